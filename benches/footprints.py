@@ -1,4 +1,5 @@
-"""Eight programs whose memory matters: their inputs, how they start, and who talks to them meanwhile."""
+"""Eight programs whose memory matters: their inputs, their commands, and their clients."""
+
 import os
 import shutil
 import subprocess
@@ -15,7 +16,8 @@ select count(*), sum(length(b)) from t where c between 100 and 90000;
 delete from t where c < 30000;
 """
 
-# A dictionary of lists, another made from it, and counts in a table of 24 MiB that the program asks to have in 2 MiB pages.
+# A dictionary of lists, another one made from it, and counts in a table of 24 MiB. The program asks
+# for that table in 2 MiB pages.
 PYTHON = """
 import mmap
 found = {}
@@ -31,7 +33,8 @@ for i in range(250000):
 print(len(names), len(back), table[0])
 """
 
-# The server answers from a socket; the client says at the end that it should stop, which it does without an answer.
+# The server answers on a socket. At the end, the client asks it to stop, which it does without an
+# answer.
 CLIENT = """
 until redis-cli -s socket ping 2>/dev/null | grep -q PONG; do sleep 0.05; done
 redis-cli -s socket --pipe <commands
@@ -41,7 +44,8 @@ exit 0
 """
 
 
-# A map of byte slices, half of which becomes garbage, and a large array. One processor, so that runs are alike.
+# A map of byte slices, half of which becomes garbage, and a large array. One processor makes runs
+# repeatable.
 GO = """
 package main
 
@@ -63,7 +67,8 @@ func main() {
 }
 """
 
-# Objects, strings and a typed array. No compiler threads: they take memory at times of their own.
+# Objects, strings and a typed array. Compiler threads are off, because they take memory at varying
+# times.
 NODE = """
 const found = new Map();
 for (let i = 0; i < 150000; i++) found.set("key " + i, { at: i, name: String(i * 7919 % 1000003) });
@@ -75,18 +80,24 @@ console.log(sorted.length, table[17]);
 
 
 class Program:
-    """A command that runs in the present folder. `asks`: it, or a library of it, looks at the machine's setting for 2 MiB pages and acts on it."""
+    """A command that runs in the present folder.
+
+    `asks` is true if the program, or one of its libraries, reads the machine's setting for 2 MiB
+    pages and acts on it.
+    """
 
     def __init__(self, command, environment=None, client=None, asks=False):
         self.command, self.client, self.asks = command, client, asks
         self.own = environment or {}
-        # What lies on the stack is part of the footprint, so nothing of the user's environment gets in.
+        # The stack is part of the footprint, so the user's environment is left out.
         self.environment = {"PATH": os.environ["PATH"], "LC_ALL": "C", **self.own}
 
 
 def resp(*words):
-    """A command in the protocol of redis."""
-    return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words)
+    """Encodes a command in the protocol of redis."""
+    return b"*%d\r\n" % len(words) + b"".join(
+        b"$%d\r\n%s\r\n" % (len(word), word) for word in words
+    )
 
 
 def gcc():
@@ -102,8 +113,12 @@ def xz():
 def sqlite():
     with open("script.sql", "w") as f:
         f.write(SQL)
-    # The C library advises its heap, where the machine's setting is `madvise`.
-    return Program(["sqlite3", ":memory:", ".read script.sql"], {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}, asks=True)
+    # The C library advises its heap if the machine's setting is `madvise`.
+    return Program(
+        ["sqlite3", ":memory:", ".read script.sql"],
+        {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"},
+        asks=True,
+    )
 
 
 def python():
@@ -118,16 +133,35 @@ def redis():
             f.write(resp(b"SET", b"key:%012d" % (i * 7919 % 1_000_003), b"%0700d" % i))
         for i in range(60_000):
             f.write(resp(b"HSET", b"hash:%d" % (i % 500), b"field:%d" % i, b"%d" % (i * 31)))
-    server = ["redis-server", "--port", "0", "--unixsocket", "socket", "--save", "", "--appendonly", "no", "--daemonize", "no", "--disable-thp", "no"]
-    # jemalloc advises what it maps, where the machine's setting is `madvise`.
+    server = [
+        "redis-server",
+        "--port",
+        "0",
+        "--unixsocket",
+        "socket",
+        "--save",
+        "",
+        "--appendonly",
+        "no",
+        "--daemonize",
+        "no",
+        "--disable-thp",
+        "no",
+    ]
+    # jemalloc advises its mappings if the machine's setting is `madvise`.
     return Program(server, {"MALLOC_CONF": "thp:always"}, ["sh", "-c", CLIENT], asks=True)
 
 
 def go():
     with open("found.go", "w") as f:
         f.write(GO)
-    # The linker wants a home and a cache; the program itself sees neither.
-    own = {**os.environ, "GO111MODULE": "off", "GOCACHE": os.path.abspath("cache"), "CGO_ENABLED": "0"}
+    # The linker needs a home and a cache. The program itself sees neither.
+    own = {
+        **os.environ,
+        "GO111MODULE": "off",
+        "GOCACHE": os.path.abspath("cache"),
+        "CGO_ENABLED": "0",
+    }
     subprocess.run([go_tool(), "build", "-o", "found", "found.go"], check=True, env=own)
     return Program([os.path.abspath("found")], {"GOMAXPROCS": "1"})
 
@@ -139,7 +173,7 @@ def node():
 
 
 def jemalloc():
-    """The same Python program with Debian's jemalloc, which gives memory back by the clock."""
+    """The same Python program with Debian's jemalloc, which frees memory by the clock."""
     with open("count.py", "w") as f:
         f.write(PYTHON)
     own = {"PYTHONHASHSEED": "0", "PYTHONMALLOC": "malloc", "LD_PRELOAD": JEMALLOC}
@@ -154,7 +188,7 @@ def go_tool():
 
 
 def lacking():
-    """The programs that this machine cannot run, with what is missing."""
+    """Returns the programs that this machine cannot run, with the missing file."""
     needs = {"go": go_tool(), "node": shutil.which("node") or "node", "jemalloc": JEMALLOC}
     return {name: path for name, path in needs.items() if not os.path.exists(path)}
 

@@ -1,15 +1,18 @@
-"""What Linux itself counts for a program: its page faults, the most memory it had, and the most of it that stood in 2 MiB pages.
+"""Linux's own counts for a program: page faults, peak memory, and peak memory in 2 MiB pages.
 
-The program runs at full speed with address-space randomisation off, as in a recording, under ptrace. It is stopped where something can be read that would be
-gone a moment later, and nowhere else:
+The program runs at full speed without address-space randomization, as in a recording, under ptrace.
+It stops only where a figure would be gone a moment later:
 
-- after `exec`, so that faults of the process that became the program, and those of `exec` for it, can be taken off;
-- before each system call that can take memory away from it or break a 2 MiB page (a seccomp filter picks these calls out; all others run untraced);
-- before it exits, while its memory is still there.
+- after `exec`, so that earlier faults of the process and those of `exec` can be subtracted;
+- before each system call that can take memory away or break a 2 MiB page (a seccomp filter selects
+  these calls, and all others run untraced);
+- before it exits, while its memory still exists.
 
-Between two such stops memory only grows, so the most that is seen at a stop is the most that there was. (Reclaim would take pages away at any time; on a
-machine with free memory there is none. khugepaged may make a 2 MiB page at any time, which is growth.)
+Between two such stops memory only grows, so the peak at the stops is the true peak. (Reclaim could
+take pages away at any time, but a machine with free memory does not reclaim. khugepaged may make a
+2 MiB page at any time, which is growth.)
 """
+
 import ctypes
 import os
 import signal
@@ -24,12 +27,12 @@ ON_CLONE, ON_EXEC, ON_EXIT, ON_SECCOMP, KILL_WITH_TRACER = 0x8, 0x10, 0x40, 0x80
 EVENT_CLONE, EVENT_EXEC, EVENT_EXIT, EVENT_SECCOMP = 3, 4, 6, 7
 ANY_CHILD = 0x40000000  # __WALL
 NO_RANDOMISATION = 0x0040000
-# mmap (over something else), mprotect, munmap, brk, mremap, madvise, shmdt: their numbers on x86-64.
+# The x86-64 numbers of mmap (over other memory), mprotect, munmap, brk, mremap, madvise and shmdt.
 TAKES_AWAY = (9, 10, 11, 12, 25, 28, 67)
 
 
 def filter_of(calls):
-    """A seccomp filter (classic BPF) that stops at these calls and lets all others through."""
+    """Returns a seccomp filter (classic BPF) that stops at these calls and allows all others."""
     step = lambda code, yes, no, k: struct.pack("HBBI", code, yes, no, k)
     steps = [step(0x20, 0, 0, 0)]  # load the call's number
     for i, number in enumerate(calls):
@@ -44,7 +47,7 @@ def ptrace(request, pid, data=0):
 
 
 def become(command, environment, stdin, stdout):
-    """The child's part: everything between fork and exec. Never returns."""
+    """Runs the child's part between fork and exec. Never returns."""
     try:
         os.setpgid(0, 0)
         os.dup2(stdin, 0)
@@ -55,7 +58,9 @@ def become(command, environment, stdin, stdout):
         os.kill(os.getpid(), signal.SIGSTOP)
         code, steps = filter_of(TAKES_AWAY)
         kept = ctypes.create_string_buffer(code)
-        program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", steps, ctypes.addressof(kept)))
+        program = ctypes.create_string_buffer(
+            struct.pack("HxxxxxxP", steps, ctypes.addressof(kept))
+        )
         if LIBC.prctl(38, 1, 0, 0, 0) != 0 or LIBC.prctl(22, 2, program, 0, 0) != 0:
             raise OSError(ctypes.get_errno(), "prctl")
         os.execvpe(command[0], command, environment)
@@ -65,18 +70,18 @@ def become(command, environment, stdin, stdout):
         os._exit(127)
 
 
-# ---- what is read at a stop ----
+# ---- figures that are read at a stop ----
 
 
 def faults(pid):
-    """Page faults of all threads so far: minor, major."""
+    """Returns the page faults of all threads so far: minor, major."""
     with open(f"/proc/{pid}/stat") as f:
         fields = f.read().rpartition(")")[2].split()
     return int(fields[7]), int(fields[9])
 
 
 def amounts(pid, file, names):
-    """The lines of that file of /proc that begin with these names, in KiB."""
+    """Returns the lines of that file of /proc that begin with these names, in KiB."""
     with open(f"/proc/{pid}/{file}") as f:
         lines = (line.split() for line in f)
         return {line[0][:-1]: int(line[1]) for line in lines if line and line[0][:-1] in names}
@@ -86,7 +91,7 @@ RESIDENT = ("RssAnon", "RssFile", "RssShmem")
 
 
 class Peak:
-    """The most that was seen at any stop."""
+    """The peak over all stops."""
 
     def __init__(self):
         self.stops = self.resident = self.huge = self.mark = 0
@@ -101,11 +106,13 @@ class Peak:
             self.resident, self.split = resident, {name: now[name] for name in RESIDENT}
         # 2 MiB pages are part of the anonymous memory, so there cannot be more of them.
         if last or now["RssAnon"] > self.huge:
-            self.huge = max(self.huge, amounts(pid, "smaps_rollup", ("AnonHugePages",))["AnonHugePages"])
+            self.huge = max(
+                self.huge, amounts(pid, "smaps_rollup", ("AnonHugePages",))["AnonHugePages"]
+            )
 
 
 def run(command, environment):
-    """Runs the command to its end, without input; what Linux counted, sizes in KiB."""
+    """Runs the command to its end, without input. Returns Linux's counts, with sizes in KiB."""
     given, taken = os.open("/dev/null", os.O_RDONLY), os.open("/dev/null", os.O_WRONLY)
     pid = os.fork()
     if pid == 0:
@@ -126,7 +133,7 @@ def run(command, environment):
 
 
 def follow(pid):
-    """From the first stop to the end of the process and of all its threads."""
+    """Follows the process and all its threads from the first stop to the end."""
     peak, before, after = Peak(), None, None
     while True:
         stopped, status = os.waitpid(-pid, ANY_CHILD)
@@ -134,7 +141,9 @@ def follow(pid):
             if stopped != pid:
                 continue
             if before is None or after is None or status != 0:
-                raise SystemExit(f"a program that was to be measured ended with status {os.waitstatus_to_exitcode(status)}")
+                raise SystemExit(
+                    f"a program that was to be measured ended with status {os.waitstatus_to_exitcode(status)}"
+                )
             break
         event, passed_on = status >> 16, 0
         if event == EVENT_EXEC:

@@ -1,11 +1,12 @@
-"""What the benchmarks record: inputs that are the same on every machine with the same packages, and commands."""
+"""The inputs and commands of the benchmarks. They are equal on machines with the same packages."""
+
 import glob
 import random
 import subprocess
 
 
 def text(path, size):
-    """Lines of the licences that every Debian machine has, in an order drawn with a fixed seed."""
+    """Writes lines of the licences of every Debian machine, in an order with a fixed seed."""
     lines = []
     for name in sorted(glob.glob("/usr/share/common-licenses/*")):
         with open(name, errors="replace") as f:
@@ -19,10 +20,12 @@ def text(path, size):
 
 
 def source(path, functions):
-    """A C file of many functions with loops, switches and structures."""
+    """Writes a C file of many functions with loops, switches and structures."""
     draw = random.Random(7)
     with open(path, "w") as f:
-        f.write("int strcmp(const char *, const char *);\nstruct s { int a, b; double d; char name[24]; struct s *next; };\n")
+        f.write(
+            "int strcmp(const char *, const char *);\nstruct s { int a, b; double d; char name[24]; struct s *next; };\n"
+        )
         for n in range(functions):
             a, b, c = (draw.randrange(1, 999) for _ in range(3))
             f.write(
@@ -38,6 +41,8 @@ def source(path, functions):
 
 
 def compiler():
-    """The compiler proper, without the driver that starts it."""
-    found = subprocess.run(["gcc", "-print-prog-name=cc1"], check=True, capture_output=True, text=True)
+    """Returns the compiler proper, without the driver that starts it."""
+    found = subprocess.run(
+        ["gcc", "-print-prog-name=cc1"], check=True, capture_output=True, text=True
+    )
     return found.stdout.strip()

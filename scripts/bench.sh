@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs every executable of benches/, or with `live` those of benches/live, and writes one dated record of what they print, with the machine, the
-# commit and the commands. A benchmark prints Markdown; it finds `broadleaf` and `broadleaf-bench` on PATH.
+# Runs every executable of benches/, or with `live` those of benches/live, and writes a dated record
+# of their output, with the machine, the commit and the commands. A benchmark prints Markdown. It
+# finds `broadleaf` and `broadleaf-bench` on PATH.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -29,7 +30,7 @@ for bench in "$folder"/*; do
   { echo; echo "## $(basename "$bench" .sh)"; echo; echo "\`$bench\`"; echo; } >>"$record"
   code=0
   "$bench" >>"$record" || code=$?
-  if [ $code -eq 3 ]; then # it said on standard error why this machine is not for it
+  if [ $code -eq 3 ]; then # its message on standard error gives the reason
     echo "Refused on this machine." >>"$record"
   elif [ $code -ne 0 ]; then
     echo "This benchmark failed." >>"$record"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Writes the golden results anew: what every policy counts on the recordings of tests/golden. The recordings stay; see
-# tests/golden/record.sh for those. Read the difference before you commit it, and say in CHANGELOG.md why it moved.
+# Writes the golden results again: the counts of every policy on the recordings of tests/golden. The
+# recordings stay (see tests/golden/record.sh). Read the difference before you commit it, and give
+# its reason in CHANGELOG.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 BROADLEAF_UPDATE=1 cargo test --quiet --package broadleaf-cli --test suite not_moved

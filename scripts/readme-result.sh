@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Writes the result in README.md: records an `awk` program and compares policies on the recording, with the broadleaf on PATH.
+# Writes the result in README.md: records an `awk` program and compares policies on the recording,
+# with the broadleaf on PATH.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 readme=$PWD/README.md

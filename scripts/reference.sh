@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes the book's reference pages anew from the catalogues: policies, machines, metrics, formats.
+# Writes the book's reference pages again from the catalogues: policies, machines, metrics, formats.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 BROADLEAF_UPDATE=1 cargo test --quiet --package broadleaf-cli --test suite reference::

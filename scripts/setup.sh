@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
-# Sees that what a command needs is installed. Says nothing and takes a moment where it is.
-# Usage: setup.sh NEED...   record: build Broadleaf and record programs · rust-tools: rustfmt and Clippy
-#                           tests: the programs that tests record · bench: those that benchmarks do · fuzz: cargo-fuzz
-# As root on Debian it installs what is missing; otherwise it prints the command that does, and exits 1.
+# Checks that the requirements of a command are installed. If they are, it prints nothing and ends
+# at once. As root on Debian, it installs missing packages. Otherwise it prints the install command,
+# and exits with status 1.
+#
+# Usage: setup.sh NEED...
+#   record: build Broadleaf and record programs · rust-tools: rustfmt and Clippy
+#   tests: the programs that tests record · bench: those of benchmarks · fuzz: cargo-fuzz
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 missing=()
 
-# need PACKAGE TEST...: the Debian package, and a test that succeeds where it is there.
+# need PACKAGE TEST...: the Debian package, and a test that succeeds if the package is installed.
 need() {
   local package=$1
   shift
@@ -38,7 +41,8 @@ install_missing() {
   rm -f "$log"
 }
 
-# The toolchain that rust-toolchain.toml names. rustup may be told not to install it by itself, or lack a component.
+# Requires the toolchain of rust-toolchain.toml. rustup may be set not to install it automatically,
+# or lack a component.
 need_toolchain() {
   if ! command -v cargo >/dev/null; then
     echo "Rust is missing. Please install it as https://rustup.rs says, or with:" >&2
@@ -60,7 +64,7 @@ for what in "$@"; do
     record)
       need gcc command -v gcc
       need libc6-dev test -e /usr/include/stdlib.h
-      # The package holds the headers and the library that our tool is compiled against.
+      # The package has the headers and the library that the recorder is compiled against.
       need valgrind eval 'command -v valgrind && test -e /usr/include/valgrind/pub_tool_basics.h'
       ;;
     tests) need sqlite3 command -v sqlite3 ;;

@@ -1,4 +1,5 @@
-"""A program that forks, maps and unmaps at random, and programs that are over at once."""
+"""A program that forks, maps and unmaps at random, and very short programs."""
+
 import os
 import pathlib
 import subprocess
@@ -12,7 +13,7 @@ HERE = pathlib.Path(__file__).parent
 
 
 def tree(pid):
-    """A process and all that come from it."""
+    """Returns a process and its descendants."""
     found = [pid]
     for process in found:
         try:
@@ -24,7 +25,7 @@ def tree(pid):
 
 
 def together(pids):
-    """Bytes that processes hold, what they share counted once."""
+    """Returns the bytes that processes hold. Shared memory counts once."""
     total = 0
     for pid in pids:
         try:
@@ -35,8 +36,21 @@ def together(pids):
 
 
 def once(options, seconds, forks):
-    """The program's answer, and the most that it and its children held together; of the governor its memory and files at a third of the time and at the end."""
-    command = ["broadleaf", "run", *options, "--", sys.executable, str(HERE / "storm.py"), str(seconds), str(forks)]
+    """Runs the storm under the governor.
+
+    Returns the program's answer and the peak of the memory of the program and its children. The
+    samples of the governor's memory and open files, and its messages, follow.
+    """
+    command = [
+        "broadleaf",
+        "run",
+        *options,
+        "--",
+        sys.executable,
+        str(HERE / "storm.py"),
+        str(seconds),
+        str(forks),
+    ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     held, governor = [], []
     began = time.time()
@@ -54,16 +68,33 @@ def once(options, seconds, forks):
     return out.split(), max(held), governor, said
 
 
-def storm(tell, _rounds):
+def storm(log, _rounds):
     make_room()
     seconds, forks = 60, 1000
     (_, plain), plain_held, _, _ = once(["--policy", "4k"], seconds, forks)
     (started, governed), held, governor, said = once(["--interval", "50"], seconds, forks)
-    tell.line("a minute of forks, maps and unmaps", f"{started} children; KiB held at the end {governed}, never {plain}")
-    tell.line("", " ".join(said.split()))
-    tell.check("memory held by it and its children over never, at most", held / plain_held, "<=", 1.10)
+    log.line(
+        "a minute of forks, maps and unmaps",
+        f"{started} children; KiB held at the end {governed}, never {plain}",
+    )
+    log.line("", " ".join(said.split()))
+    log.check(
+        "memory held by it and its children over never, at most", held / plain_held, "<=", 1.10
+    )
     early, late = governor[len(governor) // 3], governor[-2]
-    tell.check("MiB that the governor grew from a third of the time to the end", (late[0] - early[0]) / MIB, "<=", 2)
-    tell.check("files that it holds open at the end", late[1], "<=", 40)
-    failed = [status for status in (subprocess.run(["broadleaf", "run", "--", "true"], capture_output=True).returncode for _ in range(50)) if status]
-    tell.check("programs of 50 that are over at once and make it fail", len(failed), "<=", 0)
+    log.check(
+        "MiB that the governor grew from a third of the time to the end",
+        (late[0] - early[0]) / MIB,
+        "<=",
+        2,
+    )
+    log.check("files that it holds open at the end", late[1], "<=", 40)
+    failed = [
+        status
+        for status in (
+            subprocess.run(["broadleaf", "run", "--", "true"], capture_output=True).returncode
+            for _ in range(50)
+        )
+        if status
+    ]
+    log.check("programs of 50 that are over at once and make it fail", len(failed), "<=", 0)

@@ -1,4 +1,5 @@
-"""The machine under the benchmarks: its settings, its processes, and figures of theirs from /proc."""
+"""The machine under the benchmarks: its settings, its processes, and their figures in /proc."""
+
 import contextlib
 import json
 import os
@@ -11,13 +12,13 @@ from statistics import median
 
 SETTING = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
 MIB = 1 << 20
-# Those that may be used.
+# The processors that may be used.
 PROCESSORS = sorted(os.sched_getaffinity(0))
 
 
 @contextlib.contextmanager
 def setting(wanted):
-    """The system-wide setting of transparent huge pages, put back afterwards."""
+    """Applies the system-wide setting of transparent huge pages, and restores the old one."""
     before = SETTING.read_text().split("[")[1].split("]")[0]
     SETTING.write_text(wanted)
     try:
@@ -27,7 +28,7 @@ def setting(wanted):
 
 
 def make_room():
-    """Free memory in large extents: forgets files that were read, and compacts."""
+    """Frees memory in large extents: drops cached files, and compacts memory."""
     os.sync()
     for file in ("drop_caches", "compact_memory"):
         pathlib.Path(f"/proc/sys/vm/{file}").write_text("3" if file == "drop_caches" else "1")
@@ -38,7 +39,7 @@ def available():
 
 
 def fields(path):
-    """Figures of a file with lines of a name and kilobytes, in bytes."""
+    """Returns the figures of a file with lines of a name and kilobytes, in bytes."""
     found = {}
     with open(path) as lines:
         for line in lines:
@@ -49,13 +50,13 @@ def fields(path):
 
 
 def memory(pid):
-    """Bytes that a process holds, and those in superpages."""
+    """Returns the bytes that a process holds, and those in superpages."""
     figures = fields(f"/proc/{pid}/smaps_rollup")
     return figures["Rss"], figures["AnonHugePages"] + figures["ShmemPmdMapped"]
 
 
 def processor_seconds(pid):
-    """Processor time of all threads of a process."""
+    """Returns the processor time of all threads of a process."""
     spent = 0
     for thread in pathlib.Path(f"/proc/{pid}/task").iterdir():
         spent += int((thread / "schedstat").read_text().split()[0])
@@ -63,23 +64,39 @@ def processor_seconds(pid):
 
 
 def children(pid):
-    return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return [
+        int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    ]
 
 
 class Program:
-    """A program that runs one way: `never` or with options under the governor, or `always` under the kernel's own setting."""
+    """A program that runs one way.
+
+    The way is `never` or `governed` under the governor, or `always` under the kernel's own setting.
+    """
 
     def __init__(self, way, command, options=(), **pipes):
         self.way = way
         self.report = tempfile.NamedTemporaryFile(suffix=".json", delete=False).name
         self.governor = None
         if way == "always":
-            # Programs are under the setting of the time at which they touch memory.
+            # The setting at the time of a program's touches applies to its memory.
             self.process = subprocess.Popen(command, **pipes)
             self.pid = self.process.pid
             return
         policy = ["--policy", "4k"] if way == "never" else list(options)
-        run = ["broadleaf", "run", "--format", "json", "-o", self.report, "--force", *policy, "--", *command]
+        run = [
+            "broadleaf",
+            "run",
+            "--format",
+            "json",
+            "-o",
+            self.report,
+            "--force",
+            *policy,
+            "--",
+            *command,
+        ]
         self.process = subprocess.Popen(run, **pipes)
         self.governor = self.process.pid
         until = time.time() + 10
@@ -93,7 +110,7 @@ class Program:
         return memory(self.pid)
 
     def end(self):
-        """Ends it, and says what the governor wrote of it."""
+        """Ends the program, and returns the governor's report."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGTERM)
         self.process.wait()
@@ -114,8 +131,10 @@ def put_on(processors, pids):
 
 @contextlib.contextmanager
 def apart(pids):
-    """Keeps programs on one processor and whoever asks them on another, where there are two: that the scheduler moves them is no part of any figure.
-    Governors run where they like."""
+    """Keeps programs on one processor and their callers on another, if there are two.
+
+    Migrations by the scheduler are then no part of any figure. Governors run anywhere.
+    """
     if len(PROCESSORS) > 1:
         put_on(PROCESSORS[:1], pids)
         put_on(PROCESSORS[1:2], [os.getpid()])
@@ -131,11 +150,11 @@ def spread(values, digits=3):
 
 
 def middle(rounds):
-    """The median of all turns of all rounds."""
+    """Returns the median of all turns of all rounds."""
     return median(turn for turns in rounds for turn in turns)
 
 
-def told(rounds):
-    """The same in words, with the least and the most of the rounds' own medians."""
+def summary(rounds):
+    """Formats the median, with the minimum and maximum of the rounds' own medians."""
     each = [median(turns) for turns in rounds]
     return f"{middle(rounds):.3f} [{min(each):.3f} .. {max(each):.3f}]"

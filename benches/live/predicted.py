@@ -1,4 +1,5 @@
-"""What a replay of a recording says of a program, beside what happens when the program runs."""
+"""Compares the replay of a program's recording with the program's live run."""
+
 import contextlib
 import json
 import os
@@ -11,7 +12,7 @@ import time
 from machine import MIB, children, make_room, memory
 from server import Client
 
-# Frames come from anywhere, and a block's pages are copied together, as the kernel does it.
+# Frames come from anywhere, and a block's pages are copied together, as in the kernel.
 POLICY = "promote(frames=any) if populated >= 64"
 
 PYTHON = """
@@ -51,7 +52,7 @@ PORT = 7431
 
 
 class Script:
-    """A program that goes by what it is told at its start, says that it is ready, waits three seconds, and ends."""
+    """A program with fixed input. It prints that it is ready, waits three seconds, and ends."""
 
     def __init__(self, command, given=os.devnull):
         self.command, self.given = command, given
@@ -66,10 +67,20 @@ class Script:
 
 
 class Server:
-    """redis, filled from outside."""
+    """A redis server that a client fills."""
 
     def __init__(self):
-        self.command = ["redis-server", "--port", str(PORT), "--save", "", "--disable-thp", "no", "--loglevel", "warning"]
+        self.command = [
+            "redis-server",
+            "--port",
+            str(PORT),
+            "--save",
+            "",
+            "--disable-thp",
+            "no",
+            "--loglevel",
+            "warning",
+        ]
         self.given = os.devnull
 
     def until_ready(self, _process):
@@ -95,9 +106,15 @@ def commands(folder):
 
 @contextlib.contextmanager
 def started(broadleaf, program):
-    """Runs a program to where it is ready, and afterwards to its end."""
+    """Runs a program until it is ready, and afterwards to its end."""
     with open(program.given) as given:
-        process = subprocess.Popen([*broadleaf, "--", *program.command], stdin=given, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        process = subprocess.Popen(
+            [*broadleaf, "--", *program.command],
+            stdin=given,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
     program.until_ready(process)
     yield process
     program.end()
@@ -105,9 +122,20 @@ def started(broadleaf, program):
 
 
 def live(options, program):
-    """Bytes held and in superpages two and a half seconds after the program was ready, and the governor's report."""
+    """Returns the bytes held and in superpages 2.5 s after the start, and the report."""
     report = tempfile.NamedTemporaryFile(suffix=".json", delete=False).name
-    run = ["broadleaf", "run", "--format", "json", "-o", report, "--force", "--interval", "50", *options]
+    run = [
+        "broadleaf",
+        "run",
+        "--format",
+        "json",
+        "-o",
+        report,
+        "--force",
+        "--interval",
+        "50",
+        *options,
+    ]
     with started(run, program) as process:
         time.sleep(2.5)
         held = memory(children(process.pid)[0])
@@ -116,13 +144,27 @@ def live(options, program):
 
 
 def replayed(trace):
-    """What a replay says of 4k and of the policy."""
-    compare = ["broadleaf", "compare", trace, "--policy", "4k", "--policy", POLICY, "--memory", "unlimited", "--format", "json"]
-    results = json.loads(subprocess.run(compare, check=True, capture_output=True, text=True).stdout)["results"]
+    """Returns the results of 4k and of the policy."""
+    compare = [
+        "broadleaf",
+        "compare",
+        trace,
+        "--policy",
+        "4k",
+        "--policy",
+        POLICY,
+        "--memory",
+        "unlimited",
+        "--format",
+        "json",
+    ]
+    results = json.loads(
+        subprocess.run(compare, check=True, capture_output=True, text=True).stdout
+    )["results"]
     return results
 
 
-def predicted(tell, _rounds):
+def predicted(log, _rounds):
     folder = pathlib.Path(tempfile.mkdtemp())
     for name, program in commands(folder).items():
         make_room()
@@ -132,13 +174,23 @@ def predicted(tell, _rounds):
         base, policy = replayed(trace)
         (plain, _), _ = live(["--policy", "4k"], program)
         (held, huge), report = live(["--policy", POLICY, "--max-added", "unlimited"], program)
-        said = (policy["promotions"], policy["page_sizes"].get("2097152", 0), (policy["resident_pages"] - base["resident_pages"]) * 4096)
+        said = (
+            policy["promotions"],
+            policy["page_sizes"].get("2097152", 0),
+            (policy["resident_pages"] - base["resident_pages"]) * 4096,
+        )
         came = (report["promotions"], huge // (2 * MIB), held - plain)
-        tell.line(f"{name}, `{POLICY}`: promotions, superpages at the end, MiB added", f"replayed {said[0]}, {said[1]}, {said[2] / MIB:.1f}; live {came[0]}, {came[1]}, {came[2] / MIB:.1f} of {plain / MIB:.0f}")
+        log.line(
+            f"{name}, `{POLICY}`: promotions, superpages at the end, MiB added",
+            f"replayed {said[0]}, {said[1]}, {said[2] / MIB:.1f}; live {came[0]}, {came[1]}, {came[2] / MIB:.1f} of {plain / MIB:.0f}",
+        )
         if name == "python3":
-            # Its dictionaries grow by being copied, and the copies of before are gone before anybody looks: a replay promotes them.
+            # Its dictionaries grow by copying. The earlier copies are gone before a governor sees
+            # them, but a replay promotes them.
             continue
-        for what, wanted, had, grain in zip(("promotions", "superpages at the end", "memory added"), said, came, (1, 1, 2 * MIB)):
-            # Whole blocks cannot be nearer than one.
+        for what, wanted, had, grain in zip(
+            ("promotions", "superpages at the end", "memory added"), said, came, (1, 1, 2 * MIB)
+        ):
+            # Whole blocks cannot be closer than one.
             far = max(abs(had - wanted) - grain, 0) / max(wanted, 1)
-            tell.check(f"{name}: {what}, how far from what was replayed", far, "<=", 0.10)
+            log.check(f"{name}: {what}, how far from what was replayed", far, "<=", 0.10)

@@ -1,4 +1,5 @@
-"""A program that does all that makes watching it hard: forks, maps, unmaps, and gives back parts, at random, for so many seconds."""
+"""A program that is hard to govern: it forks, maps, unmaps and frees at random."""
+
 import mmap
 import os
 import random
@@ -23,7 +24,7 @@ kept = filled(256)
 others, started, living = [], 0, set()
 began = time.time()
 while time.time() - began < seconds:
-    # Children that live for a while on their parent's memory, evenly over the time.
+    # Children live for a while on their parent's memory, evenly over the time.
     while started < forks * (time.time() - began) / seconds:
         child = os.fork()
         if not child:
@@ -53,6 +54,8 @@ for child in living:
     os.waitpid(child, 0)
 for memory in others:
     memory.close()
-# What a fork shared is this program's own again, page by page.
-held = sum(int(line.split()[1]) for line in open("/proc/self/smaps_rollup") if line.startswith("Rss:"))
+# Memory that a fork shared is this program's own again, page by page.
+held = sum(
+    int(line.split()[1]) for line in open("/proc/self/smaps_rollup") if line.startswith("Rss:")
+)
 print(started, held, flush=True)

@@ -1,8 +1,9 @@
-/* Memory that is touched in a pattern, and then updated at random in the pages that were.
+/* Memory that is touched in a pattern, and then updated at random in the touched pages.
  *
  *   touch MEBIBYTES every N | quarter
  *
- * Says "ready" when it is touched; for each line with a number of updates it does so many, and says how many nanoseconds of a processor they took. */
+ * Prints "ready" when the memory is touched. For each line with a number, it makes that many
+ * updates and prints the nanoseconds of processor time that they took. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,10 +30,11 @@ int main(int count, char **words) {
     if (count < 3) return 2;
     size_t pages = strtoull(words[1], 0, 10) << 8, block = 2u << 20;
     size_t step = count > 3 ? strtoull(words[3], 0, 10) : 0;
-    char *memory = mmap(0, (pages << 12) + block, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+    char *memory = mmap(0, (pages << 12) + block, PROT_READ | PROT_WRITE, flags, -1, 0);
     if (memory == MAP_FAILED) return 1;
     memory += block - (uintptr_t)memory % block;
-    /* The list of touched pages would be memory of its own beside that which is looked at; it is small, four bytes a page. */
+    /* The list of touched pages is memory of its own. It is small: four bytes for each page. */
     uint32_t *touched = malloc(pages * sizeof *touched);
     size_t known = 0;
     for (size_t page = 0; page < pages; page++)

@@ -1,10 +1,21 @@
-"""Programs that touch memory in a pattern (touch.c), and what a governor makes of each."""
+"""Programs that touch memory in a pattern (touch.c), and the effect of a governor on each."""
+
 import pathlib
 import subprocess
 import tempfile
 import time
 
-from machine import MIB, Program, apart, available, make_room, middle, processor_seconds, setting, told
+from machine import (
+    MIB,
+    Program,
+    apart,
+    available,
+    make_room,
+    middle,
+    processor_seconds,
+    setting,
+    summary,
+)
 
 HERE = pathlib.Path(__file__).parent
 
@@ -17,12 +28,20 @@ def built():
 
 class Touching(Program):
     def __init__(self, way, command, options=()):
-        super().__init__(way, command, options, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+        super().__init__(
+            way,
+            command,
+            options,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+        )
         assert self.process.stdout.readline() == "ready\n"
         self.ready = time.time()
 
     def update(self, count):
-        """Nanoseconds of a processor for one update."""
+        """Returns the nanoseconds of processor time for one update."""
         self.process.stdin.write(f"{count}\n")
         self.process.stdin.flush()
         return int(self.process.stdout.readline()) / count
@@ -34,7 +53,10 @@ def start(way, command, options=()):
 
 
 def settled(program, share=0.99, wait=30):
-    """Seconds until so much of a program lies in superpages, from when its memory was touched; None where it never does."""
+    """Returns the seconds until this share of a program is in superpages, or None if it never is.
+
+    The time starts when the program's memory has been touched.
+    """
     while time.time() - program.ready < wait:
         rss, huge = program.memory()
         if huge >= share * rss:
@@ -44,7 +66,10 @@ def settled(program, share=0.99, wait=30):
 
 
 class Speeds:
-    """How quick programs are, over the one without superpages: turn by turn, in rounds. Turns are so short that what else goes on slows all programs alike."""
+    """The speeds of programs relative to the one without superpages: turn by turn, in rounds.
+
+    Turns are so short that other load slows all programs alike.
+    """
 
     TURNS = 48
 
@@ -52,7 +77,7 @@ class Speeds:
         self.rounds = {}
 
     def round(self, programs, time_of):
-        """A round of programs, by how they run."""
+        """Measures a round of programs, by the way in which they run."""
         quotients = {way: [] for way in programs}
         with apart([program.pid for program in programs.values()]):
             for turn in range(self.TURNS):
@@ -67,24 +92,24 @@ class Speeds:
     def of(self, name):
         return middle(self.rounds[name])
 
-    def told(self, name):
-        return told(self.rounds[name])
+    def summary(self, name):
+        return summary(self.rounds[name])
 
     def gain(self):
-        """How much of the gain under `always` the governor gives."""
+        """Returns the share of the gain under `always` that the governor gives."""
         always, governed = self.of("always") - 1, self.of("governed") - 1
         return governed / always if always > 0 else float("nan")
 
 
 def steady(program, seconds):
-    """The part of a processor that the governor takes, while nothing changes."""
+    """Returns the part of a processor that the governor takes while nothing changes."""
     before, began = processor_seconds(program.governor), time.time()
     time.sleep(seconds)
     return (processor_seconds(program.governor) - before) / (time.time() - began)
 
 
 class Busy:
-    """The part of a processor that a governor takes from here on."""
+    """The part of a processor that a governor takes from now on."""
 
     def __init__(self, program):
         self.pid = program.governor
@@ -94,12 +119,12 @@ class Busy:
         return (processor_seconds(self.pid) - self.before) / (time.time() - self.began)
 
 
-def gups(tell, rounds):
+def gups(log, rounds):
     touch = built()
     command = [touch, "2048", "every", "1"]
     speeds, took = Speeds(), []
     for turn in range(rounds):
-        # One start of a program is slower or quicker than the next, so each round has programs of its own.
+        # Two starts of a program differ in speed, so each round has programs of its own.
         make_room()
         programs = {way: start(way, command) for way in ("never", "governed")}
         took.append(settled(programs["governed"]))
@@ -115,15 +140,26 @@ def gups(tell, rounds):
         report = program.end()
         if program.way == "governed":
             governed = report
-    tell.line("random updates over 2 GiB: speed over never", f"governed {speeds.told('governed')}, always {speeds.told('always')}; MiB in superpages {huge['governed']:.0f}, {huge['always']:.0f}")
-    tell.check("gain of always that the default policy gives", speeds.gain(), ">=", 0.95)
-    tell.check("part of a processor for the governor while the program works", working, "<", 0.01)
-    tell.check("seconds until 99 percent of it is promoted, the slowest", max(1e9 if each is None else each for each in took), "<=", 3)
-    tell.check("part of a processor for the governor, steady", cpu, "<", 0.01)
-    tell.line("governor", f"{governed['governor_cpu_seconds']:.2f} s of a processor, {governed['promotions']} promotions, refusals {governed['refusals']}")
+    log.line(
+        "random updates over 2 GiB: speed over never",
+        f"governed {speeds.summary('governed')}, always {speeds.summary('always')}; MiB in superpages {huge['governed']:.0f}, {huge['always']:.0f}",
+    )
+    log.check("gain of always that the default policy gives", speeds.gain(), ">=", 0.95)
+    log.check("part of a processor for the governor while the program works", working, "<", 0.01)
+    log.check(
+        "seconds until 99 percent of it is promoted, the slowest",
+        max(1e9 if each is None else each for each in took),
+        "<=",
+        3,
+    )
+    log.check("part of a processor for the governor, steady", cpu, "<", 0.01)
+    log.line(
+        "governor",
+        f"{governed['governor_cpu_seconds']:.2f} s of a processor, {governed['promotions']} promotions, refusals {governed['refusals']}",
+    )
 
 
-def sparse(tell, _rounds):
+def sparse(log, _rounds):
     make_room()
     touch = built()
     command = [touch, "4096", "every", "64"]
@@ -133,12 +169,17 @@ def sparse(tell, _rounds):
     held = {program.way: program.memory()[0] for program in (never, governed)}
     never.end()
     report = governed.end()
-    tell.check("1 page in 64 over 4 GiB: memory over never", held["governed"] / held["never"], "<=", 1.02)
-    tell.check("part of a processor for the governor, steady", cpu, "<", 0.01)
-    tell.line("governor", f"{report['governor_cpu_seconds']:.3f} s of a processor, {report['promotions']} promotions, refusals {report['refusals']}")
+    log.check(
+        "1 page in 64 over 4 GiB: memory over never", held["governed"] / held["never"], "<=", 1.02
+    )
+    log.check("part of a processor for the governor, steady", cpu, "<", 0.01)
+    log.line(
+        "governor",
+        f"{report['governor_cpu_seconds']:.3f} s of a processor, {report['promotions']} promotions, refusals {report['refusals']}",
+    )
 
 
-def quarter(tell, rounds):
+def quarter(log, rounds):
     touch = built()
     command = [touch, "3072", "quarter"]
     make_room()
@@ -150,23 +191,45 @@ def quarter(tell, rounds):
         added = program.memory()[0] - held
         cpu = steady(program, 10) if policy == "pop-256" else None
         report = program.end()
-        # The list of pages that the program keeps for itself lies in superpages too; what both hold in it is the same.
-        tell.check(f"a quarter of the pages over 3 GiB, {policy}, budget 10 %: MiB added beyond the budget", (added - held * 0.10) / MIB, "<=", 2)
-        tell.line("", f"{policy}: {added / MIB:.1f} MiB added, by its own count at most {report['added_bytes_peak'] / MIB:.1f}; {report['promotions']} promotions")
+        # The program's own list of pages is in superpages too, equally in both programs.
+        log.check(
+            f"a quarter of the pages over 3 GiB, {policy}, budget 10 %: MiB added beyond the budget",
+            (added - held * 0.10) / MIB,
+            "<=",
+            2,
+        )
+        log.line(
+            "",
+            f"{policy}: {added / MIB:.1f} MiB added, by its own count at most {report['added_bytes_peak'] / MIB:.1f}; {report['promotions']} promotions",
+        )
         if cpu is not None:
-            tell.check("part of a processor for the governor, steady, never-promotable memory", cpu, "<", 0.01)
+            log.check(
+                "part of a processor for the governor, steady, never-promotable memory",
+                cpu,
+                "<",
+                0.01,
+            )
     make_room()
-    # Pressure is a program that takes memory until less is available than is to be kept.
+    # Pressure is a program that takes memory until less than the kept amount is available.
     keep = available() - 6 * 1024 * MIB
-    unlimited = start("governed", command, ["--policy", "pop-64", "--max-added", "unlimited", "--keep-free", str(keep)])
+    unlimited = start(
+        "governed",
+        command,
+        ["--policy", "pop-64", "--max-added", "unlimited", "--keep-free", str(keep)],
+    )
     settled(unlimited, 0.95)
     speeds = Speeds()
     for _ in range(rounds):
-        speeds.round({"never": never, "governed": unlimited}, lambda program: program.update(1_000_000))
+        speeds.round(
+            {"never": never, "governed": unlimited}, lambda program: program.update(1_000_000)
+        )
     full = unlimited.memory()[0]
-    tell.line("the same, pop-64 without a budget", f"speed over never {speeds.told('governed')}, memory {full / held:.2f} times")
-    tell.check("speed over never", speeds.of("governed"), ">", 1)
-    # So much that memory stays short until all is returned.
+    log.line(
+        "the same, pop-64 without a budget",
+        f"speed over never {speeds.summary('governed')}, memory {full / held:.2f} times",
+    )
+    log.check("speed over never", speeds.of("governed"), ">", 1)
+    # The program takes so much that memory stays short until all is returned.
     need = (max(available() - keep, 0) + full - held) // MIB + 512
     hog = Touching("always", [touch, str(need), "every", "1"])
     until = time.time() + 60
@@ -176,5 +239,13 @@ def quarter(tell, rounds):
     hog.end()
     report = unlimited.end()
     never.end()
-    tell.check("given pressure, part of what was added that demotion returns", (full - left) / (full - held), ">=", 0.90)
-    tell.line("", f"{report['demotions']} demotions, {report['returned_bytes'] / MIB:.0f} MiB by its own count")
+    log.check(
+        "given pressure, part of what was added that demotion returns",
+        (full - left) / (full - held),
+        ">=",
+        0.90,
+    )
+    log.line(
+        "",
+        f"{report['demotions']} demotions, {report['returned_bytes'] / MIB:.0f} MiB by its own count",
+    )

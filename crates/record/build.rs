@@ -1,5 +1,6 @@
-//! Compiles the Valgrind tool (`recorder/valgrind`) against the distribution's valgrind package, to be carried inside the program.
-//! Where that package is missing the program is built without: `record` then says what to install.
+//! Compiles the Valgrind tool (`recorder/valgrind`) against the distribution's valgrind package.
+//! The program carries the compiled tool inside. Without the package, the program is built without
+//! the tool, and `record` says what to install.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! Tells the command which commit it was built from.
+//! Passes the commit of the build to the code.
 
 #![allow(clippy::disallowed_macros, reason = "Cargo reads standard output")]
 
@@ -9,8 +9,9 @@ fn main() {
     println!("cargo::rustc-env=BROADLEAF_COMMIT={}", commit());
 }
 
-/// `BROADLEAF_COMMIT` where it is set (a packager's build has no repository), otherwise what git says, otherwise
-/// `unknown`. Sources that differ from the commit are marked, so that a result never names a commit that did not make it.
+/// The commit: `BROADLEAF_COMMIT` if it is set (a packager's build has no repository), otherwise
+/// git's answer, otherwise `unknown`. Modified sources are marked, so that a result never names a
+/// commit that did not make it.
 fn commit() -> String {
     if let Ok(given) = std::env::var("BROADLEAF_COMMIT")
         && !given.trim().is_empty()
@@ -20,7 +21,7 @@ fn commit() -> String {
     let Some(commit) = git(&["rev-parse", "HEAD"]) else {
         return "unknown".to_owned();
     };
-    // With these, Cargo asks again whenever the answer may have changed.
+    // These lines make Cargo ask again if the answer may have changed.
     for place in ["HEAD", "logs/HEAD"] {
         if let Some(path) = git(&["rev-parse", "--path-format=absolute", "--git-path", place]) {
             println!("cargo::rerun-if-changed={path}");
@@ -32,7 +33,7 @@ fn commit() -> String {
     format!("{commit}{}", if changed { "+changes" } else { "" })
 }
 
-/// What git prints; `None` where there is no git or no repository.
+/// The output of git; `None` without git or without a repository.
 fn git(arguments: &[&str]) -> Option<String> {
     let output = Command::new("git").args(arguments).output().ok()?;
     output

@@ -1,6 +1,7 @@
-//! A trace file: any bytes are read to their end or refused.
+//! A trace file: a reader reads any bytes to their end, or refuses them.
 //!
-//! Nothing gets past a checksum by chance, so the checks of the head and of each chunk are put right first.
+//! Random bytes never have valid checks, so the target corrects the checks of the head and of each
+//! chunk.
 #![no_main]
 
 use broadleaf_fuzz::put_checks_right;

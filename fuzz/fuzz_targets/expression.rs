@@ -1,15 +1,17 @@
-//! An expression policy: any text is refused with a place inside it, or is a policy that its own name gives again.
+//! An expression policy: a text is refused with a position inside it, or is a policy whose name
+//! gives an equal policy.
 #![no_main]
 
 use broadleaf_policy::{Expression, Point, Policy, View};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    // Without its first words nothing else would be looked at.
+    // Without its first words, no other part of the text would be parsed.
     for text in [text, &["promote if ", text].concat()] {
         match Expression::parse(text) {
             Ok(policy) => {
-                let again = Expression::parse(&policy.name()).expect("a name says what it names");
+                let again =
+                    Expression::parse(&policy.name()).expect("the name of a policy is valid");
                 assert_eq!(
                     (again.name(), again.needs()),
                     (policy.name(), policy.needs())

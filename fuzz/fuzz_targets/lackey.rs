@@ -1,16 +1,17 @@
-//! Lackey text: any bytes are read to their end or refused, and it makes no difference in how many pieces they arrive.
+//! Lackey text: a reader reads any bytes to their end, or refuses them, however many pieces they
+//! arrive in.
 #![no_main]
 
 use std::io::Read;
 
-use broadleaf_record::import::lackey::{Counts, Error, Reader};
+use broadleaf_import::{LackeyCounts, LackeyError, LackeyReader};
 use broadleaf_trace::{Grain, Visit};
 use libfuzzer_sys::fuzz_target;
 
-/// Hands out its bytes a few at a time.
-struct Pieces<'a>(&'a [u8], usize);
+/// A reader that returns a few bytes at a time.
+struct ShortReads<'a>(&'a [u8], usize);
 
-impl Read for Pieces<'_> {
+impl Read for ShortReads<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let count = self.1.min(buffer.len()).min(self.0.len());
         let (now, later) = self.0.split_at(count);
@@ -20,14 +21,14 @@ impl Read for Pieces<'_> {
     }
 }
 
-fn read(source: impl Read, grain: Grain) -> (Vec<Visit>, Counts, Option<String>) {
-    let mut reader = Reader::new(source, grain);
+fn read(source: impl Read, grain: Grain) -> (Vec<Visit>, LackeyCounts, Option<String>) {
+    let mut reader = LackeyReader::new(source, grain);
     let mut visits = Vec::new();
     let error = loop {
         match reader.read(&mut visits) {
             Ok(true) => {}
             Ok(false) => break None,
-            Err(Error::Io(error)) => panic!("bytes in memory do not fail: {error}"),
+            Err(LackeyError::Io(error)) => panic!("bytes in memory do not fail: {error}"),
             Err(error) => break Some(error.to_string()),
         }
     };
@@ -40,6 +41,9 @@ fuzz_target!(|bytes: &[u8]| {
         let accesses: u64 = visits.iter().map(Visit::accesses).sum();
         assert_eq!(accesses, counts.loads + counts.stores);
         let piece = 1 + bytes.len() % 7;
-        assert_eq!(read(Pieces(bytes, piece), grain), (visits, counts, error));
+        assert_eq!(
+            read(ShortReads(bytes, piece), grain),
+            (visits, counts, error)
+        );
     }
 });

@@ -1,17 +1,18 @@
 //! The inside of chunks of phrases: any vocabulary, any codes, any events.
 //!
-//! In a file they are compressed and checked, which keeps a fuzzer out. Here sections are put together from its bytes, stored as they are, in chunks whose checks
-//! agree. One behind the other, so that what a reader keeps of one may show in the next.
+//! Compression and checks in a file keep a fuzzer out. This target makes uncompressed sections with
+//! valid checks from the fuzzer's bytes. It makes several chunks, because state left from one chunk
+//! may affect the next.
 #![no_main]
 
 use broadleaf_fuzz::chunk;
 use broadleaf_trace::{Grain, Header, Options, Recoder};
 use libfuzzer_sys::fuzz_target;
 
-/// How many sections such a chunk has.
+/// The number of sections of a chunk.
 const SECTIONS: usize = 6;
 
-/// A body: what it says that it comes to, a byte each, and sections with their lengths, at most 127, before them.
+/// A body: totals of one byte each, and sections after their lengths, which are at most 127.
 fn body<'a>(mut bytes: &'a [u8]) -> (Vec<u8>, &'a [u8]) {
     let mut body = Vec::new();
     for _ in 0..4 {
@@ -46,7 +47,7 @@ fn trace(bytes: &[u8]) -> Option<Vec<u8>> {
         children: false,
     };
     let mut file = Vec::new();
-    // The head alone: what a recording that was cut short begins with.
+    // The head alone, as at the start of a recording that was cut short.
     drop(Recoder::writer(&mut file, &header).ok()?);
     while !bytes.is_empty() {
         let (body, rest) = body(bytes);

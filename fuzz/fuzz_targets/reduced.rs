@@ -1,26 +1,27 @@
-//! A reduced trace: any bytes are read to their end or refused, as a file and as the columns of a chunk.
+//! A reduced trace: a reader reads any bytes to their end, or refuses them, as a file and as the
+//! columns of a chunk.
 //!
-//! Columns are compressed and checked in a file, which keeps a fuzzer out. So its bytes are also put together as columns that are stored as they are, in
-//! chunks whose checks agree.
+//! Compression and checks in a file keep a fuzzer out. The target therefore also makes uncompressed
+//! columns with valid checks from the fuzzer's bytes.
 #![no_main]
 
 use broadleaf_fuzz::{chunk, put_checks_right};
 use broadleaf_trace::reduced::{
-    Kept, REDUCED_MAGIC, ReducedHeader, ReducedItem, ReducedPartReader, ReducedReader,
+    KeptVisit, REDUCED_MAGIC, ReducedHeader, ReducedItem, ReducedPartReader, ReducedReader,
     ReducedWriter, Sums,
 };
 use broadleaf_trace::{Event, TraceError};
 use libfuzzer_sys::fuzz_target;
 
-/// What was read of a reduced trace.
+/// An item of a reduced trace.
 #[derive(Clone, Debug, PartialEq)]
-enum Piece {
-    Visits(Vec<Kept>, Sums),
+enum FuzzReducedItem {
+    Visits(Vec<KeptVisit>, Sums),
     Event(Event),
 }
 
-/// All pieces, where it is whole.
-fn read(bytes: &[u8]) -> Result<(ReducedHeader, Vec<Piece>), TraceError> {
+/// Reads all items of a whole trace.
+fn read(bytes: &[u8]) -> Result<(ReducedHeader, Vec<FuzzReducedItem>), TraceError> {
     let mut reader = ReducedReader::new(bytes)?;
     let mut part_reader = ReducedPartReader::new();
     let mut pieces = Vec::new();
@@ -34,21 +35,21 @@ fn read(bytes: &[u8]) -> Result<(ReducedHeader, Vec<Piece>), TraceError> {
             pieces.push(match item {
                 ReducedItem::Visits(visits, sums) => {
                     hold(visits, &sums);
-                    Piece::Visits(visits.to_vec(), sums)
+                    FuzzReducedItem::Visits(visits.to_vec(), sums)
                 }
-                ReducedItem::Event(event) => Piece::Event(event.clone()),
+                ReducedItem::Event(event) => FuzzReducedItem::Event(event.clone()),
             });
         }
     };
     assert!(
         matches!(reader.next_part(), Ok(None)),
-        "there is nothing behind the end or an error"
+        "no part follows the end or an error"
     );
     end.map(|()| (reader.header().clone(), pieces))
 }
 
-/// What every piece keeps.
-fn hold(visits: &[Kept], sums: &Sums) {
+/// Asserts the invariants of an item.
+fn hold(visits: &[KeptVisit], sums: &Sums) {
     assert!(visits.is_sorted_by_key(|visit| visit.time), "{visits:?}");
     for visit in visits {
         assert!(visit.time <= sums.accesses(), "{visit:?} in {sums:?}");
@@ -57,13 +58,13 @@ fn hold(visits: &[Kept], sums: &Sums) {
     }
 }
 
-/// What is whole can be written, and read again as the same.
-fn there_and_back(header: &ReducedHeader, pieces: &[Piece]) {
+/// A whole trace can be written, and reads back equal.
+fn there_and_back(header: &ReducedHeader, pieces: &[FuzzReducedItem]) {
     let mut writer = ReducedWriter::new(Vec::new(), header).expect("a head that was read");
     for piece in pieces {
         match piece {
-            Piece::Visits(visits, sums) => writer.visits(visits, sums),
-            Piece::Event(event) => writer.event(event),
+            FuzzReducedItem::Visits(visits, sums) => writer.visits(visits, sums),
+            FuzzReducedItem::Event(event) => writer.event(event),
         }
         .expect("what was read can be written");
     }
@@ -78,7 +79,7 @@ fn look_at(bytes: &[u8]) {
     }
 }
 
-/// A chunk of eight columns, which stand in `bytes` one behind the other with their lengths, at most 127, before them.
+/// A chunk of eight columns, taken from `bytes` after their lengths, which are at most 127.
 fn of_columns(mut bytes: &[u8]) -> Vec<u8> {
     let mut body = Vec::new();
     for _ in 0..8 {
@@ -92,7 +93,7 @@ fn of_columns(mut bytes: &[u8]) -> Vec<u8> {
     let header = ReducedHeader::default();
     let writer = ReducedWriter::new(Vec::new(), &header).expect("memory can be written to");
     let (empty, _) = writer.finish().expect("memory can be written to");
-    // Behind the head stands the end alone: magic, kind and the like, four numbers of a byte, and the check.
+    // The head and the end chunk: its head, four numbers of a byte, and the check.
     let end = 16 + 4 + 8;
     let mut file = empty[..empty.len() - end].to_vec();
     chunk(&mut file, 16, &body);

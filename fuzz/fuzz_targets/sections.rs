@@ -1,7 +1,7 @@
 //! The inside of a trace's chunks: any blocks, any sections, any events.
 //!
-//! In a file they are compressed and checked, which keeps a fuzzer out. Here they are put together from its bytes and written in
-//! a file as the writer does it, so that it works on what the decoder sees.
+//! Compression and checks in a file keep a fuzzer out. This target makes blocks and sections from
+//! the fuzzer's bytes and writes them with the writer, so that the fuzzer reaches the decoder.
 #![no_main]
 
 use broadleaf_trace::{
@@ -9,10 +9,10 @@ use broadleaf_trace::{
 };
 use libfuzzer_sys::fuzz_target;
 
-/// Takes the fuzzer's bytes apart.
-struct Bytes<'a>(&'a [u8]);
+/// A reader of the fuzzer's bytes.
+struct FuzzBytes<'a>(&'a [u8]);
 
-impl<'a> Bytes<'a> {
+impl<'a> FuzzBytes<'a> {
     fn byte(&mut self) -> u8 {
         match self.0.split_first() {
             Some((first, rest)) => {
@@ -23,7 +23,7 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// A piece with its length, at most 255, before it.
+    /// Reads a piece after its length, which is at most 255.
     fn piece(&mut self) -> &'a [u8] {
         let length = usize::from(self.byte()).min(self.0.len());
         let (piece, rest) = self.0.split_at(length);
@@ -66,7 +66,7 @@ fn block(bytes: &[u8], fetches: bool) -> BlockDef {
 }
 
 fn trace(bytes: &[u8]) -> Option<Vec<u8>> {
-    let mut bytes = Bytes(bytes);
+    let mut bytes = FuzzBytes(bytes);
     let flags = bytes.byte();
     let mut header = Header::new(if flags & 1 == 0 {
         Grain::Page

@@ -1,14 +1,16 @@
-//! What the targets that read traces share.
+//! Shared code of the fuzz targets that read traces.
 
 use broadleaf_trace::{Event, Item, ReadOptions, TraceReader, Visit};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A trace of a few bytes can stand for loops of any length: nobody reads more of it than this.
+/// The maximum number of items that a target reads. A trace of a few bytes can encode loops of any
+/// length.
 const MOST_PIECES: usize = 1 << 12;
 
-/// Puts the checks of a file right.
+/// Corrects the checks of a file.
 ///
-/// Head and chunks alike: 16 bytes of which the last four are the length of the body, the body, and the check.
+/// Head and chunks have the same form: 16 bytes that end with the length of the body, the body, and
+/// the check.
 pub fn put_checks_right(bytes: &mut [u8]) {
     let mut rest = bytes;
     while rest.len() >= 24 {
@@ -23,7 +25,7 @@ pub fn put_checks_right(bytes: &mut [u8]) {
     }
 }
 
-/// A chunk of this kind, as a file has it, appended to one.
+/// Appends a chunk of this kind to a file.
 pub fn chunk(file: &mut Vec<u8>, kind: u8, body: &[u8]) {
     let start = file.len();
     file.extend_from_slice(b"BLCK");
@@ -34,7 +36,7 @@ pub fn chunk(file: &mut Vec<u8>, kind: u8, body: &[u8]) {
     file.extend_from_slice(&check.to_le_bytes());
 }
 
-/// Reads a trace in every manner, and holds what a reader may say to what its interface promises.
+/// Reads a trace with all options, and asserts the guarantees of the reader's interface.
 pub fn read_in_every_manner(bytes: &[u8]) {
     let mut plain = None;
     for fetches in [true, false] {
@@ -61,75 +63,77 @@ pub fn read_in_every_manner(bytes: &[u8]) {
         }
         plain = Some(strict);
     }
-    // Without fetches there are none, whatever the trace holds.
+    // Without fetches, no visit is a fetch.
     let plain = plain.expect("read twice");
     assert!(
         !plain
             .pieces
             .iter()
-            .any(|piece| matches!(piece, Piece::Visit(visit) if visit.fetch))
+            .any(|piece| matches!(piece, FuzzItem::Visit(visit) if visit.fetch))
     );
 }
 
 #[derive(Debug, PartialEq)]
-enum Piece {
+enum FuzzItem {
     Visit(Visit),
     Event(Event),
 }
 
-struct Told {
-    pieces: Vec<Piece>,
-    /// Read to its end, without damage.
+struct FuzzReadResult {
+    pieces: Vec<FuzzItem>,
+    /// The trace was read to its end, without damage.
     whole: bool,
     places_lost: u64,
 }
 
-fn read(bytes: &[u8], options: ReadOptions) -> Told {
-    let mut told = Told {
+fn read(bytes: &[u8], options: ReadOptions) -> FuzzReadResult {
+    let mut found = FuzzReadResult {
         pieces: Vec::new(),
         whole: false,
         places_lost: 0,
     };
     let Ok(mut reader) = TraceReader::with_options(bytes, options) else {
-        return told;
+        return found;
     };
     let mut accesses = 0;
     let mut items = 0;
-    told.whole = loop {
+    found.whole = loop {
         match reader.next_item() {
             Ok(Some(Item::Visits(visits))) => {
                 for visit in visits {
                     hold(visit);
                     accesses += visit.accesses();
                 }
-                told.pieces.extend(visits.iter().copied().map(Piece::Visit));
+                found
+                    .pieces
+                    .extend(visits.iter().copied().map(FuzzItem::Visit));
             }
-            Ok(Some(Item::Event(event))) => told.pieces.push(Piece::Event(event.clone())),
+            Ok(Some(Item::Event(event))) => found.pieces.push(FuzzItem::Event(event.clone())),
             Ok(None) => break true,
             Err(_) => break false,
         }
         items += 1;
-        if told.pieces.len() > MOST_PIECES || items > MOST_PIECES {
-            return told;
+        if found.pieces.len() > MOST_PIECES || items > MOST_PIECES {
+            return found;
         }
     };
-    if told.whole {
+    if found.whole {
         assert_eq!(
             accesses,
             reader.totals().accesses(),
-            "the totals are those of what was read"
+            "the totals are the sums of the visits"
         );
     } else {
         assert!(
             matches!(reader.next_item(), Ok(None)),
-            "there is nothing behind an error"
+            "no item follows an error"
         );
     }
-    told.places_lost = reader.lost().places;
-    told
+    found.places_lost = reader.lost().places;
+    found
 }
 
-/// What every visit keeps.
+/// Asserts the invariants of a visit.
 fn hold(visit: &Visit) {
     assert!(visit.loads_before_store <= visit.loads, "{visit:?}");
     assert!(

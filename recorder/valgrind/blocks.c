@@ -1,11 +1,12 @@
-/* The table of blocks. A block that is translated again (its translation was thrown out, or it was discarded) keeps its
-   number, so that a long run does not fill the table and recordings do not depend on the translation cache. */
+/* The table of blocks. A block that is translated again, because its translation was dropped, keeps
+   its number. So a long run does not fill the table, and recordings do not depend on the
+   translation cache. */
 #include "recorder.h"
 #include "pub_tool_hashtable.h"
 
 typedef struct _Block {
    struct _Block* next;
-   UWord          key; /* of the items */
+   UWord          key; /* the hash of the items */
    UInt           first_pattern, first_reference;
    UInt           words;
    ULong          items[];
@@ -40,7 +41,7 @@ static void weigh(const Block* b)
    }
 }
 
-static void tell(const Block* b)
+static void describe(const Block* b)
 {
    ULong* payload = VG_(malloc)("bl.block.record", (2 + b->words) * sizeof(ULong));
    payload[0] = b->first_pattern;
@@ -50,12 +51,12 @@ static void tell(const Block* b)
    VG_(free)(payload);
 }
 
-/* In a forked child, whose reader has seen none of them. */
-void bl_tell_blocks_again(void)
+/* Writes all block descriptions in a forked child, because the child's reader has none. */
+void bl_describe_blocks_again(void)
 {
    Word n = in_order ? VG_(sizeXA)(in_order) : 0;
    for (Word i = 0; i < n; i++)
-      tell(*(Block**)VG_(indexXA)(in_order, i));
+      describe(*(Block**)VG_(indexXA)(in_order, i));
 }
 
 UInt bl_block(const ULong* items, UInt words, UInt steps, UInt exits, UInt* reference)
@@ -66,15 +67,16 @@ UInt bl_block(const ULong* items, UInt words, UInt steps, UInt exits, UInt* refe
    }
    UWord key = hash(items, words);
    for (Block* b = VG_(HT_lookup)(blocks, key); b; b = b->next)
-      if (b->key == key && b->words == words && VG_(memcmp)(b->items, items, words * sizeof(ULong)) == 0) {
+      if (b->key == key && b->words == words
+          && VG_(memcmp)(b->items, items, words * sizeof(ULong)) == 0) {
          *reference = b->first_reference;
          return b->first_pattern;
       }
 
    if (patterns_used + exits > MAX_PATTERNS || references_used + steps > MAX_REFERENCES) {
       if (bl_recording)
-         VG_(umsg)("recorder: the program has more kinds of blocks than the recorder's tables; the recording ends here\n");
-      bl_ring_close(2);
+         VG_(umsg)("recorder: the program has more kinds of blocks than the recorder's tables; "
+                   "the recording ends here\n");
       return NO_PATTERN;
    }
    Block* b = VG_(malloc)("bl.block", sizeof(Block) + words * sizeof(ULong));
@@ -89,11 +91,11 @@ UInt bl_block(const ULong* items, UInt words, UInt steps, UInt exits, UInt* refe
    for (UInt i = 0; i < steps; i++)
       bl_last[references_used++] = NOWHERE;
    weigh(b);
-   tell(b);
+   describe(b);
    return b->first_pattern;
 }
 
-/* The block with this first pattern. */
+/* Returns the block with this first pattern. */
 static const Block* block_of(UInt pattern)
 {
    Word low = 0, high = VG_(sizeXA)(in_order);
@@ -107,9 +109,13 @@ static const Block* block_of(UInt pattern)
    return *(Block**)VG_(indexXA)(in_order, low);
 }
 
-static Bool is_reference(ULong item) { return (item & 0xff) == ITEM_LOAD || (item & 0xff) == ITEM_STORE; }
+static Bool is_reference(ULong item)
+{
+   return (item & 0xff) == ITEM_LOAD || (item & 0xff) == ITEM_STORE;
+}
 
-/* A block left in its midst is told as another that ends where the instruction begins that faulted: it will begin again. */
+/* Records a block that a fault interrupted as another block, which ends at the start of the
+   faulting instruction. That instruction will begin again. */
 void bl_fault(void)
 {
    Midst m = bl_midst;
@@ -139,7 +145,7 @@ void bl_fault(void)
    for (UInt i = 0; i < bases; i++)
       values[i] = numbers_end(m.where)[-1 - (Int)i];
    bl_rewind(m.where);
-   /* Where its references went was noted although it is not told. */
+   /* The places of its references were noted, although they are not recorded. */
    for (UInt i = 0; i < b->words; i++)
       if (is_reference(b->items[i])) {
          bl_last[b->first_reference + all++] = NOWHERE;

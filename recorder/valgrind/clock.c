@@ -13,16 +13,17 @@
    Instructions are estimated: each segment of the ring is sampled, and its words are counted. */
 #include "recorder.h"
 
-extern SysRes VG_(do_syscall)(UWord sysno, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord);
+extern SysRes VG_(do_syscall)(UWord sysno, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord,
+                              RegWord, RegWord);
 
 #define SAMPLES 64u /* sampled words of a segment */
 #define SECOND 1000000000LL
-#define STEP (SECOND / 20) /* least change of a distance for which a clock counts as set */
+#define STEP (SECOND / 20) /* the least change of a distance by which a clock counts as set */
 #define MOST_TIMERS 1024u
 #define MOST_THREADS 512u
 
-enum { REALTIME, MONOTONIC, PROCESS_TIME, THREAD_TIME, MONOTONIC_RAW, REALTIME_COARSE, MONOTONIC_COARSE, BOOTTIME,
-       REALTIME_ALARM, BOOTTIME_ALARM, TAI = 11, CLOCKS };
+enum { REALTIME, MONOTONIC, PROCESS_TIME, THREAD_TIME, MONOTONIC_RAW, REALTIME_COARSE,
+       MONOTONIC_COARSE, BOOTTIME, REALTIME_ALARM, BOOTTIME_ALARM, TAI = 11, CLOCKS };
 
 UInt bl_clock = CLOCK_PROGRAM;
 UInt bl_clock_rate = 3500; /* instructions in a microsecond */
@@ -75,7 +76,7 @@ void bl_clock_pattern(UInt pattern, UInt instructions)
 
 static ULong weight(UInt word) { return word & WIRE_RECORD ? 0 : weights[word & MAX_PATTERNS]; }
 
-/* Counts the instructions of `n` executed words, which are about to be handed over. */
+/* Counts the instructions of `n` executed words, which are about to be published. */
 void bl_clock_executed(const UInt* words, UInt n)
 {
    ULong sum = 0;
@@ -87,7 +88,7 @@ void bl_clock_executed(const UInt* words, UInt n)
       executed += sum;
       return;
    }
-   /* Samples a random word of each equal part: fair to loops of any length. */
+   /* Samples a random word of each equal part, which is fair to loops of any length. */
    ULong part = ((ULong)n << 16) / SAMPLES;
    for (UInt i = 0; i < SAMPLES; i++) {
       random_state = random_state * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -98,7 +99,7 @@ void bl_clock_executed(const UInt* words, UInt n)
    executed += in_1024 * n / 1024;
 }
 
-/* Processor time so far: executed instructions, at the given rate. */
+/* Returns the processor time so far: executed instructions, at the given rate. */
 static Long processor_time(void)
 {
    ULong instructions = executed + in_1024 * bl_unpublished_words() / 1024;
@@ -143,15 +144,16 @@ void bl_clock_in_child(ThreadId t)
 {
    processor_shown = 0;
    process_began = thread_began = processor_time();
-   VG_(memset)(deadlines, 0, sizeof deadlines); /* these are of the parent's threads */
+   VG_(memset)(deadlines, 0, sizeof deadlines); /* these belong to the parent's threads */
    bl_clock_thread_starts(t);
 }
 
-/* The monotonic clock as the program sees it; `lag` is the distance to the later real one. */
+/* Returns the monotonic clock that the program sees. `lag` is the distance to the real one. */
 static Long program_time(Long* lag)
 {
    Long  now = real(MONOTONIC);
-   ULong waited = idle + (idle_since ? ticks() - idle_since : 0), all = ticks() - ticks_at_start;
+   ULong waited = idle + (idle_since ? ticks() - idle_since : 0);
+   ULong all = ticks() - ticks_at_start;
    Long  t = processor_time();
    if (all)
       t += (Long)((double)waited * ((double)(now - began) / (double)all));
@@ -173,9 +175,9 @@ static Bool follows(Long clock)
    }
 }
 
-/* The distance of a clock from the monotonic one. Both clocks are read at each call, but the
-   process may lose the processor between the two. So the old distance is kept unless the clock was
-   set. */
+/* Returns the distance of a clock from the monotonic one. Both clocks are read at each call, but
+   the process may lose the processor between the two reads. So the old distance is kept unless the
+   clock was set. */
 static Long distance_of(UInt clock)
 {
    Long now = 0;
@@ -193,7 +195,10 @@ static Long distance_of(UInt clock)
    return distance[clock];
 }
 
-static Bool may_write(Addr at, SizeT bytes) { return at && VG_(am_is_valid_for_client)(at, bytes, VKI_PROT_READ | VKI_PROT_WRITE); }
+static Bool may_write(Addr at, SizeT bytes)
+{
+   return at && VG_(am_is_valid_for_client)(at, bytes, VKI_PROT_READ | VKI_PROT_WRITE);
+}
 
 static void show(Addr at, Long time, UInt in_second)
 {
@@ -238,13 +243,14 @@ void bl_clock_after(ThreadId tid, UInt number, const UWord* args, UWord result)
    }
 }
 
-extern void __real_vgSysWrap_generic_sys_time_before(ThreadId, void*, SyscallArgs*, SyscallStatus*, UWord*);
+extern void __real_vgSysWrap_generic_sys_time_before(ThreadId, void*, SyscallArgs*, SyscallStatus*,
+                                                     UWord*);
 extern SysRes VG_(mk_SysRes_Success)(UWord);
 
-/* Answers `time` before the call: its result is in a register, which cannot be changed after the
-   call. */
-void __wrap_vgSysWrap_generic_sys_time_before(ThreadId tid, void* layout, SyscallArgs* args, SyscallStatus* status,
-                                              UWord* flags)
+/* Computes the result of `time` before the call, because the result is in a register, which cannot
+   be changed after the call. */
+void __wrap_vgSysWrap_generic_sys_time_before(ThreadId tid, void* layout, SyscallArgs* args,
+                                              SyscallStatus* status, UWord* flags)
 {
    Long lag;
    __real_vgSysWrap_generic_sys_time_before(tid, layout, args, status, flags);
@@ -257,19 +263,19 @@ void __wrap_vgSysWrap_generic_sys_time_before(ThreadId tid, void* layout, Syscal
    status->result = VG_(mk_SysRes_Success)(now);
 }
 
-/* The clock of a call's absolute deadline, and the deadline's address; -1 for a call without one.
-   */
+/* Returns the clock of a call's absolute deadline, and the deadline's address in `at`. Returns -1
+   for a call without such a deadline. */
 static Long deadline_of(UInt number, const UWord* args, Addr* at)
 {
-   static const UInt wait_bitset = 9, wait_requeue_pi = 11, lock_pi = 6, lock_pi2 = 13, by_date = 256;
-   UInt              op = args[1] & 0x7f;
+   enum { WAIT_BITSET = 9, WAIT_REQUEUE_PI = 11, LOCK_PI = 6, LOCK_PI2 = 13, BY_DATE = 256 };
+   UInt op = args[1] & 0x7f;
    switch (number) {
       case __NR_futex:
          *at = args[3];
-         if (op == lock_pi)
+         if (op == LOCK_PI)
             return REALTIME;
-         if (op == wait_bitset || op == wait_requeue_pi || op == lock_pi2)
-            return args[1] & by_date ? REALTIME : MONOTONIC;
+         if (op == WAIT_BITSET || op == WAIT_REQUEUE_PI || op == LOCK_PI2)
+            return args[1] & BY_DATE ? REALTIME : MONOTONIC;
          return -1;
       case __NR_clock_nanosleep:
          *at = args[2];
@@ -285,7 +291,7 @@ static Long deadline_of(UInt number, const UWord* args, Addr* at)
    }
 }
 
-/* Another thread that waits by the deadline at that address; MOST_THREADS if there is none. */
+/* Returns another thread that waits by the deadline at `at`, or MOST_THREADS if there is none. */
 static UInt other_with(Addr at, ThreadId tid)
 {
    UInt other = 0;
@@ -306,7 +312,7 @@ void bl_clock_deadline_back(ThreadId tid)
    }
 }
 
-/* Converts a call's absolute deadline to real time, by which the kernel waits. */
+/* Converts a call's absolute deadline to real time, which the kernel waits by. */
 void bl_clock_deadline(ThreadId tid, UInt number, const UWord* args)
 {
    Addr at = 0;
@@ -316,7 +322,8 @@ void bl_clock_deadline(ThreadId tid, UInt number, const UWord* args)
       return;
    UInt                 other = other_with(at, tid);
    struct vki_timespec* t = other < MOST_THREADS ? &deadlines[other].was : (struct vki_timespec*)at;
-   if (t->tv_sec < 0 || t->tv_sec > (1LL << 32) || t->tv_nsec < 0 || t->tv_nsec >= SECOND || (t->tv_sec | t->tv_nsec) == 0)
+   if (t->tv_sec < 0 || t->tv_sec > (1LL << 32) || t->tv_nsec < 0 || t->tv_nsec >= SECOND
+       || (t->tv_sec | t->tv_nsec) == 0)
       return; /* never, at once, an error, or a timer that is switched off */
    deadlines[tid].at = at;
    deadlines[tid].was = *t;

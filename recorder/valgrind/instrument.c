@@ -1,11 +1,14 @@
-/* Instrumentation: what is added to the translated code.
+/* Instrumentation: the code that is added to the translated code.
 
-   A block of guest code makes a fixed list of references and can be left at a few exits; the block up to an exit is a pattern. Every execution writes a word
-   that says which pattern ran, and the bases of its addresses among the numbers. If each reference stayed in the unit where it was made the last
-   time, the next execution writes over the bases: no branch depends on it, since such a branch would be mispredicted too often.
+   A block of guest code makes a fixed list of references and has a few exits. The block up to an
+   exit is a pattern. Every execution writes a word with the number of the pattern, and the bases of
+   its addresses among the numbers. If each reference stayed in its latest unit, the next execution
+   overwrites the bases. No branch depends on this, because such a branch would be mispredicted too
+   often.
 
-   References that come one after the other, with addresses that differ by constants, are looked at together; those at constant addresses are not looked at. */
-#include "recorder.h"
+   Consecutive references whose addresses differ by constants are compared together. References at
+   constant addresses are not compared. */
+#include "instrument.h"
 
 extern void VG_(discard_translations)(Addr start, ULong range, const HChar* who);
 
@@ -19,45 +22,30 @@ void bl_be_precise(void)
    bl_precise = True;
    VG_(clo_vex_control).iropt_register_updates_default = VexRegUpdAllregsAtMemAccess;
    VG_(clo_px_file_backed) = VexRegUpdAllregsAtMemAccess;
-   VG_(discard_translations)(0, 1UL << 47, "recorder"); /* what was translated before is not */
+   VG_(discard_translations)(0, 1UL << 47, "recorder"); /* older translations are not precise */
 }
 
-/* A reference of the block that is being translated. */
+/* A reference of the block under translation. */
 typedef struct {
    UInt kind, bytes;
    UInt base;     /* or WIRE_NO_BASE */
    Long offset;   /* of its address from the base */
-   UInt leader;   /* the first of the references that are looked at together with it */
-   /* Of a leader: what they touch, from the base; the last of them that begins elsewhere, or itself. */
+   UInt leader;   /* the first of the references that are compared together with it */
+   /* Of a leader: the touched range, from the base; the last reference that begins elsewhere, or
+      the leader itself. */
    Long low, high;
    UInt other;
 } Reference;
 
-/* What addresses are made from. */
+/* The base of addresses. */
 typedef struct {
    IRExpr* value;
-   IRExpr* guard; /* NULL where it is always there. A guarded one has one reference. */
+   IRExpr* guard; /* NULL without a guard. A guarded base has one reference. */
    UInt    first; /* its first reference */
 } Base;
 
 static Reference references[WIRE_MAX_STEPS];
 static Base      bases[WIRE_MAX_STEPS];
-
-/* A block is walked twice: once to learn what it does (`out` is NULL), which gives its pattern numbers and what can be looked at together, and
-   once to write it out with them. */
-typedef struct {
-   IRSB*   out;
-   IRStmt** made;   /* for each temporary, the statement that makes it, or NULL; first walk only */
-   XArray* items;   /* of ULong; first walk only */
-   UInt    words;   /* of items so far */
-   UInt    steps, bases, exits;
-   UInt    after_exit; /* the first reference since the last exit */
-   Bool    changed; /* references or instructions since the last exit */
-   UInt    pattern, reference; /* numbers of the block's first */
-   Int     shadow;  /* where a Shadow stands in the guest state */
-   IRTemp  at, full;/* where this execution is written */
-   IRTemp  left;    /* bits above a unit's are set if a reference may have left its unit */
-} Walk;
 
 static IRExpr* u64(ULong v) { return IRExpr_Const(IRConst_U64(v)); }
 static IRExpr* u32(UInt v) { return IRExpr_Const(IRConst_U32(v)); }
@@ -71,11 +59,20 @@ static IRTemp assign(Walk* w, IRType ty, IRExpr* e)
    return t;
 }
 
-static IRTemp binop(Walk* w, IROp op, IRExpr* a, IRExpr* b) { return assign(w, Ity_I64, IRExpr_Binop(op, a, b)); }
+static IRTemp binop(Walk* w, IROp op, IRExpr* a, IRExpr* b)
+{
+   return assign(w, Ity_I64, IRExpr_Binop(op, a, b));
+}
 
-static IRExpr* plus(Walk* w, IRExpr* a, Long n) { return n ? tmp(binop(w, Iop_Add64, a, u64(n))) : a; }
+static IRExpr* plus(Walk* w, IRExpr* a, Long n)
+{
+   return n ? tmp(binop(w, Iop_Add64, a, u64(n))) : a;
+}
 
-static void store(Walk* w, IRExpr* address, IRExpr* value) { addStmtToIRSB(w->out, IRStmt_Store(Iend_LE, address, value)); }
+static void store(Walk* w, IRExpr* address, IRExpr* value)
+{
+   addStmtToIRSB(w->out, IRStmt_Store(Iend_LE, address, value));
+}
 
 static void item(Walk* w, ULong kind, ULong argument)
 {
@@ -86,7 +83,8 @@ static void item(Walk* w, ULong kind, ULong argument)
    }
 }
 
-/* Follows additions of constants back from an address: what it comes down to, and how far from there it is. */
+/* Follows additions of constants back from an address. Returns the value at the start, and the
+   distance from it in `offset`. */
 static IRExpr* origin(const Walk* w, IRExpr* address, Long* offset)
 {
    *offset = 0;
@@ -96,7 +94,8 @@ static IRExpr* origin(const Walk* w, IRExpr* address, Long* offset)
          address = e;
          continue;
       }
-      if (e->tag != Iex_Binop || (e->Iex.Binop.op != Iop_Add64 && e->Iex.Binop.op != Iop_Sub64))
+      if (e->tag != Iex_Binop
+          || (e->Iex.Binop.op != Iop_Add64 && e->Iex.Binop.op != Iop_Sub64))
          break;
       IRExpr *a = e->Iex.Binop.arg1, *b = e->Iex.Binop.arg2;
       if (e->Iex.Binop.op == Iop_Add64 && a->tag == Iex_Const) {
@@ -122,11 +121,12 @@ static UInt base_of(Walk* w, IRExpr* value, IRExpr* guard)
    return w->bases++;
 }
 
-/* References are looked at together if what they touch lies this close: if it lies across the border of two units, each execution is taken
-   for one in which some reference left its unit. */
+/* Returns the maximum size of a range whose references are compared together. If the range crosses
+   the border of two units, each execution counts as one in which some reference left its unit. */
 static Long closeness(void) { return (1L << bl_unit_shift) / 32; }
 
-/* Finds references since the last exit that this one is looked at with: all of them are made, or none. */
+/* Finds earlier references since the last exit that are compared together with this one. All of
+   them are made, or none. */
 static void join(Walk* w, Reference* r)
 {
    UInt self = r - references;
@@ -139,7 +139,8 @@ static void join(Walk* w, Reference* r)
       Reference* l = &references[i];
       if (l->leader != i || l->base != r->base)
          continue;
-      Long low = l->low < r->low ? l->low : r->low, high = l->high > r->high ? l->high : r->high;
+      Long low = l->low < r->low ? l->low : r->low;
+      Long high = l->high > r->high ? l->high : r->high;
       if (high - low >= closeness() && !(l->low == r->low && l->other == i))
          continue;
       l->low = low;
@@ -151,8 +152,11 @@ static void join(Walk* w, Reference* r)
    }
 }
 
-/* Such a reference is told each time it is made. */
-static Bool crosses(ULong address, UInt bytes) { return bytes && (address ^ (address + bytes - 1)) >> bl_unit_shift; }
+/* Returns true for a reference that crosses units. It is recorded each time it is made. */
+static Bool crosses(ULong address, UInt bytes)
+{
+   return bytes && (address ^ (address + bytes - 1)) >> bl_unit_shift;
+}
 
 static void learn(Walk* w, UInt kind, IRExpr* address, UInt bytes, IRExpr* guard)
 {
@@ -169,16 +173,17 @@ static void learn(Walk* w, UInt kind, IRExpr* address, UInt bytes, IRExpr* guard
 
 static void or_left(Walk* w, IRTemp difference)
 {
-   w->left = w->left == IRTemp_INVALID ? difference : binop(w, Iop_Or64, tmp(w->left), tmp(difference));
+   w->left =
+      w->left == IRTemp_INVALID ? difference : binop(w, Iop_Or64, tmp(w->left), tmp(difference));
 }
 
 static IRExpr* cell(const Walk* w, UInt step) { return u64((Addr)&bl_last[w->reference + step]); }
 
-/* Whether the references of a leader left their unit: what they touch first or last differs from where they were the last time in the bits
-   above a unit's.
+/* Compares the references of a leader with their latest units. They left their unit if the first or
+   last touched byte differs from the latest address in the bits above a unit's.
 
-   Where some begin elsewhere, what began the lowest and what ended the highest the last time are noted. Both in one unit, now and then, the same:
-   so is all between them. */
+   If some references begin elsewhere, the latest lowest begin and highest end are noted. If both
+   were and are in one unit, then so is everything between them. */
 static void look(Walk* w, const Reference* r, UInt step, IRExpr* base, IRExpr* guard)
 {
    IRTemp  before = assign(w, Ity_I64, IRExpr_Load(Iend_LE, Ity_I64, cell(w, step)));
@@ -192,7 +197,7 @@ static void look(Walk* w, const Reference* r, UInt step, IRExpr* base, IRExpr* g
       or_left(w, binop(w, Iop_Xor64, high, tmp(end)));
       store(w, cell(w, r->other), high);
    }
-   if (guard) /* a reader that begins a new chunk cannot say where it was: it has to be told the next time */
+   if (guard) /* the reader of a new chunk does not know the place, so the next one is recorded */
       low = tmp(assign(w, Ity_I64, IRExpr_ITE(guard, low, u64(NOWHERE))));
    store(w, cell(w, step), low);
 }
@@ -214,8 +219,8 @@ static void step_out(Walk* w, UInt step)
       look(w, r, step, value, b->guard);
 }
 
-/* One reference. `guard` is NULL where it is always made. */
-static void step(Walk* w, UInt kind, IRExpr* addr, UInt bytes, IRExpr* guard)
+/* Records one reference. `guard` is NULL for a reference that is always made. */
+void bl_step(Walk* w, UInt kind, IRExpr* addr, UInt bytes, IRExpr* guard)
 {
    tl_assert(w->steps < WIRE_MAX_STEPS);
    if (!w->out)
@@ -236,25 +241,28 @@ static void exit_out(Walk* w, UInt number)
    IRExpr* word = u32(number);
    IRExpr* full = tmp(w->full);
    if (w->left != IRTemp_INVALID) {
-      /* All ones if it left, or else zero. */
+      /* All ones if a reference left its unit, and zero otherwise. */
       IRTemp above = binop(w, Iop_Shr64, tmp(w->left), u8(bl_unit_shift));
       IRTemp left = binop(w, Iop_Sar64, tmp(binop(w, Iop_Sub64, u64(0), tmp(above))), u8(63));
       IRTemp flag = binop(w, Iop_And64, tmp(left), u64(WIRE_LEFT));
-      word = tmp(assign(w, Ity_I32, IRExpr_Unop(Iop_64to32, tmp(binop(w, Iop_Or64, tmp(flag), u64(number))))));
-      IRTemp numbers = w->bases == 1 ? binop(w, Iop_Shl64, tmp(left), u8(3)) /* one instruction with the addition */
-                                     : binop(w, Iop_And64, tmp(left), u64(-(sizeof(ULong) * (Long)w->bases)));
+      IRTemp with_flag = binop(w, Iop_Or64, tmp(flag), u64(number));
+      word = tmp(assign(w, Ity_I32, IRExpr_Unop(Iop_64to32, tmp(with_flag))));
+      IRTemp numbers = w->bases == 1
+                          ? binop(w, Iop_Shl64, tmp(left), u8(3)) /* one instruction with the sum */
+                          : binop(w, Iop_And64, tmp(left), u64(-(sizeof(ULong) * (Long)w->bases)));
       full = tmp(binop(w, Iop_Add64, full, tmp(numbers)));
       addStmtToIRSB(w->out, IRStmt_Put(w->shadow + offsetof(Shadow, full), full));
    }
    store(w, tmp(w->at), word);
-   addStmtToIRSB(w->out, IRStmt_Put(w->shadow + offsetof(Shadow, at), plus(w, tmp(w->at), sizeof(UInt))));
+   IRExpr* next = plus(w, tmp(w->at), sizeof(UInt));
+   addStmtToIRSB(w->out, IRStmt_Put(w->shadow + offsetof(Shadow, at), next));
    if (bl_precise)
       store(w, u64((Addr)&bl_midst.pattern), u64(NO_BLOCK));
 }
 
-/* The block can be left here. An exit that follows another with nothing between them is the same pattern. Where the block goes on
-   instead, what was written is written again. */
-static void note_exit(Walk* w)
+/* Notes an exit of the block. An exit right after another is the same pattern. If the block does
+   not take the exit, the next execution overwrites the word. */
+void bl_note_exit(Walk* w)
 {
    if (!w->changed)
       return;
@@ -266,13 +274,28 @@ static void note_exit(Walk* w)
    w->exits++;
 }
 
-static IRTemp get(Walk* w, Int field) { return assign(w, Ity_I64, IRExpr_Get(w->shadow + field, Ity_I64)); }
+/* Notes the start of an instruction at this address. */
+void bl_note_instruction(Walk* w, Addr address)
+{
+   if (w->out && bl_precise) {
+      store(w, u64((Addr)&bl_midst.pattern), u64(w->pattern));
+      store(w, u64((Addr)&bl_midst.words), u64(w->words));
+   }
+   item(w, ITEM_INSTRUCTION, address);
+   w->changed = True;
+}
+
+static IRTemp get(Walk* w, Int field)
+{
+   return assign(w, Ity_I64, IRExpr_Get(w->shadow + field, Ity_I64));
+}
 
 static void begin(Walk* w)
 {
    IRTemp   at = get(w, offsetof(Shadow, at));
    IRTemp   full = get(w, offsetof(Shadow, full));
-   IRDirty* call = unsafeIRDirty_0_N(0, "bl_next_segment", VG_(fnptr_to_fnentry)(bl_next_segment), mkIRExprVec_0());
+   void*    entry = VG_(fnptr_to_fnentry)(bl_next_segment);
+   IRDirty* call = unsafeIRDirty_0_N(0, "bl_next_segment", entry, mkIRExprVec_0());
    call->guard = tmp(assign(w, Ity_I1, IRExpr_Binop(Iop_CmpLT64U, tmp(full), tmp(at))));
    call->nFxState = 1;
    VG_(memset)(&call->fxState, 0, sizeof call->fxState);
@@ -289,153 +312,6 @@ static void begin(Walk* w)
    }
 }
 
-static UInt bytes_of_loadg(IRLoadGOp op)
-{
-   switch (op) {
-      case ILGop_IdentV128: return 16;
-      case ILGop_Ident64: return 8;
-      case ILGop_Ident32: return 4;
-      case ILGop_16Uto32: case ILGop_16Sto32: return 2;
-      default: return 1;
-   }
-}
-
-static UInt bytes_of_cas(const IRTypeEnv* types, const IRCAS* cas)
-{
-   return sizeofIRType(typeOfIRExpr(types, cas->dataLo)) * (cas->dataHi ? 2 : 1);
-}
-
-static Bool loads(const IRStmt* st, IRExpr* address, UInt bytes)
-{
-   if (st->tag != Ist_WrTmp || st->Ist.WrTmp.data->tag != Iex_Load)
-      return False;
-   const IRExpr* load = st->Ist.WrTmp.data;
-   return sizeofIRType(load->Iex.Load.ty) == bytes && eqIRAtom(load->Iex.Load.addr, address);
-}
-
-static Bool stores(const IRTypeEnv* types, const IRStmt* st, IRExpr* address, UInt bytes)
-{
-   if (st->tag == Ist_Store)
-      return sizeofIRType(typeOfIRExpr(types, st->Ist.Store.data)) == bytes && eqIRAtom(st->Ist.Store.addr, address);
-   if (st->tag == Ist_CAS)
-      return bytes_of_cas(types, st->Ist.CAS.details) == bytes && eqIRAtom(st->Ist.CAS.details->addr, address);
-   return False;
-}
-
-/* Returns true if the present instruction has already loaded exactly this memory. The instruction
-   cannot be left between the load and statement `at`. */
-static Bool was_loaded(const IRSB* in, Int at, IRExpr* address, UInt bytes)
-{
-   for (Int i = at - 1; i >= 0 && in->stmts[i]->tag != Ist_IMark && in->stmts[i]->tag != Ist_Exit; i--)
-      if (loads(in->stmts[i], address, bytes))
-         return True;
-   return False;
-}
-
-/* Returns true if the present instruction goes on to store to exactly this memory. The hardware
-   then asks for write access at once: a page that is not resident takes one fault, of a store. So
-   the store is recorded before the load. This applies to `add %rax,(%rdx)` as to `lock xadd`,
-   which VEX translates as a load, the operation, and a compare-and-swap. */
-static Bool will_be_stored(const IRSB* in, Int at, IRExpr* address, UInt bytes)
-{
-   for (Int i = at + 1; i < in->stmts_used && in->stmts[i]->tag != Ist_IMark && in->stmts[i]->tag != Ist_Exit; i++)
-      if (stores(in->tyenv, in->stmts[i], address, bytes))
-         return !was_loaded(in, at, address, bytes);
-   return False;
-}
-
-/* Returns true if the store of statement `at` was recorded before the instruction's load. */
-static Bool was_recorded(const IRSB* in, Int at, IRExpr* address, UInt bytes)
-{
-   for (Int i = at - 1; i >= 0 && in->stmts[i]->tag != Ist_IMark && in->stmts[i]->tag != Ist_Exit; i--) {
-      if (stores(in->tyenv, in->stmts[i], address, bytes))
-         return False;
-      if (loads(in->stmts[i], address, bytes))
-         return True;
-   }
-   return False;
-}
-
-static void step_load(Walk* w, const IRSB* in, Int at)
-{
-   IRExpr* address = in->stmts[at]->Ist.WrTmp.data->Iex.Load.addr;
-   UInt    bytes = sizeofIRType(in->stmts[at]->Ist.WrTmp.data->Iex.Load.ty);
-   if (will_be_stored(in, at, address, bytes))
-      step(w, ITEM_STORE, address, bytes, NULL);
-   step(w, ITEM_LOAD, address, bytes, NULL);
-}
-
-static void step_store(Walk* w, const IRSB* in, Int at, IRExpr* address, UInt bytes)
-{
-   if (!was_recorded(in, at, address, bytes))
-      step(w, ITEM_STORE, address, bytes, NULL);
-}
-
-/* Records the references of a statement before the statement. A locked instruction counts as a load
-   and a store. So does a compare-and-swap, even if it fails, as on the hardware. A helper that
-   reads and writes memory is a load and a store of its whole operand. All other rules are those of
-   Valgrind's Lackey, so that both recorders can be compared. */
-static void statement(Walk* w, const IRSB* in, Int at)
-{
-   IRStmt*          st = in->stmts[at];
-   const IRTypeEnv* types = in->tyenv;
-   switch (st->tag) {
-      case Ist_WrTmp:
-         if (st->Ist.WrTmp.data->tag == Iex_Load)
-            step_load(w, in, at);
-         break;
-      case Ist_Store:
-         step_store(w, in, at, st->Ist.Store.addr, sizeofIRType(typeOfIRExpr(types, st->Ist.Store.data)));
-         break;
-      case Ist_LoadG:
-         step(w, ITEM_LOAD, st->Ist.LoadG.details->addr, bytes_of_loadg(st->Ist.LoadG.details->cvt),
-              st->Ist.LoadG.details->guard);
-         break;
-      case Ist_StoreG:
-         step(w, ITEM_STORE, st->Ist.StoreG.details->addr,
-              sizeofIRType(typeOfIRExpr(types, st->Ist.StoreG.details->data)), st->Ist.StoreG.details->guard);
-         break;
-      case Ist_Dirty: {
-         IRDirty* d = st->Ist.Dirty.details;
-         IRExpr*  guard = d->guard->tag == Iex_Const ? NULL : d->guard;
-         if (d->mFx == Ifx_Read || d->mFx == Ifx_Modify)
-            step(w, ITEM_LOAD, d->mAddr, d->mSize, guard);
-         if (d->mFx == Ifx_Write || d->mFx == Ifx_Modify)
-            step(w, ITEM_STORE, d->mAddr, d->mSize, guard);
-         break;
-      }
-      case Ist_CAS: {
-         IRCAS* cas = st->Ist.CAS.details;
-         UInt   bytes = bytes_of_cas(types, cas);
-         step_store(w, in, at, cas->addr, bytes);
-         if (!was_loaded(in, at, cas->addr, bytes))
-            step(w, ITEM_LOAD, cas->addr, bytes, NULL);
-         break;
-      }
-      case Ist_LLSC:
-         if (st->Ist.LLSC.storedata)
-            step(w, ITEM_STORE, st->Ist.LLSC.addr, sizeofIRType(typeOfIRExpr(types, st->Ist.LLSC.storedata)), NULL);
-         else
-            step(w, ITEM_LOAD, st->Ist.LLSC.addr, sizeofIRType(typeOfIRTemp(types, st->Ist.LLSC.result)), NULL);
-         break;
-      case Ist_Exit:
-         note_exit(w);
-         break;
-      case Ist_IMark:
-         if (w->out && bl_precise) {
-            store(w, u64((Addr)&bl_midst.pattern), u64(w->pattern));
-            store(w, u64((Addr)&bl_midst.words), u64(w->words));
-         }
-         item(w, ITEM_INSTRUCTION, st->Ist.IMark.addr);
-         w->changed = True;
-         break;
-      default:
-         break;
-   }
-   if (w->out)
-      addStmtToIRSB(w->out, st);
-}
-
 static Int first_instruction(const IRSB* in)
 {
    Int i = 0;
@@ -448,12 +324,13 @@ static void walk(Walk* w, const IRSB* in, Int from)
 {
    for (Int i = from; i < in->stmts_used; i++)
       if (in->stmts[i]->tag != Ist_NoOp)
-         statement(w, in, i);
-   note_exit(w);
+         bl_statement(w, in, i);
+   bl_note_exit(w);
 }
 
-IRSB* bl_instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* layout, const VexGuestExtents* extents,
-                    const VexArchInfo* arch, IRType guest_word, IRType host_word)
+IRSB* bl_instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* layout,
+                    const VexGuestExtents* extents, const VexArchInfo* arch, IRType guest_word,
+                    IRType host_word)
 {
    Walk look = {0}, write = {0};
    Int  from = first_instruction(in);
@@ -469,8 +346,9 @@ IRSB* bl_instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* 
       VG_(deleteXA)(look.items);
       return in;
    }
-   write.pattern =
-      bl_block(VG_(indexXA)(look.items, 0), VG_(sizeXA)(look.items), look.steps, look.exits, &write.reference);
+   const ULong* items = VG_(indexXA)(look.items, 0);
+   UInt         words = VG_(sizeXA)(look.items);
+   write.pattern = bl_block(items, words, look.steps, look.exits, &write.reference);
    VG_(deleteXA)(look.items);
    if (write.pattern == NO_PATTERN)
       return in;

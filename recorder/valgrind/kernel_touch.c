@@ -5,7 +5,7 @@
    buffers makes few events. */
 #include "recorder.h"
 
-#define RECENT 4096u /* pages, found by the low bits of their number */
+#define RECENT 4096u /* pages, indexed by the low bits of their number */
 
 /* Constants of Linux that Valgrind's headers lack. */
 #define POPULATE_READ 22
@@ -17,11 +17,11 @@
 #define LOCK_CURRENT 1u
 #define LOCK_FUTURE 2u
 #define LOCK_ON_FAULT 4u
-#define MOST_MOVED 0x7ffff000u /* bytes that one call reads or writes at most: MAX_RW_COUNT */
+#define MOST_MOVED 0x7ffff000u /* the maximum bytes that one call reads or writes: MAX_RW_COUNT */
 
 /* The page number plus one, shifted left by one bit. Low bit: the kernel stored there. */
 static ULong recent[RECENT];
-static Bool  read_later; /* the present call tells how much of its buffer was read */
+static Bool  read_later; /* the present call reports how much of its buffer it read */
 static Bool  locks_future; /* mlockall(MCL_FUTURE): new mappings are populated */
 
 void bl_touches_forget(void) { VG_(memset)(recent, 0, sizeof recent); }
@@ -54,11 +54,11 @@ void bl_populated(Addr start, SizeT len, UInt access)
 static Bool is_new(Addr page, Bool store)
 {
    ULong* cell = &recent[(page / VKI_PAGE_SIZE) % RECENT];
-   ULong  told = (page / VKI_PAGE_SIZE + 1) << 1;
-   if (*cell == (told | 1) || (*cell == told && !store))
+   ULong cached = (page / VKI_PAGE_SIZE + 1) << 1;
+   if (*cell == (cached | 1) || (*cell == cached && !store))
       return False;
-   if (*cell != told || store)
-      *cell = told | store;
+   if (*cell != cached || store)
+      *cell = cached | store;
    return True;
 }
 
@@ -87,7 +87,7 @@ static void buffer(CorePart part, Addr start, SizeT len, Bool store)
    send(from, to - from, store ? TOUCH_STORE : TOUCH_LOAD, ORIGIN_BUFFER);
 }
 
-/* Calls that may read less of their buffer than they name, and return how much they read. */
+/* Returns true for calls that may read only a part of their buffer, and return its length. */
 static Bool reads_a_part(UInt number)
 {
    return number == __NR_write || number == __NR_pwrite64 || number == __NR_sendto;
@@ -101,12 +101,16 @@ static void reads(CorePart part, ThreadId tid, const HChar* what, Addr start, Si
       buffer(part, start, len, False);
 }
 
-static void fills(CorePart part, ThreadId tid, Addr start, SizeT len) { buffer(part, start, len, True); }
+static void fills(CorePart part, ThreadId tid, Addr start, SizeT len)
+{
+   buffer(part, start, len, True);
+}
 
 /* Records the population of a new mapping, or of `len` new bytes of a mapping or the heap. */
 void bl_touches_mapped(Addr start, SizeT len, UInt flags)
 {
-   if ((flags & MAP_IS_LOCKED) || ((flags & MAP_IS_POPULATED) && !(flags & MAP_NONBLOCKING)) || locks_future)
+   if ((flags & MAP_IS_LOCKED) || ((flags & MAP_IS_POPULATED) && !(flags & MAP_NONBLOCKING))
+       || locks_future)
       bl_populated(start, len, TOUCH_AS_MAPPED);
 }
 

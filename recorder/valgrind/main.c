@@ -1,4 +1,5 @@
-/* The Broadleaf recorder, a Valgrind tool: options, start and end. `broadleaf record` runs it; on its own it is of no use. */
+/* The Broadleaf recorder, a Valgrind tool: options, start and end. Only `broadleaf record` can use
+   it. */
 #include "recorder.h"
 
 UInt         bl_unit_shift = 12;
@@ -21,11 +22,13 @@ static Bool option(const HChar* arg)
 
 static void usage(void)
 {
-   VG_(printf)("    --ring-dir=DIR           where the reader's control pipe is\n"
-               "    --unit-shift=6..12      log2 of the unit in which places are told [12]\n"
-               "    --follow-children=no|yes record what the program forks [no]\n"
-               "    --clock=wall|program|date clocks that the program's instructions drive [program]\n"
-               "    --clock-rate=N           instructions in a microsecond of such a clock [3500]\n");
+   VG_(printf)("    --ring-dir=DIR           folder of the reader's control pipe\n"
+               "    --unit-shift=6..12      log2 of the unit in which places are recorded [12]\n"
+               "    --follow-children=no|yes record the program's forked children [no]\n"
+               "    --clock=wall|program|date clocks that the program's instructions drive "
+               "[program]\n"
+               "    --clock-rate=N           instructions in a microsecond of such a clock "
+               "[3500]\n");
 }
 
 static void debug_usage(void) { VG_(printf)("    (none)\n"); }
@@ -43,7 +46,7 @@ static void start(void)
    bl_process_begins();
 }
 
-/* The core's argument is zero whatever happened. */
+/* The core's argument is zero in any case. */
 static void finish(Int always_zero)
 {
    ULong word = bl_exit_status;
@@ -53,7 +56,7 @@ static void finish(Int always_zero)
 
 static void begin(void)
 {
-   /* Precise registers only where a program can see them: nothing here unwinds stacks. */
+   /* Precise registers only where a program can see them, because the tool unwinds no stacks. */
    VG_(clo_vex_control).iropt_register_updates_default = VexRegUpdSpAtMemAccess;
    VG_(clo_px_file_backed) = VexRegUpdSpAtMemAccess;
    VG_(details_name)("Broadleaf");

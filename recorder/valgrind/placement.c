@@ -1,19 +1,23 @@
-/* Mappings where the kernel would have put them, as far as 2 MiB boundaries go.
+/* Mappings at the places where the kernel would have put them, as far as 2 MiB boundaries go.
 
-   Valgrind's core places a program's mappings by rules of its own: bottom up, in the first hole. Whether a region can hold a
-   superpage depends on where it lies between 2 MiB boundaries, so a recording made like that would answer another
-   question. The functions below stand in front of the core's own (the linker's --wrap) and give the addresses that Linux gives with address
-   randomisation switched off (`setarch -R`), equal to them modulo 1 GiB for mappings, executables and heaps, and modulo 2 MiB for the stack.
+   Valgrind's core places a program's mappings by rules of its own: bottom up, in the first hole. A
+   region can hold a superpage only if it spans 2 MiB boundaries, so such places would change the
+   answer. The functions below take the place of the core's own (the linker's --wrap) and return the
+   addresses that Linux gives without address randomization (`setarch -R`). Their addresses are
+   equal modulo 1 GiB for mappings, executables and heaps, and modulo 2 MiB for the stack.
 
-   - Executable: a position-independent one stands at 0x555555554000 natively, here at the same address modulo 64 GiB.
-   - Heap: behind the executable, with room to grow as far as there is. (The core's own limit is 8 MiB; beyond it the allocator would go
-     to mmap, which natively it does not.)
-   - mmap: top down from 0x7ffff7fff000 natively, the highest hole that is large enough. Which mappings the kernel moves to a 2 MiB boundary
-     differs between kernels and file systems; it is asked, by a mapping that is taken away at once.
+   - Executable: a position-independent executable is natively at 0x555555554000, and here at the
+     same address modulo 64 GiB.
+   - Heap: after the executable, with as much room to grow as possible. (The core's own limit is 8
+     MiB. Beyond it the allocator would use mmap, which it does not do natively.)
+   - mmap: natively top down from 0x7ffff7fff000, in the highest hole that is large enough. Kernels
+     and file systems differ in the mappings that they move to a 2 MiB boundary. So the kernel is
+     asked, by a mapping that is removed at once.
    - Stack: natively up to 0x7ffffffff000.
-   - An address that the program asks for and that Valgrind does not have: another, as far from a 2 MiB boundary.
+   - An address that the program asks for and Valgrind does not have: another address, as far from a
+     2 MiB boundary.
 
-   Where none of this finds room the core chooses, and the recording says so. */
+   If none of this finds room, the core chooses, and the recording says so. */
 #include "recorder.h"
 
 typedef struct {
@@ -22,7 +26,7 @@ typedef struct {
    Addr len;
 } MapRequest;
 
-/* The fields that are needed of the core's type of this name. */
+/* The required fields of the core's type with this name. */
 typedef struct {
    const HChar** argv;
    Addr          exe_base, exe_end;
@@ -30,17 +34,20 @@ typedef struct {
 
 extern Addr   __real_vgPlain_am_get_advisory(const MapRequest*, Bool client, Bool* ok);
 extern Addr   __real_vgPlain_am_get_advisory_client_simple(Addr start, SizeT len, Bool* ok);
-extern Bool   __real_vgPlain_am_create_reservation(Addr start, SizeT length, ShrinkMode smode, SSizeT extra);
+extern Bool   __real_vgPlain_am_create_reservation(Addr start, SizeT length, ShrinkMode smode,
+                                                   SSizeT extra);
 extern Int    __real_vgPlain_do_exec(const HChar* exe, ExeInfoHead* info);
 extern Addr   __real_vgPlain_am_startup(Addr sp_at_startup);
 extern HChar** VG_(client_envp);
 extern SysRes VG_(am_mmap_anon_fixed_client)(Addr start, SizeT length, UInt prot);
 extern Bool   VG_(am_notify_mprotect)(Addr start, SizeT len, UInt prot);
-extern SysRes VG_(do_syscall)(UWord sysno, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord);
+extern SysRes VG_(do_syscall)(UWord sysno, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord,
+                              RegWord, RegWord);
 
 #define SUPERPAGE 0x200000UL
 
-/* Address space of the client under Valgrind 3.19 ends at 128 GiB; its own allocations begin at 64 GiB and grow upwards. */
+/* Under Valgrind 3.19, the address space of the client ends at 128 GiB. The core's own allocations
+   begin at 64 GiB and grow upwards. */
 static const Addr pie_base = 0x555554000UL;     /* 0x555555554000 mod 64 GiB */
 static const Addr mmap_top = 0x1fb7fff000UL;    /* 0x7ffff7fff000 mod 1 GiB, below the stack */
 static const Addr mmap_floor = 0x1100000000UL;
@@ -49,17 +56,19 @@ static const Addr end_of_client = 0x2000000000UL;
 Bool bl_misplaced;
 Addr bl_native;
 
-/* Natively the kernel maps pages of its own (vvar, vdso) below the dynamic linker, or at the top where a program has none, which Valgrind hides from the program. Their room stays free. */
+/* Natively the kernel maps pages of its own (vvar, vdso) below the dynamic linker, or at the top if
+   a program has no dynamic linker. Valgrind hides these pages from the program. Their room stays
+   free. */
 static SizeT kernel_pages;
 static Addr  kernel_pages_end; /* 0: not known yet */
 static UChar vdso_image[64 * 1024];
 static SizeT vdso_bytes;
 Addr         bl_vdso;
 static Bool  loading; /* the program is being loaded */
-static Addr  below_all; /* where a hole that was not found would have had to end */
+static Addr  below_all; /* the end that the missing hole would have had */
 static const Addr stack_top_in_superpage = 0x1ff000; /* 0x7ffffffff000 mod 2 MiB */
 
-/* What the next mapping is, if the system call said. */
+/* The kind of the next mapping, if the system call named it. */
 static struct { Bool known; Bool file; Int fd; ULong offset; Bool shared; } expected;
 
 void bl_placement_expect(Bool file, Int fd, ULong offset, Bool shared)
@@ -73,7 +82,8 @@ void bl_placement_expect(Bool file, Int fd, ULong offset, Bool shared)
 
 void bl_placement_expect_nothing(void) { expected.known = False; }
 
-/* Whether the kernel moves such a mapping to where superpages fit. Two are made, since one alone might lie there by chance. */
+/* Returns true if the kernel moves such a mapping to a place for superpages. Two mappings are
+   tried, because one alone might be there by chance. */
 static Bool kernel_aligns(SizeT len)
 {
    Int    flags = expected.known && expected.shared ? VKI_MAP_SHARED : VKI_MAP_PRIVATE;
@@ -101,7 +111,8 @@ static Bool kernel_aligns(SizeT len)
    return yes;
 }
 
-/* Reads where the kernel mapped [vvar], [vvar_vclock] and [vdso] in this process: as many pages as natively, elsewhere. */
+/* Reads the places of the kernel's [vvar], [vvar_vclock] and [vdso] in this process. They have as
+   many pages as natively, at other places. */
 static void look_at_kernel_pages(void)
 {
    static HChar text[16384];
@@ -110,7 +121,8 @@ static void look_at_kernel_pages(void)
    Int          n;
    if (sr_isError(fd))
       return;
-   while (used < sizeof text - 1 && (n = VG_(read)(sr_Res(fd), text + used, sizeof text - 1 - used)) > 0)
+   while (used < sizeof text - 1
+          && (n = VG_(read)(sr_Res(fd), text + used, sizeof text - 1 - used)) > 0)
       used += n;
    VG_(close)(sr_Res(fd));
    text[used] = 0;
@@ -135,9 +147,11 @@ static void look_at_kernel_pages(void)
    }
 }
 
-/* A dynamic linker that is shown a vDSO notes it in memory that it maps for that, before anything else: without one, what is mapped later would
-   lie a page or two from its native place. So the program is shown a copy, at the native place, whose functions have names that nobody looks for: its calls
-   remain system calls, which Valgrind has to see. Statically linked programs map nothing for it and are shown none. */
+/* Shows the program a copy of the vDSO, at the native place. A dynamic linker that finds a vDSO
+   notes it in memory that it maps for this purpose, before anything else. Without a vDSO, later
+   mappings would be a page or two from their native places. The functions of the copy have unused
+   names, so the program's calls remain system calls, which Valgrind must see. Statically linked
+   programs map nothing for a vDSO and are shown none. */
 void bl_show_vdso(void)
 {
    static const HChar name[] = "__vdso_";
@@ -151,7 +165,9 @@ void bl_show_vdso(void)
    while (auxiliary[0] != 0 && auxiliary[0] != IGNORED)
       auxiliary += 2;
    Addr at = kernel_pages_end - vdso_bytes;
-   if (auxiliary[0] != IGNORED || sr_isError(VG_(am_mmap_anon_fixed_client)(at, vdso_bytes, VKI_PROT_READ | VKI_PROT_WRITE)))
+   if (auxiliary[0] != IGNORED
+       || sr_isError(
+          VG_(am_mmap_anon_fixed_client)(at, vdso_bytes, VKI_PROT_READ | VKI_PROT_WRITE)))
       return;
    for (SizeT i = 0; i + sizeof name - 1 <= vdso_bytes; i++)
       if (VG_(memcmp)(vdso_image + i, name, sizeof name - 1) == 0)
@@ -165,7 +181,7 @@ void bl_show_vdso(void)
    bl_vdso = at;
 }
 
-/* The highest hole of that length below the top, or 0. */
+/* Returns the highest hole of that length below the top, or 0. */
 static Addr highest_hole(SizeT len)
 {
    static const UInt all = SkAnonC | SkAnonV | SkFileC | SkFileV | SkShmC | SkResvn;
@@ -180,7 +196,7 @@ static Addr highest_hole(SizeT len)
       starts = VG_(malloc)("bl.starts", room * sizeof(Addr));
    }
    while ((n = VG_(am_get_segment_starts)(all, starts, room)) < 0) {
-      room = -n + 256; /* with some to spare: this very allocation may add segments */
+      room = -n + 256; /* with some spare, because this allocation may add segments */
       starts = VG_(realloc)("bl.starts", starts, room * sizeof(Addr));
    }
    for (Int i = n - 1; i >= 0; i--) {
@@ -199,14 +215,16 @@ static Addr highest_hole(SizeT len)
    return 0;
 }
 
-/* The highest hole that begins as far behind a 2 MiB boundary as `like`: where the program asked for an address that Valgrind does not have. */
+/* Returns the highest hole with the same distance from a 2 MiB boundary as `like`, an address that
+   the program asked for and Valgrind does not have. */
 static Addr highest_hole_like(SizeT len, Addr like)
 {
    Addr a = highest_hole(VG_PGROUNDUP(len) + SUPERPAGE);
    return a >= mmap_floor ? a + ((VG_PGROUNDDN(like) - a) & (SUPERPAGE - 1)) : 0;
 }
 
-/* Where the kernel would have put what found no room here, as far as can be told: modulo 2 MiB. */
+/* Returns the place that the kernel would have chosen for a mapping without room, as far as it is
+   known: modulo 2 MiB. */
 static Addr native_place(const MapRequest* req)
 {
    Addr lowest = below_all - VG_PGROUNDUP(req->len);
@@ -214,7 +232,8 @@ static Addr native_place(const MapRequest* req)
       return VG_PGROUNDDN(req->start);
    if (!kernel_aligns(VG_PGROUNDUP(req->len)))
       return lowest;
-   return (lowest & ~(SUPERPAGE - 1)) + (expected.known && expected.file ? expected.offset & (SUPERPAGE - 1) : 0);
+   Addr in_superpage = expected.known && expected.file ? expected.offset & (SUPERPAGE - 1) : 0;
+   return (lowest & ~(SUPERPAGE - 1)) + in_superpage;
 }
 
 static Addr where_the_kernel_would(SizeT len)
@@ -252,7 +271,7 @@ Addr __wrap_vgPlain_am_get_advisory(const MapRequest* req, Bool client, Bool* ok
    else
       a = where_the_kernel_would(req->len);
    if (a) {
-      if (kernel_pages_end == 0) /* the first mapping while a program is loaded is its dynamic linker */
+      if (kernel_pages_end == 0) /* a program's first mapping while it is loaded is its linker */
          kernel_pages_end = a;
       *ok = True;
       return a;
@@ -271,7 +290,7 @@ Addr __wrap_vgPlain_am_get_advisory_client_simple(Addr start, SizeT len, Bool* o
    return __wrap_vgPlain_am_get_advisory(&req, True, ok);
 }
 
-/* The heap's reservation is the one that shrinks from below and has one page in front. */
+/* The heap's reservation is the one that shrinks from below and has one page before it. */
 Bool __wrap_vgPlain_am_create_reservation(Addr start, SizeT length, ShrinkMode smode, SSizeT extra)
 {
    if (smode == SmLower && extra == VKI_PAGE_SIZE)
@@ -281,7 +300,7 @@ Bool __wrap_vgPlain_am_create_reservation(Addr start, SizeT length, ShrinkMode s
    return __real_vgPlain_am_create_reservation(start, length, smode, extra);
 }
 
-/* The core puts a position-independent executable two thirds up the range that it is given. */
+/* The core puts a position-independent executable at two thirds of the range that it is given. */
 Int __wrap_vgPlain_do_exec(const HChar* exe, ExeInfoHead* info)
 {
    info->exe_base = 0;
@@ -294,7 +313,7 @@ Int __wrap_vgPlain_do_exec(const HChar* exe, ExeInfoHead* info)
    return error;
 }
 
-/* Answers the last byte of the client's stack. */
+/* Returns the last byte of the client's stack. */
 Addr __wrap_vgPlain_am_startup(Addr sp_at_startup)
 {
    Addr end = __real_vgPlain_am_startup(sp_at_startup) + 1;

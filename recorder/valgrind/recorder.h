@@ -1,10 +1,12 @@
-/* The Broadleaf recorder: what its files share.
+/* The declarations that the recorder's files share.
 
-   instrument.c  translated code writes what runs to the ring
-   blocks.c      the tables: blocks, their patterns, where their references went
-   ring.c        shared memory towards `broadleaf record`
+   instrument.c  translated code that writes executions to the ring
+   statements.c  the references of each statement, and the order of their loads and stores
+   mappings.c    records of mappings
+   blocks.c      the tables of blocks, patterns and the latest places of references
+   ring.c        the shared memory towards `broadleaf record`
    events.c      system calls, threads, processes
-   placement.c   mappings where the kernel would have put them
+   placement.c   mappings at the places where the kernel would have put them
    kernel_touch.c  memory that the kernel makes resident
    clock.c       the program's clock
    missing_calls.c  system calls that Valgrind lacks */
@@ -29,19 +31,24 @@
 #include "wire.h"
 
 /* instrument.c */
-IRSB* bl_instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* layout, const VexGuestExtents* extents,
-                    const VexArchInfo* arch, IRType guest_word, IRType host_word);
-/* What the running thread's register shadow holds; translated code reaches it fastest. The next word is written at `at`, the next number right
-   below `full` + ROOM: the room of one execution, and then some. A block that begins with `at` above `full` calls `bl_next_segment` first. */
+IRSB* bl_instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* layout,
+                    const VexGuestExtents* extents, const VexArchInfo* arch, IRType guest_word,
+                    IRType host_word);
+/* The contents of the running thread's register shadow, which translated code reaches fastest. The
+   next word is written at `at`. The next number is written right below `full` + ROOM, the room of
+   one execution and some spare. A block that begins with `at` above `full` first calls
+   `bl_next_segment`. */
 #define ROOM ((WIRE_MAX_STEPS + 8) * sizeof(ULong))
 typedef struct { UInt* at; UChar* full; } Shadow;
 static inline ULong* numbers_end(Shadow s) { return (ULong*)(s.full + ROOM); }
-/* Whether a fault in the midst of a block has to find the program's registers, and which of the block's references were made, exactly. That costs time,
-   and only a program that handles faults can tell. */
+/* True if a fault inside a block must find the exact registers of the program and the exact
+   references made so far. Exactness costs time, and only a program that handles faults can notice
+   it. */
 extern Bool bl_precise;
 void bl_be_precise(void);
-/* In translations that are: which block runs (the number of its first pattern), how many words of its items were done when the present
-   instruction began, and where its execution is written. */
+/* The present state of a precise translation: the running block (the number of its first pattern),
+   the words of its items that were done before the present instruction, and the place of its
+   execution. */
 #define NO_BLOCK (~0ULL)
 typedef struct { ULong pattern, words; Shadow where; } Midst;
 extern Midst bl_midst;
@@ -50,37 +57,41 @@ extern ThreadId bl_running; /* VG_INVALID_THREADID before the first */
 /* blocks.c. Patterns and the references of blocks are numbered, patterns from 1. */
 #define MAX_PATTERNS ((1u << 22) - 1)
 #define MAX_REFERENCES (1u << 23)
-extern ULong bl_last[]; /* for each reference that translated code looks at, where it was made the last time */
+/* The latest address of each reference that translated code compares. */
+extern ULong bl_last[];
 #define NOWHERE (1ULL << 63) /* in no unit that a program can reach */
-/* The first pattern of the block that does these items; its first reference goes to `reference`. NO_PATTERN if the tables are full. */
+/* Returns the first pattern of the block with these items, and its first reference in `reference`.
+   Returns NO_PATTERN if the tables are full. */
 UInt bl_block(const ULong* items, UInt words, UInt steps, UInt exits, UInt* reference);
-void bl_fault(void);  /* the block that runs ends here: what it did so far is told */
-void bl_forget(void); /* for a reader that knows nothing: all references forget their units */
-void bl_tell_blocks_again(void);
+void bl_fault(void);  /* ends the running block and records the part that was executed */
+void bl_forget(void); /* forgets the units of all references, for a new reader */
+void bl_describe_blocks_again(void);
 
-/* ring.c. Nothing is written while `bl_recording` is False; translated code then writes into a segment that nobody reads. */
+/* ring.c. Nothing is written while `bl_recording` is False. Translated code then writes into a
+   segment without a reader. */
 extern Bool bl_recording;
 void bl_ring_open(const HChar* directory);
 void bl_ring_close(UInt ended);
 void bl_ring_abandon(void);     /* in a forked child: the ring is the parent's */
-void bl_ring_leave(void);       /* in a forked child that is not recorded: it still ends with the recorder */
-void bl_ring_flush(void);       /* hands over what there is */
-void bl_ring_forks(void);       /* before a fork whose child is recorded: its ring will say which fork made it */
+void bl_ring_leave(void);       /* in an unrecorded forked child, which ends with the recorder */
+void bl_ring_flush(void);       /* publishes the present segment */
+void bl_ring_forks(void);       /* before a recorded fork: the child's ring will name the fork */
 void bl_next_segment(void);     /* called by translated code when a segment is full */
 void bl_thread_runs(ThreadId t);/* the shadow goes with the thread that runs */
-void bl_rewind(Shadow where);   /* the next execution is written here, over what was written since in the same segment */
+/* Sets the place of the next execution. It overwrites later words of the same segment. */
+void bl_rewind(Shadow where);
 void bl_execution(UInt pattern, const ULong* bases, UInt n);
 void bl_park(void);             /* before a signal's frame is made or left */
 void bl_record(UInt kind, const ULong* payload, UInt words);
 UInt bl_unpublished_words(void); /* words executed since the last segment */
-/* A record put together word by word. */
+/* A record that is built word by word. */
 typedef struct { UInt words; ULong word[4096]; } Payload;
 void put(Payload* p, ULong v);
 void put_text(Payload* p, const HChar* s);
 void bl_send(UInt kind, const Payload* p);
 
 /* events.c */
-extern Int bl_exit_status; /* what the program said, as wait() reports it; -1: nothing, as where a signal ends it */
+extern Int bl_exit_status; /* as wait() reports it; -1: unknown, as if a signal ends the program */
 void bl_events_init(void);
 void bl_process_begins(void);
 
@@ -88,11 +99,11 @@ void bl_process_begins(void);
 void bl_placement_expect(Bool file, Int fd, ULong offset, Bool shared);
 void bl_placement_expect_nothing(void);
 void bl_show_vdso(void);
-extern Addr bl_vdso;      /* where the program is shown it; 0 if it is shown none */
-extern Bool bl_misplaced; /* the last mapping is where the core chose */
-extern Addr bl_native;    /* and natively would have been here, modulo 2 MiB */
+extern Addr bl_vdso;      /* the program's vDSO; 0 if it sees none */
+extern Bool bl_misplaced; /* true if the core chose the last mapping's place */
+extern Addr bl_native;    /* the native place of that mapping, modulo 2 MiB */
 
-/* The needed fields of the core's types with these names. */
+/* The required fields of the core's types with these names. */
 typedef struct { Word number; UWord arg[8]; } SyscallArgs;
 typedef struct { enum { CALL_COMPLETE = 1 } what; SysRes result; } SyscallStatus;
 

@@ -1,12 +1,15 @@
-/* The ring towards `broadleaf record`: a file of its own for each process, in the folder that --ring-dir names, announced by a
-   line in the folder's `control` pipe. */
+/* The ring towards `broadleaf record`. Each process has a ring file in the folder of --ring-dir,
+   and announces it by a line in the folder's `control` pipe. */
 #include "recorder.h"
 
-/* Of the core, which a statically linked tool may call although its headers are not installed. */
+/* Functions of the core. A statically linked tool may call them although their headers are not
+   installed. */
 extern Int VG_(safe_fd)(Int fd);
 extern Int VG_(kill)(Int pid, Int signal);
-extern SysRes VG_(do_syscall)(UWord sysno, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord);
-extern SysRes VG_(am_shared_mmap_file_float_valgrind)(SizeT length, UInt prot, Int fd, Off64T offset);
+extern SysRes VG_(do_syscall)(UWord sysno, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord,
+                              RegWord, RegWord);
+extern SysRes VG_(am_shared_mmap_file_float_valgrind)(SizeT length, UInt prot, Int fd,
+                                                      Off64T offset);
 extern SysRes VG_(am_munmap_valgrind)(Addr start, SizeT length);
 
 #define FUTEX_WAIT 0
@@ -19,18 +22,22 @@ extern SysRes VG_(am_munmap_valgrind)(Addr start, SizeT length);
 Bool               bl_recording = False;
 ThreadId           bl_running = VG_INVALID_THREADID;
 static WireHeader* ring;
-static ULong       fork; /* the one that made this process, or the last that it made itself */
-/* Translated code fills a segment of the tool's own, which stays in its core's cache, and it is copied to the ring whole: memory that the other core has just
-   read is slow to write to, word by word. */
+static ULong       fork; /* the fork that made this process, or the last fork of this process */
+/* Translated code fills a private segment, which stays in its core's cache. The whole segment is
+   then copied to the ring. Word by word, it would be slow to write to memory that another core has
+   just read. */
 static UChar       filling[WIRE_SEGMENT_BYTES] __attribute__((aligned(64)));
 static UChar*      segment; /* `filling` or `nowhere` */
-static UChar       nowhere[WIRE_SEGMENT_BYTES] __attribute__((aligned(8))); /* a segment that nobody reads */
+static UChar       nowhere[WIRE_SEGMENT_BYTES] __attribute__((aligned(8))); /* has no reader */
 
-/* The shadow's content, where no thread's shadow holds it. A thread's shadow is *parked* when it does not: then its `full` is NULL, and the next block
-   that runs fetches it. */
+/* The contents of the shadow while no thread's shadow holds them. A *parked* thread's shadow does
+   not hold them: its `full` is NULL, and the next block that runs fetches the contents. */
 static Shadow waiting = {(UInt*)nowhere, nowhere};
 
-static SizeT ring_bytes(void) { return WIRE_HEADER_BYTES + (SizeT)WIRE_SEGMENTS * WIRE_SEGMENT_BYTES; }
+static SizeT ring_bytes(void)
+{
+   return WIRE_HEADER_BYTES + (SizeT)WIRE_SEGMENTS * WIRE_SEGMENT_BYTES;
+}
 
 static UChar* segment_at(UInt n)
 {
@@ -55,7 +62,8 @@ static void set_shadow(Shadow s)
       VG_(set_shadow_regs_area)(bl_running, 1, 0, sizeof s, (const UChar*)&s);
 }
 
-/* A signal's frame holds the register shadow, and leaving the handler brings it back: so it is parked when the frame is made and when it is left. */
+/* Parks the shadow. A signal's frame contains the register shadow, and the end of the handler
+   restores it. So the shadow is parked when the frame is made and when it is left. */
 void bl_park(void)
 {
    static const Shadow parked = {(UInt*)nowhere, NULL};
@@ -79,7 +87,7 @@ void bl_thread_runs(ThreadId t)
 
 static void give_up(const HChar* why)
 {
-   VG_(umsg)("recorder: %s; the program goes on without being recorded\n", why);
+   VG_(umsg)("recorder: %s; the program continues without being recorded\n", why);
    bl_recording = False;
    begin_segment(nowhere);
 }
@@ -91,8 +99,8 @@ static SysRes open_in_folder(const HChar* name, Int flags)
    return VG_(open)(path, flags | VKI_O_NONBLOCK, 0);
 }
 
-/* Ends this process, whose recorder is dead: an unrecorded run under Valgrind is slow and useless.
-   */
+/* Ends this process, because its recorder is dead: an unrecorded run under Valgrind is slow and
+   useless. */
 static void end_with_recorder(void) { VG_(kill)(VG_(getpid)(), VKI_SIGKILL); }
 
 /* Makes the kernel kill this process when the recorder dies. A living recorder keeps `life` open
@@ -115,9 +123,9 @@ static void tie_to_recorder(void)
    VG_(do_syscall)(__NR_fcntl, life, F_SETFL, O_ASYNC | VKI_O_NONBLOCK, 0, 0, 0, 0, 0);
 }
 
-/* The error of opening the control pipe; 0 while the recorder reads it. A recorder that ends
-   removes the pipe before it closes it (ENOENT). A pipe without a reader (ENXIO) belongs to a dead
-   recorder. */
+/* Returns the error of opening the control pipe, or 0 while the recorder reads it. A recorder that
+   ends removes the pipe before it closes it (ENOENT). A pipe without a reader (ENXIO) belongs to a
+   dead recorder. */
 static UWord control_error(void)
 {
    SysRes fd = open_in_folder("control", VKI_O_WRONLY);
@@ -198,7 +206,8 @@ void bl_ring_flush(void)
 
 UInt bl_unpublished_words(void) { return shadow().at - (UInt*)segment; }
 
-/* A process makes no two forks in the same nanosecond, and none that outlasts the hour after which its number comes again. */
+/* Returns a number for a fork. A process makes no two forks in the same nanosecond, and no fork
+   lasts longer than the hour after which its number repeats. */
 static ULong fork_number(void)
 {
    struct vki_timespec now = {0, 0};
@@ -218,7 +227,7 @@ void bl_next_segment(void)
    Shadow s = shadow();
    set_shadow(s);
    if ((UChar*)s.at <= s.full)
-      return; /* it was only parked */
+      return; /* the shadow was only parked */
    bl_ring_flush();
 }
 
@@ -251,7 +260,7 @@ void bl_record(UInt kind, const ULong* payload, UInt words)
 
 void bl_rewind(Shadow where) { set_shadow(where); }
 
-/* An execution that no translated code writes. */
+/* Writes an execution that no translated code writes. */
 void bl_execution(UInt pattern, const ULong* bases, UInt n)
 {
    Shadow s = shadow();
@@ -274,7 +283,7 @@ void put(Payload* p, ULong v)
       p->word[p->words++] = v;
 }
 
-/* A text that does not fit is cut: it is there for people to read. */
+/* Appends a text. A text that does not fit is cut, because only people read it. */
 void put_text(Payload* p, const HChar* s)
 {
    UInt bytes = VG_(strlen)(s);
@@ -307,15 +316,17 @@ void bl_ring_open(const HChar* directory)
       path[VG_(strlen)(path) - 1] = 0;
       fd = VG_(open)(path, VKI_O_CREAT | VKI_O_EXCL | VKI_O_RDWR, 0600);
       if (!sr_isError(fd) || sr_Err(fd) != VKI_EEXIST)
-         break; /* an exec keeps the process id: the name of the program before it is taken */
+         break; /* an exec keeps the process id, so the earlier program may have this name */
    }
    if (sr_isError(fd)) {
-      give_up(sr_Err(fd) == VKI_ENOENT ? "the recording has ended" : "its shared memory could not be made");
+      give_up(sr_Err(fd) == VKI_ENOENT ? "the recording has ended"
+                                       : "its shared memory could not be made");
       return;
    }
    SysRes r = VG_(do_syscall)(__NR_ftruncate, sr_Res(fd), ring_bytes(), 0, 0, 0, 0, 0, 0);
    if (!sr_isError(r))
-      r = VG_(am_shared_mmap_file_float_valgrind)(ring_bytes(), VKI_PROT_READ | VKI_PROT_WRITE, sr_Res(fd), 0);
+      r = VG_(am_shared_mmap_file_float_valgrind)(ring_bytes(), VKI_PROT_READ | VKI_PROT_WRITE,
+                                                  sr_Res(fd), 0);
    VG_(close)(sr_Res(fd));
    if (sr_isError(r)) {
       give_up("its shared memory could not be mapped");
@@ -333,7 +344,7 @@ void bl_ring_open(const HChar* directory)
    if (sr_isError(fd) && sr_Err(fd) == VKI_ENXIO)
       end_with_recorder();
    if (sr_isError(fd) || VG_(write)(sr_Res(fd), line, VG_(strlen)(line)) < 0) {
-      give_up("nobody reads the recording");
+      give_up("no recorder reads the control pipe");
       return;
    }
    VG_(close)(sr_Res(fd));

@@ -1,10 +1,11 @@
-/* The program's environment, before it runs. */
+/* The program's environment, before the program runs. */
 #include "recorder.h"
 
 extern HChar** VG_(client_envp);
 
-/* The core has the program's dynamic linker load a library of its own (for tools that replace functions), which would shift every mapping that
-   follows. The recorder needs none: the name is taken out of the program's environment before it runs. */
+/* Removes the core's library from the program's environment. The core adds it for tools that
+   replace functions. The program's dynamic linker would load it, and every later mapping would
+   shift. */
 void bl_hide_preload(void)
 {
    static const HChar name[] = "LD_PRELOAD=";
@@ -13,7 +14,7 @@ void bl_hide_preload(void)
       HChar* value = *e + sizeof name - 1;
       if (VG_(strncmp)(*e, name, sizeof name - 1) != 0 || !VG_(strstr)(value, own))
          continue;
-      HChar* rest = VG_(strchr)(value, ':'); /* what the user had set stands behind it */
+      HChar* rest = VG_(strchr)(value, ':'); /* the user's own value follows */
       if (rest)
          VG_(memmove)(value, rest + 1, VG_(strlen)(rest + 1) + 1);
       else

@@ -1,6 +1,8 @@
-/* What the tool and `broadleaf record` say to each other. Shared memory holds a ring of segments. Words of 32 bits fill a segment from its start, one for
-   each execution or record; numbers of 64 bits fill it from its end downwards, the addresses and payloads that belong to the words, in the same order.
-   crates/record/src/valgrind/wire.rs is the other side of this file: the two change together. */
+/* The interface between the tool and `broadleaf record`. Shared memory holds a ring of segments.
+   Words of 32 bits fill a segment from its start, one for each execution or record. Numbers of 64
+   bits fill it from its end downwards. They are the addresses and payloads of the words, in the
+   same order. The counterpart of this file is crates/record/src/valgrind/wire.rs. Both files change
+   together. */
 #ifndef BROADLEAF_WIRE_H
 #define BROADLEAF_WIRE_H
 
@@ -12,32 +14,36 @@
 #define WIRE_MAX_STEPS 1024
 #define NO_PATTERN 0u
 
-/* The first page of the ring. `head` counts the segments that the tool filled, `tail` those that the reader has emptied;
-   both only grow, and wrap around at 2^32. Each side sleeps on the other's counter (futex), until
-   there is work for a while: to fall asleep and to be woken takes as long as to fill a segment. */
+/* The first page of the ring. `head` counts the segments that the tool filled, and `tail` those
+   that the reader has emptied. Both only grow, and wrap around at 2^32. Each side sleeps on the
+   other's counter (futex) until there are several segments to work on, because a sleep and a
+   wake-up take as long as a segment. */
 typedef struct {
    UInt magic;
    UInt segments;
    UInt segment_bytes;
    UInt unit_shift;
    UInt pid;
-   UInt ended; /* 1: the tool wrote its last segment; 2: the program goes on without being recorded */
+   UInt ended; /* 1: the tool wrote its last segment; 2: the program continues unrecorded */
    volatile UInt head;
    volatile UInt tail;
    UInt words[WIRE_SEGMENTS];   /* used in each segment */
    UInt numbers[WIRE_SEGMENTS]; /* the same */
    volatile UInt wake_reader_at; /* the `head` at which the reader wants to be woken */
    volatile UInt wake_tool_at;   /* the `tail` at which the tool does */
-   ULong fork; /* the number of the fork that made the process, as REC_FORKING told it to its parent's reader; 0 where none did or it did not */
+   /* the number of the fork that made the process, as in the parent's REC_FORKING; 0 without */
+   ULong fork;
 } WireHeader;
 
-/* An execution: its pattern (from 1, below 2^22), and WIRE_LEFT if one of its references may have left the unit where it was made the last time. Only then
-   the pattern's bases follow among the numbers; WIRE_ABSENT for that of a reference whose guard was false. */
+/* An execution: its pattern (from 1, below 2^22), and WIRE_LEFT if one of its references may have
+   left the unit of its latest execution. Only then do the pattern's bases follow among the numbers.
+   The base of a reference whose guard was false is WIRE_ABSENT. */
 #define WIRE_LEFT 0x40000000u
 #define WIRE_ABSENT (~0ULL)
 
-/* A record: WIRE_RECORD is set, and the kind is in bits 0..7. Among the numbers: how many make up its payload, and below that the
-   payload, upwards. A text is its length in bytes, then the bytes, padded to whole numbers. Everything told before a record happened before it. */
+/* A record: WIRE_RECORD is set, and the kind is in bits 0..7. Among the numbers are the length of
+   its payload and, below it, the payload, upwards. A text is its length in bytes, then the bytes,
+   padded to whole numbers. Everything before a record in the segment happened before it. */
 #define WIRE_RECORD 0x80000000u
 enum {
    REC_BLOCK = 1,   /* first pattern, first reference, then items: see below */
@@ -47,28 +53,33 @@ enum {
    REC_REMAP,       /* old start, old length, new start, new length */
    REC_ADVISE,      /* start, length, advice */
    REC_BRK,         /* start, length */
-   REC_STACK,       /* lowest address and top of the main thread's stack; how low it may grow */
+   REC_STACK,       /* lowest address and top of the main thread's stack; its lowest limit */
    REC_FILE,        /* number, size, text path */
    REC_MISPLACED,   /* start, length, native start */
    REC_PROCESS,     /* pid, parent, arguments; that many texts */
-   REC_FORK,        /* child; the first record behind REC_FORKING if that was told and the fork succeeded */
+   /* child; the first record after REC_FORKING, if there was one and the fork succeeded */
+   REC_FORK,
    REC_EXEC,        /* text path */
-   REC_EXIT,        /* status as wait() reports it; nothing where it is not known */
+   REC_EXIT,        /* status as wait() reports it; nothing if it is unknown */
    REC_THREAD_START,/* thread */
    REC_THREAD_RUN,  /* thread */
    REC_THREAD_END,  /* thread */
-   REC_FORKING,     /* the number of a fork that is now made; no other of the recording has it. Only where children are followed, and handed over at once. */
-   REC_POPULATE,    /* start, length (at most WIRE_MOST_POPULATED), access, origin: the kernel makes these pages resident */
+   /* the number of a fork that is about to be made, unique in the recording; only if children are
+      followed, and published at once */
+   REC_FORKING,
+   REC_POPULATE,    /* start, length (at most WIRE_MOST_POPULATED), access, origin of pages that the
+                       kernel makes resident */
 };
 #define WIRE_MOST_POPULATED (64UL << 20)
 enum { TOUCH_LOAD = 0, TOUCH_STORE, TOUCH_AS_MAPPED, TOUCH_COLLAPSE };
 enum { ORIGIN_REQUEST = 0, ORIGIN_BUFFER };
 
-/* Items of a block: what the program does in it, in order. The low 8 bits say what; the rest is the argument. A pattern is the block up to one of
-   its exits.
+/* The items of a block: what the program does in it, in order. The low 8 bits are the kind, and the
+   rest is the argument. A pattern is the block up to one of its exits.
 
-   References whose addresses differ by constants share a *base*; an address is the base and an offset, which is the next number. Bases are
-   numbered in the order in which the block first uses them, so that a pattern uses those up to some number. */
+   References whose addresses differ by constants share a *base*. An address is the base plus an
+   offset, which is the next number. Bases are numbered in the order of their first use in the
+   block, so a pattern uses those up to some number. */
 enum {
    ITEM_INSTRUCTION = 1, /* argument: its address */
    ITEM_LOAD,            /* argument: bytes in bits 8..31, base in bits 32..63 */

@@ -1,7 +1,7 @@
 /* Where superpages pay in blocks.bl: offline(cycles=all,sizes=2m) on skylake, by broadleaf 0.1.0.
-   The best come first. Addresses are those of the recording, and with address randomisation others in each run:
-   take the start of the mapping at run time and add what stands behind it in the comment. Call these where the
-   mapping is there and not yet used. They need <sys/mman.h>, and always or madvise in
+   The best come first. Addresses are those of the recording. With address randomisation, they differ in each run:
+   take the start of the mapping at run time and add the offset in the comment. Call these while the mapping
+   exists and is not yet used. They need <sys/mman.h>, and always or madvise in
    /sys/kernel/mm/transparent_hugepage/enabled. */
 madvise((void *)0x46000000, 25165824, MADV_HUGEPAGE); /* anonymous 0x46000000-0x47800000 + 0x0, 12 x 2 MiB, spares 22,776 walks */
 madvise((void *)0x40800000, 6291456, MADV_HUGEPAGE); /* anonymous 0x40000000-0x40e64000 + 0x800000, 3 x 2 MiB, spares 1,481 walks */

@@ -8,11 +8,11 @@ trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
 failed=0
 
-expect() { # NAME WANTED CAME
+expect() { # NAME EXPECTED ACTUAL
   if [ "$2" = "$3" ]; then
     echo "ok: $1"
   else
-    echo "FAILED: $1: wanted \"$2\", came \"$3\""
+    echo "FAILED: $1: expected \"$2\", actual \"$3\""
     failed=1
   fi
 }
@@ -72,7 +72,7 @@ done
 kill -TERM $run
 wait $run
 expect "exit status after SIGTERM" 0 $?
-# A program that run left behind would never end.
+# A program that run leaves running would never end.
 kill -KILL "$(cat pid)" 2>/dev/null
 expect "signals that reached the program" "$(echo $signals TERM | wc -w)" "$(wc -l <caught)"
 rm -f ready

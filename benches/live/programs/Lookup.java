@@ -5,8 +5,9 @@ import java.lang.management.ThreadMXBean;
 import java.util.HashMap;
 
 /**
- * A heap as servers in Java have it: a map with values of many sizes, garbage, and large arrays. Says "ready"; then, for each line with a count, makes that
- * many random updates and prints the nanoseconds of processor time that they took.
+  * A heap like that of Java servers: a map with values of many sizes, garbage, and large arrays.
+  * Prints "ready". Then, for each line with a count, it makes that many random updates and prints
+  * the nanoseconds of processor time that they took.
  */
 class Lookup {
     static final int ARRAYS = 48, WORDS = 1 << 20, KEYS = 400_000;
@@ -39,7 +40,7 @@ class Lookup {
         }
         long[][] arrays = new long[ARRAYS][WORDS];
         for (long[] array : arrays) for (int i = 0; i < WORDS; i++) array[i] = i;
-        // Compiled before it is timed.
+        // The updates are compiled before they are timed.
         updates(arrays, table, 3_000_000);
         System.out.println("ready");
         BufferedReader input = new BufferedReader(new InputStreamReader(System.in));

@@ -1,5 +1,6 @@
-// A heap as servers in Go have it: a map with values of many sizes, garbage, and a large array. Says "ready"; then, for each line with a count, makes that
-// many random updates and prints the nanoseconds of processor time that they took.
+// A heap like that of Go servers: a map with values of many sizes, garbage, and a large array.
+// Prints "ready". Then, for each line with a count, it makes that many random updates and prints
+// the nanoseconds of processor time that they took.
 package main
 
 import (
@@ -31,7 +32,8 @@ func cpu() int64 {
 
 func main() {
 	runtime.LockOSThread()
-	// Without collections nothing is given back at the start. `run` would have seen that memory, and `report` comes too late for it.
+	// Without collections, no memory is returned at the start. `run` would have seen that memory, but
+	// `report` comes too late for it.
 	debug.SetGCPercent(-1)
 	table := make(map[uint64][]byte)
 	for i := uint64(0); i < keys; i++ {

@@ -1,5 +1,6 @@
-// A heap as servers in JavaScript have it: a map with strings of many sizes, garbage, and large arrays. Says "ready"; then, for each line with a count, makes
-// that many random updates and prints the nanoseconds of processor time that they took.
+// A heap like that of JavaScript servers: a map with strings of many sizes, garbage, and large
+// arrays. Prints "ready". Then, for each line with a count, it makes that many random updates and
+// prints the nanoseconds of processor time that they took.
 "use strict";
 const fs = require("fs");
 

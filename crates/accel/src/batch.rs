@@ -3,7 +3,7 @@
 use crate::PageId;
 use crate::followed::Followed;
 use broadleaf_memory::{BlockId, PageHistory};
-use broadleaf_trace::reduced::{Kept, Manner};
+use broadleaf_trace::reduced::{KeptVisit, Manner};
 use broadleaf_units::{PageNumber, SpaceId};
 
 /// A visit that changes the memory of every policy: it is the first to its page, or the first to store to it.
@@ -48,7 +48,7 @@ impl Batch {
     }
 
     /// Adds visits, behind `begin` accesses, without their blocks.
-    pub(crate) fn extend(&mut self, visits: &[Kept], begin: u64) {
+    pub(crate) fn extend(&mut self, visits: &[KeptVisit], begin: u64) {
         self.pages
             .extend(visits.iter().map(|visit| PageNumber(visit.page)));
         // The access that a visit leads with was the last one before.
@@ -58,25 +58,26 @@ impl Batch {
         }));
     }
 
-    /// Adds the block of the next visit that has none.
-    #[inline]
-    pub(crate) fn set_block(&mut self, block: BlockId, offset: u16) {
-        self.ids.push(PageId::new(block.0, offset));
+    /// Takes the list of ids, with room for as many visits. It has to be put back.
+    pub(crate) fn room_for_blocks(&mut self, visits: usize) -> Vec<PageId> {
+        let mut ids = std::mem::take(&mut self.ids);
+        ids.resize(visits, PageId::new(0, 0));
+        ids
     }
 
-    /// The visit whose block was added last changes memories: its page was in that state. `time` accesses were made before its own.
+    /// The visit `at` changes memories: its page was in that state. `time` accesses were made before its own.
     pub(crate) fn add_incident(
         &mut self,
-        visit: &Kept,
-        block: BlockId,
-        offset: u16,
+        visit: &KeptVisit,
+        at: usize,
+        id: PageId,
         time: u64,
         seen: PageHistory,
     ) {
         self.incidents.push(Incident {
-            at: self.ids.len() - 1,
-            block,
-            offset,
+            at,
+            block: BlockId(id.block()),
+            offset: id.offset(),
             manner: visit.manner,
             time,
             loads_before_store: visit.loads_before_store,

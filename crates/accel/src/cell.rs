@@ -2,7 +2,7 @@
 
 use crate::batch::Incident;
 use crate::deadlines::Deadlines;
-use broadleaf_memory::{AddressSpaces, BlockId, Change, Histories, Memory, Shootdown};
+use broadleaf_memory::{AddressSpaces, BlockId, Change, Facts, Histories, Memory, Shootdown};
 use broadleaf_model::foresight::Promoted;
 use broadleaf_policy::{Coverage, Point, Policy, Refusal, Refusals, Verdict, View};
 
@@ -59,17 +59,18 @@ impl<'a> Cell<'a> {
         shootdown
     }
 
-    /// What has to be decided before a page is translated at time `now`.
+    /// What has to be decided before a page is translated at time `now`. `view` holds what is the
+    /// same under every policy, and `reservable` says whether a fault may make a reservation.
     pub(crate) fn reference(
         &mut self,
         incident: &Incident,
         now: u64,
         store: bool,
+        (view, reservable): (&mut View, bool),
         spaces: &AddressSpaces,
     ) -> Shootdown {
         let (block, offset) = (incident.block, usize::from(incident.offset));
         if !self.memory.is_resident(block, offset, incident.seen.used) {
-            let reservable = spaces.facts(block, offset).reservable;
             if self.memory.fault(block, offset, now, reservable) {
                 self.deadlines.add(block, now, now);
             }
@@ -77,18 +78,18 @@ impl<'a> Cell<'a> {
             if store {
                 self.memory.store(block);
             }
-            return self.ask(Point::Fault, block, offset, now, spaces);
+            return self.ask(Point::Fault, block, now, view, spaces);
         }
         let mut shootdown = Shootdown::Nothing;
         if !store || incident.seen.dirty {
             return shootdown;
         }
         if self.memory.is_promoted(block) && self.memory.dirty(block) == 0 {
-            shootdown = self.ask(Point::StoreToCleanSuperpage, block, offset, now, spaces);
+            shootdown = self.ask(Point::StoreToCleanSuperpage, block, now, view, spaces);
         }
         self.memory.store(block);
         if !self.memory.is_promoted(block) {
-            let _none = self.ask(Point::FirstStore, block, offset, now, spaces);
+            let _none = self.ask(Point::FirstStore, block, now, view, spaces);
         }
         shootdown
     }
@@ -100,7 +101,8 @@ impl<'a> Cell<'a> {
         if self.memory.reserved_at(block) == Some(deadline.reserved_at)
             && !self.memory.is_promoted(block)
         {
-            let _none = self.ask(Point::Due, block, 0, deadline.due, spaces);
+            let mut view = view_of(&spaces.facts(block, 0));
+            let _none = self.ask(Point::Due, block, deadline.due, &mut view, spaces);
         }
         Some(block)
     }
@@ -113,12 +115,20 @@ impl<'a> Cell<'a> {
         &mut self,
         point: Point,
         block: BlockId,
-        offset: usize,
         now: u64,
+        view: &mut View,
         spaces: &AddressSpaces,
     ) -> Shootdown {
-        let view = self.view(block, offset, now, spaces);
-        match self.policy.decide(point, &view) {
+        let (populated, dirty, reserved_at, promoted) = self.memory.told_of(block);
+        view.populated = populated;
+        view.dirty = dirty;
+        view.reservation_age = reserved_at.map(|reserved_at| now.saturating_sub(reserved_at));
+        view.promoted = promoted;
+        view.foreseen = match self.foreseen {
+            Some(foreseen) => foreseen.contains(&spaces.place(block)),
+            None => false,
+        };
+        match self.policy.decide(point, view) {
             Verdict::Pass => {}
             Verdict::Stay(reason) => self.refuse(reason),
             Verdict::Promote => match view.coverage {
@@ -139,25 +149,15 @@ impl<'a> Cell<'a> {
     fn refuse(&mut self, reason: Refusal) {
         self.refusals.count(reason);
     }
+}
 
-    fn view(&self, block: BlockId, offset: usize, now: u64, spaces: &AddressSpaces) -> View {
-        let memory = &self.memory;
-        let facts = spaces.facts(block, offset);
-        View {
-            populated: memory.populated(block),
-            dirty: memory.dirty(block),
-            reservation_age: memory
-                .reserved_at(block)
-                .map(|reserved_at| now.saturating_sub(reserved_at)),
-            promoted: memory.is_promoted(block),
-            coverage: facts.coverage,
-            backing: facts.backing,
-            writable: facts.writable,
-            advised_against: facts.advised_against,
-            foreseen: self
-                .foreseen
-                .is_some_and(|foreseen| foreseen.contains(&spaces.place(block))),
-            ..View::BLANK
-        }
+/// What every policy is told of a block with these facts.
+pub(crate) const fn view_of(facts: &Facts) -> View {
+    View {
+        coverage: facts.coverage,
+        backing: facts.backing,
+        writable: facts.writable,
+        advised_against: facts.advised_against,
+        ..View::BLANK
     }
 }

@@ -30,6 +30,11 @@ impl Deadlines {
         }
     }
 
+    /// Returns true if there may be deadlines.
+    pub(crate) const fn are_kept(&self) -> bool {
+        self.age.is_some()
+    }
+
     /// The time of the first deadline, in accesses. `u64::MAX` if there is none.
     #[inline]
     pub(crate) fn next(&self) -> u64 {

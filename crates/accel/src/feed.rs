@@ -20,6 +20,11 @@ use std::sync::Arc;
 const STEP: usize = 1 << 16;
 /// The same where somebody else decodes them: more than a part of a recording has, so that its end is found at once where few are kept.
 const SHARED_STEP: usize = (1 << 19) + 1;
+/// The visits of all parts that are decoded ahead of their use, in all: about 100 MB. A part of a
+/// recording of gcc keeps a million.
+const MOST_WAITING: usize = 1 << 22;
+/// The least share of a part, however many parts there are.
+const LEAST_WAITING: usize = 1 << 17;
 
 /// A part, and how it ended.
 type Ended<P> = (P, Result<(), <P as SourcePart>::Error>);
@@ -68,9 +73,9 @@ impl<'a, S: Source> Feed<'a, S> {
         }
     }
 
-    /// Keeps what it hands out, if it is no more than so many bytes.
-    pub(crate) fn keeping(mut self, most: Option<usize>) -> Self {
-        self.kept = most.map(Kept::new);
+    /// Keeps what it hands out, in `kept`.
+    pub(crate) fn keeping(mut self, kept: Option<Kept>) -> Self {
+        self.kept = kept;
         self
     }
 
@@ -86,8 +91,8 @@ impl<'a, S: Source> Feed<'a, S> {
 
     /// Who keeps a part, where that is wanted.
     fn keeper(&mut self) -> Option<Keeper> {
-        let left = self.kept.as_ref()?.left();
-        Some(self.keepers.pop().unwrap_or_else(|| Keeper::new(left)))
+        let kept = self.kept.as_ref()?;
+        Some(self.keepers.pop().unwrap_or_else(|| kept.keeper()))
     }
 
     /// Opens as many parts as are decoded at a time, and hands them to the crew.
@@ -113,6 +118,8 @@ impl<'a, S: Source> Feed<'a, S> {
                         shift: u32::from(GEOMETRY.base().shift() - self.source.grain().shift()),
                         output: Output {
                             pieces: VecDeque::new(),
+                            waiting: 0,
+                            most_waiting: (MOST_WAITING / most).max(LEAST_WAITING),
                             keeper: self.keeper(),
                             lists: self.lists.clone(),
                         },
@@ -159,6 +166,7 @@ impl<'a, S: Source> Feed<'a, S> {
                 return Ok(None);
             };
             std::mem::swap(&mut self.pieces, &mut ahead.output.pieces);
+            ahead.output.waiting = 0;
             if let Some(ended) = ahead.end.take() {
                 self.ended = Some((ahead.part, ended));
                 self.sieves.push(ahead.sieve);
@@ -184,7 +192,7 @@ impl<'a, S: Source> Feed<'a, S> {
         let most = if crew.is_empty() { STEP } else { SHARED_STEP };
         self.ahead
             .iter()
-            .any(|slot| slot.work(|ahead| ahead.step(most)))
+            .any(|slot| slot.work_on(|ahead| ahead.step(most)).is_some())
     }
 
     /// Sees to it that more is decoded, where [`Feed::next`] has nothing yet: a step of the first part that nobody decodes, or the one that the crew is at.
@@ -210,14 +218,18 @@ impl<'a, S: Source> Feed<'a, S> {
     }
 }
 
-/// Has the crew decode a part a step further, if nobody else does before.
+/// Has the crew decode a part, step by step, as far as its pieces may wait. A step ends early
+/// enough that the first pieces can be taken while the crew goes on.
 fn hand<'scope, P: SourcePart + 'scope>(slot: &Shared<P>, crew: Crew<'_, 'scope>)
 where
     P::Error: Send + 'scope,
 {
-    let slot = Arc::clone(slot);
+    // A part that nobody waits for any more is not decoded.
+    let slot = Arc::downgrade(slot);
     crew.queue(move || {
-        slot.work(|ahead| ahead.step(SHARED_STEP));
+        while let Some(slot) = slot.upgrade()
+            && slot.work_on(|ahead| ahead.step(SHARED_STEP)) == Some(true)
+        {}
     });
 }
 

@@ -30,6 +30,6 @@ mod translation;
 
 pub use covers::{WhyNot, covers, covers_all};
 pub use lanes::{Entry, MOST_LANES, PageId, Size, Tlbs, Walks};
-pub use reduce::reduce;
+pub use reduce::{filter_in_words, reduce};
 pub use run::{run, run_after};
 pub use stacks::{GeometryMisses, Stacks};

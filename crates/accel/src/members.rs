@@ -36,8 +36,7 @@ impl Superpages {
         self.0[block.index()]
     }
 
-    pub(crate) fn set(&mut self, block: BlockId, member: usize, is: bool) {
-        let members = &mut self.0[block.index()];
-        *members = *members & !(1 << member) | u64::from(is) << member;
+    pub(crate) fn put(&mut self, block: BlockId, members: Members) {
+        self.0[block.index()] = members;
     }
 }

@@ -55,12 +55,12 @@ impl QuickPasses<'_> {
     ///
     /// The pass takes turns. Decoded visits are prepared, up to an event that changes the policies'
     /// view. Then the teams replay them. With workers, the next turn is prepared meanwhile, and
-    /// idle workers decode ahead. The replayed visits are kept if they take at most `keeps` bytes.
+    /// idle workers decode ahead. The replayed visits are kept in `keeps` while they fit.
     pub(crate) fn replay<'t, S: Source>(
         &mut self,
         source: &mut S,
         teams: Vec<Team<'t>>,
-        keeps: Option<usize>,
+        keeps: Option<Kept>,
     ) -> Result<Option<PassResult<'t>>, Error<S::Error>> {
         if self.state.pass > 0 {
             source.rewind().map_err(Error::Source)?;
@@ -261,6 +261,7 @@ impl<'s, 't: 's, S: Source> Pass<'s, 't, S> {
 
     fn end(mut self, crew: Crew<'_, '_>) -> PassResult<'t> {
         self.catch_up(crew);
+        self.teams.idle().for_each(Team::end);
         PassResult {
             stream: self.stream,
             kept: self.feed.into_kept(),

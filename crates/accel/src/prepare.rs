@@ -1,5 +1,6 @@
 //! Batches: stretches of filtered visits with their blocks and the histories of their pages.
 
+use crate::PageId;
 use crate::batch::{Batch, Incident};
 use broadleaf_filter::is_seen_by_no_policy;
 use broadleaf_filter::{Fed, Sifted, Stretch};
@@ -33,16 +34,18 @@ pub(crate) fn take(
     batch.begin(stream.running);
     let begin = stream.now();
     batch.extend(visits, begin);
-    for visit in visits {
+    let mut ids = batch.room_for_blocks(visits.len());
+    for (at, (visit, id)) in visits.iter().zip(&mut ids).enumerate() {
         let page = PageNumber(visit.page);
         let offset = GEOMETRY.offset_in_block(page) as u16;
         let (block, seen) = stream.reference(page, visit.manner.any_store(), wait)?;
-        batch.set_block(block, offset);
+        *id = PageId::new(block.0, offset);
         if let Some(seen) = seen {
             let time = begin.saturating_add(visit.time);
-            batch.add_incident(visit, block, offset, time, seen);
+            batch.add_incident(visit, at, *id, time, seen);
         }
     }
+    batch.ids = ids;
     let (first, last) = stretch.pages;
     batch.trail.pages.reserve(last - first);
     for &page in &sifted.trail.pages[first..last] {

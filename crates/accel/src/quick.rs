@@ -46,10 +46,13 @@ pub(crate) fn run<S: Source>(
         if !beside.is_empty() {
             teams.push(Team::new(beside, &[]));
         }
-        // Curves need the visits that are not kept.
-        let keeps = !plan.foreseen().is_empty() && !plan.curves();
-        let most = keeps.then(|| plan.most_kept());
-        if let Some(replayed) = passes.replay(source, teams, most)? {
+        // A second pass reads what the first one kept. A plan may also want it for later replays.
+        let foresees = !plan.foreseen().is_empty();
+        let wanted = foresees || plan.keeps_reduced();
+        // Curves follow visits that are not kept. A reduced form is not written once more.
+        let keeps = wanted && !plan.curves() && !source.is_reduced();
+        let keeps = keeps.then(|| Kept::new(plan.most_kept()).only_few(!foresees));
+        if let Some(replayed) = passes.replay(source, teams, keeps)? {
             let PassResult {
                 stream,
                 kept,
@@ -88,6 +91,9 @@ pub(crate) fn run<S: Source>(
         let found = first.next().filter(|_| is_settled(policy));
         let found = found.or_else(|| second.next());
         outcome.results.extend(found.into_iter().flatten());
+    }
+    if plan.keeps_reduced() {
+        outcome.reduced = kept.and_then(Kept::into_parts);
     }
     Ok(outcome)
 }

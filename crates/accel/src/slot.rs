@@ -10,6 +10,8 @@ enum TaskState<T> {
     Running,
     /// The task has finished.
     Done(T),
+    /// The task has run in part, and more work can follow before the value is taken.
+    Partly(T),
     /// The task panicked.
     Lost,
 }
@@ -44,30 +46,43 @@ impl<T> TaskCell<T> {
 
     /// Runs the task if no thread has claimed it. Returns true if this call ran the task.
     pub(crate) fn work(&self, work: impl FnOnce(&mut T)) -> bool {
+        let all = |it: &mut T| {
+            work(it);
+            false
+        };
+        self.work_on(all).is_some()
+    }
+
+    /// Works at the value, unless another thread does or no work is left. `work` returns true if
+    /// more work can follow. The value can be taken in between. Returns the answer of `work`.
+    pub(crate) fn work_on(&self, work: impl FnOnce(&mut T) -> bool) -> Option<bool> {
         let mut it = {
             let mut state = self.state();
             match std::mem::replace(&mut *state, TaskState::Running) {
-                TaskState::Unclaimed(it) => it,
+                TaskState::Unclaimed(it) | TaskState::Partly(it) => it,
                 other => {
                     *state = other;
-                    return false;
+                    return None;
                 }
             }
         };
         let guard = PanicGuard(self);
-        work(&mut it);
+        let more = work(&mut it);
         // From here on another thread may take the value, so the guard must not mark the cell.
         std::mem::forget(guard);
-        *self.state() = TaskState::Done(it);
+        *self.state() = match more {
+            true => TaskState::Partly(it),
+            false => TaskState::Done(it),
+        };
         self.finished.notify_all();
-        true
+        Some(more)
     }
 
     /// The value, if the task has finished.
     pub(crate) fn take(&self) -> Option<T> {
         let mut state = self.state();
         match std::mem::replace(&mut *state, TaskState::Running) {
-            TaskState::Done(it) => Some(it),
+            TaskState::Done(it) | TaskState::Partly(it) => Some(it),
             other => {
                 *state = other;
                 None
@@ -111,6 +126,24 @@ mod tests {
         cell.put(5);
         assert!(cell.work(|it| *it += 1));
         assert_eq!(cell.take(), Some(6));
+    }
+
+    /// Work in steps goes on until it says that it is done, and the value can be taken between two.
+    #[test]
+    fn a_value_can_be_taken_between_two_steps() {
+        let cell = TaskCell::new(0);
+        let step = |it: &mut i32| {
+            *it += 1;
+            *it % 3 != 0
+        };
+        assert_eq!(cell.work_on(step), Some(true));
+        assert_eq!(cell.work_on(step), Some(true));
+        assert_eq!(cell.take(), Some(2));
+        assert_eq!(cell.work_on(step), None, "it was taken");
+        cell.put(2);
+        assert_eq!(cell.work_on(step), Some(false));
+        assert_eq!(cell.work_on(step), None, "no work is left");
+        assert_eq!(cell.take(), Some(3));
     }
 
     /// A waiting thread must not block for ever on a task that panicked.

@@ -1,13 +1,13 @@
 //! A team: policies that are replayed together, on the same machines. Teams know nothing of each other, so that each can have a core.
 
 use crate::batch::{Batch, Incident};
-use crate::cell::Cell;
+use crate::cell::{Cell, view_of};
 use crate::curve::Curve;
-use crate::members::{MOST_MEMBERS, Members, Superpages};
+use crate::members::{MOST_MEMBERS, Members, Superpages, numbers};
 use crate::prepare::Touch;
 use crate::translation::Translation;
 use broadleaf_machine::Machine;
-use broadleaf_memory::{AddressSpaces, BlockId, Change, Shootdown};
+use broadleaf_memory::{AddressSpaces, BlockId, Change, Facts, Shootdown};
 use broadleaf_model::stream::Stream;
 use broadleaf_units::{PageNumber, SpaceId};
 use std::ops::Range;
@@ -23,6 +23,21 @@ pub(crate) struct Team<'a> {
     last: Option<(SpaceId, PageNumber, BlockId)>,
     /// When the first reservation of any falls due.
     due: u64,
+    /// The policies that ask at an age.
+    timed: Members,
+    /// By block: 0, or one more than the number of pages of the block that were stored to and of
+    /// which no policy was told under which the block is a superpage. All of those policies know
+    /// that the block is dirty. So none of them has anything to decide at the next store.
+    owed: Vec<u16>,
+}
+
+/// What the policies decided about a reference.
+#[derive(Clone, Copy)]
+struct Decided {
+    /// Those whose superpage was broken, and has to go from the TLBs.
+    shot_down: Members,
+    /// Those under which the block is a superpage now.
+    huge: Members,
 }
 
 impl<'a> Team<'a> {
@@ -30,8 +45,14 @@ impl<'a> Team<'a> {
     pub(crate) fn new(cells: Vec<Cell<'a>>, machines: &'a [Machine]) -> Self {
         assert!(cells.len() <= MOST_MEMBERS, "a team is too large");
         let count = cells.len();
+        let mut timed = 0;
+        for (member, cell) in cells.iter().enumerate() {
+            timed |= Members::from(cell.deadlines.are_kept()) << member;
+        }
         Self {
             cells,
+            timed,
+            owed: Vec::new(),
             translations: (machines.iter())
                 .filter_map(|machine| Translation::new(machine, count))
                 .collect(),
@@ -75,11 +96,21 @@ impl<'a> Team<'a> {
             .iter_mut()
             .for_each(|cell| cell.memory.make_room(count));
         self.superpages.make_room(count);
+        if self.owed.len() < count {
+            self.owed.resize(count, 0);
+        }
+    }
+
+    /// The members of the team.
+    fn all(&self) -> Members {
+        let others = MOST_MEMBERS - self.cells.len();
+        Members::MAX.checked_shr(others as u32).unwrap_or(0)
     }
 
     /// Does what an event asks. The histories are those before it.
     pub(crate) fn apply(&mut self, change: &Change, stream: &Stream) {
         self.make_room(stream.spaces.blocks());
+        change.blocks().for_each(|block| self.pay(block));
         let mut shootdowns: Vec<(Members, Shootdown)> = Vec::new();
         for member in 0..self.cells.len() {
             let shootdown = self.cells[member].apply(change, &stream.histories, stream.now());
@@ -113,7 +144,33 @@ impl<'a> Team<'a> {
     /// Notes whether a block is a superpage under a policy.
     fn note(&mut self, block: BlockId, member: usize) {
         let is = self.cells[member].memory.is_promoted(block);
-        self.superpages.set(block, member, is);
+        let huge = self.superpages.of(block) & !(1 << member) | Members::from(is) << member;
+        self.note_all(block, huge);
+    }
+
+    /// Notes under which policies a block is a superpage.
+    fn note_all(&mut self, block: BlockId, huge: Members) {
+        if huge != self.superpages.of(block) {
+            self.pay(block);
+            self.superpages.put(block, huge);
+        }
+    }
+
+    /// Tells the policies under which a block is a superpage of the stores that they were not told of.
+    fn pay(&mut self, block: BlockId) {
+        let owed = std::mem::take(&mut self.owed[block.index()]);
+        if owed > 1 {
+            for member in numbers(self.superpages.of(block)) {
+                self.cells[member].memory.store_to(block, owed - 1);
+            }
+        }
+    }
+
+    /// The trace is at its end: tells all policies of all stores.
+    pub(crate) fn end(&mut self) {
+        for block in 0..self.owed.len() as u32 {
+            self.pay(BlockId(block));
+        }
     }
 
     fn find_due(&mut self) {
@@ -122,6 +179,9 @@ impl<'a> Team<'a> {
     }
 
     /// Replays a batch.
+    ///
+    /// Lookups wait until a policy changes what they would find, or a reservation falls due, so
+    /// that many of them are made at a time.
     pub(crate) fn replay(&mut self, batch: &Batch, spaces: &AddressSpaces) {
         self.make_room(spaces.blocks());
         let follows = !self.curves.is_empty();
@@ -131,11 +191,12 @@ impl<'a> Team<'a> {
                 let before = batch.trail.before[incident.at] as usize;
                 self.follow(batch, from..incident.at, page..before, spaces);
                 page = before;
-            } else {
-                self.replay_settled(batch, from, incident.at, spaces);
+                from = incident.at;
             }
-            self.visit(batch, incident, spaces);
-            from = incident.at + 1;
+            self.visit(batch, incident, &mut from, spaces);
+            if follows {
+                self.look_up(batch, &mut from, incident.at + 1);
+            }
         }
         let (end, last) = (batch.pages.len(), batch.trail.pages.len());
         if follows {
@@ -177,10 +238,17 @@ impl<'a> Team<'a> {
                 }
                 _ => to,
             };
+            self.look_up(batch, &mut from, end);
+        }
+    }
+
+    /// Makes the lookups from one on up to another, as page tables are now.
+    fn look_up(&mut self, batch: &Batch, from: &mut usize, to: usize) {
+        if *from < to {
             for translation in &mut self.translations {
-                translation.look_up(batch, from..end, &self.superpages);
+                translation.look_up(batch, *from..to, &self.superpages);
             }
-            from = end;
+            *from = to;
         }
     }
 
@@ -235,105 +303,138 @@ impl<'a> Team<'a> {
     }
 
     /// A visit at which something may be decided. Only a first reference, a first store, and reservations that fall due count; all
-    /// other accesses hit what the first lookup brought, unless a shootdown took that away.
-    fn visit(&mut self, batch: &Batch, incident: &Incident, spaces: &AddressSpaces) {
+    /// other accesses hit what the first lookup brought, unless a shootdown took that away. Lookups
+    /// from `from` on are still to be made.
+    fn visit(
+        &mut self,
+        batch: &Batch,
+        incident: &Incident,
+        from: &mut usize,
+        spaces: &AddressSpaces,
+    ) {
         let mut incident = *incident;
         let (manner, time) = (incident.manner, incident.time);
+        let facts = spaces.facts(incident.block, usize::from(incident.offset));
+        let loads = u64::from(incident.loads_before_store);
         let mut first = true;
-        if manner.leads() {
-            // Its access was the last one before.
-            let time = time.saturating_sub(1);
+        let mut reference = |time, store| {
             self.reference(
                 batch,
                 &mut incident,
-                time,
-                manner.leads_with_store(),
-                &mut first,
+                (time, store),
+                (&mut *from, &mut first),
+                &facts,
                 spaces,
             );
+        };
+        if manner.leads() {
+            // Its access was the last one before.
+            reference(time.saturating_sub(1), manner.leads_with_store());
         }
         if !manner.accesses() {
             return;
         }
-        let loads = u64::from(incident.loads_before_store);
         let store_at_once = manner.stores() && loads == 0;
-        self.reference(
-            batch,
-            &mut incident,
-            time,
-            store_at_once,
-            &mut first,
-            spaces,
-        );
+        reference(time, store_at_once);
         if manner.stores() && loads > 0 {
-            self.reference(
-                batch,
-                &mut incident,
-                time.saturating_add(loads),
-                true,
-                &mut first,
-                spaces,
-            );
+            reference(time.saturating_add(loads), true);
         }
     }
 
-    /// One reference of a visit: decided under every policy, and looked up where it is the first or its entry was removed.
+    /// One reference of a visit: decided under every policy. The visit is looked up once, where its
+    /// first reference is made, and again where its entry was removed. Lookups from `from` on are
+    /// still to be made; they wait as long as no policy changes what they would find.
     fn reference(
         &mut self,
         batch: &Batch,
         incident: &mut Incident,
-        time: u64,
-        store: bool,
-        first: &mut bool,
+        (time, store): (u64, bool),
+        (from, first): (&mut usize, &mut bool),
+        facts: &Facts,
         spaces: &AddressSpaces,
     ) {
-        self.ask_due(time, spaces);
-        let shot_down = self.decide(incident, time, store, spaces);
-        let (at, superpages) = (incident.at, &self.superpages);
-        for translation in &mut self.translations {
-            if shot_down != 0 {
-                let page = batch.pages[at];
-                translation.shoot_down_superpage(shot_down, page, incident.block);
+        let (at, block) = (incident.at, incident.block);
+        let to = at + usize::from(!*first);
+        if self.due <= time {
+            if *first && self.curves.is_empty() {
+                self.replay_settled(batch, *from, to, spaces);
+                *from = to;
+            } else {
+                self.look_up(batch, from, to);
             }
-            if *first {
-                translation.look_up(batch, at..at + 1, superpages);
-            } else if shot_down != 0 {
-                translation.look_up_for(shot_down, batch, at..at + 1, superpages);
+            self.ask_due(time, spaces);
+        }
+        let Decided { shot_down, huge } = self.decide(incident, time, store, facts, spaces);
+        if shot_down != 0 || huge != self.superpages.of(block) {
+            self.look_up(batch, from, to);
+            self.note_all(block, huge);
+            let page = batch.pages[at];
+            for translation in &mut self.translations {
+                if shot_down != 0 {
+                    translation.shoot_down_superpage(shot_down, page, block);
+                }
+                if shot_down != 0 && !*first {
+                    translation.look_up_for(shot_down, batch, at..at + 1, &self.superpages);
+                }
             }
         }
         *first = false;
+        if self.due <= time {
+            // No lookup waits for longer than until a reservation falls due.
+            self.look_up(batch, from, at + 1);
+        }
         // What was decided may have changed the size of the page.
         if !self.curves.is_empty() {
-            self.last = Some((batch.space, batch.pages[at], incident.block));
+            self.last = Some((batch.space, batch.pages[at], block));
             self.look_last_up();
         }
     }
 
-    /// Lets each policy decide about a reference. Returns the members whose superpage translation
-    /// needs a shootdown.
+    /// Lets each policy decide about a reference. What it decided is still to be
+    /// [noted](Self::note_all).
     fn decide(
         &mut self,
         incident: &mut Incident,
         time: u64,
         store: bool,
+        facts: &Facts,
         spaces: &AddressSpaces,
-    ) -> Members {
+    ) -> Decided {
+        let block = incident.block;
+        let mut huge = self.superpages.of(block);
         let mut shot_down = 0;
         if incident.seen.is_settled(store) {
-            return shot_down;
+            return Decided { shot_down, huge };
         }
-        for member in 0..self.cells.len() {
-            let shootdown = self.cells[member].reference(incident, time, store, spaces);
-            self.note(incident.block, member);
-            shot_down |= u64::from(shootdown != Shootdown::Nothing) << member;
+        // All pages of a superpage are resident, so a load decides nothing about it.
+        let mut asked = self.all() & !huge;
+        let owed = &mut self.owed[block.index()];
+        if store && huge != 0 {
+            if *owed > 0 {
+                *owed += 1;
+            } else {
+                *owed = 1;
+                asked = self.all();
+            }
+        }
+        let mut view = view_of(facts);
+        for member in numbers(asked) {
+            let cell = &mut self.cells[member];
+            let known = (&mut view, facts.reservable);
+            let shootdown = cell.reference(incident, time, store, known, spaces);
+            let is = Members::from(cell.memory.is_promoted(block));
+            huge = huge & !(1 << member) | is << member;
+            shot_down |= Members::from(shootdown != Shootdown::Nothing) << member;
+            if self.timed >> member & 1 != 0 {
+                self.due = self.due.min(cell.deadlines.next());
+            }
             if let Some(curve) = self.curves.get_mut(member) {
                 curve.shoot_down(&shootdown);
             }
         }
         incident.seen.used = true;
         incident.seen.dirty |= store;
-        self.find_due();
-        shot_down
+        Decided { shot_down, huge }
     }
 
     /// The kernel touches pages: each policy decides as at a reference, and nothing is looked up.
@@ -342,7 +443,10 @@ impl<'a> Team<'a> {
         for touch in touches {
             let mut incident = touch.incident;
             let time = incident.time;
-            let shot_down = self.decide(&mut incident, time, touch.store, spaces);
+            let facts = spaces.facts(incident.block, usize::from(incident.offset));
+            let Decided { shot_down, huge } =
+                self.decide(&mut incident, time, touch.store, &facts, spaces);
+            self.note_all(incident.block, huge);
             if shot_down != 0 {
                 for translation in &mut self.translations {
                     translation.shoot_down_superpage(shot_down, touch.page, incident.block);
@@ -388,8 +492,15 @@ impl<'a> Team<'a> {
     /// Asserts what has to hold between any two items of the trace.
     #[cfg(test)]
     pub(crate) fn check(&self, stream: &Stream) {
-        for cell in &self.cells {
-            cell.memory.check(&stream.histories);
+        for (member, cell) in self.cells.iter().enumerate() {
+            let mut memory = cell.memory.clone();
+            for (block, owed) in self.owed.iter().enumerate() {
+                let block = BlockId(block as u32);
+                if self.superpages.of(block) >> member & 1 != 0 {
+                    memory.store_to(block, owed.saturating_sub(1));
+                }
+            }
+            memory.check(&stream.histories);
         }
         self.translations.iter().for_each(Translation::check);
         for number in 0..stream.spaces.blocks() as u32 {

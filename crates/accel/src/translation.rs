@@ -1,4 +1,9 @@
 //! One machine under all policies of a team. Policies whose TLBs hold the same in the same order share one, until they differ.
+//!
+//! If most lookups miss the first level, as in random updates, each group looks up a whole batch
+//! before the next group does ([`Tlbs::set_apart`]), and groups are compared often: such a trace
+//! soon replaces what made two TLBs differ. Both rely on LRU replacement, on two page sizes, and on
+//! page tables that name no frames.
 
 use crate::batch::Batch;
 use crate::members::{Members, Superpages, numbers};
@@ -40,18 +45,41 @@ struct PageTables<'a> {
     groups: &'a mut [Group],
     superpages: &'a Superpages,
     ids: &'a [PageId],
+    /// How many lookups missed the first level.
+    missed: u64,
 }
 
 impl Walks for PageTables<'_> {
     #[inline]
     fn second_hit(&mut self, lane: usize) {
+        self.missed += 1;
         self.groups[lane].misses.second_hits += 1;
+    }
+
+    #[inline(always)]
+    fn sizes(&self, lane: usize) -> impl Fn(PageId) -> (bool, bool) {
+        let (members, superpages) = (self.groups[lane].members, self.superpages);
+        #[inline(always)]
+        move |id| {
+            let huge = superpages.of(BlockId(id.block())) & members;
+            (huge != 0, (huge != 0) & (huge != members))
+        }
+    }
+
+    fn count(&mut self, lane: usize, second_hits: u64, base_walks: u64, super_walks: u64) {
+        self.missed += second_hits + base_walks + super_walks;
+        self.groups[lane].misses.add(&Misses {
+            second_hits,
+            base_walks,
+            super_walks,
+        });
     }
 
     #[inline]
     fn walk(&mut self, lane: usize, at: usize) -> Option<Size> {
         let group = &mut self.groups[lane];
         let huge = self.superpages.of(BlockId(self.ids[at].block())) & group.members;
+        self.missed += u64::from(huge == 0 || huge == group.members);
         if huge == 0 {
             group.misses.base_walks += 1;
             Some(Size::Base)
@@ -75,11 +103,24 @@ pub(crate) struct Translation<'a> {
     /// Batches until groups are compared again, and how many pass between two comparisons.
     until_merge: u32,
     between: u32,
+    /// Batches until the layout is chosen again.
+    until_layout: u32,
+    /// Whether each group looks up all pages of a batch before the next group does.
+    apart: bool,
+    /// Lookups since the layout was last chosen, in all groups, and those that missed the first level.
+    lookups: u64,
+    missed: u64,
+    /// How many pages of a batch each group has looked up.
+    progress: Vec<usize>,
 }
 
 /// The fewest and the most batches between two comparisons of all groups.
 const OFTEN: u32 = 16;
 const SELDOM: u32 = 1024;
+/// Groups look up apart if one lookup in so many misses the first level, and together if fewer than
+/// one in so many does.
+const APART: u64 = 4;
+const TOGETHER: u64 = 16;
 
 impl<'a> Translation<'a> {
     /// A machine under so many policies, of which there is at least one; `None` where it lacks a page size that they make.
@@ -94,6 +135,11 @@ impl<'a> Translation<'a> {
             misses: vec![Misses::default(); count],
             until_merge: OFTEN,
             between: OFTEN,
+            until_layout: OFTEN,
+            apart: false,
+            lookups: 0,
+            missed: 0,
+            progress: Vec::new(),
         })
     }
 
@@ -120,7 +166,15 @@ impl<'a> Translation<'a> {
         mut which: Range<usize>,
         superpages: &Superpages,
     ) {
+        if which.is_empty() {
+            return;
+        }
         self.split(members);
+        if self.apart {
+            self.look_up_apart(members, batch, which, superpages);
+            return;
+        }
+        self.lookups += (which.len() * self.groups.len()) as u64;
         loop {
             let mut lanes = 0;
             for (lane, group) in self.groups.iter().enumerate() {
@@ -131,9 +185,12 @@ impl<'a> Translation<'a> {
                 groups: &mut self.groups,
                 superpages,
                 ids,
+                missed: 0,
             };
             let pages = &batch.pages[which.clone()];
-            let Some(at) = self.tlbs.look_up(pages, ids, lanes, &mut tables) else {
+            let stopped = self.tlbs.look_up(pages, ids, lanes, &mut tables);
+            self.missed += tables.missed;
+            let Some(at) = stopped else {
                 return;
             };
             // The page tables of a group's members differ here: what they look up will too from now on. Others have looked this page up
@@ -143,20 +200,63 @@ impl<'a> Translation<'a> {
         }
     }
 
+    /// The same, group by group. Every group has none but members of these, or none of them.
+    fn look_up_apart(
+        &mut self,
+        members: Members,
+        batch: &Batch,
+        which: Range<usize>,
+        superpages: &Superpages,
+    ) {
+        self.progress.clear();
+        self.progress.resize(self.groups.len(), which.start);
+        let mut lane = 0;
+        // A group that is split has its other half behind the last one, as far as itself.
+        while lane < self.groups.len() {
+            while self.groups[lane].members & members != 0 {
+                let rest = self.progress[lane]..which.end;
+                let ids = &batch.ids[rest.clone()];
+                let mut tables = PageTables {
+                    groups: &mut self.groups,
+                    superpages,
+                    ids,
+                    missed: 0,
+                };
+                let pages = &batch.pages[rest.clone()];
+                let stopped = self.tlbs.look_up_alone(lane, pages, ids, &mut tables);
+                self.missed += tables.missed;
+                let made = stopped.unwrap_or(rest.len());
+                self.lookups += made as u64;
+                self.progress[lane] += made;
+                let Some(at) = stopped else { break };
+                self.split_one(lane, superpages.of(BlockId(ids[at].block())));
+                if self.groups.len() > self.progress.len() {
+                    self.progress.push(self.progress[lane]);
+                }
+            }
+            lane += 1;
+        }
+    }
+
     /// Sees to it that every group has none but members of these, or none of them.
     fn split(&mut self, members: Members) {
         for number in 0..self.groups.len() {
-            let group = &mut self.groups[number];
-            let (these, others) = (group.members & members, group.members & !members);
-            if these != 0 && others != 0 {
-                settle(group, &mut self.misses);
-                group.members = others;
-                self.groups.push(Group {
-                    members: these,
-                    misses: Misses::default(),
-                });
-                self.tlbs.copy(number);
-            }
+            self.split_one(number, members);
+        }
+    }
+
+    /// The same for one group. If it has both, these become another group, behind the last one.
+    fn split_one(&mut self, number: usize, members: Members) {
+        let group = &mut self.groups[number];
+        let (these, others) = (group.members & members, group.members & !members);
+        if these != 0 && others != 0 {
+            settle(group, &mut self.misses);
+            group.members = others;
+            self.groups.push(Group {
+                members: these,
+                misses: Misses::default(),
+            });
+            self.tlbs.copy(number);
         }
     }
 
@@ -212,19 +312,44 @@ impl<'a> Translation<'a> {
     /// A batch is done. From time to time groups are brought together whose TLBs hold the same by now: what made them differ has
     /// been pushed out.
     pub(crate) fn rest(&mut self) {
+        self.until_layout -= 1;
+        if self.until_layout == 0 {
+            self.until_layout = OFTEN;
+            self.choose_layout();
+        }
         self.until_merge -= 1;
         if self.until_merge > 0 {
             return;
         }
         let before = self.groups.len();
         self.merge();
-        // Looking is cheap beside what it saves where it finds something, and not where it never does.
-        self.between = if self.groups.len() < before {
+        // Comparing groups pays only if some can be merged, so back off if none can.
+        self.between = if self.apart || self.groups.len() < before {
             OFTEN
         } else {
             (2 * self.between).min(SELDOM)
         };
         self.until_merge = self.between;
+    }
+
+    /// Chooses whether groups look up together or apart, by what the last lookups came to.
+    fn choose_layout(&mut self) {
+        let (lookups, missed) = (self.lookups, self.missed);
+        (self.lookups, self.missed) = (0, 0);
+        if lookups > 0 {
+            let apart = if self.apart {
+                missed * TOGETHER >= lookups
+            } else {
+                missed * APART >= lookups
+            };
+            self.apart = self.tlbs.set_apart(apart) && apart;
+            if self.apart {
+                self.until_merge = self.until_merge.min(OFTEN);
+            }
+        }
+        if self.apart {
+            self.tlbs.find_strays();
+        }
     }
 
     fn merge(&mut self) {

@@ -1,12 +1,12 @@
-//! The decoder alone: from a trace's bytes in memory to visits, checksums included.
+//! Benchmarks of the decoder alone: from a trace's bytes in memory to visits, with checksums.
 
 use broadleaf_bench::generated::{encode, short};
-use broadleaf_bench::walk::{Seen, walk};
+use broadleaf_bench::walk::{Walked, walk};
 use broadleaf_trace::{Visit, synth};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::path::Path;
 
-/// A program's recording, of every few bytes something else.
+/// Returns a program's recording, whose contents change every few bytes.
 fn recorded() -> Vec<u8> {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/sort.bl");
     std::fs::read(golden).expect("a golden recording")
@@ -23,7 +23,7 @@ fn decoder(criterion: &mut Criterion) {
         ("zipf", zipf, 524_101),
     ] {
         let read = || walk(bytes.as_slice()).expect("a whole trace");
-        let seen: Seen = read();
+        let seen: Walked = read();
         assert_eq!(seen.accesses, accesses, "{name}");
         group.throughput(Throughput::Elements(seen.visits));
         group.bench_function(name, |bencher| bencher.iter(read));

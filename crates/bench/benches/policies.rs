@@ -1,4 +1,4 @@
-//! The policies alone: decisions on views, as a host shows them at faults and first stores.
+//! Benchmarks of the policies alone: decisions on views of faults and first stores.
 
 use broadleaf_policy::{Point, Policy, Verdict, View, catalogue, examples, parse};
 use broadleaf_trace::synth::SplitMix64;
@@ -6,7 +6,8 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 const VIEWS: usize = 4096;
 
-/// Views of reserved, covered, writable, anonymous blocks in any state of filling; at each of them the policy is asked after a fault or a first store.
+/// Returns views of reserved, covered, writable, anonymous blocks with any population. The policy
+/// is asked at each view, after a fault or a first store.
 fn views() -> Vec<(Point, View)> {
     let mut random = SplitMix64::new(1);
     let one = |_| {
@@ -28,13 +29,14 @@ fn views() -> Vec<(Point, View)> {
     (0..VIEWS).map(one).collect()
 }
 
-/// How often the policy promotes.
+/// Returns the number of promotions of a policy.
 fn decide(policy: &dyn Policy, views: &[(Point, View)]) -> usize {
     let promotes = |(point, view): &&(Point, View)| policy.decide(*point, view) == Verdict::Promote;
     views.iter().filter(promotes).count()
 }
 
-/// The same by each policy's definition; `None` where that takes more than a line.
+/// Returns the number of promotions by the policy's definition. Returns `None` for a definition of
+/// more than a line.
 fn defined(name: &str, views: &[(Point, View)]) -> Option<usize> {
     let (family, number) = name.split_once('-').unwrap_or((name, ""));
     let number = number.parse::<f64>().unwrap_or_default();
@@ -67,7 +69,7 @@ fn policies(criterion: &mut Criterion) {
     assert_eq!(known, 18, "each policy of Zhu 2018 has a definition here");
     let mut group = criterion.benchmark_group("policies");
     group.throughput(Throughput::Elements(VIEWS as u64));
-    // A family's members differ in a number, and take the same time.
+    // The members of a family differ only in a number, and take the same time.
     for example in catalogue()
         .iter()
         .filter_map(|entry| entry.examples.first())

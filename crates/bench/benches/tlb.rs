@@ -1,8 +1,8 @@
-//! The TLB alone: lookups, and what a walk fills in after a miss.
+//! Benchmarks of the TLB alone: lookups, and fills after a miss.
 
 use broadleaf_bench::MACHINE;
 use broadleaf_machine::machine;
-use broadleaf_oracle::{AgedTlb, Found, Machine, PageSizeKind};
+use broadleaf_oracle::{AgedTlb, FoundIn, OracleMachine, PageSizeKind};
 use broadleaf_tlb::{Lookup, Tlb};
 use broadleaf_trace::synth;
 use broadleaf_units::SpaceTag;
@@ -11,7 +11,8 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 const LOOKUPS: u64 = 1 << 16;
 
-/// Goes through the pages, and counts lookups that missed the first level and those that missed both.
+/// Looks up the pages. Returns the lookups that missed the first level, and those that missed both
+/// levels.
 fn look_up(tlb: &mut Tlb, pages: &[u64], size: PageSize) -> (u64, u64) {
     let tag = SpaceTag::default();
     let (mut missed, mut walks) = (0, 0);
@@ -30,28 +31,29 @@ fn look_up(tlb: &mut Tlb, pages: &[u64], size: PageSize) -> (u64, u64) {
     (missed, walks)
 }
 
-/// The same of the slow model.
+/// Returns the counts of the slow model.
 fn counted(pages: &[u64], size: PageSizeKind) -> (u64, u64) {
-    let mut tlb = AgedTlb::new(Machine::Skylake);
+    let mut tlb = AgedTlb::new(OracleMachine::Skylake);
     let (mut missed, mut walks) = (0, 0);
     for page in pages {
         let found = tlb.lookup(SpaceId(0), *page, size);
-        missed += u64::from(found != Found::FirstLevel);
-        walks += u64::from(found == Found::Walk);
+        missed += u64::from(found != FoundIn::FirstLevel);
+        walks += u64::from(found == FoundIn::Walk);
     }
     (missed, walks)
 }
 
 fn tlb(criterion: &mut Criterion) {
-    assert_eq!(MACHINE, Machine::Skylake.to_string());
+    assert_eq!(MACHINE, OracleMachine::Skylake.to_string());
     let design = machine(MACHINE).expect("a machine").design;
     let base = (PageSize::SIZE_4K, PageSizeKind::Base);
     let large = (PageSize::SIZE_2M, PageSizeKind::Super);
     let pages = |visits: &mut dyn Iterator<Item = broadleaf_trace::Visit>| -> Vec<u64> {
         visits.map(|visit| visit.unit).collect()
     };
-    // Few pages, which the first level holds; more, which the second does; Zipf's law, for which neither is large enough; and pages so many that
-    // hardly any lookup hits, as base pages and as superpages.
+    // The first level holds the few pages of the first case. The second level holds those of the
+    // second case. Zipf's law exceeds both levels. The last two cases hardly ever hit, with base
+    // pages and with superpages.
     let cases = [
         (
             "first level",

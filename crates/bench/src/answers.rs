@@ -1,19 +1,19 @@
-//! What a replay counted, in one shape whoever counted it, and what it should have counted.
+//! The counts of a replay in one form, and the expected counts.
 
 use crate::Failed;
 use broadleaf_metrics::{CellResult, TraceSummary};
-use broadleaf_oracle::{Counts, PolicySpec};
+use broadleaf_oracle::{OracleCounts, PolicySpec};
 use broadleaf_units::PageSize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Counts by name; refusals as `refusals.REASON`. Zeroes are left out.
-pub type Figures = BTreeMap<String, u64>;
+/// Counts by name. A refusal is `refusals.REASON`. Counts of zero are left out.
+pub type PolicyFigures = BTreeMap<String, u64>;
 
 /// The figures of each policy, by its name.
-pub type Answers = BTreeMap<String, Figures>;
+pub type Answers = BTreeMap<String, PolicyFigures>;
 
-fn figures(counts: &[(&str, u64)], refusals: impl Iterator<Item = (String, u64)>) -> Figures {
+fn figures(counts: &[(&str, u64)], refusals: impl Iterator<Item = (String, u64)>) -> PolicyFigures {
     let counts = counts
         .iter()
         .map(|(name, count)| (name.to_string(), *count));
@@ -23,8 +23,8 @@ fn figures(counts: &[(&str, u64)], refusals: impl Iterator<Item = (String, u64)>
         .collect()
 }
 
-/// What the engine says of one policy.
-pub fn of_engine(result: &CellResult, trace: &TraceSummary) -> (String, Figures) {
+/// Returns the engine's figures of one policy.
+pub fn of_engine(result: &CellResult, trace: &TraceSummary) -> (String, PolicyFigures) {
     let counts = [
         ("accesses", result.accesses),
         ("loads", trace.loads),
@@ -71,8 +71,8 @@ pub fn of_engine(result: &CellResult, trace: &TraceSummary) -> (String, Figures)
     (result.policy.clone(), figures(&counts, refusals))
 }
 
-/// What the oracle says of one policy.
-pub fn of_oracle(policy: PolicySpec, counts: &Counts) -> (String, Figures) {
+/// Returns the oracle's figures of one policy.
+pub fn of_oracle(policy: PolicySpec, counts: &OracleCounts) -> (String, PolicyFigures) {
     let list = [
         ("accesses", counts.accesses),
         ("loads", counts.loads),
@@ -119,10 +119,11 @@ pub fn of_oracle(policy: PolicySpec, counts: &Counts) -> (String, Figures) {
     (policy.to_string(), figures(&list, refusals))
 }
 
-/// Holds the answers for these policies against those that are known to be right.
+/// Compares the answers for these policies with the expected ones.
 ///
 /// # Errors
-/// Where one is missing on either side, or a count differs: every count that does, one to a line.
+/// Returns an error if an answer is missing on either side or a count differs. The error lists
+/// every differing count on a line.
 pub fn agree(
     what: &str,
     policies: &[String],
@@ -152,10 +153,11 @@ pub fn agree(
     Err(format!("wrong answers:{wrong}").into())
 }
 
-/// What the generated traces come to by the oracle: `counts.json` beside this crate's manifest.
+/// Returns the oracle's counts of the generated traces, from `counts.json` beside this crate's
+/// manifest.
 ///
 /// # Errors
-/// Where the file is not as [`stored_text`] writes it.
+/// Returns an error if the file differs from the format of [`stored_text`].
 pub fn stored() -> Result<BTreeMap<String, Answers>, Failed> {
     let lines: Vec<Value> = serde_json::from_str(include_str!("../counts.json"))?;
     let mut stored: BTreeMap<String, Answers> = BTreeMap::new();
@@ -172,10 +174,10 @@ pub fn stored() -> Result<BTreeMap<String, Answers>, Failed> {
     Ok(stored)
 }
 
-/// Answers as `counts.json` holds them, one to a line.
+/// Returns the text of `counts.json`, with one answer on a line.
 ///
 /// # Errors
-/// Never, unless JSON cannot be written.
+/// Returns an error if JSON cannot be written, which does not occur.
 pub fn stored_text(all: &BTreeMap<String, Answers>) -> Result<String, Failed> {
     let mut lines = Vec::new();
     for (trace, answers) in all {
@@ -208,20 +210,20 @@ mod tests {
     fn a_wrong_answer_is_named() {
         let asked = ["4k".to_owned()];
         assert!(agree("gups", &asked, &answers(3), &answers(3)).is_ok());
-        let told = |found: &Answers, right: &Answers| {
+        let refusal = |found: &Answers, right: &Answers| {
             let error = agree("gups", &asked, found, right).expect_err("it is wrong");
             error.to_string()
         };
         assert_eq!(
-            told(&answers(0), &answers(3)),
+            refusal(&answers(0), &answers(3)),
             "wrong answers:\ngups: l2_misses of 4k is 0, should be 3"
         );
         assert_eq!(
-            told(&answers(3), &Answers::new()),
+            refusal(&answers(3), &Answers::new()),
             "gups: nothing is known of 4k"
         );
         assert_eq!(
-            told(&Answers::new(), &answers(3)),
+            refusal(&Answers::new(), &answers(3)),
             "gups: there is no answer for 4k"
         );
     }
@@ -232,7 +234,8 @@ mod tests {
         let text = stored_text(&all).expect("text");
         assert_eq!(
             text,
-            "[\n{\"trace\":\"scan\",\"policy\":\"4k\",\"accesses\":7,\"l2_misses\":3,\"refusals.too_young\":2}\n]\n"
+            "[\n{\"trace\":\"scan\",\"policy\":\"4k\",\"accesses\":7,\"l2_misses\":3,\
+             \"refusals.too_young\":2}\n]\n"
         );
     }
 }

@@ -1,6 +1,6 @@
-//! Traces that no program made: the same bytes on every machine.
+//! Generated traces, which are equal on every machine.
 //!
-//! None has events, so every block is taken for anonymous memory that a mapping covers.
+//! The traces have no events, so every block counts as mapped anonymous memory.
 
 use broadleaf_trace::synth::{self, SplitMix64};
 use broadleaf_trace::{Encoder, Grain, Header, Visit, WriteError};
@@ -9,30 +9,32 @@ use std::io::Write;
 /// A generated trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Generated {
-    /// Updates of random words in 4 GiB, a load and a store each (GUPS): nearly every lookup of a base page misses.
+    /// Updates of random words in 4 GiB, with a load and a store each (GUPS). Nearly every lookup
+    /// of a base page misses.
     Gups,
-    /// Four passes over 512 MiB, word after word: nearly no lookup misses.
+    /// Four passes over 512 MiB, word after word. Nearly no lookup misses.
     Scan,
-    /// Pages of 1 GiB by Zipf's law, one to seven accesses at each, of which some are stores: misses that come and go.
+    /// Pages of 1 GiB by Zipf's law, with one to seven accesses each, of which some are stores.
+    /// Some lookups miss.
     Zipf,
 }
 
-/// Pages of the space that `Gups` updates.
+/// The number of pages that `Gups` updates.
 pub const GUPS_PAGES: u64 = 1 << 20;
-/// How many updates it makes.
+/// The number of its updates.
 pub const GUPS_UPDATES: u64 = 1 << 23;
 const SCAN_PAGES: u64 = 1 << 17;
 const WORDS_IN_A_PAGE: u32 = 512;
 const ZIPF_PAGES: u64 = 1 << 18;
 const ZIPF_RUNS: u64 = 1 << 22;
-/// Any number would do; a change moves every stored count.
+/// The seed of the generators. A change of the seed moves every stored count.
 const SEED: u64 = 20_181_018;
 
 impl Generated {
-    /// All of them.
+    /// All generated traces.
     pub const ALL: [Self; 3] = [Self::Gups, Self::Scan, Self::Zipf];
 
-    /// Its name in results and in `counts.json`.
+    /// Returns its name in results and in `counts.json`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Gups => "gups",
@@ -41,7 +43,7 @@ impl Generated {
         }
     }
 
-    /// Its visits, in page grain.
+    /// Returns its visits, in page grain.
     pub fn visits(self) -> Box<dyn Iterator<Item = Visit>> {
         match self {
             Self::Gups => Box::new(synth::updates(0, GUPS_PAGES, GUPS_UPDATES, SEED)),
@@ -50,19 +52,20 @@ impl Generated {
         }
     }
 
-    /// Writes it as a trace.
+    /// Writes the trace.
     ///
     /// # Errors
-    /// Where `to` fails.
+    /// Returns the errors of `to`.
     pub fn write<W: Write>(self, to: W) -> Result<W, WriteError> {
         encode(to, self.visits())
     }
 }
 
-/// A short trace like [`Generated::Zipf`] over 64 MiB: about half a million accesses, for tools that run a program slowly.
+/// Writes a short trace like [`Generated::Zipf`] over 64 MiB, for tools that slow a program down.
+/// It has about half a million accesses.
 ///
 /// # Errors
-/// Where `to` fails.
+/// Returns the errors of `to`.
 pub fn short<W: Write>(to: W) -> Result<W, WriteError> {
     encode(to, runs(synth::zipf(0, 1 << 14, 1 << 17, SEED)))
 }
@@ -70,7 +73,7 @@ pub fn short<W: Write>(to: W) -> Result<W, WriteError> {
 /// Writes visits in page grain as a trace.
 ///
 /// # Errors
-/// Where `to` fails, or the visits mean nothing.
+/// Returns an error if `to` fails or a visit is invalid.
 pub fn encode<W: Write>(to: W, visits: impl Iterator<Item = Visit>) -> Result<W, WriteError> {
     let mut encoder = Encoder::new(to, &Header::new(Grain::Page))?;
     let mut batch = Vec::with_capacity(BATCH);
@@ -85,10 +88,10 @@ pub fn encode<W: Write>(to: W, visits: impl Iterator<Item = Visit>) -> Result<W,
     encoder.finish()
 }
 
-/// How many visits are written at a time.
+/// The number of visits that are written at a time.
 const BATCH: usize = 4096;
 
-/// Makes a run of one to seven accesses of each visit; one run in four ends with a store.
+/// Turns each visit into a run of one to seven accesses. One run in four ends with a store.
 fn runs(visits: impl Iterator<Item = Visit>) -> impl Iterator<Item = Visit> {
     let mut random = SplitMix64::new(SEED + 1);
     visits.map(move |visit| {

@@ -1,9 +1,16 @@
-//! What the benchmarks run.
+//! The library of the benchmarks.
 //!
-//! [`generated`] makes the traces that no program made, [`replay`] takes a trace through the engine, [`slow`] through the
-//! oracle, [`walk`] only decodes it, [`reduced`] does both with its reduced form, and [`loads`] does the least that random updates need. [`answers`] holds what each of them counts against what it
-//! should; [`rounds`] times them in turn. `broadleaf-bench` puts these together for `benches/engine`, and
-//! `broadleaf-guarded` runs parts of them under Callgrind, for `tests/instructions.rs`.
+//! - [`generated`] makes the generated traces.
+//! - [`replay`] runs a trace through the engine.
+//! - [`slow`] runs a trace through the oracle.
+//! - [`walk`] only decodes a trace.
+//! - [`reduced`] makes and replays reduced traces.
+//! - [`loads`] makes the fewest loads that random updates need.
+//! - [`answers`] compares counts with the expected ones.
+//! - [`rounds`] times several things in turn.
+//!
+//! `broadleaf-bench` combines the modules for `benches/engine`. `broadleaf-guarded` runs parts of
+//! them under Callgrind, for `tests/instructions.rs`.
 #![forbid(unsafe_code)]
 
 pub mod answers;
@@ -17,38 +24,38 @@ pub mod walk;
 
 use broadleaf_trace::{DEFAULT_LEVEL, Recoder, TraceReader};
 
-/// What goes wrong in a benchmark ends it, with a sentence for whoever runs it.
+/// The error of a benchmark. It ends the benchmark with a sentence for the user.
 pub type Failed = Box<dyn std::error::Error>;
 
-/// The policy that stands for all where one is replayed.
+/// The policy of benchmarks with one policy.
 pub const ONE: &str = "pop-64";
 
 /// The machine of every replay.
 pub const MACHINE: &str = "skylake";
 
-/// The eighteen policies of Zhu 2018 by name: all that the catalogue offers but Linux's own.
+/// Returns the names of the eighteen policies of Zhu 2018: all default policies except Linux's own.
 ///
 /// # Errors
-/// Where the catalogue has an example that it does not know.
+/// Returns an error if the catalogue has an invalid example.
 pub fn eighteen() -> Result<Vec<String>, Failed> {
     let mut names: Vec<String> = nineteen()?;
     names.retain(|name| name != "thp-always");
     Ok(names)
 }
 
-/// All policies that `compare` replays unless told otherwise.
+/// Returns the names of all policies that `compare` replays by default.
 ///
 /// # Errors
-/// Where the catalogue has an example that it does not know.
+/// Returns an error if the catalogue has an invalid example.
 pub fn nineteen() -> Result<Vec<String>, Failed> {
     let policies = broadleaf_policy::examples()?;
     Ok(policies.iter().map(|policy| policy.name()).collect())
 }
 
-/// A trace in version 2 of the format.
+/// Returns a trace in version 2 of the format.
 ///
 /// # Errors
-/// Where it is none, or damaged.
+/// Returns an error if the bytes are no trace or a damaged one.
 pub fn recoded(trace: &[u8]) -> Result<Vec<u8>, Failed> {
     let mut reader = TraceReader::new(trace)?;
     let header = reader.header().clone();

@@ -1,31 +1,33 @@
-//! The least that a replay of random updates has to load: for each visit the state of its block and its set of the second-level TLB.
+//! The fewest loads of a replay of random updates: for each visit, the state of its block and its
+//! set of the second-level TLB.
 
 use broadleaf_trace::Visit;
 
-/// What is kept of a block: which of its pages are resident, and which of those are dirty.
+/// The state of a block: its resident pages and its dirty pages.
 #[derive(Clone, Copy)]
-struct Block {
+struct BlockBits {
     resident: [u64; 8],
     dirty: [u64; 8],
 }
 
-/// Sets of the second level on Skylake.
+/// The number of sets of Skylake's second level.
 const SETS: usize = 128;
-/// Their ways.
+/// The number of ways of these sets.
 const WAYS: usize = 12;
 
-/// The state of one address space of a given size, and of one TLB. Nothing changes it.
-pub struct State {
-    blocks: Vec<Block>,
+/// The state of one address space and of one TLB. It never changes.
+pub struct LoadState {
+    blocks: Vec<BlockBits>,
     sets: Vec<[u64; WAYS]>,
 }
 
-impl State {
-    /// State of `pages` pages from number 0 on, rounded up to a power of two blocks: all resident, none dirty, none in the TLB.
+impl LoadState {
+    /// Creates the state of `pages` pages from number 0 on, rounded up to a power of two blocks.
+    /// All pages are resident, none is dirty, and none is in the TLB.
     pub fn new(pages: u64) -> Self {
         let blocks = pages.div_ceil(512).next_power_of_two() as usize;
-        // Opaque, so that no compiler sees that all are alike.
-        let block = std::hint::black_box(Block {
+        // Opaque, so that the compiler does not see that all blocks are equal.
+        let block = std::hint::black_box(BlockBits {
             resident: [u64::MAX; 8],
             dirty: [0; 8],
         });
@@ -35,7 +37,8 @@ impl State {
         }
     }
 
-    /// Loads what belongs to a page, and answers 1 if it is resident, clean and not in the TLB: always, then.
+    /// Loads the state of a page. Returns 1 if the page is resident, clean and not in the TLB,
+    /// which is always true.
     #[inline]
     fn load(&self, page: u64) -> u64 {
         let block = &self.blocks[(page / 512) as usize & (self.blocks.len() - 1)];
@@ -46,12 +49,12 @@ impl State {
         clean - present
     }
 
-    /// For visits in page grain; how many were loaded.
+    /// Loads the state for visits in page grain. Returns the number of visits.
     pub fn visits(&self, visits: &[Visit]) -> u64 {
         visits.iter().map(|visit| self.load(visit.unit)).sum()
     }
 
-    /// For pages that stand in memory; how many were loaded.
+    /// Loads the state for pages from a list in memory. Returns the number of pages.
     pub fn pages(&self, pages: &[u32]) -> u64 {
         pages.iter().map(|page| self.load(u64::from(*page))).sum()
     }

@@ -1,5 +1,5 @@
-//! Times decoding, the engine and the oracle on traces, and holds every answer against what it should be.
-//! `benches/engine` makes the traces and the tables.
+//! Times decoding, the engine and the oracle on traces, and compares every answer with the expected
+//! one. `benches/engine` makes the traces and the tables.
 #![forbid(unsafe_code)]
 
 use broadleaf_bench::answers::{self, Answers};
@@ -22,22 +22,23 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Times these traces; prints JSON, an object for each of them to a line
+    /// Time these traces; print JSON, with an object for each trace on a line
     Measure {
-        /// One that is generated (gups, scan or zipf), or a recording with the name that results give it, and perhaps the same in another version of the format
+        /// A generated trace (gups, scan or zipf), or a recording with its name in results, and
+        /// optionally the same recording in another version of the format
         #[arg(value_name = "NAME|NAME=TRACE[,OTHER]", required = true)]
         traces: Vec<String>,
-        /// How often each thing is timed
+        /// Number of times that each thing is timed
         #[arg(long, default_value_t = 5)]
         rounds: usize,
         /// Traces on which eighteen passes of one policy are timed too
         #[arg(long, value_name = "NAME")]
         apart: Vec<String>,
-        /// Traces on which one policy is timed, and not eighteen
+        /// Traces on which one policy is timed in place of eighteen
         #[arg(long, value_name = "NAME")]
         one: Vec<String>,
     },
-    /// Prints what the generated traces come to, by the oracle: the content of crates/bench/counts.json
+    /// Print the oracle's counts of the generated traces: the contents of crates/bench/counts.json
     Counts,
 }
 
@@ -53,7 +54,7 @@ fn main() -> Result<(), Failed> {
     }
 }
 
-/// A file for a generated trace: read as recordings are.
+/// Writes a generated trace to a file, so that it is read like a recording.
 fn write(trace: Generated, folder: &Path) -> Result<PathBuf, Failed> {
     let path = folder.join(trace.name()).with_extension("bl");
     trace.write(BufWriter::new(File::create(&path)?))?.flush()?;
@@ -104,7 +105,7 @@ fn measure(
                 (trace.name(), write(trace, folder.path())?, right)
             }
         };
-        let mut trace = Trace::new(name, &path, right, apart, one)?;
+        let mut trace = MeasuredTrace::new(name, &path, right, apart, one)?;
         trace.recorded = given.contains('=');
         trace.other = other;
         trace.reduced = folder.path().join(name).with_extension("reduced");
@@ -116,23 +117,24 @@ fn measure(
 }
 
 /// A trace to be measured.
-struct Trace<'a> {
+struct MeasuredTrace<'a> {
     name: &'a str,
     path: &'a Path,
-    /// Its reduced form.
+    /// The path of its reduced form.
     reduced: PathBuf,
     right: Answers,
-    seen: walk::Seen,
-    /// The same in another version of the format.
+    seen: walk::Walked,
+    /// The path of the same trace in another version of the format.
     other: Option<PathBuf>,
-    /// Whether it is of a program: then TLBs of all geometries are timed too.
+    /// True for the recording of a program. TLBs of all geometries are then timed too.
     recorded: bool,
-    /// Whether eighteen policies are timed, and whether that is done one by one too.
+    /// True if eighteen policies are timed in one pass. `apart` is true if they are timed one by
+    /// one too.
     eighteen: bool,
     apart: bool,
 }
 
-impl<'a> Trace<'a> {
+impl<'a> MeasuredTrace<'a> {
     fn new(
         name: &'a str,
         path: &'a Path,
@@ -162,7 +164,7 @@ impl<'a> Trace<'a> {
         answers::agree(self.name, policies, found, &self.right)
     }
 
-    /// The engine, with these policies in one pass.
+    /// Returns the engine with these policies in one pass.
     fn engine<'s>(
         &'s self,
         name: &'static str,
@@ -178,7 +180,7 @@ impl<'a> Trace<'a> {
         })
     }
 
-    /// The engine, with each of these policies in a pass of its own.
+    /// Returns the engine with each of these policies in a pass of its own.
     fn engine_apart<'s>(
         &'s self,
         name: &'static str,
@@ -208,7 +210,7 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// The other version of the trace, decoded, and under one policy.
+    /// Returns the other version of the trace, decoded, and under one policy.
     fn in_other<'s>(&'s self, other: &'s Path) -> Result<[Contestant<'s>; 2], Failed> {
         let policies = vec![ONE.to_owned()];
         let plan = replay::plan(&policies)?;
@@ -227,7 +229,7 @@ impl<'a> Trace<'a> {
         ])
     }
 
-    /// The engine, with one policy, and TLBs of every geometry counted beside.
+    /// Returns the engine with one policy and TLBs of every geometry.
     fn curves(&self) -> Result<Contestant<'_>, Failed> {
         let policies = vec![ONE.to_owned()];
         let plan = replay::plan(&policies)?.with_curves();
@@ -240,15 +242,15 @@ impl<'a> Trace<'a> {
         })
     }
 
-    /// The reduced form, read alone.
-    fn reading_reduced(&self, seen: walk::Seen) -> Contestant<'_> {
+    /// Returns the reader of the reduced form alone.
+    fn reading_reduced(&self, seen: walk::Walked) -> Contestant<'_> {
         Contestant {
             name: "reading_reduced",
             run: Box::new(move || same(seen, reduced::walk(File::open(&self.reduced)?)?)),
         }
     }
 
-    /// The engine, with one policy, from the reduced form.
+    /// Returns the engine with one policy, from the reduced form.
     fn engine_reduced(&self) -> Result<Contestant<'_>, Failed> {
         let policies = vec![ONE.to_owned()];
         let plan = replay::plan(&policies)?;
@@ -259,6 +261,12 @@ impl<'a> Trace<'a> {
                 self.agree(&policies, &found)
             }),
         })
+    }
+
+    /// Returns the size of the other version of the trace, in bytes.
+    fn other_bytes(&self) -> io::Result<Option<u64>> {
+        let other = self.other.as_ref().map(std::fs::metadata).transpose()?;
+        Ok(other.map(|other| other.len()))
     }
 
     fn oracle(&self) -> Result<Contestant<'_>, Failed> {
@@ -272,15 +280,16 @@ impl<'a> Trace<'a> {
         })
     }
 
-    /// What random updates have to load, page by page as it is decoded, and from a list of pages in memory.
+    /// Returns the loads of random updates, page by page during decoding, and from a list of pages
+    /// in memory.
     fn loads(&self) -> Result<[Contestant<'_>; 2], Failed> {
         let mut pages = Vec::new();
         walk::each_batch(self.open()?, |visits| {
             pages.extend(visits.iter().map(|visit| visit.unit as u32));
         })?;
         let visits = self.seen.visits;
-        let state = loads::State::new(GUPS_PAGES);
-        let other = loads::State::new(GUPS_PAGES);
+        let state = loads::LoadState::new(GUPS_PAGES);
+        let other = loads::LoadState::new(GUPS_PAGES);
         Ok([
             Contestant {
                 name: "loads",
@@ -297,7 +306,7 @@ impl<'a> Trace<'a> {
         ])
     }
 
-    /// All that is timed on this trace, in turn.
+    /// Times everything on this trace, in turn.
     fn measure(&self, rounds: usize) -> Result<Value, Failed> {
         let left = reduced::walk(File::open(&self.reduced)?)?;
         same(self.seen.accesses, left.accesses)?;
@@ -332,7 +341,7 @@ impl<'a> Trace<'a> {
             "accesses": self.seen.accesses,
             "visits": self.seen.visits,
             "bytes": std::fs::metadata(self.path)?.len(),
-            "other_bytes": self.other.as_ref().map(std::fs::metadata).transpose()?.map(|other| other.len()),
+            "other_bytes": self.other_bytes()?,
             "reduced_visits": left.visits,
             "reduced_bytes": std::fs::metadata(&self.reduced)?.len(),
             "policies": eighteen()?,
@@ -341,7 +350,7 @@ impl<'a> Trace<'a> {
     }
 }
 
-/// An answer that is one number, or a few.
+/// Compares an answer of one or a few numbers with the expected one.
 fn same<T: PartialEq + std::fmt::Debug>(right: T, found: T) -> Result<(), Failed> {
     if right == found {
         return Ok(());

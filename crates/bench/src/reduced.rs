@@ -1,7 +1,7 @@
-//! The reduced form of a trace: made, read alone, and taken through the engine.
+//! The reduced form of a trace: its writer, its reader, and its replay by the engine.
 
 use crate::answers::Answers;
-use crate::walk::Seen;
+use crate::walk::Walked;
 use crate::{Failed, MACHINE, replay};
 use broadleaf_filter::Family;
 use broadleaf_model::{Plan, Source, SourcePart, SourcePiece};
@@ -15,7 +15,7 @@ use std::ops::ControlFlow;
 /// Writes the reduced form of a trace, for the machine of the benchmarks.
 ///
 /// # Errors
-/// Where the trace cannot be read, or `to` fails.
+/// Returns an error if the trace cannot be read or `to` fails.
 pub fn write<R: Read, W: Write>(open: impl Fn() -> io::Result<R>, to: W) -> Result<W, Failed> {
     let machine = broadleaf_machine::machine(MACHINE)?;
     let header = ReducedHeader {
@@ -23,7 +23,7 @@ pub fn write<R: Read, W: Write>(open: impl Fn() -> io::Result<R>, to: W) -> Resu
         family: Family::of([&machine.design]).to_string(),
     };
     let mut writer = ReducedWriter::new(to, &header)?;
-    let mut recording = replay::Recording::new(open)?;
+    let mut recording = replay::EngineRecording::new(open)?;
     let mut written = Ok(());
     broadleaf_accel::reduce(
         &mut recording,
@@ -46,14 +46,14 @@ pub fn write<R: Read, W: Write>(open: impl Fn() -> io::Result<R>, to: W) -> Resu
     Ok(writer.finish()?.0)
 }
 
-/// Reads a reduced form, and answers what goes by: all accesses, and the visits that are left.
+/// Reads a reduced form. Returns the number of all accesses and of the remaining visits.
 ///
 /// # Errors
-/// Where it is damaged or cannot be read.
-pub fn walk(from: impl Read) -> Result<Seen, TraceError> {
+/// Returns an error if the form is damaged or cannot be read.
+pub fn walk(from: impl Read) -> Result<Walked, TraceError> {
     let mut reader = ReducedReader::new(from)?;
     let mut part_reader = ReducedPartReader::new();
-    let mut seen = Seen::default();
+    let mut seen = Walked::default();
     while let Some(part) = reader.next_part()? {
         part_reader.begin(part);
         while let Some(item) = part_reader.next_item()? {
@@ -74,10 +74,10 @@ struct Reduced<R, O> {
     idle: Vec<ReducedPartReader>,
 }
 
-/// A chunk of it.
-struct Chunk(ReducedPartReader);
+/// A chunk of a reduced form.
+struct ReducedChunk(ReducedPartReader);
 
-impl SourcePart for Chunk {
+impl SourcePart for ReducedChunk {
     type Error = TraceError;
 
     fn next(&mut self) -> Result<Option<SourcePiece<'_>>, Self::Error> {
@@ -87,7 +87,7 @@ impl SourcePart for Chunk {
 
 impl<R: Read, O: Fn() -> io::Result<R>> Source for Reduced<R, O> {
     type Error = TraceError;
-    type Part = Chunk;
+    type Part = ReducedChunk;
 
     fn grain(&self) -> Grain {
         Grain::Page
@@ -98,25 +98,29 @@ impl<R: Read, O: Fn() -> io::Result<R>> Source for Reduced<R, O> {
         Ok(())
     }
 
-    fn next_part(&mut self) -> Result<Option<Chunk>, Self::Error> {
+    fn next_part(&mut self) -> Result<Option<ReducedChunk>, Self::Error> {
         let Some(part) = self.reader.next_part()? else {
             return Ok(None);
         };
         let mut reader = self.idle.pop().unwrap_or_default();
         reader.begin(part);
-        Ok(Some(Chunk(reader)))
+        Ok(Some(ReducedChunk(reader)))
     }
 
-    fn close(&mut self, Chunk(reader): Chunk) -> Result<ControlFlow<()>, Self::Error> {
+    fn close(
+        &mut self,
+        ReducedChunk(reader): ReducedChunk,
+    ) -> Result<ControlFlow<()>, Self::Error> {
         self.idle.push(reader);
         Ok(ControlFlow::Continue(()))
     }
 }
 
-/// What the engine counts for each policy of a plan from a reduced form; `open` is asked for its bytes before each pass.
+/// Returns the engine's counts for each policy of a plan from a reduced form. `open` opens the form
+/// before each pass.
 ///
 /// # Errors
-/// Where it cannot be read, or the engine refuses it.
+/// Returns an error if the form cannot be read or the engine refuses it.
 pub fn replay<R: Read>(open: impl Fn() -> io::Result<R>, plan: &Plan) -> Result<Answers, Failed> {
     let mut reduced = Reduced {
         reader: ReducedReader::new(open()?)?,

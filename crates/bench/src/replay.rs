@@ -1,4 +1,4 @@
-//! A trace taken through the engine. What the engine wants of a trace is known here and nowhere else in this crate.
+//! The replay of a trace by the engine. This module alone implements the engine's source of traces.
 
 use crate::answers::{self, Answers};
 use crate::{Failed, MACHINE, walk};
@@ -9,14 +9,14 @@ use std::io::{self, Read};
 use std::ops::ControlFlow;
 
 /// A recording that the engine can read again.
-pub(crate) struct Recording<R, O> {
+pub(crate) struct EngineRecording<R, O> {
     open: O,
     reader: TraceReader<R>,
     /// Readers of parts that are not in use.
     idle: Vec<PartReader>,
 }
 
-impl<R: Read, O: Fn() -> io::Result<R>> Recording<R, O> {
+impl<R: Read, O: Fn() -> io::Result<R>> EngineRecording<R, O> {
     pub(crate) fn new(open: O) -> Result<Self, TraceError> {
         let reader = TraceReader::with_options(open()?, walk::OPTIONS)?;
         Ok(Self {
@@ -28,9 +28,9 @@ impl<R: Read, O: Fn() -> io::Result<R>> Recording<R, O> {
 }
 
 /// A chunk of a recording.
-pub(crate) struct Chunk(PartReader);
+pub(crate) struct RecordingChunk(PartReader);
 
-impl SourcePart for Chunk {
+impl SourcePart for RecordingChunk {
     type Error = TraceError;
 
     fn next(&mut self) -> Result<Option<SourcePiece<'_>>, Self::Error> {
@@ -38,9 +38,9 @@ impl SourcePart for Chunk {
     }
 }
 
-impl<R: Read, O: Fn() -> io::Result<R>> Source for Recording<R, O> {
+impl<R: Read, O: Fn() -> io::Result<R>> Source for EngineRecording<R, O> {
     type Error = TraceError;
-    type Part = Chunk;
+    type Part = RecordingChunk;
 
     fn grain(&self) -> Grain {
         self.reader.header().grain
@@ -51,17 +51,20 @@ impl<R: Read, O: Fn() -> io::Result<R>> Source for Recording<R, O> {
         Ok(())
     }
 
-    fn next_part(&mut self) -> Result<Option<Chunk>, Self::Error> {
+    fn next_part(&mut self) -> Result<Option<RecordingChunk>, Self::Error> {
         let Some(part) = self.reader.next_part()? else {
             return Ok(None);
         };
         let new = || PartReader::new(self.reader.header().grain, walk::OPTIONS.fetches);
         let mut reader = self.idle.pop().unwrap_or_else(new);
         reader.begin(part);
-        Ok(Some(Chunk(reader)))
+        Ok(Some(RecordingChunk(reader)))
     }
 
-    fn close(&mut self, Chunk(mut reader): Chunk) -> Result<ControlFlow<()>, Self::Error> {
+    fn close(
+        &mut self,
+        RecordingChunk(mut reader): RecordingChunk,
+    ) -> Result<ControlFlow<()>, Self::Error> {
         if let Some(closed) = reader.close() {
             self.reader.close(closed);
         }
@@ -70,25 +73,25 @@ impl<R: Read, O: Fn() -> io::Result<R>> Source for Recording<R, O> {
     }
 }
 
-/// A plan of policies by name, on the machine of the benchmarks.
+/// Returns a plan of policies by name, on the machine of the benchmarks.
 ///
 /// # Errors
-/// Where there is no such policy.
+/// Returns an error if a policy is unknown.
 pub fn plan(policies: &[String]) -> Result<Plan, Failed> {
     let parsed = policies.iter().map(|name| broadleaf_policy::parse(name));
     let machine = broadleaf_machine::machine(MACHINE)?;
     Ok(Plan::new(parsed.collect::<Result<_, _>>()?, vec![machine])?)
 }
 
-/// What the engine counts for each policy of a plan; `open` is asked for the trace's bytes before each pass.
+/// Returns the engine's counts for each policy of a plan. `open` opens the trace before each pass.
 ///
 /// # Errors
-/// Where the trace cannot be read, or the engine refuses it.
+/// Returns an error if the trace cannot be read or the engine refuses it.
 pub fn replay<R: Read>(open: impl Fn() -> io::Result<R>, plan: &Plan) -> Result<Answers, Failed> {
-    answers_of(&mut Recording::new(open)?, plan)
+    answers_of(&mut EngineRecording::new(open)?, plan)
 }
 
-/// What the engine counts for each policy of a plan, wherever the trace comes from.
+/// Returns the engine's counts for each policy of a plan, from any source.
 pub(crate) fn answers_of<S>(source: &mut S, plan: &Plan) -> Result<Answers, Failed>
 where
     S: Source<Error = TraceError>,

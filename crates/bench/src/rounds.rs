@@ -1,22 +1,23 @@
-//! Timing several things in turn, so that what disturbs the machine for a while disturbs all of them.
+//! Times several things in turn, so that a disturbance of the machine affects all of them.
 
 use crate::Failed;
 use std::time::Instant;
 
-/// Something to time. It sees to it that its answer is right; that is timed too, and takes no time beside the rest.
+/// A thing to time. It checks its answer. The check is timed too, and takes hardly any time.
 pub struct Contestant<'a> {
-    /// What it is called in results.
+    /// The name in results.
     pub name: &'static str,
-    /// Does it once.
+    /// Runs once.
     pub run: Box<dyn FnMut() -> Result<(), Failed> + 'a>,
 }
 
-/// How long each took in each round, in seconds of the wall clock, in the order in which they were given.
+/// Returns the seconds of the wall clock of each contestant in each round, in the given order.
 ///
-/// Every round runs each of them once and begins with another one, so that none always follows the same.
+/// Every round runs each contestant once and begins with another one, so that none always follows
+/// the same.
 ///
 /// # Errors
-/// The first that a contestant has.
+/// Returns the first error of a contestant.
 pub fn race(rounds: usize, contestants: &mut [Contestant<'_>]) -> Result<Vec<Vec<f64>>, Failed> {
     let mut seconds = vec![Vec::with_capacity(rounds); contestants.len()];
     for round in 0..rounds {

@@ -1,13 +1,15 @@
-//! A trace taken through the oracle, as it is read: no part of it is kept.
+//! The replay of a trace by the oracle. The trace is read as a stream.
 
 use crate::answers::{self, Answers};
 use crate::{Failed, MACHINE, walk};
-use broadleaf_oracle::{Foreknowledge, Machine, Pace, PolicySpec, Replay, Survey};
+use broadleaf_oracle::{
+    Foreknowledge, OracleMachine as Machine, OracleReplay, Pace, PolicySpec, Survey,
+};
 use broadleaf_trace::{Grain, Item, TraceError, TraceReader};
 use std::io::{self, Read};
 
-/// What the oracle has to know before a replay.
-pub struct Known {
+/// The oracle's knowledge before a replay.
+pub struct OracleSurvey {
     grain: Grain,
     machine: Machine,
     of_future: Foreknowledge,
@@ -21,45 +23,51 @@ fn read(from: impl Read, mut take: impl FnMut(&Item<'_>)) -> Result<Grain, Trace
     Ok(reader.header().grain)
 }
 
-/// The oracle's policy of that name.
+/// Returns the oracle's policy of that name.
 ///
 /// # Errors
-/// Where it has none.
+/// Returns an error if the oracle has no such policy.
 pub fn policy(name: &str) -> Result<PolicySpec, Failed> {
     let mut all = PolicySpec::ALL.into_iter();
     let found = all.find(|policy| policy.to_string() == name);
     found.ok_or_else(|| format!("the oracle has no policy {name}").into())
 }
 
-/// Reads a trace for what has to be known of it beforehand; what `foresight` foresees comes with [`replay_all`].
+/// Reads the facts about a trace that the oracle needs. The foresight of `foresight` comes with
+/// [`replay_all`].
 ///
 /// # Errors
-/// Where the trace cannot be read.
-pub fn survey(from: impl Read) -> Result<Known, Failed> {
+/// Returns an error if the trace cannot be read.
+pub fn survey(from: impl Read) -> Result<OracleSurvey, Failed> {
     let mut machines = Machine::ALL.into_iter();
     let machine = machines.find(|machine| machine.to_string() == MACHINE);
     let mut survey = Survey::default();
     let grain = read(from, |item| survey.item(item))?;
-    Ok(Known {
+    Ok(OracleSurvey {
         grain,
         machine: machine.ok_or("the oracle has no such machine")?,
         of_future: survey.finish(),
     })
 }
 
-/// One policy in one pass: what the engine's speed is compared with. Runs of equal references are leapt over, which only makes the oracle quicker.
+/// Replays one policy in one pass, for the comparison with the engine's speed. Runs of equal
+/// references are skipped, which only makes the oracle faster.
 ///
 /// # Errors
-/// Where the trace cannot be read.
-pub fn replay(from: impl Read, known: &Known, policy: PolicySpec) -> Result<Answers, Failed> {
+/// Returns an error if the trace cannot be read.
+pub fn replay(
+    from: impl Read,
+    known: &OracleSurvey,
+    policy: PolicySpec,
+) -> Result<Answers, Failed> {
     let mut replay = start(known, policy);
     read(from, |item| replay.item(item))?;
     let (counts, _) = replay.finish();
     Ok(Answers::from([answers::of_oracle(policy, &counts)]))
 }
 
-fn start(known: &Known, policy: PolicySpec) -> Replay {
-    Replay::new(
+fn start(known: &OracleSurvey, policy: PolicySpec) -> OracleReplay {
+    OracleReplay::new(
         known.grain,
         policy,
         known.machine,
@@ -68,10 +76,11 @@ fn start(known: &Known, policy: PolicySpec) -> Replay {
     )
 }
 
-/// Each of these policies, for their answers and not for speed: one pass for all, and one more where one of them is `foresight`.
+/// Replays each of these policies, for their answers and not for speed. All policies share one
+/// pass, and `foresight` needs another.
 ///
 /// # Errors
-/// Where the trace cannot be read, or there is no such policy.
+/// Returns an error if the trace cannot be read or a policy is unknown.
 pub fn replay_all<R: Read>(
     open: impl Fn() -> io::Result<R>,
     policies: &[String],

@@ -1,30 +1,31 @@
-//! A trace decoded, checksums included, and its visits gone through: what any replay pays at least.
+//! The decoding of a trace with checksums, and a walk over its visits: the least cost of any
+//! replay.
 
 use broadleaf_trace::{Item, PartItem, PartReader, ReadOptions, TraceError, TraceReader, Visit};
 use std::io::Read;
 
-/// What goes by.
+/// The accesses and visits of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct Walked {
     /// Loads plus stores.
     pub accesses: u64,
-    /// Visits, as the reader hands them out.
+    /// Visits, as the reader returns them.
     pub visits: u64,
 }
 
-/// How the benchmarks read a trace: strictly, and without instruction fetches, as `compare` does.
+/// The options of the benchmarks: strict, and without instruction fetches, as in `compare`.
 pub const OPTIONS: ReadOptions = ReadOptions {
     keep_going: false,
     fetches: false,
 };
 
-/// Decodes all there is, as the engine has it decoded: visits, or words of a vocabulary, whose counts the decoder adds up and compares with what the trace says. Nobody looks at
-/// them one by one.
+/// Decodes a trace as the engine does: into visits, or into words of a vocabulary. The decoder adds
+/// up their counts and compares them with the trace's totals. The visits are not walked.
 ///
 /// # Errors
-/// Where the trace is damaged or cannot be read.
-pub fn decode(from: impl Read) -> Result<Seen, TraceError> {
-    let mut seen = Seen::default();
+/// Returns an error if the trace is damaged or cannot be read.
+pub fn decode(from: impl Read) -> Result<Walked, TraceError> {
+    let mut seen = Walked::default();
     let mut reader = TraceReader::with_options(from, OPTIONS)?;
     let mut part = PartReader::new(reader.header().grain, OPTIONS.fetches);
     while let Some(next) = reader.next_part()? {
@@ -44,12 +45,12 @@ pub fn decode(from: impl Read) -> Result<Seen, TraceError> {
     Ok(seen)
 }
 
-/// Goes through all visits and sums them up.
+/// Walks over all visits and adds them up.
 ///
 /// # Errors
-/// Where the trace is damaged or cannot be read.
-pub fn walk(from: impl Read) -> Result<Seen, TraceError> {
-    let mut seen = Seen::default();
+/// Returns an error if the trace is damaged or cannot be read.
+pub fn walk(from: impl Read) -> Result<Walked, TraceError> {
+    let mut seen = Walked::default();
     each_batch(from, |visits| {
         seen.visits += visits.len() as u64;
         seen.accesses += visits.iter().map(Visit::accesses).sum::<u64>();
@@ -57,10 +58,10 @@ pub fn walk(from: impl Read) -> Result<Seen, TraceError> {
     Ok(seen)
 }
 
-/// Hands all visits to `take`, in order, as many at a time as the reader makes.
+/// Passes all visits to `take`, in order, in the reader's batches.
 ///
 /// # Errors
-/// Where the trace is damaged or cannot be read.
+/// Returns an error if the trace is damaged or cannot be read.
 pub fn each_batch(from: impl Read, mut take: impl FnMut(&[Visit])) -> Result<(), TraceError> {
     let mut reader = TraceReader::with_options(from, OPTIONS)?;
     while let Some(item) = reader.next_item()? {

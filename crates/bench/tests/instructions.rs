@@ -1,17 +1,20 @@
-//! The guard of the hot path: how many instructions a few small jobs take, counted by Callgrind, against counts that are kept.
+//! The guard of the hot path: Callgrind counts the instructions of a few small jobs, and the test
+//! compares them with stored counts.
 //!
-//! Seconds differ from run to run by more than most changes are worth; instructions do not differ at all, as long as compiler, input and processor are
-//! the same. The compiler is the one of `rust-toolchain.toml`, inputs are golden or generated, and the processor is the one that Valgrind shows the
-//! program whatever it runs on. `instructions.toml` beside this crate's manifest holds the counts and why each is what it is.
+//! Seconds differ from run to run by more than most changes are worth. Instruction counts do not
+//! differ for the same compiler, input and processor. The compiler is the one of
+//! `rust-toolchain.toml`. The inputs are golden or generated. The processor is the one that
+//! Valgrind shows the program on any machine. `instructions.toml` beside this crate's manifest
+//! holds the counts and the reason for each.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// By how many percent a count may differ from the one that is kept, either way.
+/// The maximum difference of a count from the stored one, in percent, either way.
 const MOST_PERCENT: f64 = 3.0;
 
-/// A job of `broadleaf-guarded` with its input, and what is known of it.
+/// A job of `broadleaf-guarded` with its input, its answer and its count.
 #[derive(Debug)]
 struct Guard {
     name: String,
@@ -26,7 +29,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What `instructions.toml` holds.
+/// Parses `instructions.toml`.
 fn guards(text: &str) -> Vec<Guard> {
     let table: toml::Table = text.parse().expect("instructions.toml is TOML");
     let one = |(name, guard): (&String, &toml::Value)| {
@@ -53,7 +56,8 @@ fn guards(text: &str) -> Vec<Guard> {
     table.iter().map(one).collect()
 }
 
-/// The program to count: what `make test` built to be quick, or else built here in the same way.
+/// Returns the program to count. `make test` has built it with optimization, or else it is built
+/// here in the same way.
 fn guarded() -> PathBuf {
     if let Some(built) = std::env::var_os("BROADLEAF_GUARDED") {
         return PathBuf::from(built);
@@ -80,7 +84,7 @@ fn guarded() -> PathBuf {
     found.expect("cargo names what it built")
 }
 
-/// What a job answers, and how many instructions it takes.
+/// Returns the answer of a job, and its number of instructions.
 fn run(program: &Path, guard: &Guard) -> (u64, u64) {
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.callgrind", guard.name));
     let mut to = std::ffi::OsString::from("--callgrind-out-file=");
@@ -109,18 +113,18 @@ fn run(program: &Path, guard: &Guard) -> (u64, u64) {
     )
 }
 
-/// The number of instructions in what Callgrind writes.
+/// Returns the number of instructions in Callgrind's output.
 fn totals(counted: &str) -> Option<u64> {
     let mut lines = counted.lines();
     lines.find_map(|line| line.strip_prefix("totals: ")?.trim().parse().ok())
 }
 
-/// By how many percent `now` differs from `kept`; more is positive.
+/// Returns the difference of `now` from `kept` in percent. More is positive.
 fn percent(kept: u64, now: u64) -> f64 {
     100.0 * (now as f64 - kept as f64) / kept as f64
 }
 
-/// What is wrong with a job: its answer, or its count.
+/// Returns the fault of a job, in its answer or in its count.
 fn departure(guard: &Guard, answer: u64, count: u64) -> Option<String> {
     let Guard {
         name, count: kept, ..
@@ -132,7 +136,8 @@ fn departure(guard: &Guard, answer: u64, count: u64) -> Option<String> {
     let change = percent(*kept, count);
     (change.abs() > MOST_PERCENT).then(|| {
         format!(
-            "{name}: {count} instructions, {kept} are kept: {change:+.1} percent\n    kept because: {}",
+            "{name}: {count} instructions, {kept} are kept: {change:+.1} percent\n    kept \
+             because: {}",
             guard.why
         )
     })
@@ -160,14 +165,16 @@ fn instruction_counts_have_not_moved() {
     print!("{table}");
     assert!(
         departures.is_empty(),
-        "instruction counts of the hot path moved by more than {MOST_PERCENT} percent:\n\n{}\n\nAll of them:\n{table}\n\
-         Where that is what the change is for, or its price: write the new counts into crates/bench/instructions.toml, each with the reason as its `why`.\n\
-         CONTRIBUTING.md says how to find out where they come from.\n",
+        "instruction counts of the hot path moved by more than {MOST_PERCENT} percent:\n\n{}\n\n\
+         All of them:\n{table}\n\
+         If the change means to move them, or accepts the cost: write the new counts into \
+         crates/bench/instructions.toml, each with the reason as its `why`.\n\
+         CONTRIBUTING.md explains how to find their cause.\n",
         departures.join("\n")
     );
 }
 
-/// Nothing is left to chance: the same job takes the same number of instructions each time, to a thousandth.
+/// The same job takes the same number of instructions each time, to a thousandth.
 #[test]
 fn a_count_repeats() {
     let guard = Guard {
@@ -186,7 +193,7 @@ fn a_count_repeats() {
 
 /// The guard can fail.
 #[test]
-fn a_departure_is_told() {
+fn a_departure_is_reported() {
     let text =
         "[decode]\njob = \"decode\"\ninput = \"zipf\"\nanswer = 7\ncount = 1000\nwhy = \"first\"\n";
     let [guard] = guards(text).try_into().expect("one guard");

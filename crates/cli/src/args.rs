@@ -3,9 +3,11 @@
 
 mod advise;
 mod bound;
+mod cache;
 mod catalogues;
 mod compare;
 mod demo;
+mod export;
 mod govern;
 mod import;
 mod info;
@@ -28,11 +30,13 @@ use crate::terminal::Color;
 
 pub(crate) use advise::{Advise, AdviseFormat};
 pub(crate) use bound::Bound;
+pub(crate) use cache::{CacheArgs, CacheUse};
 pub(crate) use catalogues::{Catalogue, Explain, ListArgs};
 pub(crate) use compare::{Compare, CompareFormat};
 pub(crate) use demo::Demo;
+pub(crate) use export::Export;
 pub(crate) use govern::{Attach, Govern, Run};
-pub(crate) use import::{Format, Import};
+pub(crate) use import::Import;
 pub(crate) use info::InfoArgs;
 pub(crate) use memory::{FilesAt, MemoryArgs};
 pub(crate) use paper::PaperArgs;
@@ -96,6 +100,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Record(RecordArgs),
     Import(Import),
+    Export(Export),
     Info(InfoArgs),
     Compare(Box<Compare>),
     Advise(Advise),
@@ -105,6 +110,7 @@ pub(crate) enum Command {
     Service(ServiceArgs),
     Reduce(Reduce),
     Recode(Recode),
+    Cache(CacheArgs),
     Report(Report),
     Top(Top),
     List(ListArgs),

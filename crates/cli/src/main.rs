@@ -97,6 +97,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::Record(options) => commands::record::run(&options),
         Command::Import(options) => commands::import::run(&options),
+        Command::Export(options) => commands::export::run(&options),
         Command::Info(options) => commands::info::run(&options, view),
         Command::Compare(options) => commands::compare::run(&options, view),
         Command::Advise(options) => commands::advise::run(&options, view),
@@ -106,6 +107,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Replay(options) => commands::replay::run(&options, view),
         Command::Reduce(options) => commands::reduce::run(&options),
         Command::Recode(options) => commands::recode::run(&options),
+        Command::Cache(options) => commands::cache::run(&options, view),
         Command::Report(options) => commands::report::run(&options, view),
         Command::Top(options) => commands::top::run(&options, view),
         Command::List(options) => commands::list::run(&options, view),

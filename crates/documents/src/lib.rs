@@ -1,13 +1,14 @@
-//! The documents do not lie: every `console` block of the README and the book is run.
+//! Tests of the documents: every `console` block of the README and the book is run.
 //!
-//! A line that begins with `$ ` is a command, with the lines that a backslash continues it by; the lines below it are what it
-//! prints, on standard output and standard error together. A command with no lines below it may print anything; each has to
-//! succeed. The blocks of one document are run one after the other in one temporary folder, with `broadleaf` on `PATH`. Blocks
-//! of another language (`sh`, `text`) are not run.
+//! A line that begins with `$ ` is a command; a backslash at its end continues the command on the
+//! next line. The lines after a command are its expected output, standard output and standard error
+//! together. A command without lines may print anything. Every command must succeed. The blocks of
+//! one document run in order in one temporary folder, with `broadleaf` on `PATH`. Blocks of another
+//! language (`sh`, `text`) are not run.
 //!
-//! Where the last command of a block prints what differs from machine to machine, a comment that readers do not see follows
-//! the block: `<!-- prints`, the lines, `-->`. In these, `...` alone on a line stands for any lines, and `[..]` inside one for
-//! any text.
+//! If the output of a block's last command differs between machines, a comment after the block
+//! gives the expected output: `<!-- prints`, the lines, `-->`. Readers do not see the comment. In
+//! these lines, `...` alone on a line matches any lines, and `[..]` inside a line matches any text.
 
 pub mod style;
 
@@ -16,15 +17,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A command of a document.
-struct Step {
+struct DocumentCommand {
     line: usize,
     command: String,
     prints: Vec<String>,
 }
 
 /// The commands of a document's `console` blocks.
-fn steps(document: &str) -> Vec<Step> {
-    let mut steps: Vec<Step> = Vec::new();
+fn steps(document: &str) -> Vec<DocumentCommand> {
+    let mut steps: Vec<DocumentCommand> = Vec::new();
     let mut inside = false;
     let mut continued = false;
     let mut hidden = false;
@@ -51,7 +52,7 @@ fn steps(document: &str) -> Vec<Step> {
             continued = line.ends_with('\\');
         } else if let Some(command) = line.strip_prefix("$ ") {
             continued = command.ends_with('\\');
-            steps.push(Step {
+            steps.push(DocumentCommand {
                 line: index + 1,
                 command: command.to_string(),
                 prints: Vec::new(),
@@ -65,7 +66,7 @@ fn steps(document: &str) -> Vec<Step> {
     steps
 }
 
-/// Whether `text` is what the pattern `expected` describes, `[..]` standing for any text.
+/// Returns true if `text` matches the pattern `expected`, in which `[..]` matches any text.
 fn line_matches(expected: &str, text: &str) -> bool {
     match expected.split_once("[..]") {
         None => expected == text,
@@ -77,7 +78,7 @@ fn line_matches(expected: &str, text: &str) -> bool {
     }
 }
 
-/// Whether `lines` are what `expected` describes, a line of `...` standing for any lines.
+/// Returns true if `lines` match `expected`, in which a line `...` matches any lines.
 fn lines_match(expected: &[String], lines: &[&str]) -> bool {
     match expected.split_first() {
         None => lines.is_empty(),
@@ -90,12 +91,12 @@ fn lines_match(expected: &[String], lines: &[&str]) -> bool {
     }
 }
 
-/// The root of the repository.
+/// Returns the root of the repository.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The README, and the pages of the book.
+/// Returns the README and the pages of the book.
 pub fn pages() -> Vec<PathBuf> {
     let entries = fs::read_dir(root().join("docs/book/src")).expect("the book has pages");
     let mut pages: Vec<PathBuf> = entries
@@ -107,7 +108,7 @@ pub fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// The command to test: the one that `BROADLEAF` names, or the workspace's own build.
+/// Returns the command to test: the one in `BROADLEAF`, or the workspace's build.
 ///
 /// # Errors
 /// If there is no command.
@@ -132,7 +133,8 @@ pub fn broadleaf() -> Result<PathBuf, String> {
 /// Runs a document's commands in the empty folder `folder`.
 ///
 /// # Errors
-/// At the first command that fails, or prints other lines than the document shows.
+/// Returns an error at the first command that fails, or that prints other lines than the document
+/// shows.
 pub fn run(document: &Path, folder: &Path) -> Result<(), String> {
     let text =
         fs::read_to_string(document).map_err(|error| format!("{}: {error}", document.display()))?;
@@ -155,6 +157,8 @@ pub fn run(document: &Path, folder: &Path) -> Result<(), String> {
             .current_dir(folder)
             .env("PATH", &path)
             .env("NO_COLOR", "1")
+            .env("XDG_CACHE_HOME", folder.join(".caches"))
+            .env_remove("BROADLEAF_CACHE_SIZE")
             .output()
             .expect("bash runs");
         let printed = String::from_utf8_lossy(&output.stdout);
@@ -179,7 +183,7 @@ pub fn run(document: &Path, folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Every Markdown document below `folder`, what was built and fetched left out.
+/// Returns every Markdown document below `folder`, except in folders of built and fetched files.
 pub fn documents(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("a folder is readable") {
@@ -200,7 +204,7 @@ pub fn documents(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The targets of `](...)` in a text, code blocks left out.
+/// Returns the targets of `](...)` in a text, except in code blocks.
 fn links(text: &str) -> Vec<String> {
     let mut inside = false;
     let prose = text.lines().filter(|line| {
@@ -215,7 +219,7 @@ fn links(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The links of a document to files that do not exist.
+/// Returns a document's links to files that do not exist.
 pub fn dead_links(document: &Path) -> Vec<String> {
     let text = fs::read_to_string(document).expect("a document is readable");
     let folder = document.parent().expect("a document is in a folder");
@@ -232,9 +236,9 @@ pub fn dead_links(document: &Path) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// The matching above refuses what it should.
+    /// The matching refuses other output.
     #[test]
-    fn patterns_match_what_they_say() {
+    fn patterns_match_the_described_output() {
         let matches = |expected: &str, printed: &str| {
             let expected: Vec<String> = expected.lines().map(str::to_string).collect();
             lines_match(&expected, &printed.lines().collect::<Vec<_>>())

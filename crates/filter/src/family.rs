@@ -31,16 +31,27 @@ impl Family {
 }
 
 fn describe(structure: &Structure) -> String {
-    let sizes: Vec<String> = (structure.pages.iter())
+    // All fields are named, so that a new field has to be judged here: the description holds
+    // everything that the filter relies on.
+    let Structure {
+        name: _,
+        level: _,
+        entries: _,
+        ways,
+        pages,
+        organisation,
+        replacement,
+    } = structure;
+    let sizes: Vec<String> = (pages.iter())
         .map(|(size, index)| format!("{} by {index}", size.short_name()))
         .collect();
-    let mut text = format!("{}, {} ways", sizes.join(" and "), structure.ways);
+    let mut text = format!("{}, {ways} ways", sizes.join(" and "));
     // Sets with exact LRU replacement are not named: files of earlier versions hold no other.
-    if !structure.organisation.is_set_associative() {
-        text += &format!(", {}", structure.organisation.described.name);
+    if !organisation.is_set_associative() {
+        text += &format!(", {}", organisation.described.name);
     }
-    if !structure.replacement.is_lru() {
-        text += &format!(", {}", structure.replacement.described.name);
+    if !replacement.is_lru() {
+        text += &format!(", {}", replacement.described.name);
     }
     text
 }

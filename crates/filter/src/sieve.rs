@@ -6,7 +6,7 @@ use crate::is_seen_by_no_policy;
 use crate::sifted::Sifted;
 use crate::trail::{Follows, Trail};
 use crate::{Recency, RecencyPlaces};
-use broadleaf_trace::reduced::{Kept, Manner, Sums};
+use broadleaf_trace::reduced::{KeptVisit, Manner, Sums};
 use broadleaf_trace::{Event, Lead, Phrased, Visit};
 use broadleaf_units::Geometry;
 use broadleaf_units::{BlockNumber, PageNumber};
@@ -18,8 +18,8 @@ const STORED: usize = 256;
 const DIRTY: usize = 64;
 
 /// A lookup that makes up for one that was left out.
-fn made_up(page: PageNumber, time: u64, manner: Manner) -> Kept {
-    Kept {
+fn made_up(page: PageNumber, time: u64, manner: Manner) -> KeptVisit {
+    KeptVisit {
         page: page.0,
         time,
         loads_before_store: 0,
@@ -29,8 +29,8 @@ fn made_up(page: PageNumber, time: u64, manner: Manner) -> Kept {
 
 /// A visit that is kept, as it is.
 #[inline(always)]
-fn own(visit: &Visit, page: PageNumber, time: u64) -> Kept {
-    Kept {
+fn own(visit: &Visit, page: PageNumber, time: u64) -> KeptVisit {
+    KeptVisit {
         page: page.0,
         time,
         loads_before_store: visit.loads_before_store.min(visit.loads),
@@ -149,7 +149,9 @@ impl Sieve {
 
     fn sift_visits(&mut self, visits: &[Visit], shift: u32, sifted: &mut Sifted, sums: &mut Sums) {
         if self.looks == Looks::Away {
-            self.sift_some::<false>(visits, shift, sifted, sums);
+            if self.follows != Follows::Nothing || !keep_all(visits, shift, sifted, sums) {
+                self.sift_some::<false>(visits, shift, sifted, sums);
+            }
         } else {
             self.sift_some::<true>(visits, shift, sifted, sums);
         }
@@ -374,6 +376,28 @@ impl Sieve {
         self.stored.fill(NO_PAGE);
         self.dirty.fill(NO_BLOCK);
     }
+}
+
+/// Keeps all of some visits, if all access data and none leads. Returns false if that is not so.
+fn keep_all(visits: &[Visit], shift: u32, sifted: &mut Sifted, sums: &mut Sums) -> bool {
+    let is_odd = |visit: &Visit| {
+        visit.fetch | (visit.lead != Lead::None) | (visit.loads | visit.stores == 0)
+    };
+    if visits.iter().fold(false, |odd, visit| odd | is_odd(visit)) {
+        return false;
+    }
+    sums.data |= !visits.is_empty();
+    let (mut loads, mut stores) = (sums.loads, sums.stores);
+    let mut instructions = sums.instructions;
+    sifted.kept.extend(visits.iter().map(|visit| {
+        let time = loads + stores;
+        loads += u64::from(visit.loads);
+        stores += u64::from(visit.stores);
+        instructions += u64::from(visit.instructions);
+        own(visit, PageNumber(visit.unit >> shift), time)
+    }));
+    (sums.loads, sums.stores, sums.instructions) = (loads, stores, instructions);
+    true
 }
 
 #[cfg(test)]

@@ -2,13 +2,13 @@
 
 use crate::trail::Trail;
 use broadleaf_trace::Event;
-use broadleaf_trace::reduced::{Kept, Sums};
+use broadleaf_trace::reduced::{KeptVisit, Sums};
 
 /// What the sieve makes of visits.
 #[derive(Clone, Debug, Default)]
 pub struct Sifted {
     /// Those that may change something.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<KeptVisit>,
     /// What all look up, where somebody follows that.
     pub trail: Trail,
 }
@@ -75,7 +75,7 @@ pub fn stretches(sifted: &Sifted) -> impl Iterator<Item = Stretch> + '_ {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use broadleaf_trace::reduced::{Kept, Manner};
+    use broadleaf_trace::reduced::{KeptVisit, Manner};
     use broadleaf_trace::synth::SplitMix64;
     use broadleaf_units::PageNumber;
 
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn stretches_are_all_there_is() {
         let mut random = SplitMix64::new(3);
-        let visit = Kept {
+        let visit = KeptVisit {
             page: 0,
             time: 0,
             loads_before_store: 0,

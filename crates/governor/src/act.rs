@@ -1,23 +1,23 @@
-//! Doing what was decided, and finding out what came of it.
+//! Carries out a plan and collects the outcomes.
 
-use crate::kernel::{Kernel, No};
-use crate::plan::{Came, Outcome, Plan, Run};
-use crate::seen::{Behind, BlockSeen, Mapping, ProcessId};
+use crate::kernel::{Kernel, KernelError};
+use crate::plan::{Came, Outcome, PromotionRun, TickPlan};
+use crate::seen::{BlockSeen, LiveBacking, LiveMapping, ProcessId};
 use crate::stalls::Stalls;
 use crate::ward::Ward;
 use broadleaf_policy::Refusal;
 use std::time::Duration;
 
-/// What was done in a tick.
+/// The actions of a tick.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Done {
-    /// What came of each block that was come to.
+    /// The outcome of each block that the tick reached.
     pub outcomes: Vec<Outcome>,
 }
 
 /// The limits of one tick's actions.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
+pub(crate) struct ActionLimits {
     /// No run of blocks begins after this time.
     pub(crate) for_at_most: Duration,
     /// The longest time that one call of the kernel may take.
@@ -31,10 +31,10 @@ struct Call {
     took: Duration,
 }
 
-/// Makes and breaks superpages, and takes the time of each call.
+/// Promotes and demotes blocks, and measures the time of each kernel call.
 struct Hands<'a, K> {
     kernel: &'a mut K,
-    limits: Limits,
+    limits: ActionLimits,
     stalls: &'a mut Stalls,
 }
 
@@ -42,8 +42,8 @@ struct Hands<'a, K> {
 pub(crate) fn carry_out(
     kernel: &mut impl Kernel,
     ward: &Ward,
-    plan: &Plan,
-    limits: Limits,
+    plan: &TickPlan,
+    limits: ActionLimits,
     stalls: &mut Stalls,
 ) -> Done {
     let began = kernel.now();
@@ -73,16 +73,17 @@ pub(crate) fn carry_out(
 impl<K: Kernel> Hands<'_, K> {
     fn demote(&mut self, process: ProcessId, block: u64) -> Came {
         let (answer, call) = self.timed(|kernel| kernel.split(process, block));
-        // A split says nothing of how long a promotion takes.
+        // The time of a split is no estimate for the time of a promotion.
         self.note_in_vain(1, call);
-        // The kernel says yes where it left the superpage alone, so the block is looked at.
+        // The kernel reports success even if it left the superpage alone, so the block is read
+        // again.
         match (
             answer,
             self.kernel.blocks(process, block..block + 1).as_deref(),
         ) {
-            (Err(No::Gone), _) | (_, Err(No::Gone)) => Came::Gone,
+            (Err(KernelError::Gone), _) | (_, Err(KernelError::Gone)) => Came::Gone,
             (_, Ok([seen])) if !seen.huge => Came::Demoted(*seen),
-            _ => Came::Stands,
+            _ => Came::StillHuge,
         }
     }
 
@@ -107,9 +108,9 @@ impl<K: Kernel> Hands<'_, K> {
         (self.stalls).note_in_vain(call.ended, blocks, call.took, longest);
     }
 
-    fn promote(&mut self, ward: &Ward, run: &Run, outcomes: &mut Vec<Outcome>) {
+    fn promote(&mut self, ward: &Ward, run: &PromotionRun, outcomes: &mut Vec<Outcome>) {
         let process = run.process;
-        let mut tell = |block: u64, came: Came| {
+        let mut push = |block: u64, came: Came| {
             outcomes.push(Outcome {
                 process,
                 block,
@@ -120,18 +121,18 @@ impl<K: Kernel> Hands<'_, K> {
         for (block, decided) in run.blocks.clone().zip(&run.present) {
             match shared(self.kernel, ward, process, block) {
                 None => fit.push((block, *decided)),
-                Some(came) => tell(block, came),
+                Some(came) => push(block, came),
             }
         }
         for neighbours in fit.chunk_by(|one, next| one.0 + 1 == next.0) {
             for (block, came) in self.promote_neighbours(process, neighbours) {
-                tell(block, came);
+                push(block, came);
             }
         }
     }
 
-    /// Makes superpages of neighbours, given by number and by the pages that each held when it was
-    /// decided on.
+    /// Promotes neighbouring blocks. Each is given by its number and by its resident pages at the
+    /// time of the decision.
     fn promote_neighbours(
         &mut self,
         process: ProcessId,
@@ -190,16 +191,16 @@ impl<K: Kernel> Hands<'_, K> {
             self.note(neighbours.len(), call);
             return neighbours.iter().map(promoted).collect();
         };
-        if neighbours.len() == 1 || no == No::Gone {
+        if neighbours.len() == 1 || no == KernelError::Gone {
             self.note_in_vain(neighbours.len(), call);
             return self.answers(process, neighbours, no);
         }
-        // One answer for all of them: some may be superpages now. The others are tried one by one,
-        // so that each has its own.
+        // One answer for all blocks: some may be superpages now. The other blocks are tried one by
+        // one, so that each has its own answer.
         let now = self.kernel.blocks(process, blocks);
         match (now.iter().flatten()).filter(|now| now.huge).count() {
             0 => self.note_in_vain(neighbours.len(), call),
-            // The refusals took little of the time.
+            // The refused blocks took little of the time.
             made => self.note(made, call),
         }
         let now = match now {
@@ -228,7 +229,7 @@ impl<K: Kernel> Hands<'_, K> {
                     }
                     (Err(no), call) => {
                         self.note_in_vain(1, call);
-                        exhausted = Some(no).filter(|no| *no == No::Errno(libc::ENOMEM));
+                        exhausted = Some(no).filter(|no| *no == KernelError::Errno(libc::ENOMEM));
                         self.answer(process, block, no)
                     }
                 }
@@ -239,7 +240,12 @@ impl<K: Kernel> Hands<'_, K> {
     }
 
     /// Converts one answer of the kernel to an outcome for each block.
-    fn answers(&mut self, process: ProcessId, blocks: &[BlockSeen], no: No) -> Vec<(u64, Came)> {
+    fn answers(
+        &mut self,
+        process: ProcessId,
+        blocks: &[BlockSeen],
+        no: KernelError,
+    ) -> Vec<(u64, Came)> {
         let each = blocks.iter();
         each.map(|seen| (seen.block, self.answer(process, seen.block, no)))
             .collect()
@@ -247,8 +253,8 @@ impl<K: Kernel> Hands<'_, K> {
 
     /// Converts an answer of the kernel to a block's outcome. The kernel returns the same numbers
     /// for memory that allows no superpage, so the mapping's flags are checked.
-    fn answer(&mut self, process: ProcessId, block: u64, no: No) -> Came {
-        if let No::Errno(libc::EBUSY | libc::EINVAL) = no
+    fn answer(&mut self, process: ProcessId, block: u64, no: KernelError) -> Came {
+        if let KernelError::Errno(libc::EBUSY | libc::EINVAL) = no
             && let Some(refusal) = self.kernel.ruled_out(process, block)
         {
             return Came::Refused(refusal);
@@ -264,11 +270,12 @@ const fn promoted(seen: &BlockSeen) -> (u64, Came) {
     (seen.block, Came::Promoted(*seen))
 }
 
-/// Whether a block stays as it is because a fork shares pages of it: a superpage would be a copy of its own.
+/// Returns an outcome if a block stays as it is because a fork shares some of its pages. A
+/// superpage would be a private copy of the shared pages.
 fn shared(kernel: &mut impl Kernel, ward: &Ward, process: ProcessId, block: u64) -> Option<Came> {
     let mappings = &ward.pages(process)?.mappings;
-    let mapping = Mapping::of_block(mappings, block)?;
-    if mapping.behind != Behind::Anonymous {
+    let mapping = LiveMapping::of_block(mappings, block)?;
+    if mapping.backing != LiveBacking::Anonymous {
         return None;
     }
     match kernel.shared(process, block) {
@@ -278,15 +285,17 @@ fn shared(kernel: &mut impl Kernel, ward: &Ward, process: ProcessId, block: u64)
     }
 }
 
-/// What an answer of the kernel means for a block.
-fn answer(no: No) -> Came {
+/// Converts an answer of the kernel to the outcome of a block.
+fn answer(no: KernelError) -> Came {
     match no {
-        No::Gone => Came::Gone,
-        No::NotAllowed | No::KernelThread => Came::Refused(Refusal::Unreachable),
-        // Too many open files are no fault of the block's.
-        No::Errno(libc::EAGAIN | libc::EMFILE | libc::ENFILE) => Came::Refused(Refusal::Busy),
-        No::Errno(libc::ENOMEM) => Came::Refused(Refusal::NoExtent),
-        No::Errno(libc::EBUSY) => Came::Refused(Refusal::NoCharge),
-        No::Errno(_) => Came::Refused(Refusal::NotCollapsible),
+        KernelError::Gone => Came::Gone,
+        KernelError::NotAllowed | KernelError::KernelThread => Came::Refused(Refusal::Unreachable),
+        // Too many open files are a problem of this process, not of the block.
+        KernelError::Errno(libc::EAGAIN | libc::EMFILE | libc::ENFILE) => {
+            Came::Refused(Refusal::Busy)
+        }
+        KernelError::Errno(libc::ENOMEM) => Came::Refused(Refusal::NoExtent),
+        KernelError::Errno(libc::EBUSY) => Came::Refused(Refusal::NoCharge),
+        KernelError::Errno(_) => Came::Refused(Refusal::NotCollapsible),
     }
 }

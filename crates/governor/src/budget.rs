@@ -1,4 +1,4 @@
-//! What a user allows.
+//! The budgets that a user sets.
 
 use crate::seen::{Headroom, MachineSeen};
 use crate::stalls::StallLimit;
@@ -9,20 +9,22 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// How much memory superpages may add.
+/// The maximum amount of memory that superpages may add.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Allowance {
-    /// So many bytes.
+    /// A fixed number of bytes.
     Bytes(u64),
-    /// So many hundredths of a percent of what the processes hold without it.
+    /// A share of the memory that the processes hold without superpages, in hundredths of a
+    /// percent.
     Share(u32),
-    /// As much as there is.
+    /// No limit.
     Unlimited,
 }
 
 impl Allowance {
-    /// Bytes of it, for processes that hold so many bytes without what superpages added.
+    /// Returns the limit in bytes. `held` is the memory of the processes in bytes, without the
+    /// bytes that superpages added.
     pub const fn bytes(self, held: u64) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes,
@@ -32,7 +34,7 @@ impl Allowance {
     }
 }
 
-/// Why a text is no [`Allowance`].
+/// The reason for which a text is not an [`Allowance`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAnAllowance {
     /// The text has neither form.
@@ -67,17 +69,18 @@ impl FromStr for Allowance {
     }
 }
 
-/// A part of a whole, written as `10%`, in hundredths of a percent: more than 0 and at most 100 percent.
+/// Reads a share written as `10%`. Returns hundredths of a percent. The share is more than 0 and at
+/// most 100 percent.
 ///
 /// # Errors
-/// What is wrong with it, in words.
+/// Returns a sentence that says what is wrong with the text.
 pub fn percent(text: &str) -> Result<u32, String> {
     let number = text.trim().trim_end_matches('%').trim_end();
     let percent: f64 = number
         .parse()
         .map_err(|_| format!("\"{text}\" is no percentage; write it as 10%"))?;
     if percent > 0.0 && percent <= 100.0 {
-        // Less than a hundredth would be none at all.
+        // A share below one hundredth of a percent would round to 0, which means no memory at all.
         Ok(((percent * 100.0).round() as u32).max(1))
     } else {
         Err("a percentage is more than 0 and at most 100".to_owned())
@@ -101,22 +104,22 @@ impl fmt::Display for Allowance {
     }
 }
 
-/// What memory is short of.
+/// The lack of memory on the machine or in a cgroup.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shortage {
-    /// So many bytes.
+    /// The missing bytes.
     pub bytes: u64,
-    /// Processes wait for memory; nobody can say how much would do.
+    /// True if processes wait for memory. The number of missing bytes is then unknown.
     pub is_waited_for: bool,
 }
 
 impl Shortage {
-    /// Whether memory is short at all.
+    /// Returns true if memory is short.
     pub const fn is_any(self) -> bool {
         self.bytes > 0 || self.is_waited_for
     }
 
-    /// Bytes to give back, as far as there are any.
+    /// Returns the number of bytes to give back. The number may be more than can be given back.
     pub const fn wanted(self) -> u64 {
         if self.is_waited_for {
             u64::MAX
@@ -126,28 +129,31 @@ impl Shortage {
     }
 }
 
-/// What a user allows a governor.
+/// The budgets that a user sets for a governor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Budgets {
-    /// How much memory superpages may add to the processes together.
+    /// The memory that superpages may add to all processes together.
     pub added: Allowance,
-    /// Bytes that stay available on the machine: with fewer, memory is short.
+    /// The bytes that must stay available on the machine. With fewer bytes, memory is short.
     pub keep_available: u64,
-    /// Memory is short where processes wait for it so much of the time, in hundredths of a percent over ten seconds.
+    /// Memory is short if processes wait for memory during this share of ten seconds, in hundredths
+    /// of a percent.
     pub pressure: u32,
-    /// How much of a processor looking may take, in hundredths of a percent.
+    /// The share of a processor that observation may take, in hundredths of a percent.
     pub cpu: u32,
-    /// How much of the time promotions may be under way, which is when the program may wait for one, in hundredths of a percent.
+    /// The share of the time in which promotions may run, in hundredths of a percent. The program
+    /// may wait during a promotion.
     pub stall: u32,
-    /// The longest time that one call of the kernel may take, which is when the program may wait.
+    /// The longest time that one kernel call may take. The program may wait during the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_stall: Option<Duration>,
-    /// The least time between two looks.
+    /// The shortest time between two observations.
     pub interval: Duration,
 }
 
 impl Budgets {
-    /// A tenth more memory, one half percent of a processor, four fifths of the time for promotions. See the book's page on running programs for the reasons.
+    /// The defaults: 10% more memory, 0.5% of a processor, 80% of the time for promotions. The
+    /// book's page on running programs gives the reasons.
     pub const DEFAULT: Self = Self {
         added: Allowance::Share(1000),
         keep_available: 256 << 20,
@@ -158,7 +164,7 @@ impl Budgets {
         interval: Duration::from_millis(200),
     };
 
-    /// What is short on the machine or in cgroups that leave so much.
+    /// Returns the lack of memory on the machine or in cgroups with this headroom.
     pub fn shortage(
         &self,
         machine: &MachineSeen,
@@ -173,7 +179,8 @@ impl Budgets {
         }
     }
 
-    /// Bytes that superpages may add beside what they added, given what all processes hold with it, and what is left of the limits of their cgroups.
+    /// Returns the bytes that superpages may still add. `held` is the memory of all processes,
+    /// `added` the part of `held` that superpages added. The limits of cgroups apply.
     pub fn left(
         &self,
         machine: &MachineSeen,
@@ -276,7 +283,7 @@ mod tests {
         assert_eq!(short(60, None, &[]), bytes(40));
         let waited = short(100, Some(1000), &[]);
         assert!(waited.is_any() && waited.is_waited_for && waited.wanted() == u64::MAX);
-        // What leaves the fewest bytes need not be what is shortest.
+        // The cgroup with the fewest bytes left need not be the one that lacks the most.
         let left = |bytes, limit| Headroom { bytes, limit };
         let cgroups = [left(10, 64), left(1000, 100_000), left(30, 2000)];
         assert_eq!(short(100, None, &cgroups), bytes(1000));

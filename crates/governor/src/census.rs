@@ -1,8 +1,8 @@
-//! How full the blocks of a process are.
+//! Counts the blocks of a process by the number of their resident pages.
 
-use crate::seen::{BLOCK_BYTES, Behind, PAGES, Pages};
+use crate::seen::{BLOCK_BYTES, LiveBacking, LivePages, PAGES};
 
-/// Blocks by what stands behind them.
+/// Numbers of blocks, by backing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kinds {
     /// Private memory that begins as zeroes.
@@ -14,22 +14,23 @@ pub struct Kinds {
 }
 
 impl Kinds {
-    /// All of them.
+    /// Returns the number of all blocks.
     pub const fn total(&self) -> u64 {
         self.anonymous + self.shmem + self.file
     }
 
-    const fn count(&mut self, behind: Behind) {
-        match behind {
-            Behind::Anonymous => self.anonymous += 1,
-            Behind::Shmem => self.shmem += 1,
-            Behind::File => self.file += 1,
-            Behind::Other => {}
+    const fn count(&mut self, backing: LiveBacking) {
+        match backing {
+            LiveBacking::Anonymous => self.anonymous += 1,
+            LiveBacking::Shmem => self.shmem += 1,
+            LiveBacking::File => self.file += 1,
+            LiveBacking::Other => {}
         }
     }
 }
 
-/// How many resident base pages each bar counts, from and to.
+/// The bars of a histogram of blocks. Each bar counts blocks from the first to the second number of
+/// resident base pages.
 pub const BARS: [(u32, u32); 10] = [
     (1, 8),
     (9, 16),
@@ -46,27 +47,28 @@ pub const BARS: [(u32, u32); 10] = [
 /// The blocks of a process that lie wholly in one mapping and hold at least one resident page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Census {
-    /// Those that are superpages.
+    /// Blocks that are superpages.
     pub huge: Kinds,
-    /// The others, by how many of their base pages are resident: an entry for each of [`BARS`].
+    /// Other blocks, by the number of their resident base pages, with an entry for each of
+    /// [`BARS`].
     pub bars: [Kinds; BARS.len()],
 }
 
 impl Census {
-    /// Counts them.
-    pub fn of(pages: &Pages) -> Self {
+    /// Counts the blocks of `pages`.
+    pub fn of(pages: &LivePages) -> Self {
         let mut census = Self::default();
         for (mapping, seen) in pages.mapped() {
             if seen.huge {
-                census.huge.count(mapping.behind);
+                census.huge.count(mapping.backing);
             } else if let Some(bar) = bar(seen.present.into()) {
-                census.bars[bar].count(mapping.behind);
+                census.bars[bar].count(mapping.backing);
             }
         }
         census
     }
 
-    /// All of them, superpages or not.
+    /// Returns the number of all blocks, superpages included.
     pub fn blocks(&self) -> Kinds {
         let all = self.bars.iter().chain([&self.huge]);
         all.fold(Kinds::default(), |sum, kinds| Kinds {
@@ -76,13 +78,13 @@ impl Census {
         })
     }
 
-    /// Bytes in superpages.
+    /// Returns the number of bytes in superpages.
     pub const fn huge_bytes(&self) -> u64 {
         self.huge.total() * BLOCK_BYTES
     }
 }
 
-/// The bar that counts blocks of so many resident pages.
+/// Returns the index of the bar for blocks with `present` resident pages.
 fn bar(present: u32) -> Option<usize> {
     BARS.iter()
         .position(|(from, to)| (*from..=*to).contains(&present))
@@ -91,7 +93,7 @@ fn bar(present: u32) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{BlockSeen, Mapping};
+    use crate::{BlockSeen, LiveMapping};
 
     #[test]
     fn bars_meet_and_cover_every_population() {
@@ -107,10 +109,10 @@ mod tests {
 
     #[test]
     fn each_block_is_counted_once_by_kind() {
-        let mapping = |first: u64, end: u64, behind| Mapping {
+        let mapping = |first: u64, end: u64, backing| LiveMapping {
             start: first * BLOCK_BYTES,
             end: end * BLOCK_BYTES,
-            behind,
+            backing,
             writable: true,
             congruent: true,
             inode: 0,
@@ -124,22 +126,22 @@ mod tests {
             swapped: 0,
             huge,
         };
-        let pages = Pages {
+        let pages = LivePages {
             held: None,
             asked: None,
             mappings: vec![
-                mapping(1, 4, Behind::Anonymous),
-                mapping(4, 5, Behind::Other),
-                mapping(8, 10, Behind::Shmem),
-                mapping(10, 12, Behind::File),
+                mapping(1, 4, LiveBacking::Anonymous),
+                mapping(4, 5, LiveBacking::Other),
+                mapping(8, 10, LiveBacking::Shmem),
+                mapping(10, 12, LiveBacking::File),
             ],
             blocks: vec![
                 block(1, 0, 0, true),
                 block(2, 512, 0, false),
-                // Zeroes that were read alone are no resident pages.
+                // Pages of zeroes that were only read are not resident pages.
                 block(3, 0, 512, false),
                 block(4, 512, 0, false),
-                // In no mapping at all.
+                // This block lies in no mapping.
                 block(6, 512, 0, false),
                 block(8, 9, 0, false),
                 block(10, 1, 0, false),

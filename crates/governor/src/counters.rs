@@ -1,9 +1,10 @@
-//! What the processor counts of a program, where it counts at all.
+//! Hardware counters of a program, if the processor has any.
 
 use perf_event::events::{Cache, CacheId, CacheOp, CacheResult, Hardware};
 use perf_event::{Builder, Counter};
 
-/// Counters of what this process starts from here on. Virtual machines often have none.
+/// Hardware counters of the programs that this process starts from now on. Virtual machines often
+/// have none.
 #[derive(Debug, Default)]
 pub struct Counters {
     tlb_misses: Option<Counter>,
@@ -11,7 +12,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Begins to count.
+    /// Starts the counters.
     pub fn of_children() -> Self {
         let tlb = Cache {
             which: CacheId::DTLB,
@@ -19,7 +20,8 @@ impl Counters {
             result: CacheResult::MISS,
         };
         let begun = |builder: &mut Builder<'_>| {
-            // A kernel that allows no counting of itself allows that of programs.
+            // A kernel may allow the counting of programs though it does not allow counting in the
+            // kernel.
             let mut counter = builder
                 .observe_self()
                 .any_cpu()
@@ -36,12 +38,12 @@ impl Counters {
         }
     }
 
-    /// Loads whose page was in no TLB.
+    /// Returns the number of loads that missed all TLBs.
     pub fn tlb_misses(&mut self) -> Option<u64> {
         self.tlb_misses.as_mut()?.read().ok()
     }
 
-    /// Cycles.
+    /// Returns the number of cycles.
     pub fn cycles(&mut self) -> Option<u64> {
         self.cycles.as_mut()?.read().ok()
     }

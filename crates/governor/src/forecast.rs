@@ -1,30 +1,32 @@
-//! What a policy would do to a process now.
+//! Forecasts the effect of a policy on a process.
 
 use crate::budget::{Allowance, Budgets};
-use crate::seen::{MachineSeen, Pages, ProcessSeen, Seen};
+use crate::seen::{LivePages, MachineSeen, Observation, ProcessSeen};
 use crate::ward::Ward;
 use broadleaf_policy::{Policy, Refusals};
 use std::time::Duration;
 
-/// What a policy would do to a process now.
+/// The effect that a policy would have on a process now.
 #[derive(Clone, Debug)]
 pub struct Forecast {
     /// The policy, with its parameters.
     pub policy: String,
     /// Blocks that would become superpages.
     pub would_promote: u64,
-    /// Bytes that the process would hold more.
+    /// The bytes that the process would gain.
     pub added_bytes: u64,
-    /// Bytes which are resident now that would lie in superpages, with those that do.
+    /// The bytes that are resident now and would lie in superpages, including present superpages.
     pub covered_bytes: u64,
-    /// Blocks that would stay as they are, by reason.
+    /// The blocks that would stay as they are, by reason.
     pub refusals: Refusals,
 }
 
-/// What a policy would do to a process that was seen so, if memory were not short.
+/// Returns the effect that a policy would have on an observed process if memory were not short.
 ///
-/// It is what a [`Ward`] decides that may add as much as it likes, on a machine that has room for all of it. A governor comes to the same by several steps where few extents are free
-/// at a time. What only shows when it is tried (pages that a fork shares, pages that are pinned) is not foreseen.
+/// The forecast is the decision of a [`Ward`] with an unlimited budget on a machine with enough
+/// memory. A governor reaches the same result in several ticks if few extents are free at a time.
+/// The forecast misses refusals that only an attempt shows: pages that a fork shares, and pinned
+/// pages.
 pub fn forecast(policy: Box<dyn Policy>, process: ProcessSeen) -> Forecast {
     let name = policy.name();
     let budgets = Budgets {
@@ -42,13 +44,13 @@ pub fn forecast(policy: Box<dyn Policy>, process: ProcessSeen) -> Forecast {
     };
     let id = process.id;
     let mut ward = Ward::new(policy, budgets);
-    ward.see(Seen {
+    ward.see(Observation {
         at: Duration::ZERO,
         machine,
         processes: vec![process],
     });
     let plan = ward.decide();
-    let huge = ward.pages(id).map_or(0, Pages::huge_bytes);
+    let huge = ward.pages(id).map_or(0, LivePages::huge_bytes);
     Forecast {
         policy: name,
         would_promote: plan.promotions(),
@@ -62,14 +64,14 @@ pub fn forecast(policy: Box<dyn Policy>, process: ProcessSeen) -> Forecast {
 mod tests {
     use super::*;
     use crate::seen::{BLOCK_BYTES, PAGE_BYTES};
-    use crate::{Behind, BlockSeen, Came, Mapping, Outcome, Plan, ProcessId, Vitals};
+    use crate::{BlockSeen, Came, LiveBacking, LiveMapping, Outcome, ProcessId, TickPlan, Vitals};
     use std::collections::BTreeMap;
 
-    fn mapping(first: u64, end: u64, behind: Behind) -> Mapping {
-        Mapping {
+    fn mapping(first: u64, end: u64, backing: LiveBacking) -> LiveMapping {
+        LiveMapping {
             start: first * BLOCK_BYTES,
             end: end * BLOCK_BYTES,
-            behind,
+            backing,
             writable: true,
             congruent: true,
             inode: 0,
@@ -95,12 +97,12 @@ mod tests {
                 bytes: 0,
                 limit: 1 << 30,
             }),
-            pages: Some(Pages {
+            pages: Some(LivePages {
                 held: None,
                 asked: None,
                 mappings: vec![
-                    mapping(1, end, Behind::Anonymous),
-                    mapping(end, end + 2, Behind::File),
+                    mapping(1, end, LiveBacking::Anonymous),
+                    mapping(end, end + 2, LiveBacking::File),
                 ],
                 blocks,
             }),
@@ -119,13 +121,13 @@ mod tests {
 
     #[test]
     fn what_is_added_and_what_is_covered_is_counted_in_pages() {
-        let told = of("pop-64", &[512, 64, 63, 1]);
-        assert_eq!(told.policy, "pop-64");
-        assert_eq!(told.would_promote, 2);
-        assert_eq!(told.added_bytes, 448 * PAGE_BYTES);
-        assert_eq!(told.covered_bytes, (512 + 512 + 64) * PAGE_BYTES);
+        let got = of("pop-64", &[512, 64, 63, 1]);
+        assert_eq!(got.policy, "pop-64");
+        assert_eq!(got.would_promote, 2);
+        assert_eq!(got.added_bytes, 448 * PAGE_BYTES);
+        assert_eq!(got.covered_bytes, (512 + 512 + 64) * PAGE_BYTES);
         assert_eq!(
-            refused(&told),
+            refused(&got),
             BTreeMap::from([("too_few_resident", 2), ("file_backed", 2)])
         );
         let never = of("4k", &[512, 64]);
@@ -139,18 +141,19 @@ mod tests {
         assert_eq!(of("greedy", &[0]).would_promote, 0);
     }
 
-    /// A governor with an unlimited budget that decides again and again, and succeeds, comes to what was foretold.
+    /// A governor with an unlimited budget and no failing call reaches the forecast result after
+    /// some ticks.
     #[test]
-    fn a_governor_comes_to_what_was_foretold() {
+    fn a_governor_reaches_the_forecast() {
         let populations: Vec<u16> = (0..200).map(|at| at * 37 % 513).collect();
         for name in ["4k", "pop-64", "pop-461", "greedy", "dirty-128", "navarro"] {
-            let told = of(name, &populations);
+            let expected = of(name, &populations);
             let budgets = Budgets {
                 added: Allowance::Unlimited,
                 ..Budgets::DEFAULT
             };
             let mut ward = Ward::new(broadleaf_policy::parse(name).unwrap(), budgets);
-            let mut seen = Seen {
+            let mut seen = Observation {
                 at: Duration::ZERO,
                 machine: MachineSeen {
                     available_bytes: 1 << 40,
@@ -185,12 +188,12 @@ mod tests {
                 seen.processes[0].pages = ward.pages(run_of(&plan)).cloned();
                 seen.at += Duration::from_secs(1);
             }
-            assert_eq!(ward.tally().promotions, told.would_promote, "{name}");
-            assert_eq!(ward.added_bytes(), told.added_bytes, "{name}");
+            assert_eq!(ward.tally().promotions, expected.would_promote, "{name}");
+            assert_eq!(ward.added_bytes(), expected.added_bytes, "{name}");
         }
     }
 
-    fn run_of(plan: &Plan) -> ProcessId {
+    fn run_of(plan: &TickPlan) -> ProcessId {
         plan.promote[0].process
     }
 }

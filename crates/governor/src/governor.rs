@@ -1,90 +1,90 @@
-//! One tick: look, decide, act, learn.
+//! One tick of the governor: observe, decide, act, learn.
 
-use crate::act::{Done, Limits, carry_out};
+use crate::act::{ActionLimits, Done, carry_out};
 use crate::budget::Budgets;
-use crate::kernel::{Kernel, No};
+use crate::kernel::{Kernel, KernelError};
 use crate::pace::{Pace, acting};
-use crate::plan::Plan;
-use crate::seen::{Pages, ProcessId, ProcessSeen, Seen, Vitals};
+use crate::plan::TickPlan;
+use crate::seen::{LivePages, Observation, ProcessId, ProcessSeen, Vitals};
 use crate::stalls::{StallSummary, Stalls};
-use crate::tree::Tree;
+use crate::tree::ProcessTree;
 use crate::ward::Ward;
 use broadleaf_policy::Policy;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A ward of live processes.
+/// A ward of live processes, with its kernel, process tree and pace.
 pub struct Governor<K> {
     kernel: K,
     ward: Ward,
-    tree: Tree,
+    tree: ProcessTree,
     pace: Pace,
-    /// The kernel's time when it began.
+    /// The kernel's time at the start of the governor.
     began: Duration,
-    /// What was known of each process when its memory was last looked at, and when that was.
+    /// The vitals of each process at the last read of its memory, and the time of that read.
     looked: BTreeMap<ProcessId, (Vitals, Duration)>,
-    /// Processes whose memory could not be looked at, and what the kernel answered.
+    /// Processes whose memory could not be read, with the kernel's answer.
     unseen: BTreeMap<ProcessId, Unseen>,
     spent: Spent,
-    /// Processor time that looking at memory took in the latest tick.
+    /// The processor time that reading memory took in the latest tick.
     spent_on_pages: Duration,
-    /// True if the latest tick looked at a process that was new or had changed.
+    /// True if the latest tick read a process that was new or had changed.
     has_changed: bool,
-    /// Whether it only says what it would do.
+    /// True if the governor only plans and changes nothing.
     dry: bool,
     most_planned: Planned,
     stalls: Stalls,
 }
 
-/// What was to be done at one time.
+/// The size of a tick's plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Planned {
-    /// Blocks to become superpages.
+    /// Blocks to be promoted.
     pub promotions: u64,
-    /// Bytes that they would add.
+    /// The bytes that the promotions would add.
     pub added_bytes: u64,
 }
 
-/// A process whose memory could not be looked at.
+/// A process whose memory could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unseen {
     /// The name of the program.
     pub command: String,
-    /// What the kernel answered.
-    pub no: No,
+    /// The kernel's answer.
+    pub no: KernelError,
 }
 
-/// How many of these are remembered at most.
+/// The maximum number of remembered [`Unseen`] processes.
 const UNSEEN: usize = 1000;
 
-/// Processor time that it took.
+/// The processor time of a governor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
-    /// Looking, deciding, and writing a journal.
+    /// Time to observe, to decide, and to write a journal.
     pub looking: Duration,
-    /// Promoting and demoting: what the kernel does then it does in our time.
+    /// Time to promote and demote. The kernel charges its own work to this process.
     pub acting: Duration,
 }
 
-/// What one tick came to.
+/// The result of one tick.
 #[derive(Clone, Debug)]
 pub struct Ticked {
-    /// What was seen.
-    pub seen: Seen,
-    /// What was decided.
-    pub plan: Plan,
-    /// What came of it.
+    /// The observation.
+    pub seen: Observation,
+    /// The decision.
+    pub plan: TickPlan,
+    /// The actions and their outcomes.
     pub done: Done,
-    /// How long to wait for the next.
+    /// The time to wait before the next tick.
     pub wait: Duration,
-    /// Whether any process lives.
+    /// True if any process lives.
     pub alive: bool,
 }
 
 impl<K: Kernel> Governor<K> {
-    /// Looks after processes and those that they start. A `dry` one does nothing to them.
-    pub fn new(mut kernel: K, ward: Ward, tree: Tree, dry: bool) -> Self {
+    /// Creates a governor of the processes of `tree`. A `dry` governor changes nothing.
+    pub fn new(mut kernel: K, ward: Ward, tree: ProcessTree, dry: bool) -> Self {
         let began = kernel.now();
         Self {
             kernel,
@@ -103,66 +103,67 @@ impl<K: Kernel> Governor<K> {
         }
     }
 
-    /// What is known and was decided.
+    /// Returns the ward, which holds observations and decisions.
     pub const fn ward(&self) -> &Ward {
         &self.ward
     }
 
-    /// The processes that live still.
+    /// Returns the processes that still live.
     pub fn living(&mut self) -> Vec<ProcessId> {
         let living = self.tree.living(&mut self.kernel);
         living.into_iter().map(|(process, _)| process).collect()
     }
 
-    /// Leaves processes to others from here on, with what they start.
+    /// Excludes processes, and the processes that they start, from now on.
     pub fn leave_out(&mut self, apart: Arc<BTreeSet<ProcessId>>) {
         self.tree.leave_out(apart, &mut self.kernel);
     }
 
-    /// Goes on under another policy, or with another allowance. What was learnt of processes stays known.
+    /// Changes the policy and the budgets. The knowledge of processes stays.
     pub fn put_under(&mut self, policy: Box<dyn Policy>, budgets: Budgets) {
         self.ward.put_under(policy, budgets);
     }
 
-    /// Sets the longest wait between two looks if nothing changes. The default is 1 s. With a
-    /// longer wait, the caller must notice changes and shortages of memory.
+    /// Sets the longest wait between two observations if nothing changes. The default is 1 s. With
+    /// a longer wait, the caller must notice changes and shortages of memory.
     pub const fn rest_for_at_most(&mut self, longest: Duration) {
         self.pace.longest = longest;
     }
 
-    /// The kernel.
+    /// Returns the kernel.
     pub const fn kernel(&mut self) -> &mut K {
         &mut self.kernel
     }
 
-    /// The most that was to be done at one time: with a dry run, where nothing is done, all that it would have come to but for what the program did then.
+    /// Returns the largest plan of any tick. In a dry run, the largest plan is close to the total
+    /// of a real run, except for changes that the program made meanwhile.
     pub const fn most_planned(&self) -> Planned {
         self.most_planned
     }
 
-    /// Processes whose memory could not be looked at when that was last tried: a thousand at most.
+    /// Returns the processes whose memory could not be read at the latest attempt, at most 1,000.
     pub fn unseen(&self) -> impl Iterator<Item = (ProcessId, &Unseen)> {
         self.unseen.iter().map(|(id, unseen)| (*id, unseen))
     }
 
-    /// Processor time that it took.
+    /// Returns the processor time of the governor.
     pub const fn spent(&self) -> Spent {
         self.spent
     }
 
-    /// The time that programs may have waited for the governor's actions.
+    /// Returns the time that programs may have waited for the governor's actions.
     pub fn stalls(&self) -> StallSummary {
         self.stalls.summary()
     }
 
-    /// Counts as looking what was done with a tick outside, as writing it down.
+    /// Charges work outside the ticks, such as writing a journal, as observation.
     pub fn also_spent(&mut self, spent: Duration) {
         let now = self.kernel.now().saturating_sub(self.began);
         self.pace.charge(self.ward.budgets(), now, spent);
         self.spent.looking += spent;
     }
 
-    /// Looks, decides, acts and learns.
+    /// Observes, decides, acts and learns.
     pub fn tick(&mut self) -> Ticked {
         let cpu = self.kernel.own_cpu();
         let seen = self.look();
@@ -178,7 +179,7 @@ impl<K: Kernel> Governor<K> {
         let done = if self.dry {
             Done::default()
         } else {
-            let limits = Limits {
+            let limits = ActionLimits {
                 for_at_most: acting(self.ward.budgets()),
                 longest_stall: self.ward.budgets().longest_stall,
             };
@@ -212,7 +213,7 @@ impl<K: Kernel> Governor<K> {
         }
     }
 
-    fn look(&mut self) -> Seen {
+    fn look(&mut self) -> Observation {
         let at = self.kernel.now().saturating_sub(self.began);
         let machine = self.kernel.machine();
         let living = self.tree.living(&mut self.kernel);
@@ -226,12 +227,13 @@ impl<K: Kernel> Governor<K> {
             let is_due = may_look && (has_changed || self.is_old(id, at));
             let looked = is_due.then(|| self.kernel.pages(id));
             self.has_changed |= has_changed && matches!(looked, Some(Ok(_)));
-            // One that may not be looked at is known by its vitals alone, and is not tried at each tick.
-            if let Some(Ok(_) | Err(No::NotAllowed | No::KernelThread)) = looked {
+            // A process that may not be read is known by its vitals alone, and is not tried at each
+            // tick.
+            if let Some(Ok(_) | Err(KernelError::NotAllowed | KernelError::KernelThread)) = looked {
                 self.looked.insert(id, (vitals.clone(), at));
             }
             self.note_unseen(id, &vitals, looked.as_ref());
-            // A process that ends meanwhile is missed at the next tick.
+            // A process that ends meanwhile is missing at the next tick.
             let mut pages = looked.and_then(Result::ok);
             if let Some(pages) = pages.as_mut().filter(|_| several) {
                 pages.held = self.kernel.held(id);
@@ -254,7 +256,7 @@ impl<K: Kernel> Governor<K> {
         let now = self.kernel.now().saturating_sub(self.began);
         self.pace.looked(self.ward.budgets(), now, spent);
         self.spent_on_pages = spent;
-        let seen = Seen {
+        let seen = Observation {
             at,
             machine,
             processes,
@@ -263,13 +265,18 @@ impl<K: Kernel> Governor<K> {
         seen
     }
 
-    fn note_unseen(&mut self, id: ProcessId, vitals: &Vitals, looked: Option<&Result<Pages, No>>) {
+    fn note_unseen(
+        &mut self,
+        id: ProcessId,
+        vitals: &Vitals,
+        looked: Option<&Result<LivePages, KernelError>>,
+    ) {
         match looked {
             Some(Ok(_)) => {
                 self.unseen.remove(&id);
             }
-            // Other answers are those to processes that are ending, or pass.
-            Some(Err(no @ (No::NotAllowed | No::KernelThread)))
+            // Other answers are temporary, or come from processes that are ending.
+            Some(Err(no @ (KernelError::NotAllowed | KernelError::KernelThread)))
                 if self.unseen.len() < UNSEEN || self.unseen.contains_key(&id) =>
             {
                 let command = vitals.command.clone();
@@ -279,13 +286,14 @@ impl<K: Kernel> Governor<K> {
         }
     }
 
-    /// Whether something may have changed in the memory of a process: pages come by faults, and go from what is resident.
+    /// Returns true if the memory of a process may have changed. A new page changes the fault
+    /// count, and a removed page changes the resident size.
     fn has_changed(&self, id: ProcessId, vitals: &Vitals) -> bool {
         let looked = self.looked.get(&id);
         looked.is_none_or(|(before, _)| before != vitals)
     }
 
-    /// Returns true if the memory of a process must be read again because the last look is too old.
+    /// Returns true if the memory of a process must be read again because the last read is too old.
     fn is_old(&self, id: ProcessId, at: Duration) -> bool {
         let looked = self.looked.get(&id);
         looked.is_none_or(|(_, when)| at.saturating_sub(*when) >= self.pace.old_age())

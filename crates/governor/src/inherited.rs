@@ -74,7 +74,7 @@ pub fn was_closed(stream: i32) -> bool {
     (0..3).contains(&stream) && CLOSED.load(Ordering::Relaxed) & bit(stream + 1, true) != 0
 }
 
-/// Has a command begin with the ignored and blocked signals that this process was started with.
+/// Makes a command start with the ignored and blocked signals that this process was started with.
 pub fn inherit_signals(command: &mut Command) {
     // SAFETY: between fork and exec, `restore_signals` makes system calls and reads atomic numbers.
     // It takes no lock and allocates nothing.
@@ -86,12 +86,13 @@ pub fn inherit_signals(command: &mut Command) {
 pub enum MayLack {
     /// All three.
     All,
-    /// Standard input and output. Valgrind ends without a word if standard error is closed.
+    /// All three streams.
     InputAndOutput,
 }
 
-/// Has a command begin with the standard streams that were closed when this process was started.
-/// The command must not redirect them. A stream that the command may not lack is `/dev/null`.
+/// Makes a command start with the standard streams closed that were closed at the start of this
+/// process. The command must not redirect them. A stream that the command may not lack is
+/// `/dev/null`.
 pub fn inherit_closed_streams(command: &mut Command, may_lack: MayLack) {
     if CLOSED.load(Ordering::Relaxed) != 0 {
         let last = match may_lack {
@@ -166,7 +167,7 @@ pub fn duplicate(number: i32) -> io::Result<File> {
 /// Sends a signal of any number to a process, including real-time signals.
 ///
 /// # Errors
-/// Those of the kernel: the process does not exist, or this user may not send it signals.
+/// Returns the kernel's error if the process does not exist or this user may not signal it.
 pub fn send_signal(pid: i32, signal: i32) -> io::Result<()> {
     // SAFETY: no pointers.
     match unsafe { libc::kill(pid, signal) } {
@@ -175,7 +176,7 @@ pub fn send_signal(pid: i32, signal: i32) -> io::Result<()> {
     }
 }
 
-/// Ends this process by a signal, as a program with the signal's default effect ends. Returns where
+/// Ends this process by a signal, as a program with the signal's default effect ends. Returns if
 /// the signal does not end a process.
 pub fn end_by(signal: i32) {
     // SAFETY: the mask is a local structure of numbers. This process is about to end, so the

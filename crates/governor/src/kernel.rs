@@ -1,97 +1,104 @@
-//! What the governor asks of a kernel: the only way to live processes, for knowing and for doing.
+//! The interface between the governor and a kernel. All access to live processes goes through it.
 
-use crate::seen::{BlockSeen, Headroom, MachineSeen, Pages, ProcessId, Vitals};
+use crate::seen::{BlockSeen, Headroom, LivePages, MachineSeen, ProcessId, Vitals};
 use broadleaf_policy::Refusal;
 use std::ops::Range;
 use std::time::Duration;
 
-/// Why something could not be seen or done.
+/// The reason for which the kernel could not answer or act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum No {
+pub enum KernelError {
     /// The process has ended.
     #[error("the process has ended")]
     Gone,
-    /// It is a thread of the kernel.
+    /// The process is a kernel thread.
     #[error("it is a thread of the kernel, which has no memory of its own")]
     KernelThread,
-    /// The kernel does not allow it.
+    /// The kernel does not allow the call to this user.
     #[error("the kernel does not allow it to this user")]
     NotAllowed,
-    /// Any other answer, by its number.
+    /// Any other error, by its number.
     #[error("the kernel answered: {}", std::io::Error::from_raw_os_error(*.0))]
     Errno(i32),
 }
 
-/// A kernel and its processes. [`crate::Linux`] is the one that runs; tests have one that breaks in every way that a real one does.
+/// A kernel and its processes. [`crate::Linux`] is the real implementation. Tests have an
+/// implementation that fails in every way in which a real kernel fails.
 pub trait Kernel {
-    /// Time since some moment.
+    /// Returns the time since a fixed moment.
     fn now(&mut self) -> Duration;
 
-    /// Processor time that this process has used.
+    /// Returns the processor time that this process has used.
     fn own_cpu(&mut self) -> Duration;
 
-    /// What the machine looks like.
+    /// Returns the state of the machine.
     fn machine(&mut self) -> MachineSeen;
 
-    /// The process of that number, if there is one.
+    /// Returns the process with this number, if the process exists.
     fn process(&mut self, pid: u32) -> Option<ProcessId>;
 
-    /// What is known of a process at no cost.
+    /// Returns the facts about a process that cost next to nothing to read.
     ///
     /// # Errors
-    /// [`No::Gone`] where it has ended.
-    fn vitals(&mut self, process: ProcessId) -> Result<Vitals, No>;
+    /// Returns [`KernelError::Gone`] if the process has ended.
+    fn vitals(&mut self, process: ProcessId) -> Result<Vitals, KernelError>;
 
-    /// What the cgroup of a process leaves, if there is a limit.
+    /// Returns the memory that the cgroup of a process may still use, if there is a limit.
     fn headroom(&mut self, process: ProcessId) -> Option<Headroom>;
 
-    /// The processes that it started and that live.
+    /// Returns the living processes that this process started.
     fn children(&mut self, process: ProcessId) -> Vec<ProcessId>;
 
-    /// What its memory looks like.
+    /// Reads the memory map of a process.
     ///
     /// # Errors
-    /// Where it has ended, or may not be looked at.
-    fn pages(&mut self, process: ProcessId) -> Result<Pages, No>;
+    /// Returns an error if the process has ended or its memory may not be read.
+    fn pages(&mut self, process: ProcessId) -> Result<LivePages, KernelError>;
 
-    /// Bytes that a process holds, of pages that others share its part alone; `None` where the kernel does not tell.
+    /// Returns the bytes that a process holds. A page that several processes share counts in
+    /// proportion. Returns `None` if the kernel does not report the number.
     fn held(&mut self, process: ProcessId) -> Option<u64>;
 
-    /// The ranges of blocks for which the program asked for superpages, if the kernel heeds that.
-    /// Without an answer all superpages count against budgets.
+    /// Returns the ranges of blocks for which the program asked for superpages, if the kernel obeys
+    /// such requests. Without ranges, all superpages count against budgets.
     fn asked(&mut self, _process: ProcessId) -> Vec<Range<u64>> {
         Vec::new()
     }
 
-    /// What stands in some of its blocks now: an entry for each, in order, also for those that are empty.
+    /// Reads some blocks of a process: one entry for each block, in order, empty blocks included.
     ///
     /// # Errors
-    /// Where it has ended, or may not be looked at.
-    fn blocks(&mut self, process: ProcessId, blocks: Range<u64>) -> Result<Vec<BlockSeen>, No>;
+    /// Returns an error if the process has ended or its memory may not be read.
+    fn blocks(
+        &mut self,
+        process: ProcessId,
+        blocks: Range<u64>,
+    ) -> Result<Vec<BlockSeen>, KernelError>;
 
-    /// The number of base pages of a block of anonymous memory that other processes map as well.
-    /// The kernel's page of zeroes does not count: a superpage of it copies nothing.
+    /// Returns the number of base pages of a block of anonymous memory that other processes map as
+    /// well. The kernel's page of zeroes does not count: a superpage of it copies nothing.
     ///
     /// # Errors
-    /// If the process has ended, or its memory may not be read.
-    fn shared(&mut self, process: ProcessId, block: u64) -> Result<u32, No>;
+    /// Returns an error if the process has ended, or its memory may not be read.
+    fn shared(&mut self, process: ProcessId, block: u64) -> Result<u32, KernelError>;
 
-    /// The reason for which the kernel can never make a superpage of a block, by the flags of its
-    /// mapping; `None` where the flags allow one or are unknown.
+    /// Returns the reason for which the kernel can never promote a block, by the flags of its
+    /// mapping. Returns `None` if the flags allow a superpage or are unknown.
     fn ruled_out(&mut self, _process: ProcessId, _block: u64) -> Option<Refusal> {
         None
     }
 
-    /// Makes superpages of blocks that stand one behind the other.
+    /// Promotes consecutive blocks.
     ///
     /// # Errors
-    /// What the kernel answered. Some of the blocks may be superpages nevertheless.
-    fn collapse(&mut self, process: ProcessId, blocks: Range<u64>) -> Result<(), No>;
+    /// Returns the kernel's answer. Some of the blocks may be superpages nevertheless.
+    fn collapse(&mut self, process: ProcessId, blocks: Range<u64>) -> Result<(), KernelError>;
 
-    /// Breaks a superpage into base pages; those that hold zeroes alone are given back. Where the program broke it, which leaves all but what it gave
-    /// back resident, they are given back as well.
+    /// Splits a superpage into base pages and frees the pages that hold only zeroes. If the program
+    /// has already broken the superpage, the block keeps all its pages except those that the
+    /// program returned. In that case, too, the pages of zeroes are freed.
     ///
     /// # Errors
-    /// What the kernel answered.
-    fn split(&mut self, process: ProcessId, block: u64) -> Result<(), No>;
+    /// Returns the kernel's answer.
+    fn split(&mut self, process: ProcessId, block: u64) -> Result<(), KernelError>;
 }

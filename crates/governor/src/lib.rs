@@ -1,8 +1,10 @@
-//! The governor: the simulator's policies, on live Linux processes.
+//! The governor: it applies the simulator's policies to live Linux processes.
 //!
-//! A [`Kernel`] shows what processes look like and does what is asked of it. A [`Ward`] takes in what was [`Seen`], asks the policy about every block,
-//! keeps to its [`Budgets`], and answers with a [`Plan`]; what came of that it is told as [`Outcome`]s. A [`Governor`] goes round: look, decide, act,
-//! learn. Everything that a decision depends on goes through [`Seen`] and [`Outcome`], so a [`journal`] of these is the whole run.
+//! A [`Kernel`] reads processes and acts on them. A [`Ward`] takes an [`Observation`], asks the
+//! policy about every block, keeps its [`Budgets`], and returns a [`TickPlan`]. The ward then
+//! learns the [`Outcome`] of each block. A [`Governor`] repeats this: observe, decide, act, learn.
+//! A decision depends on observations and outcomes alone, so a [`journal`] of both is a complete
+//! record of the run.
 
 pub mod journal;
 
@@ -34,17 +36,17 @@ pub use inherited::{
     MayLack, duplicate, end_by, inherit_closed_streams, inherit_signals, send_signal, was_closed,
     was_ignored,
 };
-pub use kernel::{Kernel, No};
+pub use kernel::{Kernel, KernelError};
 pub use linux::{
     Abilities, Description, Linux, Obstacle, ThpControl, ThpSetting, Usage, allow_only_advised,
     allow_thp, thp_control, wait_for,
 };
-pub use plan::{Came, Outcome, Plan, Run};
+pub use plan::{Came, Outcome, PromotionRun, TickPlan};
 pub use seen::{
-    BLOCK_BYTES, Behind, BlockSeen, Headroom, MachineSeen, Mapping, PAGE_BYTES, PAGES, Pages,
-    ProcessId, ProcessSeen, Seen, Vitals,
+    BLOCK_BYTES, BlockSeen, Headroom, LiveBacking, LiveMapping, LivePages, MachineSeen,
+    Observation, PAGE_BYTES, PAGES, ProcessId, ProcessSeen, Vitals,
 };
 pub use stalls::{StallLimit, StallSummary, Stalls};
-pub use tree::Tree;
+pub use tree::ProcessTree;
 pub use view::{OutOfReach, can_decide};
 pub use ward::{Tally, Ward};

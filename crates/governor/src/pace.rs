@@ -1,4 +1,4 @@
-//! How often to look, so that looking costs no more than it may.
+//! The pace of observations, which keeps their cost within the budget.
 
 use crate::budget::Budgets;
 use std::time::Duration;
@@ -11,16 +11,17 @@ const OLD_IN_ANY_CASE: Duration = Duration::from_secs(60);
 /// The longest wait between two ticks in which nothing had changed.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// How long to wait after a tick, and when memory may be looked at again.
+/// The pace of a governor. It decides the wait after a tick and the time of the next memory read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     /// The longest wait between two quiet ticks.
     pub(crate) longest: Duration,
-    /// Ticks in a row in which nothing had changed and nothing was done.
+    /// Ticks in a row in which nothing changed and nothing was done.
     quiet: u32,
-    /// When the next look is paid for, since the governor began.
+    /// The time at which the next read is within the budget, since the start of the governor.
     paid: Duration,
-    /// The part of a processor that ticks take without looking at memory, in hundredths of a percent.
+    /// The share of a processor that ticks take apart from memory reads, in hundredths of a
+    /// percent.
     ticking: u32,
 }
 
@@ -36,27 +37,29 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// The age at which a look at a process's memory is repeated though nothing has changed.
+    /// Returns the age at which a process's memory is read again although nothing has changed.
     pub(crate) fn old_age(&self) -> Duration {
         (self.longest * LONGEST_WAITS).min(OLD_IN_ANY_CASE)
     }
 
-    /// Whether looking so far has cost no more than it may. What costs next to nothing goes on meanwhile: whether processes live, and whether memory is short.
+    /// Returns true if the cost of memory reads so far is within the budget. Cheap checks continue
+    /// in any case: living processes, and shortage of memory.
     pub(crate) fn may_look(&self, at: Duration) -> bool {
         at >= self.paid
     }
 
-    /// At this time looking had just taken so much of a processor.
+    /// Charges a memory read that took `spent` of a processor and ended at `now`.
     pub(crate) fn looked(&mut self, budgets: &Budgets, now: Duration, spent: Duration) {
         self.paid = (self.paid).max(now + share(spent, budgets.cpu.saturating_sub(self.ticking)));
     }
 
-    /// So much more of a processor was taken, beside looking.
+    /// Charges `spent` of a processor in addition to memory reads.
     pub(crate) fn charge(&mut self, budgets: &Budgets, now: Duration, spent: Duration) {
         self.paid = self.paid.max(now) + share(spent, budgets.cpu.saturating_sub(self.ticking));
     }
 
-    /// How long to wait after a tick that took so much of a processor beside looking at memory, and in which promotions took so long.
+    /// Returns the time to wait after a tick. `ticked` is the tick's processor time without memory
+    /// reads, `acted` the time of its promotions.
     pub(crate) fn after(
         &mut self,
         budgets: &Budgets,
@@ -70,7 +73,7 @@ impl Pace {
         let quick = if self.longest > QUIET { 4 } else { 9 };
         let patience = 1 << self.quiet.saturating_sub(quick).min(8);
         let idle = (budgets.interval * patience).min(self.longest.max(budgets.interval));
-        // Half of what may be spent, at most, is for this: the rest is for looking.
+        // At most half of the budget is for ticks. The rest is for memory reads.
         let wait = idle
             .max(share(ticked, budgets.cpu / 2))
             .max(share(acted, budgets.stall));
@@ -80,13 +83,13 @@ impl Pace {
     }
 }
 
-/// How long nothing may be spent, so that what was spent is so many hundredths of a percent of the whole.
+/// Returns the pause after which `spent` is a share of `hundredths` of a percent of the whole time.
 fn share(spent: Duration, hundredths: u32) -> Duration {
     let times = 10_000_f64 / f64::from(hundredths.max(1)) - 1.0;
     spent.mul_f64(times.max(0.0))
 }
 
-/// How long promotions may go on in one tick.
+/// Returns the maximum time of promotions in one tick.
 pub(crate) fn acting(budgets: &Budgets) -> Duration {
     budgets.interval.max(Duration::from_millis(100))
 }
@@ -106,15 +109,16 @@ mod tests {
         assert!(pace.may_look(MS(0)));
         pace.looked(&budgets, MS(100), MS(10));
         assert!(!pace.may_look(MS(2089)) && pace.may_look(MS(2090)));
-        // What is charged comes on top.
+        // A charge adds to the cost of the memory reads.
         let mut charged = pace;
         charged.charge(&budgets, MS(101), MS(10));
         assert!(!charged.may_look(MS(4079)) && charged.may_look(MS(4080)));
-        // Many processes cost something even where nothing is looked at: 1 in 400, and the other half is for looking.
+        // Many processes cost time even without memory reads: 1 part in 400. The other half of the
+        // budget is for memory reads.
         assert_eq!(pace.after(&budgets, MS(10), MS(0), false), MS(3990));
         pace.looked(&budgets, MS(10_000), MS(10));
         assert!(!pace.may_look(MS(13_000)) && pace.may_look(MS(14_400)));
-        // A look that cost nothing pays nothing back.
+        // A read at no cost does not shorten the wait.
         pace.looked(&budgets, MS(11_000), MS(0));
         assert!(!pace.may_look(MS(13_000)));
     }

@@ -1,37 +1,39 @@
-//! What a decision is, and what came of it.
+//! A governor's plan, and the outcomes of the plan.
 
 use crate::seen::{BLOCK_BYTES, BlockSeen, PAGE_BYTES, ProcessId};
 use broadleaf_policy::Refusal;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// Blocks of one process that stand one behind the other.
+/// Consecutive blocks of one process that are to be promoted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Run {
-    /// Whose.
+pub struct PromotionRun {
+    /// The process.
     pub process: ProcessId,
-    /// Their numbers.
+    /// The block numbers.
     pub blocks: Range<u64>,
-    /// How many pages each held when it was decided on. With fewer, it is left as it is.
+    /// The resident pages of each block at the time of the decision. A block with fewer pages now
+    /// is left as it is.
     pub present: Vec<u16>,
 }
 
-/// What is to be done, in order.
+/// The decision of a tick, in the order of execution.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Plan {
-    /// Blocks that hold what is left of a superpage which the program broke, and then superpages to be broken, the one that added most first.
+pub struct TickPlan {
+    /// Blocks to demote. First come the blocks with the rest of a superpage that the program broke.
+    /// Then come superpages, the one that added most first.
     pub demote: Vec<(ProcessId, u64)>,
-    /// Blocks to become superpages.
-    pub promote: Vec<Run>,
+    /// Blocks to promote.
+    pub promote: Vec<PromotionRun>,
 }
 
-impl Plan {
-    /// Whether there is nothing to do.
+impl TickPlan {
+    /// Returns true if the plan has no action.
     pub fn is_empty(&self) -> bool {
         self.demote.is_empty() && self.promote.is_empty()
     }
 
-    /// How many blocks are to be promoted.
+    /// Returns the number of blocks to promote.
     pub fn promotions(&self) -> u64 {
         self.promote
             .iter()
@@ -39,49 +41,50 @@ impl Plan {
             .sum()
     }
 
-    /// Bytes that are resident in the blocks to be promoted.
+    /// Returns the resident bytes of the blocks to promote.
     pub(crate) fn resident_bytes(&self) -> u64 {
         let each = self.promote.iter().flat_map(|run| &run.present);
         each.map(|present| u64::from(*present) * PAGE_BYTES).sum()
     }
 
-    /// Bytes that the promotions would add.
+    /// Returns the bytes that the promotions would add.
     pub fn added_bytes(&self) -> u64 {
         self.promotions() * BLOCK_BYTES - self.resident_bytes()
     }
 }
 
-/// What came of one block.
+/// The outcome of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Came {
-    /// It became a superpage; this is what it held before.
+    /// The block became a superpage. The value is the block before the promotion.
     Promoted(BlockSeen),
-    /// It was a superpage already.
+    /// The block was a superpage already.
     WasHuge,
-    /// It stays as it is.
+    /// The block stays as it is.
     #[serde(with = "by_name")]
     Refused(Refusal),
-    /// The superpage was broken; this is what it holds now.
+    /// The superpage was split. The value is the block after the split.
     Demoted(BlockSeen),
-    /// The superpage stands, though it was to be broken.
-    Stands,
-    /// Its process has ended.
+    /// The superpage was to be split and is still a superpage.
+    #[serde(rename = "stands")]
+    StillHuge,
+    /// The process has ended.
     Gone,
 }
 
-/// What came of one block of one process.
+/// The outcome of one block of one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// Whose.
+    /// The process.
     pub process: ProcessId,
-    /// Which.
+    /// The number of the block.
     pub block: u64,
-    /// What.
+    /// The outcome.
     pub came: Came,
 }
 
-/// Reasons are written by their names, which are stable.
+/// Serializes reasons by their names, which are stable.
 mod by_name {
     use broadleaf_policy::Refusal;
     use serde::{Deserialize, Deserializer, Serializer, de::Error};

@@ -1,23 +1,24 @@
-//! What is seen of live processes: plain data, which a journal keeps and a decision depends on alone.
+//! Observations of live processes. They are plain data: a journal stores them, and decisions depend
+//! on nothing else.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
 
-/// Base pages of a block.
+/// The number of base pages in a block.
 pub const PAGES: u32 = 512;
-/// Bytes of a base page.
+/// The size of a base page in bytes.
 pub const PAGE_BYTES: u64 = 4096;
-/// Bytes of a block.
+/// The size of a block in bytes.
 pub const BLOCK_BYTES: u64 = PAGES as u64 * PAGE_BYTES;
 
-/// A process, told apart from a later one that has the same number.
+/// A process. Its start time distinguishes it from a later process with the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ProcessId {
-    /// Its number.
+    /// The process number.
     pub pid: u32,
-    /// When it began, in ticks of the kernel's clock since the machine did.
+    /// The start time, in ticks of the kernel's clock since boot.
     pub started: u64,
 }
 
@@ -27,53 +28,56 @@ impl fmt::Display for ProcessId {
     }
 }
 
-/// What it costs next to nothing to know of a process.
+/// The facts about a process that cost next to nothing to read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Vitals {
-    /// The name of the program, as the kernel has it.
+    /// The name of the program, as reported by the kernel.
     pub command: String,
-    /// Something that differs after an `exec`.
+    /// A number that changes at an `exec`.
     pub image: u64,
-    /// Page faults since it began, of all its threads.
+    /// Page faults of all threads since the start of the process.
     pub faults: u64,
-    /// Bytes that are resident, as the kernel's quick count has it.
+    /// Resident bytes, by the kernel's quick count.
     pub rss_bytes: u64,
 }
 
-/// Where a mapping's memory comes from.
+/// The backing of a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Behind {
+pub enum LiveBacking {
     /// Private memory that begins as zeroes.
     Anonymous,
-    /// Memory that has no file on a disk and can be shared: System V's, POSIX's, memfd, tmpfs.
+    /// Memory that has no file on a disk and can be shared: System V, POSIX, memfd, tmpfs.
     Shmem,
-    /// A file's pages, and what was written to a private mapping of one.
+    /// The pages of a file, and the written pages of a private mapping of a file.
     File,
-    /// What no policy is asked about: devices, hugetlbfs, the kernel's own pages.
+    /// Memory that is outside all policies: devices, hugetlbfs, the kernel's own pages.
     Other,
 }
 
 /// A range of addresses with one backing and one set of rights.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mapping {
+pub struct LiveMapping {
     /// The first byte.
     pub start: u64,
-    /// The byte behind the last.
+    /// The end: the first byte after the mapping.
     pub end: u64,
-    /// Where its memory comes from.
-    pub behind: Behind,
-    /// Whether the program may store there.
+    /// The backing of the mapping.
+    #[serde(rename = "behind")]
+    pub backing: LiveBacking,
+    /// True if the program may store to the mapping.
     pub writable: bool,
-    /// Whether addresses and what stands behind them are aligned alike, so that a block of one is a block of the other.
+    /// True if addresses and offsets in the backing have the same alignment, so that a block of
+    /// addresses is a block of the backing.
     pub congruent: bool,
-    /// What the kernel calls it; empty for memory without a name.
+    /// The kernel's name for the mapping. Empty for memory without a name.
     pub name: String,
-    /// The inode of shared memory. 0 for all other memory, and in journals that do not have it.
+    /// The inode of shared memory. The number is 0 for all other memory, and in journals without
+    /// this field.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub inode: u64,
-    /// The offset in the inode of shared memory at which the mapping starts. 0 for all other
-    /// memory.
+    /// The offset in the inode of shared memory at which the mapping starts. The number is 0 for
+    /// all other memory.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub offset: u64,
 }
@@ -86,16 +90,17 @@ const fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-impl Mapping {
-    /// The blocks that lie wholly in it, by number: addresses over [`BLOCK_BYTES`].
+impl LiveMapping {
+    /// Returns the numbers of the blocks that lie wholly in the mapping. A number is an address
+    /// divided by [`BLOCK_BYTES`].
     pub const fn blocks(&self) -> std::ops::Range<u64> {
         let first = self.start.div_ceil(BLOCK_BYTES);
         let end = self.end / BLOCK_BYTES;
         first..if end < first { first } else { end }
     }
 
-    /// Whether both mappings map the same bytes of the same shared memory at the same addresses.
-    /// False if the inode is unknown.
+    /// Returns true if both mappings map the same bytes of the same shared memory at the same
+    /// addresses. Returns false if the inode is unknown.
     pub(crate) fn shares_memory_with(&self, other: &Self) -> bool {
         let first = |mapping: &Self| mapping.offset.wrapping_sub(mapping.start);
         self.inode != 0
@@ -104,7 +109,7 @@ impl Mapping {
             && first(self) == first(other)
     }
 
-    /// The mapping among `all`, which stand in order, that holds a block wholly.
+    /// Returns the mapping that holds a block wholly. `all` must be sorted by address.
     pub fn of_block(all: &[Self], block: u64) -> Option<&Self> {
         let after = all.partition_point(|mapping| mapping.blocks().end <= block);
         all.get(after)
@@ -112,23 +117,23 @@ impl Mapping {
     }
 }
 
-/// What stands in one block, in base pages. A superpage has none of these but `huge`.
+/// The contents of one block, in base pages. If the block is a superpage, only `huge` is set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockSeen {
-    /// Its number: its address over [`BLOCK_BYTES`].
+    /// The block number: its address divided by [`BLOCK_BYTES`].
     pub block: u64,
-    /// Resident, and not the kernel's page of zeroes.
+    /// Resident pages, without the kernel's page of zeroes.
     pub present: u16,
-    /// The kernel's page of zeroes: read, and never stored to.
+    /// Pages that map the kernel's page of zeroes: read, and never stored to.
     pub zero: u16,
-    /// In the swap.
+    /// Pages in swap.
     pub swapped: u16,
-    /// Whether one translation maps it all.
+    /// True if one translation maps the whole block.
     pub huge: bool,
 }
 
 impl BlockSeen {
-    /// A block in which nothing stands.
+    /// Returns a block without any pages.
     pub const fn empty(block: u64) -> Self {
         Self {
             block,
@@ -139,7 +144,7 @@ impl BlockSeen {
         }
     }
 
-    /// A block that is a superpage.
+    /// Returns a block that is a superpage.
     pub const fn superpage(block: u64) -> Self {
         Self {
             huge: true,
@@ -147,12 +152,12 @@ impl BlockSeen {
         }
     }
 
-    /// Whether nothing stands there.
+    /// Returns true if the block has no pages.
     pub const fn is_empty(&self) -> bool {
         self.present == 0 && self.zero == 0 && self.swapped == 0 && !self.huge
     }
 
-    /// Bytes of frames that it holds.
+    /// Returns the bytes of frames that the block holds.
     pub const fn resident_bytes(&self) -> u64 {
         if self.huge {
             BLOCK_BYTES
@@ -161,20 +166,21 @@ impl BlockSeen {
         }
     }
 
-    /// Bytes that it would hold more as a superpage.
+    /// Returns the bytes that the block would gain as a superpage.
     pub const fn bytes_to_add(&self) -> u64 {
         BLOCK_BYTES - self.resident_bytes()
     }
 }
 
-/// What the memory of a process looks like.
+/// The memory of a process at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pages {
-    /// Mappings, by address.
-    pub mappings: Vec<Mapping>,
-    /// Blocks that lie wholly in one mapping and hold something, by number.
+pub struct LivePages {
+    /// The mappings, sorted by address.
+    pub mappings: Vec<LiveMapping>,
+    /// The blocks that lie wholly in one mapping and hold at least one page, sorted by number.
     pub blocks: Vec<BlockSeen>,
-    /// Bytes that the process holds, of pages that others share its part alone; `None` where that was not looked at, for nobody can share any.
+    /// The bytes that the process holds. A shared page counts in proportion. `None` if the number
+    /// was not read because no other process can share pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<u64>,
     /// Ranges of blocks for which the program asked for superpages (`MADV_HUGEPAGE`), if the kernel
@@ -183,14 +189,14 @@ pub struct Pages {
     pub asked: Option<Vec<Range<u64>>>,
 }
 
-impl Pages {
-    /// What stands in a block; `None` where that is nothing.
+impl LivePages {
+    /// Returns the contents of a block, or `None` if the block is empty.
     pub fn block(&self, number: u64) -> Option<&BlockSeen> {
         let at = (self.blocks).binary_search_by_key(&number, |seen| seen.block);
         at.ok().map(|at| &self.blocks[at])
     }
 
-    /// Notes what stands in a block now.
+    /// Replaces the contents of a block.
     pub(crate) fn note(&mut self, now: BlockSeen) {
         match (self.blocks).binary_search_by_key(&now.block, |seen| seen.block) {
             Ok(at) => self.blocks[at] = now,
@@ -198,8 +204,8 @@ impl Pages {
         }
     }
 
-    /// The blocks that hold something, each with the mapping that it lies in.
-    pub fn mapped(&self) -> impl Iterator<Item = (&Mapping, &BlockSeen)> {
+    /// Returns the blocks that hold pages, each with its mapping.
+    pub fn mapped(&self) -> impl Iterator<Item = (&LiveMapping, &BlockSeen)> {
         let mut mappings = self.mappings.iter().peekable();
         self.blocks.iter().filter_map(move |seen| {
             while mappings
@@ -214,58 +220,59 @@ impl Pages {
         })
     }
 
-    /// Bytes in superpages.
+    /// Returns the number of bytes in superpages.
     pub fn huge_bytes(&self) -> u64 {
         self.blocks.iter().filter(|seen| seen.huge).count() as u64 * BLOCK_BYTES
     }
 }
 
-/// What the machine looks like.
+/// The state of the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineSeen {
-    /// Bytes that could be had without swapping.
+    /// The bytes that are available without swapping.
     pub available_bytes: u64,
-    /// Free extents that a block fits in, in blocks.
+    /// The free extents of at least a block, counted in blocks.
     pub free_blocks: u64,
-    /// How much of the last ten seconds some process waited for memory, in hundredths of a percent; `None` where the kernel does not tell.
+    /// The share of the last ten seconds in which a process waited for memory, in hundredths of a
+    /// percent. `None` if the kernel does not report it.
     pub pressure: Option<u32>,
 }
 
-/// What the limit of a cgroup leaves.
+/// The memory that the limit of a cgroup leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Headroom {
-    /// Bytes that may still be charged before the nearest limit.
+    /// The bytes that may still be charged before the nearest limit.
     pub bytes: u64,
-    /// That limit.
+    /// The limit in bytes.
     pub limit: u64,
 }
 
-/// What one tick sees of one process.
+/// The observation of one process in one tick.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessSeen {
-    /// Which.
+    /// The process.
     pub id: ProcessId,
-    /// What is known without looking at its memory.
+    /// The facts that are known without reading its memory.
     pub vitals: Vitals,
-    /// What its cgroup leaves; `None` without a limit.
+    /// The memory that its cgroup leaves. `None` without a limit.
     pub headroom: Option<Headroom>,
-    /// What its memory looks like, where it was looked at in this tick.
-    pub pages: Option<Pages>,
+    /// The memory of the process, if this tick read it.
+    pub pages: Option<LivePages>,
 }
 
-/// What one tick sees.
+/// The observation of one tick.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
-    /// Since the governor began.
+pub struct Observation {
+    /// The time since the start of the governor.
     pub at: Duration,
-    /// The machine.
+    /// The state of the machine.
     pub machine: MachineSeen,
-    /// The processes that live, in order.
+    /// The living processes, sorted.
     pub processes: Vec<ProcessSeen>,
 }
 
-impl Seen {
-    /// Whether that process lives.
+impl Observation {
+    /// Returns true if the process lives.
     pub fn has(&self, id: ProcessId) -> bool {
         let all = &self.processes;
         all.binary_search_by_key(&id, |process| process.id).is_ok()

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 /// The most blocks of one call.
 const MOST_BLOCKS: usize = 16;
-/// Without a limit for one stall, as many blocks go into a call as take about this long.
+/// The target time of a call without a limit for one stall: a call gets the blocks that fit into
+/// about this time.
 const USUAL: Duration = Duration::from_millis(10);
 
 /// The stalls that a user allows.
@@ -50,7 +51,8 @@ impl FromStr for StallLimit {
         }
         if shares > 1 || times > 1 {
             return Err(format!(
-                "\"{text}\" names the same limit twice; write one percentage, one time, or both as 80%,5ms"
+                "\"{text}\" names the same limit twice; write one percentage, one time, or both as \
+                 80%,5ms"
             ));
         }
         Ok(limit)
@@ -79,8 +81,9 @@ impl fmt::Display for StallLimit {
 }
 
 /// The stalls of a governor's programs. The kernel holds the lock of a program's address space
-/// while it makes or breaks a superpage, so each call counts as a stall of its whole length. That
-/// is an upper bound: a thread waits only if it faults or touches one of the blocks meanwhile.
+/// while it promotes or splits a block. So each call counts as a stall of its whole length. That
+/// count is an upper bound: a thread waits only if it faults or touches one of the blocks
+/// meanwhile.
 #[derive(Clone, Debug)]
 pub struct Stalls {
     /// Microseconds of each call.
@@ -88,18 +91,18 @@ pub struct Stalls {
     total: Duration,
     longest: Duration,
     too_long: u64,
-    /// The time that a block takes, from recent calls, on the high side.
+    /// The estimated time of a block. The estimate comes from recent calls and is on the high side.
     block: Duration,
-    /// After a block that took too long.
+    /// The pause after a block that took too long.
     pause: Patience,
 }
 
 /// A summary of stalls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StallSummary {
-    /// Calls of the kernel that made or broke superpages.
+    /// Kernel calls that promoted or split blocks.
     pub count: u64,
-    /// 99 of 100 calls took no longer.
+    /// The 99th percentile of the calls.
     pub p99: Duration,
     /// The longest call.
     pub longest: Duration,
@@ -168,7 +171,7 @@ impl Stalls {
         }
     }
 
-    /// Notes a call that made superpages and ended at `at`. Even one block took too long:
+    /// Notes a call that promoted blocks and ended at `at`. If a call for one block took too long,
     /// promotions wait from here on, twice as long each time in a row.
     pub(crate) fn note(
         &mut self,
@@ -199,7 +202,7 @@ impl Stalls {
 
     fn count(&mut self, took: Duration) {
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        // The histogram grows as needed; a time that it cannot hold does not exist.
+        // The histogram grows as needed. A time beyond its range does not occur.
         let _ = self.calls.record(micros);
         self.total += took;
         self.longest = self.longest.max(took);
@@ -244,7 +247,7 @@ mod tests {
         assert_eq!((stalls.blocks(None), stalls.blocks(Some(MS(3)))), (16, 1));
         stalls.note(MS(1), 1, MS(1), Some(MS(3)));
         assert_eq!((stalls.blocks(None), stalls.blocks(Some(MS(3)))), (10, 3));
-        // A block that took longer counts at once, and is forgotten slowly.
+        // A block that took longer counts at once, and loses its weight slowly.
         stalls.note(MS(2), 3, MS(6), Some(MS(9)));
         assert_eq!(stalls.blocks(Some(MS(3))), 1);
         for at in 0..9 {
@@ -303,8 +306,11 @@ mod tests {
         for micros in 1..=1000 {
             stalls.note(MS(0), 1, Duration::from_micros(micros), None);
         }
-        let told = stalls.summary();
-        assert!((980..=1000).contains(&told.p99.as_micros()), "{told:?}");
-        assert_eq!(told.longest, MS(1));
+        let summary = stalls.summary();
+        assert!(
+            (980..=1000).contains(&summary.p99.as_micros()),
+            "{summary:?}"
+        );
+        assert_eq!(summary.longest, MS(1));
     }
 }

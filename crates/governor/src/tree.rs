@@ -1,24 +1,26 @@
-//! Which processes are looked after: some, and those that they start.
+//! The tree of governed processes.
 
-use crate::kernel::{Kernel, No};
+use crate::kernel::{Kernel, KernelError};
 use crate::seen::{ProcessId, Vitals};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Processes and those that they start, from the moment on at which they were first seen. One that outlives the one that started it stays.
+/// Processes and their descendants, from the first moment at which the tree sees them. A process
+/// stays in the tree after its parent has ended.
 #[derive(Clone, Debug, Default)]
-pub struct Tree {
+pub struct ProcessTree {
     members: BTreeSet<ProcessId>,
-    /// What was last known of each.
+    /// The last known vitals of each process.
     last: BTreeMap<ProcessId, Vitals>,
-    /// Those that were named, and not found.
+    /// The processes that the tree started with.
     roots: BTreeSet<ProcessId>,
-    /// Processes that somebody else looks after, or nobody: with what they start, they are no part of it.
+    /// Processes outside the tree: another governor has them, or none. Their descendants are
+    /// outside as well.
     apart: Arc<BTreeSet<ProcessId>>,
 }
 
-impl Tree {
-    /// These, and what they start.
+impl ProcessTree {
+    /// Creates a tree of these processes and their descendants.
     pub fn of(roots: impl IntoIterator<Item = ProcessId>) -> Self {
         let members: BTreeSet<ProcessId> = roots.into_iter().collect();
         Self {
@@ -29,7 +31,8 @@ impl Tree {
         }
     }
 
-    /// Leaves out these processes and what they start, except those that it began with. They take the place of those that were left out before.
+    /// Excludes these processes and their descendants, but not the roots of the tree. The set
+    /// replaces the earlier set.
     pub fn leave_out(&mut self, apart: Arc<BTreeSet<ProcessId>>, kernel: &mut impl Kernel) {
         self.apart = apart;
         let strangers = self.members.iter().filter(|member| self.is_apart(**member));
@@ -49,17 +52,17 @@ impl Tree {
         self.apart.contains(&process) && !self.roots.contains(&process)
     }
 
-    /// Whether there are several.
+    /// Returns true if the tree has several processes.
     pub fn is_several(&self) -> bool {
         self.members.len() > 1
     }
 
-    /// Whether nobody is left.
+    /// Returns true if no process is left.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
 
-    /// Finds children, drops those that have ended, and says what lives.
+    /// Finds children, drops ended processes, and returns the living processes.
     pub fn living(&mut self, kernel: &mut impl Kernel) -> Vec<(ProcessId, Vitals)> {
         let mut to_ask: Vec<ProcessId> = self.members.iter().copied().collect();
         let mut found = Vec::new();
@@ -74,11 +77,11 @@ impl Tree {
                     );
                     found.push((process, vitals));
                 }
-                Err(No::Gone) => {
+                Err(KernelError::Gone) => {
                     self.members.remove(&process);
                     self.roots.remove(&process);
                 }
-                // It lives, and cannot be looked at now: it is what it was.
+                // The process lives and cannot be read now: its last vitals still count.
                 Err(_) => found.extend(self.last.get(&process).map(|last| (process, last.clone()))),
             }
         }

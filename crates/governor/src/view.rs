@@ -1,25 +1,25 @@
-//! What a policy is shown of a live block, and which policies that is enough for.
+//! A policy's view of a live block, and the check that a policy needs nothing more.
 
-use crate::seen::{Behind, BlockSeen, Mapping, PAGE_BYTES, PAGES};
+use crate::seen::{BlockSeen, LiveBacking, LiveMapping, PAGE_BYTES, PAGES};
 use broadleaf_policy::{BackingKind, Beyond, Coverage, Policy, Refusal, View};
 
-/// Two to this is [`crate::BLOCK_BYTES`].
+/// The base-two logarithm of [`crate::BLOCK_BYTES`].
 const BLOCK_SHIFT: u8 = 21;
 
-/// Why a policy cannot decide on live processes.
+/// The reason for which a policy cannot decide on live processes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the policy {policy} {}", .beyond.sentence())]
 pub struct OutOfReach {
-    /// Its name.
+    /// The name of the policy.
     pub policy: String,
-    /// What it goes by.
+    /// The knowledge that the policy needs and a governor lacks.
     pub beyond: Beyond,
 }
 
-/// Whether what can be seen of live processes is enough for a policy.
+/// Checks that a policy can decide by what a governor can observe.
 ///
 /// # Errors
-/// What it goes by that cannot be seen.
+/// Returns the policy's need that a governor cannot observe.
 pub fn can_decide(policy: &dyn Policy) -> Result<(), OutOfReach> {
     match policy.needs().out_of_reach(BLOCK_SHIFT) {
         None => Ok(()),
@@ -30,23 +30,24 @@ pub fn can_decide(policy: &dyn Policy) -> Result<(), OutOfReach> {
     }
 }
 
-/// Why no policy is asked about blocks of a mapping.
-pub(crate) fn refusal_of(mapping: &Mapping) -> Option<Refusal> {
-    match mapping.behind {
-        Behind::Anonymous => None,
-        Behind::Shmem if !mapping.congruent => Some(Refusal::Incongruent),
-        Behind::Shmem => None,
-        Behind::File => Some(Refusal::FileBacked),
-        Behind::Other => Some(Refusal::NotCollapsible),
+/// Returns the reason for which no policy is asked about the blocks of a mapping.
+pub(crate) fn refusal_of(mapping: &LiveMapping) -> Option<Refusal> {
+    match mapping.backing {
+        LiveBacking::Anonymous => None,
+        LiveBacking::Shmem if !mapping.congruent => Some(Refusal::Incongruent),
+        LiveBacking::Shmem => None,
+        LiveBacking::File => Some(Refusal::FileBacked),
+        LiveBacking::Other => Some(Refusal::NotCollapsible),
     }
 }
 
-/// A block as a policy sees it.
+/// Returns a block as a policy sees it.
 ///
-/// Every block that could be a superpage stands as reserved: the kernel finds the frames when it is promoted. Ages are not known and 0; a policy that
-/// goes by them is refused before ([`can_decide`]). Pages of anonymous memory that are resident and not the kernel's zeroes were stored to.
+/// Every candidate block counts as reserved, because the kernel finds the frames at the promotion.
+/// The ages are unknown and 0; [`can_decide`] refuses policies that need ages. A resident page of
+/// anonymous memory counts as dirty, unless it is the kernel's page of zeroes.
 pub(crate) fn view(
-    mapping: &Mapping,
+    mapping: &LiveMapping,
     seen: &BlockSeen,
     extent_free: bool,
     memory_short: bool,
@@ -60,10 +61,10 @@ pub(crate) fn view(
         reservation_age: Some(0),
         promoted: seen.huge,
         coverage: Coverage::Covered,
-        backing: match mapping.behind {
-            Behind::Anonymous => BackingKind::Anonymous,
-            Behind::Shmem => BackingKind::SharedMemory,
-            Behind::File | Behind::Other => BackingKind::File,
+        backing: match mapping.backing {
+            LiveBacking::Anonymous => BackingKind::Anonymous,
+            LiveBacking::Shmem => BackingKind::SharedMemory,
+            LiveBacking::File | LiveBacking::Other => BackingKind::File,
         },
         writable: mapping.writable,
         swapped: seen.swapped.into(),

@@ -1,8 +1,9 @@
-//! What holds the architecture: the table of ARCHITECTURE.md and what Cargo says, as values that tests compare.
+//! The enforcement of the architecture: the table of ARCHITECTURE.md and Cargo's metadata, as
+//! values for tests.
 //!
-//! `tests/suite/layers.rs` compares the two; `tests/suite/bans.rs` shows that what the inner layers may not touch is refused, for each
-//! inner crate and each ban. `inner.clippy.toml` is the one list of bans: every inner crate has a link to it under the
-//! name that Clippy looks for.
+//! `tests/suite/layers.rs` compares the two. `tests/suite/bans.rs` checks that each ban works in
+//! each inner crate. `inner.clippy.toml` is the only list of bans: every inner crate links to it
+//! under the name that Clippy reads.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -10,10 +11,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The repository's root.
+/// Returns the root of the repository.
 ///
 /// # Panics
-/// Where the sources from which this was built are gone.
+/// Panics if the sources of this build are gone.
 pub fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
@@ -21,17 +22,17 @@ pub fn root() -> PathBuf {
         .expect("the repository has a root")
 }
 
-/// How near to the machine a crate stands: the first column of the table.
+/// The layer of a crate: the first column of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layer {
     /// 0 is the innermost.
     Number(u8),
-    /// Crates that exist for the tests of others.
+    /// Crates for the tests of others.
     Dev,
 }
 
 impl Layer {
-    /// Whether the bans of `inner.clippy.toml` hold in it.
+    /// Returns true if the bans of `inner.clippy.toml` apply.
     pub fn is_inner(self) -> bool {
         self <= Self::Number(4)
     }
@@ -39,20 +40,20 @@ impl Layer {
 
 /// One row of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
-    /// Where the crate stands.
+pub struct TableRow {
+    /// The layer of the crate.
     pub layer: Layer,
-    /// The crates that it may import, without the `broadleaf-`.
+    /// The crates that it may import, without the prefix `broadleaf-`.
     pub may_import: BTreeSet<String>,
-    /// What it must know nothing of, as a phrase.
+    /// The things that it must not know, as a phrase.
     pub knows_nothing_of: String,
 }
 
-/// The table of a document such as ARCHITECTURE.md, by crate name.
+/// Parses the table of a document such as ARCHITECTURE.md, by crate name.
 ///
 /// # Errors
-/// A sentence that says which line is not as a row should be.
-pub fn table(document: &str) -> Result<BTreeMap<String, Row>, String> {
+/// Returns a sentence that names the invalid line.
+pub fn table(document: &str) -> Result<BTreeMap<String, TableRow>, String> {
     let mut rows = BTreeMap::new();
     let mut lines = document
         .lines()
@@ -76,7 +77,7 @@ pub fn table(document: &str) -> Result<BTreeMap<String, Row>, String> {
         if rows
             .insert(
                 name.trim_matches('`').to_string(),
-                Row {
+                TableRow {
                     layer,
                     may_import,
                     knows_nothing_of: knows_nothing_of.to_string(),
@@ -98,9 +99,10 @@ fn backticked(cell: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The names by which a source reaches into a crate: of `use a::{B, c::D}`, for `a`, `B` and `c`.
+/// The names that a source takes from a crate: of `use a::{B, c::D}`, for `a`, `B` and `c`.
 ///
-/// Globs and the crate's own name without a path (`use a;`) are told as `*`, so that a test can refuse both.
+/// Globs and the crate's own name without a path (`use a;`) become `*`, so that a test can refuse
+/// both.
 pub fn names_taken(source: &str, krate: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for (at, _) in source.match_indices(krate) {
@@ -121,7 +123,7 @@ pub fn names_taken(source: &str, krate: &str) -> BTreeSet<String> {
                 }
                 _ => {}
             }
-            // A group ends with its brace; a single path ends with its first name.
+            // A closing brace ends a group; the first name ends a single path.
             if depth <= 0 {
                 break;
             }
@@ -130,7 +132,7 @@ pub fn names_taken(source: &str, krate: &str) -> BTreeSet<String> {
     names
 }
 
-/// Words and the punctuation of paths.
+/// Splits a text into words and the punctuation of paths.
 fn tokens(text: &str) -> impl Iterator<Item = &str> {
     let word = |letter: char| letter.is_alphanumeric() || letter == '_';
     let mut rest = text;
@@ -149,10 +151,10 @@ fn tokens(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Every Rust file below a folder.
+/// Returns all Rust files below a folder.
 ///
 /// # Panics
-/// Where the folder cannot be read.
+/// Panics if the folder is unreadable.
 pub fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).expect("a folder of sources") {
@@ -166,31 +168,31 @@ pub fn sources(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The table of this repository.
+/// Returns the table of this repository.
 ///
 /// # Panics
-/// Where ARCHITECTURE.md cannot be read or holds no such table.
-pub fn our_table() -> BTreeMap<String, Row> {
+/// Panics if ARCHITECTURE.md is unreadable or has no such table.
+pub fn our_table() -> BTreeMap<String, TableRow> {
     let document = std::fs::read_to_string(root().join("ARCHITECTURE.md"))
         .expect("ARCHITECTURE.md is readable");
     table(&document).expect("ARCHITECTURE.md holds the table")
 }
 
-/// What a crate of the workspace depends on.
+/// The dependencies of a crate of the workspace.
 #[derive(Clone, Debug, Default)]
 pub struct Package {
-    /// Crates of the workspace that its code or its build imports, without the `broadleaf-`.
+    /// Crates of the workspace that its code or its build imports, without the prefix `broadleaf-`.
     pub imports: BTreeSet<String>,
     /// Crates of the workspace that only its tests import.
     pub test_imports: BTreeSet<String>,
-    /// Crates from outside that its code or its build imports.
+    /// External crates that its code or its build imports.
     pub outside: BTreeSet<String>,
 }
 
-/// Every crate of the workspace, by name without the `broadleaf-`, as Cargo sees it.
+/// Returns all crates of the workspace, by name without the prefix `broadleaf-`, from Cargo.
 ///
 /// # Panics
-/// Where Cargo does not answer, or a crate is not called `broadleaf-*`.
+/// Panics if Cargo fails, or if a crate is not called `broadleaf-*`.
 pub fn packages() -> BTreeMap<String, Package> {
     let output = Command::new("cargo")
         .args(["metadata", "--format-version", "1", "--no-deps"])

@@ -35,7 +35,7 @@ pub use block::UnpackedBlock;
 pub use by_kind::ByKind;
 pub use change::{BlockSpan, Change, Extent, Move, Shootdown};
 pub use history::{Histories, History, PageHistory};
-pub use mapping::{Backing, Mapping, Rights};
+pub use mapping::{Backing, Mapping};
 pub use memory::{Counters, Memory, MemoryTotals};
 pub use notice::{Leaf, Notice};
 pub use page_map::PageMap;

@@ -2,27 +2,7 @@
 
 use crate::{GEOMETRY, MemoryId, Pages};
 use broadleaf_policy::BackingKind;
-use broadleaf_units::{FileId, PageSize};
-
-/// Access rights.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rights {
-    /// Loads are allowed.
-    pub read: bool,
-    /// Stores are allowed.
-    pub write: bool,
-    /// Fetches are allowed.
-    pub execute: bool,
-}
-
-impl Rights {
-    /// Loads and stores.
-    pub const READ_WRITE: Self = Self {
-        read: true,
-        write: true,
-        execute: false,
-    };
-}
+use broadleaf_units::{FileId, PageSize, Rights};
 
 /// The backing of a mapping: the source of its pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

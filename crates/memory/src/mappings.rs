@@ -1,6 +1,7 @@
 //! The mappings of one address space, in order.
 
-use crate::{Mapping, Pages, Rights};
+use crate::{Mapping, Pages};
+use broadleaf_units::Rights;
 use std::collections::BTreeMap;
 
 /// Mappings by their first page. No two overlap, and neighbours that continue each other are

@@ -80,6 +80,7 @@ impl Memory {
         }
     }
 
+    #[inline]
     fn state(&self, block: BlockId) -> &PackedBlock {
         &self.states[block.index()]
     }
@@ -88,24 +89,41 @@ impl Memory {
     ///
     /// # Panics
     /// Panics if there is no room for the block, as does every verb.
+    #[inline]
     pub fn populated(&self, block: BlockId) -> u32 {
         self.state(block).populated.into()
     }
 
     /// The number of dirty base pages of a block.
+    #[inline]
     pub fn dirty(&self, block: BlockId) -> u32 {
         self.state(block).dirty.into()
     }
 
     /// Returns true if a block is a superpage.
+    #[inline]
     pub fn is_promoted(&self, block: BlockId) -> bool {
         self.state(block).promoted
     }
 
     /// The time of a block's reservation, in accesses since the start of the trace. `None` if there
     /// is no reservation.
+    #[inline]
     pub fn reserved_at(&self, block: BlockId) -> Option<u64> {
         self.state(block).reserved_at()
+    }
+
+    /// The facts about a block that a policy sees: its resident pages, its dirty pages, the time of
+    /// its reservation, and true if it is a superpage.
+    #[inline]
+    pub fn told_of(&self, block: BlockId) -> (u32, u32, Option<u64>, bool) {
+        let state = self.state(block);
+        (
+            state.populated.into(),
+            state.dirty.into(),
+            state.reserved_at(),
+            state.promoted,
+        )
     }
 
     /// The whole state of a block.
@@ -127,6 +145,7 @@ impl Memory {
 
     /// Handles a page fault at time `now`: the page becomes resident and used. An empty block is
     /// reserved if `reservable`. Returns true if the block was reserved.
+    #[inline]
     pub fn fault(&mut self, block: BlockId, offset: usize, now: u64, reservable: bool) -> bool {
         let state = &mut self.states[block.index()];
         // Only an empty block is reserved: frames that lie elsewhere cannot be gathered.
@@ -141,8 +160,15 @@ impl Memory {
     }
 
     /// Counts the first store to a clean page.
+    #[inline]
     pub fn store(&mut self, block: BlockId) {
-        self.states[block.index()].dirty += 1;
+        self.store_to(block, 1);
+    }
+
+    /// So many pages that were clean are stored to.
+    #[inline]
+    pub fn store_to(&mut self, block: BlockId, pages: u16) {
+        self.states[block.index()].dirty += pages;
     }
 
     /// Promotes a reserved block to a superpage. Pages that are not resident are filled, from a

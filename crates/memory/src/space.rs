@@ -2,9 +2,9 @@
 
 use crate::advised::Advised;
 use crate::mappings::Mappings;
-use crate::{Backing, Mapping, Pages, Rights};
+use crate::{Backing, Mapping, Pages};
 use broadleaf_policy::{BackingKind, Coverage};
-use broadleaf_units::{FileId, PageSize, SpaceId};
+use broadleaf_units::{FileId, PageSize, Rights, SpaceId};
 use std::collections::BTreeMap;
 
 /// The facts of the mappings about a block, seen from one of its pages.

@@ -1,17 +1,17 @@
-//! The catalogue of metrics: a name, a unit and a sentence for each figure of a result.
+//! The catalogue of metrics: a name, a unit and a description for each figure of a result.
 
 use crate::memory_catalogue::{MEMORY_METRICS, SAMPLE_METRICS, TLBMCPI_METRICS};
 
-/// One figure that a result holds.
+/// A figure of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metric {
-    /// The field's name in a result.
+    /// The name of the field.
     pub name: &'static str,
-    /// What one of it is.
+    /// The unit.
     pub unit: &'static str,
-    /// What it counts.
+    /// The description, in one sentence.
     pub sentence: &'static str,
-    /// Whether less of it is better; `None` where neither is.
+    /// True if lower values are better, false if higher values are better, `None` if neither.
     pub less_is_better: Option<bool>,
 }
 
@@ -42,12 +42,14 @@ pub(crate) const fn fact(name: &'static str, unit: &'static str, sentence: &'sta
     }
 }
 
-/// Every figure of a result, in the order of its fields; those of [`MEMORY_METRICS`] follow where memory was modelled down to the frame.
+/// The figures of a result, in the order of its fields. The figures of [`MEMORY_METRICS`] follow if
+/// the frame-level model ran.
 pub const METRICS: &[Metric] = &[
     fact(
         "accesses",
         "accesses",
-        "Loads plus stores; an access that straddles two pages is one access with two translations.",
+        "Loads plus stores; an access that straddles two pages is one access with two \
+         translations.",
     ),
     cost(
         "l1_misses",
@@ -57,7 +59,8 @@ pub const METRICS: &[Metric] = &[
     cost(
         "l2_misses",
         "lookups",
-        "Lookups that missed the second level as well; equal to l1_misses on a machine without one.",
+        "Lookups that missed the second level as well; equal to l1_misses on a machine without \
+         one.",
     ),
     cost(
         "walks_4k",
@@ -72,7 +75,7 @@ pub const METRICS: &[Metric] = &[
     cost(
         "walk_cycles",
         "cycles",
-        "What all walks cost by the machine's table of cycles for each page size.",
+        "The cost of all walks by the machine's table of cycles for each page size.",
     ),
     cost(
         "page_faults",
@@ -82,12 +85,12 @@ pub const METRICS: &[Metric] = &[
     gain(
         "faults_saved",
         "faults",
-        "Page faults of the policy 4k on the same trace less those of this one.",
+        "Page faults of the policy 4k on the same trace less those of this policy.",
     ),
     fact(
         "promotions",
         "events",
-        "Blocks that became a superpage; one that became one twice counts twice.",
+        "Promotions of blocks to superpages; a block promoted twice counts twice.",
     ),
     fact(
         "demotions",
@@ -97,17 +100,20 @@ pub const METRICS: &[Metric] = &[
     cost(
         "extra_zeroed_pages",
         "base pages",
-        "Anonymous pages that a promotion filled and that were not touched before they went or the trace ended.",
+        "Anonymous pages that a promotion filled and that were not touched before they left or the \
+         trace ended.",
     ),
     cost(
         "extra_disk_read_pages",
         "base pages",
-        "File-backed pages that a promotion filled and that were not touched before they went or the trace ended; none where --files memory says that they stand in memory.",
+        "File-backed pages that a promotion filled and that were not touched before they left or \
+         the trace ended; none with --files memory.",
     ),
     cost(
         "false_dirty_pages",
         "base pages",
-        "Pages never stored to, inside superpages that stand at the end of the trace and hold a page that was.",
+        "Pages never stored to, inside superpages that exist at the end of the trace and hold a \
+         page with a store.",
     ),
     cost(
         "false_dirty_pages_anonymous",
@@ -122,12 +128,15 @@ pub const METRICS: &[Metric] = &[
     cost(
         "clean_pages_in_superpages",
         "base pages",
-        "Pages never stored to, inside superpages that exist at the end of the trace; a superpage without any store counts all its pages. Zhu 2018 calls this count false dirty (tables 6.2 and 6.3, per region).",
+        "Pages never stored to, inside superpages that exist at the end of the trace; a superpage \
+         without any store counts all its pages. Zhu 2018 calls this count false dirty (tables 6.2 \
+         and 6.3, per region).",
     ),
     cost(
         "clean_pages_in_superpages_anonymous",
         "base pages",
-        "The part of clean_pages_in_superpages in superpages of anonymous memory, shared memory included.",
+        "The part of clean_pages_in_superpages in superpages of anonymous memory, shared memory \
+         included.",
     ),
     cost(
         "clean_pages_in_superpages_file",
@@ -152,12 +161,12 @@ pub const METRICS: &[Metric] = &[
     cost(
         "resident_pages",
         "base pages",
-        "Base-page frames held at the end of the trace, those filled by promotions included.",
+        "Base-page frames held at the end of the trace, including those filled by promotions.",
     ),
     cost(
         "peak_resident_pages",
         "base pages",
-        "The most base-page frames held at any one time.",
+        "The peak of base-page frames held.",
     ),
     fact(
         "regions",
@@ -177,22 +186,23 @@ pub const METRICS: &[Metric] = &[
     fact(
         "refusals",
         "decisions",
-        "Decision points at which a block was not promoted, counted for each reason by its name.",
+        "Decision points at which a block was not promoted, by reason.",
     ),
     cost(
         "curve",
         "lookups",
-        "With --curve: misses of TLBs of other geometries, each for one page size, exact LRU, the set chosen by the page number's low bits.",
+        "With --curve: misses of TLBs of other geometries, each for one page size, exact LRU, the \
+         set chosen by the page number's low bits.",
     ),
 ];
 
-/// All metrics that there are, in the order of the fields; the parts of one that has some come last.
+/// Returns all metrics in the order of the fields; the parts of a composite metric come last.
 pub fn all_metrics() -> impl Iterator<Item = &'static Metric> {
     let of_memory = MEMORY_METRICS.iter().chain(SAMPLE_METRICS);
     METRICS.iter().chain(of_memory).chain(TLBMCPI_METRICS)
 }
 
-/// The metric of that name.
+/// Returns the metric with this name.
 pub fn metric(name: &str) -> Option<&'static Metric> {
     all_metrics().find(|metric| metric.name == name)
 }

@@ -2,22 +2,22 @@
 
 use serde::Serialize;
 
-/// What a TLB of one geometry, for pages of one size alone, would have missed. Replacement is exact LRU, and the low bits of the page number say
-/// which set a page belongs to.
+/// One point of a curve: the misses of a TLB with one geometry, for pages of one size. Replacement
+/// is exact LRU; the low bits of the page number select the set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct CurvePoint {
-    /// The size of the pages that it holds, in bytes.
+    /// The page size of the TLB, in bytes.
     pub page_size: u64,
-    /// How many sets it has: a power of two; 1 where it is fully associative.
+    /// The number of sets: a power of two, and 1 for full associativity.
     pub sets: u64,
-    /// How many entries each set has.
+    /// The number of entries of each set.
     pub ways: u64,
-    /// Lookups that it missed, of those of pages that the page table held in that size then.
+    /// The number of misses, among lookups of pages that the page table held in this size.
     pub misses: u64,
 }
 
 impl CurvePoint {
-    /// How many entries it has.
+    /// The number of entries.
     pub const fn entries(&self) -> u64 {
         self.sets * self.ways
     }

@@ -1,7 +1,7 @@
-//! Counters with a name, a unit and a sentence, and the result record.
+//! Metrics with a name, a unit and a description, and the result record.
 //!
-//! A result is plain data: what was counted, for which policy and machine, on which trace, by which build. It knows
-//! nothing of the engine that counted it, so a table or a page is drawn from it wherever it came from.
+//! A result is plain data: the counts, the policy, the machine, the trace and the build. Results do
+//! not depend on the engine that counted, so any source of results gives the same tables and pages.
 #![forbid(unsafe_code)]
 
 mod catalogue;

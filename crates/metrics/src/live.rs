@@ -1,144 +1,151 @@
-//! What live processes look like, and what a governor did to them.
+//! Reports on live processes, and on a governor's work.
 
 use crate::Provenance;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The name and version of the shape of [`LiveReport`].
+/// The name and version of the schema of [`LiveReport`].
 pub const REPORT_SCHEMA: &str = "broadleaf.report/1";
 
-/// The whole answer of `report`; with [`Governed`], that of `run` and `attach`.
+/// The result of `report`; with [`Governed`], the result of `run` and `attach`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LiveReport {
     /// [`REPORT_SCHEMA`].
     pub schema: String,
     /// The processes.
     pub processes: Vec<ProcessReport>,
-    /// Processes that could not be looked at, with the reason.
+    /// Processes without access, with the reason.
     pub unseen: Vec<UnseenProcess>,
-    /// What stands in the way of superpages here, and what would help.
+    /// Obstacles to superpages on this machine, with remedies.
     pub notes: Vec<String>,
-    /// What a governor did.
+    /// The work of a governor.
     #[serde(flatten)]
     pub governed: Option<Governed>,
-    /// Who made this.
+    /// The provenance of this result.
     pub provenance: Provenance,
 }
 
-/// A process that could not be looked at.
+/// A process that this user cannot examine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UnseenProcess {
-    /// Its number.
+    /// The process id.
     pub pid: u32,
-    /// Its program's name; empty where even that is not known.
+    /// The program's name; empty if unknown.
     pub command: String,
-    /// Why not.
+    /// The reason.
     pub reason: String,
 }
 
-/// What one process looks like.
+/// The state of one process.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProcessReport {
-    /// Its number.
+    /// The process id.
     pub pid: u32,
-    /// Its program's name.
+    /// The program's name.
     pub command: String,
-    /// Bytes that are resident.
+    /// The resident memory, in bytes.
     pub rss_bytes: u64,
-    /// Bytes of them that lie in superpages.
+    /// The resident memory in superpages, in bytes.
     pub huge_bytes: u64,
-    /// Blocks that lie wholly in one mapping and hold at least one resident page, by what stands behind them.
+    /// Blocks by kind of memory. Counted blocks lie in one mapping and have at least one resident
+    /// page.
     pub blocks: BlockCounts,
-    /// Those of them that are no superpages, by how many of their base pages are resident.
+    /// The counted blocks of base pages, by the number of resident base pages.
     pub population_histogram: Vec<PopulationBar>,
-    /// What each policy would do now.
+    /// The forecast of each policy.
     pub policies: Vec<PolicyForecast>,
 }
 
-/// Blocks by what stands behind them.
+/// The number of blocks by kind of memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct BlockCounts {
     /// Private memory that begins as zeroes.
     pub anonymous: u64,
-    /// Memory that can be shared and has no file on a disk.
+    /// Memory that processes can share, without a file on a disk.
     pub shmem: u64,
     /// Files.
     pub file: u64,
 }
 
-/// Blocks of which so many base pages are resident.
+/// A bar of the histogram: blocks by the number of resident base pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PopulationBar {
-    /// At least so many.
+    /// The minimum number of resident base pages.
     pub from: u32,
-    /// At most so many.
+    /// The maximum number of resident base pages.
     pub to: u32,
-    /// How many blocks.
+    /// The number of blocks.
     pub blocks: u64,
-    /// How many of them are anonymous memory.
+    /// The number of blocks of anonymous memory.
     pub anonymous: u64,
-    /// How many are shared memory.
+    /// The number of blocks of shared memory.
     pub shmem: u64,
-    /// How many are of files.
+    /// The number of blocks of files.
     pub file: u64,
 }
 
-/// What a policy would do to a process now.
+/// The forecast of a policy's effect on a process now.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PolicyForecast {
-    /// Its name, with its parameters.
+    /// The policy, with its parameters.
     pub policy: String,
-    /// Blocks that would become superpages.
+    /// The number of blocks that would become superpages.
     pub would_promote: u64,
-    /// Bytes that the process would hold more.
+    /// The additional memory of the process, in bytes.
     pub added_bytes: u64,
-    /// Resident bytes that would lie in superpages, with those that do.
+    /// The resident memory in superpages after the promotions, in bytes.
     pub covered_bytes: u64,
-    /// Blocks that would stay as they are, by reason.
+    /// The number of refused blocks, by reason.
     pub refusals: BTreeMap<String, u64>,
 }
 
-/// What a governor did from its beginning to its end.
+/// The work of a governor, from start to end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Governed {
     /// The policy, with its parameters.
     pub policy: String,
-    /// Whether it only said what it would do.
+    /// True if the governor only reported its decisions.
     pub dry_run: bool,
-    /// Blocks that became superpages; with `dry_run`, the most that were to become some at one time.
+    /// The number of blocks that became superpages; with `dry_run`, the largest number of pending
+    /// promotions.
     pub promotions: u64,
-    /// Superpages that were broken to give memory back.
+    /// The number of superpages broken to give memory back.
     pub demotions: u64,
-    /// Superpages that programs broke.
+    /// The number of superpages that programs broke.
     pub broken_by_programs: u64,
-    /// Blocks that stayed as they were for a reason, for each reason once.
+    /// Refusals by reason: the number of refused blocks. A block counts once for each reason.
     pub refusals: BTreeMap<String, u64>,
-    /// The most that superpages had added at a time, by what blocks held when they were promoted.
+    /// The peak of the memory that superpages added, in bytes, by the content of blocks at
+    /// promotion.
     pub added_bytes_peak: u64,
-    /// What they added when last looked at.
+    /// The memory that superpages added, at the last observation, in bytes.
     pub added_bytes: u64,
-    /// Bytes that counted against the budget when last looked at: an upper bound of what all
-    /// superpages added, whoever made them.
+    /// The memory charged to the budget at the last observation, in bytes: an upper bound of the
+    /// memory that superpages of any maker added.
     pub charged_bytes: u64,
-    /// Bytes that demotions gave back.
+    /// The memory that demotions gave back, in bytes.
     pub returned_bytes: u64,
-    /// The most that stood in superpages at a time, in all of the processes together. Those that several map, after a fork, count in each.
+    /// The peak of the memory in superpages, over all processes together, in bytes. A superpage
+    /// that several processes map after a fork counts for each.
     pub huge_bytes_peak: u64,
     /// Processor time of the governor, in seconds.
     pub governor_cpu_seconds: f64,
-    /// That part of it in which the kernel made and broke superpages.
+    /// The part of the governor's processor time in which the kernel made and broke superpages.
     pub acting_cpu_seconds: f64,
-    /// The time that programs may have waited because superpages were made or broken.
+    /// The stalls of programs while superpages were made or broken.
     pub stalls: Stalls,
-    /// From beginning to end, in seconds.
+    /// The time from start to end, in seconds.
     pub elapsed_seconds: f64,
-    /// Page faults of the processes, as far as they were seen.
+    /// The page faults of the processes, as far as the governor saw them.
     pub page_faults: u64,
-    /// Processor time of the program and all that it waited for, in seconds; `None` where it was not started here.
+    /// Processor time of the program and its awaited children, in seconds; `None` if the governor
+    /// did not start the program.
     pub program_cpu_seconds: Option<f64>,
-    /// The most that was resident of any of its processes, in bytes; `None` where it was not started here.
+    /// The peak resident memory of any of the program's processes, in bytes; `None` if the governor
+    /// did not start the program.
     pub program_rss_bytes_peak: Option<u64>,
-    /// The program's exit status; 128 and the signal's number where one ended it; `None` where it was not started here or lives on.
+    /// The program's exit status, or 128 plus the signal number; `None` if the governor did not
+    /// start the program, or if the program still runs.
     pub exit_status: Option<i32>,
     /// The signal that ended the program, if one did.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -146,27 +153,27 @@ pub struct Governed {
 }
 
 /// The calls that make and break superpages. The kernel holds the lock of the program's address
-/// space meanwhile, so each call counts as a stall of its whole length: an upper bound.
+/// space during a call, so the whole call counts as a stall: an upper bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Stalls {
-    /// Calls.
+    /// The number of calls.
     pub count: u64,
-    /// 99 of 100 calls took no longer, in seconds.
+    /// The 99th percentile of the call times, in seconds.
     pub p99_seconds: f64,
     /// The longest call, in seconds.
     pub max_seconds: f64,
     /// The time of all calls, in seconds.
     pub total_seconds: f64,
-    /// The longest time that the user allows a call, in seconds; `None` without such a limit.
+    /// The user's limit of a call's time, in seconds; `None` without a limit.
     pub allowed_seconds: Option<f64>,
-    /// Calls that took longer than that.
+    /// The number of calls that exceeded the limit.
     pub too_long: u64,
 }
 
-/// The name and version of the shape of [`BaselineReport`].
+/// The name and version of the schema of [`BaselineReport`].
 pub const BASELINE_SCHEMA: &str = "broadleaf.baseline/1";
 
-/// A program under a policy and without, run in turns.
+/// Runs of a program with and without a policy, in alternation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BaselineReport {
     /// [`BASELINE_SCHEMA`].
@@ -177,29 +184,29 @@ pub struct BaselineReport {
     pub policy: String,
     /// The runs under the policy, in order.
     pub with: Vec<RunFigures>,
-    /// The runs without; the first of each was run beside the first of these, and so on.
+    /// The runs without the policy, in order; each belongs to the run at the same index of `with`.
     pub without: Vec<RunFigures>,
-    /// Who made this.
+    /// The provenance of this result.
     pub provenance: Provenance,
 }
 
-/// What one run of a program came to.
+/// The figures of one run of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct RunFigures {
-    /// From beginning to end.
+    /// The time from start to end, in seconds.
     pub elapsed_seconds: f64,
-    /// Processor time of the program and all that it waited for.
+    /// Processor time of the program and its awaited children, in seconds.
     pub cpu_seconds: f64,
-    /// Its page faults.
+    /// The program's page faults.
     pub page_faults: u64,
-    /// The most that one of its processes held.
+    /// The peak resident memory of any of the program's processes, in bytes.
     pub rss_bytes_peak: u64,
-    /// The most that stood in superpages; `None` without a governor.
+    /// The peak of the memory in superpages, in bytes; `None` without a governor.
     pub huge_bytes_peak: Option<u64>,
-    /// Processor time of the governor; `None` without one.
+    /// Processor time of the governor, in seconds; `None` without a governor.
     pub governor_cpu_seconds: Option<f64>,
-    /// Loads whose page was in no TLB; `None` where the processor does not count them.
+    /// Loads that missed all TLBs; `None` if the processor does not count them.
     pub tlb_misses: Option<u64>,
-    /// Cycles of the program; `None` where the processor does not count them.
+    /// Cycles of the program; `None` if the processor does not count them.
     pub cycles: Option<u64>,
 }

@@ -1,56 +1,57 @@
-//! What became of memory, where it was modelled down to the frame.
+//! The results of the frame-level model.
 
 use crate::Tlbmcpi;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The size of a block that `--fragmentation` counts, in bytes.
+/// The size of a block for `--fragmentation`, in bytes.
 const BLOCK: u64 = 2 << 20;
 
-/// How much memory a comparison had, and how it stood at first.
+/// The memory of a comparison, and its initial state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct MemoryAsked {
-    /// How large memory is, in bytes; `None` where it never runs short.
+    /// The size of memory, in bytes; `None` if memory never runs short.
     pub bytes: Option<u64>,
-    /// What the program holds at its peak where all pages are base pages and there is as much memory as it wants, in bytes; `None` where nobody had to look.
+    /// The program's peak memory with base pages and unlimited memory, in bytes; `None` if it was
+    /// not measured.
     pub footprint_bytes: Option<u64>,
-    /// How large the swap is, in bytes; `None` where it is never full.
+    /// The size of the swap, in bytes; `None` if the swap is never full.
     pub swap_bytes: Option<u64>,
-    /// Where pages of files are at first: `disk` or `memory`.
+    /// The initial place of file pages: `disk` or `memory`.
     pub files: String,
     /// The state of memory before the trace began: `empty`, `grouped`, `recorded` or `recorded by
     /// type`.
     pub start: String,
-    /// Which part of it was occupied, where that was asked for.
+    /// The part of memory that was occupied, if the user set one.
     pub occupied: f64,
     /// The share of free memory that lay in free blocks of 2 MiB, if the user set one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fragmentation: Option<f64>,
-    /// Which part of what was occupied could be moved.
+    /// The part of the occupied memory that was movable.
     pub movable: f64,
-    /// What the places of what was occupied were drawn from.
+    /// The seed of the random places of occupied memory.
     pub seed: u64,
-    /// The traces that were replayed before in the same memory, in order.
+    /// The traces replayed before in the same memory, in order.
     pub after: Vec<RanBefore>,
     /// The assumed number of accesses per second: the time scale of daemons.
     pub accesses_per_second: u64,
-    /// What things cost, in cycles, by the names that `--costs` knows.
+    /// The costs, in cycles, by the names of `--costs`.
     pub costs: BTreeMap<String, u64>,
-    /// The names of those that are not what they are unless one says otherwise.
+    /// The names of the costs that differ from the defaults.
     pub costs_changed: Vec<String>,
 }
 
-/// A trace that was replayed before another, in the same memory.
+/// A trace replayed before another, in the same memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RanBefore {
-    /// Where it was read from.
+    /// The path of the trace.
     pub path: String,
-    /// Its hash, as `broadleaf info` has it; empty where it has none.
+    /// The hash of the trace, as in `broadleaf info`; empty if there is none.
     pub hash: String,
 }
 
 impl MemoryAsked {
-    /// The same for a reader, as one sentence.
+    /// Describes the memory in one sentence.
     pub fn sentence(&self, size: impl Fn(u64) -> String) -> String {
         let memory = self.bytes.map_or("unlimited".to_owned(), &size);
         let share = |part: f64| format!("{}%", (part * 1e4).round() / 1e2);
@@ -99,7 +100,7 @@ impl MemoryAsked {
         self.fragmentation.is_some() && self.bytes.is_some_and(|bytes| bytes < BLOCK)
     }
 
-    /// What is occupied before the trace begins, and the resulting fragmentation.
+    /// Describes the occupied memory before the trace, and the resulting fragmentation.
     fn occupied_at_first(&self, share: impl Fn(f64) -> String) -> String {
         let occupied = match self.occupied {
             0.0 => "one page in each broken block occupied at first".to_owned(),
@@ -111,13 +112,14 @@ impl MemoryAsked {
                 format!("{occupied}, without --fragmentation, as it holds no block of 2 MiB")
             }
             Some(part) => format!(
-                "{occupied} so that {} of what is free lies in free blocks of 2 MiB, to the nearest block",
+                "{occupied} so that {} of what is free lies in free blocks of 2 MiB, to the \
+                 nearest block",
                 share(part)
             ),
         }
     }
 
-    /// What ran before, as far as there was anything.
+    /// Names the traces before, if there were any.
     fn what_ran(&self) -> String {
         let names: Vec<&str> = self.after.iter().map(|trace| &*trace.path).collect();
         if names.is_empty() {
@@ -126,7 +128,7 @@ impl MemoryAsked {
         format!(", after {}", names.join(", "))
     }
 
-    /// What things cost, as far as that was asked for.
+    /// Lists the costs that the user changed.
     fn changed_costs(&self) -> String {
         let of = |name: &String| {
             let cycles = self.costs.get(name).copied().unwrap_or(0);
@@ -140,20 +142,20 @@ impl MemoryAsked {
     }
 }
 
-/// What became of memory, where it was modelled down to the frame. Pages and frames are those of the base page size.
+/// The results of the frame-level model. Pages and frames have the base-page size.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct MemoryResult {
-    /// How large a base page is, in bytes.
+    /// The size of a base page, in bytes.
     pub base_page_bytes: u64,
-    /// Mappings that stand at the end, by size in bytes.
+    /// The number of mapped pages at the end, by size in bytes.
     pub page_sizes: BTreeMap<u64, u64>,
     /// Stores to resident pages that were shared, a file's or the page of zeroes.
     pub write_faults: u64,
-    /// The most pages that ever lay inside superpages at a time.
+    /// The peak of pages inside superpages.
     pub peak_superpage_pages: u64,
     /// Pages written to the swap.
     pub swapped_out_pages: u64,
-    /// Pages read back from it.
+    /// Pages read back from the swap.
     pub swapped_in_pages: u64,
     /// Pages read from files.
     pub file_pages_read: u64,
@@ -161,13 +163,13 @@ pub struct MemoryResult {
     pub file_pages_written: u64,
     /// Pages of files that still had to be written back at the end.
     pub unsaved_file_pages: u64,
-    /// Pages that were found in free frames after they had left.
+    /// File pages found again in free frames.
     pub cache_hits: u64,
-    /// Reservations that were made.
+    /// Reservations made.
     pub reservations: u64,
-    /// Reservations that were broken for somebody else.
+    /// Reservations broken for other allocations.
     pub reservations_broken: u64,
-    /// Extents that were wanted and not free.
+    /// Extent allocations that failed.
     pub extents_refused: u64,
     /// Bytes copied.
     pub copied_bytes: u64,
@@ -175,74 +177,75 @@ pub struct MemoryResult {
     pub migrated_pages: u64,
     /// Pages zeroed while the program waited.
     pub zeroed_pages: u64,
-    /// Pages used that had been zeroed before.
+    /// Used frames that had been zeroed ahead of time.
     pub zeroed_ahead_pages: u64,
     /// Cycles that the program waited in faults.
     pub fault_cycles: u64,
-    /// The longest that it waited in one.
+    /// The longest wait of the program in one fault, in cycles.
     pub worst_fault_cycles: u64,
-    /// Cycles of daemons, for which it did not wait.
+    /// Cycles of daemons, during which the program did not wait.
     pub daemon_cycles: u64,
-    /// Cycles of promotions, whoever waited.
+    /// Cycles of promotions, at faults and in daemons.
     pub promotion_cycles: u64,
-    /// Of these, cycles of promotions that copy.
+    /// The part of `promotion_cycles` for promotions that copy.
     pub copy_cycles: u64,
     /// Cycles of charging TLB misses.
     pub bookkeeping_cycles: u64,
-    /// Cycles of walks, bookkeeping and copying for each instruction; absent where the trace does not count them.
+    /// Cycles of walks, bookkeeping and copying per instruction; absent if the trace does not count
+    /// instructions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tlbmcpi: Option<Tlbmcpi>,
-    /// How many times the cycles of OFFLINE; absent where no policy with foresight was compared on the machine, or memory was used up.
+    /// The ratio to the cycles of OFFLINE; absent if no policy with foresight was compared on the
+    /// machine, or if memory was used up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub times_offline: Option<f64>,
     /// Free extents at the end, by order.
     pub free_contiguity: BTreeMap<u8, u64>,
     /// Pages in the swap at the end.
     pub in_swap_pages: u64,
-    /// Where memory was used up, after so many accesses; absent where it was not.
+    /// The access at which memory was used up; absent if memory sufficed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub out_of_memory_after: Option<u64>,
-    /// How memory stood when most was resident, to within a sixty-fourth.
+    /// The state of memory at the peak of residency, to within a sixty-fourth.
     pub at_peak: MemorySample,
-    /// How memory stood from time to time, and at the end.
+    /// The state of memory at intervals, and at the end.
     pub over_time: Vec<MemorySample>,
 }
 
-/// How memory stood at one time. Counts of what happened are since the trace began.
+/// The state of memory at one time. Event counts begin at the start of the trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MemorySample {
     /// Accesses since the trace began.
     pub time: u64,
-    /// Pages that are mapped.
+    /// Mapped pages.
     pub resident_pages: u64,
-    /// Pages that nobody has referenced since a promotion, or a fault beside them, brought them.
+    /// Pages brought in by a promotion or a neighbour's fault, and not referenced since.
     pub bloat_pages: u64,
     /// Pages inside superpages.
     pub superpage_pages: u64,
-    /// Free frames without pages that could be found again.
+    /// Free frames without reusable pages.
     pub free_frames: u64,
-    /// Frames that are mapped, each once however many processes map it.
+    /// Mapped frames, each counted once, even if several processes map it.
     pub mapped_frames: u64,
     /// Frames that were occupied before the trace began.
     pub occupied_frames: u64,
-    /// Frames that reservations keep for pages to come.
+    /// Frames that reservations keep for later pages.
     pub reserved_frames: u64,
-    /// Frames that page tables take, with what is kept together with them.
+    /// Frames of page tables, and frames kept for more page tables.
     pub wired_frames: u64,
-    /// Frames with pages of files that no process maps, including free frames in which the pages
-    /// can be found again.
+    /// Frames with file pages that no process maps, including free frames with reusable file pages.
     pub file_cache_frames: u64,
-    /// How many extents of each order could be given out.
+    /// The number of available extents of each order.
     pub free_contiguity: BTreeMap<u8, u64>,
     /// Page faults.
     pub page_faults: u64,
     /// Promotions.
     pub promotions: u64,
-    /// Reservations that were broken.
+    /// Reservations broken.
     pub reservations_broken: u64,
     /// Pages written to the swap.
     pub swapped_out_pages: u64,
-    /// Pages read back from it.
+    /// Pages read back from the swap.
     pub swapped_in_pages: u64,
     /// Pages read from files.
     pub file_pages_read: u64,

@@ -1,30 +1,30 @@
-//! The catalogue of metrics, as far as memory is modelled down to the frame.
+//! The catalogue of the frame-level model's metrics.
 
 use crate::Metric;
 use crate::catalogue::{cost, fact};
 
-/// Every figure that a result has only where memory was modelled down to the frame, in the order of its fields; those of
-/// [`SAMPLE_METRICS`] stand in each sample of it.
+/// The figures of a result that only the frame-level model gives, in the order of its fields. Each
+/// sample has the figures of [`SAMPLE_METRICS`].
 pub const MEMORY_METRICS: &[Metric] = &[
     fact(
         "base_page_bytes",
         "bytes",
-        "With --memory: how large a base page is; every count of base pages is of this size.",
+        "With --memory: the size of a base page; all counts of base pages use this size.",
     ),
     fact(
         "page_sizes",
         "mappings",
-        "With --memory: pages of each size that are mapped at the end of the trace, by the size in bytes.",
+        "With --memory: mapped pages of each size at the end of the trace, by the size in bytes.",
     ),
     cost(
         "write_faults",
         "faults",
-        "With --memory: stores to pages that were resident and were shared, a file's or the page of zeroes.",
+        "With --memory: stores to resident pages that were shared, a file's or the page of zeroes.",
     ),
     fact(
         "peak_superpage_pages",
         "base pages",
-        "With --memory: the most base pages that ever lay inside superpages at a time.",
+        "With --memory: the peak of base pages inside superpages.",
     ),
     cost(
         "swapped_out_pages",
@@ -39,12 +39,13 @@ pub const MEMORY_METRICS: &[Metric] = &[
     cost(
         "file_pages_read",
         "base pages",
-        "With --memory: pages read from files; none where --files memory says that they stand in memory.",
+        "With --memory: pages read from files; none with --files memory.",
     ),
     cost(
         "file_pages_written",
         "base pages",
-        "With --memory: changed pages of files that were written back because they had to leave memory.",
+        "With --memory: changed pages of files that were written back because they had to leave \
+         memory.",
     ),
     fact(
         "unsaved_file_pages",
@@ -59,17 +60,19 @@ pub const MEMORY_METRICS: &[Metric] = &[
     fact(
         "reservations",
         "extents",
-        "With --memory: extents that were set aside for pages to come.",
+        "With --memory: extents reserved for later pages.",
     ),
     fact(
         "reservations_broken",
         "extents",
-        "With --memory: reservations that were broken because their free frames were wanted elsewhere.",
+        "With --memory: reservations that were broken because other allocations needed their free \
+         frames.",
     ),
     cost(
         "extents_refused",
         "extents",
-        "With --memory: extents that were wanted and were neither free nor held by reservations that could be broken.",
+        "With --memory: extent allocations that failed: no extent was free, nor held by a \
+         breakable reservation.",
     ),
     cost(
         "copied_bytes",
@@ -89,80 +92,94 @@ pub const MEMORY_METRICS: &[Metric] = &[
     fact(
         "zeroed_ahead_pages",
         "base pages",
-        "With --memory: frames used for zeroes that a daemon had zeroed before.",
+        "With --memory: used frames that a daemon had zeroed ahead of time.",
     ),
     cost(
         "fault_cycles",
         "cycles",
-        "With --memory: how long the program waited in faults, by the table of costs.",
+        "With --memory: the time that the program waited in faults, by the table of costs.",
     ),
     cost(
         "worst_fault_cycles",
         "cycles",
-        "With --memory: how long it waited in the longest fault.",
+        "With --memory: the time that the program waited in the longest fault.",
     ),
     cost(
         "daemon_cycles",
         "cycles",
-        "With --memory: work of daemons, for which the program did not wait.",
+        "With --memory: the work of daemons, during which the program did not wait.",
     ),
     cost(
         "promotion_cycles",
         "cycles",
-        "With --memory: what promotions took, whoever waited: copying, zeroing, reading, and what each takes beside that. Part of the two before.",
+        "With --memory: the cost of promotions at faults and in daemons: copying, zeroing, \
+         reading, and a fixed cost of each. Part of the two figures before.",
     ),
     cost(
         "copy_cycles",
         "cycles",
-        "With --memory: that part of promotion_cycles which is the price of copying: of promotions that copy the pages of a piece together, and of all under a policy that pays as if each did. \
-         0 where pages are large from their first fault, or become one where they lie.",
+        "With --memory: the part of promotion_cycles that is the price of copying: of promotions \
+         that copy the pages of a piece together, and of all under a policy that pays as if each \
+         did. \
+         0 if pages are large from their first fault, or become large in place.",
     ),
     cost(
         "bookkeeping_cycles",
         "cycles",
-        "With --memory: what it took to charge TLB misses to what would have spared them, for policies that ask for that. In no other figure of cycles.",
+        "With --memory: the cost of charging TLB misses to the pieces that would have prevented \
+         them, for policies that request charges. Part of no other figure of cycles.",
     ),
     cost(
         "tlbmcpi",
         "cycles per instruction",
-        "With --memory: what a policy costs by Romer's measure, in three parts: miss, bookkeeping and copy are walk_cycles, bookkeeping_cycles and copy_cycles divided by the trace's instructions. \
-         Tables show the sum, where any policy has more than the first part; CSV and Parquet have a column for each. Absent where the trace does not count instructions.",
+        "With --memory: the cost of a policy by Romer's measure, in three parts: miss, bookkeeping \
+         and copy are walk_cycles, bookkeeping_cycles and copy_cycles divided by the trace's \
+         instructions. \
+         Tables show the sum, if any policy has more than the first part; CSV and Parquet have a \
+         column for each. Absent if the trace does not count instructions.",
     ),
     cost(
         "times_offline",
         "times",
-        "With --memory and the policy offline: the policy's cycles divided by those of offline, so that 2 is twice as many. \
-         Counted are walk_cycles, bookkeeping_cycles and promotion_cycles, or beside offline(cycles=all) walk_cycles, bookkeeping_cycles, fault_cycles and daemon_cycles. Where several such policies are compared it \
-         is the first, which a note names. No compared policy is below 1 in unlimited memory: offline makes the promotions of a policy that takes fewer cycles than its own choice. If a policy is below 1 in limited memory, a note names it.",
+        "With --memory and the policy offline: the policy's cycles divided by those of offline, so \
+         that 2 is twice as many. \
+         Counted are walk_cycles, bookkeeping_cycles and promotion_cycles, or beside \
+         offline(cycles=all) walk_cycles, bookkeeping_cycles, fault_cycles and daemon_cycles. With \
+         several such policies, the baseline \
+         is the first, which a note names. No compared policy is below 1 in unlimited memory: \
+         offline makes the promotions of a policy that takes fewer cycles than its own choice. If \
+         a policy is below 1 in limited memory, a note names it.",
     ),
     fact(
         "free_contiguity",
         "extents",
-        "With --memory: free extents at the end by order, of 2^order base pages each; in samples, how many of that order could be given out.",
+        "With --memory: free extents at the end by order, of 2^order base pages each; in samples, \
+         the number of available extents of that order.",
     ),
     fact(
         "in_swap_pages",
         "base pages",
-        "With --memory: pages that stand in the swap at the end.",
+        "With --memory: pages in the swap at the end.",
     ),
     fact(
         "out_of_memory_after",
         "accesses",
-        "With --memory: the access at which memory was used up; the result ends there and cannot be compared. Absent if memory sufficed.",
+        "With --memory: the access at which memory was used up; the result ends there and cannot \
+         be compared. Absent if memory sufficed.",
     ),
     fact(
         "at_peak",
         "sample",
-        "With --memory: how memory stood when most was resident, to within a sixty-fourth.",
+        "With --memory: the state of memory at the peak of residency, to within a sixty-fourth.",
     ),
     fact(
         "over_time",
         "samples",
-        "With --memory: how memory stood from time to time, and at the end.",
+        "With --memory: the state of memory at intervals, and at the end.",
     ),
 ];
 
-/// The figures of a sample that are not figures of a result too.
+/// The figures of a sample that a result does not have.
 pub const SAMPLE_METRICS: &[Metric] = &[
     fact(
         "time",
@@ -172,7 +189,8 @@ pub const SAMPLE_METRICS: &[Metric] = &[
     cost(
         "bloat_pages",
         "base pages",
-        "In at_peak and over_time: resident pages that were filled by a promotion or a neighbour's fault and not referenced since.",
+        "In at_peak and over_time: resident pages that were filled by a promotion or a neighbour's \
+         fault and not referenced since.",
     ),
     fact(
         "superpage_pages",
@@ -182,12 +200,14 @@ pub const SAMPLE_METRICS: &[Metric] = &[
     fact(
         "free_frames",
         "base pages",
-        "In at_peak and over_time: free frames without pages that could be found again. Together with the mapped, occupied, reserved, wired and file cache frames they are all frames.",
+        "In at_peak and over_time: free frames without reusable pages. Together with the mapped, \
+         occupied, reserved, wired and file cache frames they are all frames.",
     ),
     fact(
         "mapped_frames",
         "base pages",
-        "In at_peak and over_time: mapped frames, each counted once, even if several processes map it.",
+        "In at_peak and over_time: mapped frames, each counted once, even if several processes map \
+         it.",
     ),
     fact(
         "occupied_frames",
@@ -197,35 +217,39 @@ pub const SAMPLE_METRICS: &[Metric] = &[
     fact(
         "reserved_frames",
         "base pages",
-        "In at_peak and over_time: frames that reservations keep for pages to come.",
+        "In at_peak and over_time: frames that reservations keep for later pages.",
     ),
     fact(
         "wired_frames",
         "base pages",
-        "In at_peak and over_time: frames that page tables take, with those that are kept for more of them.",
+        "In at_peak and over_time: frames of page tables, and frames kept for more page tables.",
     ),
     fact(
         "file_cache_frames",
         "base pages",
-        "In at_peak and over_time: frames with pages of files that no process maps. Free ones count here and not in free_frames.",
+        "In at_peak and over_time: frames with pages of files that no process maps. Free frames \
+         with such pages count here and not in free_frames.",
     ),
 ];
 
-/// The parts of `tlbmcpi`, each of which is a field of it in JSON, and a column of its own in CSV and Parquet.
+/// The parts of `tlbmcpi`: fields of `tlbmcpi` in JSON, and columns in CSV and Parquet.
 pub const TLBMCPI_METRICS: &[Metric] = &[
     cost(
         "tlbmcpi_miss",
         "cycles per instruction",
-        "The part of tlbmcpi that is walk_cycles divided by the trace's instructions: a column of CSV and Parquet, and miss of tlbmcpi in JSON.",
+        "The part of tlbmcpi that is walk_cycles divided by the trace's instructions: a column of \
+         CSV and Parquet, and miss of tlbmcpi in JSON.",
     ),
     cost(
         "tlbmcpi_bookkeeping",
         "cycles per instruction",
-        "The part of tlbmcpi that is bookkeeping_cycles divided by the trace's instructions: a column of CSV and Parquet, and bookkeeping of tlbmcpi in JSON.",
+        "The part of tlbmcpi that is bookkeeping_cycles divided by the trace's instructions: a \
+         column of CSV and Parquet, and bookkeeping of tlbmcpi in JSON.",
     ),
     cost(
         "tlbmcpi_copy",
         "cycles per instruction",
-        "The part of tlbmcpi that is copy_cycles divided by the trace's instructions: a column of CSV and Parquet, and copy of tlbmcpi in JSON.",
+        "The part of tlbmcpi that is copy_cycles divided by the trace's instructions: a column of \
+         CSV and Parquet, and copy of tlbmcpi in JSON.",
     ),
 ];

@@ -1,53 +1,54 @@
-//! Advice by range: where a program's superpages pay, and what by.
+//! Advice by range: the ranges in which a program's superpages pay, and their gain.
 
 use crate::{CellResult, MemoryAsked, Provenance, TraceSummary};
 use serde::Serialize;
 
-/// The name and version of the shape of [`RangeAdvice`].
+/// The name and version of the schema of [`RangeAdvice`].
 pub const ADVICE_SCHEMA: &str = "broadleaf.advice/1";
 
-/// The whole answer of `advise`.
+/// The result of `advise`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RangeAdvice {
     /// [`ADVICE_SCHEMA`].
     pub schema: String,
-    /// What was replayed.
+    /// The replayed trace.
     pub trace: TraceSummary,
-    /// The policy that chose, with its parameters.
+    /// The policy that chose the ranges, with its parameters.
     pub policy: String,
     /// The machine's name.
     pub machine: String,
-    /// Whether what each range spares by itself is exact on that machine: its TLB is one fully associative structure. Elsewhere it is an estimate.
+    /// True if the savings of a single range are exact on this machine: its TLB is one fully
+    /// associative structure. Otherwise the savings are estimates.
     pub exact: bool,
-    /// How much memory there was, and what things cost in it.
+    /// The memory of the replay, with its costs.
     pub memory: MemoryAsked,
-    /// How many address spaces the trace has.
+    /// The number of address spaces of the trace.
     pub spaces: u64,
-    /// By what the ranges are in order, the best first: `gain` or `byte`.
+    /// The order of the ranges, best first: `gain` or `byte`.
     pub ranked_by: String,
     /// The ranges, or the best of them.
     pub ranges: Vec<AdvisedRange>,
-    /// How many ranges were chosen beside these.
+    /// The number of chosen ranges that are not listed.
     pub ranges_left_out: u64,
-    /// What was replayed without superpages (`4k`), and with all that were chosen.
+    /// The results without superpages (`4k`), and with all chosen superpages.
     pub results: Vec<CellResult>,
-    /// What of the trace could not be read, where it is damaged.
+    /// A description of unreadable parts, if the trace is damaged.
     pub damage: Option<String>,
-    /// What a reader has to know about the trace and the model to take the numbers rightly.
+    /// Notes on the trace and the model that the interpretation of the figures needs.
     pub notes: Vec<String>,
-    /// Who made this.
+    /// The provenance of this result.
     pub provenance: Provenance,
 }
 
 impl RangeAdvice {
-    /// Leaves out all ranges behind the best `most`.
+    /// Keeps the best `most` ranges.
     pub fn keep_best(&mut self, most: usize) {
-        let behind = self.ranges.len().saturating_sub(most);
+        let omitted = self.ranges.len().saturating_sub(most);
         self.ranges.truncate(most);
-        self.ranges_left_out += behind as u64;
+        self.ranges_left_out += omitted as u64;
     }
 
-    /// What was replayed without superpages, and with those that were chosen.
+    /// The results without superpages, and with the chosen superpages.
     pub fn replayed(&self) -> Option<(&CellResult, &CellResult)> {
         match self.results.as_slice() {
             [without, with] => Some((without, with)),
@@ -56,72 +57,75 @@ impl RangeAdvice {
     }
 }
 
-/// Superpages of one size that stand one behind the other in one mapping. What they spare is counted as if there were no others.
+/// Adjacent superpages of one size in one mapping. Their savings are counted as if there were no
+/// other superpages.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct AdvisedRange {
     /// The trace's number of the address space.
     pub space: u32,
-    /// The process; `None` where the trace does not tell.
+    /// The process id; `None` if the trace does not name it.
     pub pid: Option<u32>,
-    /// Its command line; empty where the trace does not tell.
+    /// The command line; empty if the trace does not name it.
     pub command: Vec<String>,
-    /// First byte.
+    /// The address of the first byte.
     pub start: u64,
-    /// The byte behind the last.
+    /// The address after the last byte.
     pub end: u64,
-    /// How large a superpage is, in bytes.
+    /// The size of a superpage, in bytes.
     pub superpage_bytes: u64,
-    /// How many superpages there are.
+    /// The number of superpages.
     pub superpages: u64,
-    /// What they lie in; `None` where the trace does not tell.
+    /// The mapping of the range; `None` if the trace does not name it.
     pub mapping: Option<AdvisedMapping>,
-    /// Page walks that they spare.
+    /// The number of page walks saved.
     pub walks_spared: u64,
-    /// Cycles of these.
+    /// The cycles of the saved walks.
     pub walk_cycles_spared: u64,
-    /// Page faults that they spare.
+    /// The number of page faults saved.
     pub faults_spared: u64,
-    /// Bytes of them that the program never touched: what they take beside what it would hold anyway.
+    /// The bytes that the program never touched: the additional memory of the superpages.
     pub added_bytes: u64,
-    /// Cycles of spared walks less what the superpages cost, by the cycles that the policy has few of: their promotion, and their faults less those that they spare.
+    /// The cycles of saved walks less the cost of the superpages, in the cycles that the policy
+    /// minimises: promotions, and faults less saved faults.
     pub cycles_gained: i64,
-    /// `cycles_gained` for each KiB of superpages.
+    /// `cycles_gained` per KiB of superpages.
     pub gained_per_kib: f64,
-    /// `cycles_gained` for each KiB of `added_bytes`; `None` where nothing is added.
+    /// `cycles_gained` per KiB of `added_bytes`; `None` if nothing is added.
     pub gained_per_added_kib: Option<f64>,
 }
 
 impl AdvisedRange {
-    /// How long it is.
+    /// The length of the range, in bytes.
     pub const fn bytes(&self) -> u64 {
         self.end.saturating_sub(self.start)
     }
 
-    /// The name of the program that runs in the address space, without its folder; empty where the trace does not tell.
+    /// The name of the program in the address space, without its folder; empty if the trace does
+    /// not name it.
     pub fn program(&self) -> &str {
         let path = self.command.first().map_or("", String::as_str);
         path.rsplit('/').next().unwrap_or(path)
     }
 }
 
-/// A mapping that superpages lie in, as it was when something of it faulted in last.
+/// A mapping that holds superpages, in its state at its last page fault.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct AdvisedMapping {
-    /// What stands behind it.
+    /// The kind of memory.
     pub backing: BackingName,
-    /// First byte.
+    /// The address of the first byte.
     pub start: u64,
-    /// The byte behind the last.
+    /// The address after the last byte.
     pub end: u64,
     /// The path of the file, for mappings of files and static data, if the trace names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The file's byte that stands at the first byte of the range.
+    /// The file offset of the first byte of the range.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
 }
 
-/// What can stand behind a mapping.
+/// The kind of memory of a mapping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BackingName {
@@ -134,17 +138,17 @@ pub enum BackingName {
     Stack,
     /// Memory that processes share.
     SharedMemory,
-    /// A program's or library's static data that begins as zeroes (`.bss`). A file is named for it,
-    /// but holds none of its content.
+    /// The static data of a program or library that begins as zeroes (`.bss`). The mapping names a
+    /// file, but the file holds none of the content.
     StaticData,
     /// A file.
     File,
-    /// What the kernel provides.
+    /// Memory that the kernel provides.
     Kernel,
 }
 
 impl BackingName {
-    /// In words.
+    /// The kind in words.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Anonymous => "anonymous",
@@ -163,13 +167,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_range_has_the_promised_fields_in_the_promised_order() {
+    fn a_range_has_the_documented_fields_in_the_documented_order() {
         let range = AdvisedRange {
             mapping: Some(AdvisedMapping::default()),
             ..AdvisedRange::default()
         };
         let json = serde_json::to_string(&range).unwrap();
-        let promised = [
+        let documented = [
             "space",
             "pid",
             "command",
@@ -188,16 +192,16 @@ mod tests {
             "gained_per_added_kib",
         ];
         let mut rest = json.as_str();
-        for name in promised {
+        for name in documented {
             let at = rest
                 .find(&format!("\"{name}\":"))
-                .unwrap_or_else(|| panic!("{name} is missing, or stands too early, in {json}"));
+                .unwrap_or_else(|| panic!("{name} is missing or too early in {json}"));
             rest = &rest[at..];
         }
     }
 
     #[test]
-    fn a_program_goes_by_its_name() {
+    fn a_program_has_its_file_name() {
         let named = |command: &[&str]| AdvisedRange {
             command: command.iter().map(|word| (*word).to_owned()).collect(),
             ..AdvisedRange::default()

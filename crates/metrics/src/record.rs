@@ -1,19 +1,20 @@
-//! The result record: what `compare` promises to its readers.
+//! The result record of `compare`.
 
 use crate::{CurvePoint, MemoryAsked, MemoryResult, Walks};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The name and version of the shape of [`Comparison`].
+/// The name and version of the schema of [`Comparison`].
 pub const COMPARE_SCHEMA: &str = "broadleaf.compare/1";
 
-/// What one policy did on one machine. Every field is described by the [`crate::Metric`] of its name.
+/// The result of one policy on one machine. The [`crate::Metric`] with a field's name describes the
+/// field.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CellResult {
     /// The policy's catalogue name, with its parameter.
     pub policy: String,
-    /// The policy's name as the user wrote it, for scripts that look for that name; empty where no
-    /// user asked.
+    /// The policy's name as the user wrote it, for scripts that search for that name; empty if no
+    /// user named the policy.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub asked: String,
     /// The machine's name.
@@ -27,25 +28,25 @@ pub struct CellResult {
     /// Walks by page size: `walks_4k`, `walks_2m` and so on.
     #[serde(flatten)]
     pub walks: Walks,
-    /// Walks by the machine's cost table, in cycles.
+    /// The cost of walks by the machine's table, in cycles.
     pub walk_cycles: u64,
     /// References to pages that were not resident.
     pub page_faults: u64,
-    /// The faults of `4k` less these.
+    /// The faults of `4k` less the faults of this policy.
     pub faults_saved: i64,
-    /// Blocks that became a superpage.
+    /// Promotions of blocks to superpages.
     pub promotions: u64,
     /// Superpages that were broken up.
     pub demotions: u64,
-    /// Anonymous pages that a promotion filled and nobody touched.
+    /// Anonymous pages that a promotion filled and that were never touched.
     pub extra_zeroed_pages: u64,
-    /// File-backed pages that a promotion filled and nobody touched.
+    /// File-backed pages that a promotion filled and that were never touched.
     pub extra_disk_read_pages: u64,
-    /// Clean pages in superpages that hold a dirty one.
+    /// Clean pages in superpages that hold a dirty page.
     pub false_dirty_pages: u64,
-    /// Clean pages of anonymous memory in superpages that hold a dirty one.
+    /// Clean pages of anonymous memory in superpages that hold a dirty page.
     pub false_dirty_pages_anonymous: u64,
-    /// Clean pages of files in superpages that hold a dirty one.
+    /// Clean pages of files in superpages that hold a dirty page.
     pub false_dirty_pages_file: u64,
     /// Clean pages in superpages.
     pub clean_pages_in_superpages: u64,
@@ -61,7 +62,7 @@ pub struct CellResult {
     pub touched_pages_file: u64,
     /// Base-page frames held at the end.
     pub resident_pages: u64,
-    /// The most base-page frames held at any one time.
+    /// The peak of base-page frames held.
     pub peak_resident_pages: u64,
     /// Blocks ever touched.
     pub regions: u64,
@@ -69,20 +70,20 @@ pub struct CellResult {
     pub regions_anonymous: u64,
     /// Blocks of files ever touched.
     pub regions_file: u64,
-    /// How often the answer was "do not promote", by the reason's stable name.
+    /// The number of refusals, by the reason's stable name.
     pub refusals: BTreeMap<String, u64>,
-    /// What TLBs of other geometries would have missed; absent where nobody asked.
+    /// The misses of TLBs with other geometries; absent without `--curve`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub curve: Option<Vec<CurvePoint>>,
-    /// What became of memory; absent where it never ran short, and was not modelled down to the frame.
+    /// The results of the frame-level model; absent if the model without frames ran.
     #[serde(flatten)]
     pub memory: Option<MemoryResult>,
 }
 
-/// What was replayed.
+/// The replayed trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TraceSummary {
-    /// Where it was read from, as the user named it; empty until the host fills it in.
+    /// The path, as the user named it; empty until the host fills it in.
     pub path: String,
     /// `blake3:` and the hash of the trace's bytes; empty until the host fills it in.
     pub hash: String,
@@ -92,62 +93,65 @@ pub struct TraceSummary {
     pub loads: u64,
     /// Stores.
     pub stores: u64,
-    /// Instructions; zero where the trace has no counts of them.
+    /// Instructions; zero if the trace does not count them.
     pub instructions: u64,
     /// Distinct base pages touched.
     pub pages: u64,
-    /// Whether it holds events that change an address space.
+    /// True if the trace has events that change an address space.
     pub events: bool,
 }
 
-/// Which build made a result, of which configuration, and where.
+/// The build, the configuration and the host of a result.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Provenance {
-    /// Version of Broadleaf.
+    /// The version of Broadleaf.
     pub version: String,
-    /// Commit that it was built from.
+    /// The commit of the build.
     pub commit: String,
-    /// Hash of everything that was asked: policies with parameters, and the machines' full descriptions.
+    /// The hash of the request: policies with parameters, and the machines' full descriptions.
     pub config_hash: String,
-    /// The machine that did the work.
+    /// The computer that ran the comparison.
     pub host: String,
 }
 
-/// Which policy to choose on one machine, and why.
+/// The recommended policy on one machine, with its reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Recommendation {
     /// The machine's name.
     pub machine: String,
     /// The chosen policy's name.
     pub policy: String,
-    /// Why, for people.
+    /// The reason, in a sentence.
     pub sentence: String,
 }
 
-/// The whole answer of `compare`.
+/// The result of `compare`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// [`COMPARE_SCHEMA`].
     pub schema: String,
-    /// What was replayed.
+    /// The replayed trace.
     pub trace: TraceSummary,
-    /// How much memory there was, where it was modelled down to the frame; absent where it was not, and until the host fills it in.
+    /// The memory of the frame-level model; absent without that model, and until the host fills it
+    /// in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryAsked>,
-    /// One entry for each policy and machine: policies in the order asked, machines inside.
+    /// One result for each policy and machine: policies in the requested order, machines within
+    /// each.
     pub results: Vec<CellResult>,
-    /// One entry for each machine for which there is something to choose; empty until the host fills it in.
+    /// One recommendation for each machine with a choice; empty until the host fills it in.
     pub advice: Vec<Recommendation>,
-    /// What of the trace could not be read, where it is damaged; `None` until the host fills it in.
+    /// A description of unreadable parts, if the trace is damaged; `None` until the host fills it
+    /// in.
     pub damage: Option<String>,
-    /// What a reader has to know about the trace and the model to take the numbers rightly.
+    /// Notes on the trace and the model that the interpretation of the figures needs.
     pub notes: Vec<String>,
-    /// Who made this.
+    /// The provenance of this result.
     pub provenance: Provenance,
 }
 
 impl Comparison {
-    /// An answer in the shape that this version promises.
+    /// Makes a comparison with the current schema.
     pub fn new(
         trace: TraceSummary,
         results: Vec<CellResult>,
@@ -174,9 +178,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn a_result_has_the_promised_fields_in_the_promised_order() {
+    fn a_result_has_the_documented_fields_in_the_documented_order() {
         let json = serde_json::to_string(&CellResult::default()).unwrap();
-        let promised = [
+        let documented = [
             "policy",
             "machine",
             "accesses",
@@ -208,18 +212,18 @@ mod tests {
             "refusals",
         ];
         let mut rest = json.as_str();
-        for name in promised {
+        for name in documented {
             let at = rest
                 .find(&format!("\"{name}\":"))
-                .unwrap_or_else(|| panic!("{name} is missing, or stands too early, in {json}"));
+                .unwrap_or_else(|| panic!("{name} is missing or too early in {json}"));
             rest = &rest[at..];
         }
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
-        assert_eq!(value.as_object().unwrap().len(), promised.len());
+        assert_eq!(value.as_object().unwrap().len(), documented.len());
     }
 
     #[test]
-    fn a_curve_stands_last_where_somebody_asked() {
+    fn a_curve_is_last_if_requested() {
         let result = CellResult {
             curve: Some(vec![CurvePoint {
                 page_size: 4096,
@@ -287,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_told_in_a_sentence() {
+    fn memory_is_described_in_a_sentence() {
         let asked = |bytes, start: &str, swap_bytes| MemoryAsked {
             bytes,
             start: start.to_owned(),
@@ -307,7 +311,8 @@ mod tests {
         let mut asked = asked(Some(4096), "grouped", Some(0));
         assert_eq!(
             asked.sentence(size),
-            "Memory: 4096 B, 30% of it occupied at first (50.5% of that movable, seed 7); no swap; files begin on the disk."
+            "Memory: 4096 B, 30% of it occupied at first (50.5% of that movable, seed 7); no swap; \
+             files begin on the disk."
         );
         asked.costs_changed = vec!["fault".to_owned()];
         let sentence = asked.sentence(size);

@@ -1,70 +1,71 @@
-//! What going through a governor's journal again came to.
+//! The result of replaying a governor's journal.
 
 use crate::Provenance;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The name and version of the shape of [`Replayed`].
+/// The name and version of the schema of [`Replayed`].
 pub const REPLAY_SCHEMA: &str = "broadleaf.replay/1";
 
-/// The whole answer of `replay`.
+/// The result of `replay`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Replayed {
     /// [`REPLAY_SCHEMA`].
     pub schema: String,
-    /// The journal's file.
+    /// The file of the journal.
     pub journal: String,
-    /// The version that wrote it.
+    /// The version of Broadleaf that wrote the journal.
     pub version: String,
-    /// The command line that was governed by.
+    /// The recorded command line.
     pub command: Vec<String>,
-    /// When it began, in seconds since 1970.
+    /// The start of the recorded run, in seconds since 1970.
     pub started: u64,
-    /// Whether nothing was done.
+    /// True if the run changed nothing.
     pub dry_run: bool,
-    /// Ticks of it.
+    /// The number of ticks.
     pub ticks: u64,
-    /// From the first tick to the last, in seconds.
+    /// The time from the first tick to the last, in seconds.
     pub elapsed_seconds: f64,
-    /// Bytes at its end that were not written whole, and are left out.
+    /// The number of incomplete bytes at the journal's end, which the replay ignores.
     pub torn_bytes: u64,
-    /// Whether each decision is the same again.
+    /// True if the replay made the recorded decisions.
     pub reproduced: bool,
-    /// The first tick in which it is not, in words.
+    /// The first tick with other decisions, in words.
     pub difference: Option<String>,
-    /// What the recorded policy came to, and then what others would have, by estimates.
+    /// The recorded policy's result, then the estimated results of others.
     pub policies: Vec<ReplayedPolicy>,
-    /// Who made this.
+    /// The provenance of this result.
     pub provenance: Provenance,
 }
 
-/// What a policy came to, or would have.
+/// The result of one policy, recorded or estimated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ReplayedPolicy {
     /// The policy, with its parameters.
     pub policy: String,
-    /// How much superpages might add.
+    /// The budget of added memory.
     pub max_added: String,
-    /// Whether it is an estimate, and not what was recorded.
+    /// True if the result is an estimate.
     pub estimated: bool,
-    /// Blocks that became superpages.
+    /// The number of blocks that became superpages.
     pub promotions: u64,
-    /// Superpages that were broken to give memory back.
+    /// The number of superpages broken to give memory back.
     pub demotions: u64,
-    /// Superpages that programs broke.
+    /// The number of superpages that programs broke.
     pub broken_by_programs: u64,
-    /// Superpages that programs gave back whole.
+    /// The number of superpages that programs gave back whole.
     pub given_back: u64,
-    /// Blocks that stayed as they were for a reason, for each reason once.
+    /// Refusals by reason: the number of refused blocks. A block counts once for each reason.
     pub refusals: BTreeMap<String, u64>,
-    /// The most that superpages had added at a time, in bytes, by what blocks held when they were promoted.
+    /// The peak of the memory that superpages added, in bytes, by the content of blocks at
+    /// promotion.
     pub added_bytes_peak: u64,
-    /// What they added at the end.
+    /// The memory that superpages added, at the end, in bytes.
     pub added_bytes: u64,
-    /// Bytes that demotions gave back.
+    /// The memory that demotions gave back, in bytes.
     pub returned_bytes: u64,
-    /// The most that stood in superpages at a time, in bytes, whoever made them.
+    /// The peak of the memory in superpages of any maker, in bytes.
     pub huge_bytes_peak: u64,
-    /// What stood in superpages at the end.
+    /// The memory in superpages at the end, in bytes.
     pub huge_bytes: u64,
 }

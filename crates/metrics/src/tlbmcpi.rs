@@ -1,20 +1,21 @@
-//! Cycles that memory management takes for each instruction, as Romer and others measured policies.
+//! TLBMCPI: the cycles of memory management per instruction (Romer 1995).
 
 use serde::Serialize;
 
-/// TLB memory cycles per instruction (Romer 1995, section 3), in the three parts that make it up.
+/// TLB memory cycles per instruction (Romer 1995, section 3), in three parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Tlbmcpi {
-    /// Cycles of walks, for each instruction of the program.
+    /// Cycles of walks, per instruction of the program.
     pub miss: f64,
-    /// Cycles of charging misses.
+    /// Cycles of charging misses, per instruction.
     pub bookkeeping: f64,
-    /// Cycles of promotions that copy.
+    /// Cycles of copying promotions, per instruction.
     pub copy: f64,
 }
 
 impl Tlbmcpi {
-    /// What so many cycles of walks, of bookkeeping and of copying are for each of so many instructions; `None` where nobody counted instructions.
+    /// Divides the cycles of walks, of bookkeeping and of copying by the instructions. Returns
+    /// `None` if the trace has no instruction counts.
     pub fn new([miss, bookkeeping, copy]: [u64; 3], instructions: u64) -> Option<Self> {
         let each = |cycles: u64| cycles as f64 / instructions as f64;
         (instructions > 0).then(|| Self {
@@ -24,7 +25,7 @@ impl Tlbmcpi {
         })
     }
 
-    /// The measure itself.
+    /// The sum of the parts.
     pub fn total(&self) -> f64 {
         self.miss + self.bookkeeping + self.copy
     }

@@ -1,16 +1,16 @@
-//! Page-table walks by the page size that they found.
+//! Page walks by the size of the page found.
 
 use broadleaf_units::PageSize;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::collections::BTreeMap;
 
-/// How many walks found a page of each size. Serialises as one field for each size: `walks_4k`, `walks_2m` (always
-/// there), and `walks_<size>` for others that were found.
+/// The number of walks by the size of the page found. Serialises as one field for each size: always
+/// `walks_4k` and `walks_2m`, and `walks_<size>` for other sizes found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Walks(BTreeMap<PageSize, u64>);
 
 impl Walks {
-    /// No walks yet.
+    /// An empty count.
     pub fn new() -> Self {
         Self::default()
     }
@@ -20,17 +20,18 @@ impl Walks {
         *self.0.entry(size).or_insert(0) += count;
     }
 
-    /// How many walks found a page of `size`.
+    /// The number of walks that found a page of `size`.
     pub fn of(&self, size: PageSize) -> u64 {
         self.0.get(&size).copied().unwrap_or(0)
     }
 
-    /// How many walks there were.
+    /// The number of all walks.
     pub fn total(&self) -> u64 {
         self.0.values().sum()
     }
 
-    /// The sizes and their counts, smallest size first: 4 KiB and 2 MiB always, others where there were any.
+    /// The sizes with their counts, smallest size first: always 4 KiB and 2 MiB, and other sizes
+    /// found.
     pub fn iter(&self) -> impl Iterator<Item = (PageSize, u64)> + '_ {
         let always = [PageSize::SIZE_4K, PageSize::SIZE_2M];
         let mut sizes: Vec<PageSize> = self.0.keys().copied().chain(always).collect();

@@ -8,7 +8,7 @@ use crate::offline::{self, Choice, Decision, OfflineSetting, Recorder};
 use crate::{Error, Source};
 use broadleaf_machine::Machine;
 use broadleaf_memory::system::{Schedule, Spec};
-use broadleaf_policy::{Cycles, Foresight, Policy, Search};
+use broadleaf_policy::{Cycles, Foresight, OfflineSearch, Policy};
 use std::collections::BTreeMap;
 
 /// The choices of each policy with foresight on each machine, by the names of both.
@@ -36,7 +36,7 @@ impl Choices {
     }
 }
 
-fn search(policy: &dyn Policy) -> Option<Search> {
+fn search(policy: &dyn Policy) -> Option<OfflineSearch> {
     match policy.needs().foresight {
         Foresight::Cheapest(search) => Some(search),
         Foresight::None | Foresight::Of(_) => None,
@@ -44,7 +44,12 @@ fn search(policy: &dyn Policy) -> Option<Search> {
 }
 
 /// The parameters of OFFLINE's choice for a policy on a machine.
-fn setting(search: Search, machine: &Machine, spec: &Spec, by_range: bool) -> OfflineSetting {
+fn setting(
+    search: OfflineSearch,
+    machine: &Machine,
+    spec: &Spec,
+    by_range: bool,
+) -> OfflineSetting {
     let cycles = (0..spec.sizes.levels()).map(|level| {
         let shift = spec.base.shift() + spec.sizes.order(level);
         let size = broadleaf_units::PageSize::from_shift(shift);

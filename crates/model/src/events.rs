@@ -2,21 +2,13 @@
 
 use crate::stream::{Stream, TooLate};
 use broadleaf_filter::is_seen_by_no_policy;
-use broadleaf_memory::{AddressSpaces, Backing, Change, Mapping, Pages, Rights};
-use broadleaf_trace::{Advice, Event, Protection, Range};
+use broadleaf_memory::{AddressSpaces, Backing, Change, Mapping, Pages};
+use broadleaf_trace::{Advice, Event, Range};
 use broadleaf_units::SpaceId;
 
 /// The base pages of a range of addresses.
 pub fn pages(range: Range) -> Pages {
     Pages::of_bytes(range.start, range.len)
-}
-
-fn rights(protection: Protection) -> Rights {
-    Rights {
-        read: protection.read,
-        write: protection.write,
-        execute: protection.execute,
-    }
 }
 
 fn mapping(
@@ -35,7 +27,7 @@ fn mapping(
     };
     Mapping {
         pages: pages(mapping.range),
-        rights: rights(mapping.protection),
+        rights: mapping.protection,
         shared: mapping.shared,
         backing,
     }
@@ -97,7 +89,7 @@ pub fn changes(stream: &mut Stream, event: &Event) -> Result<Vec<Change>, TooLat
         Event::Protect(range, protection) => {
             stream
                 .spaces_mut()
-                .protect(space, pages(*range), rights(*protection))
+                .protect(space, pages(*range), *protection)
         }
         Event::Remap { from, to } => stream.spaces_mut().remap(space, pages(*from), pages(*to)),
         Event::Brk(range) => stream.spaces_mut().set_heap(space, pages(*range)),

@@ -30,7 +30,7 @@ use broadleaf_filter::Recency;
 use broadleaf_filter::Sieve;
 use broadleaf_filter::Sifted;
 use broadleaf_tlb::Design;
-use broadleaf_trace::reduced::{Kept, Sums};
+use broadleaf_trace::reduced::{KeptVisit, Sums};
 use broadleaf_trace::{Phrased, Visit};
 use broadleaf_units::SpaceId;
 
@@ -200,7 +200,7 @@ impl Filtered {
     }
 
     /// The visits that are kept, and the lookups that make up for others.
-    pub(crate) fn kept(&self) -> &[Kept] {
+    pub(crate) fn kept(&self) -> &[KeptVisit] {
         &self.sifted.kept
     }
 }
@@ -252,7 +252,7 @@ impl SharedFilter {
         visits: &VisitSlice<'_>,
         shift: u32,
         sums: &mut Sums,
-    ) -> &[Kept] {
+    ) -> &[KeptVisit] {
         let Filtered { sifted, marks, .. } = &mut self.filtered;
         let before = sifted.kept.len();
         for from in (0..visits.len()).step_by(MARKED) {
@@ -326,7 +326,7 @@ impl FilterRerun {
         point: LeavingPoint,
         part: &BatchPart<'_>,
         filtered: &Filtered,
-    ) -> (usize, Sums, &[Kept]) {
+    ) -> (usize, Sums, &[KeptVisit]) {
         if self.trace_part == part.trace_part {
             self.sieve.forget();
         } else {

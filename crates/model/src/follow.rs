@@ -12,7 +12,9 @@ use super::choices::{cycles, few_of};
 use super::limits::MemoryLimits;
 use crate::Plan;
 use broadleaf_memory::system::{Foreseen, Schedule, Span};
-use broadleaf_policy::{Charges, Effort, Foresight, Needs, Point, Policy, Search, Verdict, View};
+use broadleaf_policy::{
+    Charges, Effort, Foresight, Needs, OfflineSearch, Point, Policy, Verdict, View,
+};
 
 /// A policy that makes the promotions of another one.
 pub(super) struct Follower<'a> {
@@ -20,7 +22,7 @@ pub(super) struct Follower<'a> {
     pub(super) other: &'a dyn Policy,
     /// The name of the policy that follows.
     name: String,
-    search: Search,
+    search: OfflineSearch,
     promotes: At,
     pub(super) schedule: Schedule,
     /// The number of the pair of the plan that follows.

@@ -114,6 +114,9 @@ pub struct Outcome {
     pub notes: Vec<String>,
     /// The superpages chosen for policies with foresight, in the order of their results.
     pub choices: Vec<Choice>,
+    /// The reduced form of the trace in parts, each a whole reduced trace, if the plan keeps it
+    /// ([`Plan::keeping_reduced`](crate::Plan::keeping_reduced)) and few enough visits are left.
+    pub reduced: Option<Vec<Vec<u8>>>,
     /// For each result the frame of each resident page at the end, if the plan asks for frames
     /// ([`Plan::with_frames`]).
     pub frames: Vec<Vec<(Place, u64)>>,

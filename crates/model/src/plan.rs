@@ -32,6 +32,7 @@ pub struct Plan {
     machines: Vec<Machine>,
     most_blocks: usize,
     most_kept: usize,
+    keeps_reduced: bool,
     most_course: usize,
     threads: usize,
     curves: bool,
@@ -198,6 +199,7 @@ impl Plan {
             machines,
             most_blocks: MOST_BLOCKS,
             most_kept: MOST_KEPT,
+            keeps_reduced: false,
             most_course: MOST_COURSE,
             threads: 1,
             curves: false,
@@ -233,6 +235,18 @@ impl Plan {
         let pairs = (self.policies.len() * self.machines.len()) as u64;
         let part = usize::try_from(part / pairs).unwrap_or(usize::MAX);
         self.most_course.min(part)
+    }
+
+    /// Keeps the reduced form of the trace, for later replays: see `Outcome::reduced`. The form
+    /// takes at most as many bytes as [`Plan::keeping_decoded`] says.
+    pub const fn keeping_reduced(mut self) -> Self {
+        self.keeps_reduced = true;
+        self
+    }
+
+    /// Returns true if the plan asks for the reduced form of the trace.
+    pub const fn keeps_reduced(&self) -> bool {
+        self.keeps_reduced
     }
 
     /// The most bytes of decoded visits that are kept between two passes.

@@ -40,6 +40,7 @@ pub(super) fn outcome(
     let interim = interim.into_iter().map(&asked).collect();
     let results = asked(results);
     Outcome {
+        reduced: None,
         trace: TraceSummary {
             pages: stream.touches().pages.total(),
             ..stream.summary.clone()

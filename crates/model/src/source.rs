@@ -1,6 +1,6 @@
 //! Sources of traces, as the replay sees them.
 
-use broadleaf_trace::reduced::{Kept, ReducedItem, Sums};
+use broadleaf_trace::reduced::{KeptVisit, ReducedItem, Sums};
 use broadleaf_trace::{Event, Grain, Item, PartItem, Phrased, Visit};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -21,6 +21,11 @@ pub trait Source {
     /// Returns true if the trace holds forked child processes. Otherwise a child has no events.
     fn holds_children(&self) -> bool {
         true
+    }
+
+    /// Returns true if the trace is a reduced form already.
+    fn is_reduced(&self) -> bool {
+        false
     }
 
     /// Goes back to the start. The replay calls this before each pass but the first, when all parts
@@ -54,7 +59,7 @@ pub enum SourcePiece<'a> {
     Phrased(Phrased<'a>),
     /// References that may change the state of the plan's machines, with the sums of all
     /// references.
-    Reduced(&'a [Kept], Sums),
+    Reduced(&'a [KeptVisit], Sums),
     /// An event that takes effect before the next visit.
     Event(&'a Event),
 }

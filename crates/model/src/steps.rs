@@ -1,6 +1,6 @@
 //! Visits as cells with memories of their own replay them.
 
-use broadleaf_trace::reduced::Kept;
+use broadleaf_trace::reduced::KeptVisit;
 use broadleaf_trace::{Lead, Visit};
 use broadleaf_units::PageNumber;
 
@@ -37,7 +37,7 @@ impl Step {
 
     /// A visit that a filter kept, of a part that begins after `begin` accesses.
     #[inline]
-    pub(crate) const fn kept(kept: &Kept, begin: u64) -> Self {
+    pub(crate) const fn kept(kept: &KeptVisit, begin: u64) -> Self {
         let manner = kept.manner;
         Self {
             page: PageNumber(kept.page),

@@ -1,15 +1,16 @@
-//! Counts of the slow model over a recording, to hold against what `broadleaf compare --format json` says:
-//! `counts TRACE` prints a line for each policy and figure. The recording is read three times and never kept.
+//! Prints the oracle's counts over a recording, for comparison with `broadleaf compare --format
+//! json`. `counts TRACE` prints a line for each policy and figure. The program reads the recording
+//! three times and never keeps it.
 
 use std::error::Error;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::BufReader;
 
-use broadleaf_oracle::{Counts, Machine, Pace, PolicySpec, Replay, Survey};
+use broadleaf_oracle::{OracleCounts, OracleMachine, OracleReplay, Pace, PolicySpec, Survey};
 use broadleaf_trace::{Grain, Item, TraceReader};
 
-/// Hands every item of the trace to `take`.
+/// Passes every item of the trace to `take`.
 fn read(path: &OsStr, mut take: impl FnMut(Grain, &Item<'_>)) -> Result<(), Box<dyn Error>> {
     let mut reader = TraceReader::new(BufReader::new(File::open(path)?))?;
     let grain = reader.header().grain;
@@ -19,7 +20,7 @@ fn read(path: &OsStr, mut take: impl FnMut(Grain, &Item<'_>)) -> Result<(), Box<
     Ok(())
 }
 
-fn print(policy: PolicySpec, counts: &Counts) {
+fn print(policy: PolicySpec, counts: &OracleCounts) {
     for (name, count) in [
         ("accesses", counts.accesses),
         ("l1_misses", counts.l1_misses),
@@ -74,7 +75,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         survey.item(item);
     })?;
     let mut known = survey.finish();
-    let start = |policy, known: &_| Replay::new(grain, policy, Machine::Skylake, Pace::Leap, known);
+    let start = |policy, known: &_| {
+        OracleReplay::new(grain, policy, OracleMachine::Skylake, Pace::Leap, known)
+    };
     let policies = PolicySpec::ALL
         .into_iter()
         .filter(|&policy| policy != PolicySpec::Foresight);

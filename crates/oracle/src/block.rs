@@ -1,6 +1,6 @@
 //! A block: its pages, one by one, and its reservation.
 
-/// What a promotion filled a page from.
+/// The source of a filled page's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fill {
     Zeroed,
@@ -9,7 +9,7 @@ pub(crate) enum Fill {
 
 /// A resident page.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Page {
+pub(crate) struct ResidentPage {
     /// Stored to since it became resident.
     pub(crate) dirty: bool,
     /// Filled by a promotion and not touched since.
@@ -17,22 +17,22 @@ pub(crate) struct Page {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reservation {
+pub(crate) struct OracleReservation {
     /// Accesses before the one that made it.
     pub(crate) created: u64,
     pub(crate) promoted: bool,
 }
 
 /// A block with at least one resident page.
-pub(crate) struct Block {
-    /// All 512, `None` where not resident.
-    pub(crate) pages: Vec<Option<Page>>,
-    pub(crate) reservation: Option<Reservation>,
+pub(crate) struct ResidentBlock {
+    /// All 512 pages; `None` for pages that are not resident.
+    pub(crate) pages: Vec<Option<ResidentPage>>,
+    pub(crate) reservation: Option<OracleReservation>,
 }
 
-impl Block {
+impl ResidentBlock {
     /// A block without resident pages.
-    pub(crate) fn new(reservation: Option<Reservation>) -> Self {
+    pub(crate) fn new(reservation: Option<OracleReservation>) -> Self {
         Self {
             pages: vec![None; 512],
             reservation,

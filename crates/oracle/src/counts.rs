@@ -1,11 +1,12 @@
-//! What a replay counts.
+//! The counts of a replay.
 
 use std::collections::BTreeMap;
 
-/// Every figure of one policy on one machine, named as `compare` prints them. `faults_saved` is not here, because it
-/// needs the replay of another policy: it is the `page_faults` of `4k` less these.
+/// The figures of one policy on one machine, named as `compare` prints them. `faults_saved` is
+/// missing, because it needs the replay of another policy: it is the `page_faults` of `4k` less
+/// these.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct OracleCounts {
     /// Loads plus stores; a straddling access counts once.
     pub accesses: u64,
     /// Loads.
@@ -24,21 +25,23 @@ pub struct Counts {
     pub walk_cycles: u64,
     /// References to a page that was not resident.
     pub page_faults: u64,
-    /// Blocks that became a superpage, counted each time.
+    /// Promotions of blocks to superpages.
     pub promotions: u64,
-    /// Superpages that were broken up while some of their pages stayed.
+    /// Superpages broken while some of their pages stayed.
     pub demotions: u64,
-    /// Decision points at which policy or host said no, by the reason's name.
+    /// Decision points at which policy or host refused, by the reason's name.
     pub refusals: BTreeMap<&'static str, u64>,
-    /// Pages of anonymous blocks that a promotion filled and that were never touched while they stood.
+    /// Pages of anonymous blocks that a promotion filled and that were never touched while they
+    /// were resident.
     pub extra_zeroed_pages: u64,
-    /// The same for file-backed blocks.
+    /// Pages of file-backed blocks that a promotion filled and that were never touched while they
+    /// were resident.
     pub extra_disk_read_pages: u64,
-    /// Clean pages inside superpages that stand at the end and hold at least one dirty page.
+    /// Clean pages in superpages that exist at the end and hold at least one dirty page.
     pub false_dirty_pages: u64,
-    /// Clean pages of anonymous memory in superpages that hold a dirty one.
+    /// Clean pages of anonymous memory in superpages that hold a dirty page.
     pub false_dirty_pages_anonymous: u64,
-    /// Clean pages of files in superpages that hold a dirty one.
+    /// Clean pages of files in superpages that hold a dirty page.
     pub false_dirty_pages_file: u64,
     /// Clean pages inside superpages that exist at the end.
     pub clean_pages_in_superpages: u64,
@@ -54,7 +57,7 @@ pub struct Counts {
     pub touched_pages_file: u64,
     /// Pages resident at the end.
     pub resident_pages: u64,
-    /// The most pages that were ever resident at one time.
+    /// The peak of resident pages.
     pub peak_resident_pages: u64,
     /// Distinct blocks referenced.
     pub regions: u64,

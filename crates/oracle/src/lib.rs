@@ -1,16 +1,19 @@
-//! Slow, obvious models to compare with.
+//! The oracle: slow and obvious models for comparison with the engine.
 //!
-//! The engine replays a trace with packed arrays and whole visits at a time. This crate does the same work a second
-//! time, from the written rules alone (`docs/spec/model.md` for memory and policies, Zhu 2018
-//! section 4 for the TLBs), with vectors, ordered maps and one reference after another, so that a difference between the
-//! two points at a mistake in one of them. It shares nothing with the models that it checks.
+//! The engine replays a trace with packed arrays and whole visits. The oracle implements the
+//! written rules a second time, with vectors, ordered maps and one reference at a time. The rules
+//! are `docs/spec/model.md` for memory and policies, and Zhu 2018,
+//! section 4, for the TLBs. A difference between engine and oracle therefore reveals a mistake in
+//! one of them. The oracle shares no code with the models that it checks.
 //!
-//! [`replay_romer`] does so for policies that are told of TLB misses (Romer 1995, and `docs/spec/charges.md`).
+//! [`replay_romer`] models policies that are notified of TLB misses (Romer 1995, and
+//! `docs/spec/charges.md`).
 //!
-//! [`offline`] finds the superpages that would have been best from the beginning, as OFFLINE of the same paper does and exactly.
+//! [`offline`] finds the best superpages from the beginning: by OFFLINE of the same paper, and
+//! exactly.
 //!
-//! [`replay`] gives the counts of one policy; [`random`] makes traces that reach the corners, and cuts a failing one
-//! down; [`split`] cuts visits apart, which may change no count.
+//! [`replay`] gives the counts of one policy. [`random`] makes traces that reach corner cases, and
+//! shrinks a failing trace. [`split`] splits visits, which must not change a count.
 #![forbid(unsafe_code)]
 
 mod block;
@@ -27,10 +30,10 @@ mod romer;
 pub mod split;
 mod tlb;
 
-pub use counts::Counts;
-pub use machine::Machine;
+pub use counts::OracleCounts;
+pub use machine::OracleMachine;
 pub use policy::PolicySpec;
 pub use recording::{Foreknowledge, OwnedItem, Recording, Survey};
-pub use replay::{Pace, Replay, replay, replay_items};
+pub use replay::{OracleReplay, Pace, replay, replay_items};
 pub use romer::{RomerCounts, RomerMachine, RomerPolicy, replay_romer};
-pub use tlb::{AgedTlb, Found, PageSizeKind};
+pub use tlb::{AgedTlb, FoundIn, PageSizeKind};

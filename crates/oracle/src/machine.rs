@@ -1,24 +1,24 @@
-//! The machines that are built in, told a second time: sets, ways, and which set a page belongs to.
+//! The built-in machines, implemented a second time: sets, ways and index functions.
 
 use std::fmt;
 
-/// Which set a page belongs to, by its number in units of its size.
+/// An index function: it maps a page number, in units of the page size, to a set.
 pub(crate) type Index = fn(u64) -> u64;
 
-/// One TLB structure: what it holds, and where.
+/// One TLB structure: its geometry, and the index function of each page size.
 #[derive(Clone, Copy)]
-pub(crate) struct Structure {
+pub(crate) struct TlbStructure {
     pub(crate) sets: usize,
     pub(crate) ways: usize,
-    /// The index of base pages; `None` where it holds none.
+    /// The index of base pages; `None` if the structure holds none.
     pub(crate) base: Option<Index>,
-    /// The index of superpages; `None` where it holds none.
+    /// The index of superpages; `None` if the structure holds none.
     pub(crate) large: Option<Index>,
 }
 
 /// The machine whose TLBs are modelled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Machine {
+pub enum OracleMachine {
     /// Zhu 2018, section 4.
     #[default]
     Skylake,
@@ -30,8 +30,8 @@ pub enum Machine {
     SkylakeUnified96,
 }
 
-impl Machine {
-    /// All of them.
+impl OracleMachine {
+    /// All machines.
     pub const ALL: [Self; 4] = [
         Self::Skylake,
         Self::SkylakeVa23,
@@ -39,17 +39,17 @@ impl Machine {
         Self::SkylakeUnified96,
     ];
 
-    /// The first level. A page size is held by one of its structures.
-    pub(crate) fn first_level(self) -> Vec<Structure> {
+    /// The first level. One structure holds each page size.
+    pub(crate) fn first_level(self) -> Vec<TlbStructure> {
         let split = |large: Index| {
             vec![
-                Structure {
+                TlbStructure {
                     sets: 16,
                     ways: 4,
                     base: Some(|number| number % 16),
                     large: None,
                 },
-                Structure {
+                TlbStructure {
                     sets: 8,
                     ways: 4,
                     base: None,
@@ -58,7 +58,7 @@ impl Machine {
             ]
         };
         let unified = |ways| {
-            vec![Structure {
+            vec![TlbStructure {
                 sets: 16,
                 ways,
                 base: Some(|number| number % 16),
@@ -74,9 +74,9 @@ impl Machine {
         }
     }
 
-    /// The second level, which all of them have alike: 1536 entries for both sizes.
-    pub(crate) fn second_level(self) -> Vec<Structure> {
-        vec![Structure {
+    /// The second level of all machines: 1536 entries for both sizes.
+    pub(crate) fn second_level(self) -> Vec<TlbStructure> {
+        vec![TlbStructure {
             sets: 128,
             ways: 12,
             base: Some(|number| (number % 128) ^ (number / 128 % 128)),
@@ -85,7 +85,7 @@ impl Machine {
     }
 }
 
-impl fmt::Display for Machine {
+impl fmt::Display for OracleMachine {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
             Self::Skylake => "skylake",

@@ -1,15 +1,18 @@
-//! What is mapped where in one address space, and which blocks one mapping covers (rules 2 to 5, 7 and 10).
+//! The mappings of one address space, and the blocks that one mapping covers (rules 2 to 5, 7 and
+//! 10).
 //!
-//! Everything is counted in base pages. Pieces are kept as the events cut them; whether neighbours count as one mapping
-//! is found out anew at each question.
+//! All positions are in base pages. Events cut mappings into pieces; each question decides anew
+//! which neighbours count as one mapping.
+
+mod changes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use broadleaf_trace::{Backing, KernelTouch, Mapping, Protection};
-use broadleaf_units::FileId;
+use broadleaf_trace::{Backing, KernelTouch};
+use broadleaf_units::{FileId, Rights};
 
-/// Sizes of the files of a trace in bytes.
+/// The sizes of the trace's files, in bytes.
 pub(crate) type FileSizes = BTreeMap<FileId, u64>;
 
 /// The base pages of `block`.
@@ -23,33 +26,33 @@ pub(crate) fn pages_in(range: broadleaf_trace::Range) -> Range<u64> {
     range.start.0 / 4096..end.div_ceil(4096)
 }
 
-/// The part of `a` that lies in `b`; empty where there is none.
+/// The part of `a` that lies in `b`; may be empty.
 pub(crate) fn overlap(a: &Range<u64>, b: &Range<u64>) -> Range<u64> {
     let start = a.start.max(b.start);
     start..a.end.min(b.end).max(start)
 }
 
-/// What the host says of a block that a policy wants to promote.
+/// The host's answer about a block that a policy wants to promote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Coverage {
-    /// One mapping spans it.
+pub(crate) enum OracleCoverage {
+    /// One mapping spans the block.
     Covered,
-    /// Mapped throughout, but with different rights.
+    /// Mappings span the block, with different rights.
     MixedProtection,
-    /// Anything else.
+    /// Any other state.
     NotCovered,
 }
 
 #[derive(Clone, Debug)]
-struct Piece {
+struct MappingPiece {
     pages: Range<u64>,
-    protection: Protection,
+    protection: Rights,
     shared: bool,
     backing: Backing,
 }
 
-impl Piece {
-    /// This piece cut down to `pages`, which lie inside it; a file's offset moves with the start.
+impl MappingPiece {
+    /// Cuts this piece down to `pages`, which lie inside it. A file's offset moves with the start.
     fn cut(&self, pages: Range<u64>) -> Self {
         let mut piece = self.clone();
         if let Backing::File { offset, .. } = &mut piece.backing {
@@ -59,8 +62,8 @@ impl Piece {
         piece
     }
 
-    /// Rule 2: whether `next` carries on where this piece ends. Stacks and shared memory bear no number that could tell
-    /// that one carries on the other.
+    /// Rule 2: returns true if `next` continues this piece. Stacks and shared memory have no
+    /// numbers to show continuation.
     fn continues_in(&self, next: &Self) -> bool {
         let backing = match (self.backing, next.backing) {
             (Backing::Anonymous, Backing::Anonymous) | (Backing::Heap, Backing::Heap) => true,
@@ -79,34 +82,35 @@ impl Piece {
 /// The mappings of one address space.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mappings {
-    /// Rule 4: no map event tells of this space, so what nothing else is known of counts as anonymous and writable.
+    /// Rule 4: the space has no map events, so all unmapped memory counts as anonymous and
+    /// writable.
     everything: bool,
-    /// In order of address, apart from each other.
-    pieces: Vec<Piece>,
-    /// What `Brk` last said, or the heap that was mapped.
+    /// Disjoint pieces in order of address.
+    pieces: Vec<MappingPiece>,
+    /// The heap of the last `Brk`, or of its mapping.
     heap: Option<Range<u64>>,
     /// Pages under `MADV_NOHUGEPAGE`.
     advised_against: BTreeSet<u64>,
 }
 
 impl Mappings {
-    /// A space in which nothing is mapped or, where no map event ever tells of it, `everything`.
+    /// A space without mappings; with `everything`, a space without map events.
     pub(crate) fn new(everything: bool) -> Self {
         let mut mappings = Self {
             everything,
             ..Self::default()
         };
-        // As many pages as 64 bits can address.
+        // All pages that 64 bits can address.
         mappings.fall_back(&(0..1 << 52));
         mappings
     }
 
-    /// Rule 4: where the space's mappings are not told, `pages` are what all of it was at first.
+    /// Rule 4: in a space without map events, `pages` return to their initial state.
     fn fall_back(&mut self, pages: &Range<u64>) {
         if self.everything {
-            self.put(Piece {
+            self.put(MappingPiece {
                 pages: pages.clone(),
-                protection: Protection {
+                protection: Rights {
                     read: true,
                     write: true,
                     execute: false,
@@ -123,11 +127,11 @@ impl Mappings {
             .position(|piece| piece.pages.contains(&page))
     }
 
-    fn at(&self, page: u64) -> Option<&Piece> {
+    fn at(&self, page: u64) -> Option<&MappingPiece> {
         self.index_of(page).map(|index| &self.pieces[index])
     }
 
-    /// The whole mapping, in the sense of rule 2, around `page`.
+    /// The whole mapping around `page`, by rule 2.
     fn mapping_around(&self, page: u64) -> Option<Range<u64>> {
         let index = self.index_of(page)?;
         let (mut first, mut last) = (index, index);
@@ -146,7 +150,7 @@ impl Mappings {
         self.is_piece_covered(&pages_of(block), files)
     }
 
-    /// Rule 3, of an aligned piece of any size: what the rule says of 512 pages holds for as many as `wanted` has.
+    /// Rule 3, for an aligned piece of any size: the rule's 512 pages become the pages of `wanted`.
     pub(crate) fn is_piece_covered(&self, wanted: &Range<u64>, files: &FileSizes) -> bool {
         let bytes = (wanted.end - wanted.start) * 4096;
         let Some(mapping) = self.mapping_around(wanted.start) else {
@@ -173,28 +177,28 @@ impl Mappings {
     }
 
     /// Rules 3 and 10.
-    pub(crate) fn coverage(&self, block: u64, files: &FileSizes) -> Coverage {
+    pub(crate) fn coverage(&self, block: u64, files: &FileSizes) -> OracleCoverage {
         if self.is_covered(block, files) {
-            return Coverage::Covered;
+            return OracleCoverage::Covered;
         }
         let right = |page| self.at(page).map(|piece| piece.protection);
         let first = right(block * 512);
         let mut differ = false;
         for page in pages_of(block) {
             match right(page) {
-                None => return Coverage::NotCovered,
+                None => return OracleCoverage::NotCovered,
                 here => differ |= here != first,
             }
         }
         if differ {
-            Coverage::MixedProtection
+            OracleCoverage::MixedProtection
         } else {
-            Coverage::NotCovered
+            OracleCoverage::NotCovered
         }
     }
 
-    /// Rule 7: whether `page` lies in a mapping that grows, and its `block` in that mapping but for a part past the
-    /// growing end that is no larger than the mapping.
+    /// Rule 7: returns true if `page` lies in a growing mapping that contains its `block`, except
+    /// for a part past the growing end. That part must not be larger than the mapping.
     pub(crate) fn grows_into(&self, page: u64, block: u64) -> bool {
         let wanted = pages_of(block);
         let (Some(piece), Some(mapping)) = (self.at(page), self.mapping_around(page)) else {
@@ -212,7 +216,7 @@ impl Mappings {
         }
     }
 
-    /// What stands behind `page`, if anything.
+    /// The backing of `page`, if it is mapped.
     pub(crate) fn backing(&self, page: u64) -> Option<Backing> {
         self.at(page).map(|piece| piece.backing)
     }
@@ -253,7 +257,7 @@ impl Mappings {
         }
     }
 
-    /// Rule 18: a block counts as advised against when any of its pages is.
+    /// Rule 18: a block counts as advised against if any of its pages is.
     pub(crate) fn is_advised_against(&self, block: u64) -> bool {
         self.advised_against.range(pages_of(block)).next().is_some()
     }
@@ -266,164 +270,6 @@ impl Mappings {
         let within: Vec<u64> = self.advised_against.range(pages.clone()).copied().collect();
         for page in within {
             self.advised_against.remove(&page);
-        }
-    }
-
-    fn put(&mut self, piece: Piece) {
-        self.carve(&piece.pages.clone());
-        if piece.pages.is_empty() {
-            return;
-        }
-        let index = self
-            .pieces
-            .iter()
-            .take_while(|other| other.pages.start < piece.pages.start)
-            .count();
-        self.pieces.insert(index, piece);
-    }
-
-    /// Takes the pieces within `pages` out and hands them back.
-    fn carve(&mut self, pages: &Range<u64>) -> Vec<Piece> {
-        let mut taken = Vec::new();
-        let mut left = Vec::new();
-        for piece in &self.pieces {
-            let inside = overlap(&piece.pages, pages);
-            if inside.is_empty() {
-                left.push(piece.clone());
-                continue;
-            }
-            if piece.pages.start < inside.start {
-                left.push(piece.cut(piece.pages.start..inside.start));
-            }
-            if inside.end < piece.pages.end {
-                left.push(piece.cut(inside.end..piece.pages.end));
-            }
-            taken.push(piece.cut(inside));
-        }
-        self.pieces = left;
-        taken
-    }
-
-    /// A new mapping over whatever stood there; it clears the advice of its pages.
-    pub(crate) fn map(&mut self, mapping: &Mapping) {
-        let pages = pages_in(mapping.range);
-        self.clear_advice(&pages);
-        if mapping.backing == Backing::Heap {
-            self.heap = Some(pages.clone());
-        }
-        self.put(Piece {
-            pages,
-            protection: mapping.protection,
-            shared: mapping.shared,
-            backing: mapping.backing,
-        });
-    }
-
-    /// What was mapped in `pages` is so no longer, and advice to it is gone.
-    pub(crate) fn unmap(&mut self, pages: &Range<u64>) {
-        self.carve(pages);
-        self.fall_back(pages);
-        self.clear_advice(pages);
-    }
-
-    /// Gives `pages` these rights and says which ranges had others (rule 21: the same rights again change nothing).
-    pub(crate) fn protect(
-        &mut self,
-        pages: &Range<u64>,
-        protection: Protection,
-    ) -> Vec<Range<u64>> {
-        let mut changed: Vec<Range<u64>> = Vec::new();
-        for piece in self.pieces.clone() {
-            let inside = overlap(&piece.pages, pages);
-            if inside.is_empty() || piece.protection == protection {
-                continue;
-            }
-            // A range may cover a block in several pieces that count as one mapping.
-            match changed.last_mut() {
-                Some(before) if before.end == inside.start => before.end = inside.end,
-                _ => changed.push(inside.clone()),
-            }
-            self.put(Piece {
-                protection,
-                ..piece.cut(inside)
-            });
-        }
-        changed
-    }
-
-    /// The mapping that ends at `end`, if one does, reaches to `new_end`.
-    pub(crate) fn extend(&mut self, end: u64, new_end: u64) {
-        self.carve(&(end..new_end));
-        if let Some(piece) = self.pieces.iter_mut().find(|piece| piece.pages.end == end) {
-            piece.pages.end = new_end;
-        }
-    }
-
-    /// The heap now spans `pages`. Returns the pages that a shrinking heap gives up.
-    pub(crate) fn set_heap(&mut self, pages: Range<u64>) -> Range<u64> {
-        let old = self
-            .heap
-            .replace(pages.clone())
-            .unwrap_or(pages.start..pages.start);
-        if pages.end > old.end {
-            self.clear_advice(&(old.end..pages.end));
-            let protection = Protection {
-                read: true,
-                write: true,
-                execute: false,
-            };
-            self.put(Piece {
-                pages: old.end..pages.end,
-                protection,
-                shared: false,
-                backing: Backing::Heap,
-            });
-        }
-        pages.end..old.end.max(pages.end)
-    }
-
-    /// A stack now spans `pages`: the lowest mapping of it reaches down to their start.
-    pub(crate) fn grow_stack(&mut self, pages: Range<u64>) {
-        let inside = |piece: &&mut Piece| {
-            piece.backing == Backing::Stack && !overlap(&piece.pages, &pages).is_empty()
-        };
-        if let Some(piece) = self.pieces.iter_mut().find(inside) {
-            let added = pages.start.min(piece.pages.start)..piece.pages.start;
-            piece.pages.start = added.start;
-            self.clear_advice(&added);
-        } else {
-            let protection = Protection {
-                read: true,
-                write: true,
-                execute: false,
-            };
-            self.clear_advice(&pages);
-            self.put(Piece {
-                pages,
-                protection,
-                shared: false,
-                backing: Backing::Stack,
-            });
-        }
-    }
-
-    /// Moves the mappings and the advice of `from` to `to`, which is free; a longer `to` makes the last of them longer.
-    pub(crate) fn move_to(&mut self, from: &Range<u64>, to: &Range<u64>) {
-        let advised: Vec<u64> = self.advised_against.range(from.clone()).copied().collect();
-        self.clear_advice(from);
-        for page in advised {
-            self.advised_against.insert(page - from.start + to.start);
-        }
-        let taken = self.carve(from);
-        self.fall_back(from);
-        for mut piece in taken {
-            let reaches_end = piece.pages.end == from.end;
-            piece.pages =
-                piece.pages.start - from.start + to.start..piece.pages.end - from.start + to.start;
-            if reaches_end {
-                piece.pages.end = to.end.max(piece.pages.end);
-            }
-            self.put(piece);
         }
     }
 }

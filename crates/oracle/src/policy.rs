@@ -1,8 +1,9 @@
-//! The policies of Zhu 2018 (`seeds` 10.3), the advice that comes of them, and Linux-like THP, as values and one literal function.
+//! The policies of Zhu 2018 (`seeds` 10.3), Zhu's advice, and Linux-like THP, as values and one
+//! literal function.
 
 use std::fmt;
 
-use crate::block::Block;
+use crate::block::ResidentBlock;
 
 /// A policy of the catalogue with its parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -15,16 +16,17 @@ pub enum PolicySpec {
     Foresight,
     /// At the first fault.
     Greedy,
-    /// When so many pages are populated.
+    /// Promotes when this number of pages is populated.
     Pop(u64),
-    /// When so many pages are dirty.
+    /// Promotes when this number of pages is dirty.
     Dirty(u64),
-    /// When so many accesses have passed since the reservation was made.
+    /// Promotes when this number of accesses has passed since the reservation.
     Life(u64),
     /// Linux's behaviour at the first fault of a covered anonymous block.
     ThpAlways,
-    /// What Zhu 2018 advises in section 6.3.1: memory that is no file's when so many pages are populated; a file's when so many are,
-    /// while it is clean and write-protected, and once it was stored to when so many are dirty.
+    /// The advice of Zhu 2018, section 6.3.1. Memory without a file is promoted by populated pages.
+    /// A file's block is promoted by populated pages while it is clean and write-protected, and by
+    /// dirty pages after a store.
     Advice {
         /// Populated pages of other memory.
         anonymous: u64,
@@ -59,7 +61,7 @@ impl PolicySpec {
         Self::ThpAlways,
     ];
 
-    /// Whether the policy can ever answer *promote*.
+    /// Returns true if the policy can promote.
     pub(crate) fn ever_promotes(self) -> bool {
         self != Self::FourK
     }
@@ -92,20 +94,20 @@ impl fmt::Display for PolicySpec {
     }
 }
 
-/// What a policy may know of a block with a reservation at a decision point.
-pub(crate) struct View<'a> {
-    pub(crate) block: &'a Block,
-    /// Whether a file stands behind the page in question.
+/// The view of a block with a reservation at a decision point.
+pub(crate) struct BlockView<'a> {
+    pub(crate) block: &'a ResidentBlock,
+    /// True if a file backs the page in question.
     pub(crate) file: bool,
     /// Accesses since the reservation was created.
     pub(crate) age: u64,
-    /// Whether `freebsd` promotes this block at some time in this trace.
+    /// True if `freebsd` promotes this block at some time in this trace.
     pub(crate) foreseen: bool,
 }
 
-/// Rules 15 to 17: `Ok` for *promote*, otherwise the reason to stay. `4k` and `thp-always` are not asked here: the one
-/// never decides, the other looks at different things (rule 18).
-pub(crate) fn decide(policy: PolicySpec, view: &View<'_>) -> Result<(), &'static str> {
+/// Rules 15 to 17: `Ok` to promote, otherwise the reason to stay. `4k` never decides, and
+/// `thp-always` uses another view (rule 18), so neither is asked here.
+pub(crate) fn decide(policy: PolicySpec, view: &BlockView<'_>) -> Result<(), &'static str> {
     let (promote, reason) = match policy {
         PolicySpec::Greedy => (view.block.populated() >= 1, "too_few_resident"),
         PolicySpec::Pop(n) => (view.block.populated() >= n, "too_few_resident"),

@@ -5,26 +5,26 @@ use std::collections::BTreeSet;
 use broadleaf_trace::{Event, Grain, Item, Visit};
 use broadleaf_units::SpaceId;
 
-/// One piece of a trace that owns what it holds.
+/// One item of a trace, with owned content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OwnedItem {
     /// References, in order.
     Visits(Vec<Visit>),
-    /// Something that takes effect before the next visit.
+    /// A change that takes effect before the next visit.
     Event(Event),
 }
 
-/// A whole trace.
+/// A trace in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recording {
-    /// The unit in which its visits name places.
+    /// The unit of its visits.
     pub grain: Grain,
-    /// Its pieces, in order.
+    /// The items, in order.
     pub items: Vec<OwnedItem>,
 }
 
 impl Recording {
-    /// The pieces as the trace crate hands them out.
+    /// The items in the form of the trace crate.
     pub fn items(&self) -> impl Iterator<Item = Item<'_>> + Clone {
         self.items.iter().map(|item| match item {
             OwnedItem::Visits(visits) => Item::Visits(visits),
@@ -33,16 +33,17 @@ impl Recording {
     }
 }
 
-/// What has to be known of a trace before it is replayed.
+/// The knowledge of a trace that a replay needs beforehand.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Foreknowledge {
     /// The address spaces that have at least one event that makes a mapping (spec model 4).
     pub spaces_with_maps: BTreeSet<SpaceId>,
-    /// The blocks, by address space and number, that `freebsd` promotes at some time. Only `foresight` needs them.
+    /// The blocks, by address space and number, that `freebsd` promotes at some time. Only
+    /// `foresight` needs them.
     pub promoted_by_freebsd: BTreeSet<(SpaceId, u64)>,
 }
 
-/// Finds out which spaces have map events, in a pass over the trace.
+/// A pass over a trace that finds the spaces with map events.
 #[derive(Clone, Debug, Default)]
 pub struct Survey {
     /// A trace begins in space 0.
@@ -51,7 +52,7 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Takes the next item in.
+    /// Processes the next item.
     pub fn item(&mut self, item: &Item<'_>) {
         match item {
             Item::Event(Event::SpaceSwitch(space)) => self.running = *space,
@@ -62,7 +63,7 @@ impl Survey {
         }
     }
 
-    /// What is known at the trace's end; nothing of `freebsd` yet.
+    /// Returns the knowledge at the trace's end, without `freebsd`'s promotions.
     pub fn finish(self) -> Foreknowledge {
         Foreknowledge {
             spaces_with_maps: self.found,

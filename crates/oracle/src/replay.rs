@@ -7,30 +7,31 @@ use broadleaf_trace::{Advice, Event, Grain, Item, KernelTouch, Lead, Visit};
 use broadleaf_units::SpaceId;
 
 use crate::mappings::pages_in;
-use crate::memory::{BlockKey, Memory};
-use crate::tlb::Found;
-use crate::{Counts, Foreknowledge, Machine, PolicySpec, Recording, Survey};
+use crate::memory::{BlockKey, OracleMemory};
+use crate::tlb::FoundIn;
+use crate::{Foreknowledge, OracleCounts, OracleMachine, PolicySpec, Recording, Survey};
 
-/// How a run of equal references is gone through.
+/// The pace of replaying a run of equal references.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pace {
-    /// Each by itself, whatever it costs.
+    /// Replay every access.
     EveryAccess,
-    /// The first by itself, and any before which a reservation comes of age. The others change nothing but the clock:
-    /// the page is resident, dirty if they are stores, and its translation is the youngest of its set already.
+    /// Replay the first access, and each access before which a reservation comes of age. The other
+    /// accesses change only the clock: the page is resident, dirty for stores, and its translation
+    /// is the most recent of its set.
     #[default]
     Leap,
 }
 
-/// A replay under way.
-pub struct Replay {
-    memory: Memory,
+/// The state of a replay.
+pub struct OracleReplay {
+    memory: OracleMemory,
     grain: Grain,
     pace: Pace,
     space: SpaceId,
-    /// Accesses so far: the time of the next one.
+    /// The number of accesses so far: the time of the next access.
     time: u64,
-    /// Spaces that ended and whose pages the next visit or `SpaceStart` releases (rule 26).
+    /// Ended spaces whose pages the next visit or `SpaceStart` releases (rule 26).
     ended: Vec<SpaceId>,
     /// The space of each process.
     processes: BTreeMap<u32, SpaceId>,
@@ -39,17 +40,17 @@ pub struct Replay {
     last_touched: Option<(SpaceId, u64)>,
 }
 
-impl Replay {
-    /// A replay that stands before the first item.
+impl OracleReplay {
+    /// A replay before the first item.
     pub fn new(
         grain: Grain,
         policy: PolicySpec,
-        machine: Machine,
+        machine: OracleMachine,
         pace: Pace,
         known: &Foreknowledge,
     ) -> Self {
         Self {
-            memory: Memory::new(policy, machine, known.clone()),
+            memory: OracleMemory::new(policy, machine, known.clone()),
             grain,
             pace,
             space: SpaceId(0),
@@ -62,7 +63,7 @@ impl Replay {
         }
     }
 
-    /// Takes the next item in.
+    /// Replays the next item.
     pub fn item(&mut self, item: &Item<'_>) {
         match item {
             Item::Visits(visits) => visits.iter().for_each(|visit| self.visit(visit)),
@@ -76,9 +77,10 @@ impl Replay {
         }
     }
 
-    /// The references of a visit: the lead, the loads before the first store, that store, and the rest. In which order
-    /// the rest comes cannot matter: the page is resident and dirty by then, so no fault and no first store is left, and
-    /// a promotion that falls due among them depends on their number alone.
+    /// Replays the references of a visit: the lead, the loads before the first store, that store,
+    /// and the rest. The order of the rest does not matter. The page is resident and dirty, so no
+    /// fault and no first store is left. A promotion that comes due depends on the number of
+    /// accesses alone.
     fn visit(&mut self, visit: &Visit) {
         if visit.fetch {
             return;
@@ -87,7 +89,7 @@ impl Replay {
         let page = visit.unit >> (12 - self.grain.shift());
         match visit.lead {
             Lead::None => {}
-            // The upper part of the access before: its time, and no access of its own.
+            // The lead has the time of the access before, and is not an access.
             Lead::Load => self.reference(page, false, self.time.saturating_sub(1)),
             Lead::Store => self.reference(page, true, self.time.saturating_sub(1)),
         }
@@ -128,7 +130,7 @@ impl Replay {
         }
     }
 
-    /// One translation, and what has to happen before it.
+    /// Replays one translation and the changes before it.
     fn reference(&mut self, page: u64, store: bool, time: u64) {
         if self.last_touched != Some((self.space, page)) {
             self.last_touched = Some((self.space, page));
@@ -137,10 +139,10 @@ impl Replay {
         let leaf = self.memory.touch(self.space, page, store, time);
         let found = self.memory.tlb.lookup(self.space, page, leaf);
         let counts = &mut self.memory.counts;
-        if found != Found::FirstLevel {
+        if found != FoundIn::FirstLevel {
             counts.l1_misses += 1;
         }
-        if found == Found::Walk {
+        if found == FoundIn::Walk {
             counts.l2_misses += 1;
             match leaf {
                 crate::PageSizeKind::Base => {
@@ -155,8 +157,8 @@ impl Replay {
         }
     }
 
-    /// Rule 33: each page of the range is touched as by a reference that takes no time and is not
-    /// looked up.
+    /// Rule 33: the kernel touches each page of the range as a reference without time and without a
+    /// lookup.
     fn populate(&mut self, pages: &Range<u64>, touch: KernelTouch) {
         for page in pages.clone() {
             if let Some(store) = self.memory.kernel_stores(self.space, page, touch) {
@@ -166,7 +168,7 @@ impl Replay {
         }
     }
 
-    /// Rule 27: a page is touched, of the kind that it has now where that is the first time.
+    /// Rule 27: counts a touched page, by its kind of memory at the first touch.
     fn note_touched(&mut self, page: u64) {
         let file = self.memory.is_of_file(self.space, page);
         let counts = &mut self.memory.counts;
@@ -214,14 +216,14 @@ impl Replay {
             Event::SpaceStart { pid, .. } => {
                 self.release_ended();
                 self.memory.release(space);
-                // A process that begins again has executed another program.
+                // A process id that begins again has executed another program.
                 match self.processes.insert(*pid, space) {
                     Some(before) if before != space => self.memory.release(before),
                     _ => {}
                 }
             }
             Event::SpaceEnd { .. } => self.ended.push(space),
-            // An `exec` may fail; one that succeeds is told by what follows it.
+            // An `exec` may fail; the events after a successful one show its effect.
             Event::Exec { .. }
             | Event::Fork { .. }
             | Event::Misplaced { .. }
@@ -231,8 +233,8 @@ impl Replay {
         }
     }
 
-    /// The counts at the trace's end, and the blocks that were promoted at any time.
-    pub fn finish(self) -> (Counts, BTreeSet<(SpaceId, u64)>) {
+    /// Returns the counts at the trace's end, and the blocks promoted at any time.
+    pub fn finish(self) -> (OracleCounts, BTreeSet<(SpaceId, u64)>) {
         let (mut counts, promoted) = self.memory.finish();
         counts.touched_pages = self.touched.len() as u64;
         counts.regions = self.regions.len() as u64;
@@ -240,8 +242,8 @@ impl Replay {
     }
 }
 
-/// The counts of `policy` over `recording`.
-pub fn replay(recording: &Recording, policy: PolicySpec, machine: Machine) -> Counts {
+/// Returns the counts of `policy` over `recording`.
+pub fn replay(recording: &Recording, policy: PolicySpec, machine: OracleMachine) -> OracleCounts {
     replay_items(
         recording.grain,
         recording.items(),
@@ -251,20 +253,21 @@ pub fn replay(recording: &Recording, policy: PolicySpec, machine: Machine) -> Co
     )
 }
 
-/// The counts of `policy` over `items`, which are gone through two or, for `foresight`, three times: which spaces have map
-/// events and which blocks `freebsd` promotes must be known beforehand.
+/// Returns the counts of `policy` over `items`. The function passes over the items twice, or three
+/// times for `foresight`: the spaces with map events and the blocks that `freebsd` promotes must be
+/// known beforehand.
 pub fn replay_items<'a>(
     grain: Grain,
     items: impl Iterator<Item = Item<'a>> + Clone,
     policy: PolicySpec,
-    machine: Machine,
+    machine: OracleMachine,
     pace: Pace,
-) -> Counts {
+) -> OracleCounts {
     let mut survey = Survey::default();
     items.clone().for_each(|item| survey.item(&item));
     let mut known = survey.finish();
     let run = |policy, known: &Foreknowledge| {
-        let mut replay = Replay::new(grain, policy, machine, pace, known);
+        let mut replay = OracleReplay::new(grain, policy, machine, pace, known);
         items.clone().for_each(|item| replay.item(&item));
         replay.finish()
     };

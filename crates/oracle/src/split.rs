@@ -1,12 +1,12 @@
-//! Cuts visits apart. A run of references to one unit may stand in a trace as one visit or as several; no count depends
-//! on which.
+//! Splits visits. A trace may hold a run of references to one unit as one visit or as several,
+//! without any effect on counts.
 
 use broadleaf_trace::{Lead, Visit};
 
 use crate::random::Rng;
 use crate::{OwnedItem, Recording};
 
-/// `recording` with its visits cut at random, and its slices of visits too.
+/// Splits the visits of `recording`, and its slices of visits, at random.
 pub fn split(recording: &Recording, rng: &mut Rng) -> Recording {
     let mut items = Vec::new();
     for item in &recording.items {
@@ -38,14 +38,16 @@ pub fn split(recording: &Recording, rng: &mut Rng) -> Recording {
     }
 }
 
-/// Two visits that together are `visit`, or `None` where it is too short for that. Instructions go with the first.
+/// Splits `visit` in two, or returns `None` if it is too short. The first visit gets the
+/// instructions.
 fn cut(visit: Visit, rng: &mut Rng) -> Option<(Visit, Visit)> {
     let has_lead = visit.lead != Lead::None;
     let references = visit.lookups();
     if visit.fetch || references < 2 {
         return None;
     }
-    // The first visit takes the lead, the loads before the first store, that store, and then the rest, as far as it goes.
+    // The first visit takes references in order: the lead, the loads before the first store, that
+    // store, the rest.
     let mut room = 1 + rng.below(references - 1) - u64::from(has_lead);
     let mut take = |available: u32| {
         let taken = room.min(u64::from(available));
@@ -77,7 +79,7 @@ fn cut(visit: Visit, rng: &mut Rng) -> Option<(Visit, Visit)> {
         loads_before_store: match (first_store, stores) {
             (_, 0) => loads,
             (0, _) => visit.loads_before_store - loads_before_store,
-            // Of the rest no order is known; any will do.
+            // The order of the rest is unknown, so any order will do.
             _ => rng.below(u64::from(loads) + 1) as u32,
         },
         instructions: 0,

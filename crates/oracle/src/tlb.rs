@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use broadleaf_units::SpaceId;
 
-use crate::Machine;
-use crate::machine::Structure;
+use crate::OracleMachine;
+use crate::machine::TlbStructure;
 
 /// The size of the page that an entry translates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,34 +16,35 @@ pub enum PageSizeKind {
     Super,
 }
 
-/// Where a lookup found its translation.
+/// The result of a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum FoundIn {
     /// In a first-level TLB.
     FirstLevel,
     /// In the second level only.
     SecondLevel,
-    /// Nowhere: a walk loaded it.
+    /// In no TLB: a walk loaded the translation.
     Walk,
 }
 
-/// What an entry is known by: address space, size, page number in units of that size.
-type Key = (SpaceId, PageSizeKind, u64);
+/// The key of an entry: address space, page size, page number in units of that size.
+type EntryKey = (SpaceId, PageSizeKind, u64);
 
 #[derive(Clone, Copy)]
-struct Entry {
-    key: Key,
+struct AgedEntry {
+    key: EntryKey,
     /// References to the set since this entry was last used.
     age: u64,
 }
 
-struct Set {
-    ways: Vec<Option<Entry>>,
+struct AgedSet {
+    ways: Vec<Option<AgedEntry>>,
 }
 
-impl Set {
-    /// Whether `key` is here. A hit sets its age to 0 and adds 1 to the others'.
-    fn hit(&mut self, key: Key) -> bool {
+impl AgedSet {
+    /// Returns true if the set holds `key`. A hit sets the entry's age to 0 and adds 1 to the ages
+    /// of the others.
+    fn hit(&mut self, key: EntryKey) -> bool {
         if !self.ways.iter().flatten().any(|entry| entry.key == key) {
             return false;
         }
@@ -57,8 +58,8 @@ impl Set {
         true
     }
 
-    /// Puts `key` at age 0 over the oldest way; a way without an entry is older than any.
-    fn insert(&mut self, key: Key) {
+    /// Puts `key` with age 0 into the oldest way. A way without an entry is the oldest.
+    fn insert(&mut self, key: EntryKey) {
         let mut oldest = 0;
         for way in 1..self.ways.len() {
             let age = |way: usize| self.ways[way].map_or(u64::MAX, |entry| entry.age);
@@ -69,21 +70,21 @@ impl Set {
         for entry in self.ways.iter_mut().flatten() {
             entry.age += 1;
         }
-        self.ways[oldest] = Some(Entry { key, age: 0 });
+        self.ways[oldest] = Some(AgedEntry { key, age: 0 });
     }
 }
 
 /// A structure with its sets.
 struct Filled {
-    structure: Structure,
-    sets: Vec<Set>,
+    structure: TlbStructure,
+    sets: Vec<AgedSet>,
 }
 
-fn empty(structures: Vec<Structure>) -> Vec<Filled> {
-    let filled = |structure: Structure| Filled {
+fn empty(structures: Vec<TlbStructure>) -> Vec<Filled> {
+    let filled = |structure: TlbStructure| Filled {
         structure,
         sets: (0..structure.sets)
-            .map(|_| Set {
+            .map(|_| AgedSet {
                 ways: vec![None; structure.ways],
             })
             .collect(),
@@ -91,8 +92,8 @@ fn empty(structures: Vec<Structure>) -> Vec<Filled> {
     structures.into_iter().map(filled).collect()
 }
 
-/// The set of a level that `key` belongs to.
-fn set_of(level: &mut [Filled], (_, size, number): Key) -> &mut Set {
+/// The set of a level for `key`.
+fn set_of(level: &mut [Filled], (_, size, number): EntryKey) -> &mut AgedSet {
     for Filled { structure, sets } in level {
         let index = match size {
             PageSizeKind::Base => structure.base,
@@ -112,33 +113,33 @@ pub struct AgedTlb {
 }
 
 impl AgedTlb {
-    /// Those of `machine`, with nothing in them.
-    pub fn new(machine: Machine) -> Self {
+    /// The empty TLBs of `machine`.
+    pub fn new(machine: OracleMachine) -> Self {
         Self {
             first: empty(machine.first_level()),
             second: empty(machine.second_level()),
         }
     }
 
-    fn first_level(&mut self, key: Key) -> &mut Set {
+    fn first_level(&mut self, key: EntryKey) -> &mut AgedSet {
         set_of(&mut self.first, key)
     }
 
-    fn second_level(&mut self, key: Key) -> &mut Set {
+    fn second_level(&mut self, key: EntryKey) -> &mut AgedSet {
         set_of(&mut self.second, key)
     }
 
-    /// Looks `page` (a base-page number) up; `leaf` is the size of the page that a walk would find.
-    pub fn lookup(&mut self, space: SpaceId, page: u64, leaf: PageSizeKind) -> Found {
+    /// Looks up `page` (a base-page number). `leaf` is the size of the page that a walk would find.
+    pub fn lookup(&mut self, space: SpaceId, page: u64, leaf: PageSizeKind) -> FoundIn {
         let large = (space, PageSizeKind::Super, page / 512);
         let small = (space, PageSizeKind::Base, page);
         if self.first_level(large).hit(large) || self.first_level(small).hit(small) {
-            return Found::FirstLevel;
+            return FoundIn::FirstLevel;
         }
         for key in [large, small] {
             if self.second_level(key).hit(key) {
                 self.first_level(key).insert(key);
-                return Found::SecondLevel;
+                return FoundIn::SecondLevel;
             }
         }
         let key = if leaf == PageSizeKind::Super {
@@ -148,10 +149,10 @@ impl AgedTlb {
         };
         self.first_level(key).insert(key);
         self.second_level(key).insert(key);
-        Found::Walk
+        FoundIn::Walk
     }
 
-    fn remove(&mut self, goes: impl Fn(Key) -> bool) {
+    fn remove(&mut self, goes: impl Fn(EntryKey) -> bool) {
         let structures = self.first.iter_mut().chain(&mut self.second);
         for set in structures.flat_map(|filled| &mut filled.sets) {
             for way in &mut set.ways {
@@ -179,16 +180,16 @@ impl AgedTlb {
 mod tests {
     use super::*;
 
-    /// Misses at each level over the second half of many rounds through `pages`.
+    /// OracleCounts the misses at each level over the second half of many rounds through `pages`.
     fn chase(pages: &[u64], leaf: PageSizeKind) -> (u64, u64) {
-        let mut tlb = AgedTlb::new(Machine::Skylake);
+        let mut tlb = AgedTlb::new(OracleMachine::Skylake);
         let (mut first, mut second) = (0, 0);
         for round in 0..20 {
             for &page in pages {
                 let found = tlb.lookup(SpaceId(0), page, leaf);
                 if round >= 10 {
-                    first += u64::from(found != Found::FirstLevel);
-                    second += u64::from(found == Found::Walk);
+                    first += u64::from(found != FoundIn::FirstLevel);
+                    second += u64::from(found == FoundIn::Walk);
                 }
             }
         }
@@ -214,7 +215,8 @@ mod tests {
         assert_eq!(chase(&strided(13, 512 << 7), large), (130, 130));
     }
 
-    // The detection bit: k + 1 pointers that differ in high bits and one more. Missing none says that the bit is in the index.
+    // The detection bit: k + 1 pointers that differ in high bits and one more. No misses mean that
+    // the bit is in the index.
     #[test]
     fn chases_find_the_index_bits() {
         let base_bits: Vec<u64> = (0..20)
@@ -258,8 +260,9 @@ mod tests {
         }
     }
 
-    // Not inclusive: sixteen pointers in one STLB set but four DTLB sets never miss the DTLB. Not exclusive: thirteen
-    // pointers in one set of each always miss, where an exclusive pair would hold sixteen.
+    // Not inclusive: sixteen pointers in one STLB set and four DTLB sets never miss the DTLB. Not
+    // exclusive: thirteen pointers in one set of each always miss, where an exclusive pair would
+    // hold sixteen.
     #[test]
     fn neither_inclusive_nor_exclusive() {
         let spread: Vec<u64> = (0..16)
@@ -269,72 +272,80 @@ mod tests {
         assert_eq!(chase(&strided(13, 1 << 14), PageSizeKind::Base), (130, 130));
     }
 
-    // One structure for both sizes: base pages push superpages out, and both have 4 bits of their own number as index.
+    // One structure for both sizes: base pages evict superpages, and both sizes use 4 bits of their
+    // own numbers as index.
     #[test]
     fn a_unified_first_level_is_shared() {
         for (machine, ways) in [
-            (Machine::SkylakeUnified64, 4),
-            (Machine::SkylakeUnified96, 6),
+            (OracleMachine::SkylakeUnified64, 4),
+            (OracleMachine::SkylakeUnified96, 6),
         ] {
             let mut tlb = AgedTlb::new(machine);
             let space = SpaceId(0);
-            assert_eq!(tlb.lookup(space, 0, PageSizeKind::Super), Found::Walk);
+            assert_eq!(tlb.lookup(space, 0, PageSizeKind::Super), FoundIn::Walk);
             for page in 1..ways {
                 tlb.lookup(space, (page << 14) + 512 * 16, PageSizeKind::Base);
             }
-            assert_eq!(tlb.lookup(space, 1, PageSizeKind::Super), Found::FirstLevel);
+            assert_eq!(
+                tlb.lookup(space, 1, PageSizeKind::Super),
+                FoundIn::FirstLevel
+            );
             for page in ways..2 * ways {
                 tlb.lookup(space, (page << 14) + 512 * 16, PageSizeKind::Base);
             }
             assert_eq!(
                 tlb.lookup(space, 1, PageSizeKind::Super),
-                Found::SecondLevel
+                FoundIn::SecondLevel
             );
         }
     }
 
     #[test]
-    fn the_least_recent_entry_goes_and_an_empty_way_first() {
-        let mut tlb = AgedTlb::new(Machine::Skylake);
+    fn the_least_recent_entry_leaves_and_an_empty_way_is_first() {
+        let mut tlb = AgedTlb::new(OracleMachine::Skylake);
         let space = SpaceId(0);
         let mut look = |page: u64| tlb.lookup(space, page << 14, PageSizeKind::Base);
         for page in 0..4 {
-            assert_eq!(look(page), Found::Walk);
+            assert_eq!(look(page), FoundIn::Walk);
         }
-        assert_eq!(look(0), Found::FirstLevel);
-        assert_eq!(look(4), Found::Walk); // over 1, the oldest
-        assert_eq!(look(0), Found::FirstLevel);
-        assert_eq!(look(1), Found::SecondLevel); // over 2
-        assert_eq!(look(3), Found::FirstLevel);
-        assert_eq!(look(2), Found::SecondLevel); // over 4
+        assert_eq!(look(0), FoundIn::FirstLevel);
+        assert_eq!(look(4), FoundIn::Walk); // over 1, the oldest
+        assert_eq!(look(0), FoundIn::FirstLevel);
+        assert_eq!(look(1), FoundIn::SecondLevel); // over 2
+        assert_eq!(look(3), FoundIn::FirstLevel);
+        assert_eq!(look(2), FoundIn::SecondLevel); // over 4
         tlb.remove_pages(space, &(3 << 14..(3 << 14) + 1));
         let mut look = |page: u64| tlb.lookup(space, page << 14, PageSizeKind::Base);
-        assert_eq!(look(3), Found::Walk); // into the empty way
+        assert_eq!(look(3), FoundIn::Walk); // into the empty way
         for page in [0, 1, 2, 3] {
-            assert_eq!(look(page), Found::FirstLevel);
+            assert_eq!(look(page), FoundIn::FirstLevel);
         }
     }
 
     #[test]
     fn spaces_do_not_see_each_other_and_sizes_coexist() {
-        let mut tlb = AgedTlb::new(Machine::Skylake);
-        assert_eq!(tlb.lookup(SpaceId(0), 7, PageSizeKind::Base), Found::Walk);
-        assert_eq!(tlb.lookup(SpaceId(1), 7, PageSizeKind::Base), Found::Walk);
-        // A promotion leaves the base-page entry, which still hits; a neighbour walks to the superpage.
+        let mut tlb = AgedTlb::new(OracleMachine::Skylake);
+        assert_eq!(tlb.lookup(SpaceId(0), 7, PageSizeKind::Base), FoundIn::Walk);
+        assert_eq!(tlb.lookup(SpaceId(1), 7, PageSizeKind::Base), FoundIn::Walk);
+        // A promotion leaves the base-page entry, which still hits; a neighbour walks to the
+        // superpage.
         assert_eq!(
             tlb.lookup(SpaceId(0), 7, PageSizeKind::Super),
-            Found::FirstLevel
+            FoundIn::FirstLevel
         );
-        assert_eq!(tlb.lookup(SpaceId(0), 8, PageSizeKind::Super), Found::Walk);
+        assert_eq!(
+            tlb.lookup(SpaceId(0), 8, PageSizeKind::Super),
+            FoundIn::Walk
+        );
         assert_eq!(
             tlb.lookup(SpaceId(0), 9, PageSizeKind::Super),
-            Found::FirstLevel
+            FoundIn::FirstLevel
         );
         tlb.remove_superpage(SpaceId(0), 0);
         assert_eq!(
             tlb.lookup(SpaceId(0), 7, PageSizeKind::Base),
-            Found::FirstLevel
+            FoundIn::FirstLevel
         );
-        assert_eq!(tlb.lookup(SpaceId(0), 9, PageSizeKind::Base), Found::Walk);
+        assert_eq!(tlb.lookup(SpaceId(0), 9, PageSizeKind::Base), FoundIn::Walk);
     }
 }

@@ -1,36 +1,37 @@
-//! The catalogue: which policies there are. A new one is one file under `policies/` and one line here.
+//! The catalogue of policies. A new policy is one file under `policies/` and one line here.
 
-use crate::parameter::Given;
-use crate::{Kind, Parameter, ParseError, Policy, parse, policies};
+use crate::parameter::GivenParameters;
+use crate::{Parameter, ParameterKind, ParseError, Policy, parse, policies};
 use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-/// One policy, or one family of them that differ in a number.
+/// The catalogue entry of one policy, or of a family of policies that differ in a number.
 #[derive(Clone, Copy)]
-pub struct Entry {
+pub struct PolicyEntry {
     /// The name, without a parameter.
     pub name: &'static str,
-    /// How to write it: `pop-N`, `fixed-SIZE`, `linux(...)`.
+    /// The notation: `pop-N`, `fixed-SIZE`, `linux(...)`.
     pub syntax: &'static str,
-    /// One line.
+    /// A summary in one line.
     pub summary: &'static str,
-    /// What it does and when it is worth having, in a few sentences.
+    /// The policy's rules and uses, in a few sentences.
     pub explanation: &'static str,
-    /// Where it comes from: work and section.
+    /// The source: work and section.
     pub source: &'static str,
-    /// What it takes. A family has one, which has no default; the others have as many as they like, all with a default. Where there is one, it may stand
-    /// behind a dash.
+    /// The parameters. A family has one parameter, without a default. Other policies have any
+    /// number of parameters, all with defaults. A single parameter may follow a dash.
     pub parameters: &'static [Parameter],
-    /// Names that are ready to use: the policy itself, or the members of the family that its source studies.
+    /// Complete names: the policy itself, or the members of the family that the source studies.
     pub examples: &'static [&'static str],
-    /// Whether these are what is compared where nobody says which policies: those of Zhu's study, and Linux's at faults alone.
+    /// True if a comparison without a choice of policies includes the examples: the policies of
+    /// Zhu's study, and Linux's at faults alone.
     pub by_default: bool,
-    pub(crate) build: fn(Given) -> Box<dyn Policy>,
+    pub(crate) build: fn(GivenParameters) -> Box<dyn Policy>,
 }
 
-/// Every policy, in the order in which they are listed.
-const CATALOGUE: &[Entry] = &[
+/// All policies, in listing order.
+const CATALOGUE: &[PolicyEntry] = &[
     policies::base_pages::ENTRY,
     policies::freebsd::ENTRY,
     policies::foresight::ENTRY,
@@ -54,55 +55,56 @@ const CATALOGUE: &[Entry] = &[
     policies::offline::ENTRY,
 ];
 
-/// Every policy that there is, in the order in which they are listed.
-pub fn catalogue() -> &'static [Entry] {
+/// Returns all policies, in listing order.
+pub fn catalogue() -> &'static [PolicyEntry] {
     CATALOGUE
 }
 
-/// The entry of that name (without a parameter).
-pub fn entry(name: &str) -> Option<&'static Entry> {
+/// Returns the entry with this name (without a parameter).
+pub fn entry(name: &str) -> Option<&'static PolicyEntry> {
     CATALOGUE.iter().find(|entry| entry.name == name)
 }
 
-/// The policies that are compared where nobody says which, in the order in which they are listed: the examples of the entries that are so
-/// [`Entry::by_default`]. A host whose memory never runs short can replay them all.
+/// Returns the policies of a comparison without a choice, in listing order: the examples of entries
+/// with [`PolicyEntry::by_default`]. A host whose memory never runs short can replay them all.
 ///
 /// # Errors
-/// Never, unless an entry has an example that it does not know.
+/// Returns an error only if an entry has an invalid example.
 pub fn examples() -> Result<Vec<Box<dyn Policy>>, ParseError> {
     examples_where(|entry| entry.by_default)
 }
 
-/// Every policy that is ready to use, in the order in which they are listed. [`crate::Needs::needs_frames`] tells which of them need a host with limited memory.
+/// Returns the examples of all policies, in listing order. [`crate::Needs::needs_frames`] is true
+/// for those that need a host with limited memory.
 ///
 /// # Errors
-/// Never, unless an entry has an example that it does not know.
+/// Returns an error only if an entry has an invalid example.
 pub fn all_examples() -> Result<Vec<Box<dyn Policy>>, ParseError> {
     examples_where(|_| true)
 }
 
-fn examples_where(wanted: fn(&&Entry) -> bool) -> Result<Vec<Box<dyn Policy>>, ParseError> {
+fn examples_where(included: fn(&&PolicyEntry) -> bool) -> Result<Vec<Box<dyn Policy>>, ParseError> {
     let names = (CATALOGUE.iter())
-        .filter(wanted)
+        .filter(included)
         .flat_map(|entry| entry.examples);
     names.map(|name| parse(name)).collect()
 }
 
-/// The policy `4k`, against which the others are measured.
+/// Returns the policy `4k`, the baseline of all others.
 pub fn base_pages() -> Box<dyn Policy> {
     let entry = policies::base_pages::ENTRY;
-    (entry.build)(Given::new(entry.name, Vec::new()))
+    (entry.build)(GivenParameters::new(entry.name, Vec::new()))
 }
 
-impl Entry {
-    /// The number without which a family's name is none.
+impl PolicyEntry {
+    /// Returns the family's number, if this is a family.
     pub fn number(&self) -> Option<&'static Parameter> {
         self.parameters
             .iter()
             .find(|parameter| parameter.default.is_none())
     }
 
-    /// The parameter that needs no name, because there is no other: what is given for it may stand behind a dash.
+    /// Returns the only parameter, whose value may follow a dash.
     pub fn only(&self) -> Option<&'static Parameter> {
         match self.parameters {
             [one] => Some(one),
@@ -110,10 +112,11 @@ impl Entry {
         }
     }
 
-    /// Makes the policy of these parameters: names, and what is given for them, as it is written. The others are what they are by default.
+    /// Makes the policy with these parameters, given as names and texts. Other parameters have
+    /// their defaults.
     ///
     /// # Errors
-    /// Where a parameter is missing, unknown or given twice, or cannot be what is given for it.
+    /// Returns an error if a parameter is missing, unknown, given twice or invalid.
     pub fn with(&self, given: &[(&str, &str)]) -> Result<Box<dyn Policy>, ParseError> {
         let name = self.name;
         if let Some((found, _)) = (given.iter()).find(|(found, _)| self.parameter(found).is_none())
@@ -140,7 +143,7 @@ impl Entry {
             }
             values.push((parameter, value));
         }
-        Ok((self.build)(Given::new(name, values)))
+        Ok((self.build)(GivenParameters::new(name, values)))
     }
 
     fn parameter(&self, name: &str) -> Option<&'static Parameter> {
@@ -152,8 +155,8 @@ impl Entry {
             name: self.name,
             syntax: self.syntax,
             unit: match parameter.kind {
-                Kind::Number { unit, .. } => unit,
-                Kind::Word(_) | Kind::Sizes => parameter.name,
+                ParameterKind::Number { unit, .. } => unit,
+                ParameterKind::Word(_) | ParameterKind::Sizes => parameter.name,
             },
             example: self.examples[0],
         }

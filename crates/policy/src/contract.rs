@@ -1,39 +1,42 @@
-//! What a policy is, what it answers, and when it is asked.
+//! The contract between a policy and its host: decision points, verdicts and the policy trait.
 
 use crate::{Effort, Foresight, Needs, Refusal, View};
 use alloc::string::String;
 
-/// The moment at which a policy is asked.
+/// A decision point: a moment at which a host asks a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Point {
-    /// A page of the block was not resident and has just become so. `populated` counts the page. If
-    /// the access is a store, `dirty` counts it too.
+    /// A page of the block became resident. `populated` counts the page. If the access is a store,
+    /// `dirty` counts the page too.
     Fault,
-    /// A page of the block that was resident and clean before this access was stored to; `dirty`
-    /// counts the page.
+    /// The program stored to a page of the block that was resident and clean; `dirty` counts the
+    /// page.
     FirstStore,
-    /// The reservation has reached the age that [`Needs::asked_at_age`] names.
+    /// The reservation reached the age in [`Needs::asked_at_age`].
     Due,
-    /// A store is about to dirty the first page of a superpage without dirty pages; `dirty` is 0.
+    /// A store will dirty the first page of a superpage without dirty pages; `dirty` is 0.
     StoreToCleanSuperpage,
-    /// The turn of the block in a daemon's round has come, as [`Needs::scan`] asks for.
+    /// A daemon's round reached the block, as [`Needs::scan`] requests.
     Scan,
-    /// Memory is short, and the page daemon comes to the block, a superpage, to see whether it was referenced; `referenced` says how many of its
-    /// pages were, which is forgotten then. Only of policies with [`Needs::asked_when_short`].
+    /// Memory is short, and the page daemon checks whether the superpage was referenced.
+    /// `referenced` counts the referenced pages; the daemon then clears their reference bits. Only
+    /// for policies with [`Needs::asked_when_short`].
     Short,
-    /// The program said that it no longer needs what stands in some pages of a superpage (`MADV_FREE`). They are clean now, and stay resident until
-    /// memory is short. Only of policies with [`Needs::asked_when_freed`].
+    /// The program released the content of some pages of a superpage (`MADV_FREE`). These pages are
+    /// now clean, and stay resident until memory is short. Only for policies with
+    /// [`Needs::asked_when_freed`].
     Freed,
-    /// A resident page of the block is referenced for the first time since its reference bit was cleared; `referenced` counts it. Only of policies
-    /// with [`Needs::asked_when_used_again`].
+    /// A resident page of the block was referenced for the first time since its reference bit was
+    /// cleared; `referenced` counts the page. Only for policies with
+    /// [`Needs::asked_when_used_again`].
     UsedAgain,
-    /// A TLB missed, and the block was charged for it: its charges count that. The entry is not loaded yet. Blocks are asked of smallest first. Only of
-    /// policies with [`Needs::charges`].
+    /// A TLB missed, and the block's charges count the miss. The TLB does not hold the entry yet.
+    /// The host asks about the smallest block first. Only for policies with [`Needs::charges`].
     Miss,
 }
 
 impl Point {
-    /// Every point.
+    /// All decision points.
     pub const ALL: &[Self] = &[
         Self::Fault,
         Self::FirstStore,
@@ -55,25 +58,25 @@ impl Point {
             Self::Short => needs.asked_when_short,
             Self::Freed => needs.asked_when_freed,
             Self::UsedAgain => needs.asked_when_used_again,
-            // A policy that knows the trace may begin a promotion at a miss.
+            // A policy with knowledge of the trace may begin a promotion at a miss.
             Self::Miss => needs.charges.any() || matches!(needs.foresight, Foresight::Cheapest(_)),
         }
     }
 }
 
-/// Whether one mapping spans a block, so that it could be a superpage.
+/// The coverage of a block by mappings. Only a covered block can become a superpage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Coverage {
-    /// One mapping spans the whole block, and what stands behind it reaches as far and is aligned.
+    /// One mapping spans the whole block, and its backing is large enough and aligned.
     Covered,
-    /// No one mapping does.
+    /// No single mapping spans the block.
     NotCovered,
-    /// Mappings span the whole block, but with different rights.
+    /// Mappings span the whole block, with different rights.
     MixedProtection,
 }
 
 impl Coverage {
-    /// Why a block is no superpage for this, if it is not.
+    /// Returns the refusal for an uncovered block.
     pub const fn refusal(self) -> Option<Refusal> {
         match self {
             Self::Covered => None,
@@ -83,7 +86,7 @@ impl Coverage {
     }
 }
 
-/// What stands behind the memory in question.
+/// The kind of memory that a mapping maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BackingKind {
     /// Private memory that begins as zeroes.
@@ -94,65 +97,74 @@ pub enum BackingKind {
     File,
 }
 
-/// What a policy answers.
+/// The answer of a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// Make the block a superpage. A host does so only where it is covered, and counts its own refusal otherwise.
+    /// Make the block a superpage. The host promotes only a covered block, and otherwise counts its
+    /// own refusal.
     Promote,
     /// Break the superpage into base pages.
     Demote,
-    /// Leave the block as it is, for this reason, which is counted.
+    /// Leave the block unchanged. The host counts the reason.
     Stay(Refusal),
-    /// There is nothing to decide; nothing is counted.
+    /// Leave the block unchanged. The host counts nothing.
     Pass,
 }
 
-/// When a block becomes a superpage, and when it ceases to be one.
+/// A policy: the rule that promotes and demotes blocks.
 ///
-/// A host asks at [`Point::Fault`] and [`Point::FirstStore`] for blocks that are not promoted, at [`Point::StoreToCleanSuperpage`] for blocks that are,
-/// and at the other points as [`Policy::needs`] says. The answer depends on nothing but the point and the view.
+/// A host asks about base pages at [`Point::Fault`] and [`Point::FirstStore`], and about superpages
+/// at [`Point::StoreToCleanSuperpage`]. [`Policy::needs`] requests other points. The answer depends
+/// on the point and the view alone.
 ///
-/// Where [`Needs::sizes`] holds several sizes, a block is an aligned piece of memory of any of them, and the view is of that piece. A host with
-/// [`crate::Placement::Reserved`] asks for the smallest piece first and goes up as long as the verdict is to promote, or throughout with
-/// [`Needs::every_size`]. With [`crate::Placement::AtFault`] it asks at a fault for the largest first, and the first that is to be promoted and finds an
-/// extent is. At [`Point::Scan`] it asks for the largest first.
+/// If [`Needs::sizes`] holds several sizes, a block is an aligned piece of any of these sizes, and
+/// the view describes that piece. The host's order depends on placement:
+///
+/// - With [`crate::Placement::Reserved`], the host asks about the smallest piece first, and
+///   continues upwards after each promotion. With [`Needs::every_size`] it always continues.
+/// - With [`crate::Placement::AtFault`], the host asks about the largest piece first at a fault. It
+///   stops at the first promotion that finds an extent.
+/// - At [`Point::Scan`], the host asks about the largest piece first.
 pub trait Policy: Send + Sync {
-    /// The catalogue name with its parameters: [`crate::parse`] makes an equal policy of it.
+    /// The catalogue name with its parameters. [`crate::parse`] makes an equal policy from this
+    /// name.
     fn name(&self) -> String;
 
-    /// What the host has to provide. The same for the whole life of the policy.
+    /// The requirements on the host. They never change.
     fn needs(&self) -> Needs {
         Needs::default()
     }
 
-    /// Returns true if the policy makes superpages at all.
+    /// Returns true if the policy makes superpages.
     fn promotes(&self) -> bool {
         !self.needs().sizes.is_none()
     }
 
-    /// What to do with the block.
+    /// Decides about the block.
     fn decide(&self, point: Point, view: &View) -> Verdict;
 
-    /// Whether a block with such charges may have to become a superpage, whatever else there is to know of it; a host asks at [`Point::Miss`] only
-    /// where that is so, and counts [`Refusal::TooFewMisses`] where it is not. The view holds the sizes and what concerns misses, and nothing else.
+    /// Returns true if a block with these charges may have to become a superpage. A host asks at
+    /// [`Point::Miss`] only if so, and otherwise counts [`Refusal::TooFewMisses`]. The view holds
+    /// only sizes and the fields about misses.
     fn may_be_due(&self, _charged: &View) -> bool {
         true
     }
 
-    /// How far the host goes for an extent of frames, where the block is to become a superpage and none is free.
+    /// The effort of the host to obtain an extent of frames, if the block shall become a superpage
+    /// and no extent is free.
     fn effort(&self, _point: Point, _view: &View) -> Effort {
         Effort::None
     }
 
-    /// Which of the blocks that [`Point::Scan`] would promote come first: the higher, the sooner. Matters where
-    /// [`Scan::order`] is [`Order::ByRank`] or [`Order::Fair`].
+    /// The rank of a block that [`Point::Scan`] would promote: the host promotes high ranks first.
+    /// Used if [`Scan::order`] is [`PromotionOrder::ByRank`] or [`PromotionOrder::Fair`].
     fn rank(&self, _view: &View) -> u64 {
         0
     }
 }
 
 impl Verdict {
-    /// [`Verdict::Promote`] where `reached`, else to stay for this reason.
+    /// Returns [`Verdict::Promote`] if `reached`, and otherwise [`Verdict::Stay`] with this reason.
     pub const fn promote_if(reached: bool, otherwise: Refusal) -> Self {
         if reached {
             Self::Promote
@@ -160,8 +172,8 @@ impl Verdict {
             Self::Stay(otherwise)
         }
     }
-    /// [`Verdict::Demote`] where it is `wanted`, else nothing.
-    pub const fn demote_if(wanted: bool) -> Self {
-        if wanted { Self::Demote } else { Self::Pass }
+    /// Returns [`Verdict::Demote`] if `demotes`, and otherwise [`Verdict::Pass`].
+    pub const fn demote_if(demotes: bool) -> Self {
+        if demotes { Self::Demote } else { Self::Pass }
     }
 }

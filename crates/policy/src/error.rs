@@ -1,38 +1,39 @@
-//! What can be wrong with a policy's name.
+//! Errors in a policy's name.
 
 use alloc::string::String;
 
-/// Why a name is not a policy's.
+/// An error in a policy's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
-    /// No policy has that name.
+    /// No policy has this name.
     #[error("no policy is called {name:?}")]
     Unknown {
-        /// What was asked.
+        /// The given name.
         name: String,
     },
-    /// Brackets that are opened and not closed.
+    /// An opening bracket without a closing bracket.
     #[error(
-        "{text:?} lacks a closing bracket: \"(\" stands at column {opened}, and \")\" is missing at column {column}"
+        "{text:?} lacks a closing bracket: \"(\" is at column {opened}, and \")\" is missing at \
+         column {column}"
     )]
     NotClosed {
-        /// What was asked.
+        /// The given name.
         text: String,
-        /// Where the bracket is opened, from 1.
+        /// The column of the opening bracket, from 1.
         opened: usize,
-        /// Where the other one is missing.
+        /// The column at which the closing bracket is missing.
         column: usize,
     },
-    /// The policy takes a number, and none was given.
+    /// The policy takes a number, and the name has none.
     #[error("the policy {name} takes a number of {unit}: {syntax}, for example {example}")]
     Missing {
         /// The policy.
         name: &'static str,
-        /// How to write it.
+        /// The notation.
         syntax: &'static str,
-        /// What the number counts.
+        /// The unit of the number.
         unit: &'static str,
-        /// A name that would do.
+        /// An example of a valid name.
         example: &'static str,
     },
     /// The policy takes no number.
@@ -41,64 +42,74 @@ pub enum ParseError {
         /// The policy.
         name: &'static str,
     },
-    /// What stands in the number's place is none.
-    #[error("{text:?} is not a number of {unit} for {}; write it as 64 or 1e6", place(.name, .parameter))]
+    /// The text of a number is not a number.
+    #[error(
+        "{text:?} is not a number of {unit} for {}; write it as 64 or 1e6",
+        place(.name, .parameter)
+    )]
     NotANumber {
         /// The policy.
         name: &'static str,
-        /// The parameter, where the policy has several.
+        /// The parameter, if the policy has several.
         parameter: Option<&'static str>,
-        /// What was found.
+        /// The given text.
         text: String,
-        /// What the number counts.
+        /// The unit of the number.
         unit: &'static str,
     },
-    /// The number is too small or too large.
+    /// The number is out of range.
     #[error("{} takes {least} to {most} {unit}", place(.name, .parameter))]
     OutOfRange {
         /// The policy.
         name: &'static str,
-        /// The parameter, where the policy has several.
+        /// The parameter, if the policy has several.
         parameter: Option<&'static str>,
-        /// What the number counts.
+        /// The unit of the number.
         unit: &'static str,
-        /// The least that is allowed.
+        /// The minimum.
         least: u64,
-        /// The most that is allowed.
+        /// The maximum.
         most: u64,
     },
-    /// What stands in a word's place is none of those that there are.
-    #[error("{found:?} is not a value of {parameter:?} of the policy {name}; the values are {}", crate::listed(.known, "and"))]
+    /// The text is not one of the parameter's words.
+    #[error(
+        "{found:?} is not a value of {parameter:?} of the policy {name}; the values are {}",
+        crate::listed(.known, "and")
+    )]
     UnknownWord {
         /// The policy.
         name: &'static str,
         /// The parameter.
         parameter: &'static str,
-        /// What was found.
+        /// The given text.
         found: String,
-        /// The words that there are.
+        /// The valid words.
         known: &'static [&'static str],
     },
-    /// What stands in the place of page sizes is no set of them.
+    /// The text is not a set of page sizes.
     #[error(
-        "{text:?} is not a set of page sizes for {parameter:?} of the policy {name}; write it as 2m, 64k+2m, all or none; sizes are powers of two from 4k to 512g"
+        "{text:?} is not a set of page sizes for {parameter:?} of the policy {name}; write it as \
+         2m, 64k+2m, all or none; sizes are powers of two from 4k to 512g"
     )]
     NotSizes {
         /// The policy.
         name: &'static str,
         /// The parameter.
         parameter: &'static str,
-        /// What was found.
+        /// The given text.
         text: String,
     },
-    /// The brackets hold another parameter's name.
-    #[error("the policy {name} has no parameter {found:?}; it has {}", crate::listed(.known, "and"))]
+    /// The brackets hold an unknown parameter.
+    #[error(
+        "the policy {name} has no parameter {found:?}; it has {}",
+        crate::listed(.known, "and")
+    )]
     UnknownParameter {
         /// The policy.
         name: &'static str,
-        /// What was found.
+        /// The given parameter.
         found: String,
-        /// What there is, in the catalogue's order.
+        /// The known parameters, in the catalogue's order.
         known: alloc::vec::Vec<&'static str>,
     },
     /// The brackets hold a value without a name, and the policy has several parameters.
@@ -106,12 +117,12 @@ pub enum ParseError {
     NotNamed {
         /// The policy.
         name: &'static str,
-        /// What was found.
+        /// The given text.
         text: String,
-        /// A name that would do.
+        /// An example of a valid name.
         example: &'static str,
     },
-    /// The brackets hold a parameter's name twice.
+    /// The brackets hold a parameter twice.
     #[error("{parameter:?} of the policy {name} is given twice")]
     GivenTwice {
         /// The policy.
@@ -119,7 +130,7 @@ pub enum ParseError {
         /// The parameter.
         parameter: &'static str,
     },
-    /// It begins as an expression does, and is none.
+    /// The text begins as an expression and is invalid.
     #[error(transparent)]
     Expression(#[from] crate::ExpressionError),
 }

@@ -1,28 +1,31 @@
-//! What a policy asks of its host beyond being asked at faults and first stores.
+//! The requirements of a policy on its host, beyond questions at faults and first stores.
 
 use crate::Without;
 
-/// What a policy asks of its host beyond being asked at faults and first stores. The default is what a policy of Zhu's needs.
+/// The requirements of a policy on its host, beyond questions at faults and first stores. The
+/// default suits the policies of Zhu's study.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// Ask at [`crate::Point::Due`] when a reservation reaches this age, in accesses.
     pub asked_at_age: Option<u64>,
-    /// What it knows of the trace before it begins ([`crate::View::foreseen`]).
+    /// The policy's knowledge of the trace ([`crate::View::foreseen`]).
     pub foresight: Foresight,
-    /// Where frames come from at a fault.
+    /// The source of frames at a fault.
     pub placement: Placement,
-    /// Which page sizes are used beside the base page: those of the set that the machine has.
+    /// The superpage sizes in use, of those that the machine has.
     pub sizes: Sizes,
     /// True if the kernel allocates extents of these sizes even if the TLB holds no such page. The
-    /// TLB then holds smaller pages of an extent (multi-size THP on x86-64). This applies to named
-    /// sizes below the machine's smallest page of at least 2 MiB.
+    /// TLB then holds smaller pages of an extent (multi-size THP on x86-64). The flag applies to
+    /// named sizes below the machine's smallest page of at least 2 MiB.
     pub allocates_sizes: bool,
-    /// With [`Placement::Reserved`]: ask for a larger piece too where the verdict on a smaller one was not to promote.
+    /// With [`Placement::Reserved`]: ask about a larger piece even after a smaller one was not
+    /// promoted.
     pub every_size: bool,
-    /// When the pages of a block are copied together to make a superpage of it.
+    /// The promotions that copy a block's pages together.
     pub copies: Copies,
-    /// Whether pages of files stay in the frames where they are once they are in memory: none is copied to where a reservation would want it, and a
-    /// reservation ends when no page of it is mapped any more, while the pages stay in memory.
+    /// True if file pages in memory keep their frames: the host never copies them into a
+    /// reservation. A reservation ends when none of its pages is mapped, while the pages stay in
+    /// memory.
     pub files_stay: bool,
     /// Ask at [`crate::Point::Scan`], in rounds of a daemon.
     pub scan: Option<Scan>,
@@ -32,7 +35,7 @@ pub struct Needs {
     pub asked_when_freed: bool,
     /// Ask at [`crate::Point::UsedAgain`].
     pub asked_when_used_again: bool,
-    /// What blocks are charged with at TLB misses, and the policy asked of at [`crate::Point::Miss`].
+    /// The charges of a block at TLB misses. The host asks at [`crate::Point::Miss`].
     pub charges: Charges,
     /// True if larger pieces keep the prefetch charges of a promoted piece. Romer's policies remove
     /// these charges (1995, section 6.1).
@@ -40,24 +43,25 @@ pub struct Needs {
     /// True if a promotion leaves all capacity charges. Romer's ONLINE sets them to zero (1995,
     /// section 7.2).
     pub keeps_capacity_charges: bool,
-    /// Charge pieces larger than 64 KiB with prefetch charges only after so many misses in a piece of the largest size that were to be charged (Romer 1995, appendix A).
-    /// 0 and 1 are at each miss.
+    /// The number of misses in a piece of the largest size that pass before pieces larger than 64
+    /// KiB get prefetch charges (Romer 1995, appendix A). 0 and 1 charge at each miss.
     pub deferral: u32,
-    /// Not to ask at misses before walks have taken so many cycles of a thousand instructions since the trace began (Romer 1995, section 5, on policies that
-    /// begin when there is something to win). 0 is from the start.
+    /// The walk cycles per thousand instructions, since the trace began, below which the host does
+    /// not ask at misses (Romer 1995, section 5, on policies that begin late). 0 asks from the
+    /// start.
     pub idle_below: u64,
-    /// Into how many pages, the faulting one included, a fault in a file that is mapped looks for what is in memory already, to map it as well.
-    /// 0 and 1 are none.
+    /// The number of pages, including the faulting page, that a fault in a mapped file maps if they
+    /// are in memory. 0 and 1 map the faulting page alone.
     pub fault_around: u32,
-    /// Whether loads from anonymous memory that was never stored to find one page of zeroes that all share.
+    /// True if loads from anonymous memory without a store share one page of zeroes.
     pub zero_page: bool,
-    /// How many free frames are zeroed ahead of time in a million accesses.
+    /// The number of free frames zeroed ahead of time in a million accesses.
     pub zeroed_ahead: u64,
-    /// Whether pages that can neither leave nor move are put together, apart from others.
+    /// True if wired pages are clustered, apart from other pages.
     pub wires_together: bool,
     /// True if the program gets superpages on request (`MADV_COLLAPSE`), without asking the policy.
     pub obeys_collapse: bool,
-    /// What the page daemon keeps in mind when memory is short.
+    /// The behaviour of the page daemon when memory is short.
     pub daemon: PageDaemon,
     /// True if frames are chosen for contiguity alone, although free frames are zeroed ahead of
     /// time (Navarro 2002, on mesa).
@@ -67,15 +71,16 @@ pub struct Needs {
     pub digests: bool,
     /// Mechanisms that an experiment turned off.
     pub without: Without,
-    /// Whether the policy looks at what only a host that keeps frames can fill in of a [`crate::View`].
+    /// True if the policy uses fields of [`crate::View`] that only a host with frames can fill in.
     pub sees_frames: bool,
-    /// What it goes by that nobody knows who only looks, from time to time, at which pages are resident.
+    /// A requirement that an observer of resident pages cannot satisfy.
     pub beyond_looking: Option<Beyond>,
 }
 
 impl Needs {
-    /// Whether it takes a host that keeps frames, of which there may be too few. A host whose memory never runs short, which knows reservations and
-    /// no superpages but those of [`Sizes::Block`], can replay the others.
+    /// Returns true if the policy needs a host that keeps a limited number of frames. Other
+    /// policies run on a host whose memory never runs short, with reservations and superpages of
+    /// [`Sizes::Block`] only.
     pub fn needs_frames(&self) -> bool {
         let without = Self {
             asked_at_age: self.asked_at_age,
@@ -86,7 +91,8 @@ impl Needs {
         *self != without || matches!(self.foresight, Foresight::Cheapest(_))
     }
 
-    /// Why a host cannot run it that only looks, from time to time, at which pages are resident, and makes superpages of one size of `1 << shift` bytes.
+    /// Returns the requirement that an observer of resident pages cannot satisfy, with superpages
+    /// of `1 << shift` bytes only.
     pub fn out_of_reach(&self, shift: u8) -> Option<Beyond> {
         if self.charges.any() {
             Some(Beyond::Misses)
@@ -102,27 +108,27 @@ impl Needs {
     }
 }
 
-/// What a policy may go by that nobody knows who only looks, from time to time, at which pages are resident.
+/// A requirement that an observer of resident pages cannot satisfy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beyond {
     /// The first fault in a block.
     FirstFaults,
-    /// Which pages were referenced of late.
+    /// The pages referenced recently.
     References,
-    /// How many accesses ago a block was reserved.
+    /// The age of a reservation, in accesses.
     Ages,
-    /// What the program advised.
+    /// The advice of the program.
     Advice,
     /// TLB misses.
     Misses,
-    /// What is still to come.
+    /// Knowledge of the future.
     Future,
-    /// Superpages of other sizes than there are.
+    /// Superpages of a size that does not exist.
     Size,
 }
 
 impl Beyond {
-    /// What a policy does that goes by it, as the end of a sentence that begins with the policy's name.
+    /// The end of a sentence that begins with the policy's name.
     pub const fn sentence(self) -> &'static str {
         match self {
             Self::FirstFaults => {
@@ -144,20 +150,20 @@ impl Beyond {
     }
 }
 
-/// What a policy knows of a trace before it begins.
+/// The knowledge of a trace that a policy has before the trace begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Foresight {
-    /// Nothing.
+    /// No knowledge.
     #[default]
     None,
-    /// Which blocks the catalogue's policy of this name promotes on the same trace.
+    /// The blocks that the catalogue's policy of this name promotes on the same trace.
     Of(&'static str),
-    /// Which pieces are worth being superpages from the beginning (Romer 1995, section 7.1, OFFLINE).
-    Cheapest(Search),
+    /// The pieces that pay as superpages from the beginning (Romer 1995, section 7.1, OFFLINE).
+    Cheapest(OfflineSearch),
 }
 
 impl Foresight {
-    /// The policy whose promotions are foreseen.
+    /// Returns the policy whose promotions are foreseen.
     pub const fn policy(self) -> Option<&'static str> {
         match self {
             Self::Of(name) => Some(name),
@@ -166,26 +172,27 @@ impl Foresight {
     }
 }
 
-/// How those pieces are found.
+/// The method of choosing the pieces that pay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Search {
-    /// Which cycles there are to be few of.
+pub struct OfflineSearch {
+    /// The cycles to minimise.
     pub cycles: Cycles,
-    /// Whether one piece is chosen at a time, as Romer did. Otherwise all are that pay by what is known, before it is looked again what misses are left.
+    /// True if each round chooses one piece, as Romer did. Otherwise each round chooses all pieces
+    /// that pay by the misses left.
     pub one_by_one: bool,
 }
 
-/// Which of the cycles that memory takes.
+/// The cycles that count as the cost of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cycles {
-    /// Walks, bookkeeping and promotions: those of Romer's TLBMCPI.
+    /// Walks, bookkeeping and promotions: the cycles of Romer's TLBMCPI.
     Tlb,
-    /// Walks, bookkeeping, faults and daemons: all that are modelled.
+    /// Walks, bookkeeping, faults and daemons: all modelled cycles.
     All,
 }
 
-/// The charges of a block that is no superpage at TLB misses (Romer 1995, section 6.1). Policies
-/// without charges are not asked at misses.
+/// The charges of a block of base pages at TLB misses (Romer 1995, section 6.1). A host does not
+/// ask policies without charges at misses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Charges {
     /// Every miss of a page in it ([`crate::View::misses`]).
@@ -197,19 +204,19 @@ pub struct Charges {
 }
 
 impl Charges {
-    /// Nothing.
+    /// No charges.
     pub const NONE: Self = Self {
         misses: false,
         prefetch: false,
         capacity: false,
     };
 
-    /// Whether there are any.
+    /// Returns true if there are any charges.
     pub const fn any(self) -> bool {
         self.misses || self.prefetch || self.capacity
     }
 
-    /// These and those.
+    /// Returns the union of both.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self {
@@ -220,36 +227,38 @@ impl Charges {
     }
 }
 
-/// When the pages of a block are copied together to make a superpage of it.
+/// The promotions that copy a block's pages together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Copies {
-    /// Never: a block whose pages lie anywhere else than its reservation has them stays as it is.
+    /// None: a block with pages outside its reservation stays as it is.
     #[default]
     Never,
-    /// Where they do not lie in one extent already.
+    /// Promotions of pages that do not lie in one extent.
     Scattered,
-    /// Even there, so that every promotion has its full price (Romer 1995, section 6, on the worst case).
+    /// All promotions, so that each has its full price (Romer 1995, section 6, on the worst case).
     Always,
 }
 
-/// Where frames come from at a fault.
+/// The source of frames at a fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Placement {
-    /// A fault in an empty block sets an extent aside that all its pages find their places in (Navarro 2002).
+    /// A fault in an empty block reserves an extent for all pages of the block (Navarro 2002).
     #[default]
     Reserved,
-    /// Each page gets any frame; a block that the policy promotes at its first fault gets an extent at once (Linux).
+    /// Each page gets any frame. A block promoted at its first fault gets an extent at once
+    /// (Linux).
     AtFault,
 }
 
-/// What the page daemon keeps in mind when memory is short.
+/// The behaviour of the page daemon when memory is short.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PageDaemon {
-    /// Pages leave in the order of their last use. For an extent that is missed, pages are moved out of the way where the policy copies
-    /// ([`Needs::copies`]), and nothing is done where it does not.
+    /// Pages leave in the order of their last use. For a missing extent, a policy that copies
+    /// ([`Needs::copies`]) moves pages out of the way; other policies do nothing.
     #[default]
     OldestFirst,
-    /// Pages leave that complete an extent which was asked for in vain, and all clean pages that nobody uses count as free (Navarro 2002).
+    /// Pages leave if they complete an extent after a failed allocation. All unused clean pages
+    /// count as free (Navarro 2002).
     ForContiguity,
 }
 
@@ -259,14 +268,16 @@ pub enum Sizes {
     /// The smallest superpage of at least 2 MiB.
     #[default]
     Block,
-    /// All that there are.
+    /// All sizes.
     All,
-    /// Those of `1 << n` bytes for each bit `n` that is set. The base page may be among them, and is no superpage.
+    /// The sizes of `1 << n` bytes for each set bit `n`. The base page may be a member, and is not
+    /// a superpage.
     These(u64),
 }
 
 impl Sizes {
-    /// Whether pages of `1 << shift` bytes are in it. [`Sizes::Block`] is for the host to find.
+    /// Returns true if the set holds pages of `1 << shift` bytes. The host resolves
+    /// [`Sizes::Block`].
     pub const fn holds(self, shift: u8) -> bool {
         match self {
             Self::Block => shift >= 21,
@@ -275,54 +286,54 @@ impl Sizes {
         }
     }
 
-    /// Whether there are no superpages at all.
+    /// Returns true if the set holds no superpages.
     pub const fn is_none(self) -> bool {
         matches!(self, Self::These(0))
     }
 
-    /// Whether it is one size.
+    /// Returns true if the set holds one size.
     pub(crate) const fn is_one(self) -> bool {
         matches!(self, Self::These(shifts) if shifts.is_power_of_two())
     }
 }
 
-/// The accesses per second for which periods are given. If a source gives a period in seconds, the
-/// default period is the seconds times this rate.
+/// The access rate, per second, that converts periods in seconds into accesses.
 pub const NOMINAL_RATE: u64 = 1_000_000_000;
 
-/// A daemon that goes round the address spaces.
+/// A daemon that visits the address spaces in rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scan {
-    /// From one turn to the next, in accesses of a program that makes [`NOMINAL_RATE`] of them per
-    /// second.
+    /// The time between two turns, in accesses of a program with [`NOMINAL_RATE`].
     pub period: u64,
-    /// How many base pages it looks at in a turn. 0 is all that there are.
+    /// The number of base pages in a turn; 0 is all.
     pub pages: u64,
-    /// How many blocks it promotes in a turn at most. 0 is as many as there are.
+    /// The maximum number of promotions in a turn; 0 is no limit.
     pub promotions: u64,
-    /// In which order.
-    pub order: Order,
+    /// The order of promotions.
+    pub order: PromotionOrder,
 }
 
-/// In which order a daemon promotes.
+/// The order in which a daemon promotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// As it comes by them: by address space and address.
-    AsTheyStand,
+pub enum PromotionOrder {
+    /// By address space and address.
+    ByAddress,
     /// By [`crate::Policy::rank`], highest first, over all address spaces.
     ByRank,
-    /// In turns, the address space first that has the smallest part of its memory in superpages; within it by rank.
+    /// Alternating: first the address space with the smallest share of its memory in superpages,
+    /// and within it by rank.
     Fair,
 }
 
-/// How far a host goes for an extent of frames where none is free.
+/// The effort of a host to obtain an extent of frames if none is free.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effort {
-    /// It does not: the block stays as it is.
+    /// No effort: the block stays as it is.
     #[default]
     None,
-    /// Not now, but the compacting daemon is woken, so that there will be one for the next.
+    /// The host wakes the compacting daemon, so that a later promotion finds an extent.
     Later,
-    /// Pages are moved out of the way and, where that is not enough, reclaimed, while the program waits.
+    /// The host moves pages, and reclaims pages if moving does not suffice, while the program
+    /// waits.
     Now,
 }

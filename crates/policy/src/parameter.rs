@@ -1,33 +1,33 @@
-//! What a policy can be told in its name: numbers, words and sets of page sizes.
+//! The parameters of policies: numbers, words and sets of page sizes.
 
 use crate::written::{Number, number, period, sizes, write_number, write_sizes};
 use crate::{NOMINAL_RATE, ParseError, Sizes};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// Something that a policy takes.
+/// A parameter of a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Its name, for the form in brackets: `life(x=1000000)`.
+    /// The name in brackets: `life(x=1000000)`.
     pub name: &'static str,
-    /// What may be given.
-    pub kind: Kind,
-    /// What it is unless something else is given. `None` where something has to be: the number of a family (`pop-N`).
-    pub default: Option<Value>,
-    /// What it means, in one sentence.
+    /// The valid values.
+    pub kind: ParameterKind,
+    /// The default. `None` if the name must give a value: the number of a family (`pop-N`).
+    pub default: Option<ParameterValue>,
+    /// The meaning, as a noun phrase or a sentence.
     pub meaning: &'static str,
 }
 
-/// What may be given for a parameter.
+/// The kind of a parameter's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ParameterKind {
     /// A number.
     Number {
-        /// What one of it is.
+        /// The unit.
         unit: &'static str,
-        /// The least that is allowed.
+        /// The minimum.
         least: u64,
-        /// The most that is allowed.
+        /// The maximum.
         most: u64,
     },
     /// One of these words.
@@ -36,9 +36,9 @@ pub enum Kind {
     Sizes,
 }
 
-/// What a parameter is.
+/// The value of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value {
+pub enum ParameterValue {
     /// A number.
     Number(u64),
     /// One of the words.
@@ -47,11 +47,11 @@ pub enum Value {
     Sizes(Sizes),
 }
 
-/// The words of what is done or not done.
+/// The words of a switch.
 const SWITCH: &[&str] = &["on", "off"];
 
 impl Parameter {
-    /// A number that is `default` unless another is given.
+    /// A number with a default.
     pub(crate) const fn number(
         name: &'static str,
         unit: &'static str,
@@ -59,8 +59,8 @@ impl Parameter {
         default: u64,
         meaning: &'static str,
     ) -> Self {
-        let kind = Kind::Number { unit, least, most };
-        let default = Some(Value::Number(default));
+        let kind = ParameterKind::Number { unit, least, most };
+        let default = Some(ParameterValue::Number(default));
         Self {
             name,
             kind,
@@ -69,7 +69,7 @@ impl Parameter {
         }
     }
 
-    /// The unit of a period, which may be given in seconds too.
+    /// The unit of a period. The value may also be in seconds.
     const PERIOD: &str = "accesses, or time such as 10s or 100ms";
 
     /// The time between two turns of a daemon, in accesses at [`NOMINAL_RATE`].
@@ -83,15 +83,15 @@ impl Parameter {
         Self::number(name, Self::PERIOD, (least, most), default, meaning)
     }
 
-    /// One of the words, the first of which is the default.
+    /// A choice among words.
     pub(crate) const fn word(
         name: &'static str,
         words: &'static [&'static str],
         default: &'static str,
         meaning: &'static str,
     ) -> Self {
-        let kind = Kind::Word(words);
-        let default = Some(Value::Word(default));
+        let kind = ParameterKind::Word(words);
+        let default = Some(ParameterValue::Word(default));
         Self {
             name,
             kind,
@@ -100,28 +100,32 @@ impl Parameter {
         }
     }
 
-    /// Something that is done or not done.
+    /// A switch with the values `on` and `off`.
     pub(crate) const fn switch(name: &'static str, on: bool, meaning: &'static str) -> Self {
         Self::word(name, SWITCH, if on { "on" } else { "off" }, meaning)
     }
 
     /// A set of page sizes.
     pub(crate) const fn sizes(name: &'static str, default: Sizes, meaning: &'static str) -> Self {
-        let default = Some(Value::Sizes(default));
+        let default = Some(ParameterValue::Sizes(default));
         Self {
             name,
-            kind: Kind::Sizes,
+            kind: ParameterKind::Sizes,
             default,
             meaning,
         }
     }
 
-    /// Reads what is given for it to the policy of that name.
-    pub(crate) fn read(&self, policy: &'static str, text: &str) -> Result<Value, ParseError> {
+    /// Reads the text of a value. `policy` names the policy in errors.
+    pub(crate) fn read(
+        &self,
+        policy: &'static str,
+        text: &str,
+    ) -> Result<ParameterValue, ParseError> {
         let text = text.trim();
         match self.kind {
-            Kind::Number { unit, least, most } => {
-                // A family has one number, which needs no name.
+            ParameterKind::Number { unit, least, most } => {
+                // The number of a family has no name in errors.
                 let parameter = self.default.map(|_| self.name);
                 let read = if unit == Self::PERIOD {
                     period(text, NOMINAL_RATE)
@@ -130,7 +134,7 @@ impl Parameter {
                 };
                 match read {
                     Number::Is(value) if (least..=most).contains(&value) => {
-                        Ok(Value::Number(value))
+                        Ok(ParameterValue::Number(value))
                     }
                     Number::Is(_) | Number::TooLarge => Err(ParseError::OutOfRange {
                         name: policy,
@@ -147,8 +151,8 @@ impl Parameter {
                     }),
                 }
             }
-            Kind::Word(known) => match known.iter().find(|word| **word == text) {
-                Some(word) => Ok(Value::Word(word)),
+            ParameterKind::Word(known) => match known.iter().find(|word| **word == text) {
+                Some(word) => Ok(ParameterValue::Word(word)),
                 None => Err(ParseError::UnknownWord {
                     name: policy,
                     parameter: self.name,
@@ -156,8 +160,8 @@ impl Parameter {
                     known,
                 }),
             },
-            Kind::Sizes => match sizes(text) {
-                Some(sizes) => Ok(Value::Sizes(sizes)),
+            ParameterKind::Sizes => match sizes(text) {
+                Some(sizes) => Ok(ParameterValue::Sizes(sizes)),
                 None => Err(ParseError::NotSizes {
                     name: policy,
                     parameter: self.name,
@@ -168,8 +172,8 @@ impl Parameter {
     }
 }
 
-impl Kind {
-    /// What may be given, in words: `0 to 511 base pages`.
+impl ParameterKind {
+    /// The valid values in words: `0 to 511 base pages`.
     pub fn in_words(&self) -> String {
         match self {
             Self::Number { unit, least, most } => {
@@ -181,8 +185,8 @@ impl Kind {
     }
 }
 
-impl Value {
-    /// As it is written in a name.
+impl ParameterValue {
+    /// The value in the notation of a policy's name.
     pub fn written(&self) -> String {
         match self {
             Self::Number(number) => write_number(*number),
@@ -192,7 +196,7 @@ impl Value {
     }
 }
 
-/// Names with commas between them, and this word before the last: `a, b or c`.
+/// Joins names with commas, and with `last` before the last name: `a, b or c`.
 pub(crate) fn listed(names: &[&str], last: &str) -> String {
     match names {
         [] => String::new(),
@@ -201,73 +205,75 @@ pub(crate) fn listed(names: &[&str], last: &str) -> String {
     }
 }
 
-/// What a policy was told: a value for each of its parameters, in their order.
+/// The parameter values of a policy, in the order of its parameters.
 #[derive(Clone, Debug)]
-pub(crate) struct Given {
+pub(crate) struct GivenParameters {
     policy: &'static str,
-    values: Vec<(&'static Parameter, Value)>,
+    values: Vec<(&'static Parameter, ParameterValue)>,
 }
 
-impl Given {
+impl GivenParameters {
     pub(crate) const fn new(
         policy: &'static str,
-        values: Vec<(&'static Parameter, Value)>,
+        values: Vec<(&'static Parameter, ParameterValue)>,
     ) -> Self {
         Self { policy, values }
     }
 
-    fn value(&self, name: &str) -> Option<Value> {
+    fn value(&self, name: &str) -> Option<ParameterValue> {
         let mut values = self.values.iter();
         values
             .find(|(parameter, _)| parameter.name == name)
             .map(|(_, value)| *value)
     }
 
-    /// The number of that name; 0 where the policy has none, which a test of the catalogue finds.
+    /// The number with this name. Returns 0 if the policy has none; a test of the catalogue detects
+    /// that.
     pub(crate) fn number(&self, name: &str) -> u64 {
         match self.value(name) {
-            Some(Value::Number(number)) => number,
+            Some(ParameterValue::Number(number)) => number,
             _ => 0,
         }
     }
 
-    /// The same, for numbers that are no larger.
+    /// The number with this name, limited to 32 bits.
     pub(crate) fn small(&self, name: &str) -> u32 {
         u32::try_from(self.number(name)).unwrap_or(u32::MAX)
     }
 
-    /// The word of that name; empty where the policy has none.
+    /// The word with this name; empty if the policy has none.
     pub(crate) fn word(&self, name: &str) -> &'static str {
         match self.value(name) {
-            Some(Value::Word(word)) => word,
+            Some(ParameterValue::Word(word)) => word,
             _ => "",
         }
     }
 
-    /// Whether the switch of that name is on.
+    /// Returns true if the switch with this name is on.
     pub(crate) fn is_on(&self, name: &str) -> bool {
         self.word(name) == "on"
     }
 
-    /// The set of page sizes of that name; empty where the policy has none.
+    /// The set of page sizes with this name; empty if the policy has none.
     pub(crate) fn sizes(&self, name: &str) -> Sizes {
         match self.value(name) {
-            Some(Value::Sizes(sizes)) => sizes,
+            Some(ParameterValue::Sizes(sizes)) => sizes,
             _ => Sizes::These(0),
         }
     }
 
-    /// The policy's name with whatever is not as it would be anyway: `linux(enabled=madvise)`. For policies whose parameters all have a default.
+    /// The policy's name with all parameters that differ from their defaults:
+    /// `linux(enabled=madvise)`. For policies whose parameters all have defaults.
     pub(crate) fn name(&self) -> String {
-        let told = self.values.iter();
-        let told: Vec<String> = told
+        let given = self.values.iter();
+        let given: Vec<String> = given
             .filter(|(parameter, value)| parameter.default != Some(*value))
             .map(|(parameter, value)| alloc::format!("{}={}", parameter.name, value.written()))
             .collect();
-        if told.is_empty() {
+        if given.is_empty() {
             String::from(self.policy)
         } else {
-            alloc::format!("{}({})", self.policy, told.join(","))
+            alloc::format!("{}({})", self.policy, given.join(","))
         }
     }
 }

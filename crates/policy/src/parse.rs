@@ -1,15 +1,20 @@
-//! From a name to a policy.
+//! Parsing the name of a policy.
 //!
-//! A policy is a catalogue name (`greedy`), a name with its one parameter after a dash (`pop-64`, `life-1e6`, `fixed-16k`)
-//! or in brackets (`pop(64)`, `life(x=1000000)`), or a name with any of several in brackets
-//! (`linux(enabled=madvise,defrag=defer)`). Or it is an expression, which begins with `promote`.
+//! A name has one of these forms:
+//!
+//! - a catalogue name: `greedy`;
+//! - a catalogue name with its only parameter after a dash or in brackets: `pop-64`, `life-1e6`,
+//!   `fixed-16k`, `pop(64)`, `life(x=1000000)`;
+//! - a catalogue name with any of its parameters in brackets:
+//!   `linux(enabled=madvise,defrag=defer)`;
+//! - an expression, which begins with `promote`.
 
-use crate::{Entry, Expression, ParseError, Policy, catalogue, entry};
+use crate::{Expression, ParseError, Policy, PolicyEntry, catalogue, entry};
 use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-/// Makes the policy of that name.
+/// Makes the policy with this name.
 ///
 /// ```
 /// use broadleaf_policy::parse;
@@ -19,7 +24,7 @@ use alloc::vec::Vec;
 /// ```
 ///
 /// # Errors
-/// Says what is wrong with the name or its parameters.
+/// Returns an error that describes the fault in the name or in its parameters.
 pub fn parse(name: &str) -> Result<Box<dyn Policy>, ParseError> {
     let name = name.trim();
     known(name).unwrap_or_else(|| {
@@ -29,7 +34,7 @@ pub fn parse(name: &str) -> Result<Box<dyn Policy>, ParseError> {
     })
 }
 
-/// The policy of that name, or `None` where no entry of the catalogue has it.
+/// Makes the policy with this name, or returns `None` if no catalogue entry has the name.
 fn known(name: &str) -> Option<Result<Box<dyn Policy>, ParseError>> {
     if let Some(entry) = entry(name) {
         return Some(entry.with(&[]));
@@ -44,7 +49,7 @@ fn known(name: &str) -> Option<Result<Box<dyn Policy>, ParseError>> {
         let entry = entry(family)?;
         let Some(inside) = rest.strip_suffix(')') else {
             let letters = |text: &str| text.chars().count();
-            // What is closed before its end is another name.
+            // A name with text after the closing bracket is unknown.
             return (!rest.contains(')')).then(|| {
                 Err(ParseError::NotClosed {
                     text: name.to_string(),
@@ -59,13 +64,13 @@ fn known(name: &str) -> Option<Result<Box<dyn Policy>, ParseError>> {
     let entry = entry(family)?;
     match entry.only() {
         Some(only) => Some(entry.with(&[(only.name, text)])),
-        // One of another name may be meant, which begins as this one does.
+        // The text may be the name of another policy that begins alike.
         None if is_beginning(family) => None,
         None => Some(Err(ParseError::Unwanted { name: entry.name })),
     }
 }
 
-/// Whether some name of the catalogue goes on behind this one, with a dash.
+/// Returns true if a name of the catalogue begins with this name and a dash.
 fn is_beginning(name: &str) -> bool {
     let goes_on = |other: &str| {
         let rest = other.strip_prefix(name);
@@ -74,8 +79,12 @@ fn is_beginning(name: &str) -> bool {
     catalogue().iter().any(|other| goes_on(other.name))
 }
 
-/// What stands inside brackets: names of parameters, each with what is given for it. Where there is one, it may stand there without its name.
-fn in_brackets<'a>(entry: &Entry, inside: &'a str) -> Result<Vec<(&'a str, &'a str)>, ParseError> {
+/// Splits the content of brackets into parameter names and texts. An only parameter may lack its
+/// name.
+fn in_brackets<'a>(
+    entry: &PolicyEntry,
+    inside: &'a str,
+) -> Result<Vec<(&'a str, &'a str)>, ParseError> {
     let name = entry.name;
     if entry.parameters.is_empty() {
         return Err(ParseError::Unwanted { name });
@@ -161,10 +170,10 @@ mod tests {
             ("linux", "linux"),
             ("linux()", "linux"),
             ("linux( )", "linux"),
-            // What it is anyway is not said again.
+            // The name omits defaults.
             ("linux(enabled=always)", "linux"),
             ("linux(enabled=madvise)", "linux(enabled=madvise)"),
-            // In the catalogue's order, whatever the order that they were given in.
+            // The name has the catalogue's order, for any order of the input.
             (
                 "linux( max_ptes_none = 0 , enabled = never )",
                 "linux(enabled=never,max_ptes_none=0)",
@@ -182,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_names_are_told_apart_from_bad_numbers() {
+    fn unknown_names_differ_from_bad_numbers() {
         for name in [
             "",
             "gredy",
@@ -192,7 +201,7 @@ mod tests {
             "pop(64)x",
             "pup(64",
             "Linux()",
-            // What begins so is called asap-4-64.
+            // Text with this beginning is only valid as asap-4-64.
             "asap-4-32",
             "asap-4",
         ] {
@@ -202,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_numbers_are_told_apart() {
+    fn bad_numbers_have_distinct_errors() {
         assert!(matches!(error("pop"), ParseError::Missing { .. }));
         assert!(matches!(error("pop()"), ParseError::Missing { .. }));
         assert!(matches!(error("pop-x"), ParseError::NotANumber { .. }));
@@ -238,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_in_words() {
+    fn errors_describe_the_fault() {
         for (name, words) in [
             ("pop-513", "the policy pop takes 1 to 512 base pages"),
             (
@@ -251,19 +260,23 @@ mod tests {
             ),
             (
                 "linux(max_ptes_none=)",
-                "\"\" is not a number of base pages for \"max_ptes_none\" of the policy linux; write it as 64 or 1e6",
+                "\"\" is not a number of base pages for \"max_ptes_none\" of the policy linux; \
+                 write it as 64 or 1e6",
             ),
             (
                 "linux(enabled=alway)",
-                "\"alway\" is not a value of \"enabled\" of the policy linux; the values are always, madvise and never",
+                "\"alway\" is not a value of \"enabled\" of the policy linux; the values are \
+                 always, madvise and never",
             ),
             (
                 "linux(sizes=3m)",
-                "\"3m\" is not a set of page sizes for \"sizes\" of the policy linux; write it as 2m, 64k+2m, all or none; sizes are powers of two from 4k to 512g",
+                "\"3m\" is not a set of page sizes for \"sizes\" of the policy linux; write it as \
+                 2m, 64k+2m, all or none; sizes are powers of two from 4k to 512g",
             ),
             (
                 "fixed-3k",
-                "\"3k\" is not a set of page sizes for \"size\" of the policy fixed; write it as 2m, 64k+2m, all or none; sizes are powers of two from 4k to 512g",
+                "\"3k\" is not a set of page sizes for \"size\" of the policy fixed; write it as \
+                 2m, 64k+2m, all or none; sizes are powers of two from 4k to 512g",
             ),
             (
                 "linux(enabled=never,enabled=always)",
@@ -271,23 +284,28 @@ mod tests {
             ),
             (
                 "linux(always)",
-                "the policy linux takes its parameters by name, as in linux(enabled=madvise); \"always\" has none",
+                "the policy linux takes its parameters by name, as in linux(enabled=madvise); \
+                 \"always\" has none",
             ),
             (
                 "linux(enabled=never,)",
-                "the policy linux takes its parameters by name, as in linux(enabled=madvise); \"\" has none",
+                "the policy linux takes its parameters by name, as in linux(enabled=madvise); \"\" \
+                 has none",
             ),
             (
                 " linux(",
-                "\"linux(\" lacks a closing bracket: \"(\" stands at column 6, and \")\" is missing at column 7",
+                "\"linux(\" lacks a closing bracket: \"(\" is at column 6, and \")\" is missing at \
+                 column 7",
             ),
             (
                 "pop(64",
-                "\"pop(64\" lacks a closing bracket: \"(\" stands at column 4, and \")\" is missing at column 7",
+                "\"pop(64\" lacks a closing bracket: \"(\" is at column 4, and \")\" is missing at \
+                 column 7",
             ),
             (
                 "hawkeye(period=1)",
-                "the policy hawkeye has no parameter \"period\"; it has order, scan_period, promotions, zero and zeroed_ahead",
+                "the policy hawkeye has no parameter \"period\"; it has order, scan_period, \
+                 promotions, zero and zeroed_ahead",
             ),
         ] {
             assert_eq!(error(name).to_string(), words, "{name}");

@@ -1,64 +1,70 @@
-//! What a policy sees.
+//! The view of a block that a policy decides on.
 
 use crate::{BackingKind, Coverage, Point, Refusal, Verdict};
 
-/// What a host shows of one block at one decision point.
+/// The state of one block at one decision point, filled in by a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View {
-    /// Base pages that are resident, however they came to be.
+    /// The number of resident base pages, including filled pages.
     pub populated: u32,
-    /// Base pages stored to since they became resident.
+    /// The number of base pages stored to since they became resident.
     pub dirty: u32,
-    /// Base pages that the block has room for (512 on x86-64, where superpages have 2 MiB).
+    /// The number of base pages of the block (512 on x86-64, for superpages of 2 MiB).
     pub pages: u32,
     /// The size of a base page in bytes.
     pub base_bytes: u64,
-    /// How long the block has been reserved, in accesses of the whole trace; `None` where it has no reservation.
+    /// The time since the block was reserved, in accesses of the whole trace; `None` without a
+    /// reservation.
     pub reservation_age: Option<u64>,
-    /// Whether the block is a superpage now.
+    /// True if the block is a superpage.
     pub promoted: bool,
-    /// Whether it could be one.
+    /// The coverage of the block by mappings.
     pub coverage: Coverage,
-    /// What stands behind the block; where no one mapping covers it, behind the page in question.
+    /// The kind of memory of the block; without a single covering mapping, that of the page in
+    /// question.
     pub backing: BackingKind,
-    /// Whether the program may store there.
+    /// True if the program may store to the block.
     pub writable: bool,
-    /// Whether the program advised against superpages for any page of the block.
+    /// True if the program advised against superpages for any page of the block.
     pub advised_against: bool,
-    /// Whether the program advised superpages for every page of the block.
+    /// True if the program advised superpages for every page of the block.
     pub advised_for: bool,
-    /// Base pages that were referenced since the daemon of [`Needs::scan`] last came by, or since they became resident; 0 without one.
+    /// The number of base pages referenced since the last round of the daemon of [`Needs::scan`],
+    /// or since they became resident. 0 without a daemon.
     pub referenced: u32,
-    /// A moving average of that over the daemon's rounds, in sixteenths of a page, to which the last round gives half the weight.
+    /// The moving average of referenced pages over the daemon's rounds, in sixteenths of a page.
+    /// The last round has half the weight.
     pub referenced_on_average: u32,
-    /// Base pages that stand in the swap.
+    /// The number of base pages in the swap.
     pub swapped: u32,
-    /// Base pages whose frame another place of this or another address space uses too.
+    /// The number of base pages whose frame another mapping of any address space uses too.
     pub shared: u32,
-    /// Base pages of anonymous memory that are resident and were never stored to: they hold zeroes.
+    /// The number of resident base pages of anonymous memory without a store. They hold zeroes.
     pub zero: u32,
-    /// Whether an extent of frames as large as the block is free, or set aside for it.
+    /// True if an extent of the block's size is free, or reserved for the block.
     pub extent_free: bool,
-    /// Whether free memory is below what the host keeps.
+    /// True if free memory is below the host's reserve.
     pub memory_short: bool,
-    /// Whether this block is one of those that are to be superpages by [`Needs::foresight`]; `false` where nobody can know.
+    /// True if [`Needs::foresight`] promotes this block; `false` for hosts without foresight.
     pub foreseen: bool,
-    /// TLB misses of pages in the block since it last was or ceased to be a superpage. This and the two that follow are
-    /// known at [`Point::Miss`], as far as [`Needs::charges`] asks for them, and 0 at any other point.
+    /// TLB misses of pages in the block since the block last was or ceased to be a superpage. The
+    /// host fills in this field and the two following fields at [`Point::Miss`] if
+    /// [`Needs::charges`] requests them; otherwise they are 0.
     pub misses: u64,
-    /// Those of them at which another page of the block was in the TLB: as one page it would have been there too.
+    /// Misses of this block at which another page of the block was in the TLB. A superpage would
+    /// have prevented these misses.
     pub prefetch_charge: u64,
-    /// Misses of pages elsewhere that would have stayed in the TLB if the block had taken one entry of it.
+    /// Misses of other pages that would have stayed in the TLB if the block had taken one entry.
     pub capacity_charge: u64,
-    /// Cycles of a walk that finds a base page.
+    /// The cycles of a walk that finds a base page.
     pub miss_cycles: u64,
-    /// Cycles that it takes to make one page of the block by copying all of it.
+    /// The cycles of copying the whole block into one page.
     pub copy_cycles: u64,
 }
 
 impl View {
-    /// A block of 512 pages of 4 KiB in which nothing is known to have happened: what a host begins with that fills in what it knows, in
-    /// memory that is never short.
+    /// The view of an untouched block of 512 pages of 4 KiB, in memory that is never short. A host
+    /// begins with this view and fills in its values.
     pub const BLANK: Self = Self {
         populated: 0,
         dirty: 0,
@@ -91,8 +97,8 @@ impl View {
         self.pages as u64 * self.base_bytes
     }
 
-    /// Why a policy that makes superpages of anonymous memory alone leaves the block as it is, whatever becomes of its pages. What rules it out
-    /// for good is looked at before what may change.
+    /// Returns the refusal of a policy for anonymous memory, for reasons other than the state of
+    /// the pages. Permanent reasons come before temporary ones.
     pub const fn refusal_by_kind(&self) -> Option<Refusal> {
         match self.backing {
             BackingKind::File => Some(Refusal::FileBacked),
@@ -102,21 +108,22 @@ impl View {
         }
     }
 
-    /// Whether the block was empty before the fault that is being decided on.
+    /// Returns true if the block was empty before this fault.
     pub const fn was_empty(&self) -> bool {
         self.populated == 1 && self.swapped == 0
     }
 
-    /// Returns true if at least `percent` percent of its pages are in memory.
+    /// Returns true if at least `percent` percent of the block's pages are in memory.
     pub const fn has_percent(&self, percent: u64) -> bool {
         self.populated as u64 * 100 >= percent * self.pages as u64
     }
 
-    /// The age of the block's reservation, or what a policy that promotes reservations answers where there is none or
-    /// the block is a superpage already: at a fault without a reservation a refusal, otherwise nothing.
+    /// Returns the age of the block's reservation.
     ///
     /// # Errors
-    /// The verdict to give.
+    /// Returns the verdict of a policy that promotes reservations, if the block is a superpage or
+    /// has no reservation: a refusal at a fault without a reservation, and [`Verdict::Pass`]
+    /// otherwise.
     pub fn reservation_to_decide_on(&self, point: Point) -> Result<u64, Verdict> {
         match (self.promoted, self.reservation_age, point) {
             (true, ..) => Err(Verdict::Pass),

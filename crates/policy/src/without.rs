@@ -6,23 +6,23 @@
 /// The mechanisms are Navarro's (2002), without those that the policy itself decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Without {
-    /// The victim is the reservation whose last allocation is the latest, instead of the oldest.
+    /// Preempt the reservation with the latest allocation instead of the oldest.
     pub least_recent_victim: bool,
-    /// A free extent for a larger page is never taken from a reservation.
+    /// Never take a free extent for a larger page from a reservation.
     pub preemption: bool,
-    /// The victim comes from the list of the largest free pieces, instead of the smallest that
-    /// suffice.
+    /// Take the victim from the list of the largest free pieces, instead of the smallest sufficient
+    /// pieces.
     pub smallest_list: bool,
-    /// Preemption dissolves the whole reservation: no part stays reserved.
+    /// Dissolve the whole reservation at preemption: no part stays reserved.
     pub partial_preemption: bool,
-    /// The buddy allocator does not merge free extents.
+    /// Do not merge free extents in the buddy allocator.
     pub coalescing: bool,
-    /// A frame that becomes free forgets the page of a file that it held.
+    /// Discard the file page of a frame when the frame becomes free.
     pub cache_hits: bool,
-    /// Reservations have the smallest size of superpages.
+    /// Reserve the smallest superpage size only.
     pub large_reservations: bool,
-    /// Pages of a file stay on the active list when the file is closed.
+    /// Keep the pages of a closed file on the active list.
     pub closing: bool,
-    /// The page daemon takes no page back for an extent that was asked for in vain.
+    /// Do not take back pages for an extent after a failed allocation.
     pub clearing: bool,
 }

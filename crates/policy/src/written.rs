@@ -1,16 +1,16 @@
-//! How numbers and sets of page sizes are written in the names of policies.
+//! The notation of numbers and of sets of page sizes in the names of policies.
 
 use crate::Sizes;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// What stands in a number's place.
+/// The result of reading a number.
 pub(crate) enum Number {
-    /// This number.
+    /// A number.
     Is(u64),
     /// A number of more than 64 bits.
     TooLarge,
-    /// Something else.
+    /// Another text.
     None,
 }
 
@@ -48,7 +48,8 @@ pub(crate) fn period(text: &str, rate: u64) -> Number {
     }
 }
 
-/// Writes a number as [`number`] reads it, the shorter way: three zeroes or more at the end become an exponent.
+/// Writes a number in the notation of [`number`]. Three or more zeroes at the end become an
+/// exponent.
 pub(crate) fn write_number(value: u64) -> String {
     let (mut digits, mut exponent) = (value, 0);
     while digits != 0 && digits.is_multiple_of(10) {
@@ -65,11 +66,12 @@ pub(crate) fn write_number(value: u64) -> String {
 /// The letters of 2^10, 2^20 and 2^30 bytes, smallest first.
 const UNITS: [(char, u8); 3] = [('k', 10), ('m', 20), ('g', 30)];
 
-/// The page sizes that may be named: from the smallest base page there is to the largest leaf that a page table of four
-/// levels could hold.
+/// The valid page sizes: from the smallest base page to the largest leaf of a page table with four
+/// levels.
 const SHIFTS: core::ops::RangeInclusive<u8> = 12..=39;
 
-/// Reads `64k+2m`, `all` or `none`; `None` where it is nothing of that, or a size is no page's.
+/// Reads `64k+2m`, `all` or `none`. Returns `None` for other texts, and for sizes that are not page
+/// sizes.
 pub(crate) fn sizes(text: &str) -> Option<Sizes> {
     match text {
         "all" => return Some(Sizes::All),
@@ -91,7 +93,8 @@ fn shift(size: &str) -> Option<u8> {
     (count.is_power_of_two() && SHIFTS.contains(&shift)).then_some(shift)
 }
 
-/// Writes a set as [`sizes`] reads it, smallest first. [`Sizes::Block`] has no form of its own and is written as `2m`, which it mostly is.
+/// Writes a set in the notation of [`sizes`], smallest size first. [`Sizes::Block`] becomes `2m`,
+/// its usual size.
 pub(crate) fn write_sizes(sizes: Sizes) -> String {
     let shifts = match sizes {
         Sizes::All => return "all".to_string(),
@@ -140,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_page_size_is_refused() {
+    fn invalid_page_sizes_are_refused() {
         for text in [
             "", "+", "2m+", "3m", "0k", "2k", "3k", "2", "2097152", "2mb", "1024g", "1e30g", "m",
             "Block", "64k,2m", "é",

@@ -1,5 +1,4 @@
-//! Recorders and importers of foreign traces.
+//! Recorders: live programs become traces.
 
-pub mod import;
 pub mod scratch;
 pub mod valgrind;

@@ -41,8 +41,8 @@ impl Purpose {
         }
     }
 
-    /// The folder in which folders of this purpose are made. Rings belong in memory, if the system
-    /// has a place for that.
+    /// Returns the parent of folders of this purpose. Rings belong in memory, if the system has a
+    /// place for files in memory.
     pub fn parent(self) -> PathBuf {
         let memory = Path::new("/dev/shm");
         if self == Self::Rings && memory.is_dir() {
@@ -52,7 +52,7 @@ impl Purpose {
     }
 }
 
-/// A folder with mode 0700, removed when this is dropped.
+/// A folder with mode 0700. It is removed when the value is dropped.
 #[derive(Debug)]
 pub struct Scratch {
     folder: TempDir,
@@ -61,10 +61,10 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// A new folder.
+    /// Creates a folder.
     ///
     /// # Errors
-    /// If none can be made in [`Purpose::parent`].
+    /// Returns an error if the folder cannot be made in [`Purpose::parent`].
     pub fn new(purpose: Purpose) -> io::Result<Self> {
         Self::new_in(purpose, &purpose.parent())
     }
@@ -91,7 +91,7 @@ impl Scratch {
         }
     }
 
-    /// The path of the folder.
+    /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -147,7 +147,8 @@ fn is_scratch(path: &Path) -> bool {
     })
 }
 
-/// Locks a folder. `None` if another process holds the lock, or has just removed the folder.
+/// Locks a folder. Returns `None` if another process holds the lock, or has just removed the
+/// folder.
 fn lock(folder: &Path) -> io::Result<Option<File>> {
     let lock = OpenOptions::new()
         .read(true)

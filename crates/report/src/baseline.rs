@@ -1,10 +1,10 @@
-//! A program under a policy beside the same without.
+//! A program under a policy, compared with the same program without a policy.
 
 use crate::number::{grouped, size};
 use crate::{Align, Grid, Style, View, paragraph};
 use broadleaf_metrics::{BaselineReport, RunFigures};
 
-/// Something that a run came to, how it is written, and whether less of it is better.
+/// A figure of a run: its name, its value, and its text. Less is better.
 type Figure = (
     &'static str,
     fn(&RunFigures) -> Option<f64>,
@@ -44,7 +44,7 @@ const FIGURES: [Figure; 6] = [
     ),
 ];
 
-/// A table of medians with the least and the most, and of the quotients round by round.
+/// Renders a table of medians with the minimum and maximum, and of the quotients of each round.
 pub fn baseline_table(report: &BaselineReport, view: View) -> String {
     let rounds = report.with.len();
     let mut grid = Grid::new()
@@ -88,10 +88,12 @@ pub fn baseline_table(report: &BaselineReport, view: View) -> String {
     };
     let notes = [
         format!(
-            "{rounds} rounds, in turns; medians, and from the least to the most. Quotients are of the two runs of a round."
+            "{rounds} rounds, in turns; medians, and from the least to the most. \
+            Quotients are of the two runs of a round."
         ),
         format!(
-            "In superpages at most: {} (median of {rounds} runs). The governor took {governor:.3} s of a processor (median).",
+            "In superpages at most: {} (median of {rounds} runs). \
+            The governor took {governor:.3} s of a processor (median).",
             size(huge)
         ),
         counted.to_owned(),
@@ -103,7 +105,7 @@ pub fn baseline_table(report: &BaselineReport, view: View) -> String {
     format!("{}\n{notes}", grid.render(view))
 }
 
-/// The median, and from the least to the most where there are several.
+/// Returns the median, with the minimum and maximum if there are several values.
 fn spread(values: Vec<f64>, written: fn(f64) -> String) -> String {
     let middle = median(values.iter().copied()).map_or(String::new(), written);
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
@@ -126,7 +128,8 @@ fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     }
 }
 
-/// The median, or the lower of the two values in the middle: a value that occurred.
+/// Returns the median, or the lower of the two values in the middle. The result is one of the
+/// values.
 fn low_median(values: impl Iterator<Item = u64>) -> Option<u64> {
     let mut values: Vec<u64> = values.collect();
     values.sort_unstable();

@@ -1,16 +1,17 @@
-//! A comparison turned on its side: one column for each figure, for formats that are tables of columns.
+//! A comparison as columns, one for each figure, for formats that are tables of columns.
 
 use std::collections::BTreeSet;
 
 use broadleaf_metrics::{CellResult, MemoryResult, Tlbmcpi};
 use broadleaf_units::PageSize;
 
-/// One column: a name, and a value for each result.
+/// A column: a name, and a value for each result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// The field's name; a refusal's is `refusal_<name>`, and a part's of `tlbmcpi` is `tlbmcpi_<part>`.
+    /// The field's name. A refusal is `refusal_<name>`, and a part of `tlbmcpi` is
+    /// `tlbmcpi_<part>`.
     pub name: String,
-    /// One value for each result, in their order.
+    /// One value for each result, in the order of the results.
     pub values: Values,
 }
 
@@ -23,17 +24,17 @@ pub enum Values {
     Count(Vec<u64>),
     /// Differences, which may be negative.
     Difference(Vec<i64>),
-    /// Counts that not every result has.
+    /// Counts that some results lack.
     Optional(Vec<Option<u64>>),
-    /// Ratios that not every result has.
+    /// Ratios that some results lack.
     Ratio(Vec<Option<f64>>),
 }
 
 impl Values {
-    /// The value of row `row` as text; nothing where there is none.
+    /// Returns the value of row `row` as text, or an empty text if the row has no value.
     ///
     /// # Panics
-    /// Where there are not as many rows.
+    /// Panics if there is no such row.
     pub fn text(&self, row: usize) -> String {
         match self {
             Self::Text(values) => values[row].clone(),
@@ -45,11 +46,14 @@ impl Values {
     }
 }
 
-/// The columns of `results`: the fields in the order of a result, then one for each of `refusals`, the reasons that there
-/// are. Those that did not occur have a column too: which columns there are must not depend on what was counted, or two
-/// files could not be put together. A size of page that only some of the results walked for is zero in the others. Results of memory
-/// that was modelled down to the frame have columns for it before those of refusals. A curve, page sizes, free extents and samples are
-/// many figures for each result, and have no column; the parts of `tlbmcpi` have one each.
+/// Returns the columns of `results`: the fields in the order of a result, then one column for each
+/// of `refusals`, the possible reasons.
+///
+/// A refusal without an occurrence has a column too. The set of columns must not depend on the
+/// counts, because files are combined. A page size that some results did not walk for is zero
+/// there. The columns of the frame-level model come before those of refusals. Curves, page sizes,
+/// free extents and samples have many figures for each result, and no column. The parts of
+/// `tlbmcpi` have one column each.
 pub fn columns(results: &[CellResult], refusals: &[&str]) -> Vec<Column> {
     let text = |name: &str, of: fn(&CellResult) -> &String| Column {
         name: name.to_owned(),
@@ -113,7 +117,7 @@ pub fn columns(results: &[CellResult], refusals: &[&str]) -> Vec<Column> {
     columns
 }
 
-/// The columns of memory, where any result has it.
+/// Returns the columns of memory, if any result has it.
 fn of_memory(results: &[CellResult]) -> Vec<Column> {
     if results.iter().all(|result| result.memory.is_none()) {
         return Vec::new();
@@ -190,7 +194,7 @@ fn walks(results: &[CellResult]) -> Vec<Column> {
 }
 
 fn refused(results: &[CellResult], known: &[&str]) -> Vec<Column> {
-    // A reason that the caller does not know is not lost.
+    // A reason that the caller does not know is kept too.
     let unknown: BTreeSet<&str> = results
         .iter()
         .flat_map(|result| result.refusals.keys().map(String::as_str))

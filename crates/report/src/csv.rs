@@ -6,10 +6,10 @@ use broadleaf_metrics::CellResult;
 
 use crate::columns;
 
-/// Writes `results` as CSV (RFC 4180, lines ended by a newline alone): the columns of [`columns`].
+/// Writes `results` as CSV (RFC 4180, lines end with a newline alone): the columns of [`columns`].
 ///
 /// # Errors
-/// Where `out` fails.
+/// Returns the errors of `out`.
 pub fn write_csv(results: &[CellResult], refusals: &[&str], out: &mut dyn Write) -> io::Result<()> {
     let columns = columns(results, refusals);
     let header: Vec<String> = columns.iter().map(|column| quoted(&column.name)).collect();
@@ -24,7 +24,7 @@ pub fn write_csv(results: &[CellResult], refusals: &[&str], out: &mut dyn Write)
     Ok(())
 }
 
-/// The field as RFC 4180 wants it: in quotes where it holds a separator.
+/// Returns the field as RFC 4180 requires: in quotes if it contains a separator.
 fn quoted(field: &str) -> String {
     if field.contains(['"', ',', '\n', '\r']) {
         format!("\"{}\"", field.replace('"', "\"\""))

@@ -1,14 +1,17 @@
-//! Programs that wait mostly for the disk: warnings, and peaks that are low because pages left.
+//! Programs that wait mostly for the disk: warnings, and peaks that are low because pages were
+//! evicted.
 
 use broadleaf_metrics::{CellResult, MemoryAsked, MemoryResult};
 
 use crate::BASELINE;
 use crate::number::{percent, size};
 
-/// From which share of the cycles of walks and faults on the disk is said to be nearly all of them.
+/// The share of the cycles of walks and faults from which on waits for the disk count as nearly
+/// all.
 const NEARLY_ALL: f64 = 0.9;
 
-/// Which share of the cycles that a result loses to walks and faults is waiting for pages from the disk.
+/// Returns the share of the cycles of walks and faults that a result spends waiting for pages from
+/// the disk.
 fn share(result: &CellResult, asked: &MemoryAsked) -> f64 {
     let (Some(memory), Some(cost)) = (&result.memory, asked.costs.get("disk")) else {
         return 0.0;
@@ -21,25 +24,25 @@ fn share(result: &CellResult, asked: &MemoryAsked) -> f64 {
     waited as f64 / lost.max(1) as f64
 }
 
-/// Whether nearly all cycles that a result loses to walks and faults are waiting for the disk.
+/// Returns true if a result spends nearly all cycles of walks and faults waiting for the disk.
 pub fn is_mostly_disk(result: &CellResult, asked: &MemoryAsked) -> bool {
     share(result, asked) >= NEARLY_ALL
 }
 
-/// What to say of the disk if the program waits mostly for it under `4k`, whose result is `baseline`, and
-/// memory is large enough.
+/// Returns a warning if the program waits mostly for the disk under `4k`, whose result is
+/// `baseline`. Memory is large enough in this case.
 pub(crate) fn disk_outweighs(baseline: &CellResult, asked: &MemoryAsked) -> Option<String> {
     is_mostly_disk(baseline, asked).then(|| {
         format!(
-            "The disk outweighs page sizes here: {} of the cycles of walks and faults are spent waiting for the disk. \
-             --files memory leaves out first reads of files.",
+            "The disk outweighs page sizes here: {} of the cycles of walks and faults are spent \
+            waiting for the disk. --files memory leaves out first reads of files.",
             percent(share(baseline, asked)),
         )
     })
 }
 
-/// A warning if memory is smaller than what `4k` would hold, and the program waits mostly for the
-/// disk. No other policy changes this warning.
+/// Returns a warning if memory is smaller than the footprint of `4k` and the program waits mostly
+/// for the disk. No other policy changes this warning.
 pub(crate) fn memory_is_too_small(baseline: &CellResult, asked: &MemoryAsked) -> Option<String> {
     let wanted = asked.footprint_bytes?;
     let there = (asked.bytes? as f64 * (1.0 - asked.occupied)) as u64;
@@ -47,8 +50,9 @@ pub(crate) fn memory_is_too_small(baseline: &CellResult, asked: &MemoryAsked) ->
         return None;
     }
     Some(format!(
-        "Memory is too small for this program: {BASELINE} would hold {} at its peak, and there is {}, which is {} too little. \
-         {} of the cycles of walks and faults are spent waiting for the disk.",
+        "Memory is too small for this program: {BASELINE} would hold {} at its peak, and there is \
+        {}, which is {} too little. {} of the cycles of walks and faults are spent waiting for the \
+        disk.",
         size(wanted),
         size(there),
         size(wanted - there),
@@ -57,7 +61,7 @@ pub(crate) fn memory_is_too_small(baseline: &CellResult, asked: &MemoryAsked) ->
 }
 
 /// Returns true if a result's peak is lower than the baseline's because pages leave memory and come
-/// back: more is read from the disk than under the baseline. Such a peak saves nothing.
+/// back. The result then reads more from the disk than the baseline. Such a peak saves nothing.
 pub(crate) fn is_lower_by_eviction(result: &CellResult, baseline: &CellResult) -> bool {
     let (Some(memory), Some(of_baseline)) = (&result.memory, &baseline.memory) else {
         return false;
@@ -106,24 +110,24 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_is_too_small_is_told_by_how_much() {
-        let told = |asked: &MemoryAsked| {
+    fn a_warning_says_by_how_much_memory_is_too_small() {
+        let warning = |asked: &MemoryAsked| {
             let warning = memory_is_too_small(&result(1), asked);
             warning
                 .or_else(|| disk_outweighs(&result(1), asked))
                 .unwrap()
         };
         let mut small = asked(Some(3 << 20), Some(4 << 20));
-        let text = told(&small);
+        let text = warning(&small);
         assert!(text.contains("would hold 4.00 MiB at its peak"), "{text}");
         assert!(
             text.contains("there is 3.00 MiB, which is 1.00 MiB too little"),
             "{text}"
         );
         small.occupied = 0.5;
-        assert!(told(&small).contains("2.50 MiB too little"));
+        assert!(warning(&small).contains("2.50 MiB too little"));
         for enough in [asked(Some(4 << 20), Some(4 << 20)), asked(None, None)] {
-            let text = told(&enough);
+            let text = warning(&enough);
             assert!(
                 text.starts_with("The disk outweighs page sizes here: 9"),
                 "{text}"

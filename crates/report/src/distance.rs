@@ -1,14 +1,15 @@
-//! How far apart two names are, so that an unknown one can be answered with the nearest known ones.
+//! The edit distance of two names. An unknown name is answered with the nearest known names.
 
-/// The longest name that is compared in full, in bytes; what is longer is cut.
+/// The number of bytes of a name that are compared.
 const LONGEST: usize = 64;
 
-/// How many letters have to be inserted, removed, replaced or swapped with their neighbour to make `a` of `b`
-/// (Damerau 1964, restricted to one change for each place). Compares bytes, at most the first 64 of each.
+/// Returns the edit distance: the letters that must be inserted, removed, replaced or swapped with
+/// a neighbour to turn `a` into `b`. The source is Damerau 1964, restricted to one change for each
+/// place. Compares at most the first 64 bytes of each name.
 pub(crate) fn edit_distance(a: &str, b: &str) -> usize {
     let cut = |name: &str| name.len().min(LONGEST);
     let (a, b) = (&a.as_bytes()[..cut(a)], &b.as_bytes()[..cut(b)]);
-    // Three rows of the table of distances between beginnings: the one being filled and the two before it.
+    // Three rows of the table of distances between prefixes: the present row and the two before it.
     let mut before_last = [0; LONGEST + 1];
     let mut last: [usize; LONGEST + 1] = std::array::from_fn(|column| column);
     for (i, from) in a.iter().enumerate() {

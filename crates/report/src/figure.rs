@@ -1,4 +1,5 @@
-//! Columns of figures, one row for each result: the best and the worst are marked, and what does not fit is left out.
+//! Columns of figures with one row for each result. The best and the worst figures are marked, and
+//! columns that do not fit are left out.
 
 use broadleaf_metrics::CellResult;
 
@@ -9,17 +10,17 @@ use crate::{Style, View};
 /// The rank of a result in a column: less is better. A result without a rank is neither the best
 /// nor the worst.
 pub(crate) type Rank<'a> = Box<dyn Fn(&CellResult) -> Option<i64> + 'a>;
-/// The text of a result in a column; `true` asks for every digit.
-pub(crate) type Text<'a> = Box<dyn Fn(&CellResult, bool) -> String + 'a>;
+/// The text of a result in a column. `true` asks for all digits.
+pub(crate) type FigureText<'a> = Box<dyn Fn(&CellResult, bool) -> String + 'a>;
 
 /// A column of the table.
 pub(crate) struct Figure<'a> {
     pub(crate) heading: &'static str,
-    /// 0 for what is never left out; otherwise the larger, the earlier it goes.
+    /// The order in which columns are left out: the largest first, and 0 never.
     pub(crate) leave_out_first: u8,
-    /// By what results are ranked; `None` where no rank is shown.
+    /// The rank of each result. `None` for a column without ranks.
     pub(crate) rank: Option<Rank<'a>>,
-    pub(crate) text: Text<'a>,
+    pub(crate) text: FigureText<'a>,
 }
 
 fn grid(
@@ -30,7 +31,7 @@ fn grid(
 ) -> Grid {
     let mut grid = Grid::new().column("  policy", Align::Left);
     for figure in figures {
-        // A column that is ranked is one wider, for its marks.
+        // A ranked column is one character wider, for its marks.
         let mark = if figure.rank.is_some() { " " } else { "" };
         grid = grid.column(&format!("{}{mark}", figure.heading), Align::Right);
     }
@@ -68,8 +69,7 @@ fn grid(
     grid
 }
 
-/// The best and the worst rank in a column, each where it tells some results from the others: what many share is not
-/// marked.
+/// Returns the best and the worst rank in a column. A rank that many results share is not marked.
 fn extremes(figure: &Figure<'_>, results: &[&CellResult]) -> (Option<i64>, Option<i64>) {
     let Some(rank) = figure.rank.as_ref() else {
         return (None, None);
@@ -80,11 +80,11 @@ fn extremes(figure: &Figure<'_>, results: &[&CellResult]) -> (Option<i64>, Optio
         return (None, None);
     }
     let few = (results.len() / 4).max(2);
-    let telling = |extreme: &i64| ranks.iter().filter(|rank| *rank == extreme).count() <= few;
-    (best.filter(telling), worst.filter(telling))
+    let is_rare = |extreme: &i64| ranks.iter().filter(|rank| *rank == extreme).count() <= few;
+    (best.filter(is_rare), worst.filter(is_rare))
 }
 
-/// A column of counts.
+/// Returns a column of counts.
 pub(crate) fn count<'a>(
     heading: &'static str,
     leave_out_first: u8,
@@ -104,14 +104,14 @@ pub(crate) fn count<'a>(
     }
 }
 
-/// The table of these figures, and the headings of those that there was no room for.
+/// Returns the table of these figures, and the headings of the figures without room.
 pub(crate) fn fitted(
     results: &[&CellResult],
     mut figures: Vec<Figure<'_>>,
     chosen: Option<&str>,
     view: View,
 ) -> (String, Vec<&'static str>) {
-    // What does not fit goes: first digits, then the figures that matter least.
+    // First the digits are shortened, then the least important figures are left out.
     let mut exact = true;
     let mut left_out = Vec::new();
     let grid = loop {

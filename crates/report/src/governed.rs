@@ -1,13 +1,13 @@
-//! What a governor did, in a few lines.
+//! A summary of a governor's run in a few lines.
 
 use crate::number::{grouped, percent, size};
 use broadleaf_metrics::{Governed, Stalls};
 use std::fmt::Write;
 
-/// The least time that three decimals of a second show, in seconds.
+/// The shortest time that three decimals of a second show, in seconds.
 const LEAST_LOOKING: f64 = 0.0005;
 
-/// What a governor did, in a few lines, for people. `budget` is what it was allowed to add, as it was written.
+/// Summarizes a governor's run for people. `budget` is the memory budget as the user wrote it.
 pub fn governed_summary(governed: &Governed, budget: &str) -> String {
     let mut text = String::new();
     let mut line = |name: &str, what: String| {
@@ -27,7 +27,7 @@ pub fn governed_summary(governed: &Governed, budget: &str) -> String {
         line(
             "superpages",
             format!(
-                "{} made, {} broken for memory, {} broken by the program",
+                "{} promoted, {} demoted, {} demoted by the program",
                 grouped(governed.promotions),
                 grouped(governed.demotions),
                 grouped(governed.broken_by_programs)
@@ -65,7 +65,7 @@ pub fn governed_summary(governed: &Governed, budget: &str) -> String {
         line("blocks refused", reasons.collect::<Vec<_>>().join(", "));
     }
     let looking = governed.governor_cpu_seconds - governed.acting_cpu_seconds;
-    // A share of a time that is shown as zero would only confuse.
+    // A share of a time that is shown as zero would be confusing.
     let share = if looking < LEAST_LOOKING || governed.elapsed_seconds <= 0.0 {
         String::new()
     } else {
@@ -81,7 +81,7 @@ pub fn governed_summary(governed: &Governed, budget: &str) -> String {
     );
     let stalls = &governed.stalls;
     if stalls.count > 0 {
-        line("stalls", told(stalls));
+        line("stalls", stalls_text(stalls));
     }
     let cpu = governed.program_cpu_seconds.map_or(String::new(), |cpu| {
         format!(
@@ -101,8 +101,8 @@ pub fn governed_summary(governed: &Governed, budget: &str) -> String {
     format!("broadleaf: under {}:\n{text}", governed.policy)
 }
 
-/// The time that the program may have waited, in words.
-fn told(stalls: &Stalls) -> String {
+/// Returns the time that the program may have waited, in words.
+fn stalls_text(stalls: &Stalls) -> String {
     let ms = |seconds: f64| format!("{:.1} ms", seconds * 1e3);
     let mut text = format!(
         "{} of at most {} (99 of 100 under {}), {:.2} s in all",
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_charged_is_told_where_it_differs_from_what_was_added() {
+    fn charged_memory_is_shown_if_it_differs_from_added_memory() {
         let mut governed = Governed {
             added_bytes: 8 << 20,
             charged_bytes: 8 << 20,
@@ -135,9 +135,10 @@ mod tests {
         };
         assert!(!governed_summary(&governed, "10%").contains("charged"));
         governed.charged_bytes = 40 << 20;
-        let told = governed_summary(&governed, "10%");
-        let line = "  charged         40.0 MiB to the budget at the end, with superpages that were found\n";
-        assert!(told.contains(line), "{told}");
+        let summary = governed_summary(&governed, "10%");
+        let line = "  charged         40.0 MiB to the budget at the end, \
+                    with superpages that were found\n";
+        assert!(summary.contains(line), "{summary}");
     }
 
     #[test]
@@ -158,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_share_of_no_time_is_left_out() {
-        let told = |looking| {
+        let summary = |looking| {
             let governed = Governed {
                 governor_cpu_seconds: 1.0 + looking,
                 acting_cpu_seconds: 1.0,
@@ -167,9 +168,9 @@ mod tests {
             };
             governed_summary(&governed, "10%")
         };
-        let none = told(0.0004);
+        let none = summary(0.0004);
         assert!(none.contains("0.000 s looking\n"), "{none}");
-        let some = told(0.0006);
+        let some = summary(0.0006);
         assert!(
             some.contains("0.001 s looking (6.0% of the elapsed time)\n"),
             "{some}"
@@ -178,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_signal_that_ended_the_program_is_named() {
-        let told = |ended_by_signal| {
+        let summary = |ended_by_signal| {
             let governed = Governed {
                 exit_status: Some(143),
                 ended_by_signal,
@@ -186,12 +187,12 @@ mod tests {
             };
             governed_summary(&governed, "10%")
         };
-        assert!(told(Some(15)).ends_with(" page faults, ended by signal 15 (SIGTERM)\n"));
-        assert!(told(None).ends_with(" page faults, ended with exit status 143\n"));
+        assert!(summary(Some(15)).ends_with(" page faults, ended by signal 15 (SIGTERM)\n"));
+        assert!(summary(None).ends_with(" page faults, ended with exit status 143\n"));
     }
 
     #[test]
-    fn stalls_are_told_with_their_limit() {
+    fn stalls_are_shown_with_their_limit() {
         let mut governed = Governed {
             policy: "pop-256".to_owned(),
             ..Governed::default()
@@ -205,16 +206,16 @@ mod tests {
             allowed_seconds: None,
             too_long: 0,
         };
-        let told = governed_summary(&governed, "10%");
+        let summary = governed_summary(&governed, "10%");
         let line =
             "  stalls          1,200 of at most 7.2 ms (99 of 100 under 3.1 ms), 1.50 s in all\n";
-        assert!(told.contains(line), "{told}");
+        assert!(summary.contains(line), "{summary}");
         governed.stalls.allowed_seconds = Some(0.005);
         governed.stalls.too_long = 3;
-        let told = governed_summary(&governed, "10%");
+        let summary = governed_summary(&governed, "10%");
         assert!(
-            told.contains("1.50 s in all; 3 longer than the 5.0 ms allowed\n"),
-            "{told}"
+            summary.contains("1.50 s in all; 3 longer than the 5.0 ms allowed\n"),
+            "{summary}"
         );
     }
 }

@@ -4,7 +4,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::{Paint, Style, View};
 
-/// On which side of its column a text stands.
+/// The alignment of a column's texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
     /// Words.
@@ -13,7 +13,7 @@ pub enum Align {
     Right,
 }
 
-/// One cell: its text and what it is.
+/// A cell: a text with a style.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
     /// The text, one line.
@@ -37,30 +37,30 @@ impl From<&str> for Cell {
     }
 }
 
-/// A heading, and how its column is laid out.
+/// A column: its heading and its layout.
 #[derive(Clone, Debug)]
-struct Column {
+struct GridColumn {
     heading: String,
     align: Align,
-    /// The width to which cells may be cut, if they may be cut at all.
+    /// The minimum width of cut cells. `None` if cells may not be cut.
     shortest: Option<usize>,
 }
 
-/// Columns with a heading each, and rows of cells.
+/// A grid of columns with headings, and rows of cells.
 ///
-/// A grid that is wider than the view first wraps its headings, then the words of its last column,
-/// then cuts the columns that may be cut. If the grid is still too wide, it is split into blocks of
-/// columns. Each block repeats the first columns ([`Grid::keys`]).
+/// A grid that is wider than the view first wraps its headings, then the words of its last column.
+/// Then it cuts the columns that may be cut. If the grid is still too wide, it is split into blocks
+/// of columns. Each block repeats the first columns ([`Grid::keys`]).
 #[derive(Clone, Debug)]
 pub struct Grid {
-    columns: Vec<Column>,
+    columns: Vec<GridColumn>,
     rows: Vec<Vec<Cell>>,
     keys: usize,
 }
 
-/// Between two columns.
+/// The gap between two columns.
 const GAP: &str = "  ";
-/// The narrowest column in which words are wrapped.
+/// The minimum width of a column with wrapped words.
 const NARROWEST: usize = 20;
 
 /// The columns of one block, each with its width.
@@ -73,7 +73,7 @@ impl Default for Grid {
 }
 
 impl Grid {
-    /// A grid without columns.
+    /// Creates a grid without columns.
     pub fn new() -> Self {
         Self {
             columns: Vec::new(),
@@ -85,7 +85,7 @@ impl Grid {
     /// Adds a column at the right.
     #[must_use]
     pub fn column(mut self, heading: &str, align: Align) -> Self {
-        self.columns.push(Column {
+        self.columns.push(GridColumn {
             heading: heading.to_owned(),
             align,
             shortest: None,
@@ -96,7 +96,7 @@ impl Grid {
     /// Adds a column of words at the right. A narrow view cuts its cells to `shortest` characters.
     #[must_use]
     pub fn cut_column(mut self, heading: &str, shortest: usize) -> Self {
-        self.columns.push(Column {
+        self.columns.push(GridColumn {
             heading: heading.to_owned(),
             align: Align::Left,
             shortest: Some(shortest),
@@ -111,19 +111,19 @@ impl Grid {
         self
     }
 
-    /// Adds a row at the bottom; cells that are missing at its end are empty.
+    /// Adds a row at the bottom. Missing cells at its end are empty.
     pub fn row(&mut self, cells: impl IntoIterator<Item = impl Into<Cell>>) {
         let mut row: Vec<Cell> = cells.into_iter().map(Into::into).collect();
         row.resize(self.columns.len(), Cell::default());
         self.rows.push(row);
     }
 
-    /// The columns of a terminal that the widest line takes if nothing is wrapped.
+    /// Returns the width of the widest line without wrapping, in columns of a terminal.
     pub fn width(&self) -> usize {
         total(&self.natural())
     }
 
-    /// The lines, each ended by a newline.
+    /// Renders the lines. Each line ends with a newline.
     pub fn render(&self, view: View) -> String {
         let blocks: Vec<String> = self
             .layouts(view.width)
@@ -133,7 +133,7 @@ impl Grid {
         blocks.join("\n")
     }
 
-    /// The blocks of columns that fit a view.
+    /// Returns the blocks of columns that fit a view.
     fn layouts(&self, limit: Option<usize>) -> Vec<Layout> {
         let mut layout = self.natural();
         let Some(limit) = limit.filter(|&limit| total(&layout) > limit) else {
@@ -161,7 +161,8 @@ impl Grid {
         self.split(&layout, limit)
     }
 
-    /// A layout split into blocks of at most `limit` characters, as far as single columns allow it.
+    /// Splits a layout into blocks of at most `limit` characters, as far as single columns allow
+    /// it.
     fn split(&self, layout: &Layout, limit: usize) -> Vec<Layout> {
         let (keys, rest) = layout.split_at(self.keys.min(layout.len()));
         let mut blocks: Vec<Layout> = vec![keys.to_vec()];
@@ -200,7 +201,7 @@ impl Grid {
         out
     }
 
-    /// Every column as wide as its widest text.
+    /// Returns the layout in which every column is as wide as its widest text.
     fn natural(&self) -> Layout {
         let widest = |column| {
             self.widest_cell(column)
@@ -211,7 +212,7 @@ impl Grid {
             .collect()
     }
 
-    /// The width of a column whose heading is wrapped.
+    /// Returns the width of a column with a wrapped heading.
     fn least(&self, column: usize) -> usize {
         let words = self.columns[column].heading.split_whitespace();
         self.widest_cell(column)
@@ -223,7 +224,7 @@ impl Grid {
         cells.max().unwrap_or(0)
     }
 
-    /// One row, on as many lines as its wrapped cells take.
+    /// Writes one row, on as many lines as its wrapped cells need.
     fn line(&self, row: &[Cell], layout: &Layout, view: View, out: &mut String) {
         let texts: Vec<Vec<String>> = layout
             .iter()
@@ -234,7 +235,7 @@ impl Grid {
             .collect();
         let height = texts.iter().map(Vec::len).max().unwrap_or(0);
         for number in 0..height {
-            let mut line = Line::new(view.paint);
+            let mut line = OutputLine::new(view.paint);
             for (at, &(column, width)) in layout.iter().enumerate() {
                 let text = texts[at].get(number).map_or("", String::as_str);
                 if at + 1 == layout.len() && length(text) > width {
@@ -248,23 +249,23 @@ impl Grid {
     }
 }
 
-/// The characters that a layout takes in a line.
+/// Returns the width of a layout in characters.
 fn total(layout: &Layout) -> usize {
     let widths = layout.iter().map(|(_, width)| width).sum::<usize>();
     widths + GAP.len() * layout.len().saturating_sub(1)
 }
 
-/// A line of output. Blanks are written only before a text, so that no line ends in blanks.
-struct Line {
+/// A line of output. Blanks are written only before a text, so that no line ends with blanks.
+struct OutputLine {
     text: String,
-    /// Columns of the terminal up to which the line is written or owed.
+    /// The columns of the terminal up to which the line is written or owed.
     owed: usize,
-    /// Columns of the terminal that are written.
+    /// The columns of the terminal that are written.
     written: usize,
     paint: Paint,
 }
 
-impl Line {
+impl OutputLine {
     fn new(paint: Paint) -> Self {
         Self {
             text: String::new(),
@@ -302,7 +303,7 @@ impl Line {
     }
 }
 
-/// `text` cut to `width` columns of a terminal, with dots where something is missing.
+/// Returns `text` cut to `width` columns of a terminal. Dots replace the missing part.
 fn cut(text: &str, width: usize) -> String {
     const DOTS: &str = "...";
     if length(text) <= width {
@@ -319,7 +320,8 @@ fn cut(text: &str, width: usize) -> String {
     out + DOTS
 }
 
-/// `text` cut at blanks into lines of at most `width` characters; a longer word stands alone.
+/// Breaks `text` at blanks into lines of at most `width` characters. A longer word has a line of
+/// its own.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     if length(text) <= width {
         return vec![text.to_owned()];
@@ -339,122 +341,17 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// `text` in lines that fit the view, each with its end.
+/// Breaks `text` into lines that fit the view. Each line ends with a newline.
 pub fn paragraph(text: &str, style: Style, view: View) -> String {
     let lines = wrap(text, view.width.unwrap_or(usize::MAX));
     let painted = lines.iter().map(|line| view.paint.apply(style, line));
     painted.map(|line| format!("{line}\n")).collect()
 }
 
-/// The columns of a terminal that `text` takes.
+/// Returns the width of `text` in columns of a terminal.
 fn length(text: &str) -> usize {
     text.width()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn sample() -> Grid {
-        let mut grid = Grid::new()
-            .column("name", Align::Left)
-            .column("count", Align::Right)
-            .column("what", Align::Left);
-        grid.row(["a", "1", "one short"]);
-        grid.row(["bcd", "12345678", ""]);
-        grid
-    }
-
-    #[test]
-    fn columns_are_aligned_and_no_line_ends_in_blanks() {
-        assert_eq!(
-            sample().render(View::default()),
-            "name     count  what\n----  --------  ---------\na            1  one short\nbcd   12345678\n"
-        );
-        assert_eq!(sample().width(), 25);
-    }
-
-    #[test]
-    fn the_last_column_is_wrapped_where_the_view_is_narrow() {
-        let mut grid = sample();
-        grid.row([
-            "e",
-            "2",
-            "a long sentence that does not fit a narrow view at all",
-        ]);
-        let text = grid.render(View {
-            width: Some(40),
-            ..View::default()
-        });
-        assert!(text.lines().all(|line| line.len() <= 40), "{text}");
-        assert!(
-            text.contains("\n                does not fit a narrow\n"),
-            "{text}"
-        );
-    }
-
-    #[test]
-    fn colour_does_not_move_columns() {
-        let mut grid = Grid::new().column("", Align::Right).column("", Align::Left);
-        grid.row([
-            Cell {
-                text: "1".to_owned(),
-                style: Style::Best,
-            },
-            "x".into(),
-        ]);
-        grid.row([Cell::from("10"), "y".into()]);
-        let text = grid.render(View {
-            width: None,
-            paint: Paint::Colour,
-        });
-        assert_eq!(text, " \x1b[32m1\x1b[0m  x\n10  y\n");
-    }
-
-    #[test]
-    fn a_grid_of_numbers_wraps_its_headings_and_then_splits() {
-        let mut grid = Grid::new()
-            .column("process", Align::Right)
-            .cut_column("command", 8)
-            .column("would promote", Align::Right)
-            .column("then in superpages", Align::Right)
-            .keys(2);
-        grid.row(["1", "a-long-name-of-a-program", "12", "3.4%"]);
-        for (width, blocks) in [(80, 1), (50, 1), (40, 1), (30, 2)] {
-            let view = View {
-                width: Some(width),
-                ..View::default()
-            };
-            let text = grid.render(view);
-            assert!(text.lines().all(|line| length(line) <= width), "{text}");
-            assert_eq!(text.matches("process").count(), blocks, "{text}");
-            assert!(text.contains("12") && text.contains("3.4%"), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_word_that_is_too_long_for_its_column_starts_further_left() {
-        let mut grid = Grid::new().column("", Align::Left).column("", Align::Left);
-        grid.row(["a fact of the file", "0123456789012345678901234"]);
-        let text = grid.render(View {
-            width: Some(30),
-            ..View::default()
-        });
-        assert_eq!(text, "a fact of the file\n     0123456789012345678901234\n");
-    }
-
-    #[test]
-    fn wide_characters_take_two_columns() {
-        let mut grid = Grid::new().column("", Align::Left).column("", Align::Left);
-        grid.row(["日本", "x"]);
-        grid.row(["abcd", "y"]);
-        assert_eq!(grid.render(View::default()), "日本  x\nabcd  y\n");
-    }
-
-    #[test]
-    fn words_are_wrapped_at_blanks() {
-        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
-        assert_eq!(wrap("unbreakable", 3), ["unbreakable"]);
-        assert_eq!(wrap("", 3), [""]);
-    }
-}
+mod tests;

@@ -1,43 +1,46 @@
-//! What the headings of the tables mean, for whoever asks about one.
+//! The meanings of the tables' headings, for `broadleaf explain`.
 
 /// A heading of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heading {
-    /// As it stands above its column.
+    /// The name, as written above the column.
     pub name: &'static str,
-    /// What stands below it.
+    /// The meaning of the column.
     pub means: Meaning,
 }
 
-/// What a column holds.
+/// The meaning of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
-    /// The metric of this name, in other units where that reads better.
+    /// The metric of this name, possibly in another unit.
     Metric(&'static str),
-    /// Something that is worked out: in a few sentences.
+    /// A derived figure, explained in a few sentences.
     Derived(&'static str),
 }
 
 use Meaning::{Derived, Metric};
 
-/// Every heading of the comparison's table.
+/// The headings of the comparison's table.
 pub const HEADINGS: &[Heading] = &[
     heading(
         "policy",
         Derived(
-            "The rule that says when a block becomes a superpage. `broadleaf list policies` names all.",
+            "The rule that says when a block becomes a superpage. \
+            `broadleaf list policies` names all.",
         ),
     ),
     heading(
         "asked",
         Derived(
-            "The policy's name as the user wrote it, in JSON, CSV and Parquet: `life-1000` for the policy life-1e3.",
+            "The policy's name as the user wrote it, in JSON, CSV and Parquet: \
+            `life-1000` for the policy life-1e3.",
         ),
     ),
     heading(
         "machine",
         Derived(
-            "The TLBs and costs that the trace was replayed on. `broadleaf list machines` names all.",
+            "The TLBs and costs that the trace was replayed on. \
+            `broadleaf list machines` names all.",
         ),
     ),
     heading("L1 misses", Metric("l1_misses")),
@@ -46,13 +49,15 @@ pub const HEADINGS: &[Heading] = &[
     heading(
         "of 4k",
         Derived(
-            "walk_cycles divided by those of the policy 4k on the same trace and machine: x0.10 is a tenth.",
+            "walk_cycles divided by those of the policy 4k on the same trace and machine: \
+            x0.10 is a tenth.",
         ),
     ),
     heading(
-        "of freebsd",
+        "vs freebsd",
         Derived(
-            "walk_cycles divided by those of the policy freebsd on the same trace and machine: x0.10 is a tenth.",
+            "walk_cycles divided by those of the policy freebsd on the same trace and machine: \
+            x0.10 is a tenth.",
         ),
     ),
     heading("faults saved", Metric("faults_saved")),
@@ -61,14 +66,18 @@ pub const HEADINGS: &[Heading] = &[
     heading(
         "added",
         Derived(
-            "Memory that the policy takes at the peak and the policy 4k does not: peak_resident_pages less those of 4k, \
-             in bytes and as a share of what 4k takes. The recommendation goes by it.",
+            "Memory that the policy takes at the peak and the policy 4k does not: \
+            peak_resident_pages less those of 4k, in bytes. The recommendation depends on it.",
         ),
+    ),
+    heading(
+        "added %",
+        Derived("The added memory as a share of the memory that the policy 4k takes at its peak."),
     ),
     heading("zeroed", Metric("extra_zeroed_pages")),
     heading("disk reads", Metric("extra_disk_read_pages")),
     heading("promotions", Metric("promotions")),
-    heading("false dirty", Metric("false_dirty_pages")),
+    heading("clean, marked dirty", Metric("false_dirty_pages")),
     heading("faults", Metric("page_faults")),
     heading("write faults", Metric("write_faults")),
     heading("fault cycles", Metric("fault_cycles")),
@@ -76,15 +85,16 @@ pub const HEADINGS: &[Heading] = &[
     heading(
         "in superpages",
         Derived(
-            "With --memory: which part of resident memory lay in superpages when most was resident: superpage_pages of at_peak, \
-             divided by its resident_pages.",
+            "With --memory: the share of resident memory that lay in superpages when most was \
+            resident: superpage_pages of at_peak, divided by its resident_pages.",
         ),
     ),
     heading(
         "bloat",
         Derived(
-            "With --memory: bloat_pages of at_peak, in bytes: memory that was resident when most was, and that nobody had referenced since \
-             a promotion or a fault beside it brought it.",
+            "With --memory: bloat_pages of at_peak, in bytes: memory that was resident when most \
+            was, and that no access had touched since a promotion or a neighbouring fault brought \
+            it.",
         ),
     ),
     heading("swapped out", Metric("swapped_out_pages")),
@@ -97,34 +107,39 @@ pub const HEADINGS: &[Heading] = &[
     heading("broken", Metric("reservations_broken")),
 ];
 
-/// Every heading of the table of ranges of `advise`. Some are those of the comparison's table too, and say something else there.
+/// The headings of the table of ranges of `advise`. Some have another meaning in the comparison's
+/// table.
 pub const RANGE_HEADINGS: &[Heading] = &[
     heading(
         "process",
         Derived(
-            "The process that the range is in, by its number and its program, as far as the trace tells them. Where there is one address space alone, it is left out.",
+            "The process of the range, by its number and its program, as far as the trace records \
+            them. The column is left out if there is one address space alone.",
         ),
     ),
     heading(
         "range",
         Derived(
-            "Addresses of adjacent superpages of one size in one mapping: the first byte, and the byte after the last.",
+            "Addresses of adjacent superpages of one size in one mapping: \
+            the first byte, and the byte after the last.",
         ),
     ),
     heading(
         "superpages",
-        Derived("How many superpages the range has, and of which size."),
+        Derived("The number of superpages in the range, and their size."),
     ),
     heading(
         "walks spared",
         Derived(
-            "walks_spared: page walks without superpages, less page walks with the superpages of this range alone.",
+            "walks_spared: page walks without superpages, \
+            less page walks with the superpages of this range alone.",
         ),
     ),
     heading(
         "walk cycles",
         Derived(
-            "walk_cycles_spared: cycles of the page walks that the range spares, each at what a walk to a base page costs.",
+            "walk_cycles_spared: cycles of the page walks that the range spares, \
+            each at the cost of a walk to a base page.",
         ),
     ),
     heading(
@@ -140,13 +155,15 @@ pub const RANGE_HEADINGS: &[Heading] = &[
     heading(
         "added",
         Derived(
-            "added_bytes: bytes of the superpages that the program never touched, and would not hold without them.",
+            "added_bytes: bytes of the superpages that the program never touched, \
+            and would not hold without them.",
         ),
     ),
     heading(
         "gained",
         Derived(
-            "cycles_gained: cycles of the walks that the superpages spare, less their cycles of faults, filling, copying and promotion, plus the cycles of the faults that they spare.",
+            "cycles_gained: cycles of the walks that the superpages spare, less their cycles of \
+            faults, filling, copying and promotion, plus the cycles of the faults that they spare.",
         ),
     ),
     heading(
@@ -156,18 +173,20 @@ pub const RANGE_HEADINGS: &[Heading] = &[
     heading(
         "per KiB added",
         Derived(
-            "gained_per_added_kib: the cycles gained for each KiB that is added; `free` if nothing is added.",
+            "gained_per_added_kib: the cycles gained for each KiB that is added; `free` if nothing \
+             is added.",
         ),
     ),
     heading(
         "lies in",
         Derived(
-            "mapping: what the range lies in, as it was when a page of it last faulted in: its kind or the file and its byte at the start of the range, and the bounds of the mapping.",
+            "mapping: the mapping of the range at the latest fault of a page in it: its kind or \
+             the file, the file's byte at the start of the range, and the bounds of the mapping.",
         ),
     ),
 ];
 
-/// Headings of the tables of `report`, `top`, `replay` and `service`.
+/// The headings of the tables of `report`, `top`, `replay` and `service`.
 pub const LIVE_HEADINGS: &[Heading] = &[
     heading(
         "blocks",
@@ -180,13 +199,15 @@ pub const LIVE_HEADINGS: &[Heading] = &[
     heading(
         "would promote",
         Derived(
-            "Blocks of 2 MiB that the policy would promote now, if memory had no limit: `would_promote` in JSON.",
+            "Blocks of 2 MiB that the policy would promote now, if memory had no limit: \
+            `would_promote` in JSON.",
         ),
     ),
     heading(
         "memory added",
         Derived(
-            "Memory that these promotions would add: pages of the blocks that are not resident yet. `added_bytes` in JSON.",
+            "Memory that these promotions would add: pages of the blocks that are not resident \
+            yet. `added_bytes` in JSON.",
         ),
     ),
     heading(
@@ -208,7 +229,8 @@ pub const LIVE_HEADINGS: &[Heading] = &[
     heading(
         "blocks that stay",
         Derived(
-            "Blocks that the policy would not promote, by the reason. `broadleaf list refusals` explains the reasons.",
+            "Blocks that the policy would not promote, by the reason. \
+            `broadleaf list refusals` explains the reasons.",
         ),
     ),
     heading(
@@ -216,27 +238,35 @@ pub const LIVE_HEADINGS: &[Heading] = &[
         Derived("The limit on added memory, as --max-added sets it."),
     ),
     heading(
-        "broken for memory",
+        "promoted",
+        Derived("Blocks that were promoted: `promotions` in JSON."),
+    ),
+    heading(
+        "demoted",
         Derived(
-            "Superpages that the governor broke because memory was short or too much was added: `demotions` in JSON.",
+            "Superpages that the governor demoted because memory was short or too much was added: \
+            `demotions` in JSON.",
         ),
     ),
     heading(
-        "broken by the program",
+        "demoted by the program",
         Derived(
-            "Superpages that the program broke, for example by giving back a part: `broken_by_programs` in JSON.",
+            "Superpages that the program broke, for example by returning a part: \
+            `broken_by_programs` in JSON.",
         ),
     ),
     heading(
         "huge at most",
         Derived(
-            "The most memory that lay in superpages of the governor at any one time: `huge_bytes_peak` in JSON.",
+            "The most memory that lay in superpages of the governor at any one time: \
+            `huge_bytes_peak` in JSON.",
         ),
     ),
     heading(
         "added at most",
         Derived(
-            "The most memory that superpages had added at any one time: `added_bytes_peak` in JSON.",
+            "The most memory that superpages had added at any one time: \
+            `added_bytes_peak` in JSON.",
         ),
     ),
     heading(
@@ -246,7 +276,8 @@ pub const LIVE_HEADINGS: &[Heading] = &[
     heading(
         "refused",
         Derived(
-            "Blocks that were not promoted, over all reasons. `broadleaf list refusals` explains the reasons.",
+            "Blocks that were not promoted, over all reasons. \
+            `broadleaf list refusals` explains the reasons.",
         ),
     ),
 ];
@@ -255,17 +286,18 @@ const fn heading(name: &'static str, means: Meaning) -> Heading {
     Heading { name, means }
 }
 
-/// The heading of the comparison's table that is written so, in letters of either case and with any of blank, dash and underscore between words.
+/// Returns the heading of the comparison's table with this name. Case is ignored, and words may be
+/// separated by blanks, dashes or underscores.
 pub fn heading_named(name: &str) -> Option<&'static Heading> {
     named(HEADINGS, name)
 }
 
-/// The heading of the table of ranges that is written so, as for [`heading_named`].
+/// Returns the heading of the table of ranges with this name, as [`heading_named`] does.
 pub fn range_heading_named(name: &str) -> Option<&'static Heading> {
     named(RANGE_HEADINGS, name)
 }
 
-/// The heading of the tables of live processes that is written so, as for [`heading_named`].
+/// Returns the heading of the tables of live processes with this name, as [`heading_named`] does.
 pub fn live_heading_named(name: &str) -> Option<&'static Heading> {
     named(LIVE_HEADINGS, name)
 }
@@ -291,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_heading_is_found_however_it_is_written() {
+    fn a_heading_is_found_in_any_spelling() {
         for name in ["L1 misses", "l1_misses", " l1-Misses "] {
             assert_eq!(heading_named(name).unwrap().name, "L1 misses");
         }

@@ -1,6 +1,7 @@
-//! Tables and pictures of result records, wherever the records came from.
+//! Tables and pictures of result records of any origin.
 //!
-//! Everything here is a function of its arguments: the host says how wide the terminal is and whether it shows colours.
+//! Everything here is a function of its arguments: the caller passes the width and the colours of
+//! the terminal.
 #![forbid(unsafe_code)]
 
 mod advice;
@@ -23,6 +24,7 @@ mod paint;
 mod parquet;
 mod printable;
 mod ranges;
+mod recommendation;
 mod replayed;
 mod signal;
 mod stay;
@@ -52,6 +54,7 @@ pub use paint::{Paint, Style, View};
 pub use parquet::{WriteParquetError, write_parquet};
 pub use printable::printable;
 pub use ranges::{NOTHING_PAYS, cbmm, madvise, of_one_process, process_of, range_table};
+pub use recommendation::{Context, recommendations};
 pub use replayed::replay_table;
 pub use signal::signal;
-pub use table::{Context, comparison_table, recommendations};
+pub use table::comparison_table;

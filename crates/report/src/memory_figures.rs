@@ -1,4 +1,4 @@
-//! The figures of the second table, where memory was modelled down to the frame: what a policy does under pressure.
+//! The figures of the second table, for memory that is modelled down to the frame.
 
 use broadleaf_metrics::{CellResult, MemoryResult};
 
@@ -9,12 +9,12 @@ use crate::number::{each, percent, size};
 /// A figure of memory.
 type Count = fn(&MemoryResult) -> u64;
 
-/// A figure of memory, zero where it was not modelled.
+/// Returns a figure of memory. It is zero without the frame-level model.
 fn memory(result: &CellResult, of: Count) -> u64 {
     result.memory.as_ref().map_or(0, of)
 }
 
-/// Pages, shown as a size, fewer of which are better.
+/// Returns a column of pages, shown as a size. Fewer are better.
 fn pages<'a>(heading: &'static str, leave_out_first: u8, of: Count) -> Figure<'a> {
     let bytes = move |result: &CellResult| memory(result, of) * page_bytes(result);
     Figure {
@@ -25,7 +25,7 @@ fn pages<'a>(heading: &'static str, leave_out_first: u8, of: Count) -> Figure<'a
     }
 }
 
-/// The columns of the second table. What happened to none of `results` has none.
+/// Returns the columns of the second table. A figure that is zero in all `results` has no column.
 pub(crate) fn memory_figures<'a>(results: &[&CellResult]) -> Vec<Figure<'a>> {
     let any = |of: Count| results.iter().any(|result| memory(result, of) > 0);
     let share = |result: &CellResult| {
@@ -64,7 +64,7 @@ pub(crate) fn memory_figures<'a>(results: &[&CellResult]) -> Vec<Figure<'a>> {
             figures.push(pages(heading, leave_out_first, of));
         }
     }
-    // Where it is walks alone, the other table has it.
+    // If only walks cost cycles, the other table has the figure.
     if any(|memory| memory.bookkeeping_cycles + memory.copy_cycles) {
         let total = |result: &CellResult| Some(result.memory.as_ref()?.tlbmcpi?.total());
         figures.push(Figure {

@@ -1,11 +1,11 @@
-//! What someone probably meant: the known names nearest to one that is not known.
+//! Suggestions for an unknown name: the nearest known names.
 
 use crate::distance::edit_distance;
 
-/// The known names nearest to `unknown`, nearest first, three at most; none where nothing is near.
+/// Returns at most three known names that are near to `unknown`, nearest first.
 ///
-/// A name is near where it begins with what was typed (or the other way round) or holds it, or where turning one into the other
-/// takes no more changes than a third of the longer one's letters.
+/// A name is near if one of both names begins with the other, or if it contains the typed name. It
+/// is also near if at most a third of the longer name's letters must change.
 pub fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     const SHOWN: usize = 3;
     let wanted = plain(unknown);
@@ -21,7 +21,7 @@ pub fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> V
             (begins || holds || changes <= allowed).then_some((changes, name))
         })
         .collect();
-    // Stable: names that are equally near keep the catalogue's order.
+    // The sort is stable, so equally near names keep the catalogue's order.
     found.sort_by_key(|&(changes, _)| changes);
     let mut names = Vec::new();
     for (_, name) in found {
@@ -32,7 +32,7 @@ pub fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> V
     names
 }
 
-/// Letters and digits in lower case: `THP_always` is as near as can be to `thp-always`.
+/// Returns letters and digits in lower case, so that `THP_always` equals `thp-always`.
 fn plain(name: &str) -> String {
     name.chars()
         .filter(char::is_ascii_alphanumeric)
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_known_twice_is_told_once() {
+    fn a_name_that_is_known_twice_is_suggested_once() {
         assert_eq!(
             nearest("gredy", ["greedy", "freebsd", "greedy"]),
             ["greedy"]

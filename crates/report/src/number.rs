@@ -1,6 +1,6 @@
-//! Numbers as people read them: groups of three digits, short forms, sizes, shares and ratios.
+//! Numbers for people: groups of three digits, short forms, sizes, shares and ratios.
 
-/// All digits, in groups of three: `1,234,567`.
+/// Formats all digits, in groups of three: `1,234,567`.
 pub fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
@@ -13,37 +13,38 @@ pub fn grouped(value: u64) -> String {
     out
 }
 
-/// As [`grouped`], for a number that may be negative: `-1,234`.
+/// Formats a number that may be negative, like [`grouped`]: `-1,234`.
 pub fn grouped_signed(value: i64) -> String {
     let sign = if value < 0 { "-" } else { "" };
     format!("{sign}{}", grouped(value.unsigned_abs()))
 }
 
-/// Three digits and a decimal prefix: `999`, `1.23k`, `45.6M`, `7.89G`.
+/// Formats three digits and a decimal prefix: `999`, `1.23k`, `45.6M`, `7.89G`.
 pub fn short(value: u64) -> String {
     const PREFIXES: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
     scaled(value, 1000.0, &PREFIXES, "")
 }
 
-/// As [`short`], for a number that may be negative.
+/// Formats a number that may be negative, like [`short`].
 pub fn short_signed(value: i64) -> String {
     let sign = if value < 0 { "-" } else { "" };
     format!("{sign}{}", short(value.unsigned_abs()))
 }
 
-/// A size with a binary prefix: `0 B`, `4.00 KiB`, `6.25 MiB`.
+/// Formats a size with a binary prefix: `0 B`, `4.00 KiB`, `6.25 MiB`.
 pub fn size(bytes: u64) -> String {
     const PREFIXES: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     scaled(bytes, 1024.0, &PREFIXES, " ")
 }
 
-/// As [`size`], for a difference that may be negative.
+/// Formats a difference that may be negative, like [`size`].
 pub fn size_signed(bytes: i64) -> String {
     let sign = if bytes < 0 { "-" } else { "" };
     format!("{sign}{}", size(bytes.unsigned_abs()))
 }
 
-/// A value scaled by `step` until three digits stand before the point at most (four where the step is 1024).
+/// Formats a value that is scaled by `step` until at most three digits remain before the point
+/// (four for a step of 1024).
 fn scaled(value: u64, step: f64, prefixes: &[&str], space: &str) -> String {
     if (value as f64) < step {
         return format!("{value}{space}{}", prefixes[0]);
@@ -65,7 +66,8 @@ fn scaled(value: u64, step: f64, prefixes: &[&str], space: &str) -> String {
     format!("{scaled:.decimals$}{space}{}", prefixes[prefix])
 }
 
-/// A share of one, as percent with one decimal: `12.3%`. Where there is no whole to take a share of, a dash.
+/// Formats a share of one as a percentage with one decimal: `12.3%`. A share without a whole is a
+/// dash.
 pub fn percent(share: f64) -> String {
     if !share.is_finite() {
         return "-".to_owned();
@@ -80,7 +82,8 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// A ratio: `x0.08`, `x1.00`, `x12.3`. `part` over `whole`; a dash where `whole` is zero and `part` is not.
+/// Formats the ratio of `part` to `whole`: `x0.08`, `x1.00`, `x12.3`. The text is a dash if `whole`
+/// is zero and `part` is not.
 ///
 /// A ratio that is not zero never prints as zero: the smallest is `<x0.001`.
 pub fn ratio(part: u64, whole: u64) -> String {
@@ -99,7 +102,7 @@ pub fn ratio(part: u64, whole: u64) -> String {
     }
 }
 
-/// So much for each of something: `0.123`, `4.560`, `<0.001`.
+/// Formats an amount per unit: `0.123`, `4.560`, `<0.001`.
 pub fn each(share: f64) -> String {
     if share > 0.0 && share < 0.0005 {
         return "<0.001".to_owned();

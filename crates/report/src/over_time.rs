@@ -1,4 +1,4 @@
-//! Pictures of how memory stood over time: for each policy and machine a few small plots, one below the other.
+//! Pictures of memory over time: a few small plots for each policy and machine.
 
 use broadleaf_metrics::{CellResult, MemoryResult, MemorySample};
 
@@ -8,17 +8,17 @@ use crate::grid::paragraph;
 use crate::number::{grouped, short, size};
 use crate::{Glyphs, Style, View};
 
-/// How many rows a plot has.
+/// The number of rows of a plot.
 const ROWS: usize = 3;
-/// What stands before the axis.
+/// The width of the labels before the axis.
 const LABEL: usize = 18;
-/// No plot is wider than this, however wide the terminal.
+/// The maximum width of a plot.
 const WIDEST: usize = 100;
-/// The width where nobody knows the reader's.
+/// The width if the width of the output is unknown.
 const USUAL: usize = 80;
 
-/// The pictures of `results`, whose trace has so many accesses; nothing where memory was not modelled down to the frame. The same quantity has the same
-/// scale for all.
+/// Renders the pictures of `results` of a trace with this number of accesses. Returns an empty text
+/// without the frame-level model. Equal quantities have equal scales.
 pub fn over_time(results: &[CellResult], accesses: u64, glyphs: Glyphs, view: View) -> String {
     let limited: Vec<(&CellResult, &MemoryResult)> = (results.iter())
         .filter_map(|result| Some((result, result.memory.as_ref()?)))
@@ -34,8 +34,9 @@ pub fn over_time(results: &[CellResult], accesses: u64, glyphs: Glyphs, view: Vi
         .max(8);
     let mut out = paragraph(
         &format!(
-            "Over time, from left to right: a character is {} accesses wide. Faults and traffic with the disk are those of each. \
-             The same scale holds for all policies; --format json has every sample.",
+            "Over time, from left to right: a character is {} accesses wide. \
+            Faults and traffic with the disk are those of each. \
+            The same scale holds for all policies; --format json has every sample.",
             grouped(accesses.div_ceil(columns as u64))
         ),
         Style::Faint,
@@ -66,7 +67,7 @@ pub fn over_time(results: &[CellResult], accesses: u64, glyphs: Glyphs, view: Vi
 /// One quantity of one result.
 struct Series {
     name: String,
-    /// By column of dots, as far as it goes.
+    /// The values by column of dots, up to the end of the result.
     values: Vec<u64>,
     text: Box<dyn Fn(u64) -> String>,
 }
@@ -128,25 +129,26 @@ fn series(
     ]
 }
 
-/// `2m`, `64k`: a page size as it is called elsewhere.
+/// Returns the short name of a page size: `2m`, `64k`.
 fn short_size(bytes: u64) -> String {
     broadleaf_units::PageSize::from_bytes(bytes)
         .map_or(bytes.to_string(), |size| size.short_name().to_string())
 }
 
-/// The last column of dots that a sample reaches, of so many for so many accesses.
+/// Returns the number of columns of dots that the samples reach, of `dots` for `accesses` accesses.
 fn reach(samples: &[MemorySample], accesses: u64, dots: usize) -> usize {
     let last = samples.last().map_or(0, |sample| sample.time);
     let share = last as f64 / accesses.max(1) as f64;
     ((share * dots as f64).ceil() as usize).clamp(usize::from(!samples.is_empty()), dots)
 }
 
-/// The time at which a column of dots begins.
+/// Returns the time at which a column of dots begins.
 fn begins(column: usize, accesses: u64, dots: usize) -> u64 {
     (accesses as u128 * column as u128 / dots as u128) as u64
 }
 
-/// The highest that something stood in each column of dots, or how it stood last where nobody looked.
+/// Returns the highest value in each column of dots, or the latest value for a column without a
+/// sample.
 fn levels(
     samples: &[MemorySample],
     of: &dyn Fn(&MemorySample) -> u64,
@@ -171,7 +173,7 @@ fn levels(
     (0..reach).map(value).collect()
 }
 
-/// How much was counted in each character, taken to be even between two samples.
+/// Returns the count in each character. Counts are spread evenly between two samples.
 fn rates(
     samples: &[MemorySample],
     of: &dyn Fn(&MemorySample) -> u64,
@@ -206,7 +208,7 @@ fn plot(series: &Series, most: u64, columns: usize, glyphs: Glyphs, view: View) 
     let mut canvas = Canvas::new(glyphs, columns, ROWS);
     let height = ROWS * canvas.dots().1;
     for (x, &value) in series.values.iter().enumerate() {
-        // What is not nothing is seen.
+        // A value above zero is visible.
         let share = value as f64 / most.max(1) as f64;
         let filled = ((share * height as f64).round() as usize).max(usize::from(value > 0));
         for y in height - filled..height {

@@ -1,16 +1,16 @@
-//! Colour, and what it is used for. Nothing is said by colour alone.
+//! Colour and its uses. Colour alone carries no information.
 
 use crate::printable;
 
-/// What a piece of text is, which decides its colour where there are colours.
+/// The role of a text, which decides its colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
-    /// Text like any other.
+    /// Ordinary text.
     #[default]
     Plain,
-    /// A heading, or a name that the eye should find.
+    /// A heading, or another text that must be easy to find.
     Strong,
-    /// What may be skipped.
+    /// Text that readers may skip.
     Faint,
     /// The best of its column.
     Best,
@@ -20,10 +20,10 @@ pub enum Style {
     Line(usize),
 }
 
-/// Whether output has colours.
+/// The colours of the output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Paint {
-    /// Text alone.
+    /// No colours.
     #[default]
     Plain,
     /// ANSI colours.
@@ -34,8 +34,8 @@ pub enum Paint {
 const LINES: [&str; 6] = ["36", "33", "35", "32", "34", "31"];
 
 impl Paint {
-    /// `text` in this style, on one line and without control characters of its own: all titles,
-    /// cells and sentences come by here.
+    /// Returns `text` in this style, on one line and without control characters of its own. All
+    /// titles, cells and sentences pass through this function.
     pub fn apply(self, style: Style, text: &str) -> String {
         let text = printable(text);
         let code = match (self, style) {
@@ -50,11 +50,12 @@ impl Paint {
     }
 }
 
-/// How wide the output may be and whether it has colours.
+/// The width and the colours of the output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct View {
-    /// Columns of the terminal; `None` where output is no terminal and lines may be of any length.
+    /// The columns of the terminal. `None` if the output is no terminal and lines may have any
+    /// length.
     pub width: Option<usize>,
-    /// Colours.
+    /// The colours.
     pub paint: Paint,
 }

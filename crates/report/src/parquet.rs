@@ -1,4 +1,5 @@
-//! Apache Parquet: the same columns as CSV, typed, with the trace and the provenance as JSON in the file's metadata.
+//! Apache Parquet: the columns of CSV with types. The trace and the provenance are JSON in the
+//! file's metadata.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -14,17 +15,19 @@ use parquet::schema::types::Type;
 
 use crate::{Column, Values, columns};
 
-/// Why a Parquet file could not be written.
+/// The reason for which a Parquet file could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("writing Parquet: {0}")]
 pub struct WriteParquetError(#[from] ParquetError);
 
-/// Writes the results of `comparison` as one row group. Counts are 64-bit integers and ratios doubles; the file's metadata hold the keys
-/// `broadleaf.schema`, `broadleaf.trace`, `broadleaf.memory`, `broadleaf.advice`, `broadleaf.damage`, `broadleaf.notes` and
-/// `broadleaf.provenance`.
+/// Writes the results of `comparison` as one row group. Counts are 64-bit integers and ratios are
+/// doubles.
+///
+/// The file's metadata has the keys `broadleaf.schema`, `broadleaf.trace`, `broadleaf.memory`,
+/// `broadleaf.advice`, `broadleaf.damage`, `broadleaf.notes` and `broadleaf.provenance`.
 ///
 /// # Errors
-/// Where `out` fails, or a value does not fit the format.
+/// Returns an error if `out` fails or a value does not fit the format.
 pub fn write_parquet(
     comparison: &Comparison,
     refusals: &[&str],
@@ -58,7 +61,7 @@ pub fn write_parquet(
                     .typed::<ByteArrayType>()
                     .write_batch(&bytes, None, None)?;
             }
-            // Parquet stores unsigned 64-bit integers as the signed ones of the same bits.
+            // Parquet stores unsigned 64-bit integers as the signed integers with the same bits.
             Values::Count(values) => {
                 let bits: Vec<i64> = values.iter().map(|&value| value.cast_signed()).collect();
                 writer.typed::<Int64Type>().write_batch(&bits, None, None)?;

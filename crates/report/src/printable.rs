@@ -1,14 +1,17 @@
-//! Texts of others on a terminal.
+//! Foreign texts on a terminal.
 
-/// `text` on one line, without anything that a terminal would obey: programs and files may be
-/// called anything.
+/// Returns `text` on one line, without characters that control a terminal. Programs and files may
+/// have any name.
 ///
 /// Control characters, line and paragraph separators, and the marks that reverse the direction of
 /// writing become `?`.
 pub fn printable(text: &str) -> String {
     let is_obeyed = |letter: char| {
         letter.is_control()
-            || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+            || matches!(
+                letter,
+                '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+            )
     };
     text.replace(is_obeyed, "?")
 }

@@ -1,10 +1,10 @@
-//! What going through a journal again came to, for people.
+//! The result of a replayed journal, for people.
 
 use crate::number::{grouped, size};
 use crate::{Align, Grid, Style, View, paragraph};
 use broadleaf_metrics::Replayed;
 
-/// A line on whether each decision was the same again, and a table of policies.
+/// Renders a line that compares the decisions, and a table of policies.
 pub fn replay_table(replayed: &Replayed, view: View) -> String {
     let ticks = format!(
         "{} ticks in {:.1} s",
@@ -18,9 +18,9 @@ pub fn replay_table(replayed: &Replayed, view: View) -> String {
     let mut grid = Grid::new()
         .column("policy", Align::Left)
         .column("allowed", Align::Right)
-        .column("superpages", Align::Right)
-        .column("broken for memory", Align::Right)
-        .column("broken by the program", Align::Right)
+        .column("promoted", Align::Right)
+        .column("demoted", Align::Right)
+        .column("demoted by the program", Align::Right)
         .column("huge at most", Align::Right)
         .column("added at most", Align::Right)
         .column("at the end", Align::Right)
@@ -46,7 +46,8 @@ pub fn replay_table(replayed: &Replayed, view: View) -> String {
     if replayed.policies.iter().any(|row| row.estimated) {
         text.push('\n');
         text.push_str(&paragraph(
-            "A policy without \"(recorded)\" is an estimate: it assumes that programs behave as recorded, and that every superpage that was not tried can be made.",
+            "A policy without \"(recorded)\" is an estimate: it assumes that programs behave as \
+            recorded, and that every superpage that was not tried can be made.",
             Style::Plain,
             view,
         ));

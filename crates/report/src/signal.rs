@@ -1,6 +1,6 @@
-//! Signals in words.
+//! Names of signals.
 
-/// A signal's number, and its name if it has one: `signal 11 (SIGSEGV)`.
+/// Returns a signal's number, and its name if it has one: `signal 11 (SIGSEGV)`.
 pub fn signal(number: i32) -> String {
     match signal_hook::low_level::signal_name(number) {
         Some(name) => format!("signal {number} ({name})"),

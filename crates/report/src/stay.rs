@@ -6,10 +6,11 @@ use crate::advice::{BASELINE, added, cycles_of, ended, lost_cycles, peak_bytes, 
 use crate::disk::{disk_outweighs, memory_is_too_small};
 use crate::number::{ratio, short, size};
 
-/// A policy is much slower than the baseline if it loses this many times the baseline's cycles.
+/// A policy counts as much slower than the baseline if it loses this many times the baseline's
+/// cycles.
 const MUCH_SLOWER: f64 = 1.1;
 
-/// A comparison whose recommendation is the baseline.
+/// A comparison that recommends the baseline.
 pub(crate) struct Staying<'a> {
     /// The results on one machine.
     pub results: &'a [&'a CellResult],
@@ -22,7 +23,7 @@ pub(crate) struct Staying<'a> {
 }
 
 impl Staying<'_> {
-    /// The sentence if a policy saves enough, but adds too much memory.
+    /// Returns the sentence for a policy that saves enough, but adds too much memory.
     pub(crate) fn too_much_memory(&self) -> String {
         format!(
             "{}: {} saves {} within 10% of added memory.",
@@ -32,7 +33,7 @@ impl Staying<'_> {
         )
     }
 
-    /// The sentence if even the `fastest` policy that can be run saves too little.
+    /// Returns the sentence if even the `fastest` policy that can be run saves too little.
     pub(crate) fn nothing_gained(&self, fastest: &CellResult) -> String {
         let too_small = (self.memory).and_then(|asked| memory_is_too_small(self.baseline, asked));
         let is_too_small = too_small.is_some();
@@ -56,12 +57,15 @@ impl Staying<'_> {
         format!("{wait}{rest} {}.", self.stay())
     }
 
-    /// The sentence if no superpages were made, or if only policies that cannot be run save enough.
+    /// Returns the sentence if no superpages were made, or if only policies that cannot be run save
+    /// enough.
     fn without_gain(&self) -> Option<String> {
         let lasted = || (self.results.iter()).filter(|result| ended(result).is_none());
         if lasted().all(|result| !self.made_superpages(result)) {
             return Some(if lasted().all(|result| result.policy == BASELINE) {
-                "No policy that makes superpages was compared, so there is nothing to choose from. Add policies with --policy.".to_owned()
+                "No policy that makes superpages was compared, so there is nothing to choose from. \
+                Add policies with --policy."
+                    .to_owned()
             } else {
                 format!(
                     "No policy that makes superpages of this program's memory was compared. {}.",
@@ -75,7 +79,8 @@ impl Staying<'_> {
             .min_by_key(|result| lost_cycles(result))?;
         saves_enough(best, self.baseline, self.baseline).then(|| {
             format!(
-                "{}: {} saves {}. {} would need {} {} instead of {} ({}), for {}, but it looks into the future.",
+                "{}: {} saves {}. {} would need {} {} instead of {} ({}), for {}, \
+                but it looks into the future.",
                 self.stay(),
                 self.no_policy(),
                 self.threshold(),
@@ -97,7 +102,7 @@ impl Staying<'_> {
         result.promotions > 0 || (result.memory.is_none() && differs)
     }
 
-    /// The slowest policy and its cycles, if they are many more than the baseline's.
+    /// Returns the slowest policy and its cycles, if they are many more than the baseline's.
     fn slower(&self) -> Option<String> {
         let slowest = (self.results.iter().copied())
             .filter(|result| ended(result).is_none())
@@ -117,7 +122,7 @@ impl Staying<'_> {
         })
     }
 
-    /// The sentence if memory would be spent in vain.
+    /// Returns the sentence if memory would be spent in vain.
     fn hardly_matters(&self, fastest: &CellResult) -> String {
         let baseline = self.baseline;
         let none = self.no_policy();
@@ -128,7 +133,8 @@ impl Staying<'_> {
                 "0.01 cycles per access"
             };
             format!(
-                "the most that a policy compared here saves, {} of {} {} ({}), is less than {threshold}",
+                "the most that a policy compared here saves, {} of {} {} ({}), is less than \
+                 {threshold}",
                 short(lost_cycles(baseline) - lost_cycles(fastest)),
                 short(lost_cycles(baseline)),
                 cycles_of(baseline),
@@ -144,7 +150,7 @@ impl Staying<'_> {
         }
     }
 
-    /// The baseline, with its figures if no row of the table has them.
+    /// Returns the baseline, with its figures if no row of the table has them.
     fn stay(&self) -> String {
         let has_row = (self.results.iter()).any(|result| result.policy == BASELINE);
         if has_row {
@@ -158,7 +164,7 @@ impl Staying<'_> {
         )
     }
 
-    /// The subject of a sentence about the policies that could have been chosen.
+    /// Returns the subject of a sentence about the policies that could have been chosen.
     fn no_policy(&self) -> &'static str {
         let all_can = (self.results.iter()).all(|result| (self.can_be_run)(&result.policy));
         if all_can {
@@ -168,7 +174,7 @@ impl Staying<'_> {
         }
     }
 
-    /// The least that a policy must save, in words.
+    /// Returns the least saving of a policy, in words.
     fn threshold(&self) -> &'static str {
         if self.baseline.memory.is_some() {
             "a hundredth of the cycles of walks and faults"
@@ -178,7 +184,7 @@ impl Staying<'_> {
     }
 }
 
-/// The text with its first letter as a capital.
+/// Returns the text with its first letter as a capital.
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     (letters.next()).map_or(String::new(), |first| {
@@ -220,17 +226,20 @@ mod tests {
         let all = [result("foresight", 15_000, 2), base];
         assert_eq!(
             sentence(&all, None),
-            "Stay with 4k: no policy that can be run, of those compared here, saves 0.01 walk cycles per access. \
-             foresight would need 15.0k walk cycles instead of 500k (x0.03), for no more memory, but it looks into the future."
+            "Stay with 4k: no policy that can be run, of those compared here, saves 0.01 walk \
+             cycles per access. \
+             foresight would need 15.0k walk cycles instead of 500k (x0.03), for no more memory, \
+             but it looks into the future."
         );
     }
 
     #[test]
-    fn without_superpages_nothing_is_said_of_the_program() {
+    fn without_superpages_there_is_no_statement_on_the_program() {
         let base = result("4k", 500_000, 0);
         assert_eq!(
             sentence(std::slice::from_ref(&base), None),
-            "No policy that makes superpages was compared, so there is nothing to choose from. Add policies with --policy."
+            "No policy that makes superpages was compared, so there is nothing to choose from. Add \
+             policies with --policy."
         );
         assert_eq!(
             sentence(&[base, result("thp-always", 500_000, 0)], None),
@@ -269,7 +278,8 @@ mod tests {
         let text = sentence(&[with("4k", 0, 10), with("greedy", 2, 38)], Some(&asked));
         assert!(
             text.ends_with(
-                "No policy compared here saves much of that, and greedy needs 11.4M cycles of walks and faults instead of 3.01M (x3.79). Stay with 4k."
+                "No policy compared here saves much of that, and greedy needs 11.4M cycles of \
+                 walks and faults instead of 3.01M (x3.79). Stay with 4k."
             ),
             "{text}"
         );

@@ -1,4 +1,7 @@
-//! A trace under several policies on several machines: from a request to an answer.
+//! Comparison of policies on machines over a trace: from a request to an answer.
+
+mod asked;
+mod failures;
 
 use std::num::NonZero;
 use std::ops::ControlFlow;
@@ -7,22 +10,23 @@ use std::path::Path;
 use broadleaf_accel::covers_all;
 use broadleaf_machine::Machine;
 use broadleaf_metrics::{CellResult, Comparison, RanBefore};
-use broadleaf_model::{Error, Outcome, Plan};
+use broadleaf_model::{Outcome, Plan};
 use broadleaf_policy::{Foresight, Policy};
-use broadleaf_report::number::{grouped, size};
 use broadleaf_report::{BASELINE, Context, REFERENCE, recommendations};
 
+use crate::cache::TraceCache;
 use crate::failure::Failure;
 use crate::memory::MemoryRequest;
-use crate::names;
-use crate::policies_file::Named;
 use crate::provenance::provenance;
-use crate::shortage::{Done, left_out};
-use crate::source::origin::Passes;
-use crate::source::{ReadError, Reading, Trace, Whole, locate};
+use crate::shortage::{FinishedReplay, left_out};
+use crate::source::origin::PassCount;
+use crate::source::{Trace, TraceReading, Whole};
 use crate::watch::{Task, Watch};
 
-/// What is to be compared.
+pub use asked::{AskedPolicies, policies};
+pub use failures::{failure, not_canonical, refuse_empty};
+
+/// A request for a comparison.
 pub struct Request<'a> {
     /// The trace: a file, or `-` for standard input.
     pub trace: &'a Path,
@@ -34,21 +38,24 @@ pub struct Request<'a> {
     pub policies: AskedPolicies,
     /// The machines to compare on.
     pub machines: Vec<Machine>,
-    /// On how many threads; as many as the process may use where `None`.
+    /// The number of threads; `None` for as many as the process may use.
     pub threads: Option<NonZero<usize>>,
-    /// Whether TLBs of other geometries are counted too.
+    /// Count the misses of TLBs with other geometries too.
     pub curves: bool,
-    /// How much memory there is, where somebody could say.
+    /// The memory of the frame-level model, if the user gave one.
     pub memory: Option<&'a MemoryRequest>,
+    /// Keeps the reduced form of the trace for later comparisons, and holds those of earlier ones.
+    pub cache: Option<&'a TraceCache>,
     /// Receives the progress.
     pub watch: &'a dyn Watch,
 }
 
-/// A comparison, with the results of policies that nobody asked for but that others are measured against.
-pub struct Answer {
-    /// The results that were asked for.
+/// The result of a comparison, with the results of reference policies that the user did not
+/// request.
+pub struct ComparisonAnswer {
+    /// The requested results.
     pub comparison: Comparison,
-    /// The results of the policies that others are measured against.
+    /// The results of the reference policies.
     pub references: Vec<CellResult>,
     /// Policies that could decide for a live program.
     can_be_run: Vec<String>,
@@ -56,8 +63,8 @@ pub struct Answer {
     by_walks: Vec<String>,
 }
 
-impl Answer {
-    /// Tells `of` what a report needs to know beside the comparison.
+impl ComparisonAnswer {
+    /// PassCount the comparison and its context to `of`, which makes a report.
     pub fn with_context<T>(&self, of: impl FnOnce(&Comparison, &Context<'_>) -> T) -> T {
         let can_be_run = |policy: &str| self.can_be_run.iter().any(|name| name == policy);
         let context = Context {
@@ -69,12 +76,13 @@ impl Answer {
     }
 }
 
-/// Replays the trace under every policy asked for, and under those of `extra` (names of the catalogue) as well.
+/// Replays the trace under every policy asked for, and under those of `extra` (names of the
+/// catalogue) as well.
 ///
 /// # Errors
-/// If the trace cannot be read, is damaged or empty, or holds more accesses than allowed; if the memory or a
-/// policy does not fit it.
-pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Failure> {
+/// If the trace cannot be read, is damaged or empty, or holds more accesses than allowed; if the
+/// memory or a policy does not fit it.
+pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer, Failure> {
     let Request {
         trace,
         keep_going,
@@ -87,8 +95,10 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Failure> 
         threads,
         curves,
         memory,
+        cache,
         watch,
     } = request;
+    let path = trace;
     let asked: Vec<String> = policies.iter().map(|policy| policy.name()).collect();
     let mut configuration = format!("{asked:?}\n{machines:?}");
     for name in extra
@@ -104,12 +114,12 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Failure> 
         .map(|policy| policy.name())
         .collect();
     let passes = if policies.iter().any(|policy| foresees(policy.as_ref())) {
-        Passes::Several
+        PassCount::Several
     } else {
-        Passes::AsTold
+        PassCount::AsGiven
     };
     let threads = threads.map_or_else(available_threads, NonZero::get);
-    let reading = Reading {
+    let reading = TraceReading {
         passes,
         keep_going,
         fetches: memory.is_some_and(|memory| memory.code),
@@ -136,7 +146,8 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Failure> 
     if limits.is_some() && curves {
         return Err(Failure::Wrong(match needs_frames {
             Some(why) => format!(
-                "{why}, and curves are counted only if memory is not modelled down to the frame: leave --curve out"
+                "{why}, and curves are counted only if memory is not modelled down to the frame: \
+                 leave --curve out"
             ),
             None => {
                 "curves need memory that is not limited: leave --memory or --curve out".to_owned()
@@ -146,15 +157,15 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Failure> 
     let mut done = None;
     let mut size_note = None;
     let plan = if let (Some((limits, footprint)), Some(memory)) = (limits, memory) {
-        // What stood in memory at first is part of what was asked, too.
+        // The initial state of memory is a part of the request.
         configuration.push_str(&format!("\n{limits:?}\n{:?}", memory.after));
         size_note = crate::memory::size_note(memory, &limits);
-        done = Some(Done {
+        done = Some(FinishedReplay {
             watch,
             trace,
             reading,
             threads,
-            asked: crate::memory::told(memory, &limits, footprint),
+            asked: crate::memory::asked(memory, &limits, footprint),
             after_others: !memory.after.is_empty(),
             left_out: left_out(&policies[..asked.len()], &machines),
             limits: limits.clone(),
@@ -167,22 +178,30 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Failure> 
     let limited = done.is_some();
     let plan = plan.map_err(Failure::wrong)?.on_threads(threads);
     let plan = within_machine(plan);
-    let plan = if curves { plan.with_curves() } else { plan };
-    // Curves want visits that change nothing on any machine of the plan, and limited memory notices those as well.
+    let plan = match (curves, cache) {
+        (true, _) => plan.with_curves(),
+        (false, Some(_)) => plan.keeping_reduced(),
+        (false, None) => plan,
+    };
+    // Curves need the visits that no machine of the plan filters out, and so does limited memory.
     let mut trace = if limited {
         Trace::open(trace, reading, Whole::Memory)?
     } else if curves {
         Trace::open(trace, reading, Whole::Curve)?
     } else {
-        Trace::open_for(trace, reading, plan.machines())?
+        Trace::open_for(trace, reading, plan.machines(), cache)?
     };
     let mut earlier = Vec::new();
     for path in memory.iter().flat_map(|memory| &memory.after) {
         earlier.push(Trace::open(path, reading, Whole::Memory)?);
     }
-    let outcome = replay(&mut earlier, &mut trace, &plan, watch)?;
+    let mut outcome = replay(&mut earlier, &mut trace, &plan, watch)?;
     trace.finish()?;
     refuse_empty(outcome.trace.accesses, &trace, "compare")?;
+    if let (Some(cache), Some(parts)) = (cache, outcome.reduced.take()) {
+        let accesses = outcome.trace.accesses;
+        crate::cache::keep(cache, path, &trace, plan.machines(), accesses, &parts);
+    }
     if let Some(done) = &mut done {
         for trace in &mut earlier {
             trace.finish()?;
@@ -199,7 +218,8 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Failure> 
     notes.extend(size_note);
     if let Some(why) = needs_frames {
         notes.push(format!(
-            "{why}: every policy has memory without limit, modelled down to the frame (--memory limits it)"
+            "{why}: every policy has memory without limit, modelled down to the frame (--memory \
+             limits it)"
         ));
     }
     notes.extend(crate::machines::base_page_notes(&outcome.results));
@@ -234,40 +254,23 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<Answer, Failure> 
         let place = asked.iter().position(|name| *name == result.policy);
         result.asked = place.map_or_else(String::new, |place| spellings[place].clone());
     }
-    let told = match done {
-        Some(done) => Some(done.told(&results, &references, summary.accesses, &mut notes)?),
+    let asked_memory = match done {
+        Some(done) => Some(done.finish(&results, &references, summary.accesses, &mut notes)?),
         None => None,
     };
-    let mut answer = Answer {
+    let mut answer = ComparisonAnswer {
         comparison: Comparison::new(summary, results, notes, provenance(&configuration)),
         references,
         can_be_run,
         by_walks,
     };
-    answer.comparison.memory = told;
+    answer.comparison.memory = asked_memory;
     answer.comparison.advice = answer.with_context(recommendations);
     answer.comparison.damage = trace.damage();
     Ok(answer)
 }
 
-/// Refuses a trace without accesses, on which there is nothing to do.
-///
-/// # Errors
-/// [`Failure::Wrong`] if `accesses` is 0.
-pub fn refuse_empty(accesses: u64, trace: &Trace, doing: &str) -> Result<(), Failure> {
-    if accesses > 0 {
-        return Ok(());
-    }
-    let name = trace.name();
-    Err(Failure::Wrong(match trace.damage() {
-        Some(damage) => format!(
-            "{name}: {damage}; what was read holds no load and no store, so there is nothing to {doing}"
-        ),
-        None => format!("{name}: holds no load and no store, so there is nothing to {doing}"),
-    }))
-}
-
-/// Replays a trace in memory that others have used before.
+/// Replays a trace in memory that other traces have used before.
 ///
 /// # Errors
 /// If a trace cannot be read, or if the replay refuses the trace.
@@ -305,45 +308,7 @@ pub fn replay(
     outcome.map_err(|error| failure(error, &all[number].0))
 }
 
-/// Why a replay of the trace of that name failed.
-pub fn failure(error: Error<ReadError>, name: &str) -> Failure {
-    match error {
-        Error::Source(error) => error.into(),
-        Error::Stopped => Failure::failed("stopped"),
-        error @ (Error::NoThreads { .. } | Error::Kept(_)) => Failure::failed(error),
-        Error::NoRoom {
-            needed,
-            limit,
-            blocks,
-            policies,
-        } => Failure::Failed(format!(
-            "{name}: after {} blocks of 2 MiB, the model of {} takes {} of memory, and this process may take {}: compare fewer policies at a time, or on a machine with more memory",
-            grouped(blocks as u64),
-            match policies {
-                1 => "one memory".to_owned(),
-                memories => format!("{memories} memories"),
-            },
-            size(needed),
-            size(limit)
-        )),
-        error @ Error::Memory(_) => Failure::wrong(error),
-        Error::Address { address } => {
-            not_canonical(name, address, locate::visit_of(name, address >> 12))
-        }
-        error @ (Error::Number { .. } | Error::TooManyBlocks { .. }) => {
-            Failure::Wrong(format!("{name}: {error}"))
-        }
-    }
-}
-
-/// Refuses a trace with an address that no processor translates.
-pub fn not_canonical(name: &str, address: u64, place: Option<String>) -> Failure {
-    let place = place.map_or(String::new(), |place| format!(" ({place})"));
-    let error = Error::<ReadError>::Address { address };
-    Failure::Wrong(format!("{name}: {error}{place}: record the program again"))
-}
-
-/// A plan that is refused before it takes more memory than the machine lets this process have.
+/// Limits a plan to the memory that the machine gives this process.
 pub(crate) fn within_machine(plan: Plan) -> Plan {
     match crate::room::available() {
         Some(bytes) => plan.within_bytes(bytes),
@@ -351,61 +316,7 @@ pub(crate) fn within_machine(plan: Plan) -> Plan {
     }
 }
 
-/// How many threads this process may use at a time.
+/// The number of threads that this process may use.
 pub fn available_threads() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
-}
-
-/// Policies, and the spelling under which the user asked for each: `life-1000` for the policy
-/// `life-1e3`.
-pub struct AskedPolicies {
-    /// The policies.
-    pub policies: Vec<Box<dyn Policy>>,
-    /// One for each policy, in the same order.
-    spellings: Vec<String>,
-}
-
-/// The policies of these names; `named` holds the names that the user gave to expressions. Without
-/// names, all of `named`, or else the catalogue's default policies.
-///
-/// # Errors
-/// [`Failure::Wrong`] if a name is unknown or a parameter is wrong.
-pub fn policies(names: &[String], named: &[Named]) -> Result<AskedPolicies, Failure> {
-    if names.is_empty() && named.is_empty() {
-        let policies = broadleaf_policy::examples().map_err(Failure::failed)?;
-        let spellings = policies.iter().map(|policy| policy.name()).collect();
-        return Ok(AskedPolicies {
-            policies,
-            spellings,
-        });
-    }
-    let mut asked: Vec<&str> = names.iter().flat_map(|names| names::apart(names)).collect();
-    if names.is_empty() {
-        asked = named.iter().map(|named| &*named.name).collect();
-    }
-    let mut policies: Vec<Box<dyn Policy>> = Vec::new();
-    let mut spellings = Vec::new();
-    for name in asked {
-        let policy = names::policy_or(name, named)?;
-        // The same policy twice would be the same result twice.
-        if policies.iter().any(|other| other.name() == policy.name()) {
-            log::warn!("{}", repeated(name.trim(), &policy.name()));
-        } else {
-            policies.push(policy);
-            spellings.push(name.trim().to_owned());
-        }
-    }
-    Ok(AskedPolicies {
-        policies,
-        spellings,
-    })
-}
-
-/// What is said of a policy of that name that somebody calls so and that was named before.
-fn repeated(written: &str, name: &str) -> String {
-    let is = match written == name {
-        true => String::new(),
-        false => format!(" is {name}, which"),
-    };
-    format!("{written}{is} is named more than once, and compared once")
 }

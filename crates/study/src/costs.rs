@@ -1,17 +1,17 @@
-//! What things cost in memory that is modelled down to the frame: from what was asked, and back.
+//! The costs of the frame-level model: parsing and printing.
 
 use std::collections::BTreeMap;
 
 use broadleaf_model::Costs;
 
-/// The most that one thing may cost, in cycles: a third of a second, and far from where sums would overflow.
+/// The maximum cost, in cycles: a third of a second, far below any overflow of sums.
 const MOST: u64 = 1_000_000_000;
 
-/// Where a cost stands.
-type Field = fn(&mut Costs) -> &mut u64;
+/// The accessor of a cost.
+type CostField = fn(&mut Costs) -> &mut u64;
 
-/// What has a cost, by the name that it is given by.
-const NAMES: [(&str, Field); 11] = [
+/// The costs by name.
+const NAMES: [(&str, CostField); 11] = [
     ("fault", |costs| &mut costs.fault),
     ("zero-kib", |costs| &mut costs.zero_kib),
     ("copy-kib", |costs| &mut costs.copy_kib),
@@ -25,7 +25,7 @@ const NAMES: [(&str, Field); 11] = [
     ("capacity", |costs| &mut costs.capacity),
 ];
 
-/// Reads costs as they are given: `disk=30000,fault=900`. What is not named costs what it costs unless one says otherwise.
+/// Reads costs such as `disk=30000,fault=900`. Other costs have their defaults.
 ///
 /// # Errors
 /// If a cost is unknown, is given twice or has no number of cycles.
@@ -52,17 +52,18 @@ pub fn costs(text: &str) -> Result<Costs, String> {
     Ok(costs)
 }
 
-/// What an error says of the names.
-const NAMED: &str = "what has one is fault, zero-kib, copy-kib, disk, promotion, promotion-page, demotion, migration, digest-kib, prefetch and capacity";
+/// The list of names in errors.
+const NAMED: &str = "what has one is fault, zero-kib, copy-kib, disk, promotion, promotion-page, \
+                     demotion, migration, digest-kib, prefetch and capacity";
 
-/// Costs by name.
+/// Returns the costs by name.
 pub(crate) fn by_name(costs: &Costs) -> BTreeMap<String, u64> {
     let mut costs = *costs;
     let named = NAMES.map(|(name, field)| (name.to_owned(), *field(&mut costs)));
     named.into_iter().collect()
 }
 
-/// The names of those that are not what they are unless one says otherwise.
+/// Returns the names of the costs that differ from the defaults.
 pub fn changed(costs: &Costs) -> Vec<String> {
     let (asked, usual) = (by_name(costs), by_name(&Costs::default()));
     let names = NAMES.map(|(name, _)| name.to_owned()).into_iter();
@@ -76,9 +77,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_what_is_meant() {
+    fn costs_are_parsed() {
         let all = "fault=1,zero-kib=2,copy-kib=3,disk=4,promotion=5,promotion-page=10,demotion=6,migration=7,digest-kib=11,prefetch=8,capacity=9";
-        let wanted = Costs {
+        let expected = Costs {
             fault: 1,
             zero_kib: 2,
             copy_kib: 3,
@@ -91,13 +92,13 @@ mod tests {
             prefetch: 8,
             capacity: 9,
         };
-        assert_eq!(costs(all), Ok(wanted));
+        assert_eq!(costs(all), Ok(expected));
         let some = costs(" disk = 9 , fault = 1500").unwrap();
         let usual = Costs::default();
         assert_eq!(some, Costs { disk: 9, ..usual });
         assert_eq!(changed(&some), ["disk"]);
         assert_eq!(changed(&usual), [""; 0]);
-        assert_eq!(by_name(&wanted)["copy-kib"], 3);
+        assert_eq!(by_name(&expected)["copy-kib"], 3);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use broadleaf_record::valgrind::{Clock, Options};
 use broadleaf_report::number::grouped;
 use broadleaf_trace::{DEFAULT_LEVEL, Grain};
 
-use crate::compare::{Answer, Request, compare, policies};
+use crate::compare::{ComparisonAnswer, Request, compare, policies};
 use crate::failure::Failure;
 use crate::machines::machines;
 use crate::provenance::made_by;
@@ -44,10 +44,12 @@ pub fn sort_of_lines(folder: &Path) -> io::Result<Options> {
 ///
 /// # Errors
 /// Those of [`compare`].
-pub fn compare_sort(recording: &Path, watch: &dyn Watch) -> Result<Answer, Failure> {
+pub fn compare_sort(recording: &Path, watch: &dyn Watch) -> Result<ComparisonAnswer, Failure> {
     let request = Request {
         watch,
         memory: None,
+        // The recording is removed at the end.
+        cache: None,
         trace: recording,
         keep_going: false,
         max_accesses: None,

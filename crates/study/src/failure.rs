@@ -1,11 +1,11 @@
-//! How a command ends when it does not end well.
+//! The failures of a command.
 
 use std::ffi::OsStr;
 use std::io;
 
 use broadleaf_report::printable;
 
-/// Why a command could not do its work.
+/// The reason why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The arguments or a file were wrong: exit status 2.
@@ -14,10 +14,11 @@ pub enum Failure {
     /// The work itself failed: exit status 1.
     #[error("{0}")]
     Failed(String),
-    /// A program that was run ended with this status, or could not be run; empty where there is nothing to say.
+    /// A program ended with this status, or could not be run. The text is empty if there is nothing
+    /// to report.
     #[error("{1}")]
     Status(u8, String),
-    /// Nobody reads what is written: nothing to say, exit status 0.
+    /// The reader of the output is gone: no message, exit status 0.
     #[error("the reader of the output went away")]
     NoReader,
 }
@@ -33,7 +34,7 @@ impl Failure {
         Self::Failed(message.to_string())
     }
 
-    /// Whether there is something to say of it.
+    /// Returns true if the failure has a message.
     pub fn has_words(&self) -> bool {
         match self {
             Self::NoReader => false,
@@ -42,8 +43,8 @@ impl Failure {
         }
     }
 
-    /// A program that cannot be started, with the exit status that env(1), nice(1) and shells
-    /// answer: 127 if it is not found, 126 otherwise.
+    /// A program that cannot be started. The exit status is that of env(1), nice(1) and shells: 127
+    /// if the program is not found, 126 otherwise.
     pub fn cannot_run(program: &OsStr, error: &io::Error) -> Self {
         let status = match error.kind() {
             io::ErrorKind::NotFound => 127,
@@ -56,7 +57,7 @@ impl Failure {
         )
     }
 
-    /// A file that was named and cannot be read.
+    /// A named file that cannot be read.
     pub fn reading(name: &str, error: &io::Error) -> Self {
         Self::Wrong(format!("{name}: cannot read it: {}", reason(error)))
     }
@@ -70,7 +71,7 @@ impl Failure {
     }
 }
 
-/// What went wrong, without the number that the operating system has for it.
+/// The description of an error, without the number of the operating system.
 pub fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     match text.split_once(" (os error") {

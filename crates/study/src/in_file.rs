@@ -1,4 +1,4 @@
-//! Refusals of what stands in a file, with the line and the place below it.
+//! Errors in a file, with the line and a marker below the position.
 
 use std::ops::Range;
 use std::path::Path;
@@ -28,7 +28,8 @@ pub fn utf8(name: &str, bytes: Vec<u8>) -> Result<String, Failure> {
         let before = &error.as_bytes()[..at];
         let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
         Failure::Wrong(format!(
-            "{name}: is not UTF-8 text: byte {at}, in line {line}, begins no character: save the file as UTF-8"
+            "{name}: is not UTF-8 text: byte {at}, in line {line}, begins no character: save the \
+             file as UTF-8"
         ))
     })
 }
@@ -42,10 +43,10 @@ pub struct InFile<'a> {
 }
 
 impl InFile<'_> {
-    /// An error inside a text, whose literal stands there in the file.
+    /// An error inside a text whose literal is in the file.
     pub fn inside(&self, text: &str, span: &Range<usize>, error: &ExpressionError) -> Failure {
         let literal = self.text.get(span.clone()).unwrap_or("");
-        // Where something is escaped, what was read is not what stands there, letter for letter.
+        // A literal with escapes differs from the text that was read.
         match literal.find(text) {
             Some(from) => {
                 let start = span.start + from + error.offset();
@@ -62,7 +63,7 @@ impl InFile<'_> {
         }
     }
 
-    /// What is wrong, with the line and the place below it.
+    /// An error with its line and a marker below the position.
     pub fn wrong(&self, at: Range<usize>, message: &str) -> Failure {
         let before = self.text.get(..at.start).unwrap_or(self.text);
         let start = before.rfind('\n').map_or(0, |end| end + 1);

@@ -26,7 +26,7 @@ pub struct ReplayRequest<'a> {
     pub policies: Vec<Box<dyn Policy>>,
     /// The limits on memory to estimate each policy with. If there are none, that of the journal.
     pub max_added: &'a [Allowance],
-    /// The text whose hash stands in the record as the hash of the configuration.
+    /// The text whose hash the record holds as the hash of the configuration.
     pub configuration: &'a str,
 }
 
@@ -78,12 +78,12 @@ pub fn replay(request: ReplayRequest<'_>) -> Result<Replayed, Failure> {
     let failed = |error| unreplayable(path, error);
     let (header, mut ticks) = open(path)?;
     let verified = verify(&header, ticks.by_ref()).map_err(failed)?;
-    // The journal is read to its end even behind a difference, to find damage.
-    let mut behind = 0;
+    // The journal is read to its end even after a difference, to find damage.
+    let mut later_ticks = 0;
     let mut end = verified.time;
     for tick in ticks.by_ref() {
         end = tick.map_err(|error| damaged(path, error))?.seen.at;
-        behind += 1;
+        later_ticks += 1;
     }
     let torn_bytes = ticks.torn_bytes();
     if torn_bytes > 0 {
@@ -106,7 +106,7 @@ pub fn replay(request: ReplayRequest<'_>) -> Result<Replayed, Failure> {
         command: header.command,
         started: header.started,
         dry_run: header.dry,
-        ticks: verified.ticks + behind,
+        ticks: verified.ticks + later_ticks,
         elapsed_seconds: end.as_secs_f64(),
         torn_bytes,
         reproduced: verified.difference.is_none(),

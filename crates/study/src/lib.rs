@@ -10,6 +10,7 @@
 #![deny(clippy::missing_errors_doc)]
 
 pub mod advise;
+pub mod cache;
 pub mod catalogues;
 pub mod compare;
 pub mod costs;

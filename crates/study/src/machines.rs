@@ -1,4 +1,4 @@
-//! Machines by name or file, and what a comparison says about them.
+//! Machines by name or file, and notes on machines in a comparison.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use broadleaf_units::PageSize;
 use crate::failure::Failure;
 use crate::{in_file, names};
 
-/// The machines of these names or files. One text may hold several, with commas between them.
+/// Returns the machines of these names or files. One text may hold several, separated by commas.
 ///
 /// # Errors
 /// Those of [`machine`], and [`Failure::Wrong`] if two files describe machines of one name.
@@ -29,7 +29,8 @@ pub fn machines(names: &[String]) -> Result<Vec<Machine>, Failure> {
             .find(|(_, known)| known.name == machine.name)
         {
             return Err(Failure::Wrong(format!(
-                "{other} and {name} both describe a machine called {}: results could not be told apart",
+                "{other} and {name} both describe a machine called {}: give one of them another \
+                 name",
                 machine.name
             )));
         }
@@ -38,10 +39,11 @@ pub fn machines(names: &[String]) -> Result<Vec<Machine>, Failure> {
     Ok(machines.into_iter().map(|(_, machine)| machine).collect())
 }
 
-/// The machine of that name or file.
+/// Returns the machine with this name or from this file.
 ///
 /// # Errors
-/// [`Failure::Wrong`] if the name is unknown, or if the file cannot be read or describes no machine.
+/// [`Failure::Wrong`] if the name is unknown, or if the file cannot be read or describes no
+/// machine.
 pub fn machine(name: &str) -> Result<Machine, Failure> {
     let path = PathBuf::from(name);
     if path.extension().is_none_or(|ending| ending != "toml") {
@@ -51,7 +53,7 @@ pub fn machine(name: &str) -> Result<Machine, Failure> {
     Machine::from_toml(&text).map_err(|error| Failure::Wrong(format!("{name}: {error}")))
 }
 
-/// The machines on which these policies need no memory that is modelled down to the frame.
+/// Returns the machines on which these policies do not need the frame-level model.
 pub(crate) fn without_frames(policies: &[Box<dyn Policy>], machines: &[Machine]) -> Vec<String> {
     let alone = |machine: &&Machine| covers_all(policies, std::slice::from_ref(*machine));
     let names = machines.iter().filter(|machine| alone(machine).is_ok());
@@ -65,7 +67,7 @@ pub(crate) fn base_page_notes(results: &[CellResult]) -> Vec<String> {
         let bytes = result.memory.as_ref()?.base_page_bytes;
         (bytes > PageSize::SIZE_4K.bytes()).then(|| {
             format!(
-                "on {}, {BASELINE} stands for base pages of {} KiB",
+                "on {}, {BASELINE} means base pages of {} KiB",
                 result.machine,
                 bytes >> 10
             )

@@ -1,4 +1,4 @@
-//! How much memory a comparison has: from what was asked to limits.
+//! The memory of a comparison: from a request to limits.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -10,17 +10,17 @@ use broadleaf_units::PageSize;
 
 use crate::failure::Failure;
 use crate::output::shown;
-use crate::source::origin::Passes;
-use crate::source::{Reading, Trace};
+use crate::source::origin::PassCount;
+use crate::source::{Trace, TraceReading};
 use crate::{costs, in_file, names};
 
-/// Bytes of memory that can be modelled at most: far more than any machine has.
+/// The maximum size of modelled memory, in bytes: far more than any machine has.
 const MOST: u64 = 1_000_000_000_000_000;
 
-/// A request for memory that is modelled down to the frame: its amount, and its state at first.
+/// A request for the frame-level model: the amount of memory and its initial state.
 #[derive(Clone, Debug)]
 pub struct MemoryRequest {
-    /// The amount of memory; `None` if memory is not modelled down to the frame.
+    /// The amount of memory; `None` without the frame-level model.
     pub memory: Option<Amount>,
     /// Traces of programs that ran before in the same memory.
     pub after: Vec<PathBuf>,
@@ -40,7 +40,7 @@ pub struct MemoryRequest {
     pub swap: Option<Amount>,
     /// Holds the pages of instructions too.
     pub code: bool,
-    /// Where pages of files are before they are used.
+    /// The place of file pages before their first use.
     pub files: Files,
     /// The program's accesses per second.
     pub rate: u64,
@@ -49,7 +49,7 @@ pub struct MemoryRequest {
 }
 
 impl MemoryRequest {
-    /// Memory that never runs short.
+    /// A request for memory that never runs short.
     pub fn unlimited() -> Self {
         let usual = MemoryLimits::none();
         Self {
@@ -70,14 +70,14 @@ impl MemoryRequest {
     }
 }
 
-/// How much memory was asked for.
+/// An amount of memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Amount {
-    /// As much as is wanted.
+    /// Unlimited memory.
     Unlimited,
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(u64),
-    /// So many hundredths of what the program holds at its peak, in base pages.
+    /// A percentage of the program's peak memory with base pages.
     Percent(f64),
 }
 
@@ -110,7 +110,7 @@ impl std::str::FromStr for Amount {
     }
 }
 
-/// How large a swap is: as [`Amount`], and there may be none.
+/// Reads the size of a swap: an [`Amount`], which may be zero.
 ///
 /// # Errors
 /// Those of [`Amount`].
@@ -121,7 +121,7 @@ pub fn swap(text: &str) -> Result<Amount, String> {
     }
 }
 
-/// A part of a whole: `30%` or `0.3`.
+/// Reads a share: `30%` or `0.3`.
 ///
 /// # Errors
 /// If the text is no number from 0 to 1 and no percentage up to 100.
@@ -136,7 +136,7 @@ pub fn part(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("{text:?} is no part of a whole: write it as 30% or 0.3"))
 }
 
-/// Accesses per second: `1e9/s`, `250000000` or `2.5e8/s`.
+/// Reads accesses per second: `1e9/s`, `250000000` or `2.5e8/s`.
 ///
 /// # Errors
 /// If the text is no number from 1 to 1e15.
@@ -149,14 +149,15 @@ pub fn rate(text: &str) -> Result<u64, String> {
     })
 }
 
-/// The limits that were asked for, and what the program holds where they are a part of that; `None` where memory is not to be modelled down to the frame.
+/// Returns the limits of a request, and the program's footprint if they depend on it; `None`
+/// without the frame-level model.
 ///
 /// # Errors
 /// If the trace or a file of free memory cannot be read, or if the limits contradict each other.
 pub fn limits(
     asked: &MemoryRequest,
     trace: &Path,
-    reading: &Reading,
+    reading: &TraceReading,
 ) -> Result<Option<(MemoryLimits, Option<u64>)>, Failure> {
     if asked.memory.is_none() && asked.pagetypeinfo.is_none() {
         return Ok(None);
@@ -168,12 +169,14 @@ pub fn limits(
     };
     if amount == Amount::Unlimited && says_how_it_begins(asked) {
         return Err(Failure::wrong(
-            "unlimited memory has no part that could be occupied: give a size with --occupied, --fragmentation, --buddyinfo and --pagetypeinfo",
+            "unlimited memory has no part that could be occupied: give a size with --occupied, \
+             --fragmentation, --buddyinfo and --pagetypeinfo",
         ));
     }
     if matches!(amount, Amount::Percent(_)) && trace == Path::new("-") {
         return Err(Failure::wrong(
-            "a percentage of the footprint needs a second reading, and standard input can be read only once: give a file or a size",
+            "a percentage of the footprint needs a second reading, and standard input can be read \
+             only once: give a file or a size",
         ));
     }
     let mut held = None;
@@ -200,7 +203,7 @@ pub fn limits(
     Ok(Some((limits, held)))
 }
 
-/// The size of the machine that a `/proc/pagetypeinfo` was copied from, in bytes.
+/// The size of the machine that a `/proc/pagetypeinfo` comes from, in bytes.
 fn recorded_size(start: &Start) -> Result<u64, Failure> {
     let pages = match start {
         Start::RecordedByType { types, .. } => types.pages(),
@@ -208,7 +211,8 @@ fn recorded_size(start: &Start) -> Result<u64, Failure> {
     };
     match pages.saturating_mul(PageSize::SIZE_4K.bytes()) {
         0 => Err(Failure::wrong(
-            "the file of --pagetypeinfo does not count pageblocks (`Number of blocks type ...`), so the size of memory is unknown: give --memory SIZE",
+            "the file of --pagetypeinfo does not count pageblocks (`Number of blocks type ...`), \
+             so the size of memory is unknown: give --memory SIZE",
         )),
         bytes => Ok(bytes.min(MOST)),
     }
@@ -233,18 +237,18 @@ fn says_how_it_begins(asked: &MemoryRequest) -> bool {
     asked.occupied > 0.0 || asked.fragmentation.is_some() || files.iter().any(|it| it.is_some())
 }
 
-/// The limits that were asked for, for whoever reads the results.
-pub fn told(
-    asked: &MemoryRequest,
+/// Converts limits into their form in results.
+pub fn asked(
+    request: &MemoryRequest,
     limits: &MemoryLimits,
     footprint_bytes: Option<u64>,
 ) -> MemoryAsked {
     let unlimited = MemoryLimits::none();
     let (start, occupied, movable, seed) = match &limits.start {
         Start::Empty => ("empty", 0.0, 0.0, 0),
-        Start::Grouped { .. } => ("grouped", asked.occupied, asked.movable, asked.seed),
-        Start::Recorded { .. } => ("recorded", 0.0, asked.movable, asked.seed),
-        Start::RecordedByType { .. } => ("recorded by type", 0.0, 0.0, asked.seed),
+        Start::Grouped { .. } => ("grouped", request.occupied, request.movable, request.seed),
+        Start::Recorded { .. } => ("recorded", 0.0, request.movable, request.seed),
+        Start::RecordedByType { .. } => ("recorded by type", 0.0, 0.0, request.seed),
     };
     MemoryAsked {
         bytes: (limits.memory != unlimited.memory).then_some(limits.memory),
@@ -257,7 +261,7 @@ pub fn told(
         .to_owned(),
         start: start.to_owned(),
         occupied,
-        fragmentation: asked.fragmentation,
+        fragmentation: request.fragmentation,
         movable,
         seed,
         after: Vec::new(),
@@ -309,19 +313,19 @@ fn recorded<T>(path: &Path, parse: impl FnOnce(&str) -> Result<T, String>) -> Re
     parse(&text).map_err(|error| Failure::Wrong(format!("{}: {error}", shown(path))))
 }
 
-/// What a program holds at its peak, in bytes, where every page is a base page.
+/// The peak memory of a program with base pages, in bytes.
 ///
 /// # Errors
 /// If the trace cannot be read, or if the replay refuses the trace.
-pub fn footprint(path: &Path, reading: &Reading) -> Result<u64, Failure> {
+pub fn footprint(path: &Path, reading: &TraceReading) -> Result<u64, Failure> {
     let base = broadleaf_policy::base_pages();
     let machines = vec![names::machine("skylake")?];
     let plan = Plan::new(vec![base], machines).map_err(Failure::failed)?;
-    let reading = Reading {
-        passes: Passes::Several,
+    let reading = TraceReading {
+        passes: PassCount::Several,
         ..*reading
     };
-    let mut trace = Trace::open_for(path, reading, plan.machines())?;
+    let mut trace = Trace::open_for(path, reading, plan.machines(), None)?;
     let outcome = broadleaf_accel::run(&mut trace, &plan, &mut |_| ControlFlow::Continue(()));
     let outcome = outcome.map_err(|error| crate::compare::failure(error, trace.name()))?;
     let peak = outcome

@@ -1,4 +1,4 @@
-//! Policies and machines by name, and what is answered to a name that is unknown.
+//! Policies and machines by name, and the errors for unknown names.
 
 use broadleaf_machine::{Machine, NoMachine, machine_names};
 use broadleaf_policy::{ParseError, Policy, catalogue, parse};
@@ -7,7 +7,7 @@ use broadleaf_report::nearest;
 use crate::failure::Failure;
 use crate::policies_file::Named;
 
-/// The policy of that name.
+/// Returns the policy with this name.
 ///
 /// # Errors
 /// [`Failure::Wrong`] if the name is unknown or a parameter is wrong.
@@ -15,7 +15,7 @@ pub fn policy(name: &str) -> Result<Box<dyn Policy>, Failure> {
     policy_or(name, &[])
 }
 
-/// The policy of that name, or the expression that somebody called so.
+/// Returns the policy with this name, or the user's expression with this name.
 pub(crate) fn policy_or(name: &str, named: &[Named]) -> Result<Box<dyn Policy>, Failure> {
     if let Some(named) = named.iter().find(|named| named.name == name.trim()) {
         return Ok(Box::new(named.policy.clone()));
@@ -31,7 +31,8 @@ pub(crate) fn policy_or(name: &str, named: &[Named]) -> Result<Box<dyn Policy>, 
     })
 }
 
-/// The refusal of what a policy was told that is known: with the nearest of its parameters, where there is none of that name.
+/// The failure for an invalid policy name. For an unknown parameter, the failure suggests the
+/// nearest parameter.
 pub fn no_policy(error: ParseError) -> Failure {
     match error {
         ParseError::UnknownParameter { name, found, known } => {
@@ -47,7 +48,7 @@ pub fn no_policy(error: ParseError) -> Failure {
     }
 }
 
-/// The names that stand in one argument with commas between them. A comma inside brackets is part of its name.
+/// Splits an argument into names at commas. A comma inside brackets belongs to its name.
 pub fn apart(names: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     names
@@ -62,8 +63,8 @@ pub fn apart(names: &str) -> Vec<&str> {
         .collect()
 }
 
-/// The names that someone may have meant who wrote `name`: those that are ready to use, and every family's member with the
-/// number that was written, so that `pup-77` is answered with `pop-77`.
+/// The names that a user may have meant by `name`: the examples of all policies, and every family's
+/// member with the given number. For `pup-77`, one of them is `pop-77`.
 pub fn known_policies(name: &str) -> Vec<String> {
     // `pop64` lacks its dash.
     let at = name
@@ -78,19 +79,19 @@ pub fn known_policies(name: &str) -> Vec<String> {
         let bracketed = [entry.name, number].concat();
         let member = parse(&dashed).or_else(|_| parse(&bracketed));
         let member = member.map(|policy| policy.name());
-        // Whoever writes a family's name and a number means no other number.
+        // A user who writes a family's name and a number means this number.
         if entry.name == word && member.is_ok() {
             return member.into_iter().collect();
         }
         known.extend(entry.examples.iter().map(|example| (*example).to_owned()));
         known.extend(member);
-        // A family's name alone is refused for want of a number, so it is no answer.
+        // A family's name needs a number, so the name alone is not a suggestion.
         known.extend(parse(entry.name).map(|policy| policy.name()));
     }
     known
 }
 
-/// The built-in machine of that name.
+/// Returns the built-in machine with this name.
 ///
 /// # Errors
 /// [`Failure::Wrong`] if the name is unknown.
@@ -106,7 +107,8 @@ pub fn machine(name: &str) -> Result<Machine, Failure> {
     })
 }
 
-/// The refusal of an unknown name: `nothing` is called so, the nearest of the `known` are, and a command lists all.
+/// The failure for an unknown name. It suggests the nearest of the `known` names, and the command
+/// `list`, which lists all names.
 pub fn unknown<'a>(
     nothing: &str,
     name: &str,
@@ -119,7 +121,7 @@ pub fn unknown<'a>(
     ))
 }
 
-/// The refusal of a key that a table of a file does not have.
+/// The failure for an unknown key in a table of a file.
 pub fn no_key(found: &str, known: &[&str]) -> String {
     let near = perhaps(found, known.iter().copied());
     format!(
@@ -128,7 +130,7 @@ pub fn no_key(found: &str, known: &[&str]) -> String {
     )
 }
 
-/// The names that may have been meant, as a question behind a semicolon; empty where none is near.
+/// A question with the nearest names, after a semicolon; empty if no name is near.
 fn perhaps<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     match nearest(name, known).as_slice() {
         [] => String::new(),
@@ -170,7 +172,8 @@ mod tests {
         };
         assert_eq!(
             answer("linux(enable=never)"),
-            "no parameter of the policy linux is called \"enable\"; did you mean enabled? (`broadleaf explain linux` names all)"
+            "no parameter of the policy linux is called \"enable\"; did you mean enabled? \
+             (`broadleaf explain linux` names all)"
         );
         assert!(answer("linux(max_ptes=0)").contains("max_ptes_none"));
         assert!(answer("linx").contains("did you mean linux?"));

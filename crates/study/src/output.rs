@@ -1,4 +1,4 @@
-//! Where results go: standard output, or a file that appears whole or not at all.
+//! The destination of results: standard output, or a file that appears whole or not at all.
 
 mod claim;
 mod direct;
@@ -13,10 +13,10 @@ use broadleaf_report::printable;
 use serde::Serialize;
 
 use crate::failure::{Failure, reason};
-use claim::{Claim, exists};
+use claim::{NameClaim, exists};
 
-pub use claim::{Access, Refused, sweep};
-pub use direct::{Direct, Kept, Replace};
+pub use claim::{Access, ClaimRefused, sweep};
+pub use direct::{Direct, KeptPath, Replace};
 
 /// The number of standard output.
 const STDOUT: i32 = 1;
@@ -43,21 +43,22 @@ pub fn reached(printed: io::Result<()>) -> Result<(), Failure> {
         .map_err(|error| Failure::writing("standard output", &error))
 }
 
-/// Something to write to. Nothing stands under a file's name before [`Output::finish`].
+/// An output. No file has the output's name before [`Output::finish`].
 #[derive(Debug)]
 pub struct Output {
     name: String,
-    to: To,
+    to: OutputSink,
     /// Bytes written.
     written: u64,
 }
 
 #[derive(Debug)]
-enum To {
+enum OutputSink {
     Stdout(BufWriter<io::Stdout>),
-    /// A file that is no regular one (a pipe, a device) cannot be replaced: it is written to.
+    /// A file that is not a regular one (a pipe, a device) cannot be replaced; the output writes to
+    /// it.
     InPlace(BufWriter<File>),
-    File(BufWriter<Claim>),
+    File(BufWriter<NameClaim>),
 }
 
 impl Output {
@@ -65,23 +66,24 @@ impl Output {
     pub fn stdout() -> Self {
         Self {
             name: "standard output".to_owned(),
-            to: To::Stdout(BufWriter::new(io::stdout())),
+            to: OutputSink::Stdout(BufWriter::new(io::stdout())),
             written: 0,
         }
     }
 
-    /// Output to `path`, or to standard output where there is none or it is `-`.
+    /// Output to `path`, or to standard output if `path` is missing or `-`.
     ///
     /// # Errors
-    /// [`Failure::Wrong`] where something stands there already and `force` is not given, or nothing can be made there.
+    /// [`Failure::Wrong`] if the file exists and `force` is not given, or if the file cannot be
+    /// made.
     pub fn create(path: Option<&Path>, force: bool, access: Access) -> Result<Self, Failure> {
         let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
             return Ok(Self::stdout());
         };
         let path = &resolved(path);
         let to = match place(path, force, access)? {
-            Place::Special(file) => To::InPlace(BufWriter::new(file)),
-            Place::New(claim) => To::File(BufWriter::new(claim)),
+            OutputTarget::Special(file) => OutputSink::InPlace(BufWriter::new(file)),
+            OutputTarget::New(claim) => OutputSink::File(BufWriter::new(claim)),
         };
         let name = shown(path);
         Ok(Self {
@@ -91,22 +93,22 @@ impl Output {
         })
     }
 
-    /// Whether it is a terminal, which binary data would upset.
+    /// Returns true for a terminal, which binary data would upset.
     pub fn is_terminal(&self) -> bool {
-        matches!(&self.to, To::Stdout(out) if out.get_ref().is_terminal())
+        matches!(&self.to, OutputSink::Stdout(out) if out.get_ref().is_terminal())
     }
 
-    /// What it is called in messages.
+    /// The name in messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// How many bytes were written so far.
+    /// The number of bytes written so far.
     pub const fn written(&self) -> u64 {
         self.written
     }
 
-    /// Writes out what is held back, and gives a file its name.
+    /// Writes the buffered data, and gives a file its name.
     ///
     /// # Errors
     /// Those of [`Failure::writing`], and a failure if another file has taken the name.
@@ -114,11 +116,11 @@ impl Output {
         let name = self.name;
         let failed = |error: io::Error| Failure::writing(&name, &error);
         match self.to {
-            To::Stdout(mut out) => refuse_closed(STDOUT)
+            OutputSink::Stdout(mut out) => refuse_closed(STDOUT)
                 .and_then(|()| out.flush())
                 .map_err(failed),
-            To::InPlace(mut out) => out.flush().map_err(failed),
-            To::File(file) => {
+            OutputSink::InPlace(mut out) => out.flush().map_err(failed),
+            OutputSink::File(file) => {
                 let claim = file.into_inner();
                 let mut claim = claim.map_err(|error| failed(error.into_error()))?;
                 match claim.settle() {
@@ -135,9 +137,9 @@ impl Output {
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = match &mut self.to {
-            To::Stdout(out) => refuse_closed(STDOUT).and_then(|()| out.write(bytes)),
-            To::InPlace(out) => out.write(bytes),
-            To::File(file) => file.write(bytes),
+            OutputSink::Stdout(out) => refuse_closed(STDOUT).and_then(|()| out.write(bytes)),
+            OutputSink::InPlace(out) => out.write(bytes),
+            OutputSink::File(file) => file.write(bytes),
         }?;
         self.written += written as u64;
         Ok(written)
@@ -145,16 +147,17 @@ impl Write for Output {
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.to {
-            To::Stdout(out) => out.flush(),
-            To::InPlace(out) => out.flush(),
-            To::File(file) => file.flush(),
+            OutputSink::Stdout(out) => out.flush(),
+            OutputSink::InPlace(out) => out.flush(),
+            OutputSink::File(file) => file.flush(),
         }
     }
 }
 
-/// Where a link leads, so that what it leads to is replaced and not the link: it may be `/dev/stdout`.
+/// The target of a link, so that the target is replaced and not the link. The target may be
+/// `/dev/stdout`.
 fn resolved(path: &Path) -> PathBuf {
-    // A file that a stream leads to is appended to, not replaced.
+    // A file open as a stream is appended to, not replaced.
     if special::descriptor(path).is_some() {
         return path.to_owned();
     }
@@ -162,16 +165,18 @@ fn resolved(path: &Path) -> PathBuf {
     leads_somewhere.flatten().unwrap_or_else(|| path.to_owned())
 }
 
-/// Refuses an output that is one of the files that are read: `--force` is permission to lose a result, not what it is made of.
+/// Refuses an output that is an input of the command: `--force` permits the loss of a result, not
+/// of an input.
 ///
 /// # Errors
-/// [`Failure::Wrong`] where one of `inputs` names the file that stands at `output`; `-` is the file that is standard input.
+/// [`Failure::Wrong`] if one of `inputs` names the file at `output`; `-` names the file of standard
+/// input.
 pub fn refuse_input<'a>(
     output: &Path,
     inputs: impl IntoIterator<Item = &'a Path>,
 ) -> Result<(), Failure> {
     use std::os::unix::fs::MetadataExt;
-    // What is no file (a device, a pipe) may be read and written at once, and loses nothing.
+    // A device or a pipe can be read and written at once without loss.
     let Some(there) = output.metadata().ok().filter(std::fs::Metadata::is_file) else {
         return Ok(());
     };
@@ -195,37 +200,39 @@ pub fn refuse_input<'a>(
 }
 
 /// The target of an output file.
-enum Place {
+enum OutputTarget {
     /// A pipe, a device: it cannot be replaced, and is written to.
     Special(File),
     /// A claim to a name in a folder.
-    New(Claim),
+    New(NameClaim),
 }
 
 /// Claims `path`, or opens it if it is a pipe or a device.
-fn place(path: &Path, force: bool, access: Access) -> Result<Place, Refused> {
+fn place(path: &Path, force: bool, access: Access) -> Result<OutputTarget, ClaimRefused> {
     let name = shown(path);
-    let wrong = |why: &str| Refused::Impossible(Failure::Wrong(format!("{name}: {why}")));
+    let wrong = |why: &str| ClaimRefused::Impossible(Failure::Wrong(format!("{name}: {why}")));
     match path.metadata() {
         Ok(there) if there.is_dir() => Err(wrong("is a directory")),
         Ok(there) if !there.is_file() || special::descriptor(path).is_some() => {
             let cannot =
                 |error: io::Error| wrong(&format!("cannot write there: {}", reason(&error)));
-            special::open(path).map(Place::Special).map_err(cannot)
+            special::open(path)
+                .map(OutputTarget::Special)
+                .map_err(cannot)
         }
         Err(_) if path.is_symlink() => Err(wrong(
             "is a symbolic link to a file that does not exist: give that file's name with -o",
         )),
-        _ => Claim::take(path, force, access).map(Place::New),
+        _ => NameClaim::take(path, force, access).map(OutputTarget::New),
     }
 }
 
-/// A path as messages show it: on one line, and without anything that a terminal would obey.
+/// A path for messages: on one line, and without control characters.
 pub fn shown(path: &Path) -> String {
     printable(&path.display().to_string())
 }
 
-/// `value` for programs.
+/// Formats `value` as JSON.
 ///
 /// # Errors
 /// [`Failure::Failed`] if the value has no form in JSON.

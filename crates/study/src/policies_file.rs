@@ -1,11 +1,11 @@
-//! Names that somebody gave expressions, from a TOML file.
+//! Named expressions from a TOML file.
 //!
 //! ```toml
 //! eager = "promote if populated >= 8"
 //!
 //! [patient]
 //! policy = "promote if age >= 1e7 and populated >= 25%"
-//! summary = "what lives long and fills up"
+//! summary = "old blocks that fill up"
 //! ```
 
 use std::ops::Range;
@@ -19,19 +19,19 @@ use crate::failure::Failure;
 use crate::in_file::{self, InFile};
 use crate::output::shown;
 
-/// An expression with a name.
+/// A named expression.
 #[derive(Debug)]
 pub struct Named {
-    /// What it is called in the file.
+    /// The name in the file.
     pub name: String,
-    /// What the file says of it; empty where it says nothing.
+    /// The summary in the file; may be empty.
     pub summary: String,
     /// The policy.
     pub policy: Expression,
 }
 
 impl Named {
-    /// What results call it, for people who know it by its name.
+    /// A note that relates the name to the policy's name in results.
     pub fn note(&self, file: &Path) -> String {
         let Self { name, summary, .. } = self;
         let said = if summary.is_empty() {
@@ -43,10 +43,11 @@ impl Named {
     }
 }
 
-/// The expressions of a file, in its order.
+/// Reads the expressions of a file, in its order.
 ///
 /// # Errors
-/// With line and column: what is no TOML, an unknown key, an expression that is wrong, a name that is none or stands in the catalogue.
+/// Returns an error with line and column for invalid TOML, an unknown key, an invalid expression,
+/// an invalid name, or a name of the catalogue.
 pub fn read(path: &Path) -> Result<Vec<Named>, Failure> {
     let name = shown(path);
     let text = in_file::read(path)?;
@@ -60,7 +61,7 @@ pub fn read(path: &Path) -> Result<Vec<Named>, Failure> {
 impl InFile<'_> {
     fn expressions(&self) -> Result<Vec<Named>, Failure> {
         let parsed = DeTable::parse(self.text).map_err(|error| {
-            // A mistake of several lines is shown by its first.
+            // An error of several lines is shown by its first line.
             self.wrong(error.span().unwrap_or(0..0), error.message())
         })?;
         let mut entries: Vec<_> = parsed.get_ref().iter().collect();

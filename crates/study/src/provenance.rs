@@ -1,4 +1,4 @@
-//! Which build made a result, of which configuration, and where.
+//! The provenance of a result: the build, the configuration and the host.
 
 use broadleaf_metrics::Provenance;
 
@@ -12,7 +12,8 @@ pub fn provenance(configuration: &str) -> Provenance {
     }
 }
 
-/// The machine in words: processor, how many, operating system. No name and no address of it.
+/// Describes the host: processor, number of processors, operating system. The text has no name or
+/// address of the host.
 pub fn host() -> String {
     let processor = std::fs::read_to_string("/proc/cpuinfo")
         .ok()
@@ -34,7 +35,7 @@ pub fn host() -> String {
     }
 }
 
-/// The program that makes traces, as a trace's header names it.
+/// The name of the program that makes traces, for a trace's header.
 pub fn made_by(part: &str) -> String {
     format!(
         "broadleaf {} ({}), {part}",

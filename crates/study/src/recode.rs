@@ -7,15 +7,15 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, Scope};
 
 use broadleaf_trace::{
-    DEFAULT_LEVEL, Effort, Header, Part, RecodeError, Recoded, Recoder, TraceWriter, VERSION,
-    WriteError,
+    DEFAULT_LEVEL, DecodingEffort, Header, Part, RecodeError, Recoded, Recoder, TraceWriter,
+    VERSION, WriteError,
 };
 
 use crate::compare::available_threads;
 use crate::failure::Failure;
 use crate::output::{Access, Output, refuse_input};
-use crate::source::origin::Passes;
-use crate::source::{ReadError, Reading, Trace, Whole};
+use crate::source::origin::PassCount;
+use crate::source::{ReadError, Trace, TraceReading, Whole};
 use crate::watch::{Task, Watch};
 
 /// The number of parts of each thread: one that it works on, and one that waits.
@@ -62,8 +62,8 @@ pub struct RecodedTrace {
 /// the output cannot be written.
 pub fn recode(request: &RecodeRequest<'_>) -> Result<RecodedTrace, Failure> {
     refuse_input(request.output, [request.trace])?;
-    let reading = Reading {
-        passes: Passes::One,
+    let reading = TraceReading {
+        passes: PassCount::One,
         keep_going: false,
         fetches: true,
         max_accesses: request.max_accesses,
@@ -114,7 +114,7 @@ const SLOWER: f64 = 1.15;
 const FEW: u64 = 1 << 20;
 
 /// Refuses to write version 2 if it would be read more slowly than the recording.
-fn refuse_slower(name: &str, effort: Effort) -> Result<(), Failure> {
+fn refuse_slower(name: &str, effort: DecodingEffort) -> Result<(), Failure> {
     let each = effort.for_each_visit();
     if effort.visits < FEW || each < SLOWER {
         return Ok(());
@@ -142,7 +142,7 @@ impl RecodeThread {
         let (done, recoded) = sync_channel(EACH);
         scope.spawn(move || {
             for part in to_do {
-                // Parts behind damage are not wanted.
+                // Parts after the damage are not used.
                 if done.send(recoder.recode(part)).is_err() {
                     return;
                 }
@@ -168,16 +168,16 @@ impl Transfer<'_> {
         &mut self,
         scope: &'scope Scope<'scope, '_>,
         task: &dyn Task,
-    ) -> Result<(u64, Effort), Failure> {
+    ) -> Result<(u64, DecodingEffort), Failure> {
         let meter = self.trace.meter();
         // There are no more threads than parts.
         let mut workers: Vec<RecodeThread> = Vec::new();
         let mut turns = (0..self.threads).cycle();
         // The threads of the parts that were handed out, and the accesses of these parts.
         let mut under_way = VecDeque::new();
-        let mut behind = None;
+        let mut later_error = None;
         let mut ended = false;
-        let (mut accesses, mut effort) = (0, Effort::default());
+        let (mut accesses, mut effort) = (0, DecodingEffort::default());
         loop {
             while !ended && under_way.len() < EACH * self.threads {
                 match self.trace.next_stored() {
@@ -195,7 +195,7 @@ impl Transfer<'_> {
                     // Errors of earlier parts are reported first.
                     Err(error) => {
                         ended = true;
-                        behind = Some(error);
+                        later_error = Some(error);
                     }
                 }
             }
@@ -208,13 +208,13 @@ impl Transfer<'_> {
             accesses += of_part;
             task.set(meter.bytes(), accesses);
         }
-        match behind {
+        match later_error {
             Some(error) => Err(cannot_recode(error)),
             None => Ok((accesses, effort)),
         }
     }
 
-    fn write(&mut self, recoded: Result<Recoded, RecodeError>) -> Result<Effort, Failure> {
+    fn write(&mut self, recoded: Result<Recoded, RecodeError>) -> Result<DecodingEffort, Failure> {
         let recoded = recoded.map_err(|error| match error {
             RecodeError::Read(error) => cannot_recode(self.trace.damaged(error)),
             RecodeError::Write(error) => self.cannot_write(error),

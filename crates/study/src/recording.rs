@@ -13,13 +13,13 @@ use broadleaf_report::signal;
 use broadleaf_trace::{TraceIndex, WriteError};
 
 use crate::failure::{Failure, reason};
-use crate::output::{Access, Direct, Kept, Refused, Replace, shown};
+use crate::output::{Access, ClaimRefused, Direct, KeptPath, Replace, shown};
 
 /// Claims the name of a recording before anything is done.
 ///
 /// # Errors
 /// If the name is taken and `force` is not set, or if no file can be written there.
-pub fn claim(path: &Path, force: bool) -> Result<Direct, Refused> {
+pub fn claim(path: &Path, force: bool) -> Result<Direct, ClaimRefused> {
     Direct::claim(path, force, Access::Owner, Replace::WhenWhole)
 }
 
@@ -41,7 +41,7 @@ pub fn claim_free_name(program: &OsStr) -> Result<(PathBuf, Direct), Failure> {
     };
     for path in (0..u32::MAX).map(named) {
         match claim(&path, false) {
-            Err(Refused::Taken(_)) => {}
+            Err(ClaimRefused::Taken(_)) => {}
             claimed => return Ok((path, claimed?)),
         }
     }
@@ -58,7 +58,7 @@ pub fn claim_free_name(program: &OsStr) -> Result<(PathBuf, Direct), Failure> {
 pub fn finish(
     outcome: Result<Finished<Direct>, RecordError>,
     path: &Path,
-    kept: &Kept,
+    kept: &KeptPath,
 ) -> Result<Finished<()>, Failure> {
     let finished = outcome.map_err(|error| explain(error, path, kept))?;
     let (output, finished) = finished.take_output();
@@ -104,7 +104,7 @@ fn processes(processes: u32, programs: u32) -> String {
 }
 
 /// Converts an error to a message, which names the part of the recording that was kept.
-fn explain(error: RecordError, path: &Path, kept: &Kept) -> Failure {
+fn explain(error: RecordError, path: &Path, kept: &KeptPath) -> Failure {
     let name = shown(path);
     match error {
         RecordError::NoProgram { program, error } => Failure::cannot_run(&program, &error),
@@ -115,7 +115,8 @@ fn explain(error: RecordError, path: &Path, kept: &Kept) -> Failure {
             Failure::failed(error)
         }
         RecordError::Folder { folder, error } => Failure::Failed(format!(
-            "{}: cannot make the recorder's temporary files there: {}; TMPDIR can name another folder",
+            "{}: cannot make the recorder's temporary files there: {}; TMPDIR can name another \
+             folder",
             shown(&folder),
             reason(&error)
         )),
@@ -136,7 +137,7 @@ fn explain(error: RecordError, path: &Path, kept: &Kept) -> Failure {
 }
 
 /// Describes the readable part of a failed recording, with its path.
-fn left(kept: &Kept) -> String {
+fn left(kept: &KeptPath) -> String {
     let Some(path) = kept.at() else {
         return "; nothing of it was kept".to_owned();
     };
@@ -160,11 +161,11 @@ mod tests {
 
     fn full(path: &Path) -> String {
         let error = std::io::Error::from_raw_os_error(28);
-        explain(WriteError::Io(error).into(), path, &Kept::in_file(path)).to_string()
+        explain(WriteError::Io(error).into(), path, &KeptPath::in_file(path)).to_string()
     }
 
     #[test]
-    fn a_full_disk_is_told_with_what_can_still_be_read() {
+    fn a_full_disk_error_names_the_readable_part() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.bl");
         let mut encoder = Encoder::new(Vec::new(), &Header::new(Grain::Page)).unwrap();
@@ -176,7 +177,7 @@ mod tests {
         };
         encoder.visits(&[visit]).unwrap();
         let bytes = encoder.finish().unwrap();
-        // The index is what the disk had no room for.
+        // The disk had no room for the index.
         std::fs::write(&path, &bytes[..bytes.len() - 20]).unwrap();
         let said = full(&path);
         assert!(

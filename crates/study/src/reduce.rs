@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 use broadleaf_model::{Error, SourcePiece};
 use broadleaf_tlb::Tlb;
 use broadleaf_trace::WriteError;
-use broadleaf_trace::reduced::{Kept, ReducedHeader, ReducedWriter};
+use broadleaf_trace::reduced::{KeptVisit, ReducedHeader, ReducedWriter};
 use broadleaf_units::PageNumber;
 
 use crate::compare::{available_threads, failure, not_canonical, refuse_empty};
 use crate::failure::Failure;
 use crate::machines::machines;
 use crate::output::{Access, Output, refuse_input, shown};
-use crate::source::origin::Passes;
+use crate::source::origin::PassCount;
 use crate::source::reduced::{family, hash, path_beside};
-use crate::source::{ReadError, Reading, Trace, Whole, locate};
+use crate::source::{ReadError, Trace, TraceReading, Whole, locate};
 use crate::watch::Watch;
 
 /// A trace to reduce.
@@ -62,10 +62,10 @@ pub fn reduce(request: &ReduceRequest<'_>) -> Result<ReducedTrace, Failure> {
     refuse_input(&path, machine_files.chain([request.trace]))?;
     let machines = machines(request.machines)?;
     let threads = request.threads.map_or_else(available_threads, NonZero::get);
-    let reading = Reading {
-        passes: Passes::One,
+    let reading = TraceReading {
+        passes: PassCount::One,
         max_accesses: request.max_accesses,
-        ..Reading::default()
+        ..TraceReading::default()
     };
     let mut trace = Trace::open(request.trace, reading, Whole::Work)?;
     let name = trace.name().to_owned();
@@ -102,7 +102,7 @@ pub fn reduce(request: &ReduceRequest<'_>) -> Result<ReducedTrace, Failure> {
         &mut |piece| {
             let written = match piece {
                 SourcePiece::Reduced(visits, sums) => {
-                    let cannot = |visit: &&Kept| !Tlb::can_translate(PageNumber(visit.page));
+                    let cannot = |visit: &&KeptVisit| !Tlb::can_translate(PageNumber(visit.page));
                     if let Some(visit) = visits.iter().find(cannot) {
                         untranslatable = Some(visit.page);
                         return ControlFlow::Break(());

@@ -3,8 +3,7 @@
 use std::fs::read_to_string;
 use std::path::Path;
 
-/// Bytes that are kept free for uncounted memory: buffers, stacks, and the model's growth between
-/// two checks.
+/// Bytes reserved for uncounted memory: buffers, stacks, and the model's growth between two checks.
 const KEPT: u64 = 128 << 20;
 
 /// Returns the bytes of memory that the model of a replay may take. This is six tenths of the least
@@ -42,14 +41,14 @@ fn address_space() -> Option<u64> {
     Some(most.saturating_sub(kib_after(&status, "VmSize:")?))
 }
 
-/// The number of KiB behind a name, in bytes.
+/// The number of KiB after a name, in bytes.
 fn kib_after(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kib.checked_mul(1024)
 }
 
-/// The soft limit of that name in `/proc/self/limits`; `None` where there is none.
+/// The soft limit with this name in `/proc/self/limits`; `None` if there is none.
 fn soft_limit(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse().ok()
@@ -75,7 +74,7 @@ Max address space         1073741824           unlimited            bytes
     }
 
     #[test]
-    fn there_is_some() {
+    fn some_memory_is_available() {
         assert!(available().is_some_and(|bytes| bytes > 0));
     }
 }

@@ -1,4 +1,5 @@
-//! What is said of a replay in limited memory beside its figures: what would have sufficed, and what to take the figures for.
+//! Notes on a replay in limited memory: the memory that would have sufficed, and the meaning of the
+//! figures.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,39 +7,41 @@ use std::path::Path;
 use broadleaf_machine::Machine;
 use broadleaf_metrics::{CellResult, MemoryAsked};
 use broadleaf_model::{MemoryLimits, Plan};
-use broadleaf_policy::{Kind, Policy, Sizes};
+use broadleaf_policy::{ParameterKind, Policy, Sizes};
 use broadleaf_report::number::{grouped, size};
 use broadleaf_report::{BASELINE, is_mostly_disk};
 use broadleaf_units::PageSize;
 
 use crate::failure::Failure;
 use crate::memory::footprint;
-use crate::source::origin::Passes;
-use crate::source::{Reading, Trace, Whole};
+use crate::source::origin::PassCount;
+use crate::source::{Trace, TraceReading, Whole};
 use crate::watch::Watch;
 
-/// A replay that was done, as far as it takes to do parts of it again.
-pub(crate) struct Done<'a> {
+/// A finished replay, with the data that repeating a part of it needs.
+pub(crate) struct FinishedReplay<'a> {
     /// Receives the progress of further replays.
     pub(crate) watch: &'a dyn Watch,
     pub(crate) trace: &'a Path,
-    pub(crate) reading: Reading,
+    pub(crate) reading: TraceReading,
     pub(crate) threads: usize,
     pub(crate) asked: MemoryAsked,
-    /// Whether other traces were replayed before in the same memory: what of theirs lives on takes room too.
+    /// True if other traces were replayed before in the same memory. Their remaining pages take
+    /// room too.
     pub(crate) after_others: bool,
     pub(crate) limits: MemoryLimits,
     pub(crate) machines: Vec<Machine>,
-    /// What policies name and machines lack.
+    /// Notes on page sizes that policies name and machines lack.
     pub(crate) left_out: Vec<String>,
 }
 
-/// The bytes that a policy on a machine wants at its peak, by their names.
-type Wanted = BTreeMap<(String, String), u64>;
+/// The peak memory of policies on machines, in bytes, by their names.
+type PeakMemory = BTreeMap<(String, String), u64>;
 
-impl Done<'_> {
-    /// What there was of memory, now that these are the results: warns where it was used up, and notes what a reader has to know.
-    pub(crate) fn told(
+impl FinishedReplay<'_> {
+    /// Returns the memory of the comparison. Warns if memory was used up, and adds notes for
+    /// readers.
+    pub(crate) fn finish(
         mut self,
         results: &[CellResult],
         references: &[CellResult],
@@ -54,57 +57,63 @@ impl Done<'_> {
         Ok(self.asked)
     }
 
-    /// Whether the trace can be read again.
+    /// Returns true if the trace can be read again.
     fn is_file(&self) -> bool {
         self.trace.metadata().is_ok_and(|about| about.is_file())
     }
 
-    /// A warning for each of these results at which memory was used up: how far it got, and what would have sufficed.
+    /// Returns a warning for each result at which memory was used up: the progress until then, and
+    /// the memory that would have sufficed.
     fn warnings(&self, results: &[CellResult], accesses: u64) -> Result<Vec<String>, Failure> {
         let ended = |result: &CellResult| result.memory.as_ref()?.out_of_memory_after;
         if results.iter().all(|result| ended(result).is_none()) {
             return Ok(Vec::new());
         }
         let names = results.iter().filter(|result| ended(result).is_some());
-        let wanted = self.wanted(names)?;
+        let peaks = self.peak_memory(names)?;
         let warnings = results.iter().filter_map(|result| {
             let after = ended(result)?;
             let of = (result.policy.clone(), result.machine.clone());
             Some(format!(
-                "{} on {}: memory was used up after {} of {} accesses, and its figures are of these alone; {}",
+                "{} on {}: memory was used up after {} of {} accesses, and its figures are of \
+                 these alone; {}",
                 of.0,
                 of.1,
                 grouped(after),
                 grouped(accesses),
-                self.advised(wanted.get(&of).copied())
+                self.advised(peaks.get(&of).copied())
             ))
         });
         Ok(warnings.collect())
     }
 
-    /// What to do for a policy that wants that many bytes at its peak, where that is known.
-    fn advised(&self, wanted: Option<u64>) -> String {
+    /// Suggests options for a policy with this peak memory in bytes, if known.
+    fn advised(&self, peak: Option<u64>) -> String {
         let swap = if self.limits.swap < MemoryLimits::none().swap {
             ", or more swap"
         } else {
             ""
         };
-        let Some(wanted) = wanted else {
+        let Some(peak) = peak else {
             return format!("give it more memory, with --memory{swap}");
         };
-        let told = format!("it wants {} at its peak", size(wanted));
+        let needed = format!("it holds {} at its peak", size(peak));
         let free = self.limits.start.free_share().unwrap_or(0.0);
         if free <= 0.0 {
-            return format!("{told}, of memory that is not occupied{swap}");
+            return format!("{needed}, of memory that is not occupied{swap}");
         }
-        // The samples stand within a sixty-fourth of the peak.
-        let enough = (wanted + wanted / 64) as f64 / free;
-        format!("{told}: --memory {} would do{swap}", argument(enough))
+        // The samples are within a sixty-fourth of the peak.
+        let enough = (peak + peak / 64) as f64 / free;
+        format!("{needed}: --memory {} would do{swap}", argument(enough))
     }
 
-    /// What each of these results' policies holds at its peak, page tables included, where there is as much as it wants. Nothing where the trace cannot
-    /// be read again, or others were replayed before it.
-    fn wanted<'a>(&self, results: impl Iterator<Item = &'a CellResult>) -> Result<Wanted, Failure> {
+    /// Returns the peak memory of these results' policies in unlimited memory, page tables
+    /// included. Returns nothing if the trace cannot be read again, or if other traces were
+    /// replayed before it.
+    fn peak_memory<'a>(
+        &self,
+        results: impl Iterator<Item = &'a CellResult>,
+    ) -> Result<PeakMemory, Failure> {
         let mut policies: Vec<Box<dyn Policy>> = Vec::new();
         for result in results {
             if policies.iter().all(|policy| policy.name() != result.policy) {
@@ -112,7 +121,7 @@ impl Done<'_> {
             }
         }
         if !self.is_file() || self.after_others {
-            return Ok(Wanted::new());
+            return Ok(PeakMemory::new());
         }
         let limits = MemoryLimits {
             files: self.limits.files,
@@ -121,8 +130,8 @@ impl Done<'_> {
         };
         let plan =
             Plan::within(policies, self.machines.clone(), limits).map_err(Failure::failed)?;
-        let reading = Reading {
-            passes: Passes::Several,
+        let reading = TraceReading {
+            passes: PassCount::Several,
             ..self.reading
         };
         let mut trace = Trace::open(self.trace, reading, Whole::Memory)?;
@@ -141,7 +150,8 @@ impl Done<'_> {
         Ok(peaks.collect())
     }
 
-    /// Finds out what the program holds at its peak, where nearly all that it waits for under `4k` is the disk: that may be for want of memory.
+    /// Measures the program's peak memory if nearly all its waiting under `4k` is for the disk. A
+    /// lack of memory may be the cause.
     fn look_at_footprint(&mut self, references: &[CellResult]) -> Result<(), Failure> {
         let mut of_4k = references.iter().filter(|result| result.policy == BASELINE);
         let is_unknown = self.asked.bytes.is_some() && self.asked.footprint_bytes.is_none();
@@ -152,7 +162,7 @@ impl Done<'_> {
     }
 }
 
-/// A number of bytes as `--memory` takes it, or a little more.
+/// A number of bytes in the notation of `--memory`, rounded up.
 fn argument(bytes: f64) -> String {
     let kib = (bytes / 1024.0).ceil() as u64;
     if kib < 64 << 10 {
@@ -162,7 +172,7 @@ fn argument(bytes: f64) -> String {
     }
 }
 
-/// What a reader has to know where pages that processes share are counted more than once.
+/// A note for readers if pages that processes share are counted more than once.
 fn shared(asked: &MemoryAsked, results: &[CellResult]) -> Option<String> {
     let memory = asked.bytes?;
     let more = results.iter().filter_map(|result| {
@@ -171,13 +181,14 @@ fn shared(asked: &MemoryAsked, results: &[CellResult]) -> Option<String> {
     });
     let (peak, result) = more.max_by_key(|(peak, _)| *peak)?;
     Some(format!(
-        "a page that several processes map is resident in each: so the peak is more than memory, {} under {}",
+        "a page that several processes map is resident in each: so the peak is more than memory, \
+         {} under {}",
         size(peak),
         result.policy
     ))
 }
 
-/// A note for each page size that policies name and a machine lacks.
+/// Returns a note for each page size that policies name and a machine lacks.
 pub fn left_out(policies: &[Box<dyn Policy>], machines: &[Machine]) -> Vec<String> {
     let mut notes = Vec::new();
     for machine in machines {
@@ -189,7 +200,8 @@ pub fn left_out(policies: &[Box<dyn Policy>], machines: &[Machine]) -> Vec<Strin
             let sizes = lacks(policy.needs().sizes, machine.design.sizes());
             if policy.needs().allocates_sizes && !sizes.is_empty() {
                 notes.push(format!(
-                    "{} has no translations for {}: {} allocates such extents all the same, and the TLB holds smaller pages of them",
+                    "{} has no translations for {}: {} allocates such extents all the same, and \
+                     the TLB holds smaller pages of them",
                     machine.name,
                     sizes.join(", "),
                     policy.name()
@@ -200,16 +212,17 @@ pub fn left_out(policies: &[Box<dyn Policy>], machines: &[Machine]) -> Vec<Strin
                 lacking.entry(size).or_default().push(policy.name());
             }
         }
-        let told = lacking.iter().map(|(size, policies)| {
+        let missing = lacking.iter().map(|(size, policies)| {
             let (policies, name) = (policies.join(", "), &machine.name);
             format!("{name} has no pages of {size}: left out under {policies}")
         });
-        notes.extend(told);
+        notes.extend(missing);
     }
     notes
 }
 
-/// Refuses a policy that is told page sizes that no machine has: it would make no superpages. Warns of one that has such sizes anyway.
+/// Refuses a policy with explicit page sizes that no machine has: it would make no superpages.
+/// Warns of a policy whose default sizes no machine has.
 ///
 /// # Errors
 /// [`Failure::Wrong`] for the first such policy.
@@ -238,7 +251,7 @@ pub fn refuse_lacking(policies: &[Box<dyn Policy>], machines: &[Machine]) -> Res
         let sizes = lacks(named, &[]).join(", ");
         let has = has.join("; ");
         let lacking = format!("{name} makes pages of {sizes}, which the machine lacks: {has}");
-        if is_told_sizes(&name) {
+        if names_sizes(&name) {
             return Err(Failure::Wrong(lacking));
         }
         log::warn!("{lacking}; it makes no superpages there");
@@ -246,27 +259,28 @@ pub fn refuse_lacking(policies: &[Box<dyn Policy>], machines: &[Machine]) -> Res
     Ok(())
 }
 
-/// Whether the name of a policy says which sizes it makes: in brackets, or behind a dash where that is all that it can be told.
-fn is_told_sizes(name: &str) -> bool {
+/// Returns true if the policy's name gives page sizes: in brackets, or after a dash if sizes are
+/// the only parameter.
+fn names_sizes(name: &str) -> bool {
     let entry = |end: char| broadleaf_policy::entry(name.split(end).next().unwrap_or(name));
     let bracketed = name.contains('(');
     let entry = if bracketed { entry('(') } else { entry('-') };
     let mut parameters = entry.into_iter().flat_map(|entry| entry.parameters);
-    parameters.any(|told| {
-        told.kind == Kind::Sizes
-            && (name.contains(&format!("{}=", told.name)) || !bracketed && name.contains('-'))
+    parameters.any(|parameter| {
+        parameter.kind == ParameterKind::Sizes
+            && (name.contains(&format!("{}=", parameter.name)) || !bracketed && name.contains('-'))
     })
 }
 
-/// The page sizes of a policy that a machine of these sizes lacks.
-fn lacks(wanted: Sizes, there: &[PageSize]) -> Vec<String> {
-    let named = match wanted {
+/// Returns the page sizes of a policy that a machine with these sizes lacks.
+fn lacks(named_sizes: Sizes, there: &[PageSize]) -> Vec<String> {
+    let named = match named_sizes {
         Sizes::All => return Vec::new(),
         Sizes::Block if there.last().is_some_and(|size| *size >= PageSize::SIZE_2M) => {
             return Vec::new();
         }
         Sizes::Block => return vec!["2m or more".to_owned()],
-        Sizes::These(_) => (0..64).filter(|shift| wanted.holds(*shift)),
+        Sizes::These(_) => (0..64).filter(|shift| named_sizes.holds(*shift)),
     };
     named
         .filter(|shift| there.iter().all(|size| size.shift() != *shift))
@@ -280,7 +294,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_tell_sizes() {
+    fn names_with_sizes() {
         for name in [
             "fixed-16k",
             "asap-4-64",
@@ -288,7 +302,7 @@ mod tests {
             "approx-online(sizes=16k)",
             "offline(cycles=all,sizes=2m)",
         ] {
-            assert!(is_told_sizes(name), "{name}");
+            assert!(names_sizes(name), "{name}");
         }
         for name in [
             "freebsd14",
@@ -297,7 +311,7 @@ mod tests {
             "4k",
             "approx-online",
         ] {
-            assert!(!is_told_sizes(name), "{name}");
+            assert!(!names_sizes(name), "{name}");
         }
     }
 
@@ -318,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_to_give_is_never_less() {
+    fn a_suggested_size_is_never_less() {
         assert_eq!(argument(1.0), "4K");
         assert_eq!(argument(4097.0), "8K");
         assert_eq!(argument(67_108_864.0), "64M");

@@ -1,4 +1,4 @@
-//! Files and folders that are not finished, and have to go if the process ends early.
+//! Unfinished files and folders, which must be removed if the process ends early.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};

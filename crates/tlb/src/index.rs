@@ -176,6 +176,30 @@ impl Compiled {
         let [a, b, c] = self.others;
         set ^ field(a) ^ field(b) ^ field(c)
     }
+
+    /// The same without a branch, for at most this many fields; `None` if there are more.
+    pub fn of_fields<const FIELDS: usize>(&self) -> Option<FewFields<FIELDS>> {
+        let [a, b, c] = self.others;
+        let all = [self.first, a, b, c];
+        let (few, others) = all.split_at_checked(FIELDS)?;
+        let fields = FewFields(few.try_into().ok()?);
+        others.iter().all(|(_, mask)| *mask == 0).then_some(fields)
+    }
+}
+
+/// An index function of few ranges of bits, with a shift and a mask for each.
+#[derive(Clone, Copy, Debug)]
+pub struct FewFields<const FIELDS: usize>([(u32, usize); FIELDS]);
+
+impl<const FIELDS: usize> FewFields<FIELDS> {
+    /// The number of the set of a base page.
+    #[inline(always)]
+    pub fn set_of(&self, page: PageNumber) -> usize {
+        let fields = self.0.iter();
+        fields.fold(0, |set, &(shift, mask)| {
+            set ^ ((page.0 >> shift) as usize & mask)
+        })
+    }
 }
 
 #[cfg(test)]

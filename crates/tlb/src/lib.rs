@@ -18,7 +18,7 @@ mod state;
 pub use answer::{Evicted, Lookup};
 pub use composed::Composed;
 pub use design::{Design, DesignError, Field, Structure};
-pub use index::{BitField, Compiled, IndexFunction};
+pub use index::{BitField, Compiled, FewFields, IndexFunction};
 pub use organisation::{Entries, ORGANISATIONS, Organisation, Translation};
 pub use packed::Packed;
 pub use replacement::{REPLACEMENTS, Replace, Replacement};

@@ -1,6 +1,7 @@
-//! How fast traces are written and read: `cargo run --release -p broadleaf-trace --example speed [TRACE]`.
+//! Measures the speed of writing and reading traces: `cargo run --release -p broadleaf-trace
+//! --example speed [TRACE]`.
 //!
-//! Without a trace it makes some. Every figure is of one thread and in memory.
+//! Without a trace, the program generates some. Each figure is of one thread, with data in memory.
 #![allow(
     clippy::disallowed_types,
     clippy::disallowed_methods,
@@ -31,7 +32,8 @@ fn read(name: &str, bytes: &[u8]) {
         best = best.min(began.elapsed().as_secs_f64());
     }
     println!(
-        "{name}: {} bytes, {accesses} accesses in {visits} visits; {:.3} bytes an access; read at {:.0} M accesses/s, {:.0} M visits/s",
+        "{name}: {} bytes, {accesses} accesses in {visits} visits; \
+         {:.3} bytes an access; read at {:.0} M accesses/s, {:.0} M visits/s",
         bytes.len(),
         bytes.len() as f64 / accesses as f64,
         accesses as f64 / best / 1e6,
@@ -62,7 +64,7 @@ fn main() {
         write("sequential", synth::sequential(1 << 20, 1000, 64, 20_000));
         write("updates", synth::updates(1 << 20, 1 << 16, 20_000_000, 1));
         write("zipf", synth::zipf(1 << 20, 1 << 16, 20_000_000, 1));
-        // A stack, a heap and a few arrays, in loops.
+        // The access pattern of a program: a stack, a heap and a few arrays, in loops.
         let mut random = synth::SplitMix64::new(1);
         let local = (0..20_000_000u64).map(move |at| Visit {
             unit: match at % 4 {

@@ -1,45 +1,45 @@
-//! Blocks: what a program does in one, item by item.
+//! Basic blocks: lists of the items that a block executes.
 
 use crate::varint::{self, Cursor};
 
-/// Most references in one block.
+/// The maximum number of references in one block.
 pub const MOST_BLOCK_REFERENCES: usize = 1024;
-/// Most patterns of one process.
+/// The maximum number of patterns of one process.
 pub const MOST_PATTERNS: usize = 1 << 22;
-/// Most references of one process.
+/// The maximum number of references of one process.
 pub const MOST_REFERENCES: usize = 1 << 24;
 
-/// One thing that a block does.
+/// One item of a basic block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BlockItem {
-    /// So many instructions begin, one after the other, whose code pages are not told.
+    /// A run of instructions whose code pages are not recorded.
     Instructions(u32),
     /// A load.
     Load {
-        /// How many bytes it reads.
+        /// The number of bytes read.
         bytes: u32,
     },
     /// A store.
     Store {
-        /// How many bytes it writes.
+        /// The number of bytes written.
         bytes: u32,
     },
-    /// The block can be left here: a pattern ends.
+    /// An exit of the block. A pattern ends here.
     Exit,
-    /// An instruction begins whose code lies in this unit.
+    /// The start of an instruction whose code lies in this unit.
     Fetch {
         /// The unit of the code.
         unit: u64,
     },
-    /// So many more instructions begin in the unit of the fetch before.
+    /// More instructions that begin in the unit of the fetch before.
     FetchAgain(u32),
-    /// One reference that stands for several accesses to one unit.
+    /// One reference for several accesses to one unit.
     Several {
         /// Loads.
         loads: u32,
         /// Stores.
         stores: u32,
-        /// How many of the loads come before the first store; not used where there is no store.
+        /// The number of loads before the first store; ignored if there is no store.
         loads_before_store: u32,
     },
 }
@@ -53,7 +53,7 @@ const SEVERAL: u64 = 5;
 const FETCH_AGAIN: u64 = 6;
 
 impl BlockItem {
-    /// Whether it is a reference.
+    /// Returns true if the item is a reference.
     pub const fn is_reference(&self) -> bool {
         matches!(
             self,
@@ -120,33 +120,33 @@ impl BlockItem {
     }
 }
 
-/// A block of instructions: what it does, in order, and where it can be left. Its last item is an exit.
+/// A basic block: its items in order, exits included. The last item is an exit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct BlockDef {
-    /// What it does.
+    /// The items of the block.
     pub items: Vec<BlockItem>,
 }
 
 impl BlockDef {
-    /// A block that does these items.
+    /// A block with these items.
     pub fn new(items: impl IntoIterator<Item = BlockItem>) -> Self {
         Self {
             items: items.into_iter().collect(),
         }
     }
 
-    /// How many patterns it has.
+    /// The number of patterns.
     pub fn patterns(&self) -> usize {
         let exits = self.items.iter().filter(|item| **item == BlockItem::Exit);
         exits.count()
     }
 
-    /// How many references it has.
+    /// The number of references.
     pub fn references(&self) -> usize {
         self.items.iter().filter(|item| item.is_reference()).count()
     }
 
-    /// Appends the block as a definitions chunk holds it.
+    /// Appends the block in the encoding of a definitions chunk.
     pub(crate) fn put(&self, out: &mut Vec<u8>) {
         varint::put(out, self.items.len() as u64);
         for item in &self.items {
@@ -154,7 +154,7 @@ impl BlockDef {
         }
     }
 
-    /// Takes a block off a definitions chunk, item by item, and hands each to `each`.
+    /// Decodes a block of a definitions chunk and passes each item to `each`.
     pub(crate) fn take(
         from: &mut Cursor<'_>,
         mut each: impl FnMut(BlockItem) -> Result<(), &'static str>,

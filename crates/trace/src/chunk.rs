@@ -1,14 +1,14 @@
-//! Chunks: what every part of a file after its head is wrapped in.
+//! Chunks: the containers of all content after a file's head.
 
 use crate::error::{Bad, Section};
 use crate::varint;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The highest version of the format that is read.
+/// The highest format version that this crate reads.
 pub const VERSION: u16 = PHRASES_VERSION;
-/// The version that recorders and importers write.
+/// The format version that recorders and importers write.
 pub(crate) const RECORDED_VERSION: u16 = 1;
-/// The version that has chunks of phrases.
+/// The format version with chunks of phrases.
 pub(crate) const PHRASES_VERSION: u16 = 2;
 /// The first bytes of a trace.
 pub const MAGIC: [u8; 10] = *b"BROADLEAF\0";
@@ -21,29 +21,29 @@ pub(crate) const HEAD_BYTES: usize = 16;
 /// Magic, kind, process and length.
 pub(crate) const CHUNK_HEAD_BYTES: usize = 16;
 pub(crate) const CHECK_BYTES: usize = 8;
-/// The offset of the index, and [`END`].
+/// The file offset of the index, and [`END`].
 pub(crate) const TRAILER_BYTES: usize = 16;
-/// Longest body of the file's head.
+/// The maximum length of the body of a file's head, in bytes.
 pub(crate) const MOST_HEAD_BYTES: usize = 1 << 24;
-/// Longest body of a chunk, and most bytes of all its sections unpacked.
+/// The maximum length of a chunk's body in bytes, and of its decompressed sections together.
 pub const MOST_CHUNK_BYTES: usize = 1 << 28;
 
-/// What a chunk holds.
+/// The content of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ChunkKind {
     /// Blocks and their patterns.
     Definitions,
     /// Executions and events.
     Stream,
-    /// Visits and events, by what repeats: version 2.
+    /// Visits and events of version 2, which names repeated visits.
     Phrases,
-    /// Pieces of a reduced trace.
+    /// Items of a reduced trace.
     Reduced,
-    /// What a reduced trace comes to.
+    /// The totals of a reduced trace.
     ReducedEnd,
-    /// Where every other chunk is.
+    /// The offsets and totals of all other chunks.
     Index,
-    /// What a later version added; it is skipped.
+    /// Content of a later version. Readers skip the chunk.
     Other(u8),
 }
 
@@ -60,7 +60,7 @@ impl ChunkKind {
         }
     }
 
-    /// Whether it holds visits and events of a trace.
+    /// Returns true if a chunk of this kind holds visits and events of a trace.
     pub const fn holds_visits(self) -> bool {
         matches!(self, Self::Stream | Self::Phrases)
     }
@@ -78,10 +78,10 @@ impl ChunkKind {
     }
 }
 
-/// What a chunk of visits, or several, come to.
+/// The totals of one or several chunks of visits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Totals {
-    /// Executions of patterns, or, in a chunk of phrases, visits.
+    /// Executions of patterns; in a chunk of phrases, visits.
     pub executions: u64,
     /// Loads.
     pub loads: u64,
@@ -97,7 +97,7 @@ impl Totals {
         self.loads.saturating_add(self.stores)
     }
 
-    /// What the body of a chunk of visits begins with: these, and when it was finished.
+    /// Appends the totals and the clock, which begin the body of a chunk of visits.
     pub(crate) fn put(&self, out: &mut Vec<u8>, clock: u64) {
         for number in [
             self.executions,
@@ -110,7 +110,7 @@ impl Totals {
         }
     }
 
-    /// What is left of these behind `other`.
+    /// Subtracts `other`.
     pub(crate) const fn less(&self, other: &Self) -> Self {
         Self {
             executions: self.executions.saturating_sub(other.executions),
@@ -128,7 +128,7 @@ impl Totals {
     }
 }
 
-/// A chunk's first bytes.
+/// The decoded head of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ChunkHead {
     pub(crate) kind: ChunkKind,
@@ -158,14 +158,14 @@ impl ChunkHead {
             l3,
         ] = *bytes;
         if [m0, m1, m2, m3] != CHUNK {
-            return bad("no chunk begins here");
+            return bad("the bytes are not a chunk head");
         }
         if [z0, z1, z2] != [0; 3] {
-            return bad("bytes that are kept free are not zero");
+            return bad("reserved bytes are not zero");
         }
         let length = u32::from_le_bytes([l0, l1, l2, l3]) as usize;
         if length > MOST_CHUNK_BYTES {
-            return bad("it says that it is larger than a chunk may be");
+            return bad("the claimed length exceeds the limit of a chunk");
         }
         Ok(Self {
             kind: ChunkKind::from_number(kind),
@@ -174,13 +174,13 @@ impl ChunkHead {
         })
     }
 
-    /// Head, body and check.
+    /// The length of head, body and check, in bytes.
     pub(crate) const fn whole_length(&self) -> usize {
         CHUNK_HEAD_BYTES + self.length + CHECK_BYTES
     }
 }
 
-/// A chunk whose body is still to be appended; [`close`] makes it whole.
+/// Begins a chunk. The caller appends the body and calls [`close`].
 pub(crate) fn open(kind: ChunkKind, process: u32) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(1 << 12);
     bytes.extend_from_slice(&CHUNK);
@@ -190,7 +190,7 @@ pub(crate) fn open(kind: ChunkKind, process: u32) -> Vec<u8> {
     bytes
 }
 
-/// Writes the length into a chunk whose body is complete, and appends the check.
+/// Ends a chunk: writes the length into the head and appends the check.
 pub(crate) fn close(bytes: &mut Vec<u8>) -> Result<(), &'static str> {
     let length = bytes.len() - CHUNK_HEAD_BYTES;
     if length > MOST_CHUNK_BYTES {
@@ -202,7 +202,7 @@ pub(crate) fn close(bytes: &mut Vec<u8>) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Whether the last 8 bytes are the check of those before them.
+/// Returns true if the last 8 bytes are the check of the bytes before them.
 pub(crate) fn check_agrees(whole: &[u8]) -> bool {
     match whole.split_last_chunk::<CHECK_BYTES>() {
         Some((bytes, check)) => xxh3_64(bytes) == u64::from_le_bytes(*check),

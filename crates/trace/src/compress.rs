@@ -1,23 +1,23 @@
-//! Zstandard, with bounds on what comes out.
+//! Zstandard compression with bounds on the decompressed size.
 
 use std::io::Read;
 
 use zstd::bulk::{Compressor, Decompressor};
 
-const DAMAGED: &str = "it cannot be unpacked";
-const LARGE: &str = "it is larger unpacked than may be";
+const DAMAGED: &str = "cannot decompress";
+const LARGE: &str = "the decompressed data exceeds the limit";
 
-/// The level of compression where none is asked for.
+/// The default compression level.
 pub const DEFAULT_LEVEL: i32 = 1;
 
-/// Packs many pieces with one context.
+/// A compressor that reuses one context.
 pub(crate) struct Packer {
     level: i32,
     compressor: Compressor<'static>,
 }
 
 impl Packer {
-    /// A packer of this level of Zstandard.
+    /// A packer with this Zstandard level.
     pub(crate) fn new(level: i32) -> std::io::Result<Self> {
         Ok(Self {
             level,
@@ -33,13 +33,13 @@ impl Packer {
         Ok(())
     }
 
-    /// A frame of these bytes.
+    /// Compresses `raw` into one frame.
     pub(crate) fn pack(&mut self, raw: &[u8]) -> std::io::Result<Vec<u8>> {
         self.compressor.compress(raw)
     }
 }
 
-/// Unpacks many pieces with one context.
+/// A decompressor that reuses one context.
 pub(crate) struct Unpacker(Option<Decompressor<'static>>);
 
 impl Unpacker {
@@ -55,15 +55,15 @@ impl Unpacker {
         into: &mut Vec<u8>,
     ) -> Result<(), &'static str> {
         into.clear();
-        // A frame of Zstandard holds at most 128 KiB for each block, and a block takes 3 bytes at least: memory is asked for
-        // only where the bytes are there that could fill it.
+        // A Zstandard block takes at least 3 bytes and holds at most 128 KiB, so a short frame
+        // cannot claim a large length.
         if length / (1 << 17) > packed.len() / 3 {
-            return Err("it says that it is larger than it can be");
+            return Err("the claimed length exceeds what the frame can hold");
         }
         into.reserve(length);
         let decompressor = match &mut self.0 {
             Some(decompressor) => decompressor,
-            none => none.insert(Decompressor::new().map_err(|_| "no memory to unpack it")?),
+            none => none.insert(Decompressor::new().map_err(|_| "no memory to decompress")?),
         };
         let count = decompressor
             .decompress_to_buffer(packed, into)
@@ -71,12 +71,12 @@ impl Unpacker {
         if count == length {
             Ok(())
         } else {
-            Err("it does not hold as many bytes as it says")
+            Err("the decompressed length differs from the claimed length")
         }
     }
 }
 
-/// Unpacks a frame of unknown size, at most `most` bytes.
+/// Decompresses a frame of unknown size to at most `most` bytes.
 pub(crate) fn unpack_unsized(packed: &[u8], most: usize) -> Result<Vec<u8>, &'static str> {
     let mut raw = Vec::new();
     let mut decoder = zstd::Decoder::with_buffer(packed).map_err(|_| DAMAGED)?;

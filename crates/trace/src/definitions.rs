@@ -1,72 +1,76 @@
-//! The patterns of one process, as a reader uses them: flat arrays indexed by pattern and by reference.
+//! The patterns of one process, as a reader uses them: flat arrays indexed by pattern and by
+//! reference.
 
 use crate::block::{BlockDef, BlockItem, MOST_BLOCK_REFERENCES, MOST_PATTERNS, MOST_REFERENCES};
 use crate::compress;
 use crate::error::{Bad, Section};
 use crate::varint::Cursor;
 
-/// Most bytes of a definitions chunk's body when it is unpacked.
+/// The maximum decompressed length of a definitions chunk's body, in bytes.
 pub const MOST_DEFINITION_BYTES: usize = 1 << 26;
 
-/// What one reference of a block adds to a visit.
+/// The counts that one reference of a block adds to a visit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Step {
+pub(crate) struct ReferenceCounts {
     pub(crate) loads: u32,
     pub(crate) stores: u32,
     pub(crate) loads_before_store: u32,
-    /// That begin between the reference before it in the block and its own access.
+    /// The instructions that begin between the reference before in the block and this reference's
+    /// access.
     pub(crate) instructions: u32,
 }
 
-/// Instructions of one unit of code, between two references.
+/// Instructions from one unit of code, between two references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fetch {
     pub(crate) unit: u64,
     pub(crate) count: u32,
-    /// Before which reference of the block.
+    /// The index of the reference that follows the instructions.
     pub(crate) before: u16,
 }
 
-/// A block up to one of its exits.
+/// A basic block up to one of its exits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Pattern {
+pub(crate) struct DefinedPattern {
     pub(crate) first_step: u32,
     pub(crate) steps: u16,
-    /// How many references the whole block has.
+    /// The number of references of the whole block.
     pub(crate) block_steps: u16,
-    pub(crate) kind: Kind,
-    /// Instructions behind the last reference.
+    pub(crate) kind: PatternCare,
+    /// The instructions after the last reference.
     pub(crate) tail: u32,
 }
 
-/// Which care a pattern needs.
+/// The care that executing a pattern needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// No more than any other.
+pub(crate) enum PatternCare {
+    /// No special care.
     #[default]
     Plain,
-    /// Its counts may overflow those of a visit.
+    /// The counts may overflow the counts of a visit.
     Large,
-    /// Its definition was lost.
+    /// The definition was lost.
     Undefined,
 }
 
-/// From here on a pattern is large: it may add so much to the counts of visits that they have to be looked at each time.
+/// The cost at which a pattern is large. The counts of a visit need an overflow check after each
+/// execution of a large pattern.
 pub(crate) const LARGE: u64 = 1 << 14;
 
 /// The patterns of one process.
 #[derive(Clone, Debug, Default)]
 pub struct Definitions {
     instruction_pages: bool,
-    pub(crate) patterns: Vec<Pattern>,
-    pub(crate) steps: Vec<Step>,
+    pub(crate) patterns: Vec<DefinedPattern>,
+    pub(crate) steps: Vec<ReferenceCounts>,
     pub(crate) fetches: Vec<Fetch>,
-    /// Of each pattern: where its fetches begin and end. Empty where the trace has no instruction pages.
+    /// The fetches of each pattern, from index to index. Empty if the trace has no instruction
+    /// pages.
     pub(crate) fetches_of: Vec<(u32, u32)>,
 }
 
 impl Definitions {
-    /// None yet. Whether instruction pages are told stands in the file's head.
+    /// Definitions without a pattern. `instruction_pages` comes from the file's head.
     pub fn new(instruction_pages: bool) -> Self {
         Self {
             instruction_pages,
@@ -74,27 +78,28 @@ impl Definitions {
         }
     }
 
-    /// How many patterns there are.
+    /// The number of patterns.
     pub fn patterns(&self) -> usize {
         self.patterns.len()
     }
 
-    /// How many references their blocks have.
+    /// The number of references of all blocks.
     pub fn references(&self) -> usize {
         self.steps.len()
     }
 
-    /// How many things have to be kept for them.
+    /// The number of array elements that the definitions occupy.
     pub(crate) fn size(&self) -> usize {
         self.patterns.len() + self.steps.len() + self.fetches.len()
     }
 
-    /// Adds what the body of a definitions chunk defines. A chunk that begins with pattern 0 forgets all that was defined
-    /// before it.
+    /// Adds the definitions in the body of a definitions chunk. A chunk that begins with pattern 0
+    /// replaces all earlier definitions.
     ///
     /// # Errors
-    /// Where the body is not one of a definitions chunk, or does not follow on what was defined. With `gaps`, patterns
-    /// between are taken for lost: no stream chunk can execute them.
+    /// Returns an error if the body is invalid or does not continue the earlier definitions. With
+    /// `gaps`, missing patterns count as lost; a stream chunk that executes a lost pattern is
+    /// invalid.
     pub fn add(&mut self, body: &[u8], gaps: bool) -> Result<(), Bad> {
         let raw = compress::unpack_unsized(body, MOST_DEFINITION_BYTES)
             .map_err(|reason| Bad::new(Section::Definitions, reason))?;
@@ -111,11 +116,11 @@ impl Definitions {
         let known = self.patterns.len() as u64;
         if first != known {
             if !gaps || first < known || first > MOST_PATTERNS as u64 {
-                return Err("its first pattern does not follow on those before");
+                return Err("the first pattern does not continue the patterns before");
             }
-            let lost = Pattern {
-                kind: Kind::Undefined,
-                ..Pattern::default()
+            let lost = DefinedPattern {
+                kind: PatternCare::Undefined,
+                ..DefinedPattern::default()
             };
             self.patterns.resize(first as usize, lost);
             if self.instruction_pages {
@@ -124,7 +129,7 @@ impl Definitions {
         }
         let blocks = from.number()?;
         for _ in 0..blocks {
-            let mut block = Block::at_end_of(self);
+            let mut block = BlockBuilder::at_end_of(self);
             let first = self.patterns.len();
             let taken = BlockDef::take(&mut from, |item| block.item(self, item));
             let steps = (self.steps.len() - block.first_step) as u16;
@@ -136,22 +141,22 @@ impl Definitions {
         if from.is_empty() {
             Ok(())
         } else {
-            Err("something follows its last block")
+            Err("there are bytes after the last block")
         }
     }
 }
 
-/// A block that is being added.
-struct Block {
+/// The state of adding one block.
+struct BlockBuilder {
     first_step: usize,
     first_fetch: usize,
-    /// Since the last reference.
+    /// Instructions since the last reference.
     instructions: u32,
-    /// Everything so far.
+    /// The sum of all counts so far.
     cost: u64,
 }
 
-impl Block {
+impl BlockBuilder {
     fn at_end_of(all: &Definitions) -> Self {
         Self {
             first_step: all.steps.len(),
@@ -233,7 +238,7 @@ impl Block {
             return Err("more references than a process may have");
         }
         self.cost += u64::from(loads) + u64::from(stores);
-        all.steps.push(Step {
+        all.steps.push(ReferenceCounts {
             loads,
             stores,
             loads_before_store,
@@ -246,15 +251,15 @@ impl Block {
         if all.patterns.len() >= MOST_PATTERNS {
             return Err("more patterns than a process may have");
         }
-        all.patterns.push(Pattern {
+        all.patterns.push(DefinedPattern {
             first_step: self.first_step as u32,
             steps: (all.steps.len() - self.first_step) as u16,
-            // Known at its end.
+            // The end of the block sets this field.
             block_steps: 0,
             kind: if self.cost >= LARGE {
-                Kind::Large
+                PatternCare::Large
             } else {
-                Kind::Plain
+                PatternCare::Plain
             },
             tail: self.instructions,
         });

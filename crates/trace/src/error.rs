@@ -1,9 +1,9 @@
-//! What is wrong with a trace, or with what was to become one.
+//! Errors of reading and of writing a trace.
 
 use std::fmt;
 use std::io;
 
-/// Which part of a trace is meant.
+/// A part of a trace, as errors name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Section {
     /// The file's head.
@@ -14,31 +14,31 @@ pub enum Section {
     Definitions,
     /// The totals and section lengths at the start of a stream chunk.
     Totals,
-    /// The heads of a stream chunk.
+    /// The heads of executions, in a stream chunk.
     Heads,
-    /// Its long runs.
+    /// The long runs.
     Runs,
-    /// Its named patterns.
+    /// The named patterns.
     Patterns,
-    /// Its masks.
+    /// The masks.
     Masks,
-    /// Its units.
+    /// The units.
     Units,
-    /// Its places.
+    /// The places.
     Places,
-    /// What visits come to, in a chunk of version 2.
+    /// The access counts of visits, in a chunk of version 2.
     Counts,
-    /// Its words.
+    /// The words.
     Words,
-    /// Its codes.
+    /// The codes.
     Codes,
-    /// Its events.
+    /// The events.
     Events,
     /// The columns of a reduced trace.
     Columns,
     /// The index.
     Index,
-    /// What follows the index.
+    /// The trailer after the index.
     End,
 }
 
@@ -66,13 +66,13 @@ impl fmt::Display for Section {
     }
 }
 
-/// What is wrong with the content of one chunk, wherever in a file it stands.
+/// An error in the content of one chunk, without the chunk's offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{section}: {reason}")]
 pub struct Bad {
-    /// In which part of the chunk.
+    /// The part of the chunk.
     pub section: Section,
-    /// What is wrong there.
+    /// The fault in that part.
     pub reason: &'static str,
 }
 
@@ -81,7 +81,7 @@ impl Bad {
         Self { section, reason }
     }
 
-    /// The error of a chunk that stands at this byte of the file.
+    /// Adds the file offset of the chunk.
     pub(crate) const fn at(self, offset: u64) -> TraceError {
         TraceError::BadContent {
             offset,
@@ -91,85 +91,87 @@ impl Bad {
     }
 }
 
-/// Why a trace could not be read (on).
+/// An error of reading a trace.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    /// What the trace is read from failed.
+    /// The underlying reader failed.
     #[error("cannot read it: {0}")]
     Io(#[from] io::Error),
-    /// There are no bytes at all.
+    /// The file has no bytes.
     #[error("is empty, not a trace")]
     Empty,
-    /// It begins as a trace does and ends before one could begin.
+    /// The file begins as a trace and ends inside its head.
     #[error("is not a trace: it ends after {size} bytes, inside its head")]
     TooShort {
-        /// How many bytes there are.
+        /// The size of the file in bytes.
         size: u64,
     },
-    /// It begins as no trace does.
+    /// The file does not begin with the magic bytes of a trace.
     #[error("is not a trace: it does not begin with \"BROADLEAF\"")]
     NotATrace,
-    /// It was written by a later Broadleaf.
+    /// A later Broadleaf wrote the file.
     #[error(
-        "is a trace of format version {version}, and this Broadleaf reads versions up to {}: upgrade Broadleaf to read it",
+        "is a trace of format version {version}, and this Broadleaf reads versions \
+         up to {}: upgrade Broadleaf to read it",
         crate::VERSION
     )]
     Version {
-        /// The version that it says it has.
+        /// The version in the file's head.
         version: u16,
     },
     /// The file ends inside a chunk.
     #[error(
-        "is truncated: it ends at byte {size}, inside the chunk at byte {offset}; the part before byte {offset} is whole"
+        "is truncated: it ends at byte {size}, inside the chunk at byte {offset}; \
+         the part before byte {offset} is whole"
     )]
     Truncated {
-        /// Where whole chunks end.
+        /// The end of the last whole chunk.
         offset: u64,
-        /// Where the file ends.
+        /// The end of the file.
         size: u64,
     },
-    /// The bytes of a chunk, or of the head at byte 0, are not those that were written.
+    /// The checksum of a chunk, or of the head at byte 0, does not agree.
     #[error("is damaged: the check of what begins at byte {offset} does not agree")]
     BadCheck {
-        /// Where the chunk begins.
+        /// The start of the chunk.
         offset: u64,
     },
-    /// A chunk says what it cannot mean.
+    /// A chunk's content is invalid.
     #[error("is damaged: the chunk at byte {offset} is wrong in its {section}: {reason}")]
     BadContent {
-        /// Where the chunk begins.
+        /// The start of the chunk.
         offset: u64,
-        /// In which part of it.
+        /// The part of the chunk.
         section: Section,
-        /// What is wrong there.
+        /// The fault in that part.
         reason: &'static str,
     },
 }
 
-/// Why a trace could not be written.
+/// An error of writing a trace.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// What it is written to failed.
+    /// The underlying writer failed.
     #[error("cannot write the trace: {0}")]
     Io(#[from] io::Error),
-    /// Something is larger than the format can hold.
+    /// A value exceeds a limit of the format.
     #[error("the trace format cannot hold it: {0}")]
     TooLarge(&'static str),
-    /// Blocks whose items do not make patterns.
-    #[error("a block cannot be defined so: {0}")]
+    /// A block's items do not make patterns.
+    #[error("invalid block definition: {0}")]
     Block(&'static str),
-    /// A visit that says what it cannot mean, or that the header rules out.
-    #[error("a visit to unit {unit:#x} cannot be: {reason}")]
+    /// A visit is invalid, or the header rules the visit out.
+    #[error("invalid visit to unit {unit:#x}: {reason}")]
     Visit {
         /// The visit's unit.
         unit: u64,
-        /// What is wrong with it.
+        /// The fault of the visit.
         reason: &'static str,
     },
-    /// An event that a reader would refuse.
-    #[error("an event cannot be: {0}")]
+    /// A reader would refuse the event.
+    #[error("invalid event: {0}")]
     Event(&'static str),
-    /// A switch of address spaces is no event of the format: chunks tell of it.
-    #[error("a switch of address spaces is told by chunks, not by an event")]
+    /// The caller passed a switch of address spaces, which chunks express and events do not.
+    #[error("a switch of address spaces is expressed by chunks, not by an event")]
     SpaceSwitch,
 }

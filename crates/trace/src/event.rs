@@ -1,6 +1,6 @@
-//! Events: what changed an address space, or who ran in it, between two visits.
+//! Events: changes of an address space, and of what runs in it, between two visits.
 
-use broadleaf_units::{FileId, SpaceId, ThreadId, VirtAddr};
+use broadleaf_units::{FileId, Rights, SpaceId, ThreadId, VirtAddr};
 
 /// A range of addresses, base-page aligned at both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -11,18 +11,7 @@ pub struct Range {
     pub len: u64,
 }
 
-/// Access rights, as in `mmap(2)`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Protection {
-    /// Loads are allowed.
-    pub read: bool,
-    /// Stores are allowed.
-    pub write: bool,
-    /// Fetches are allowed.
-    pub execute: bool,
-}
-
-/// What stands behind a mapping.
+/// The memory that a mapping maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Backing {
     /// Private memory that begins as zeroes.
@@ -31,46 +20,47 @@ pub enum Backing {
     Heap,
     /// A stack that grows down.
     Stack,
-    /// Memory shared between processes that begins as zeroes (`MAP_SHARED|MAP_ANONYMOUS`, System V, `/dev/shm`).
+    /// Memory shared between processes that begins as zeroes (`MAP_SHARED|MAP_ANONYMOUS`, System V,
+    /// `/dev/shm`).
     SharedMemory,
     /// A file's pages.
     File {
         /// Which file.
         file: FileId,
-        /// The file's byte that stands at the first byte of the mapping.
+        /// The file offset of the first byte of the mapping.
         offset: u64,
     },
-    /// Pages that the kernel provides (vdso, vvar, devices): never in a superpage.
+    /// Pages that the kernel provides (vdso, vvar, devices). They are never part of a superpage.
     Kernel,
 }
 
-/// A mapping of addresses to something.
+/// A mapping: a range of addresses with its backing and its rights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Mapping {
-    /// Where.
+    /// The addresses.
     pub range: Range,
-    /// With which rights.
-    pub protection: Protection,
-    /// `MAP_SHARED` rather than `MAP_PRIVATE`.
+    /// The access rights.
+    pub protection: Rights,
+    /// True for `MAP_SHARED`, false for `MAP_PRIVATE`.
     pub shared: bool,
-    /// What stands behind it.
+    /// The mapped memory.
     pub backing: Backing,
 }
 
-/// Advice, as in `madvise(2)`. What no model uses is kept by its Linux number.
+/// Advice, as in `madvise(2)`. Advice that no model uses keeps its Linux number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Advice {
-    /// `MADV_DONTNEED` (4): the pages go now.
+    /// `MADV_DONTNEED` (4): the kernel discards the pages now.
     DontNeed,
-    /// `MADV_FREE` (8): the pages may go when memory is short.
+    /// `MADV_FREE` (8): the kernel may discard the pages when memory is short.
     Free,
-    /// `MADV_REMOVE` (9): the pages go, and their backing with them.
+    /// `MADV_REMOVE` (9): the kernel discards the pages and their backing.
     Remove,
     /// `MADV_HUGEPAGE` (14).
     HugePage,
     /// `MADV_NOHUGEPAGE` (15).
     NoHugePage,
-    /// Any other, by its number.
+    /// Other advice, by its number.
     Other(i32),
 }
 
@@ -96,25 +86,26 @@ pub enum TouchOrigin {
     Buffer,
 }
 
-/// Something that happened between two visits, in the address space that runs.
+/// A change between two visits, in the running address space.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
-    /// A mapping came to be. It replaces whatever stood in its range.
+    /// A new mapping. It replaces any mapping in its range.
     Map(Mapping),
     /// The range is no longer mapped.
     Unmap(Range),
     /// The range's rights changed.
-    Protect(Range, Protection),
-    /// `mremap`: the pages of `from` now stand at `to`; what grew is new, what shrank is gone.
+    Protect(Range, Rights),
+    /// `mremap`: the pages of `from` move to `to`. Growth adds new pages; shrinkage removes pages.
     Remap {
-        /// Where the pages were.
+        /// The old range.
         from: Range,
-        /// Where they are.
+        /// The new range.
         to: Range,
     },
     /// `madvise`.
     Advise(Range, Advice),
-    /// The kernel makes the pages of this range resident. This is no reference of the program.
+    /// The kernel makes the pages of this range resident. Population is not a reference of the
+    /// program.
     Populate {
         /// At most [`Event::MOST_POPULATED`] bytes.
         range: Range,
@@ -123,30 +114,31 @@ pub enum Event {
         /// The kernel's reason.
         origin: TouchOrigin,
     },
-    /// The heap now spans this range: `brk` moved its end, up or down. The first such event says where it starts.
+    /// `brk` moved the end of the heap, up or down; the heap now spans this range. The first such
+    /// event gives the start.
     Brk(Range),
     /// A stack mapping grew down; it now spans this range.
     StackGrow(Range),
-    /// A file, named before the first mapping that uses it.
+    /// A file. This event precedes the first mapping of the file.
     File {
-        /// The number by which mappings name it.
+        /// The number that mappings of the file use.
         id: FileId,
-        /// Its size in bytes when it was first mapped.
+        /// The size of the file in bytes at its first mapping.
         size: u64,
-        /// Its path as the recorder saw it.
+        /// The path of the file, as the recorder saw it.
         path: String,
     },
-    /// A mapping stands in this recording at `at`, which differs modulo the superpage size from where the kernel would
-    /// have put it (`native`, as far as the recorder can tell).
+    /// The recording placed a mapping at `at`. The native kernel would have chosen `native`, which
+    /// differs modulo the superpage size (as far as the recorder knows).
     Misplaced {
-        /// Where the recording has it.
+        /// The range in the recording.
         at: Range,
-        /// Where the kernel would have it, modulo the superpage size.
+        /// The address that the native kernel would choose, modulo the superpage size.
         native: VirtAddr,
     },
-    /// From here on, visits belong to this address space.
+    /// The following visits belong to this address space.
     SpaceSwitch(SpaceId),
-    /// The running address space begins: its process id, the one that made it, and its command line.
+    /// The running address space begins. The event gives process id, parent and command line.
     SpaceStart {
         /// Process id.
         pid: u32,
@@ -155,31 +147,32 @@ pub enum Event {
         /// The command with its arguments.
         command: Vec<String>,
     },
-    /// The running address space forked; the child, if it was followed, is this process.
+    /// The running address space forked. The child has this process id, if the recorder followed
+    /// it.
     Fork {
         /// Process id of the child.
         child: u32,
     },
-    /// The running address space is about to be replaced by another program's.
+    /// Another program is about to replace the running address space.
     Exec {
-        /// Path of that program.
+        /// The path of that program.
         path: String,
     },
     /// The running address space ended.
     SpaceEnd {
-        /// The exit status as `wait` reports it, where known.
+        /// The exit status as `wait` reports it, if known.
         status: Option<i32>,
     },
     /// A thread began.
     ThreadStart(ThreadId),
-    /// From here on, visits belong to this thread.
+    /// The following visits belong to this thread.
     ThreadSwitch(ThreadId),
     /// A thread ended.
     ThreadEnd(ThreadId),
 }
 
 impl Event {
-    /// The most bytes that one event populates. A larger range takes several events, so that a
-    /// file's size bounds the work that it asks for.
+    /// The maximum number of bytes that one event populates. A larger range takes several events,
+    /// so that a file's size bounds the work of a reader.
     pub const MOST_POPULATED: u64 = 64 << 20;
 }

@@ -1,4 +1,4 @@
-//! What the events of a chunk ask of a reader, found without reading the chunk's visits.
+//! The demands of a chunk's events on a reader, found without decoding the chunk's visits.
 
 use broadleaf_units::PageSize;
 
@@ -6,22 +6,23 @@ use crate::chunk::ChunkKind;
 use crate::compress::Unpacker;
 use crate::event::{Event, Range};
 use crate::event_bytes::{POPULATE, SPACE_END, parse};
-use crate::section::{Packed, split};
+use crate::section::{PackedSection, split};
 use crate::varint::Cursor;
 use crate::{decode, phrases};
 
-/// What the events of a chunk ask of a reader.
+/// The demands of a chunk's events on a reader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EventScan {
-    /// An event ends the address space.
+    /// True if an event ends the address space.
     pub(crate) ends_space: bool,
-    /// Base pages of all ranges that system calls populate, each as often as it is populated.
+    /// The number of base pages that system calls populate. Repeated population of a page counts
+    /// each time.
     pub(crate) populated: u64,
 }
 
 impl EventScan {
-    /// Scans the events of a chunk of visits. Whoever reads the chunk refuses what cannot be read
-    /// here.
+    /// Scans the events of a chunk of visits. Undecodable events count as none here; the reader of
+    /// the chunk refuses the chunk.
     pub(crate) fn of_chunk(
         kind: ChunkKind,
         body: &[u8],
@@ -67,12 +68,12 @@ impl EventScan {
     }
 }
 
-/// The events of a chunk of visits are its last section.
-fn last_section<const SECTIONS: usize>(body: &[u8]) -> Option<Packed<'_>> {
+/// Returns the section of events, which is the last section of a chunk of visits.
+fn last_section<const SECTIONS: usize>(body: &[u8]) -> Option<PackedSection<'_>> {
     split::<SECTIONS>(body).ok()?.1.last().copied()
 }
 
-/// The base pages that a range reaches.
+/// The number of base pages that a range reaches.
 const fn base_pages(range: Range) -> u64 {
     if range.len == 0 {
         return 0;
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn events_behind_the_end_of_the_space_count() {
+    fn events_after_the_end_of_the_space_count() {
         let events = [Event::SpaceEnd { status: None }, populate(0, 4096)];
         let scan = scanned(&events);
         assert_eq!((scan.populated, scan.ends_space), (1, true));

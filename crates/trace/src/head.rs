@@ -6,12 +6,12 @@ use crate::chunk::{CHECK_BYTES, HEAD_BYTES, MAGIC, MOST_HEAD_BYTES, VERSION, che
 use crate::error::{Bad, Section, TraceError};
 use crate::header::Header;
 
-/// What a file begins with.
+/// The decoded head of a file.
 pub(crate) struct Head {
     pub(crate) header: Header,
-    /// The version of the format.
+    /// The format version.
     pub(crate) version: u16,
-    /// How many bytes it has.
+    /// The length of the head, in bytes.
     pub(crate) length: u64,
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn read(from: &mut impl Read) -> Result<Head, TraceError> {
     }
     let length = u32::from_le_bytes([l0, l1, l2, l3]) as usize;
     if length > MOST_HEAD_BYTES {
-        return Err(bad("it says that it is larger than a head may be"));
+        return Err(bad("the claimed length exceeds the limit of a head"));
     }
     bytes.extend(take(from, length + CHECK_BYTES)?);
     let size = bytes.len() as u64;
@@ -59,7 +59,7 @@ pub(crate) fn read(from: &mut impl Read) -> Result<Head, TraceError> {
     })
 }
 
-/// So many bytes, or as many as there are.
+/// Reads `count` bytes, or fewer at the end of the file.
 fn take(from: &mut impl Read, count: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(count as u64).read_to_end(&mut bytes)?;

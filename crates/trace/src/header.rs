@@ -1,18 +1,18 @@
-//! What a trace says about itself: the file's head.
+//! The header: the metadata in a file's head.
 
 use crate::Grain;
 use crate::varint::{self, Cursor};
 
-/// What a trace holds beyond references.
+/// The optional content of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Options {
-    /// Instructions are counted.
+    /// The trace counts instructions.
     pub instruction_counts: bool,
-    /// Fetches are told, as visits of their own; they carry the instruction counts then.
+    /// The trace has instruction fetches as separate visits, which carry the instruction counts.
     pub instruction_pages: bool,
-    /// Events of address spaces are told.
+    /// The trace has events of address spaces.
     pub events: bool,
-    /// Processes that the first one started were followed.
+    /// The recorder followed child processes.
     pub children: bool,
 }
 
@@ -34,33 +34,33 @@ impl Options {
     }
 }
 
-/// The program that was recorded.
+/// The recorded program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Program {
-    /// Where its file stood.
+pub struct RecordedProgram {
+    /// The path of the program's file.
     pub path: String,
-    /// BLAKE3 of the file; zeros where it is not known.
+    /// The BLAKE3 hash of the file; zeros if unknown.
     pub hash: [u8; 32],
 }
 
-/// What a trace says about itself.
+/// The metadata of a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Header {
-    /// The unit in which visits name places.
+    /// The unit of visits.
     pub grain: Grain,
-    /// What the trace holds beyond references.
+    /// The optional content of the trace.
     pub options: Options,
-    /// The command that was recorded, with its arguments; empty where there was none.
+    /// The recorded command with its arguments; empty if there was none.
     pub command: Vec<String>,
-    /// The program's file, where there is one.
-    pub program: Option<Program>,
+    /// The program's file, if there is one.
+    pub program: Option<RecordedProgram>,
     /// Kernel, processor and page sizes, as the recorder found them.
     pub machine: String,
-    /// Name and version of what made the trace.
+    /// Name and version of the tool that made the trace.
     pub recorder: String,
-    /// Seconds since 1970 when the recording began; 0 where that is not known.
+    /// The start of the recording in seconds since 1970; 0 if unknown.
     pub time: u64,
-    /// What a user of the trace should know.
+    /// Notes for users of the trace.
     pub notes: Vec<String>,
 }
 
@@ -74,7 +74,7 @@ const TIME: u64 = 7;
 const NOTE: u64 = 8;
 
 impl Header {
-    /// A header that says nothing but the grain.
+    /// A header with a grain and no other metadata.
     pub fn new(grain: Grain) -> Self {
         Self {
             grain,
@@ -88,7 +88,7 @@ impl Header {
         }
     }
 
-    /// The body of the file's head.
+    /// Encodes the body of the file's head.
     pub(crate) fn to_body(&self) -> Vec<u8> {
         let mut body = Vec::new();
         let mut field = |tag, content: &[u8]| {
@@ -133,7 +133,7 @@ impl Header {
         body
     }
 
-    /// The header that a file's head holds.
+    /// Decodes the body of a file's head.
     pub(crate) fn from_body(body: &[u8]) -> Result<Self, &'static str> {
         let mut fields = Cursor::new(body);
         let mut grain = None;
@@ -147,7 +147,7 @@ impl Header {
                     grain = Some(match field.byte()? {
                         12 => Grain::Page,
                         6 => Grain::Line,
-                        _ => return Err("its unit is neither a page nor a line"),
+                        _ => return Err("the unit is neither a page nor a line"),
                     });
                 }
                 OPTIONS => header.options = Options::from_bits(field.number()?),
@@ -155,7 +155,7 @@ impl Header {
                 PROGRAM => {
                     let path = field.text()?;
                     let hash = field.bytes(32)?.try_into().unwrap_or_default();
-                    header.program = Some(Program { path, hash });
+                    header.program = Some(RecordedProgram { path, hash });
                 }
                 MACHINE => header.machine = field.text()?,
                 RECORDER => header.recorder = field.text()?,
@@ -164,11 +164,11 @@ impl Header {
                     header.time = u64::from_le_bytes(bytes);
                 }
                 NOTE => header.notes.push(field.text()?),
-                // A field of a later minor addition.
+                // An unknown field comes from a later minor version.
                 _ => {}
             }
         }
-        header.grain = grain.ok_or("it does not say its unit")?;
+        header.grain = grain.ok_or("the unit is missing")?;
         Ok(header)
     }
 }

@@ -1,4 +1,4 @@
-//! The index: where every chunk is and what it comes to, without reading them.
+//! The index: offsets and totals of all chunks, available without reading the chunks.
 
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -11,23 +11,23 @@ use crate::head::{self, Head};
 use crate::header::Header;
 use crate::varint::{self, Cursor};
 
-/// Most bytes of an index chunk's body when it is unpacked.
+/// The maximum decompressed length of an index chunk's body, in bytes.
 pub(crate) const MOST_INDEX_BYTES: usize = 1 << 26;
 
-/// Where a chunk is and what it comes to.
+/// The index entry of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ChunkInfo {
-    /// What it holds.
+    /// The kind of content.
     pub kind: ChunkKind,
-    /// The process that it is about.
+    /// The process of the content.
     pub process: u32,
-    /// The byte of the file at which it begins.
+    /// The file offset of the chunk's first byte.
     pub offset: u64,
-    /// What it comes to; zeros where it is no stream chunk.
+    /// The totals of a stream chunk; zeros for other kinds.
     pub totals: Totals,
 }
 
-/// What an index chunk holds, before it is compressed.
+/// Encodes the body of an index chunk, before compression.
 pub(crate) fn to_raw(chunks: &[ChunkInfo]) -> Vec<u8> {
     let mut raw = Vec::new();
     varint::put(&mut raw, chunks.len() as u64);
@@ -47,7 +47,7 @@ pub(crate) fn to_raw(chunks: &[ChunkInfo]) -> Vec<u8> {
     raw
 }
 
-/// The chunks that the body of an index chunk names.
+/// Decodes the body of an index chunk.
 pub(crate) fn from_body(body: &[u8]) -> Result<Vec<ChunkInfo>, Bad> {
     let raw = compress::unpack_unsized(body, MOST_INDEX_BYTES);
     raw.and_then(|raw| from_raw(&raw))
@@ -74,30 +74,31 @@ fn from_raw(raw: &[u8]) -> Result<Vec<ChunkInfo>, &'static str> {
     if from.is_empty() {
         Ok(chunks)
     } else {
-        Err("something follows its last chunk")
+        Err("there are bytes after the last chunk")
     }
 }
 
-/// What a trace says about itself and its chunks, found without reading the chunks.
+/// The metadata of a trace and of its chunks, read without reading the chunks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceIndex {
     /// The file's head.
     pub header: Header,
     /// Every whole chunk but the index, in file order.
     pub chunks: Vec<ChunkInfo>,
-    /// Whether the trace was written to its end. Where it was not, the chunks were found one by one.
+    /// True if the trace was written to its end. Without an index, the reader finds the chunks one
+    /// by one.
     pub complete: bool,
-    /// How many bytes the file has.
+    /// The size of the file in bytes.
     pub size: u64,
-    /// How many of them stand behind the last whole chunk: what a killed recording had begun to write.
+    /// The number of bytes after the last whole chunk: the unfinished chunk of a killed recording.
     pub cut: u64,
 }
 
 impl TraceIndex {
-    /// Reads a trace's head and index. The checks of the chunks between are not verified.
+    /// Reads a trace's head and index, without verifying the checks of the chunks.
     ///
     /// # Errors
-    /// Where it is no trace, its head or index is damaged, or it cannot be read.
+    /// Returns an error if the file is not a trace, its head or index is damaged, or reading fails.
     pub fn read<R: Read + Seek>(mut from: R) -> Result<Self, TraceError> {
         let size = from.seek(SeekFrom::End(0))?;
         from.rewind()?;
@@ -126,10 +127,11 @@ impl TraceIndex {
         })
     }
 
-    /// Whether the index is what begins at `offset`, even where it is damaged or cut off: then no reference stands behind.
+    /// Returns true if the index begins at `offset`, even if it is damaged or cut off. No reference
+    /// follows the index.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// Returns an error if reading fails.
     pub fn begins_at<R: Read + Seek>(mut from: R, offset: u64) -> io::Result<bool> {
         let size = from.seek(SeekFrom::End(0))?;
         if let Some(at) = size.checked_sub(TRAILER_BYTES as u64) {
@@ -146,13 +148,13 @@ impl TraceIndex {
         let head = head
             .first_chunk()
             .and_then(|head| ChunkHead::parse(head).ok());
-        // Without the last bytes, only a chunk that the file's end cuts off is taken at its word.
+        // Without a trailer, only a chunk that the file's end cuts off counts as the index.
         Ok(head.is_some_and(|head| {
             head.kind == ChunkKind::Index && offset + head.whole_length() as u64 > size
         }))
     }
 
-    /// What all stream chunks come to.
+    /// The totals of all stream chunks.
     pub fn totals(&self) -> Totals {
         let mut totals = Totals::default();
         for chunk in &self.chunks {
@@ -161,7 +163,7 @@ impl TraceIndex {
         totals
     }
 
-    /// How many address-space histories there are.
+    /// The number of processes.
     pub fn processes(&self) -> usize {
         let mut processes: Vec<u32> = self
             .chunks
@@ -175,7 +177,7 @@ impl TraceIndex {
     }
 }
 
-/// Where the index begins, as the last bytes of a complete trace say.
+/// The file offset of the index, from the last bytes of a complete trace.
 fn index_offset(
     from: &mut (impl Read + Seek),
     start: u64,
@@ -212,10 +214,10 @@ fn read_index(
         .read_to_end(&mut whole)?;
     let head = whole
         .first_chunk()
-        .ok_or(Bad::new(Section::ChunkHead, "it is too short").at(offset))?;
+        .ok_or(Bad::new(Section::ChunkHead, "the file ends inside the chunk head").at(offset))?;
     let head = ChunkHead::parse(head).map_err(|bad| bad.at(offset))?;
     if head.kind != ChunkKind::Index || whole.len() != head.whole_length() {
-        let bad = Bad::new(Section::Index, "what the last bytes point to is no index");
+        let bad = Bad::new(Section::Index, "the last bytes do not point to an index");
         return Err(bad.at(offset));
     }
     if !check_agrees(&whole) {
@@ -225,13 +227,14 @@ fn read_index(
     from_body(body).map_err(|bad| bad.at(offset))
 }
 
-/// Goes from chunk to chunk, reading no more than their totals. Answers the whole ones and where the last ends.
+/// Reads heads and totals from chunk to chunk. Returns the whole chunks and the end of the last
+/// whole chunk.
 fn scan(
     from: &mut (impl Read + Seek),
     start: u64,
     size: u64,
 ) -> Result<(Vec<ChunkInfo>, u64), TraceError> {
-    /// Head and totals: five numbers.
+    /// The length of a chunk head and of five numbers, in bytes.
     const LOOK: usize = CHUNK_HEAD_BYTES + 5 * 10;
     let mut chunks = Vec::new();
     let mut offset = start;
@@ -269,11 +272,11 @@ fn scan(
     Ok((chunks, offset))
 }
 
-/// What a stream chunk's body begins with.
+/// The decoded start of a stream chunk's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StreamStart {
     pub(crate) totals: Totals,
-    /// How many bytes they take.
+    /// The length in bytes.
     pub(crate) length: usize,
 }
 
@@ -286,7 +289,7 @@ impl StreamStart {
             stores: from.number()?,
             instructions: from.number()?,
         };
-        // When the chunk was finished, which nothing asks yet.
+        // No reader uses the end time of the chunk yet.
         from.number()?;
         Ok(Self {
             totals,

@@ -1,24 +1,24 @@
-//! Bytes that are read ahead until they have been understood.
+//! A read-ahead buffer: bytes stay in the buffer until the reader has understood them.
 
 use std::io::{self, Read};
 
-/// How many bytes are asked for at a time, at least.
+/// The minimum number of bytes that one read asks for.
 const STEP: usize = 1 << 18;
 
-/// A reader with what was read and not consumed yet.
+/// A reader with a buffer of bytes that were read and not consumed yet.
 #[derive(Debug)]
 pub(crate) struct Input<R> {
     from: R,
     bytes: Vec<u8>,
-    /// Where in `bytes` begins what was not consumed.
+    /// The first unconsumed byte of `bytes`.
     start: usize,
-    /// Which byte of the file that is.
+    /// The file offset of that byte.
     offset: u64,
     ended: bool,
 }
 
 impl<R: Read> Input<R> {
-    /// The rest of a file of which `offset` bytes were read.
+    /// Reads the rest of a file whose first `offset` bytes were read elsewhere.
     pub(crate) const fn new(from: R, offset: u64) -> Self {
         Self {
             from,
@@ -29,12 +29,12 @@ impl<R: Read> Input<R> {
         }
     }
 
-    /// Which byte of the file stands first.
+    /// The file offset of the first byte of [`Input::ahead`].
     pub(crate) const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// What was read ahead.
+    /// The bytes that were read ahead.
     pub(crate) fn ahead(&self) -> &[u8] {
         &self.bytes[self.start..]
     }
@@ -48,12 +48,13 @@ impl<R: Read> Input<R> {
         &mut self.from
     }
 
-    /// Reads on until `count` bytes are ahead, or the file ends. Answers whether so many are.
+    /// Reads until `count` bytes are ahead or the file ends. Returns true if `count` bytes are
+    /// ahead.
     pub(crate) fn fill(&mut self, count: usize) -> io::Result<bool> {
         while self.ahead().len() < count && !self.ended {
             self.bytes.drain(..self.start);
             self.start = 0;
-            // No more than doubles what is there: a length that was made up asks for no memory.
+            // Each read at most doubles the buffer, so a made-up length cannot ask for much memory.
             let held = self.bytes.len();
             let want = (count - held).min(held.max(STEP));
             let got = (&mut self.from)

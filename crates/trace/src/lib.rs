@@ -1,7 +1,8 @@
 //! The recorded stream: visits and events.
 //!
-//! A trace is a program's memory references in their exact order, folded into *visits*, with the events that changed its
-//! address space between them. This crate works on bytes, never on files, and knows nothing of policies and TLBs.
+//! A trace holds a program's memory references in their exact order, folded into *visits*. *Events*
+//! between visits change the address space. This crate works on bytes, never on files, and does not
+//! depend on policies or TLBs.
 #![forbid(unsafe_code)]
 
 mod block;
@@ -14,6 +15,7 @@ mod error;
 mod event;
 mod event_bytes;
 mod event_scan;
+mod fold;
 mod head;
 mod header;
 mod index;
@@ -35,21 +37,22 @@ pub use decode::{ChunkReader, MOST_REACH};
 pub use definitions::{Definitions, MOST_DEFINITION_BYTES};
 pub use encode::Encoder;
 pub use error::{Bad, Section, TraceError, WriteError};
-pub use event::{Advice, Backing, Event, KernelTouch, Mapping, Protection, Range, TouchOrigin};
+pub use event::{Advice, Backing, Event, KernelTouch, Mapping, Range, TouchOrigin};
 pub use event_bytes::EventEncoder;
-pub use header::{Header, Options, Program};
+pub use fold::{DataAccess, Fold};
+pub use header::{Header, Options, RecordedProgram};
 pub use index::{ChunkInfo, TraceIndex};
 pub use part::{Closed, Part, PartItem, PartReader};
-pub use phrases::{Effort, Phrased, RecodeError, Recoded, Recoder};
+pub use phrases::{DecodingEffort, Phrased, RecodeError, Recoded, Recoder};
 pub use read::{Lost, MOST_DEFINED, ReadOptions, TraceReader};
 pub use visit::{Grain, Lead, Visit};
 pub use write::{PackedChunk, SECTIONS, StreamChunk, TraceWriter};
 
-/// One piece of a trace, in order.
+/// One item of a trace, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item<'a> {
     /// References, in order, with no event between them.
     Visits(&'a [Visit]),
-    /// Something that takes effect before the next visit.
+    /// A change that takes effect before the next visit.
     Event(&'a Event),
 }

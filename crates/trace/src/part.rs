@@ -1,4 +1,5 @@
-//! Stream chunks one by one: each can be read without the ones before, so several threads can read several at once.
+//! Parts: stream chunks that can be read independently, so that several threads read several parts
+//! at once.
 
 use std::sync::Arc;
 
@@ -14,95 +15,99 @@ use crate::index::ChunkInfo;
 use crate::phrases::{self, PhraseReader, Phrased, spare};
 use crate::visit::{Grain, Visit};
 
-/// A stream chunk whose check agreed and that was not looked into further, with all that it takes to read it.
+/// A part: a stream chunk with a valid check and undecoded content, and all data that decoding
+/// needs.
 #[derive(Clone, Debug)]
 pub struct Part {
     pub(crate) info: ChunkInfo,
     pub(crate) body: Vec<u8>,
-    /// Those of its process where it stands.
+    /// The definitions of its process at its position in the file.
     pub(crate) definitions: Arc<Definitions>,
     pub(crate) switches: bool,
-    /// Bytes of the file.
+    /// The length of the chunk in bytes.
     pub(crate) length: u64,
 }
 
 impl Part {
-    /// The process that it is about, the byte of the file at which it begins, and what it says that it comes to.
+    /// The process of the part, its file offset and its totals.
     pub const fn info(&self) -> &ChunkInfo {
         &self.info
     }
 
-    /// Whether an [`Event::SpaceSwitch`] stands before it. It is the first that a [`PartReader`] answers.
+    /// Returns true if a [`PartReader`] returns an [`Event::SpaceSwitch`] before the part's items.
     pub const fn switches(&self) -> bool {
         self.switches
     }
 }
 
-/// What reading a part came to. Its [`TraceReader`](crate::TraceReader) wants to know.
+/// The result of reading a part. The [`TraceReader`](crate::TraceReader) of the part needs this
+/// value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "the reader that handed the part out counts it: see TraceReader::close"]
 pub struct Closed {
-    /// What the part said that it comes to.
+    /// The totals in the part's body.
     pub(crate) said: Totals,
-    /// What was made of it.
+    /// The totals of the decoded items.
     pub(crate) made: Totals,
-    /// Whether that is all, as far as it was read.
+    /// True if no error ended the reading.
     pub(crate) whole: bool,
-    /// Bytes of the file.
+    /// The length of the chunk in bytes.
     pub(crate) length: u64,
 }
 
-/// One piece of a part, in order.
+/// One item of a part, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PartItem<'a> {
     /// References, in order, with no event between them.
     Visits(&'a [Visit]),
-    /// The same, from a chunk that names what repeats.
+    /// References as words of a vocabulary, in order, with no event between them.
     Phrased(Phrased<'a>),
-    /// Something that takes effect before the next visit.
+    /// A change that takes effect before the next visit.
     Event(&'a Event),
 }
 
-/// What [`PartReader::advance`] found.
+/// The kind of item that [`PartReader::advance`] decoded.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum PartItemKind {
     Visits,
-    /// Visits by their words.
+    /// Visits as words.
     Words,
     Event,
     Switch,
     End,
 }
 
-/// How far a part was read.
+/// The progress of reading a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum At {
+enum PartProgress {
     Start,
     Body,
     Inside,
-    /// Behind its last item.
+    /// After the last item.
     End,
-    /// Behind an error.
+    /// After an error.
     Damage,
 }
 
-/// Reads parts, one after the other. What it keeps is used again for the next; what is large of it, by whatever reader its thread goes on with.
+/// A reader of parts. It reuses its memory for each part; readers on one thread share the largest
+/// buffers.
 pub struct PartReader {
     chunk: ChunkReader,
-    /// Its thread's, while a chunk of phrases is being read; whichever thread reads that to its end keeps it.
+    /// The thread's phrase reader, during a chunk of phrases. The thread that ends the chunk keeps
+    /// the phrase reader.
     phrases: Option<Box<PhraseReader>>,
     grain: Grain,
     fetches: bool,
     part: Option<Part>,
-    at: At,
-    /// What was made of the part, once it was read.
+    at: PartProgress,
+    /// The totals of the decoded items, after the end of the part.
     made: Totals,
     switch: Event,
 }
 
 impl PartReader {
-    /// A reader of parts of this grain, which stands in the trace's header. With `fetches`, instruction fetches are visits of
-    /// their own where they are told: see [`ReadOptions`](crate::ReadOptions).
+    /// A reader of parts with the grain of the trace's header. With `fetches`, recorded instruction
+    /// fetches are separate visits: see [`ReadOptions`](crate::ReadOptions).
     pub fn new(grain: Grain, fetches: bool) -> Self {
         Self {
             chunk: ChunkReader::new(grain, fetches),
@@ -110,38 +115,39 @@ impl PartReader {
             grain,
             fetches,
             part: None,
-            at: At::Start,
+            at: PartProgress::Start,
             made: Totals::default(),
             switch: Event::SpaceSwitch(SpaceId(0)),
         }
     }
 
-    /// Begins a part. What was left of the one before is passed over.
+    /// Begins a part. The reader skips the rest of the part before.
     pub fn begin(&mut self, part: Part) {
         self.put_back();
         self.switch = Event::SpaceSwitch(SpaceId(part.info.process));
         self.part = Some(part);
-        self.at = At::Start;
+        self.at = PartProgress::Start;
     }
 
-    /// The next visits (there may be none in a piece that only took long) or event of the part; `None` at its end, and where
-    /// none was begun. Where it [switches](Part::switches), that comes first.
+    /// Returns the next visits or event of the part; `None` at the end, or if no part was begun.
+    /// Visits may be empty after long work. A [switch](Part::switches) comes first.
     ///
     /// # Errors
-    /// Where the part says what it cannot mean, after all that stands before; there is nothing behind an error.
+    /// Returns an error if the part's content is invalid, after all items before the error. The
+    /// part ends there.
     pub fn next_item(&mut self) -> Result<Option<Item<'_>>, TraceError> {
         let found = self.advance()?;
         self.unfold(found);
         Ok(self.item(found))
     }
 
-    /// The same, with visits as they stand in the part where that names what repeats: for who can make use of that.
+    /// Returns the next item. A part that names repeated visits gives words instead of visits.
     ///
     /// # Errors
     /// As [`PartReader::next_item`].
     pub fn next_part_item(&mut self) -> Result<Option<PartItem<'_>>, TraceError> {
         let found = self.advance()?;
-        if let (Found::Words, Some(phrases)) = (found, &self.phrases) {
+        if let (PartItemKind::Words, Some(phrases)) = (found, &self.phrases) {
             return Ok(Some(PartItem::Phrased(phrases.phrased())));
         }
         Ok(self.item(found).map(|item| match item {
@@ -150,94 +156,95 @@ impl PartReader {
         }))
     }
 
-    /// What was made of the part so far.
+    /// The totals of the items decoded so far.
     pub fn made(&self) -> Totals {
         match self.at {
-            At::Inside => match self.phrases() {
+            PartProgress::Inside => match self.phrases() {
                 Some(phrases) => phrases.made(),
                 None => self.chunk.made(),
             },
-            At::End | At::Damage => self.made,
-            At::Start | At::Body => Totals::default(),
+            PartProgress::End | PartProgress::Damage => self.made,
+            PartProgress::Start | PartProgress::Body => Totals::default(),
         }
     }
 
-    /// Lets go of the part, and of its definitions. `None` where none was begun.
+    /// Ends the part and releases its definitions. Returns `None` if no part was begun.
     pub fn close(&mut self) -> Option<Closed> {
         let made = self.made();
         let part = self.part.take()?;
         let closed = Closed {
             said: part.info.totals,
             made,
-            whole: self.at != At::Damage,
+            whole: self.at != PartProgress::Damage,
             length: part.length,
         };
-        self.at = At::Start;
+        self.at = PartProgress::Start;
         self.put_back();
         Some(closed)
     }
 
-    /// Reads no further.
-    fn rest(&mut self, at: At) {
+    /// Stops reading the part.
+    fn rest(&mut self, at: PartProgress) {
         self.made = self.made();
         self.at = at;
         self.put_back();
     }
 
-    /// Another part's reader may need what this one read with.
+    /// Returns the phrase reader to the thread, for the reader of another part.
     fn put_back(&mut self) {
         if let Some(phrases) = self.phrases.take() {
             spare::put(phrases);
         }
     }
 
-    /// The reader of the part, where that is a chunk of phrases.
+    /// The phrase reader, if the part is a chunk of phrases.
     fn phrases(&self) -> Option<&PhraseReader> {
         let part = self.part.as_ref()?;
         let phrases = self.phrases.as_deref();
         phrases.filter(|_| part.info.kind == ChunkKind::Phrases)
     }
 
-    /// Makes words visits, where that is what was found.
-    pub(crate) fn unfold(&mut self, found: Found) {
-        if let (Found::Words, Some(phrases)) = (found, &mut self.phrases) {
+    /// Converts words into visits, if words were decoded.
+    pub(crate) fn unfold(&mut self, found: PartItemKind) {
+        if let (PartItemKind::Words, Some(phrases)) = (found, &mut self.phrases) {
             phrases.unfold();
         }
     }
 
-    /// What stands in the reader after [`PartReader::advance`] found it; words, after [`PartReader::unfold`] made them visits.
-    pub(crate) fn item(&self, found: Found) -> Option<Item<'_>> {
+    /// The item that [`PartReader::advance`] decoded. [`PartReader::unfold`] must have converted
+    /// words.
+    pub(crate) fn item(&self, found: PartItemKind) -> Option<Item<'_>> {
         let visits = match self.phrases() {
             Some(phrases) => phrases.visits(),
             None => self.chunk.visits(),
         };
         match found {
-            Found::Visits | Found::Words => Some(Item::Visits(visits)),
-            Found::Event => Some(Item::Event(match self.phrases() {
+            PartItemKind::Visits | PartItemKind::Words => Some(Item::Visits(visits)),
+            PartItemKind::Event => Some(Item::Event(match self.phrases() {
                 Some(phrases) => phrases.event(),
                 None => self.chunk.event(),
             })),
-            Found::Switch => Some(Item::Event(&self.switch)),
-            Found::End => None,
+            PartItemKind::Switch => Some(Item::Event(&self.switch)),
+            PartItemKind::End => None,
         }
     }
 
-    /// Goes on to the next visits or event.
-    pub(crate) fn advance(&mut self) -> Result<Found, TraceError> {
+    /// Decodes the next visits or event.
+    pub(crate) fn advance(&mut self) -> Result<PartItemKind, TraceError> {
         let Some(part) = &self.part else {
-            return Ok(Found::End);
+            return Ok(PartItemKind::End);
         };
-        if self.at == At::Start {
-            self.at = At::Body;
+        if self.at == PartProgress::Start {
+            self.at = PartProgress::Body;
             if part.switches {
-                return Ok(Found::Switch);
+                return Ok(PartItemKind::Switch);
             }
         }
-        if matches!(self.at, At::End | At::Damage) {
-            return Ok(Found::End);
+        if matches!(self.at, PartProgress::End | PartProgress::Damage) {
+            return Ok(PartItemKind::End);
         }
-        let begins = self.at != At::Inside;
-        self.at = At::Inside;
+        let begins = self.at != PartProgress::Inside;
+        self.at = PartProgress::Inside;
         let found = if part.info.kind == ChunkKind::Phrases {
             let phrases = self.phrases.get_or_insert_with(spare::take);
             let begun = if begins {
@@ -245,7 +252,9 @@ impl PartReader {
             } else {
                 Ok(())
             };
-            begun.and_then(|()| phrases.advance()).map(Found::from)
+            begun
+                .and_then(|()| phrases.advance())
+                .map(PartItemKind::from)
         } else {
             let chunk = &mut self.chunk;
             let begun = match begins {
@@ -254,35 +263,35 @@ impl PartReader {
             };
             begun
                 .and_then(|()| chunk.advance(&part.definitions))
-                .map(Found::from)
+                .map(PartItemKind::from)
         };
         let found = found.map_err(|bad| bad.at(part.info.offset));
         match found {
-            Ok(Found::End) => self.rest(At::End),
+            Ok(PartItemKind::End) => self.rest(PartProgress::End),
             Ok(_) => {}
-            Err(_) => self.rest(At::Damage),
+            Err(_) => self.rest(PartProgress::Damage),
         }
         found
     }
 }
 
-impl From<decode::Found> for Found {
-    fn from(found: decode::Found) -> Self {
+impl From<decode::ChunkItemKind> for PartItemKind {
+    fn from(found: decode::ChunkItemKind) -> Self {
         match found {
-            decode::Found::Visits => Self::Visits,
-            decode::Found::Event => Self::Event,
-            decode::Found::End => Self::End,
+            decode::ChunkItemKind::Visits => Self::Visits,
+            decode::ChunkItemKind::Event => Self::Event,
+            decode::ChunkItemKind::End => Self::End,
         }
     }
 }
 
-impl From<phrases::Found> for Found {
-    fn from(found: phrases::Found) -> Self {
+impl From<phrases::PhraseItemKind> for PartItemKind {
+    fn from(found: phrases::PhraseItemKind) -> Self {
         match found {
-            phrases::Found::Words => Self::Words,
-            phrases::Found::Visits => Self::Visits,
-            phrases::Found::Event => Self::Event,
-            phrases::Found::End => Self::End,
+            phrases::PhraseItemKind::Words => Self::Words,
+            phrases::PhraseItemKind::Visits => Self::Visits,
+            phrases::PhraseItemKind::Event => Self::Event,
+            phrases::PhraseItemKind::End => Self::End,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Sections: what the body of a chunk of visits is made of, behind what it comes to.
+//! Sections: the parts of a chunk of visits after the chunk's totals.
 
 use crate::chunk::MOST_CHUNK_BYTES;
 use crate::compress::{Packer, Unpacker};
@@ -6,7 +6,7 @@ use crate::error::{Bad, Section};
 use crate::index::StreamStart;
 use crate::varint::{self, Cursor};
 
-/// Appends a section: compressed, where that makes it smaller by more than `gain` bytes.
+/// Appends a section. Compresses the section if compression saves more than `gain` bytes.
 pub(crate) fn put(
     out: &mut Vec<u8>,
     raw: &[u8],
@@ -14,7 +14,7 @@ pub(crate) fn put(
     packer: &mut Packer,
 ) -> std::io::Result<()> {
     varint::put(out, raw.len() as u64);
-    // A frame has at least 10 bytes more than what it holds where that cannot be compressed.
+    // A frame of incompressible data is at least 10 bytes longer than the data.
     let packed = if raw.len() > 16 {
         Some(packer.pack(raw)?)
     } else {
@@ -29,15 +29,15 @@ pub(crate) fn put(
     Ok(())
 }
 
-/// One section as it stands in a chunk.
+/// One section as stored in a chunk.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Packed<'a> {
-    /// How many bytes it has unpacked.
+pub(crate) struct PackedSection<'a> {
+    /// The decompressed length in bytes.
     raw: usize,
     stored: &'a [u8],
 }
 
-impl Packed<'_> {
+impl PackedSection<'_> {
     pub(crate) fn unpack(
         &self,
         unpacker: &mut Unpacker,
@@ -52,42 +52,40 @@ impl Packed<'_> {
     }
 }
 
-/// A body taken apart: what it says that it comes to, and its sections.
+/// Splits a body into its totals and its sections.
 pub(crate) fn split<const SECTIONS: usize>(
     body: &[u8],
-) -> Result<(StreamStart, [Packed<'_>; SECTIONS]), Bad> {
+) -> Result<(StreamStart, [PackedSection<'_>; SECTIONS]), Bad> {
     let totals = |reason| Bad::new(Section::Totals, reason);
     let start = StreamStart::parse(body).map_err(totals)?;
     let mut from = Cursor::new(&body[start.length..]);
-    let mut sections = [Packed::default(); SECTIONS];
+    let mut sections = [PackedSection::default(); SECTIONS];
     let mut all = 0u64;
     for section in &mut sections {
         let raw = from.number().map_err(totals)?;
         let stored = from.prefixed().map_err(totals)?;
         all = all.saturating_add(raw);
         if all > MOST_CHUNK_BYTES as u64 {
-            return Err(totals(
-                "the sections are larger than those of a chunk may be",
-            ));
+            return Err(totals("the sections exceed the size limit of a chunk"));
         }
         let raw = raw as usize;
-        *section = Packed { raw, stored };
+        *section = PackedSection { raw, stored };
     }
     if from.is_empty() {
         Ok((start, sections))
     } else {
-        Err(totals("something follows the last section"))
+        Err(totals("there are bytes after the last section"))
     }
 }
 
-/// One section, and how far it was read.
+/// The bytes of one section and the position of the reader in them.
 #[derive(Debug, Default)]
-pub(crate) struct Stream {
+pub(crate) struct SectionBytes {
     pub(crate) bytes: Vec<u8>,
     pub(crate) at: usize,
 }
 
-impl Stream {
+impl SectionBytes {
     #[inline]
     pub(crate) fn byte(&mut self) -> Option<u8> {
         let byte = *self.bytes.get(self.at)?;

@@ -1,13 +1,14 @@
-//! Visits that no program made: for tests and benchmarks. The same arguments give the same visits, on every machine.
+//! Synthetic visits for tests and benchmarks. The same arguments give the same visits on every
+//! machine.
 
 use crate::visit::Visit;
 
-/// Pseudo-random numbers by SplitMix64 (Steele, Lea, Flood 2014, section 4): small, fast, and the same everywhere.
+/// A pseudo-random number generator: SplitMix64 (Steele, Lea, Flood 2014, section 4).
 #[derive(Clone, Debug)]
 pub struct SplitMix64(u64);
 
 impl SplitMix64 {
-    /// The sequence of this seed.
+    /// Begins the sequence of this seed.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -21,14 +22,14 @@ impl SplitMix64 {
         mixed ^ (mixed >> 31)
     }
 
-    /// The next number below `bound`, which is not 0: the high half of a product (Lemire 2019, without the rejection, whose
-    /// bias is below `bound` / 2^64).
+    /// The next number below `bound`, which must not be 0. The method is the high half of a product
+    /// (Lemire 2019) without rejection; the bias is below `bound` / 2^64.
     pub const fn below(&mut self, bound: u64) -> u64 {
         ((self.next() as u128 * bound as u128) >> 64) as u64
     }
 }
 
-/// `passes` times through `units` units from `first` on, `loads` loads in each: a program that sweeps over an array.
+/// Sweeps `passes` times over `units` units from `first` on, with `loads` loads in each unit.
 ///
 /// ```
 /// let visits: Vec<_> = broadleaf_trace::synth::sequential(7, 3, 512, 2).collect();
@@ -44,8 +45,8 @@ pub fn sequential(
     (0..passes).flat_map(move |_| (first..first + units).map(move |unit| of_loads(unit, loads)))
 }
 
-/// `updates` loads, each with a store to the same place, at random units out of `units` from `first` on: the RandomAccess benchmark
-/// (GUPS; Luszczek et al. 2006).
+/// Makes `updates` updates of random units among `units` units from `first` on. An update is a load
+/// and a store of the same address, as in the RandomAccess benchmark (GUPS; Luszczek et al. 2006).
 pub fn updates(
     first: u64,
     units: u64,
@@ -62,13 +63,14 @@ pub fn updates(
     })
 }
 
-/// `loads` loads of units out of `units` from `first` on, the k-th most frequent with a probability of 1/k of the most frequent's:
-/// Zipf's law with exponent 1. Frequent units are spread among the others.
+/// Makes `loads` loads among `units` units from `first` on. The k-th most frequent unit has 1/k of
+/// the probability of the most frequent unit (Zipf's law with exponent 1). Frequent units are
+/// spread among the others.
 ///
-/// It keeps 8 bytes for each unit.
+/// The iterator keeps 8 bytes for each unit.
 pub fn zipf(first: u64, units: u64, loads: u64, seed: u64) -> impl Iterator<Item = Visit> + Clone {
     let mut random = SplitMix64::new(seed);
-    // Weights are whole numbers, so that no machine's arithmetic makes a difference.
+    // Weights are integers, so that all machines draw the same units.
     const ONE: u64 = 1 << 32;
     let mut sum = 0;
     let sums: Vec<u64> = (1..=units)
@@ -86,7 +88,8 @@ pub fn zipf(first: u64, units: u64, loads: u64, seed: u64) -> impl Iterator<Item
     })
 }
 
-/// A number that shares no divisor with `units`, about a golden section of it: multiples of it go everywhere.
+/// A number near the golden section of `units` that is coprime to `units`. Its multiples reach
+/// every unit.
 fn coprime(units: u64) -> u64 {
     let divisor = |mut a: u64, mut b: u64| {
         while b != 0 {

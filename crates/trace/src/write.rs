@@ -1,4 +1,4 @@
-//! Writing a trace from what a recorder has put together: blocks, and the sections of stream chunks.
+//! Writing a trace from a recorder's data: blocks and the sections of stream chunks.
 
 use std::io::Write;
 
@@ -14,23 +14,23 @@ use crate::index::{self, ChunkInfo};
 use crate::section;
 use crate::varint;
 
-/// How many sections a stream chunk has beside its events.
+/// The number of sections of a stream chunk, excluding events.
 pub const SECTIONS: usize = 6;
 
-/// What a stream chunk is made of.
+/// The content of a stream chunk.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StreamChunk<'a> {
-    /// What its executions come to.
+    /// The totals of the executions.
     pub totals: Totals,
-    /// Nanoseconds since the recording began, when the chunk was finished.
+    /// The time at the end of the chunk, in nanoseconds since the recording began.
     pub clock: u64,
-    /// Heads, runs, patterns, masks, units, places, as the format describes them.
+    /// Heads, runs, patterns, masks, units and places, encoded as the format describes.
     pub sections: [&'a [u8]; SECTIONS],
-    /// Events: see [`EventEncoder`](crate::EventEncoder).
+    /// The events, from an [`EventEncoder`](crate::EventEncoder).
     pub events: &'a [u8],
 }
 
-/// A chunk that was compressed, and only has to be written. Packing needs no writer, so another thread can do it.
+/// A compressed chunk. Compression needs no writer, so another thread can compress.
 #[derive(Clone, Debug)]
 pub struct PackedChunk {
     kind: ChunkKind,
@@ -52,10 +52,10 @@ impl PackedChunk {
 }
 
 impl StreamChunk<'_> {
-    /// Compresses the chunk with this level of Zstandard.
+    /// Compresses the chunk with this Zstandard level.
     ///
     /// # Errors
-    /// Where the sections are longer than a chunk may hold.
+    /// Returns an error if the sections exceed the limit of a chunk.
     pub fn pack(&self, process: u32, level: i32) -> Result<PackedChunk, WriteError> {
         self.pack_with(process, &mut Packer::new(level)?)
     }
@@ -81,7 +81,8 @@ impl StreamChunk<'_> {
     }
 }
 
-/// Writes a trace. Each chunk is handed to `W` in one piece, so that what is killed between two leaves whole chunks.
+/// A writer of traces. Each chunk goes to `W` in one write, so that a killed recording leaves whole
+/// chunks.
 pub struct TraceWriter<W> {
     to: W,
     packer: Packer,
@@ -91,10 +92,10 @@ pub struct TraceWriter<W> {
 }
 
 impl<W: Write> TraceWriter<W> {
-    /// Begins a trace: writes its head.
+    /// Begins a trace and writes its head.
     ///
     /// # Errors
-    /// Where `to` fails, or the header is longer than 2^24 bytes.
+    /// Returns an error if `to` fails, or if the header is longer than 2^24 bytes.
     pub fn new(to: W, header: &Header) -> Result<Self, WriteError> {
         Self::of_version(to, header, RECORDED_VERSION)
     }
@@ -120,20 +121,20 @@ impl<W: Write> TraceWriter<W> {
         })
     }
 
-    /// The level of Zstandard for what follows; 1 where none was set.
+    /// Sets the Zstandard level of the following chunks. The default is 1.
     ///
     /// # Errors
-    /// Where there is no such level.
+    /// Returns an error if there is no such level.
     pub fn set_level(&mut self, level: i32) -> Result<(), WriteError> {
         Ok(self.packer.set_level(level)?)
     }
 
-    /// How many bytes were written.
+    /// The number of bytes written.
     pub const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// What the stream chunks written so far come to.
+    /// The totals of the stream chunks written so far.
     pub fn totals(&self) -> Totals {
         let mut totals = Totals::default();
         for chunk in &self.chunks {
@@ -142,11 +143,11 @@ impl<W: Write> TraceWriter<W> {
         totals
     }
 
-    /// Defines blocks of a process. The first pattern of the first gets the number `first_pattern`: as many as were defined
-    /// for the process before, or 0 to forget those.
+    /// Defines blocks of a process. `first_pattern` is the number of the first pattern of the first
+    /// block: the number of patterns defined for the process so far, or 0 to replace them.
     ///
     /// # Errors
-    /// Where a block's items make no patterns or `to` fails.
+    /// Returns an error if a block's items make no patterns, or if `to` fails.
     pub fn definitions(
         &mut self,
         process: u32,
@@ -155,14 +156,14 @@ impl<W: Write> TraceWriter<W> {
     ) -> Result<(), WriteError> {
         let mut first = u64::from(first_pattern);
         let mut raw = Vec::new();
-        // Blocks that were put into `raw`, and the patterns that they have.
+        // The number of blocks in `raw`, and the number of their patterns.
         let (mut count, mut patterns) = (0u64, 0u64);
         for block in blocks {
             check(block)?;
             block.put(&mut raw);
             count += 1;
             patterns += block.patterns() as u64;
-            // Far below the bound, which a single block cannot reach.
+            // One block cannot fill the gap between this limit and the limit of a chunk.
             if raw.len() > MOST_DEFINITION_BYTES / 4 {
                 self.define(process, first, count, &raw)?;
                 first += patterns;
@@ -197,10 +198,10 @@ impl<W: Write> TraceWriter<W> {
         })
     }
 
-    /// Compresses and writes a stream chunk. Its patterns have to be defined before.
+    /// Compresses and writes a stream chunk. The caller must define the chunk's patterns before.
     ///
     /// # Errors
-    /// Where the sections are longer than a chunk may hold or `to` fails.
+    /// Returns an error if the sections exceed the limit of a chunk, or if `to` fails.
     pub fn stream_chunk(
         &mut self,
         process: u32,
@@ -210,10 +211,10 @@ impl<W: Write> TraceWriter<W> {
         self.write(packed)
     }
 
-    /// Writes a chunk that was packed before.
+    /// Writes a compressed chunk.
     ///
     /// # Errors
-    /// Where it is longer than a chunk may be or `to` fails.
+    /// Returns an error if the chunk exceeds the limit of its length, or if `to` fails.
     pub fn write(&mut self, packed: PackedChunk) -> Result<(), WriteError> {
         let mut bytes = packed.bytes;
         chunk::close(&mut bytes).map_err(WriteError::TooLarge)?;
@@ -228,18 +229,18 @@ impl<W: Write> TraceWriter<W> {
         Ok(())
     }
 
-    /// Flushes what is written to, without ending the trace.
+    /// Flushes the output without ending the trace.
     ///
     /// # Errors
-    /// Where that fails.
+    /// Returns an error if flushing fails.
     pub fn flush(&mut self) -> Result<(), WriteError> {
         Ok(self.to.flush()?)
     }
 
-    /// Ends the trace: writes its index, and gives back what it was written to.
+    /// Ends the trace: writes the index and returns the output.
     ///
     /// # Errors
-    /// Where that fails.
+    /// Returns an error if writing fails.
     pub fn finish(mut self) -> Result<W, WriteError> {
         let mut bytes = chunk::open(ChunkKind::Index, 0);
         let raw = index::to_raw(&self.chunks);
@@ -256,13 +257,13 @@ impl<W: Write> TraceWriter<W> {
     }
 }
 
-/// Whether the block can be defined. What a reader would refuse is refused here, where it is known who made it.
+/// Refuses a block that a reader would refuse. The error reaches the code that made the block.
 fn check(block: &BlockDef) -> Result<(), WriteError> {
     if block.items.last() != Some(&BlockItem::Exit) {
-        return Err(WriteError::Block("it does not end with an exit"));
+        return Err(WriteError::Block("the last item is not an exit"));
     }
     if block.references() > MOST_BLOCK_REFERENCES {
-        return Err(WriteError::Block("it has more than 1024 references"));
+        return Err(WriteError::Block("the block has more than 1024 references"));
     }
     for item in &block.items {
         if let BlockItem::Several {

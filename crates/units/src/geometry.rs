@@ -1,8 +1,8 @@
-//! Which page sizes a machine has, as a value that is passed along instead of constants that are assumed.
+//! The page sizes of a machine. Callers pass a [`Geometry`] instead of assuming constants.
 
 use crate::{BlockNumber, PageNumber, PageSize, VirtAddr};
 
-/// A base page and a superpage size, and the arithmetic between them.
+/// A base-page size and a superpage size, with the arithmetic between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Geometry {
     base: PageSize,
@@ -16,7 +16,8 @@ impl Geometry {
         superpage: PageSize::SIZE_2M,
     };
 
-    /// A geometry of these sizes, or `None` where the superpage is not larger than the base page.
+    /// Returns a geometry of these sizes, or `None` if the superpage is not larger than the base
+    /// page.
     pub const fn new(base: PageSize, superpage: PageSize) -> Option<Self> {
         if superpage.shift() > base.shift() {
             Some(Self { base, superpage })
@@ -25,37 +26,37 @@ impl Geometry {
         }
     }
 
-    /// The base-page size.
+    /// Returns the base-page size.
     pub const fn base(self) -> PageSize {
         self.base
     }
 
-    /// The superpage size.
+    /// Returns the superpage size.
     pub const fn superpage(self) -> PageSize {
         self.superpage
     }
 
-    /// How many base pages a superpage holds.
+    /// The number of base pages in a superpage.
     pub const fn pages_per_block(self) -> u64 {
         1 << (self.superpage.shift() - self.base.shift())
     }
 
-    /// The base page that holds `addr`.
+    /// Returns the base page that contains `addr`.
     pub const fn page_of(self, addr: VirtAddr) -> PageNumber {
         PageNumber(addr.0 >> self.base.shift())
     }
 
-    /// The block that holds `page`.
+    /// Returns the block that contains `page`.
     pub const fn block_of(self, page: PageNumber) -> BlockNumber {
         BlockNumber(page.0 >> (self.superpage.shift() - self.base.shift()))
     }
 
-    /// Where `page` lies in its block, in base pages from the block's start.
+    /// The offset of `page` in its block, in base pages.
     pub const fn offset_in_block(self, page: PageNumber) -> usize {
         (page.0 & (self.pages_per_block() - 1)) as usize
     }
 
-    /// The first base page of `block`.
+    /// Returns the first base page of `block`.
     pub const fn first_page(self, block: BlockNumber) -> PageNumber {
         PageNumber(block.0 << (self.superpage.shift() - self.base.shift()))
     }

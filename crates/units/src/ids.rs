@@ -1,18 +1,20 @@
-//! Names of things that a trace numbers.
+//! Identifiers of what a trace numbers.
 
-/// An address space: one process between two `exec` calls. Numbered from 0 in the order in which a trace meets them.
+/// An address space: one process between two `exec` calls. A trace numbers address spaces from 0,
+/// in order of appearance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SpaceId(pub u32);
 
-/// A thread of one address space. Numbered as the recorder saw it; unique inside its space at any one time.
+/// A thread of one address space. The recorder assigns the number, which is unique inside its space
+/// at any one time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadId(pub u32);
 
-/// A file that was mapped. Numbered from 0 in the order in which a trace meets them.
+/// A mapped file. A trace numbers files from 0, in order of appearance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(pub u32);
 
-/// The tag by which a TLB tells address spaces apart: an ASID, or a PCID on x86-64.
+/// The tag by which a TLB distinguishes address spaces: an ASID, or a PCID on x86-64.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SpaceTag(u16);
 

@@ -1,7 +1,7 @@
 //! Addresses, page numbers, page sizes, counts and ids as types.
 //!
-//! Everything else in Broadleaf speaks in these types, so that an address is never taken for a page number nor a page
-//! number for a block number. This crate knows nothing of any other.
+//! All crates exchange these types, so the compiler rejects an address in place of a page number,
+//! and a page number in place of a block number. This crate imports no other crate.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -9,10 +9,12 @@ mod described;
 mod geometry;
 mod ids;
 mod page;
+mod rights;
 mod size;
 
 pub use described::Described;
 pub use geometry::Geometry;
 pub use ids::{FileId, SpaceId, SpaceTag, ThreadId};
 pub use page::{BlockNumber, PageNumber, PageSize, ShortName, VirtAddr};
+pub use rights::Rights;
 pub use size::{lacks_unit, size};

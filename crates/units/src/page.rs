@@ -4,11 +4,12 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VirtAddr(pub u64);
 
-/// The number of a base page: a virtual address divided by the base-page size of the geometry in force.
+/// The number of a base page: a virtual address divided by the base-page size of the geometry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PageNumber(pub u64);
 
-/// The number of a superpage-aligned block: a virtual address divided by the superpage size of the geometry in force.
+/// The number of a superpage-aligned block: a virtual address divided by the superpage size of the
+/// geometry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockNumber(pub u64);
 
@@ -24,7 +25,7 @@ impl PageSize {
     /// 2 MiB, the superpage of x86-64 that this project's first models use.
     pub const SIZE_2M: Self = Self { shift: 21 };
 
-    /// The page size of `1 << shift` bytes, or `None` where that is more than an address can express.
+    /// The page size of `1 << shift` bytes, or `None` if an address cannot express that size.
     pub const fn from_shift(shift: u8) -> Option<Self> {
         if shift < 64 {
             Some(Self { shift })
@@ -33,7 +34,7 @@ impl PageSize {
         }
     }
 
-    /// The page size of `bytes` bytes, or `None` where that is not a power of two.
+    /// The page size of `bytes` bytes, or `None` if `bytes` is not a power of two.
     pub const fn from_bytes(bytes: u64) -> Option<Self> {
         if bytes.is_power_of_two() {
             Some(Self {
@@ -44,17 +45,17 @@ impl PageSize {
         }
     }
 
-    /// How many low address bits lie inside a page.
+    /// The number of low address bits inside a page.
     pub const fn shift(self) -> u8 {
         self.shift
     }
 
-    /// The size in bytes.
+    /// Returns the size in bytes.
     pub const fn bytes(self) -> u64 {
         1 << self.shift
     }
 
-    /// The size as people write it: `4k`, `64k`, `2m`, `1g`.
+    /// Returns the size as people write it: `4k`, `64k`, `2m`, `1g`.
     ///
     /// ```
     /// assert_eq!(broadleaf_units::PageSize::SIZE_2M.short_name().to_string(), "2m");
@@ -63,8 +64,8 @@ impl PageSize {
         ShortName(self)
     }
 
-    /// The size of that short name, or `None` where it is not a power of two with one of the letters `k`, `m`, `g`,
-    /// `t` or none.
+    /// Reads a short name: a power of two and an optional letter `k`, `m`, `g` or `t`. Returns
+    /// `None` for any other text.
     pub fn from_short_name(name: &str) -> Option<Self> {
         let (digits, factor) = match name.as_bytes().last()? {
             b'k' | b'K' => (&name[..name.len() - 1], 10),
@@ -78,7 +79,7 @@ impl PageSize {
     }
 }
 
-/// Writes a page size as `4k`, `2m` and so on.
+/// The short name of a page size, such as `4k` or `2m`.
 #[derive(Clone, Copy, Debug)]
 pub struct ShortName(PageSize);
 

@@ -1,6 +1,7 @@
-//! Numbers of bytes as people write them.
+//! Numbers of bytes in the notation that people write.
 
-/// A number of bytes with an optional suffix, K, M, G or T for powers of 1024: `512M`, `1.5 GiB`, `4096`. `None` where it is none, or more than 64 bits hold.
+/// Reads a number of bytes with an optional suffix: `512M`, `1.5 GiB`, `4096`. K, M, G and T are
+/// powers of 1024. Returns `None` if the text is not such a number or exceeds 64 bits.
 pub fn size(text: &str) -> Option<u64> {
     let text = text.trim();
     let bare = text.strip_suffix(['B', 'b']).unwrap_or(text);
@@ -52,7 +53,7 @@ mod tests {
             ("512Mi", 512 << 20),
             ("512mib", 512 << 20),
             ("8b", 8),
-            // More than a float tells apart.
+            // A float cannot represent this number.
             ("18446744073709551615", u64::MAX),
         ] {
             assert_eq!(size(text), Some(bytes), "{text}");

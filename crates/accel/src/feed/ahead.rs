@@ -14,6 +14,8 @@ const STEP_KEPT: usize = 1 << 16;
 const STEP_KEPT_OF_WORDS: usize = 1 << 17;
 /// How many of a piece, about: more would not stay in a cache until they are kept for another pass.
 pub(super) const PIECE_KEPT: usize = 1 << 14;
+/// How many visits a piece has at least that are kept as they are.
+const FEWEST_PLAIN: usize = 1 << 10;
 /// How many items are decoded in one go at most, since an item may hold no visit.
 const STEP_ITEMS: usize = 1 << 12;
 
@@ -32,29 +34,40 @@ pub(super) struct Ahead<P: SourcePart> {
 pub(super) struct Output {
     /// What was not taken yet.
     pub(super) pieces: VecDeque<Fed>,
+    /// The visits in these pieces, and the pages of their trails.
+    pub(super) waiting: usize,
+    /// The number of these at which the part is decoded no further until the pieces are taken.
+    pub(super) most_waiting: usize,
     /// Keeps all of it, where somebody wants it once more.
     pub(super) keeper: Option<Keeper>,
     pub(super) lists: ListPool,
 }
 
 impl Output {
-    fn put(&mut self, piece: Fed) {
+    /// Puts a piece behind the others. `plain` says that its visits do not repeat.
+    fn put(&mut self, piece: Fed, plain: bool) {
         if let Some(keeper) = &mut self.keeper {
-            keeper.add(&piece);
+            keeper.add(&piece, plain);
         }
+        self.waiting += match &piece {
+            Fed::Visits(sifted, _) => sifted.kept.len() + sifted.trail.pages.len() + 1,
+            Fed::Event(_) => 1,
+        };
         self.pieces.push_back(piece);
     }
 
-    /// What was sifted is a piece, if there is anything. Nothing is left of it. Answers how many visits were kept.
-    fn put_visits(&mut self, sifted: &mut Sifted, sums: &mut Sums) -> usize {
+    /// What was sifted of so many visits is a piece, if there is anything. Nothing is left of it. Answers how many visits were kept.
+    fn put_visits(&mut self, sifted: &mut Sifted, sums: &mut Sums, visits: usize) -> usize {
         let kept = sifted.kept.len();
+        // Visits of which hardly any is left out do not repeat.
+        let plain = kept >= FEWEST_PLAIN && kept > visits - visits / 16;
         debug_assert!(
             sifted.kept.is_sorted_by_key(|visit| visit.time),
             "visits out of order"
         );
         if *sums != Sums::default() {
             let visits = self.lists.cut(sifted);
-            self.put(Fed::Visits(visits, std::mem::take(sums)));
+            self.put(Fed::Visits(visits, std::mem::take(sums)), plain);
         } else {
             // A file may hold visits that come to nothing.
             sifted.clear();
@@ -64,11 +77,14 @@ impl Output {
 }
 
 impl<P: SourcePart> Ahead<P> {
-    /// Decodes a step further: about so many visits, or up to the end.
-    pub(super) fn step(&mut self, most: usize) {
+    /// Decodes a step further: about `most` visits, or up to the end. Returns true if another step
+    /// can follow before the pieces are taken.
+    pub(super) fn step(&mut self, most: usize) -> bool {
         let mut sifted = self.output.lists.take();
         let mut sums = Sums::default();
         let (mut visits, mut items) = (0, 0);
+        // How many of them there were when the last piece was put down.
+        let mut before = 0;
         // How many were kept of what was sifted here, and of what was before.
         let (mut kept, mut kept_before) = (0, 0);
         let mut most_kept = STEP_KEPT;
@@ -94,27 +110,31 @@ impl<P: SourcePart> Ahead<P> {
                     // It counts its time from its own beginning, and of what it leaves out nothing is known.
                     self.sieve.catch_up(&mut sifted, &sums);
                     self.sieve.forget();
-                    kept += output.put_visits(&mut sifted, &mut sums);
+                    kept += output.put_visits(&mut sifted, &mut sums, visits - before);
+                    before = visits;
                     sifted.kept.extend_from_slice(some);
                     self.sieve.follow_kept(&mut sifted);
-                    kept_before += output.put_visits(&mut sifted, &mut of_piece.clone());
+                    kept_before +=
+                        output.put_visits(&mut sifted, &mut of_piece.clone(), usize::MAX);
                 }
                 Ok(Some(SourcePiece::Event(event))) => {
                     self.sieve.catch_up(&mut sifted, &sums);
                     self.sieve.pass(event);
-                    kept += output.put_visits(&mut sifted, &mut sums);
-                    output.put(Fed::Event(event.clone()));
+                    kept += output.put_visits(&mut sifted, &mut sums, visits - before);
+                    before = visits;
+                    output.put(Fed::Event(event.clone()), false);
                 }
                 Ok(None) => self.end = Some(Ok(())),
                 Err(error) => self.end = Some(Err(error)),
             }
             if sifted.kept.len() >= PIECE_KEPT {
                 self.sieve.catch_up(&mut sifted, &sums);
-                kept += output.put_visits(&mut sifted, &mut sums);
+                kept += output.put_visits(&mut sifted, &mut sums, visits - before);
+                before = visits;
             }
         }
         self.sieve.catch_up(&mut sifted, &sums);
-        kept += self.output.put_visits(&mut sifted, &mut sums);
+        kept += (self.output).put_visits(&mut sifted, &mut sums, visits - before);
         self.sieve.rest(visits, kept);
         self.output.lists.put(sifted);
         if self.end.is_some()
@@ -122,5 +142,6 @@ impl<P: SourcePart> Ahead<P> {
         {
             keeper.end_part();
         }
+        self.end.is_none() && self.output.waiting < self.output.most_waiting
     }
 }

@@ -1,13 +1,21 @@
-//! TLBs of one design side by side, which look the same pages up at the same time: one instruction for several of them.
+//! TLBs of one design that look the same pages up.
+//!
+//! Side by side, one instruction looks into several TLBs at the same time. [Apart](Tlbs::set_apart),
+//! each TLB looks up all pages before the next does. The first is faster if most lookups hit the
+//! first level, the second if most miss. Both rely on exact LRU replacement, on two page sizes
+//! (4 KiB and 2 MiB), and on page tables that do not change during a call.
 
+mod alone;
 mod rows;
 #[cfg(test)]
 mod tests;
 
+use alone::{Alone, AloneShape};
 use broadleaf_tlb::Compiled;
 use broadleaf_tlb::Design;
 use broadleaf_tlb::set;
 use broadleaf_units::{PageNumber, PageSize};
+use pulp::Arch;
 use rows::Rows;
 
 /// The most TLBs that there can be side by side.
@@ -40,6 +48,12 @@ impl PageId {
     #[inline]
     pub const fn block(self) -> u32 {
         self.0 >> OFFSET_BITS
+    }
+
+    /// Where the page stands in its block.
+    #[inline]
+    pub const fn offset(self) -> u16 {
+        (self.0 & ((1 << OFFSET_BITS) - 1)) as u16
     }
 
     #[inline]
@@ -113,6 +127,13 @@ pub trait Walks {
     /// Both levels of a lane missed at the page of that number: the size of the page that its page table holds. `None` stops the lookup
     /// before it changes that lane.
     fn walk(&mut self, lane: usize, at: usize) -> Option<Size>;
+
+    /// What the page table of a lane holds of a base page: whether it lies in a superpage, and
+    /// whether only [`Walks::walk`] can say.
+    fn sizes(&self, lane: usize) -> impl Fn(PageId) -> (bool, bool);
+
+    /// Adds counts of one lane: lookups that the second level answered, and walks by page size.
+    fn count(&mut self, lane: usize, second_hits: u64, base_walks: u64, super_walks: u64);
 }
 
 /// TLBs of one design side by side.
@@ -127,6 +148,12 @@ pub struct Tlbs {
     /// Where the first level keeps superpages and base pages: the order of lookup. And where the second level does, if at all.
     superpages: (Place, Option<Place>),
     base_pages: (Place, Option<Place>),
+    /// The TLBs, if they are apart. Then nothing stands in `first` and `second`.
+    apart: Option<Vec<Alone>>,
+    /// Where pages stand in TLBs that are apart; `None` if the design cannot be looked up so.
+    shape: Option<AloneShape>,
+    /// The vector instructions that the processor has.
+    vectors: Arch,
 }
 
 impl Tlbs {
@@ -160,7 +187,7 @@ impl Tlbs {
                 (Place { index, structure }, None)
             })
         })?;
-        Some(Self {
+        let mut tlbs = Self {
             count: 1,
             lanes: 1,
             first,
@@ -173,7 +200,31 @@ impl Tlbs {
                 .collect(),
             superpages,
             base_pages: places(PageSize::SIZE_4K)?,
-        })
+            apart: None,
+            shape: None,
+            vectors: Arch::new(),
+        };
+        tlbs.shape = tlbs.shape_apart();
+        Some(tlbs)
+    }
+
+    /// The shape of TLBs that are apart, if the design has the structures that they need.
+    fn shape_apart(&self) -> Option<AloneShape> {
+        let (base, superpage) = (self.base_pages, self.superpages);
+        let (base, superpage) = ((base.0, base.1?), (superpage.0, superpage.1?));
+        let [super_rows, base_rows] = self.first.as_slice() else {
+            return None;
+        };
+        let [second] = self.second.as_slice() else {
+            return None;
+        };
+        let fits = (superpage.0.structure, base.0.structure) == (0, 1)
+            && [super_rows.ways(), base_rows.ways()] == [alone::FIRST; 2]
+            && second.ways == alone::SECOND;
+        if !fits {
+            return None;
+        }
+        AloneShape::new(base, superpage, super_rows.sets())
     }
 
     /// How many there are.
@@ -183,6 +234,11 @@ impl Tlbs {
 
     /// Adds a TLB that holds what another one does, behind the others.
     pub fn copy(&mut self, lane: usize) {
+        if let Some(apart) = &mut self.apart {
+            apart.push(apart[lane].clone());
+            self.count += 1;
+            return;
+        }
         if self.count == self.lanes {
             self.resize(room_for(self.count + 1));
         }
@@ -200,6 +256,10 @@ impl Tlbs {
     /// Takes a TLB away. The last one takes its number.
     pub fn remove(&mut self, lane: usize) {
         self.count -= 1;
+        if let Some(apart) = &mut self.apart {
+            apart.swap_remove(lane);
+            return;
+        }
         for rows in &mut self.first {
             rows.copy_lane(self.count, lane, self.lanes);
             rows.remove_where(self.count, self.lanes, &mut |_| true);
@@ -220,8 +280,74 @@ impl Tlbs {
         self.lanes = lanes;
     }
 
+    /// Looks pages up in each TLB by itself from now on, or in all at once. Returns false if the
+    /// design cannot be looked up so; then nothing changes.
+    pub fn set_apart(&mut self, apart: bool) -> bool {
+        if apart && self.shape.is_none() {
+            return false;
+        }
+        match self.apart.take() {
+            None if apart => self.take_apart(),
+            Some(alone) if !apart => self.put_together(&alone),
+            same => self.apart = same,
+        }
+        true
+    }
+
+    fn take_apart(&mut self) {
+        let alone = |lane: usize| {
+            let rows = self.first.iter();
+            let first: Vec<u32> = rows.flat_map(|rows| rows.lane(lane, self.lanes)).collect();
+            let second = self.second.iter().flat_map(|second| &second.entries[lane]);
+            Alone::new(&first, &second.copied().collect::<Vec<u32>>())
+        };
+        self.apart = Some((0..self.count).map(alone).collect());
+    }
+
+    fn put_together(&mut self, apart: &[Alone]) {
+        self.resize(room_for(self.count));
+        for (lane, alone) in apart.iter().enumerate() {
+            let mut first = alone.first().iter().copied();
+            for rows in &mut self.first {
+                rows.fill_lane(lane, self.lanes, &mut first);
+            }
+        }
+        let second = |alone: &Alone| alone.second().collect();
+        for structure in &mut self.second {
+            structure.entries = apart.iter().map(second).collect();
+        }
+    }
+
+    /// Finds out whether TLBs that are apart hold base pages. Lookups are faster if none does.
+    pub fn find_strays(&mut self) {
+        (self.apart.iter_mut().flatten()).for_each(Alone::find_strays);
+    }
+
+    /// Looks base pages up in one of the TLBs, which have to be [apart](Self::set_apart). What comes
+    /// of it is the same as with [`Tlbs::look_up`]. Stops where a walk says so, and answers at which
+    /// page.
+    ///
+    /// # Panics
+    /// Where there are fewer ids than pages, or the TLBs are not apart.
+    pub fn look_up_alone(
+        &mut self,
+        lane: usize,
+        pages: &[PageNumber],
+        ids: &[PageId],
+        walks: &mut impl Walks,
+    ) -> Option<usize> {
+        let (Some(apart), Some(shape)) = (&mut self.apart, &self.shape) else {
+            panic!("a lookup in one TLB, which are side by side");
+        };
+        let ids = &ids[..pages.len()];
+        apart[lane].look_up(shape, self.vectors, lane, (pages, ids), walks)
+    }
+
     /// Whether two hold the same in the same order, so that they answer alike for ever.
     pub fn are_alike(&self, one: usize, other: usize) -> bool {
+        if let Some(apart) = &self.apart {
+            return apart[one].is_like(&apart[other]);
+        }
         let of = |lane: usize| {
             self.first
                 .iter()
@@ -234,6 +360,10 @@ impl Tlbs {
     /// Removes entries of one TLB.
     pub fn remove_where(&mut self, lane: usize, mut unwanted: impl FnMut(Entry) -> bool) {
         let mut unwanted = |entry: u32| unwanted(Entry::of(entry));
+        if let Some(apart) = &mut self.apart {
+            apart[lane].remove_where(&mut unwanted);
+            return;
+        }
         for rows in &mut self.first {
             rows.remove_where(lane, self.lanes, &mut unwanted);
         }
@@ -247,6 +377,10 @@ impl Tlbs {
     /// Removes the entry of one superpage from one TLB. `page` is any of its base pages.
     pub fn remove_superpage(&mut self, lane: usize, page: PageNumber, id: PageId) {
         let unwanted = id.entry(Size::Superpage);
+        if let (Some(apart), Some(shape)) = (&mut self.apart, &self.shape) {
+            apart[lane].remove_superpage(shape, page, unwanted);
+            return;
+        }
         let (first, second) = self.superpages;
         self.first[first.structure].remove_from(
             first.index.set_of(page),
@@ -266,7 +400,7 @@ impl Tlbs {
     /// at which page; looking the same page up once more then changes nothing in any other lane.
     ///
     /// # Panics
-    /// Where there are fewer ids than pages.
+    /// Where there are fewer ids than pages, or the TLBs are apart.
     pub fn look_up(
         &mut self,
         pages: &[PageNumber],
@@ -274,6 +408,7 @@ impl Tlbs {
         which: u64,
         walks: &mut impl Walks,
     ) -> Option<usize> {
+        assert!(self.apart.is_none(), "lookups in all TLBs, which are apart");
         let ids = &ids[..pages.len()];
         let mut asked = [0; MOST_LANES];
         for (lane, asked) in asked.iter_mut().enumerate().take(self.count) {
@@ -385,6 +520,11 @@ impl Tlbs {
     /// # Panics
     /// Where it does not hold.
     pub fn check(&self) {
+        if let Some(apart) = &self.apart {
+            assert_eq!(apart.len(), self.count);
+            apart.iter().for_each(Alone::check);
+            return;
+        }
         for lane in 0..self.count {
             for rows in &self.first {
                 let entries: Vec<u32> = rows.lane(lane, self.lanes).collect();

@@ -118,6 +118,25 @@ impl Rows {
         self.ways
     }
 
+    /// How many sets there are. There is one lane.
+    pub(super) const fn sets(&self) -> usize {
+        self.entries.len() / self.ways
+    }
+
+    /// Replaces the entries of one lane, set by set.
+    pub(super) fn fill_lane(
+        &mut self,
+        lane: usize,
+        lanes: usize,
+        entries: &mut impl Iterator<Item = u32>,
+    ) {
+        self.used = true;
+        let places = self.entries[lane..].iter_mut().step_by(lanes);
+        for (place, entry) in places.zip(entries) {
+            *place = entry;
+        }
+    }
+
     /// The entries of one lane, set by set.
     pub(super) fn lane(&self, lane: usize, lanes: usize) -> impl Iterator<Item = u32> + '_ {
         self.entries[lane..].iter().step_by(lanes).copied()

@@ -66,6 +66,37 @@ impl Walks for Counted<'_> {
             Size::Base
         })
     }
+
+    fn sizes(&self, lane: usize) -> impl Fn(PageId) -> (bool, bool) {
+        let stops = self.stops_at == Some(lane);
+        move |id| (self.superpages[lane][id.block() as usize], stops)
+    }
+
+    fn count(&mut self, lane: usize, second_hits: u64, base_walks: u64, super_walks: u64) {
+        self.second[lane] += second_hits;
+        self.walks[lane][0] += base_walks;
+        self.walks[lane][1] += super_walks;
+    }
+}
+
+/// Looks pages up in TLBs that are apart, each as far as it comes and then on.
+fn look_up_apart(
+    tlbs: &mut Tlbs,
+    (numbers, ids): (&[PageNumber], &[PageId]),
+    which: u64,
+    counted: &mut Counted<'_>,
+) {
+    for lane in (0..tlbs.count()).filter(|lane| which >> lane & 1 != 0) {
+        let mut from = 0;
+        loop {
+            let all = counted.pages;
+            counted.pages = &all[from..];
+            let stopped = tlbs.look_up_alone(lane, &numbers[from..], &ids[from..], counted);
+            counted.pages = all;
+            let Some(at) = stopped else { break };
+            from += at;
+        }
+    }
 }
 
 fn look_up(plain: &mut Plain, pages: &[(u32, u16)]) {
@@ -91,6 +122,7 @@ fn look_up(plain: &mut Plain, pages: &[(u32, u16)]) {
 
 #[test]
 fn each_lane_is_a_tlb() {
+    let mut looked_apart = 0;
     for (seed, name) in
         (0..12).flat_map(|seed| crate::covers::machines_covered().map(move |name| (seed, name)))
     {
@@ -103,6 +135,7 @@ fn each_lane_is_a_tlb() {
             second: 0,
             walks: [0; 2],
         }];
+        let mut apart = false;
         for _ in 0..400 {
             let lane = random.below(plain.len() as u64) as usize;
             let block = random.below(BLOCKS as u64) as u32;
@@ -124,7 +157,7 @@ fn each_lane_is_a_tlb() {
                     tlbs.remove_superpage(lane, first, PageId::new(block, 3));
                 }
                 5 => {
-                    let (from, count) = (random.below(512), random.below(300));
+                    let (from, count) = (random.below(512), 1 + random.below(300));
                     let from = PageNumber(first.0 + from);
                     plain[lane].tlb.invalidate_range(tag, from, count);
                     let met = |block: u32, offset: u64, span: u64| {
@@ -171,22 +204,35 @@ fn each_lane_is_a_tlb() {
                 walks: plain.iter().map(|plain| plain.walks).collect(),
                 stops_at: (random.below(2) == 0).then_some(lane),
             };
+            if random.below(8) == 0 {
+                apart = tlbs.set_apart(!apart) && !apart;
+            }
+            if random.below(3) == 0 {
+                tlbs.find_strays();
+            }
             let mut from = 0;
-            while let Some(at) = {
-                let mut rest = Counted {
-                    pages: &pages[from..],
-                    superpages: std::mem::take(&mut counted.superpages),
-                    second: std::mem::take(&mut counted.second),
-                    walks: std::mem::take(&mut counted.walks),
-                    stops_at: counted.stops_at,
-                };
-                let stopped = tlbs.look_up(&numbers[from..], &ids[from..], which, &mut rest);
-                counted = Counted {
-                    pages: &pages,
-                    ..rest
-                };
-                stopped
-            } {
+            if apart {
+                looked_apart += 1;
+                look_up_apart(&mut tlbs, (&numbers, &ids), which, &mut counted);
+                from = pages.len();
+            }
+            while !apart
+                && let Some(at) = {
+                    let mut rest = Counted {
+                        pages: &pages[from..],
+                        superpages: std::mem::take(&mut counted.superpages),
+                        second: std::mem::take(&mut counted.second),
+                        walks: std::mem::take(&mut counted.walks),
+                        stops_at: counted.stops_at,
+                    };
+                    let stopped = tlbs.look_up(&numbers[from..], &ids[from..], which, &mut rest);
+                    counted = Counted {
+                        pages: &pages,
+                        ..rest
+                    };
+                    stopped
+                }
+            {
                 from += at;
             }
             for (lane, plain) in plain.iter_mut().enumerate() {
@@ -211,4 +257,5 @@ fn each_lane_is_a_tlb() {
             }
         }
     }
+    assert!(looked_apart > 500, "hardly any lookup was made apart");
 }

@@ -14,7 +14,9 @@ use broadleaf_metrics::CellResult;
 use broadleaf_model::{Items, MemoryLimits, Plan, Source, SourcePart, SourcePiece};
 use broadleaf_oracle::random::{Rng, Script, shrink, thin};
 use broadleaf_oracle::split::split;
-use broadleaf_oracle::{Counts, Machine, OwnedItem, PolicySpec, Recording};
+use broadleaf_oracle::{
+    OracleCounts as Counts, OracleMachine as Machine, OwnedItem, PolicySpec, Recording,
+};
 use broadleaf_trace::reduced::{ReducedPartReader, ReducedReader};
 use broadleaf_trace::{
     Backing, Encoder, Event, Header, Mapping, Options, PartItem, PartReader, Recoder, TraceReader,
@@ -661,6 +663,12 @@ fn long_traces_with_and_without_locality() {
         PolicySpec::FreeBsd,
         PolicySpec::Pop(64),
         PolicySpec::Life(100_000),
+        // Groups that differ in a few entries, and one that never promotes.
+        PolicySpec::Dirty(64),
+        PolicySpec::Pop(300),
+        PolicySpec::Dirty(300),
+        PolicySpec::Foresight,
+        PolicySpec::FourK,
     ];
     for machine in [Machine::ALL[0], Machine::ALL[3]] {
         let right = oracle(&recording, &policies, machine);

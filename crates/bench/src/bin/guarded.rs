@@ -1,8 +1,10 @@
-//! Parts of the hot path, to be counted by Callgrind: `broadleaf-guarded [recoded-]decode|one|nineteen TRACE`, where the trace is a file or `zipf`,
-//! which is generated, and recoded before where that is said.
+//! Jobs of the hot path for Callgrind: `broadleaf-guarded [recoded-]decode|one|nineteen TRACE`.
 //!
-//! What happens inside [`collected`] is counted, and nothing else: not the start of the process, nor reading the file and
-//! making the plan. `tests/instructions.rs` runs this and holds the counts against those that are known.
+//! The trace is a file, or the generated trace `zipf`. With `recoded-`, the trace is recoded first.
+//!
+//! Callgrind counts only the instructions inside [`collected`]. The start of the process, the
+//! reading of the file and the planning are not counted. `tests/instructions.rs` runs this program
+//! and compares the counts with the stored ones.
 #![forbid(unsafe_code)]
 
 use broadleaf_bench::{Failed, ONE, generated, nineteen, recoded, replay, walk};
@@ -11,12 +13,12 @@ use broadleaf_model::Plan;
 enum Job {
     /// Decodes the trace.
     Decode,
-    /// Replays it.
+    /// Replays the trace.
     Replay(Box<Plan>),
 }
 
-/// The part that is counted. Callgrind knows it by its name, and counts from its start to its end, so nothing that it calls may bear that
-/// name: no closure stands in here.
+/// Runs the counted part. Callgrind finds the function by its name and counts from its start to its
+/// end. No function that it calls may contain this name, so it has no closures.
 #[inline(never)]
 fn collected(job: &Job, trace: &[u8]) -> Result<u64, Failed> {
     match job {
@@ -25,15 +27,16 @@ fn collected(job: &Job, trace: &[u8]) -> Result<u64, Failed> {
     }
 }
 
-/// How many accesses there are.
+/// Returns the number of accesses.
 fn decode(trace: &[u8]) -> Result<u64, Failed> {
     Ok(walk::decode(trace)?.accesses)
 }
 
-/// How many walks all policies make together.
+/// Returns the number of walks of all policies together.
 fn replay(trace: &[u8], plan: &Plan) -> Result<u64, Failed> {
     let answers = replay::replay(|| Ok(trace), plan)?;
-    let walks = |figures: &broadleaf_bench::answers::Figures| figures.get("l2_misses").copied();
+    let walks =
+        |figures: &broadleaf_bench::answers::PolicyFigures| figures.get("l2_misses").copied();
     Ok(answers.values().filter_map(walks).sum())
 }
 

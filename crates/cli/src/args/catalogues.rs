@@ -73,7 +73,7 @@ Examples:
   broadleaf explain 'promote if populated >= 64 and kind != file'
   broadleaf explain skylake
   broadleaf explain false_dirty_pages
-  broadleaf explain \"of freebsd\"             a column of the comparison's table
+  broadleaf explain \"vs freebsd\"             a column of the comparison's table
   broadleaf explain not_covered            a reason for not promoting, as results count it")]
 pub(crate) struct Explain {
     /// The name, as `broadleaf list` prints it, or an expression

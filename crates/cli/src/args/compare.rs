@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::number::count;
-use super::{Bound, MemoryArgs, ResultFile};
+use super::{Bound, CacheUse, MemoryArgs, ResultFile};
 use crate::commands::offered;
 
 /// Replay a trace under several policies and show what each saves and costs
@@ -91,6 +91,9 @@ pub(crate) struct Compare {
 
     #[command(flatten)]
     pub(crate) bound: Bound,
+
+    #[command(flatten)]
+    pub(crate) cache: CacheUse,
 
     /// Compare a damaged or truncated trace up to the damage, and report the loss
     ///

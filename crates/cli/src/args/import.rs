@@ -2,27 +2,33 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 
 use super::Grain;
 
 /// Convert another tool's trace to a recording
 ///
-/// Formats: `lackey`, the text of `valgrind --tool=lackey --trace-mem=yes`. Its instruction lines count instructions, a
-/// modify line is a load and then a store, Valgrind's own lines are skipped. A line that is none of these is refused with
-/// its number.
+/// `broadleaf explain FORMAT` says what a format holds and what is kept of it. Files may be
+/// compressed with gzip, xz, zstd or LZ4. A record that cannot be is refused with its number and
+/// place, and nothing is written.
 ///
-/// Lackey records no mappings: every block is later taken to be anonymous memory that could become a superpage.
+/// No foreign format records mappings: every block is later taken to be anonymous memory that could
+/// become a superpage.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
   broadleaf import lackey ls.lackey                     writes ls.bl
-  valgrind --tool=lackey --trace-mem=yes --log-fd=9 ls 9>&1 >/dev/null | broadleaf import lackey - -o ls.bl")]
+  broadleaf import drmemtrace drmemtrace.ls.4711.dir    writes drmemtrace.ls.4711.bl
+  broadleaf import champsim 605.mcf.champsimtrace.xz -o mcf.bl
+  valgrind --tool=lackey --trace-mem=yes --log-fd=9 ls 9>&1 >/dev/null |
+    broadleaf import lackey - -o ls.bl")]
 pub(crate) struct Import {
-    /// What wrote the trace
-    pub(crate) format: Format,
+    /// The format of the trace
+    #[arg(value_parser = importable())]
+    pub(crate) format: String,
 
-    /// The file to read; `-` for standard input
+    /// The file or folder to read; `-` for standard input
     pub(crate) input: PathBuf,
 
     /// Where to write the trace [default: INPUT with the ending .bl]
@@ -33,14 +39,18 @@ pub(crate) struct Import {
     #[arg(long, default_value = "page")]
     pub(crate) grain: Grain,
 
+    /// Import the pages that instructions are fetched from as well
+    #[arg(long, alias = "code")]
+    pub(crate) instructions: bool,
+
     /// Overwrite FILE where it exists
     #[arg(long)]
     pub(crate) force: bool,
 }
 
-/// Formats of other tools.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// Text of Valgrind's Lackey
-    Lackey,
+fn importable() -> PossibleValuesParser {
+    let formats = broadleaf_import::importable();
+    PossibleValuesParser::new(formats.map(|(format, _)| {
+        PossibleValue::new(format.described.name).help(format.described.summary)
+    }))
 }

@@ -10,7 +10,7 @@ use broadleaf_report::{
     BASELINE, Glyphs, REFERENCE, View, comparison_table, curves, over_time, write_csv,
     write_parquet,
 };
-use broadleaf_study::compare::{Answer, Request, compare, policies};
+use broadleaf_study::compare::{ComparisonAnswer, Request, compare, policies};
 use broadleaf_study::machines::machines;
 
 use crate::args::{Compare, CompareFormat};
@@ -59,6 +59,7 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
         glyphs()
     };
     let memory = options.memory.request();
+    let cache = options.cache.cache()?;
     let request = Request {
         trace: &options.trace,
         keep_going: options.keep_going,
@@ -67,6 +68,7 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
         machines,
         threads: options.threads,
         memory: Some(&memory),
+        cache: cache.as_ref(),
         watch: &Bars,
         curves: options.curve,
     };
@@ -119,7 +121,7 @@ fn refuse_to_overwrite(options: &Compare) -> Result<(), Failure> {
 
 /// The answer in a format.
 fn render(
-    answer: &Answer,
+    answer: &ComparisonAnswer,
     format: CompareFormat,
     glyphs: Glyphs,
     view: View,
@@ -150,6 +152,6 @@ fn render(
 }
 
 /// The answer as a table.
-pub(crate) fn table(answer: &Answer, view: View) -> String {
+pub(crate) fn table(answer: &ComparisonAnswer, view: View) -> String {
     answer.with_context(|comparison, context| comparison_table(comparison, context, view))
 }

@@ -1,95 +1,105 @@
 //! `import`: another tool's trace, rewritten as one of ours.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use broadleaf_record::import::lackey;
+use broadleaf_import::{
+    ImportBatch, ImportError, ImportOptions, ImportSource, TraceImporter, importable,
+};
 use broadleaf_report::number::{grouped, size};
-use broadleaf_trace::{Encoder, Header, Options, WriteError};
+use broadleaf_trace::{Encoder, Header, WriteError};
 
-use crate::args::{Format, Import};
+use crate::args::Import;
 use crate::progress::{TaskBar, Work};
 use broadleaf_study::failure::Failure;
-use broadleaf_study::output::{Access, Output, refuse_input};
+use broadleaf_study::output::{Access, Output, refuse_input, shown, sweep};
 use broadleaf_study::provenance::made_by;
-use broadleaf_study::source::measured::{Measured, Meter};
-use broadleaf_study::source::origin::{Origin, Passes};
 
 pub(crate) fn run(options: &Import) -> Result<(), Failure> {
+    let name = options.format.as_str();
+    let found = importable().find(|(format, _)| format.described.name == name);
+    let Some((_, entry)) = found else {
+        return Err(Failure::Wrong(format!("{name}: is no format to import")));
+    };
     let path = output_path(options)?;
     refuse_input(&path, [options.input.as_path()])?;
-    let mut origin = Origin::open(&options.input, Passes::One)?;
+    sweep(options.input.parent().unwrap_or(Path::new(".")));
+    let source = ImportSource::open(&options.input, &shown(&options.input)).map_err(cannot_read)?;
+    let meter = source.meter();
+    let grain = options.grain.into();
+    let way = ImportOptions {
+        grain,
+        fetches: options.instructions,
+    };
+    // The first bytes are looked at before a name is claimed.
+    let mut importer = (entry.open)(source, &way).map_err(cannot_read)?;
+    let mut header = Header::new(grain);
+    importer.describe(&mut header);
+    header.recorder = made_by(&format!("import from {name}"));
     let out = Output::create(Some(&path), options.force, Access::Owner)?;
     if out.is_terminal() {
         return Err(Failure::wrong(
             "a trace is no text: give a file with -o, or a pipe",
         ));
     }
-    let meter = Meter::default();
-    let bar = TaskBar::new(
-        "importing",
-        origin.size().map_or(Work::Unknown, Work::Bytes),
-    );
-    let bytes = origin
-        .bytes()
-        .map_err(|error| Failure::reading(origin.name(), &error))?;
-    let bytes = Measured::new(bytes, meter.clone());
-    let (out, counts) = match options.format {
-        Format::Lackey => from_lackey(bytes, out, options, origin.name(), &|counts| {
-            bar.set(meter.bytes(), counts.loads + counts.stores);
-        })?,
-    };
+    let bar = TaskBar::new("importing", meter.size().map_or(Work::Unknown, Work::Bytes));
+    let out = write(importer.as_mut(), out, &header, &|accesses| {
+        bar.set(meter.read(), accesses);
+    })?;
     drop(bar);
     let name = out.name().to_owned();
     let written = out.written();
     out.finish()?;
-    let accesses = counts.loads + counts.stores;
+    let counts = importer.counts();
     say!(
-        "{name}: {} accesses and {} instructions from {} lines, a trace of {} ({:.3} bytes an access)",
-        grouped(accesses),
+        "{name}: {} accesses and {} instructions from {} {}, a trace of {} ({:.3} bytes an access)",
+        grouped(counts.accesses()),
         grouped(counts.instructions),
-        grouped(counts.lines),
+        grouped(counts.records),
+        entry.records,
         size(written),
-        written as f64 / accesses.max(1) as f64,
+        written as f64 / counts.accesses().max(1) as f64,
     );
+    let left_out = importer.left_out();
+    if !left_out.is_empty() {
+        let left_out = left_out.iter();
+        let left_out = left_out.map(|left| format!("{} {}", grouped(left.count), left.what));
+        say!(
+            "{name}: left out: {}",
+            left_out.collect::<Vec<_>>().join("; ")
+        );
+    }
     Ok(())
 }
 
-fn from_lackey(
-    bytes: impl Read,
+/// Writes all that the importer reads.
+fn write(
+    importer: &mut dyn TraceImporter,
     out: Output,
-    options: &Import,
-    input: &str,
-    progress: &dyn Fn(lackey::Counts),
-) -> Result<(Output, lackey::Counts), Failure> {
+    header: &Header,
+    progress: &dyn Fn(u64),
+) -> Result<Output, Failure> {
     let name = out.name().to_owned();
     let cannot_write = |error: WriteError| match error {
         WriteError::Io(error) => Failure::writing(&name, &error),
         error => Failure::Failed(format!("{name}: {error}")),
     };
-    let mut reader = lackey::Reader::new(bytes, options.grain.into());
-    let mut header = Header::new(options.grain.into());
-    header.options = Options {
-        instruction_counts: true,
-        ..Options::default()
-    };
-    header.recorder = made_by("import from Lackey");
-    header.notes = vec!["imported from Lackey text: nothing is known of mappings".to_owned()];
-    let mut encoder = Encoder::new(out, &header).map_err(cannot_write)?;
-    let mut visits = Vec::new();
-    loop {
-        visits.clear();
-        let more = reader.read(&mut visits).map_err(|error| match error {
-            lackey::Error::Io(error) => Failure::reading(input, &error),
-            error => Failure::Wrong(format!("{input}: {error}")),
-        })?;
-        if !more {
-            break;
+    let mut encoder = Encoder::new(out, header).map_err(cannot_write)?;
+    let mut batch = ImportBatch::default();
+    while importer.read(&mut batch).map_err(cannot_read)? {
+        for item in batch.items() {
+            encoder.item(&item).map_err(cannot_write)?;
         }
-        encoder.visits(&visits).map_err(cannot_write)?;
-        progress(reader.counts());
+        batch.clear();
+        progress(importer.counts().accesses());
     }
-    Ok((encoder.finish().map_err(cannot_write)?, reader.counts()))
+    encoder.finish().map_err(cannot_write)
+}
+
+fn cannot_read(error: ImportError) -> Failure {
+    match error {
+        ImportError::Io { name, error } => Failure::reading(&name, &error),
+        error => Failure::Wrong(error.to_string()),
+    }
 }
 
 /// What was asked for, or INPUT with the ending `.bl`.

@@ -1,10 +1,12 @@
 //! One file for each command.
 
 pub(crate) mod advise;
+pub(crate) mod cache;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod explain;
+pub(crate) mod export;
 pub(crate) mod govern;
 pub(crate) mod import;
 pub(crate) mod info;

@@ -92,7 +92,7 @@ pub(crate) fn record_to(
     let kept = output.kept();
     let bar = TaskBar::of_recording("recording", bar);
     let left = LeftToChild::starting();
-    let mut show = |state: valgrind::Progress| {
+    let mut show = |state: valgrind::RecordProgress| {
         left.begun(None);
         bar.set(state.bytes, state.accesses);
     };

@@ -302,7 +302,7 @@ fn a_trace_without_mappings_has_advice_without_names() {
         succeeded(&output);
         let notes = stderr(&output);
         assert!(
-            notes.contains("the trace does not tell what it lies in"),
+            notes.contains("the trace does not contain its mapping"),
             "{notes}"
         );
     }

@@ -4,11 +4,13 @@ use crate::support;
 use crate::support::{run, succeeded};
 use serde_json::Value;
 
-const LISTS: [&str; 7] = [
+const LISTS: [&str; 9] = [
     "policies",
     "machines",
     "tlbs",
+    "replacements",
     "page-tables",
+    "caches",
     "formats",
     "metrics",
     "refusals",
@@ -52,7 +54,7 @@ fn without_a_name_everything_is_listed() {
 fn columns_of_the_table_can_be_explained() {
     for (column, says) in [
         ("L1 misses", "first-level"),
-        ("of freebsd", "divided by those of the policy freebsd"),
+        ("vs freebsd", "divided by those of the policy freebsd"),
         ("added", "peak_resident_pages"),
         ("resident", "held at the end"),
         ("Peak", "at any one time"),
@@ -64,7 +66,7 @@ fn columns_of_the_table_can_be_explained() {
         ("candidates", "the policy would promote now"),
         ("memory added", "not resident yet"),
         ("huge at most", "huge_bytes_peak"),
-        ("broken by the program", "broken_by_programs"),
+        ("demoted by the program", "broken_by_programs"),
         (
             "walk cycles",
             "In the table of `advise`: walk_cycles_spared",
@@ -150,6 +152,7 @@ fn help_is_short_or_full() {
     for command in [
         "record",
         "import",
+        "export",
         "info",
         "compare",
         "list",

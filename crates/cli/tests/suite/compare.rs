@@ -278,7 +278,7 @@ fn the_table_is_plain_on_a_pipe_and_coloured_on_demand() {
     // Only what was asked for is shown, though 4k and freebsd are always measured against.
     let one = succeeded(&run(&["compare", &path, "--policy", "greedy"]));
     assert!(
-        one.contains("of freebsd") && !one.contains("\n  4k "),
+        one.contains("vs freebsd") && !one.contains("\n  4k "),
         "{one}"
     );
 }

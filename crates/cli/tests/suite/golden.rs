@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::support::{broadleaf, run, succeeded};
-use broadleaf_oracle::{Machine, OwnedItem, PolicySpec, Recording, replay};
+use broadleaf_oracle::{OracleMachine as Machine, OwnedItem, PolicySpec, Recording, replay};
 use broadleaf_trace::{Item, TraceReader};
 use serde_json::Value;
 

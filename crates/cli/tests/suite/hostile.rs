@@ -3,7 +3,7 @@
 
 use crate::support;
 use crate::support::{file, folder, refused, run, succeeded};
-use broadleaf_trace::{Encoder, Grain, Header, Program, Visit};
+use broadleaf_trace::{Encoder, Grain, Header, RecordedProgram, Visit};
 
 /// A trace that visits one page, with this header.
 fn trace(header: &Header, visits: &[Visit]) -> Vec<u8> {
@@ -28,7 +28,7 @@ fn a_trace_and_a_file_name_do_not_reach_the_terminal_as_they_are() {
     header.notes = vec!["harmless\ncomplete      yes\x1b[2J\u{9b}31m".to_owned()];
     header.machine = "machine\x1b]0;title\x07".to_owned();
     header.recorder = "recorder\r".to_owned();
-    header.program = Some(Program {
+    header.program = Some(RecordedProgram {
         path: "/bin/\x1b[1m".to_owned(),
         hash: [0; 32],
     });

@@ -109,3 +109,69 @@ fn damage_to_a_trace_is_refused_with_its_place_or_passed_over() {
         );
     }
 }
+
+/// Bytes of a record of drmemtrace: type, size, address or value.
+fn drmemtrace(records: &[(u16, u16, u64)]) -> Vec<u8> {
+    let records = records.iter().flat_map(|(kind, size, value)| {
+        let head = [kind.to_le_bytes(), size.to_le_bytes()].concat();
+        [head, value.to_le_bytes().to_vec()].concat()
+    });
+    records.collect()
+}
+
+#[test]
+fn threads_of_a_folder_are_one_trace() {
+    let folder = folder("import-drmemtrace");
+    let trace = folder.join("drmemtrace.app.7.dir/trace");
+    std::fs::create_dir_all(&trace).unwrap();
+    for (thread, time) in [(7, 100), (8, 200)] {
+        let bytes = drmemtrace(&[
+            (25, 0, 7),
+            (22, 8, thread),
+            (24, 8, 7),
+            (28, 2, time),
+            (10, 4, 0x40_1000),
+            (0, 8, 0x7000_0000 + thread * 0x1000),
+            (3, 1, 0x1234),
+            (23, 8, thread),
+            (26, 0, 0),
+        ]);
+        let name = format!("drmemtrace.app.{thread}.1.trace");
+        file(&trace, &name, &bytes);
+    }
+    let input = folder.join("drmemtrace.app.7.dir").display().to_string();
+    let output = run(&["import", "drmemtrace", &input]);
+    succeeded(&output);
+    let said = stderr(&output);
+    assert!(
+        said.contains("2 accesses and 2 instructions from 18 records"),
+        "{said}"
+    );
+    assert!(said.contains("left out: 2 prefetches"), "{said}");
+    let imported = folder.join("drmemtrace.app.7.bl").display().to_string();
+    let info = json(&["info", &imported, "--format", "json"]);
+    assert_eq!((&info["accesses"], &info["pages"]), (&2.into(), &2.into()));
+    assert_eq!(info["events"]["thread_switch"], 2);
+    let instructions = ["import", "drmemtrace", &input, "--instructions", "--force"];
+    succeeded(&run(&instructions));
+    let info = json(&["info", &imported, "--format", "json"]);
+    assert_eq!(info["header"]["instruction_pages"], true);
+
+    // Cut short, nothing is written.
+    let cut = trace.join("drmemtrace.app.8.1.trace");
+    let bytes = std::fs::read(&cut).unwrap();
+    std::fs::write(&cut, &bytes[..bytes.len() - 5]).unwrap();
+    let other = folder.join("other.bl").display().to_string();
+    let line = refused(&run(&["import", "drmemtrace", &input, "-o", &other]));
+    let place = "drmemtrace.app.8.1.trace: record 9 (at byte 96): ";
+    assert!(line.contains(place) && line.contains("cut short"), "{line}");
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2);
+}
+
+#[test]
+fn a_folder_is_no_text() {
+    let folder = folder("import-folder");
+    let path = folder.display().to_string();
+    let line = refused(&run(&["import", "lackey", &path, "-o", "x.bl"]));
+    assert!(line.contains("is a directory, not a trace"), "{line}");
+}

@@ -140,7 +140,7 @@ fn a_machine_beside_another_changes_no_recommendation() {
     assert_eq!(advice(&alone, 0), advice(&both, 0));
     assert_eq!(advice(&large, 0), advice(&both, 1));
     // The name 4k is that of the smallest pages, which are larger on one of the machines.
-    let note = "on neoverse-n1-16k, 4k stands for base pages of 16 KiB";
+    let note = "on neoverse-n1-16k, 4k means base pages of 16 KiB";
     let is_noted = |answer: &Value| answer["notes"].to_string().contains(note);
     assert!(is_noted(&both) && is_noted(&large) && !is_noted(&alone));
 }

@@ -3,10 +3,12 @@
 mod advise;
 mod advise_ranking;
 mod bounds;
+mod cache;
 mod catalogues;
 mod claims;
 mod compare;
 mod damage;
+mod export;
 mod expressions;
 mod golden;
 mod govern;

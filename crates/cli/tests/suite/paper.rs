@@ -26,7 +26,7 @@ fn the_directions_of_navarro_are_seen_again() {
         assert!(line.starts_with(start), "{line}");
     }
     for (table, heads) in [
-        ("best-case", "program,stands for,slides,"),
+        ("best-case", "program,represents,slides,"),
         ("page-sizes", "program,slides: best,64k,512k,4m,all,"),
         ("sustained", "run,slides,cache: extents,"),
         ("mechanisms", "mechanism,measured,better,with,without"),

@@ -7,10 +7,8 @@ use std::process::Output;
 use crate::support::{
     broadleaf, file, folder, golden, lackey, names, refused, run, run_with, stderr, succeeded,
 };
-use broadleaf_trace::{
-    Backing, Encoder, Event, Grain, Header, Mapping, Protection, Range, TraceIndex, Visit,
-};
-use broadleaf_units::VirtAddr;
+use broadleaf_trace::{Backing, Encoder, Event, Grain, Header, Mapping, Range, TraceIndex, Visit};
+use broadleaf_units::{Rights, VirtAddr};
 use serde_json::Value;
 
 const PAGES: u64 = 3000;
@@ -261,7 +259,7 @@ fn map(start: u64, pages: u64) -> Event {
             start: VirtAddr(start),
             len: pages << 12,
         },
-        protection: Protection {
+        protection: Rights {
             read: true,
             write: true,
             execute: false,

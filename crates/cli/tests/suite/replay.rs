@@ -7,8 +7,8 @@ use std::time::Duration;
 use crate::support::{file, folder, refused, run, stderr, succeeded};
 use broadleaf_governor::journal::{Header, JOURNAL_SCHEMA, Journal};
 use broadleaf_governor::{
-    BLOCK_BYTES, Behind, BlockSeen, Budgets, Governor, Headroom, Kernel, MachineSeen, Mapping, No,
-    Pages, ProcessId, Tree, Vitals, Ward,
+    BLOCK_BYTES, BlockSeen, Budgets, Governor, Headroom, Kernel, KernelError, LiveBacking,
+    LiveMapping, LivePages, MachineSeen, ProcessId, ProcessTree, Vitals, Ward,
 };
 use serde_json::Value;
 
@@ -55,7 +55,7 @@ impl Kernel for Still {
     fn process(&mut self, _: u32) -> Option<ProcessId> {
         Some(ONE)
     }
-    fn vitals(&mut self, _: ProcessId) -> Result<Vitals, No> {
+    fn vitals(&mut self, _: ProcessId) -> Result<Vitals, KernelError> {
         let rss_bytes = (0..16).map(|block| self.block(block).resident_bytes());
         Ok(Vitals {
             command: "still".to_owned(),
@@ -69,14 +69,14 @@ impl Kernel for Still {
     fn children(&mut self, _: ProcessId) -> Vec<ProcessId> {
         Vec::new()
     }
-    fn pages(&mut self, _: ProcessId) -> Result<Pages, No> {
-        Ok(Pages {
+    fn pages(&mut self, _: ProcessId) -> Result<LivePages, KernelError> {
+        Ok(LivePages {
             held: None,
             asked: None,
-            mappings: vec![Mapping {
+            mappings: vec![LiveMapping {
                 start: 0,
                 end: 16 * BLOCK_BYTES,
-                behind: Behind::Anonymous,
+                backing: LiveBacking::Anonymous,
                 writable: true,
                 congruent: true,
                 inode: 0,
@@ -86,17 +86,17 @@ impl Kernel for Still {
             blocks: (0..16).map(|block| self.block(block)).collect(),
         })
     }
-    fn blocks(&mut self, _: ProcessId, blocks: Range<u64>) -> Result<Vec<BlockSeen>, No> {
+    fn blocks(&mut self, _: ProcessId, blocks: Range<u64>) -> Result<Vec<BlockSeen>, KernelError> {
         Ok(blocks.map(|block| self.block(block)).collect())
     }
-    fn shared(&mut self, _: ProcessId, _: u64) -> Result<u32, No> {
+    fn shared(&mut self, _: ProcessId, _: u64) -> Result<u32, KernelError> {
         Ok(0)
     }
-    fn collapse(&mut self, _: ProcessId, blocks: Range<u64>) -> Result<(), No> {
+    fn collapse(&mut self, _: ProcessId, blocks: Range<u64>) -> Result<(), KernelError> {
         blocks.for_each(|block| self.huge[block as usize] = true);
         Ok(())
     }
-    fn split(&mut self, _: ProcessId, block: u64) -> Result<(), No> {
+    fn split(&mut self, _: ProcessId, block: u64) -> Result<(), KernelError> {
         self.huge[block as usize] = false;
         Ok(())
     }
@@ -123,7 +123,7 @@ fn recorded_as(name: &str, policy: &str, dry: bool) -> Vec<u8> {
         huge: [false; 16],
     };
     let ward = Ward::new(broadleaf_policy::parse(policy).unwrap(), header.budgets);
-    let mut governor = Governor::new(kernel, ward, Tree::of([ONE]), dry);
+    let mut governor = Governor::new(kernel, ward, ProcessTree::of([ONE]), dry);
     let mut bytes = Vec::new();
     let mut journal = Journal::begin(&mut bytes, &header).unwrap();
     for _ in 0..10 {

@@ -376,7 +376,7 @@ fn a_dry_run_changes_nothing_and_says_what_would_be_made() {
     std::thread::sleep(std::time::Duration::from_millis(1500));
     let said = service.end();
     assert!(
-        said.contains("would be made") && said.contains("bl-dry"),
+        said.contains("would be promoted") && said.contains("bl-dry"),
         "{said}"
     );
     assert!(huge(pid(&program)) < 4 << 10);

@@ -1,30 +1,30 @@
 //! The checksum of a journal's records.
 //!
-//! Each record ends with the CRC-32 of all records so far, its own included. A CRC detects any
-//! change of up to 32 neighbouring bits, so a changed character never passes; and as the sums are
-//! chained, nor does a record that is missing, doubled or moved. Records that are missing at the
-//! end are not noticed: the journal of a run that was killed ends anywhere.
+//! Each record ends with the CRC-32 of all records so far, including its own. A CRC detects any
+//! change of up to 32 neighbouring bits, so a changed character is always found. The sums are
+//! chained, so a missing, doubled or moved record is found too. Records that are missing at the end
+//! are not found, because the journal of a killed run may end anywhere.
 
-/// The sum of the records so far.
+/// The running checksum of a journal's records.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Checksum(crc32fast::Hasher);
 
 impl Checksum {
-    /// Adds its checksum to a record, which is a JSON object that is not empty.
+    /// Appends the checksum to a record. The record must be a JSON object that is not empty.
     pub(super) fn seal(&mut self, record: &mut Vec<u8>) {
         record.pop();
         self.0.update(record);
         record.extend_from_slice(self.end().as_bytes());
     }
 
-    /// The record without its checksum; `None` if the checksum is another.
+    /// Returns the record without its checksum, or `None` if the checksum differs.
     pub(super) fn open(&mut self, sealed: &[u8]) -> Option<Vec<u8>> {
         let (record, end) = sealed.split_at(sealed.len().checked_sub(self.end().len())?);
         self.0.update(record);
         (end == self.end().as_bytes()).then(|| [record, b"}"].concat())
     }
 
-    /// The end of a record: its last field.
+    /// Returns the end of a record: its last field.
     fn end(&self) -> String {
         format!(",\"crc\":\"{:08x}\"}}", self.0.clone().finalize())
     }

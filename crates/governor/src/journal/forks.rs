@@ -1,24 +1,25 @@
-//! Processes that a recorded process forked, in an estimate.
+//! Forked processes in the estimate of a recorded run.
 //!
 //! A fork starts with its parent's memory, superpages included. The estimate must replace these
 //! superpages too. Without this step a fork keeps the superpages of the recorded run, and the
 //! estimate charges all their bytes to the budget.
 
-use super::what_if::{Process, WhatIf};
-use crate::seen::{ProcessId, ProcessSeen, Seen};
+use super::what_if::{EstimatedProcess, WhatIf};
+use crate::seen::{Observation, ProcessId, ProcessSeen};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 impl WhatIf {
-    /// Adds the processes of this tick. A process whose memory is seen for the first time may be a
-    /// fork: then it gets the superpages of its parent.
+    /// Adds the processes of this tick. A process whose memory appears for the first time may be a
+    /// fork. Then the process gets the superpages of its parent.
     ///
-    /// This step comes before processes that ended are removed, because the parent may have ended.
-    pub(super) fn add_processes(&mut self, seen: &Seen) {
+    /// This step comes before ended processes are removed, because the parent may have ended.
+    pub(super) fn add_processes(&mut self, seen: &Observation) {
         let is_late = !self.processes.is_empty();
         for process in &seen.processes {
             let known = self.processes.entry(process.id);
-            let known = known.or_insert_with(|| Process::new(process.vitals.image, is_late));
+            let known =
+                known.or_insert_with(|| EstimatedProcess::new(process.vitals.image, is_late));
             let may_be_fork = known.is_late && !known.was_looked_at;
             if let Some(pages) = &process.pages {
                 known.was_looked_at = true;
@@ -32,23 +33,24 @@ impl WhatIf {
         }
     }
 
-    /// A copy of the process that forked this one, if there is one. As in the ward, a fork has its
-    /// parent's image. Of several such processes, the parent is the one that explains most of the
-    /// superpages.
-    fn forked(&self, child: &ProcessSeen) -> Option<Process> {
+    /// Returns a copy of the process that forked `child`, if there is one. A fork has its parent's
+    /// image, as in the ward. Of several such processes, the parent is the one that explains most
+    /// of the superpages.
+    fn forked(&self, child: &ProcessSeen) -> Option<EstimatedProcess> {
         let pages = child.pages.as_ref()?;
-        let explains = |parent: &Process| {
+        let explains = |parent: &EstimatedProcess| {
             let blocks = parent.recorded.0.keys().chain(parent.made.0.keys());
             let huge = blocks.filter(|block| pages.block(**block).is_some_and(|seen| seen.huge));
             huge.count()
         };
-        let same = |(id, other): &(&ProcessId, &Process)| {
+        let same = |(id, other): &(&ProcessId, &EstimatedProcess)| {
             **id != child.id && other.image == child.vitals.image
         };
         let parents = self.processes.iter().filter(same);
         let parent = parents.max_by_key(|(id, parent)| (explains(parent), Reverse(**id)));
         let mut fork = parent?.1.fork();
-        // The fork may be older than the superpage, or have broken it: it holds base pages.
+        // The fork may be older than the superpage, or may have broken it: the block then holds
+        // base pages.
         let (recorded, made) = (&mut fork.recorded.0, &mut fork.made.0);
         recorded.retain(|block, superpage| {
             let seen = pages.block(*block);

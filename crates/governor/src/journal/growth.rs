@@ -19,13 +19,13 @@ pub(super) struct Growth {
     hidden: BTreeMap<u64, Hidden>,
 }
 
-/// The latest look at a block in base pages.
+/// The latest observation of a block in base pages.
 #[derive(Clone, Copy, Debug)]
 struct Look {
     at: Duration,
     present: u16,
-    /// Pages that came since the look before, and the time between. A block that was empty then may
-    /// have been filled at once, so nothing is known of its speed.
+    /// The pages that came since the observation before, and the time between. `None` if the block
+    /// was empty before: the block may have filled at once, so its speed is unknown.
     speed: Option<(u16, Duration)>,
 }
 
@@ -37,7 +37,7 @@ struct Hidden {
 }
 
 impl Hidden {
-    /// The pages that the block holds at a time.
+    /// Returns the pages that the block holds at a time.
     fn pages(&self, at: Duration) -> u16 {
         let (pages, time) = self.speed;
         let elapsed = at.saturating_sub(self.since).as_nanos();
@@ -48,7 +48,7 @@ impl Hidden {
 }
 
 impl Growth {
-    /// Takes in a block that was seen in base pages.
+    /// Takes in a block in base pages.
     pub(super) fn saw(&mut self, seen: &BlockSeen, at: Duration) {
         self.hidden.remove(&seen.block);
         let before = self.looks.get(&seen.block).copied();
@@ -67,7 +67,7 @@ impl Growth {
         self.looks.insert(seen.block, look);
     }
 
-    /// The recorded run made a superpage of a block that held this.
+    /// Notes that the recorded run promoted a block with these contents.
     pub(super) fn hid(&mut self, before: &BlockSeen, at: Duration) {
         let speed = (self.looks.remove(&before.block)).and_then(|look| look.speed);
         if let Some(speed) = speed.filter(|_| u32::from(before.present) < PAGES) {
@@ -108,14 +108,14 @@ impl Growth {
         self.hidden.remove(&block);
     }
 
-    /// Forgets the blocks that hold nothing any more.
+    /// Forgets the blocks that hold no pages any more.
     pub(super) fn retain(&mut self, holds_something: impl Fn(u64) -> bool) {
         self.looks.retain(|block, _| holds_something(*block));
         self.hidden.retain(|block, _| holds_something(*block));
     }
 
     /// Forgets the speed of blocks that are full at a time, since they do not change any more.
-    /// Returns these blocks; the caller records their content.
+    /// Returns these blocks. The caller records their contents.
     pub(super) fn filled(&mut self, at: Duration) -> Vec<u64> {
         let full = |hidden: &Hidden| u32::from(hidden.pages(at)) == PAGES;
         let all = self.hidden.extract_if(.., |_, hidden| full(hidden));

@@ -1,45 +1,46 @@
-//! How a tick is written: only what differs from the tick before.
+//! The JSON form of a tick: the differences from the tick before.
 
-use crate::plan::{Outcome, Plan};
-use crate::seen::{BlockSeen, Headroom, MachineSeen, Mapping};
+use crate::plan::{Outcome, TickPlan};
+use crate::seen::{BlockSeen, Headroom, LiveMapping, MachineSeen};
 use serde::{Deserialize, Serialize};
 
-/// A line of a journal behind the first.
+/// A line of a journal after the header line.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Line {
-    /// Nanoseconds since the governor began.
+pub(super) struct TickLine {
+    /// Nanoseconds since the start of the governor.
     pub(super) at: u64,
-    /// The machine, where it differs.
+    /// The state of the machine, if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) machine: Option<Machine>,
-    /// Processes of which something differs, in order.
+    pub(super) machine: Option<MachineLine>,
+    /// The processes with a difference, sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) processes: Vec<Process>,
-    /// Processes that are no longer seen, by number and beginning.
+    pub(super) processes: Vec<ProcessLine>,
+    /// Processes that have left, by number and start time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) gone: Vec<(u32, u64)>,
-    /// What was decided, if anything.
-    #[serde(default, skip_serializing_if = "Plan::is_empty")]
-    pub(super) plan: Plan,
-    /// What came of it.
+    /// The plan of the tick.
+    #[serde(default, skip_serializing_if = "TickPlan::is_empty")]
+    pub(super) plan: TickPlan,
+    /// The outcomes of the plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) outcomes: Vec<Outcome>,
 }
 
-/// Available bytes, free extents, and pressure where the kernel tells it.
+/// The state of the machine: available bytes, free extents, and the memory pressure if the kernel
+/// reports it.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub(super) enum Machine {
-    Told(u64, u64, u32),
-    Untold(u64, u64),
+pub(super) enum MachineLine {
+    WithPressure(u64, u64, u32),
+    WithoutPressure(u64, u64),
 }
 
-/// What differs of a process.
+/// The differences of a process.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Process {
-    /// Its number, and when it began.
+pub(super) struct ProcessLine {
+    /// The process number and the start time.
     pub(super) id: (u32, u64),
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) command: Option<String>,
@@ -51,12 +52,12 @@ pub(super) struct Process {
     pub(super) rss: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) headroom: Option<Limit>,
-    /// Its memory, where it was looked at.
+    /// The memory, if the tick read it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) pages: Option<Memory>,
+    pub(super) pages: Option<MemoryLine>,
 }
 
-/// What a cgroup leaves, and its limit; nothing where there is none.
+/// The headroom of a cgroup and its limit, or an empty list without a limit.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Limit {
@@ -64,63 +65,65 @@ pub(super) enum Limit {
     None([u64; 0]),
 }
 
-/// What differs of a process's memory.
+/// The differences of a process's memory.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Memory {
+pub(super) struct MemoryLine {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) mappings: Option<Splice>,
-    /// Ranges of blocks that hold nothing any more.
+    /// Ranges of blocks that hold no pages any more.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) gone: Vec<(u64, u64)>,
-    /// Bytes that it holds with its part of what others share, where that was looked at.
+    /// The bytes that the process holds, if the tick read them. Shared pages count in proportion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) held: Option<u64>,
-    /// Ranges of blocks for which the program asked for superpages, where that was looked at.
+    /// Ranges of blocks for which the program asked for superpages, if the tick read them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) asked: Option<Vec<(u64, u64)>>,
-    /// Blocks that hold something else, in order.
+    /// Blocks with changed contents, sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) blocks: Vec<Block>,
+    pub(super) blocks: Vec<BlockLine>,
 }
 
-/// Mappings that stand where others stood.
+/// A replaced part of the list of mappings.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Splice {
-    /// How many stand before them, as they were.
+    /// The number of unchanged mappings before the part.
     pub(super) after: usize,
-    /// How many are no more.
+    /// The number of mappings that the part replaces.
     pub(super) drop: usize,
-    /// Those that stand there now.
-    pub(super) add: Vec<Mapping>,
+    /// The new mappings.
+    pub(super) add: Vec<LiveMapping>,
 }
 
-/// A block: its number alone where it is a superpage, and else with its pages that are present, that are the kernel's zeroes, and that are swapped,
-/// without the zeroes at the end.
+/// A block. A superpage is its number alone. Another block is its number and the counts of resident
+/// pages, pages of zeroes and swapped pages, without zeroes at the end.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub(super) enum Block {
+pub(super) enum BlockLine {
     Swapped(u64, u16, u16, u16),
     Zero(u64, u16, u16),
     Present(u64, u16),
     Huge((u64,)),
 }
 
-impl From<MachineSeen> for Machine {
+impl From<MachineSeen> for MachineLine {
     fn from(seen: MachineSeen) -> Self {
         match seen.pressure {
-            Some(pressure) => Self::Told(seen.available_bytes, seen.free_blocks, pressure),
-            None => Self::Untold(seen.available_bytes, seen.free_blocks),
+            Some(pressure) => Self::WithPressure(seen.available_bytes, seen.free_blocks, pressure),
+            None => Self::WithoutPressure(seen.available_bytes, seen.free_blocks),
         }
     }
 }
 
-impl From<Machine> for MachineSeen {
-    fn from(written: Machine) -> Self {
+impl From<MachineLine> for MachineSeen {
+    fn from(written: MachineLine) -> Self {
         let (available_bytes, free_blocks, pressure) = match written {
-            Machine::Told(available, free, pressure) => (available, free, Some(pressure)),
-            Machine::Untold(available, free) => (available, free, None),
+            MachineLine::WithPressure(available, free, pressure) => {
+                (available, free, Some(pressure))
+            }
+            MachineLine::WithoutPressure(available, free) => (available, free, None),
         };
         Self {
             available_bytes,
@@ -148,7 +151,7 @@ impl From<Limit> for Option<Headroom> {
     }
 }
 
-impl From<BlockSeen> for Block {
+impl From<BlockSeen> for BlockLine {
     fn from(seen: BlockSeen) -> Self {
         match seen {
             BlockSeen { huge: true, .. } => Self::Huge((seen.block,)),
@@ -163,13 +166,15 @@ impl From<BlockSeen> for Block {
     }
 }
 
-impl From<Block> for BlockSeen {
-    fn from(written: Block) -> Self {
+impl From<BlockLine> for BlockSeen {
+    fn from(written: BlockLine) -> Self {
         let (block, present, zero, swapped, huge) = match written {
-            Block::Huge((block,)) => (block, 0, 0, 0, true),
-            Block::Present(block, present) => (block, present, 0, 0, false),
-            Block::Zero(block, present, zero) => (block, present, zero, 0, false),
-            Block::Swapped(block, present, zero, swapped) => (block, present, zero, swapped, false),
+            BlockLine::Huge((block,)) => (block, 0, 0, 0, true),
+            BlockLine::Present(block, present) => (block, present, 0, 0, false),
+            BlockLine::Zero(block, present, zero) => (block, present, zero, 0, false),
+            BlockLine::Swapped(block, present, zero, swapped) => {
+                (block, present, zero, swapped, false)
+            }
         };
         Self {
             block,

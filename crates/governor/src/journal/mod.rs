@@ -15,45 +15,46 @@ mod what_if;
 mod write;
 
 use crate::budget::Budgets;
-use crate::plan::{Outcome, Plan};
-use crate::seen::Seen;
+use crate::plan::{Outcome, TickPlan};
+use crate::seen::Observation;
 use serde::{Deserialize, Serialize};
 
 pub use read::{JournalError, Ticks, read};
 pub use replay::{Difference, Estimate, Unreplayable, Verified, under, verify};
 pub use write::Journal;
 
-/// The name and version of the shape of journals.
+/// The name and version of the journal format.
 pub const JOURNAL_SCHEMA: &str = "broadleaf.journal/2";
-/// The version before, whose records have no checksums. It is read, and no longer written.
+/// The earlier version, whose records have no checksums. Journals of this version can be read, but
+/// not written.
 const WITHOUT_CHECKSUMS: &str = "broadleaf.journal/1";
 
-/// What a journal begins with.
+/// The first line of a journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// [`JOURNAL_SCHEMA`], or the version before in an older journal.
     pub schema: String,
-    /// The version of the program that wrote it.
+    /// The version of the program that wrote the journal.
     pub version: String,
-    /// The policy, by the name that makes it again.
+    /// The policy, by the name that [`broadleaf_policy::parse`] accepts.
     pub policy: String,
-    /// What it might do.
+    /// The budgets of the governor.
     pub budgets: Budgets,
     /// The command line of the governor.
     pub command: Vec<String>,
-    /// Whether nothing was done.
+    /// True if the governor changed nothing.
     pub dry: bool,
-    /// When it began, in seconds since 1970.
+    /// The start time in seconds since 1970.
     pub started: u64,
 }
 
-/// One tick, as it was.
+/// One tick of a journal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TickRecord {
-    /// What was seen.
-    pub seen: Seen,
-    /// What was decided.
-    pub plan: Plan,
-    /// What came of it.
+    /// The observation.
+    pub seen: Observation,
+    /// The decision.
+    pub plan: TickPlan,
+    /// The outcomes of the decision.
     pub outcomes: Vec<Outcome>,
 }

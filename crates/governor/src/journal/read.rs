@@ -1,71 +1,73 @@
-//! Reading a journal: each tick is built again from what differs.
+//! Reads a journal: rebuilds each tick from its differences.
 
 use super::checksum::Checksum;
-use super::line::{Line, Memory, Process};
+use super::line::{MemoryLine, ProcessLine, TickLine};
 use super::{Header, JOURNAL_SCHEMA, TickRecord, WITHOUT_CHECKSUMS};
 use crate::plan::Came;
-use crate::seen::{BlockSeen, MachineSeen, Mapping, Pages, ProcessId, ProcessSeen, Seen};
+use crate::seen::{
+    BlockSeen, LiveMapping, LivePages, MachineSeen, Observation, ProcessId, ProcessSeen,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, Read};
 use std::time::Duration;
 
-/// Why a journal cannot be read, or not further.
+/// The reason for which a journal cannot be read, or not to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// What holds it could not be read.
+    /// The journal's input failed.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// It does not begin as a journal does.
+    /// The input does not begin like a journal.
     #[error("no journal: {0}")]
     NoJournal(String),
-    /// A line cannot be understood.
+    /// A line is invalid.
     #[error("the journal is damaged in line {line}, from byte {offset} on: {what}")]
     Damaged {
-        /// Which line, counted from 1.
+        /// The line number, counted from 1.
         line: u64,
-        /// Bytes in front of it.
+        /// The offset of the line in bytes.
         offset: u64,
-        /// What is wrong with it.
+        /// The fault of the line.
         what: String,
     },
 }
 
-/// The ticks of a journal, in order. After an error there are no more.
+/// The ticks of a journal, in order. After an error, the iterator ends.
 #[derive(Debug)]
 pub struct Ticks<R> {
     from: R,
-    /// The checksum so far; `None` for a version without.
+    /// The checksum so far. `None` for a version without checksums.
     checksum: Option<Checksum>,
-    /// Lines and bytes that were read.
+    /// The lines and bytes that were read.
     lines: u64,
     bytes: u64,
-    /// Bytes of a last line that was not written to its end.
+    /// The bytes of an incomplete last line.
     torn: u64,
     has_ended: bool,
-    state: State,
+    state: JournalState,
 }
 
-/// What the lines so far say.
+/// The state after the lines so far.
 #[derive(Debug, Default)]
-struct State {
+struct JournalState {
     at: Duration,
     machine: MachineSeen,
-    /// Each process as it was last seen, with its memory as it was last looked at.
+    /// The latest state of each process, with the latest read of its memory.
     processes: BTreeMap<ProcessId, ProcessSeen>,
 }
 
-/// More bytes than any first line has.
+/// The maximum length of the header in bytes.
 const LONGEST_HEADER: u64 = 1 << 20;
 /// The error for a line that was changed.
 const DIFFERS: &str = "is not what was written: its checksum differs";
 
-/// Begins to read a journal.
+/// Starts to read a journal.
 ///
 /// # Errors
-/// Where it is none, or one of another version.
+/// Returns an error if the input is no journal, or a journal of another version.
 pub fn read<R: BufRead>(mut from: R) -> Result<(Header, Ticks<R>), JournalError> {
     let mut line = Vec::new();
-    // What is no journal may have no lines at all, and no end.
+    // An input that is no journal may be one endless line.
     from.by_ref()
         .take(LONGEST_HEADER)
         .read_until(b'\n', &mut line)?;
@@ -101,13 +103,14 @@ pub fn read<R: BufRead>(mut from: R) -> Result<(Header, Ticks<R>), JournalError>
         bytes: line.len() as u64,
         torn: 0,
         has_ended: false,
-        state: State::default(),
+        state: JournalState::default(),
     };
     Ok((header, ticks))
 }
 
 impl<R> Ticks<R> {
-    /// Bytes of a last line that was not written to its end, and is left out: 0 before the end is reached, and where there is none.
+    /// Returns the bytes of an incomplete last line, which is left out. The number is 0 before the
+    /// end of the journal, and if the last line is complete.
     pub const fn torn_bytes(&self) -> u64 {
         self.torn
     }
@@ -153,9 +156,9 @@ impl<R: BufRead> Iterator for Ticks<R> {
     }
 }
 
-impl State {
-    /// Takes in a line, and says what was seen then.
-    fn apply(&mut self, line: Line) -> Result<TickRecord, String> {
+impl JournalState {
+    /// Takes in a line and returns its tick.
+    fn apply(&mut self, line: TickLine) -> Result<TickRecord, String> {
         let at = Duration::from_nanos(line.at);
         if at < self.at {
             return Err("time goes back".to_owned());
@@ -187,7 +190,7 @@ impl State {
                 .flatten(),
         });
         Ok(TickRecord {
-            seen: Seen {
+            seen: Observation {
                 at,
                 machine: self.machine,
                 processes: processes.collect(),
@@ -197,7 +200,11 @@ impl State {
         })
     }
 
-    fn process(&mut self, line: Process, looked: &mut BTreeSet<ProcessId>) -> Result<(), String> {
+    fn process(
+        &mut self,
+        line: ProcessLine,
+        looked: &mut BTreeSet<ProcessId>,
+    ) -> Result<(), String> {
         let (pid, started) = line.id;
         let id = ProcessId { pid, started };
         let known = self.processes.entry(id).or_insert_with(|| blank(id));
@@ -220,7 +227,7 @@ impl State {
     }
 }
 
-/// A process of which nothing was said.
+/// Returns a process without any known facts.
 fn blank(id: ProcessId) -> ProcessSeen {
     ProcessSeen {
         id,
@@ -230,7 +237,7 @@ fn blank(id: ProcessId) -> ProcessSeen {
     }
 }
 
-/// Refuses a block of more pages than one has.
+/// Refuses a block with more pages than a block has.
 fn within(seen: &BlockSeen) -> Result<(), String> {
     let pages = u32::from(seen.present) + u32::from(seen.zero) + u32::from(seen.swapped);
     if pages > crate::PAGES {
@@ -239,7 +246,7 @@ fn within(seen: &BlockSeen) -> Result<(), String> {
     Ok(())
 }
 
-fn apply(memory: Memory, pages: &mut Pages) -> Result<(), String> {
+fn apply(memory: MemoryLine, pages: &mut LivePages) -> Result<(), String> {
     pages.held = memory.held;
     pages.asked = memory.asked.map(|ranges| {
         let ranges = ranges.into_iter();
@@ -251,14 +258,14 @@ fn apply(memory: Memory, pages: &mut Pages) -> Result<(), String> {
         let end = end.ok_or("mappings are gone that never were there")?;
         pages.mappings.splice(splice.after..end, splice.add);
     }
-    let in_order = |two: &[Mapping]| two[0].end <= two[1].start;
+    let in_order = |two: &[LiveMapping]| two[0].end <= two[1].start;
     if !pages.mappings.windows(2).all(in_order) {
         return Err("mappings overlap".to_owned());
     }
     let mut blocks: BTreeMap<u64, BlockSeen> =
         (pages.blocks.iter().map(|seen| (seen.block, *seen))).collect();
     for (start, end) in memory.gone {
-        // Only those that are there: a damaged number may name a great many.
+        // Only known blocks are removed: a damaged number may name a huge range.
         let there: Vec<u64> = if start < end {
             blocks.range(start..end).map(|(block, _)| *block).collect()
         } else {

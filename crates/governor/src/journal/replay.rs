@@ -1,45 +1,46 @@
-//! Going through a journal again: whether the same is decided, and what another policy would have come to.
+//! Repeats a journal's decisions: under its own policy as a check, or under another policy as an
+//! estimate.
 
 use super::what_if::WhatIf;
 use super::{Header, TickRecord};
 use crate::budget::Budgets;
-use crate::plan::Plan;
+use crate::plan::TickPlan;
 use crate::view::{OutOfReach, can_decide};
 use crate::ward::{Tally, Ward};
 use broadleaf_policy::{ParseError, Policy};
 use std::fmt;
 use std::time::Duration;
 
-/// Why a journal cannot be gone through again.
+/// The reason for which a journal cannot be replayed.
 #[derive(Debug, thiserror::Error)]
 pub enum Unreplayable {
-    /// Its policy is none of this version.
+    /// This version does not know the journal's policy.
     #[error("the policy of the journal: {0}")]
     NoPolicy(#[from] ParseError),
-    /// Its policy cannot decide on live processes.
+    /// The policy cannot decide on live processes.
     #[error(transparent)]
     OutOfReach(#[from] OutOfReach),
-    /// The journal cannot be read further.
+    /// The journal cannot be read to its end.
     #[error(transparent)]
     Journal(#[from] super::JournalError),
 }
 
-/// A tick in which something else is decided now.
+/// A tick with a different decision now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Which tick, counted from 1.
+    /// The number of the tick, counted from 1.
     pub tick: u64,
-    /// When it was, since the governor began.
+    /// The time of the tick, since the start of the governor.
     pub at: Duration,
-    /// What was decided then.
-    pub then: Plan,
-    /// What is decided now.
-    pub now: Plan,
+    /// The decision in the journal.
+    pub then: TickPlan,
+    /// The decision now.
+    pub now: TickPlan,
 }
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plan = |plan: &Plan| {
+        let plan = |plan: &TickPlan| {
             let (promote, demote) = (plan.promotions(), plan.demote.len());
             format!("{promote} to promote and {demote} to break")
         };
@@ -60,30 +61,32 @@ impl fmt::Display for Difference {
     }
 }
 
-/// What going through a journal under its own policy came to.
+/// The result of a replay under the journal's own policy.
 #[derive(Clone, Debug, Default)]
 pub struct Verified {
-    /// Ticks that were gone through, that of the difference among them.
+    /// The number of replayed ticks, including the tick with the difference.
     pub ticks: u64,
-    /// How long they took.
+    /// The time from the start to the last replayed tick.
     pub time: Duration,
-    /// The first tick in which something else is decided. There are none behind it: what came of it is not what would have.
+    /// The first tick with a different decision. The replay stops there, because the later outcomes
+    /// belong to another decision.
     pub difference: Option<Difference>,
-    /// What it came to.
+    /// The totals of the run.
     pub tally: Tally,
-    /// Bytes in superpages at the end, whoever made them.
+    /// Bytes in superpages at the end, of any origin.
     pub huge_bytes: u64,
-    /// Bytes that superpages added and that stood at the end.
+    /// Bytes that superpages added and that were still there at the end.
     pub added_bytes: u64,
-    /// The promotions that a tick had time for, on average over the ticks that ran out of time;
-    /// `None` where none did.
+    /// The promotions that a tick has time for: the average over the ticks that ran out of time.
+    /// `None` if no tick ran out of time.
     pub reach: Option<u64>,
 }
 
-/// Goes through a journal under its own policy and budgets. Each decision depends on what is in the journal alone, so each should be the same.
+/// Replays a journal under its own policy and budgets. Each decision depends on the journal alone,
+/// so each decision should be equal.
 ///
 /// # Errors
-/// Where its policy is none that decides on live processes, and those of `ticks`.
+/// Returns an error if the policy cannot decide on live processes, and the errors of `ticks`.
 pub fn verify(
     header: &Header,
     ticks: impl IntoIterator<Item = Result<TickRecord, super::JournalError>>,
@@ -124,20 +127,20 @@ pub fn verify(
     Ok(verified)
 }
 
-/// What a policy would have come to, by an estimate.
+/// The estimated result of a policy.
 #[derive(Clone, Debug)]
 pub struct Estimate {
     /// The policy's name.
     pub policy: String,
-    /// What it might have done.
+    /// The budgets of the estimate.
     pub budgets: Budgets,
-    /// What it would have come to.
+    /// The estimated totals.
     pub tally: Tally,
-    /// Bytes in superpages at the end, whoever made them.
+    /// Bytes in superpages at the end, of any origin.
     pub huge_bytes: u64,
-    /// Bytes that superpages added and that stood at the end.
+    /// Bytes that superpages added and that were still there at the end.
     pub added_bytes: u64,
-    /// Ticks that were gone through.
+    /// The number of replayed ticks.
     pub ticks: u64,
 }
 
@@ -151,7 +154,7 @@ pub struct Estimate {
 /// do not change. `reach` is the number of promotions that fit into a tick, as [`verify`] finds it.
 ///
 /// # Errors
-/// If the policy cannot decide on live processes, and those of `ticks`.
+/// Returns an error if the policy cannot decide on live processes, and the errors of `ticks`.
 pub fn under(
     policy: Box<dyn Policy>,
     budgets: Budgets,

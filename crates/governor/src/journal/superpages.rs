@@ -1,20 +1,22 @@
-//! Superpages of one of two runs that are compared.
+//! The superpages of one of two compared runs.
 
 use crate::plan::{Came, Outcome};
 use crate::seen::{BlockSeen, PAGES};
 use std::collections::BTreeMap;
 
-/// Superpages that one run made, by block.
+/// The superpages that one run made, by block.
 #[derive(Debug, Default)]
 pub(super) struct Superpages(pub(super) BTreeMap<u64, Superpage>);
 
-/// A superpage. One that the program broke stays here until what it added is given back.
+/// A superpage. A superpage that the program broke stays in the list until the program returns its
+/// added pages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Superpage {
-    /// What its block held before.
+    /// The contents of the block before the promotion.
     pub(super) before: BlockSeen,
-    pub(super) stands: bool,
-    /// Whether another process has the same superpage. It counts there.
+    /// True until the superpage is broken.
+    pub(super) is_whole: bool,
+    /// True if the superpage counts in another process, which has the same superpage.
     pub(super) is_inherited: bool,
 }
 
@@ -22,15 +24,15 @@ impl Superpages {
     pub(super) fn take_in(&mut self, outcome: &Outcome) {
         match outcome.came {
             Came::Promoted(before) => {
-                // What is left of one that was broken was added all the same.
-                let broken = self.0.get(&outcome.block).filter(|made| !made.stands);
+                // The rest of a broken superpage was added all the same.
+                let broken = self.0.get(&outcome.block).filter(|made| !made.is_whole);
                 let left = broken.map_or(0, |made| PAGES as u16 - made.before.present);
                 let made = Superpage {
                     before: BlockSeen {
                         present: before.present - left.min(before.present),
                         ..before
                     },
-                    stands: true,
+                    is_whole: true,
                     is_inherited: false,
                 };
                 self.0.insert(outcome.block, made);
@@ -44,22 +46,22 @@ impl Superpages {
 
     /// Returns true if this run has an unbroken superpage in a block.
     pub(super) fn has(&self, block: u64) -> bool {
-        self.0.get(&block).is_some_and(|made| made.stands)
+        self.0.get(&block).is_some_and(|made| made.is_whole)
     }
 
-    /// The number of superpages that stand. Inherited superpages count in the other process.
-    pub(super) fn standing(&self) -> u64 {
-        let counted = |made: &&Superpage| made.stands && !made.is_inherited;
+    /// Returns the number of unbroken superpages. Inherited superpages count in the other process.
+    pub(super) fn whole(&self) -> u64 {
+        let counted = |made: &&Superpage| made.is_whole && !made.is_inherited;
         self.0.values().filter(counted).count() as u64
     }
 
-    /// The blocks of superpages that count in this process.
+    /// Returns the blocks of superpages that count in this process.
     pub(super) fn own(&self) -> impl Iterator<Item = u64> {
         let own = self.0.iter().filter(|(_, made)| !made.is_inherited);
         own.map(|(block, _)| *block)
     }
 
-    /// The superpages as a fork has them.
+    /// Returns the superpages as a fork inherits them.
     pub(super) fn inherited(&self) -> Self {
         let each = self.0.iter().map(|(block, made)| {
             let made = Superpage {

@@ -1,50 +1,50 @@
-//! The memory of recorded processes as it would look under another policy.
+//! The memory of recorded processes as it would be under another policy.
 
 use super::TickRecord;
 use super::growth::Growth;
 use super::superpages::{Superpage, Superpages};
-use crate::plan::{Came, Outcome, Plan};
-use crate::seen::{BlockSeen, PAGES, Pages, ProcessId, ProcessSeen, Seen};
+use crate::plan::{Came, Outcome, TickPlan};
+use crate::seen::{BlockSeen, LivePages, Observation, PAGES, ProcessId, ProcessSeen};
 use crate::ward::Ward;
 use broadleaf_policy::Refusal;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A refusal for what passes holds for tries so soon after it.
+/// A temporary refusal is repeated for attempts within this time.
 const PASSES_AFTER: Duration = Duration::from_secs(10);
 
-/// A ward that decides on what was recorded, and what became of its decisions.
+/// A ward that decides on a recorded run, with the outcomes of its own decisions.
 pub(super) struct WhatIf {
     ward: Ward,
-    /// Whether the recorded run did nothing.
+    /// True if the recorded run changed nothing.
     dry: bool,
-    /// The promotions that a tick has time for; `None` where the recorded run never ran out of
-    /// time.
+    /// The promotions that a tick has time for. `None` if the recorded run never ran out of time.
     reach: Option<u64>,
-    pub(super) processes: BTreeMap<ProcessId, Process>,
+    pub(super) processes: BTreeMap<ProcessId, EstimatedProcess>,
 }
 
-/// What is different of a process.
+/// The differences between the recorded run and the estimate in one process.
 #[derive(Debug, Default)]
-pub(super) struct Process {
+pub(super) struct EstimatedProcess {
     pub(super) image: u64,
-    /// Whether other processes were seen before this process, so that it may be a fork.
+    /// True if other processes were seen before this process, so that it may be a fork.
     pub(super) is_late: bool,
-    /// Whether its memory was ever seen.
+    /// True if its memory was ever read.
     pub(super) was_looked_at: bool,
-    /// What the blocks of its memory would hold without any superpage of the recorded run, as far as is known.
+    /// The contents of the blocks without the superpages of the recorded run, as far as they are
+    /// known.
     base: BTreeMap<u64, BlockSeen>,
     /// The estimated growth of filling blocks.
     growth: Growth,
-    /// Its memory as it was last looked at.
-    pages: Pages,
+    /// The memory at the latest read.
+    pages: LivePages,
     /// The superpages of the recorded run.
     pub(super) recorded: Superpages,
-    /// Those of the estimate.
+    /// The superpages of the estimate.
     pub(super) made: Superpages,
-    /// What the recorded run was refused last of a block, and when.
+    /// The latest refusal of each block in the recorded run, with its time.
     refused: BTreeMap<u64, (Refusal, Duration)>,
-    /// Whether the kernel did not let it be changed.
+    /// True if the kernel did not allow changes to the process.
     unreachable: bool,
 }
 
@@ -62,7 +62,7 @@ impl WhatIf {
         self.ward
     }
 
-    /// Goes through one tick.
+    /// Replays one tick.
     pub(super) fn tick(&mut self, record: &TickRecord) {
         let seen = self.overlay(&record.seen);
         self.ward.see(seen);
@@ -70,7 +70,7 @@ impl WhatIf {
         let at = record.seen.at;
         self.record(&record.outcomes, at);
         let outcomes = if plan == record.plan && !self.dry {
-            // Both decided the same, so what came of it is what would have.
+            // Both decisions are equal, so the recorded outcomes hold for the estimate.
             record.outcomes.clone()
         } else {
             self.outcomes(&plan, at)
@@ -82,8 +82,9 @@ impl WhatIf {
         self.ward.learn(&outcomes);
     }
 
-    /// What was seen, with the superpages of the estimate in place of those that the recorded run made.
-    fn overlay(&mut self, seen: &Seen) -> Seen {
+    /// Returns the observation with the superpages of the estimate in place of the superpages of
+    /// the recorded run.
+    fn overlay(&mut self, seen: &Observation) -> Observation {
         self.add_processes(seen);
         self.processes.retain(|id, _| seen.has(*id));
         let processes: Vec<ProcessSeen> = (seen.processes.iter())
@@ -103,22 +104,22 @@ impl WhatIf {
         machine.available_bytes = instead(machine.available_bytes);
         machine.free_blocks = machine
             .free_blocks
-            .saturating_add(all().map(|process| process.recorded.standing()).sum())
-            .saturating_sub(all().map(|process| process.made.standing()).sum());
+            .saturating_add(all().map(|process| process.recorded.whole()).sum())
+            .saturating_sub(all().map(|process| process.made.whole()).sum());
         let processes = processes.into_iter().map(|mut process| {
             if let Some(left) = &mut process.headroom {
                 left.bytes = instead(left.bytes).min(left.limit);
             }
             process
         });
-        Seen {
+        Observation {
             at: seen.at,
             machine,
             processes: processes.collect(),
         }
     }
 
-    /// Takes in what came of the recorded decisions.
+    /// Takes in the outcomes of the recorded decisions.
     fn record(&mut self, outcomes: &[Outcome], at: Duration) {
         for outcome in outcomes {
             let process = self.processes.entry(outcome.process).or_default();
@@ -136,7 +137,7 @@ impl WhatIf {
                     if process.lost(before)
                         && let Some(made) = process.made.0.get_mut(&block)
                     {
-                        made.stands = false;
+                        made.is_whole = false;
                     }
                 }
                 Came::Demoted(now) => {
@@ -147,27 +148,29 @@ impl WhatIf {
                 Came::Refused(reason) => {
                     process.refused.insert(block, (reason, at));
                 }
-                Came::WasHuge | Came::Stands | Came::Gone => {}
+                Came::WasHuge | Came::StillHuge | Came::Gone => {}
             }
         }
     }
 
-    /// What would have come of a plan.
-    fn outcomes(&self, plan: &Plan, at: Duration) -> Vec<Outcome> {
-        let came = |process: ProcessId, block: u64, came: fn(&Process, u64, Duration) -> Came| {
-            let known = self.processes.get(&process);
-            Outcome {
-                process,
-                block,
-                came: known.map_or(Came::Gone, |known| came(known, block, at)),
-            }
-        };
+    /// Returns the estimated outcomes of a plan.
+    fn outcomes(&self, plan: &TickPlan, at: Duration) -> Vec<Outcome> {
+        let came =
+            |process: ProcessId, block: u64, came: fn(&EstimatedProcess, u64, Duration) -> Came| {
+                let known = self.processes.get(&process);
+                Outcome {
+                    process,
+                    block,
+                    came: known.map_or(Came::Gone, |known| came(known, block, at)),
+                }
+            };
         let demoted = plan.demote.iter();
-        let demoted = demoted.map(|(process, block)| came(*process, *block, Process::demoted));
+        let demoted =
+            demoted.map(|(process, block)| came(*process, *block, EstimatedProcess::demoted));
         let promoted = plan.promote.iter().flat_map(|run| {
             let blocks = run.blocks.clone();
             blocks.zip(&run.present).map(|(block, decided)| {
-                let mut outcome = came(run.process, block, Process::promoted);
+                let mut outcome = came(run.process, block, EstimatedProcess::promoted);
                 // As in a run, a block that lost pages since the decision is skipped, since it
                 // would add more memory than allowed.
                 if matches!(outcome.came, Came::Promoted(before) if before.present < *decided) {
@@ -182,7 +185,7 @@ impl WhatIf {
     }
 }
 
-impl Process {
+impl EstimatedProcess {
     pub(super) fn new(image: u64, is_late: bool) -> Self {
         Self {
             image,
@@ -191,7 +194,7 @@ impl Process {
         }
     }
 
-    /// The state that a fork of this process starts with.
+    /// Returns the state that a fork of this process starts with.
     pub(super) fn fork(&self) -> Self {
         Self {
             base: self.base.clone(),
@@ -203,7 +206,8 @@ impl Process {
         }
     }
 
-    /// What was seen of it, with the superpages of the estimate in place of the recorded ones.
+    /// Returns the observation of this process with the superpages of the estimate in place of the
+    /// recorded superpages.
     fn overlay(&mut self, seen: &ProcessSeen, at: Duration) -> ProcessSeen {
         if self.image != seen.vitals.image {
             *self = Self {
@@ -215,8 +219,8 @@ impl Process {
         if let Some(pages) = &seen.pages {
             self.pages = pages.clone();
         }
-        // The recorded run does not look at a process without page faults. A block that fills has
-        // page faults in the estimate, if a superpage hides them in the recorded run alone.
+        // The recorded run does not read a process without page faults. A filling block has page
+        // faults in the estimate if a superpage hides them in the recorded run alone.
         let (recorded, made) = (&self.recorded, &self.made);
         let faults = |block: u64| recorded.has(block) && !made.has(block);
         let looked = seen.pages.is_some() || self.growth.any(faults);
@@ -226,7 +230,7 @@ impl Process {
             self.pages = pages;
             shown
         });
-        // Blocks that the program gave back whole are in neither any more.
+        // Blocks that the program returned whole are in neither list any more.
         let (recorded, made) = (self.added(&self.recorded), self.added(&self.made));
         let mut seen = seen.clone();
         let rss = seen.vitals.rss_bytes;
@@ -239,26 +243,26 @@ impl Process {
         seen
     }
 
-    /// The bytes that superpages add to the resident pages of their blocks.
+    /// Returns the bytes that superpages add to the resident pages of their blocks.
     fn added(&self, superpages: &Superpages) -> u64 {
         let each = superpages.0.iter();
         each.map(|(block, made)| self.added_by(*block, made)).sum()
     }
 
-    /// The same, without inherited superpages: another process counts them.
+    /// Returns the added bytes without inherited superpages, which another process counts.
     fn counted(&self, superpages: &Superpages) -> u64 {
         let own = superpages.0.iter().filter(|(_, made)| !made.is_inherited);
         own.map(|(block, made)| self.added_by(*block, made)).sum()
     }
 
-    /// Bytes that one superpage adds. If the program broke it, all that it added at first may still
-    /// be there.
+    /// Returns the bytes that one superpage adds. If the program broke the superpage, all bytes
+    /// that it first added may still be there.
     fn added_by(&self, block: u64, made: &Superpage) -> u64 {
-        let base = self.base.get(&block).filter(|_| made.stands);
+        let base = self.base.get(&block).filter(|_| made.is_whole);
         base.unwrap_or(&made.before).bytes_to_add()
     }
 
-    fn pages(&mut self, seen: &Pages, at: Duration) -> Pages {
+    fn pages(&mut self, seen: &LivePages, at: Duration) -> LivePages {
         let holds_something = |block: u64| seen.block(block).is_some();
         self.recorded.0.retain(|block, _| holds_something(*block));
         self.made.0.retain(|block, _| holds_something(*block));
@@ -275,7 +279,7 @@ impl Process {
                 };
             }
         }
-        Pages {
+        LivePages {
             mappings: seen.mappings.clone(),
             blocks,
             held: seen.held,
@@ -283,7 +287,7 @@ impl Process {
         }
     }
 
-    /// One block as it would look.
+    /// Returns one block as it is in the estimate.
     fn block(&mut self, seen: &BlockSeen, at: Duration) -> BlockSeen {
         let number = seen.block;
         if !seen.huge && !self.recorded.0.contains_key(&number) {
@@ -291,7 +295,8 @@ impl Process {
         }
         let recorded = self.recorded.0.get_mut(&number);
         let base = match &recorded {
-            // What the recorded superpage added is none of the program's. When it is broken, the rest of it stands a while.
+            // The pages that the recorded superpage added are not the program's. After a break, the
+            // rest of them stays for a while.
             Some(made) if seen.huge => self.growth.holds(made.before, at),
             Some(made) => BlockSeen {
                 present: (seen.present).min(self.growth.holds(made.before, at).present),
@@ -299,32 +304,33 @@ impl Process {
             },
             None => *seen,
         };
-        // What the recorded run broke is no longer among its superpages, so this was the program: just now, or earlier.
+        // A superpage that the recorded governor broke has left the list, so the program broke this
+        // one: just now, or earlier.
         let (broken, is_broken) = recorded.map_or((false, false), |made| {
-            let broken = made.stands && !seen.huge;
-            made.stands &= seen.huge;
-            (broken, !made.stands)
+            let broken = made.is_whole && !seen.huge;
+            made.is_whole &= seen.huge;
+            (broken, !made.is_whole)
         });
         let lost = self.lost(base);
         match self.made.0.get_mut(&number) {
             None => base,
-            Some(made) if made.stands && !broken && !lost => BlockSeen::superpage(number),
+            Some(made) if made.is_whole && !broken && !lost => BlockSeen::superpage(number),
             Some(made) => {
-                made.stands = false;
-                // Where it is broken in both runs it is what was seen.
+                made.is_whole = false;
+                // If both runs have the superpage broken, the recorded contents hold.
                 if is_broken { *seen } else { base }
             }
         }
     }
 
-    /// Notes what a block would hold without superpages; whether that is less than before.
+    /// Notes the contents of a block without superpages. Returns true if the block lost pages.
     fn lost(&mut self, base: BlockSeen) -> bool {
         let was = self.base.insert(base.block, base);
         let pages = |seen: &BlockSeen| seen.present + seen.swapped;
         was.is_some_and(|was| !was.huge && !base.huge && pages(&base) < pages(&was))
     }
 
-    /// What would have come of a promotion.
+    /// Returns the estimated outcome of a promotion.
     fn promoted(&self, block: u64, at: Duration) -> Came {
         if self.unreachable {
             return Came::Refused(Refusal::Unreachable);
@@ -348,12 +354,13 @@ impl Process {
         }
     }
 
-    /// What would have come of a demotion: the block holds what it holds without a superpage.
+    /// Returns the estimated outcome of a demotion: the block keeps the contents that it has
+    /// without a superpage.
     fn demoted(&self, block: u64, _: Duration) -> Came {
         match self.base.get(&block) {
             None => Came::Gone,
-            Some(base) if base.huge => Came::Stands,
-            // What the kernel filled are zeroes, and those are given back.
+            Some(base) if base.huge => Came::StillHuge,
+            // The pages that the kernel filled are zeroes, and the kernel frees them.
             Some(base) => Came::Demoted(BlockSeen {
                 zero: (PAGES as u16).saturating_sub(base.present + base.swapped),
                 ..*base
@@ -363,36 +370,4 @@ impl Process {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const AT: Duration = Duration::from_secs(1);
-
-    #[test]
-    fn what_the_estimate_alone_made_again_stands() {
-        let before = BlockSeen {
-            present: 100,
-            ..BlockSeen::empty(7)
-        };
-        let whole = BlockSeen {
-            present: 512,
-            ..BlockSeen::empty(7)
-        };
-        let standing = Superpage {
-            before,
-            stands: true,
-            is_inherited: false,
-        };
-        let mut process = Process::default();
-        process.recorded.0.insert(7, standing);
-        process.made.0.insert(7, standing);
-        let superpage = BlockSeen::superpage(7);
-        assert_eq!(process.block(&superpage, AT), superpage);
-        // The program breaks it in both runs, and keeps all pages. The recorded run leaves it so.
-        assert_eq!(process.block(&whole, AT), whole);
-        assert_eq!(process.block(&whole, AT), whole);
-        process.made.0.insert(7, standing);
-        assert_eq!(process.block(&whole, AT), superpage);
-        assert_eq!(process.block(&whole, AT), superpage);
-    }
-}
+mod tests;

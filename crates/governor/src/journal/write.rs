@@ -1,10 +1,12 @@
-//! Writing a journal: what differs from the tick before.
+//! Writes a journal: each line holds the differences from the tick before.
 
 use super::Header;
 use super::checksum::Checksum;
-use super::line::{Line, Memory, Process, Splice};
+use super::line::{MemoryLine, ProcessLine, Splice, TickLine};
 use crate::governor::Ticked;
-use crate::seen::{BlockSeen, MachineSeen, Mapping, Pages, ProcessId, ProcessSeen, Seen};
+use crate::seen::{
+    BlockSeen, LiveMapping, LivePages, MachineSeen, Observation, ProcessId, ProcessSeen,
+};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -13,17 +15,17 @@ use std::io::{self, Write};
 pub struct Journal<W> {
     to: W,
     checksum: Checksum,
-    /// What the lines so far say.
+    /// The state after the lines so far.
     machine: Option<MachineSeen>,
-    /// Each process as it was last seen, with its memory as it was last looked at.
+    /// The latest state of each process, with the latest read of its memory.
     processes: BTreeMap<ProcessId, ProcessSeen>,
 }
 
 impl<W: Write> Journal<W> {
-    /// A journal that begins with `header`.
+    /// Creates a journal that begins with `header`.
     ///
     /// # Errors
-    /// Those of `to`.
+    /// Returns the errors of `to`.
     pub fn begin(to: W, header: &Header) -> io::Result<Self> {
         let mut journal = Self {
             to,
@@ -38,7 +40,8 @@ impl<W: Write> Journal<W> {
     /// Adds a tick.
     ///
     /// # Errors
-    /// Those of what it is written to. The journal is of no more use then: later ticks would say what differs from one that is not there.
+    /// Returns the errors of the output. After an error the journal is useless: later ticks would
+    /// hold differences from a missing tick.
     pub fn tick(&mut self, ticked: &Ticked) -> io::Result<()> {
         let mut line = self.line(&ticked.seen);
         line.plan.clone_from(&ticked.plan);
@@ -46,7 +49,7 @@ impl<W: Write> Journal<W> {
         self.write(&line)
     }
 
-    /// One line, with one call.
+    /// Writes one line with one call.
     fn write(&mut self, line: &impl serde::Serialize) -> io::Result<()> {
         let mut bytes = serde_json::to_vec(line)?;
         self.checksum.seal(&mut bytes);
@@ -55,8 +58,8 @@ impl<W: Write> Journal<W> {
         self.to.flush()
     }
 
-    /// What differs, which is remembered.
-    fn line(&mut self, seen: &Seen) -> Line {
+    /// Returns the differences and remembers the new state.
+    fn line(&mut self, seen: &Observation) -> TickLine {
         let machine = (self.machine != Some(seen.machine)).then(|| seen.machine.into());
         self.machine = Some(seen.machine);
         let known = self.processes.keys().copied();
@@ -65,18 +68,18 @@ impl<W: Write> Journal<W> {
             self.processes.remove(id);
         }
         let processes = seen.processes.iter();
-        Line {
+        TickLine {
             at: u64::try_from(seen.at.as_nanos()).unwrap_or(u64::MAX),
             machine,
             processes: processes
                 .filter_map(|process| self.process(process))
                 .collect(),
             gone: gone.iter().map(|id| (id.pid, id.started)).collect(),
-            ..Line::default()
+            ..TickLine::default()
         }
     }
 
-    fn process(&mut self, seen: &ProcessSeen) -> Option<Process> {
+    fn process(&mut self, seen: &ProcessSeen) -> Option<ProcessLine> {
         let is_new = !self.processes.contains_key(&seen.id);
         let known = self
             .processes
@@ -85,13 +88,13 @@ impl<W: Write> Journal<W> {
                 id: seen.id,
                 vitals: Default::default(),
                 headroom: None,
-                pages: Some(Pages::default()),
+                pages: Some(LivePages::default()),
             });
         let (was, is) = (&known.vitals, &seen.vitals);
         let differing = |was: u64, is: u64| (was != is).then_some(is);
-        let none = Pages::default();
+        let none = LivePages::default();
         let pages = seen.pages.as_ref();
-        let written = Process {
+        let written = ProcessLine {
             id: (seen.id.pid, seen.id.started),
             command: (was.command != is.command).then(|| is.command.clone()),
             image: differing(was.image, is.image),
@@ -106,18 +109,18 @@ impl<W: Write> Journal<W> {
             known.pages.clone_from(&seen.pages);
         }
         let says_nothing = written
-            == Process {
+            == ProcessLine {
                 id: written.id,
-                ..Process::default()
+                ..ProcessLine::default()
             };
         (is_new || !says_nothing).then_some(written)
     }
 }
 
-fn memory(was: &Pages, is: &Pages) -> Memory {
+fn memory(was: &LivePages, is: &LivePages) -> MemoryLine {
     let before = was.blocks.iter().map(|seen| seen.block);
     let differs = |seen: &&BlockSeen| was.block(seen.block) != Some(*seen);
-    Memory {
+    MemoryLine {
         mappings: splice(&was.mappings, &is.mappings),
         held: is.held,
         asked: is.asked.as_ref().map(|ranges| {
@@ -131,7 +134,7 @@ fn memory(was: &Pages, is: &Pages) -> Memory {
     }
 }
 
-/// Numbers in order, as ranges: the first, and the one behind the last.
+/// Groups sorted numbers into ranges: the first number, and the number after the last.
 fn ranges(numbers: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
     let mut ranges: Vec<(u64, u64)> = Vec::new();
     for number in numbers {
@@ -143,18 +146,19 @@ fn ranges(numbers: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
     ranges
 }
 
-/// What makes one list of the other: all that lies between what they begin and end with alike.
-fn splice(was: &[Mapping], is: &[Mapping]) -> Option<Splice> {
+/// Returns the change from one list to the other: all mappings between the common beginning and the
+/// common end.
+fn splice(was: &[LiveMapping], is: &[LiveMapping]) -> Option<Splice> {
     if was == is {
         return None;
     }
     let after = was.iter().zip(is).take_while(|(was, is)| was == is).count();
     let (was, is) = (&was[after..], &is[after..]);
-    let from_behind = was.iter().rev().zip(is.iter().rev());
-    let behind = from_behind.take_while(|(was, is)| was == is).count();
+    let from_end = was.iter().rev().zip(is.iter().rev());
+    let kept = from_end.take_while(|(was, is)| was == is).count();
     Some(Splice {
         after,
-        drop: was.len() - behind,
-        add: is[..is.len() - behind].to_vec(),
+        drop: was.len() - kept,
+        add: is[..is.len() - kept].to_vec(),
     })
 }

@@ -1,4 +1,4 @@
-//! What this kernel and this user's rights allow, and a word for each thing that stands in the way.
+//! The abilities of this kernel and this user, and the obstacles to a governor.
 
 use super::calls::{ThpControl, thp_control};
 use std::path::Path;
@@ -8,82 +8,94 @@ use std::path::Path;
 pub enum ThpSetting {
     /// The kernel makes superpages wherever it can.
     Always,
-    /// Where programs advise them.
+    /// The kernel makes superpages only for programs that advise them.
     Madvise,
-    /// Nowhere; a governor can nevertheless.
+    /// The kernel makes no superpages by itself. A governor still can.
     Never,
 }
 
-/// What this kernel and this user's rights allow.
+/// The abilities of this kernel and this user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abilities {
-    /// True if processes can be seen: `/proc` is mounted.
+    /// True if `/proc` is mounted, so that processes are visible.
     pub has_proc: bool,
-    /// The kernel's version, as far as its first two numbers.
+    /// The first two numbers of the kernel's version.
     pub kernel: (u32, u32),
-    /// The system-wide setting; `None` where it cannot be read, as where the kernel was built without transparent superpages.
+    /// The system-wide setting. `None` if it cannot be read, for example because the kernel was
+    /// built without transparent superpages.
     pub setting: Option<ThpSetting>,
-    /// Whether the kernel was built with transparent superpages, as far as can be seen: it counts them, or has the setting.
+    /// True if the kernel was built with transparent superpages. The signs are its count of
+    /// superpages, or the setting.
     pub has_thp: bool,
-    /// Whether superpages can be told from blocks that are full: by `PAGEMAP_SCAN` (Linux 6.7), or by frame numbers, which take `CAP_SYS_ADMIN`.
-    pub tells_superpages: bool,
-    /// Whether other processes' memory may be changed: `CAP_SYS_NICE`.
+    /// True if superpages can be distinguished from full blocks. The sources are `PAGEMAP_SCAN`
+    /// (Linux 6.7) or frame numbers, which take `CAP_SYS_ADMIN`.
+    pub sees_superpages: bool,
+    /// True if this user may change other processes' memory: `CAP_SYS_NICE`.
     pub may_change_others: bool,
-    /// Who may make superpages in this process and in what it starts.
+    /// The control of superpages in this process and in the processes that it starts.
     pub control: ThpControl,
 }
 
-/// What stands in the way of a governor.
+/// An obstacle to a governor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Obstacle {
-    /// No `/proc`.
+    /// `/proc` is missing.
     #[error(
         "/proc is not mounted here, so no process can be seen; as root: `mount -t proc proc /proc`"
     )]
     NoProc,
-    /// No superpages at all.
+    /// The kernel has no superpages.
     #[error(
-        "there is no trace of transparent superpages: this kernel was built without them (CONFIG_TRANSPARENT_HUGEPAGE), or neither /sys nor \
-         /proc/meminfo can be read here"
+        "there is no trace of transparent superpages: this kernel was built without them \
+         (CONFIG_TRANSPARENT_HUGEPAGE), or neither /sys nor /proc/meminfo can be read here"
     )]
     NoThp,
-    /// It is not known who makes superpages.
+    /// It is unknown whether the kernel makes superpages by itself.
     #[error(
-        "{} cannot be read, so it is not known whether the kernel makes superpages of its own accord: is /sys mounted?",
+        "{} cannot be read, so it is not known whether the kernel makes superpages of its own \
+         accord: is /sys mounted?",
         SETTING
     )]
     SettingUnknown,
-    /// No `MADV_COLLAPSE`.
-    #[error("Linux {}.{} cannot make superpages of another process's memory; that takes Linux 6.1 or later", .0.0, .0.1)]
-    TooOld((u32, u32)),
-    /// No way to see what became of a promotion.
+    /// The kernel has no `MADV_COLLAPSE`.
     #[error(
-        "before Linux 6.7, superpages are told from full blocks by their frames alone, which the kernel shows to CAP_SYS_ADMIN; without, \
-         each superpage would be taken for one that the program broke"
+        "Linux {}.{} cannot make superpages of another process's memory; \
+         that takes Linux 6.1 or later",
+        .0.0,
+        .0.1
+    )]
+    TooOld((u32, u32)),
+    /// The outcome of a promotion cannot be seen.
+    #[error(
+        "before Linux 6.7, only frame numbers distinguish superpages from full blocks, and the \
+         kernel shows frame numbers to CAP_SYS_ADMIN alone; without that right, each superpage \
+         would be taken for one that the program broke"
     )]
     Blind,
-    /// No right to.
+    /// The user has no right to change other processes' memory.
     #[error(
-        "this user may not change another process's memory, not even of its own programs: the kernel asks for CAP_SYS_NICE. \
-         An administrator gives it to this program alone with `sudo setcap cap_sys_nice+ep \"$(command -v broadleaf)\"`"
+        "this user may not change another process's memory, not even of its own programs: the \
+         kernel asks for CAP_SYS_NICE. An administrator gives it to this program alone with \
+         `sudo setcap cap_sys_nice+ep \"$(command -v broadleaf)\"`"
     )]
     NoRight,
-    /// The parent forbade them.
+    /// A parent process has forbidden superpages.
     #[error(
-        "superpages are forbidden to this process and what it starts (prctl PR_SET_THP_DISABLE), by what started it"
+        "superpages are forbidden to this process and what it starts (prctl PR_SET_THP_DISABLE), \
+         by what started it"
     )]
     Forbidden,
     /// The kernel makes superpages as well.
     #[error(
-        "the kernel makes superpages of its own accord ({} says always), so memory may grow beyond the budget; \
-         to leave it to the governor: `echo madvise | sudo tee {}`",
+        "the kernel makes superpages of its own accord ({} says always), so memory may grow \
+         beyond the budget; to leave it to the governor: `echo madvise | sudo tee {}`",
         SETTING,
         SETTING
     )]
     KernelToo,
 }
 
-/// Where the system-wide setting stands.
+/// The file of the system-wide setting.
 const SETTING: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 /// The number of `CAP_SYS_NICE` (`linux/capability.h`).
 const CAP_SYS_NICE: u32 = 23;
@@ -91,14 +103,14 @@ const CAP_SYS_NICE: u32 = 23;
 const CAP_SYS_ADMIN: u32 = 21;
 
 impl Obstacle {
-    /// Whether nothing can be governed at all.
+    /// Returns true if the obstacle prevents any governing.
     pub const fn is_fatal(self) -> bool {
         !matches!(self, Self::KernelToo | Self::SettingUnknown)
     }
 }
 
 impl Abilities {
-    /// Those of this process.
+    /// Returns the abilities of this process.
     pub fn here() -> Self {
         let read = |path: &str| std::fs::read_to_string(Path::new(path)).unwrap_or_default();
         let setting = setting(&read(SETTING));
@@ -106,7 +118,7 @@ impl Abilities {
         let status = read("/proc/self/status");
         Self {
             has_proc: !status.is_empty(),
-            tells_superpages: kernel >= (6, 7) || has_capability(&status, CAP_SYS_ADMIN),
+            sees_superpages: kernel >= (6, 7) || has_capability(&status, CAP_SYS_ADMIN),
             kernel,
             setting,
             has_thp: setting.is_some() || counts_superpages(&read("/proc/meminfo")),
@@ -115,10 +127,11 @@ impl Abilities {
         }
     }
 
-    /// What stands in the way of governing what is started here, or, with `attaching`, a process that runs already.
+    /// Returns the obstacles to governing a program that is started here. With `attaching`, the
+    /// program already runs.
     pub fn obstacles(&self, attaching: bool) -> Vec<Obstacle> {
         if !self.has_proc {
-            // Rights and superpages are read there as well, so nothing is known of them.
+            // Rights and superpages are read from /proc as well, so nothing is known about them.
             return vec![Obstacle::NoProc];
         }
         let mut found = Vec::new();
@@ -128,13 +141,13 @@ impl Abilities {
         if self.kernel < (6, 1) {
             found.push(Obstacle::TooOld(self.kernel));
         }
-        if !self.tells_superpages {
+        if !self.sees_superpages {
             found.push(Obstacle::Blind);
         }
         if !self.may_change_others {
             found.push(Obstacle::NoRight);
         }
-        if !attaching && self.control == ThpControl::Nobody {
+        if !attaching && self.control == ThpControl::Forbidden {
             found.push(Obstacle::Forbidden);
         }
         let alone = !attaching && self.kernel >= (6, 18);
@@ -148,7 +161,7 @@ impl Abilities {
     }
 }
 
-/// The first two numbers of a version, 0 where there are none.
+/// Returns the first two numbers of a version. A missing number is 0.
 fn version(release: &str) -> (u32, u32) {
     let mut numbers = release.split(|letter: char| !letter.is_ascii_digit());
     let mut next = || {
@@ -160,7 +173,7 @@ fn version(release: &str) -> (u32, u32) {
     (next(), next())
 }
 
-/// The system-wide setting now.
+/// Returns the current system-wide setting.
 pub(super) fn setting_here() -> Option<ThpSetting> {
     setting(&std::fs::read_to_string(SETTING).ok()?)
 }
@@ -176,7 +189,8 @@ fn setting(text: &str) -> Option<ThpSetting> {
     }
 }
 
-/// Whether the kernel counts superpages of anonymous memory, which only those with transparent superpages do.
+/// Returns true if the kernel counts superpages of anonymous memory. Only kernels with transparent
+/// superpages do.
 fn counts_superpages(meminfo: &str) -> bool {
     meminfo
         .lines()
@@ -195,7 +209,7 @@ mod tests {
 
     const ABLE: Abilities = Abilities {
         has_proc: true,
-        tells_superpages: true,
+        sees_superpages: true,
         kernel: (6, 18),
         setting: Some(ThpSetting::Madvise),
         has_thp: true,
@@ -260,22 +274,22 @@ mod tests {
         );
         assert!(!Obstacle::KernelToo.is_fatal());
         let blind = Abilities {
-            tells_superpages: false,
+            sees_superpages: false,
             ..ABLE
         };
         assert_eq!(found(blind, true), [Obstacle::Blind]);
-        let nobody = Abilities {
+        let powerless = Abilities {
             may_change_others: false,
             ..ABLE
         };
-        assert_eq!(found(nobody, false), [Obstacle::NoRight]);
+        assert_eq!(found(powerless, false), [Obstacle::NoRight]);
         assert!(
             Obstacle::NoRight
                 .to_string()
                 .contains("setcap cap_sys_nice+ep")
         );
         let forbidden = Abilities {
-            control: ThpControl::Nobody,
+            control: ThpControl::Forbidden,
             ..ABLE
         };
         assert_eq!(found(forbidden, false), [Obstacle::Forbidden]);
@@ -297,7 +311,7 @@ mod tests {
         let nothing = Abilities {
             has_proc: false,
             may_change_others: false,
-            tells_superpages: false,
+            sees_superpages: false,
             ..without
         };
         assert_eq!(found(nothing, false), [Obstacle::NoProc]);

@@ -5,8 +5,8 @@ use crate::seen::BLOCK_BYTES;
 use std::ops::Range;
 use std::path::Path;
 
-/// The ranges of blocks that a process advised with `MADV_HUGEPAGE`: none if the kernel does not
-/// heed the advice, or does not tell.
+/// Returns the ranges of blocks that a process advised with `MADV_HUGEPAGE`. The list is empty if
+/// the kernel ignores or does not report the advice.
 pub(super) fn ranges(proc: &Path, pid: u32) -> Vec<Range<u64>> {
     if !matches!(
         setting_here(),
@@ -18,7 +18,7 @@ pub(super) fn ranges(proc: &Path, pid: u32) -> Vec<Range<u64>> {
     advised(&String::from_utf8_lossy(&bytes))
 }
 
-/// The blocks of mappings whose line `VmFlags` has `hg` (`proc_pid_smaps(5)`).
+/// Returns the blocks of mappings whose line `VmFlags` has `hg` (`proc_pid_smaps(5)`).
 fn advised(smaps: &str) -> Vec<Range<u64>> {
     let mut blocks = 0..0;
     let mut found = Vec::new();
@@ -34,7 +34,7 @@ fn advised(smaps: &str) -> Vec<Range<u64>> {
     found
 }
 
-/// The blocks that lie wholly in a mapping, by the line that begins it.
+/// Returns the blocks that lie wholly in a mapping. `line` is the first line of the mapping.
 fn mapped(line: &str) -> Option<Range<u64>> {
     let (start, end) = line.split_once(' ')?.0.split_once('-')?;
     let address = |digits| u64::from_str_radix(digits, 16).ok();

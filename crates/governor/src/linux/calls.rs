@@ -1,30 +1,32 @@
-//! System calls that no library of ours has.
+//! System calls that none of the used libraries offers.
 #![allow(unsafe_code, reason = "system calls")]
 
-use crate::kernel::No;
+use crate::kernel::KernelError;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-/// Makes superpages of a range, at once (Linux 6.1).
+/// Promotes the blocks of a range at once (Linux 6.1).
 pub(super) const MADV_COLLAPSE: i32 = 25;
-/// With `PR_SET_THP_DISABLE`: superpages only where they are advised, and by `MADV_COLLAPSE` (Linux 6.18).
+/// With `PR_SET_THP_DISABLE`: superpages only if they are advised, and by `MADV_COLLAPSE` (Linux
+/// 6.18).
 const PR_THP_DISABLE_EXCEPT_ADVISED: libc::c_ulong = 1 << 1;
 
-/// The errno of the call that just failed.
-fn last() -> No {
+/// Returns the errno of the call that just failed.
+fn last() -> KernelError {
     match io::Error::last_os_error().raw_os_error() {
-        Some(libc::ESRCH) => No::Gone,
-        Some(libc::EPERM | libc::EACCES) => No::NotAllowed,
-        number => No::Errno(number.unwrap_or(libc::EIO)),
+        Some(libc::ESRCH) => KernelError::Gone,
+        Some(libc::EPERM | libc::EACCES) => KernelError::NotAllowed,
+        number => KernelError::Errno(number.unwrap_or(libc::EIO)),
     }
 }
 
-/// A file that stands for a process.
-pub(super) fn open_process(pid: u32) -> Result<OwnedFd, No> {
-    // SAFETY: no pointers. A result that is not negative is a file descriptor that nobody else has.
+/// Opens a file descriptor that refers to a process.
+pub(super) fn open_process(pid: u32) -> Result<OwnedFd, KernelError> {
+    // SAFETY: no pointers. A result that is not negative is a new file descriptor without another
+    // owner.
     unsafe {
         let fd = libc::syscall(libc::SYS_pidfd_open, pid, 0);
         if fd < 0 {
@@ -35,12 +37,18 @@ pub(super) fn open_process(pid: u32) -> Result<OwnedFd, No> {
 }
 
 /// Gives advice on memory of another process.
-pub(super) fn advise(process: &OwnedFd, start: u64, bytes: u64, advice: i32) -> Result<(), No> {
+pub(super) fn advise(
+    process: &OwnedFd,
+    start: u64,
+    bytes: u64,
+    advice: i32,
+) -> Result<(), KernelError> {
     let range = libc::iovec {
         iov_base: start as *mut libc::c_void,
         iov_len: bytes as usize,
     };
-    // SAFETY: `range` lives through the call, and what it points to lies in the other process: nothing of ours is touched.
+    // SAFETY: `range` lives through the call, and points to memory of the other process. The call
+    // touches no memory of this process.
     let advised = unsafe {
         libc::syscall(
             libc::SYS_process_madvise,
@@ -54,27 +62,28 @@ pub(super) fn advise(process: &OwnedFd, start: u64, bytes: u64, advice: i32) -> 
     match advised {
         ..0 => Err(last()),
         advised if advised as u64 == bytes => Ok(()),
-        // It went part of the way, and the next call would say why it stopped.
-        _ => Err(No::Errno(libc::EAGAIN)),
+        // The call was done in part. The next call returns the reason.
+        _ => Err(KernelError::Errno(libc::EAGAIN)),
     }
 }
 
-/// What one of the kernel's clocks shows.
+/// Returns the time of one of the kernel's clocks.
 pub(super) fn clock(which: libc::clockid_t) -> Duration {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: `time` is ours, and the call writes nothing else. The clocks that are asked for are there on any Linux.
+    // SAFETY: `time` is local, and the call writes nothing else. Every Linux has the clocks that
+    // this crate uses.
     unsafe { libc::clock_gettime(which, &raw mut time) };
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// The kernel's release, as `6.18.3-1-amd64`.
+/// Returns the kernel's release, such as `6.18.3-1-amd64`.
 pub(super) fn release() -> String {
     // SAFETY: a structure of letters, for which zeroes are values.
     let mut name: libc::utsname = unsafe { std::mem::zeroed() };
-    // SAFETY: `name` is ours, and the call writes nothing else.
+    // SAFETY: `name` is local, and the call writes nothing else.
     if unsafe { libc::uname(&raw mut name) } != 0 {
         return String::new();
     }
@@ -85,31 +94,32 @@ pub(super) fn release() -> String {
         .collect()
 }
 
-/// Who may make superpages of a process's memory.
+/// The control of superpages in a process's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThpControl {
-    /// Whoever the system-wide settings allow.
+    /// The system-wide settings decide.
     System,
-    /// Nobody, not even a governor.
-    Nobody,
-    /// Only who asks for them: advice of the program, and a governor.
+    /// Superpages are forbidden, even to a governor.
+    Forbidden,
+    /// Superpages are only made on request: by advice of the program, and by a governor.
     Advised,
 }
 
-/// Who may make superpages of this process's memory, and of what it starts.
+/// Returns the control of superpages in this process's memory and in the processes that it starts.
 pub fn thp_control() -> ThpControl {
     // SAFETY: no pointers.
     match unsafe { libc::prctl(libc::PR_GET_THP_DISABLE, 0, 0, 0, 0) } {
-        1 => ThpControl::Nobody,
+        1 => ThpControl::Forbidden,
         3 => ThpControl::Advised,
         _ => ThpControl::System,
     }
 }
 
-/// From here on, and in what this process starts, superpages are made only for those who ask for them.
+/// Restricts superpages to requests, in this process and in the processes that it starts from now
+/// on.
 ///
 /// # Errors
-/// Where the kernel is older than Linux 6.18.
+/// Returns an error if the kernel is older than Linux 6.18.
 pub fn allow_only_advised() -> io::Result<()> {
     // SAFETY: no pointers.
     match unsafe {
@@ -126,10 +136,11 @@ pub fn allow_only_advised() -> io::Result<()> {
     }
 }
 
-/// From here on, and in what this process starts, the system-wide settings hold.
+/// Applies the system-wide settings to this process and to the processes that it starts from now
+/// on.
 ///
 /// # Errors
-/// What the kernel answered.
+/// Returns the kernel's answer.
 pub fn allow_thp() -> io::Result<()> {
     // SAFETY: no pointers.
     match unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 0, 0, 0, 0) } {
@@ -138,14 +149,14 @@ pub fn allow_thp() -> io::Result<()> {
     }
 }
 
-/// What a program that has ended, and all that it waited for, came to.
+/// The resources that an ended program used, including the children that it waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Processor time, of users and of the kernel.
+    /// Processor time, in user mode and in the kernel.
     pub cpu: Duration,
     /// Page faults.
     pub faults: u64,
-    /// The most that one of its processes held, in bytes.
+    /// The largest resident size of any of its processes, in bytes.
     pub rss_bytes_peak: u64,
 }
 
@@ -153,13 +164,13 @@ pub struct Usage {
 /// time that the terminal stops the child (SIGTSTP, SIGTTIN or SIGTTOU).
 ///
 /// # Errors
-/// Those of the kernel: the child does not exist, or was waited for before.
+/// Returns the kernel's error if the child does not exist or was already waited for.
 pub fn wait_for(child: u32, mut stopped: impl FnMut(i32)) -> io::Result<(ExitStatus, Usage)> {
     let mut status = 0;
     // SAFETY: a structure of numbers, for which zeroes are values.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     loop {
-        // SAFETY: `status` and `usage` are ours, and the call writes nothing else.
+        // SAFETY: `status` and `usage` are local, and the call writes nothing else.
         let ended = unsafe {
             libc::wait4(
                 child as i32,

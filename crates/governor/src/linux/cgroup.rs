@@ -1,23 +1,23 @@
-//! Limits of memory that a process's cgroup sets it.
+//! The memory limits of a process's cgroup.
 
 use crate::seen::Headroom;
 use std::path::{Path, PathBuf};
 
-/// Where the cgroups are mounted.
+/// The mount point of the cgroups.
 const ROOT: &str = "/sys/fs/cgroup";
 
-/// Files that hold a limit and what is used of it, of a cgroup and of those that it lies in.
+/// The files with a limit and its usage, of a cgroup and of its parents.
 #[derive(Debug, Default)]
-pub(super) struct Limits(Vec<(PathBuf, PathBuf)>);
+pub(super) struct LimitFiles(Vec<(PathBuf, PathBuf)>);
 
-/// Where the limits of a process stand.
-pub(super) fn limits(proc: &Path, pid: u32) -> Limits {
+/// Returns the limit files of a process.
+pub(super) fn limits(proc: &Path, pid: u32) -> LimitFiles {
     let cgroups =
         std::fs::read_to_string(proc.join(pid.to_string()).join("cgroup")).unwrap_or_default();
     limits_below(Path::new(ROOT), &cgroups)
 }
 
-fn limits_below(root: &Path, cgroups: &str) -> Limits {
+fn limits_below(root: &Path, cgroups: &str) -> LimitFiles {
     let mut found = Vec::new();
     for line in cgroups.lines() {
         let mut parts = line.splitn(3, ':').skip(1);
@@ -42,11 +42,11 @@ fn limits_below(root: &Path, cgroups: &str) -> Limits {
             }
         }
     }
-    Limits(found)
+    LimitFiles(found)
 }
 
-impl Limits {
-    /// What the nearest limit leaves, if there is one.
+impl LimitFiles {
+    /// Returns the headroom of the nearest limit, if there is one.
     pub(super) fn left(&self) -> Option<Headroom> {
         let read = |path: &Path| {
             std::fs::read_to_string(path)
@@ -56,7 +56,7 @@ impl Limits {
                 .ok()
         };
         let each = self.0.iter().filter_map(|(limit_at, used)| {
-            // "max" is none; version 1 writes a number that no machine has.
+            // "max" means no limit. Version 1 writes a number that no machine reaches.
             let limit = read(limit_at).filter(|limit| *limit < 1 << 60)?;
             let cached = limit_at.parent().map_or(0, cached);
             Some(Headroom {
@@ -64,12 +64,14 @@ impl Limits {
                 limit,
             })
         });
-        // The one that is nearest to being short of the fiftieth that is kept.
+        // The nearest limit is the one closest to a shortage. Memory is short if less than a
+        // fiftieth is left.
         each.min_by_key(|left| i128::from(left.bytes) - i128::from(left.limit / 50))
     }
 }
 
-/// Bytes that are charged to a cgroup and that it gives back when they are wanted: files' pages, and what the kernel keeps for quicker access.
+/// Returns the charged bytes that the cgroup can give back: pages of files, and the kernel's
+/// reclaimable caches.
 fn cached(cgroup: &Path) -> u64 {
     let stat = std::fs::read_to_string(cgroup.join("memory.stat")).unwrap_or_default();
     let of = |line: &str| {
@@ -117,7 +119,7 @@ mod tests {
             })
         );
         assert_eq!(left("nonsense"), None);
-        // Files' pages leave when they are in the way.
+        // The kernel drops pages of files if they are in the way.
         write(
             "a/memory.stat",
             "anon 100\nactive_file 300\ninactive_file 400\nslab_reclaimable 20\nslab 90\n",

@@ -1,10 +1,10 @@
-//! Who lives.
+//! The list of living processes.
 
 use super::{Linux, procfs};
 use crate::seen::{ProcessId, Vitals};
 
 impl Linux {
-    /// Every process that lives, and what is known of it at no cost, in order.
+    /// Returns every living process with its vitals, sorted.
     pub fn everyone(&self) -> Vec<(ProcessId, Vitals)> {
         let entries = std::fs::read_dir(&self.proc)
             .into_iter()
@@ -13,7 +13,7 @@ impl Linux {
         let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
         let mut found: Vec<_> = pids
             .filter_map(|pid| {
-                // It may have ended meanwhile.
+                // The process may have ended meanwhile.
                 let stat = procfs::stat(&self.proc, pid).ok()?;
                 let id = ProcessId {
                     pid,

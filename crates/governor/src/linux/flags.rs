@@ -1,24 +1,24 @@
-//! The flags of mappings, for the reason of a refusal: `smaps` is slow, so it is read after a
-//! refusal only.
+//! The flags of mappings, which explain a refusal. `smaps` is slow, so it is read only after a
+//! refusal.
 
 use crate::seen::{BLOCK_BYTES, ProcessId};
 use broadleaf_policy::Refusal;
 use std::path::Path;
 use std::time::Duration;
 
-/// Flags that were read this recently serve for the next refusals as well.
+/// The flags serve for the next refusals for this time.
 const FRESH: Duration = Duration::from_secs(1);
 
 /// The mappings of one process whose flags allow no superpage.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct MappingFlags {
     process: ProcessId,
     at: Duration,
-    /// The first byte, the byte after the last, and the reason; in order.
+    /// The first byte, the byte after the last, and the reason. Sorted.
     ruled_out: Vec<(u64, u64, Refusal)>,
 }
 
-impl Known {
+impl MappingFlags {
     pub(super) fn read(proc: &Path, process: ProcessId, at: Duration) -> Option<Self> {
         let smaps = std::fs::read(proc.join(process.pid.to_string()).join("smaps")).ok()?;
         Some(Self {
@@ -55,8 +55,8 @@ fn ruled_out(smaps: &str) -> Vec<(u64, u64, Refusal)> {
     found
 }
 
-/// The reason that the flags of a mapping give: userfaultfd for missing pages, write protection or
-/// minor faults, or advice against superpages.
+/// Returns the reason that the flags of a mapping give: userfaultfd for missing pages, write
+/// protection or minor faults, or advice against superpages.
 fn refusal(flags: &str) -> Option<Refusal> {
     let has = |wanted: &str| flags.split_whitespace().any(|flag| flag == wanted);
     if has("um") || has("uw") || has("ui") {
@@ -68,7 +68,7 @@ fn refusal(flags: &str) -> Option<Refusal> {
     }
 }
 
-/// The addresses in the first line of a mapping: `7f0000000000-7f0000400000 rw-p ...`.
+/// Returns the addresses in the first line of a mapping: `7f0000000000-7f0000400000 rw-p ...`.
 fn range(line: &str) -> Option<(u64, u64)> {
     let (start, end) = line.split_whitespace().next()?.split_once('-')?;
     let number = |digits: &str| u64::from_str_radix(digits, 16).ok();
@@ -89,15 +89,15 @@ VmFlags: rd wr mr mw me ac sd \n\
 VmFlags: rd wr mr mw me um ac \n\
 00c00000-01000000 rw-p 00000000 00:00 0 [heap]\n\
 VmFlags: rd wr nh \n";
-        let known = Known {
+        let known = MappingFlags {
             process: ProcessId { pid: 7, started: 1 },
             at: Duration::from_secs(5),
             ruled_out: ruled_out(smaps),
         };
-        let told: Vec<_> = (0..9).map(|block| known.refusal(block)).collect();
+        let refusals: Vec<_> = (0..9).map(|block| known.refusal(block)).collect();
         let (watched, advised) = (Some(Refusal::Userfaultfd), Some(Refusal::AdvisedAgainst));
         assert_eq!(
-            told,
+            refusals,
             [
                 None, None, None, None, watched, watched, advised, advised, None
             ]

@@ -1,4 +1,4 @@
-//! What the machine looks like.
+//! The state of the machine.
 
 use crate::seen::MachineSeen;
 use std::path::Path;
@@ -8,10 +8,10 @@ use std::time::Duration;
 /// The order of an extent of one block.
 const BLOCK_ORDER: usize = 9;
 
-/// The age up to which a look at the machine is used again.
+/// A state of the machine serves for this time.
 const FRESH: Duration = Duration::from_millis(100);
 
-/// The latest look at the machine. Governors of many processes share it.
+/// The latest state of the machine. Governors of many processes share it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Latest(Arc<Mutex<Option<(Duration, MachineSeen)>>>);
 
@@ -24,7 +24,7 @@ impl Latest {
         }
     }
 
-    /// Notes that memory was taken or given back.
+    /// Drops the state after memory was taken or given back.
     pub(super) fn forget(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -47,7 +47,7 @@ fn available(meminfo: &str) -> Option<u64> {
     Some(kilobytes << 10)
 }
 
-/// Free extents of a block's size or larger, counted in blocks.
+/// Returns the number of blocks in free extents of at least a block's size.
 fn free_blocks(buddyinfo: &str) -> Option<u64> {
     let mut total = None;
     for line in buddyinfo.lines() {
@@ -87,7 +87,8 @@ Node 0, zone   Normal   1214    854    300    139     38     17      8      2   
 ";
         assert_eq!(free_blocks(buddyinfo), Some(1 + 4 + 4 + 1450 + 3 + 2000));
         assert_eq!(free_blocks(""), None);
-        let some = "some avg10=1.23 avg60=0.01 avg300=0.02 total=19\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=7\n";
+        let some = "some avg10=1.23 avg60=0.01 avg300=0.02 total=19\n\
+                    full avg10=0.00 avg60=0.00 avg300=0.00 total=7\n";
         assert_eq!(pressure(some), Some(123));
         assert_eq!(pressure(""), None);
     }

@@ -1,19 +1,19 @@
 //! The mappings of a process.
 
-use crate::seen::{BLOCK_BYTES, Behind, Mapping};
+use crate::seen::{BLOCK_BYTES, LiveBacking, LiveMapping};
 use std::io;
 use std::path::Path;
 
-/// The mappings of a process, by address.
-pub(super) fn of(proc: &Path, pid: u32) -> io::Result<Vec<Mapping>> {
+/// Returns the mappings of a process, sorted by address.
+pub(super) fn of(proc: &Path, pid: u32) -> io::Result<Vec<LiveMapping>> {
     let folder = proc.join(pid.to_string());
-    // Names of files are bytes, and any but a line's end.
+    // File names are arbitrary bytes except the line feed.
     let bytes = std::fs::read(folder.join("maps"))?;
     let text = String::from_utf8_lossy(&bytes);
     let mounts = std::fs::read(folder.join("mountinfo")).unwrap_or_default();
     let in_memory = in_memory(&String::from_utf8_lossy(&mounts));
     let read = text.lines().map(|line| mapping(line, &in_memory));
-    let all: Option<Vec<Mapping>> = read.collect();
+    let all: Option<Vec<LiveMapping>> = read.collect();
     all.ok_or_else(|| {
         io::Error::new(
             io::ErrorKind::InvalidData,
@@ -22,13 +22,13 @@ pub(super) fn of(proc: &Path, pid: u32) -> io::Result<Vec<Mapping>> {
     })
 }
 
-/// One line: `00400000-00452000 r-xp 00000000 08:02 173521   /usr/bin/dbus-daemon`.
-fn mapping(line: &str, in_memory: &[(u32, u32)]) -> Option<Mapping> {
+/// Parses one line: `00400000-00452000 r-xp 00000000 08:02 173521   /usr/bin/dbus-daemon`.
+fn mapping(line: &str, in_memory: &[(u32, u32)]) -> Option<LiveMapping> {
     let mut rest = line;
     let mut word = || {
         let trimmed = rest.trim_start();
-        let (word, behind) = trimmed.split_once(' ').unwrap_or((trimmed, ""));
-        rest = behind;
+        let (word, after) = trimmed.split_once(' ').unwrap_or((trimmed, ""));
+        rest = after;
         Some(word).filter(|word| !word.is_empty())
     };
     let hexadecimal = |digits: &str| u64::from_str_radix(digits, 16).ok();
@@ -43,16 +43,16 @@ fn mapping(line: &str, in_memory: &[(u32, u32)]) -> Option<Mapping> {
     );
     let inode: u64 = word()?.parse().ok()?;
     let name = rest.trim_start();
-    let behind = if inode == 0 {
+    let backing = if inode == 0 {
         without_file(name)
     } else {
         of_file(name, device, in_memory)
     };
-    let is_shared = behind == Behind::Shmem;
-    Some(Mapping {
+    let is_shared = backing == LiveBacking::Shmem;
+    Some(LiveMapping {
         start,
         end,
-        behind,
+        backing,
         writable: rights.as_bytes().get(1) == Some(&b'w'),
         congruent: start.wrapping_sub(offset) % BLOCK_BYTES == 0,
         name: name.to_owned(),
@@ -61,40 +61,42 @@ fn mapping(line: &str, in_memory: &[(u32, u32)]) -> Option<Mapping> {
     })
 }
 
-/// What stands behind a mapping that has no file. Private memory may have a name: the kernel's for heap and stacks, or one that the program gave.
-fn without_file(name: &str) -> Behind {
+/// Returns the backing of a mapping without a file. Private memory may have a name: the kernel
+/// names heap and stacks, and a program may name its memory.
+fn without_file(name: &str) -> LiveBacking {
     let is_private = name.is_empty()
         || name == "[heap]"
         || name.starts_with("[stack")
         || name.starts_with("[anon:");
     if is_private {
-        Behind::Anonymous
+        LiveBacking::Anonymous
     } else {
-        Behind::Other
+        LiveBacking::Other
     }
 }
 
-fn of_file(name: &str, device: (u32, u32), in_memory: &[(u32, u32)]) -> Behind {
-    /// Files that no file system shows: they are of the kernel's own one in memory.
+fn of_file(name: &str, device: (u32, u32), in_memory: &[(u32, u32)]) -> LiveBacking {
+    /// Names of files that are in no visible file system. They belong to the kernel's own file
+    /// system in memory.
     const UNSEEN: [&str; 3] = ["/memfd:", "/SYSV", "/dev/zero"];
     if name.starts_with("/anon_hugepage") || name.starts_with("/memfd:") && name.contains("hugetlb")
     {
-        Behind::Other
+        LiveBacking::Other
     } else if device == (0, 1)
         || UNSEEN.iter().any(|unseen| name.starts_with(unseen))
         || name.starts_with("[anon_shmem:")
     {
-        Behind::Shmem
+        LiveBacking::Shmem
     } else if name.starts_with("/dev/") && !name.starts_with("/dev/shm/") {
-        Behind::Other
+        LiveBacking::Other
     } else if in_memory.contains(&device) {
-        Behind::Shmem
+        LiveBacking::Shmem
     } else {
-        Behind::File
+        LiveBacking::File
     }
 }
 
-/// The devices of mounted file systems that have no disk.
+/// Returns the devices of mounted file systems that have no disk.
 fn in_memory(mounts: &str) -> Vec<(u32, u32)> {
     let device = |line: &str| {
         let (mounted, kind) = line.split_once(" - ")?;
@@ -112,59 +114,59 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_all_kinds_are_told_apart() {
-        let behind = |line: &str| mapping(line, &[(0, 25)]).map(|mapping| mapping.behind);
+    fn each_kind_of_line_has_its_backing() {
+        let backing = |line: &str| mapping(line, &[(0, 25)]).map(|mapping| mapping.backing);
         for (line, expected) in [
             (
                 "7f0000000000-7f0000400000 rw-p 00000000 00:00 0 ",
-                Behind::Anonymous,
+                LiveBacking::Anonymous,
             ),
             (
                 "55d0c0000000-55d0c0021000 rw-p 00000000 00:00 0                          [heap]",
-                Behind::Anonymous,
+                LiveBacking::Anonymous,
             ),
             (
                 "7ffc0000-7ffd0000 rw-p 00000000 00:00 0     [stack]",
-                Behind::Anonymous,
+                LiveBacking::Anonymous,
             ),
             (
                 "7ffc0000-7ffd0000 rw-p 00000000 00:00 0     [anon:glibc: malloc]",
-                Behind::Anonymous,
+                LiveBacking::Anonymous,
             ),
             (
                 "7ffc0000-7ffd0000 r-xp 00000000 00:00 0     [vdso]",
-                Behind::Other,
+                LiveBacking::Other,
             ),
             (
                 "7f00-7f10 rw-s 00000000 00:01 1034 /memfd:a name (deleted)",
-                Behind::Shmem,
+                LiveBacking::Shmem,
             ),
             (
                 "7f00-7f10 rw-s 00000000 00:01 7 /SYSVx (deleted)",
-                Behind::Shmem,
+                LiveBacking::Shmem,
             ),
             (
                 "7f00-7f10 rw-s 00000000 00:01 7 /dev/zero (deleted)",
-                Behind::Shmem,
+                LiveBacking::Shmem,
             ),
             (
                 "7f00-7f10 rw-s 00000000 00:19 12 /dev/shm/PostgreSQL.1",
-                Behind::Shmem,
+                LiveBacking::Shmem,
             ),
             (
                 "7f00-7f10 rw-s 00000000 00:05 12 /dev/nvidia0",
-                Behind::Other,
+                LiveBacking::Other,
             ),
             (
                 "7f00-7f10 rw-s 00000000 00:0f 12 /anon_hugepage (deleted)",
-                Behind::Other,
+                LiveBacking::Other,
             ),
             (
                 "7f00-7f10 r-xp 00002000 fe:00 12 /usr/lib/a b.so",
-                Behind::File,
+                LiveBacking::File,
             ),
         ] {
-            assert_eq!(behind(line), Some(expected), "{line}");
+            assert_eq!(backing(line), Some(expected), "{line}");
         }
         let odd = mapping("7f00-7f10 r-xp 00002000 fe:00 12 /usr/a\u{fffd}  b", &[]).unwrap();
         assert_eq!(odd.name, "/usr/a\u{fffd}  b");

@@ -1,4 +1,4 @@
-//! Files of `proc` that tell of one process.
+//! The files of `proc` about one process.
 
 use crate::seen::Vitals;
 use procfs_core::FromRead;
@@ -9,28 +9,28 @@ use std::path::Path;
 /// `PF_KTHREAD` (`linux/sched.h`).
 const KERNEL_THREAD: u32 = 0x0020_0000;
 
-/// What `stat` says of a process.
+/// The facts from the `stat` file of a process.
 pub(super) struct StatSeen {
     pub(super) started: u64,
-    /// It has ended, and nobody has asked for its exit status yet.
+    /// True if the process has ended and its parent has not yet waited for it.
     pub(super) is_dead: bool,
-    /// It is a thread of the kernel.
+    /// True if the process is a kernel thread.
     pub(super) is_kernel: bool,
-    /// It has memory of its own, still.
+    /// True if the process still has memory of its own.
     pub(super) has_memory: bool,
     pub(super) vitals: Vitals,
 }
 
-/// What there is to know of a process beside its memory, as far as it can be read.
+/// The facts about a process apart from its memory, as far as they can be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Description {
-    /// The number of the user that it runs as.
+    /// The number of the user that the process runs as.
     pub uid: Option<u32>,
-    /// Its command line; empty for the kernel's own threads.
+    /// The command line. Empty for kernel threads.
     pub command_line: Vec<String>,
-    /// The path of its cgroup.
+    /// The path of the process's cgroup.
     pub cgroup: Option<String>,
-    /// Whether superpages are forbidden to it altogether; `None` where the kernel does not tell.
+    /// True if superpages are forbidden to the process. `None` if the kernel does not report it.
     pub thp_forbidden: Option<bool>,
 }
 
@@ -49,7 +49,8 @@ pub(super) fn stat(proc: &Path, pid: u32) -> io::Result<StatSeen> {
         has_memory: stat.vsize > 0,
         vitals: Vitals {
             command: stat.comm,
-            // Where stack and code begin is drawn anew by each exec, unless that is switched off, and 0 for who may not know it.
+            // Each exec draws new addresses of stack and code, unless address randomization is off.
+            // The addresses are 0 for users without the right to read them.
             image: stat.startstack ^ stat.startcode.rotate_left(20) ^ stat.endcode.rotate_left(40),
             faults: stat.minflt + stat.majflt,
             rss_bytes: stat.rss * crate::seen::PAGE_BYTES,
@@ -57,7 +58,7 @@ pub(super) fn stat(proc: &Path, pid: u32) -> io::Result<StatSeen> {
     })
 }
 
-/// Bytes that a process holds, of pages that others share its part alone.
+/// Returns the bytes that a process holds. A shared page counts in proportion.
 pub(super) fn proportional(proc: &Path, pid: u32) -> Option<u64> {
     let rollup = proc.join(pid.to_string()).join("smaps_rollup");
     let text = std::fs::read_to_string(rollup).ok()?;

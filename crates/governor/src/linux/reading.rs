@@ -1,22 +1,22 @@
-//! Which pages of blocks are resident, from an entry of `pagemap` for each.
+//! Counts the resident pages of blocks from one `pagemap` entry per page.
 
 use super::scan::{Blocks, HUGE, PRESENT, SWAPPED, ZERO};
 use super::zeroes::{FRAME, Frames, is_huge_zero};
-use crate::kernel::No;
+use crate::kernel::KernelError;
 use crate::seen::PAGES;
 use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-/// Counts by reading an entry for each page. Superpages and pages of zeroes are known by the
-/// numbers of their frames, which the kernel shows to `CAP_SYS_ADMIN` alone. A block whose frames
-/// are consecutive, from a multiple of its size on, counts as a superpage.
+/// Counts pages by reading one entry per page. Frame numbers identify superpages and pages of
+/// zeroes, and the kernel shows frame numbers only to `CAP_SYS_ADMIN`. A block counts as a
+/// superpage if its frames are consecutive and begin at a multiple of its size.
 pub(super) fn by_reading(
     pagemap: &File,
     frames: &mut Frames,
     blocks: Range<u64>,
     found: &mut Blocks,
-) -> Result<(), No> {
+) -> Result<(), KernelError> {
     const AT_ONCE: u64 = 64;
     let mut bytes = vec![0_u8; (AT_ONCE * u64::from(PAGES) * 8) as usize];
     let mut block = blocks.start;
@@ -28,7 +28,7 @@ pub(super) fn by_reading(
             .read_at(&mut bytes[..wanted], first * 8)
             .map_err(|error| super::no(&error))?;
         if read == 0 {
-            return Err(No::Gone);
+            return Err(KernelError::Gone);
         }
         let entries = bytes[..read].chunks_exact(8);
         let entries = entries.map(|entry| u64::from_le_bytes(entry.try_into().unwrap_or_default()));
@@ -60,7 +60,7 @@ pub(super) fn by_reading(
     Ok(())
 }
 
-/// Whether entries of `pagemap` begin with those of a block whose frames are one extent.
+/// Returns true if `entries` begins with a block whose frames are one extent.
 fn is_extent(entries: &[u64]) -> bool {
     let Some(first) = entries.first().map(|entry| entry & FRAME) else {
         return false;

@@ -1,7 +1,7 @@
-//! Which pages of blocks are resident, from `pagemap`.
+//! Counts the resident pages of blocks with `PAGEMAP_SCAN`.
 #![allow(unsafe_code, reason = "an ioctl")]
 
-use crate::kernel::No;
+use crate::kernel::KernelError;
 use crate::seen::{BLOCK_BYTES, BlockSeen, PAGE_BYTES, PAGES};
 use std::fs::File;
 use std::io;
@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
-/// What the kernel says of a range of pages (`linux/fs.h`).
+/// A range of pages in the kernel's answer (`linux/fs.h`).
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct Region {
@@ -18,7 +18,7 @@ struct Region {
     categories: u64,
 }
 
-/// What is asked of `PAGEMAP_SCAN` (`linux/fs.h`).
+/// The argument of `PAGEMAP_SCAN` (`linux/fs.h`).
 #[repr(C)]
 #[derive(Default)]
 struct Question {
@@ -42,19 +42,20 @@ pub(super) const ZERO: u64 = 1 << 5;
 pub(super) const HUGE: u64 = 1 << 6;
 /// `_IOWR('f', 16, struct pm_scan_arg)`.
 const PAGEMAP_SCAN: libc::c_ulong = 0xc060_6610;
-/// More regions to a call, and the kernel's own note of where it stopped is stale (seen on Linux 6.12 and 6.18).
+/// The maximum number of regions in a call. With more, the kernel's own note of its last position
+/// is stale (seen on Linux 6.12 and 6.18).
 const REGIONS: usize = 512;
 
-/// Blocks that stand one behind the other, and what was found in them.
+/// Consecutive blocks and their counted pages.
 pub(super) struct Blocks {
     first: u64,
     seen: Vec<BlockSeen>,
-    /// Their numbers.
+    /// The block numbers.
     range: Range<u64>,
 }
 
 impl Blocks {
-    /// Nothing was found in them yet.
+    /// Creates a list of blocks without pages.
     pub(super) fn in_range(range: Range<u64>) -> Self {
         Self {
             first: range.start,
@@ -63,7 +64,7 @@ impl Blocks {
         }
     }
 
-    /// Pages of a range, all alike.
+    /// Adds a range of pages of one category.
     pub(super) fn add(&mut self, mut page: u64, end: u64, categories: u64) {
         let pages = u64::from(PAGES);
         while page < end {
@@ -73,7 +74,7 @@ impl Blocks {
                 let count = (until - page) as u16;
                 let seen = self.block(block);
                 if categories & HUGE != 0 && categories & PRESENT != 0 {
-                    // The kernel's own superpage of zeroes is read, and was never stored to.
+                    // The kernel's own superpage of zeroes was read, and never stored to.
                     if categories & ZERO == 0 {
                         seen.huge = true;
                     } else {
@@ -91,7 +92,8 @@ impl Blocks {
         }
     }
 
-    /// Ranges come in order, so it is the last or behind it.
+    /// Returns the entry of a block. Ranges come in order, so the block is the last one or a later
+    /// one.
     fn block(&mut self, block: u64) -> &mut BlockSeen {
         if self.seen.last().is_none_or(|last| last.block != block) {
             self.settle();
@@ -101,20 +103,20 @@ impl Blocks {
         &mut self.seen[last]
     }
 
-    /// A block that became a superpage while it was looked at was seen as both.
+    /// Finishes the last block. A block that became a superpage during the read was seen as both.
     fn settle(&mut self) {
         if let Some(last) = self.seen.last_mut().filter(|last| last.huge) {
             *last = BlockSeen::superpage(last.block);
         }
     }
 
-    /// Those in which something was found.
+    /// Returns the blocks with pages.
     pub(super) fn into_held(mut self) -> Vec<BlockSeen> {
         self.settle();
         self.seen
     }
 
-    /// All of them.
+    /// Returns all blocks.
     pub(super) fn into_all(mut self) -> Vec<BlockSeen> {
         self.settle();
         let mut found = self.seen.into_iter().peekable();
@@ -126,16 +128,16 @@ impl Blocks {
     }
 }
 
-/// Counts by `PAGEMAP_SCAN`.
+/// Counts pages with `PAGEMAP_SCAN`.
 pub(super) fn by_scanning(
     pagemap: &File,
     blocks: Range<u64>,
     found: &mut Blocks,
-) -> Result<(), No> {
+) -> Result<(), KernelError> {
     let question = Question {
         category_anyof_mask: PRESENT | SWAPPED,
-        // No other category: some have the kernel look up every page's own record, which takes ten
-        // times as long.
+        // No other category is asked for: some of them make the kernel look up a record of every
+        // page, which takes ten times as long.
         return_mask: PRESENT | SWAPPED | ZERO | HUGE,
         ..Question::of(blocks)
     };
@@ -148,8 +150,8 @@ pub(super) fn by_scanning(
     })
 }
 
-/// The pages of a block that are the kernel's page of zeroes, as ranges of page numbers.
-pub(super) fn zeroes(pagemap: &File, block: u64) -> Result<Vec<Range<u64>>, No> {
+/// Returns the ranges of page numbers of a block that map the kernel's page of zeroes.
+pub(super) fn zeroes(pagemap: &File, block: u64) -> Result<Vec<Range<u64>>, KernelError> {
     let question = Question {
         category_mask: ZERO,
         return_mask: ZERO,
@@ -173,33 +175,38 @@ impl Question {
     }
 }
 
-/// Asks until the whole range is answered, and hands on each region of the answers.
-fn ask(pagemap: &File, mut question: Question, mut told: impl FnMut(&Region)) -> Result<(), No> {
+/// Repeats the call until it has covered the whole range, and passes on each region of the answers.
+fn ask(
+    pagemap: &File,
+    mut question: Question,
+    mut take: impl FnMut(&Region),
+) -> Result<(), KernelError> {
     let mut regions = [Region::default(); REGIONS];
     question.vec = regions.as_mut_ptr() as u64;
     question.vec_len = REGIONS as u64;
     while question.start < question.end {
-        // SAFETY: both structures are ours and as the kernel lays them out; it writes at most `vec_len` regions to `vec`, and the
-        // question's `walk_end`.
+        // SAFETY: both structures are local and have the kernel's layout. The kernel writes at most
+        // `vec_len` regions to `vec`, and the field `walk_end`.
         let answered = unsafe { libc::ioctl(pagemap.as_raw_fd(), PAGEMAP_SCAN, &raw mut question) };
         if answered < 0 {
             return Err(super::no(&io::Error::last_os_error()));
         }
         regions[..(answered as usize).min(REGIONS)]
             .iter()
-            .for_each(&mut told);
+            .for_each(&mut take);
         if question.walk_end <= question.start {
-            // The memory of a process that has ended: nothing is walked.
-            return Err(No::Gone);
+            // The process has ended: the kernel walks nothing.
+            return Err(KernelError::Gone);
         }
         question.start = question.walk_end;
     }
     Ok(())
 }
 
-/// The first page of a block that is resident and not the kernel's page of zeroes, or the first of all where there is none. Without `PAGEMAP_SCAN`
-/// zeroes are not told from others.
-pub(super) fn first_stored(pagemap: &File, block: u64, scans: bool) -> Result<u64, No> {
+/// Returns the first page of a block that is resident and not the kernel's page of zeroes. Returns
+/// the block's first page if there is none. Without `PAGEMAP_SCAN`, pages of zeroes count like
+/// other pages.
+pub(super) fn first_stored(pagemap: &File, block: u64, scans: bool) -> Result<u64, KernelError> {
     let first = block * u64::from(PAGES);
     if !scans {
         let mut entries = [0_u8; PAGES as usize * 8];
@@ -220,7 +227,8 @@ pub(super) fn first_stored(pagemap: &File, block: u64, scans: bool) -> Result<u6
         return_mask: PRESENT,
         ..Question::of(block..block + 1)
     };
-    // SAFETY: both structures are ours and as the kernel lays them out; it writes at most one region, and the question's `walk_end`.
+    // SAFETY: both structures are local and have the kernel's layout. The kernel writes at most one
+    // region, and the field `walk_end`.
     match unsafe { libc::ioctl(pagemap.as_raw_fd(), PAGEMAP_SCAN, &raw mut question) } {
         ..0 => Err(super::no(&io::Error::last_os_error())),
         0 => Ok(first),

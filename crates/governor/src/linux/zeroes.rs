@@ -1,5 +1,5 @@
-//! The frames of zeroes that the kernel maps where memory was only read.
-#![allow(unsafe_code, reason = "a page of our own that is only read")]
+//! The frames of zeroes that the kernel maps for memory that was only read.
+#![allow(unsafe_code, reason = "a local page that is only read")]
 
 use crate::seen::PAGE_BYTES;
 use std::fs::File;
@@ -7,18 +7,18 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::ptr;
 
-/// The bits of an entry of `pagemap` that hold the number of the frame.
+/// The bits of a `pagemap` entry that hold the frame number.
 pub(super) const FRAME: u64 = (1 << 55) - 1;
 /// `KPF_ZERO_PAGE` (`linux/kernel-page-flags.h`).
 const ZERO_PAGE: u64 = 1 << 24;
 
 /// The frames of zeroes. `pagemap` shows a page of zeroes without bit 56 and without bit 61,
-/// exactly as it shows a page of anonymous memory that a fork shares. Only the number of the frame
-/// tells them apart, and the kernel shows it to `CAP_SYS_ADMIN` alone.
+/// exactly like a page of anonymous memory that a fork shares. Only the frame number
+/// distinguishes the two, and the kernel shows it to `CAP_SYS_ADMIN` alone.
 #[derive(Debug, Default)]
 pub(super) struct Frames {
-    /// The frame of the page of zeroes; 0 if frame numbers are hidden. `None` before the first
-    /// query.
+    /// The frame of the page of zeroes. The value is 0 if frame numbers are hidden, and `None`
+    /// before the first query.
     page: Option<u64>,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn is_huge_zero(frame: u64) -> bool {
     read.is_ok() && u64::from_le_bytes(flags) & ZERO_PAGE != 0
 }
 
-/// The frame of zeroes: that of a page which this process only read.
+/// Returns the frame of zeroes: the frame of a page that this process only read.
 fn find() -> io::Result<u64> {
     // SAFETY: a new mapping at an address of the kernel's choice, with no other user. It is read
     // within its length and unmapped once.

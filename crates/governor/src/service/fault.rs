@@ -1,47 +1,48 @@
-//! What is wrong with a file, and where.
+//! The faults of a rules file, each with its place.
 
 use crate::view::OutOfReach;
 use broadleaf_policy::ParseError;
 use std::ops::Range;
 
-/// What is wrong with a file, and where.
+/// A fault of a rules file, with its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{fault}")]
 pub struct Wrong {
-    /// The bytes that are meant.
+    /// The byte range of the fault.
     pub at: Range<usize>,
-    /// What is wrong with them.
+    /// The fault.
     pub fault: Fault,
 }
 
-/// What can be wrong.
+/// The kinds of faults.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// It is no TOML, or a value is none of its kind.
+    /// The file is invalid TOML, or a value has the wrong type.
     #[error("{0}")]
-    Said(String),
-    /// The file has no rule. No place in the file is meant.
+    Invalid(String),
+    /// The file has no rule. The fault has no place in the file.
     #[error(
-        "the file holds no rule: add a table [[rule]] that names processes by command, user or cgroup"
+        "the file holds no rule: add a table [[rule]] that names processes by command, user or \
+         cgroup"
     )]
     NoRule,
-    /// A key that there is not.
+    /// The key is unknown.
     #[error("no key is called {found:?} here: there are {}", known.join(", "))]
     UnknownKey {
-        /// What was found.
+        /// The key in the file.
         found: String,
-        /// The keys that there are.
+        /// The valid keys.
         known: &'static [&'static str],
     },
-    /// A user that there is not.
+    /// The user is unknown.
     #[error("no user of this machine is called {0:?}")]
     UnknownUser(String),
     /// The text is no policy.
     #[error("{error}")]
     NoPolicy {
-        /// What was found.
+        /// The text in the file.
         text: String,
-        /// What is wrong with it.
+        /// The error of the policy parser.
         error: ParseError,
     },
     /// The policy cannot decide on live processes.

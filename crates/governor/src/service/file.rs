@@ -1,4 +1,4 @@
-//! Reading a file of rules: all of it, before anything is done by it.
+//! Parses a rules file. The whole file is checked before anything is done.
 //!
 //! ```toml
 //! keep_free = "512M"
@@ -16,8 +16,8 @@
 //! ```
 
 use super::fault::{Fault, Wrong};
-use super::reader::{Reader, said, whole};
-use super::rules::{Care, Matches, Rule, Service, Then};
+use super::reader::{TableReader, invalid, whole};
+use super::rules::{Care, Matches, Rule, ServiceRules, Then};
 use crate::budget::{Budgets, percent};
 use crate::stalls::StallLimit;
 use crate::view::can_decide;
@@ -28,10 +28,10 @@ use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 use wildmatch::WildMatch;
 
-/// Tells the number of a user by name.
+/// A function that returns the number of a user by name.
 pub type Users<'a> = dyn Fn(&str) -> Option<u32> + 'a;
 
-/// What stands at the top.
+/// The keys at the top of the file.
 const TOP: &[&str] = &[
     "discover",
     "max_cpu_together",
@@ -40,9 +40,9 @@ const TOP: &[&str] = &[
     "defaults",
     "rule",
 ];
-/// What each process is given.
+/// The keys of the defaults.
 const DEFAULTS: &[&str] = &["policy", "max_added", "interval", "max_cpu", "max_stall"];
-/// What a rule says.
+/// The keys of a rule.
 const RULE: &[&str] = &[
     "command",
     "user",
@@ -55,22 +55,23 @@ const RULE: &[&str] = &[
     "max_stall",
 ];
 
-/// The policy where none is named.
+/// The default policy.
 const POLICY: &str = "pop-256";
-/// How often processes are looked for where nothing is said, in seconds.
+/// The default interval between two searches for processes, in seconds.
 const DISCOVER: u64 = 2;
-/// What all looking may take where nothing is said, in hundredths of a percent.
+/// The default share of a processor for all observations together, in hundredths of a percent.
 const TOGETHER: u32 = 200;
 
-impl Service {
-    /// What a file says.
+impl ServiceRules {
+    /// Parses a rules file.
     ///
     /// # Errors
-    /// The first thing that is wrong, with its place: no TOML, an unknown key, a value that is none, a user or policy that there is not, a rule for nobody.
+    /// Returns the first fault with its place: invalid TOML, an unknown key, an invalid value, an
+    /// unknown user or policy, or a rule without a condition.
     pub fn parse(text: &str, users: &Users<'_>) -> Result<Self, Wrong> {
         let parsed = DeTable::parse(text)
-            .map_err(|error| said(error.span().unwrap_or(0..0), error.message()))?;
-        let top = Reader::of(parsed.get_ref(), TOP)?;
+            .map_err(|error| invalid(error.span().unwrap_or(0..0), error.message()))?;
+        let top = TableReader::of(parsed.get_ref(), TOP)?;
         let discover = top.number("discover", 1..=3600, "seconds")?;
         let mut care = Care {
             policy: POLICY.to_owned(),
@@ -88,7 +89,7 @@ impl Service {
         let cpu_together = top.parsed("max_cpu_together", percent)?;
         if let Some(defaults) = top.get("defaults") {
             let table = table_of(defaults, "defaults has to be a table: [defaults]")?;
-            care = care_of(&Reader::of(table, DEFAULTS)?, &care)?;
+            care = care_of(&TableReader::of(table, DEFAULTS)?, &care)?;
         }
         let rules = match top.get("rule") {
             None => {
@@ -115,16 +116,16 @@ fn table_of<'a>(
     otherwise: &str,
 ) -> Result<&'a DeTable<'a>, Wrong> {
     let table = value.get_ref().as_table();
-    table.ok_or_else(|| said(value.span(), otherwise))
+    table.ok_or_else(|| invalid(value.span(), otherwise))
 }
 
 fn array_of<'a>(rules: &'a Spanned<DeValue<'a>>) -> Result<&'a DeArray<'a>, Wrong> {
     let array = rules.get_ref().as_array().filter(|array| !array.is_empty());
-    array.ok_or_else(|| said(rules.span(), "rules are tables of a list: [[rule]]"))
+    array.ok_or_else(|| invalid(rules.span(), "rules are tables of a list: [[rule]]"))
 }
 
-/// A policy and budgets, of what is written and, where nothing is, of `otherwise`.
-fn care_of(table: &Reader<'_>, otherwise: &Care) -> Result<Care, Wrong> {
+/// Reads a policy and budgets from a table. Missing values come from `otherwise`.
+fn care_of(table: &TableReader<'_>, otherwise: &Care) -> Result<Care, Wrong> {
     let mut care = otherwise.clone();
     if let Some((text, at)) = table.text("policy")? {
         care.policy = policy(text, at)?;
@@ -150,7 +151,7 @@ fn care_of(table: &Reader<'_>, otherwise: &Care) -> Result<Care, Wrong> {
     Ok(care)
 }
 
-/// The name of a policy that can decide on live processes.
+/// Returns the name of a policy that can decide on live processes.
 fn policy(text: &str, at: Range<usize>) -> Result<String, Wrong> {
     let text = text.to_owned();
     let policy = match broadleaf_policy::parse(&text) {
@@ -175,9 +176,9 @@ fn rule_of(
     defaults: &Care,
     users: &Users<'_>,
 ) -> Result<Rule, Wrong> {
-    let rule = Reader::of(table_of(value, "a rule is a table: [[rule]]")?, RULE)?;
+    let rule = TableReader::of(table_of(value, "a rule is a table: [[rule]]")?, RULE)?;
     let glob = |key| match rule.text(key)? {
-        Some(("", at)) => Err(said(at, format!("{key} is empty, and fits nothing"))),
+        Some(("", at)) => Err(invalid(at, format!("{key} is empty, and fits nothing"))),
         Some((glob, _)) => Ok(Some(WildMatch::new(glob))),
         None => Ok(None),
     };
@@ -187,13 +188,14 @@ fn rule_of(
         cgroup: glob("cgroup")?,
     };
     if matches == Matches::default() {
-        let message = "this rule does not say which processes it is for: by command, user or cgroup. command = \"*\" is for all";
-        return Err(said(value.span(), message));
+        let message = "this rule does not say which processes it is for: \
+                       by command, user or cgroup. command = \"*\" is for all";
+        return Err(invalid(value.span(), message));
     }
     let then = if rule.flag("ignore")? {
         let mut idle = DEFAULTS.iter().filter_map(|key| rule.key(key));
         if let Some(at) = idle.next() {
-            return Err(said(at, "means nothing where processes are ignored"));
+            return Err(invalid(at, "means nothing where processes are ignored"));
         }
         Then::Ignore
     } else {
@@ -207,7 +209,7 @@ fn rule_of(
     })
 }
 
-/// A user, by name or number.
+/// Returns the number of a user, given by name or number.
 fn uid(user: &Spanned<DeValue<'_>>, users: &Users<'_>) -> Result<u32, Wrong> {
     if let Some(name) = user.get_ref().as_str() {
         return users(name).ok_or_else(|| Wrong {
@@ -216,5 +218,5 @@ fn uid(user: &Spanned<DeValue<'_>>, users: &Users<'_>) -> Result<u32, Wrong> {
         });
     }
     let number = whole(user.get_ref()).and_then(|number| u32::try_from(number).ok());
-    number.ok_or_else(|| said(user.span(), "user has to be a name, in quotes, or a number"))
+    number.ok_or_else(|| invalid(user.span(), "user has to be a name, in quotes, or a number"))
 }

@@ -1,6 +1,7 @@
-//! Rules by which a service picks the processes that it looks after, and the file that they are written in.
+//! The rules by which a service selects and governs processes, and their file format.
 //!
-//! Nothing here touches a process: rules say of [`Traits`], which somebody else found out, what is to be done.
+//! This module touches no process. A rule maps the [`Traits`] of a process, which the caller
+//! collects, to an action.
 
 mod fault;
 mod file;
@@ -9,7 +10,7 @@ mod rules;
 
 pub use fault::{Fault, Wrong};
 pub use file::Users;
-pub use rules::{Care, Matches, Rule, Service, Then, Traits};
+pub use rules::{Care, Matches, Rule, ServiceRules, Then, Traits};
 
 #[cfg(test)]
 mod tests;

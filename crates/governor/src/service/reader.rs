@@ -1,24 +1,26 @@
-//! The values of a table, each taken once and refused with its place.
+//! Reads the values of a TOML table. A refusal names the place of the value.
 
 use super::fault::{Fault, Wrong};
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A refusal of a value.
-pub(super) fn said(at: Range<usize>, message: impl Into<String>) -> Wrong {
-    let fault = Fault::Said(message.into());
+/// Returns the refusal of a value.
+pub(super) fn invalid(at: Range<usize>, message: impl Into<String>) -> Wrong {
+    let fault = Fault::Invalid(message.into());
     Wrong { at, fault }
 }
 
 /// A table whose keys are all known.
-pub(super) struct Reader<'a> {
+pub(super) struct TableReader<'a> {
     table: &'a DeTable<'a>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> TableReader<'a> {
+    /// Checks the keys of a table.
+    ///
     /// # Errors
-    /// The first key that is none of the `known`.
+    /// Returns the first key that is not among the `known` keys.
     pub(super) fn of(
         table: &'a DeTable<'a>,
         known: &'static [&'static str],
@@ -42,26 +44,26 @@ impl<'a> Reader<'a> {
         self.table.get(key)
     }
 
-    /// The place of a key and its name.
+    /// Returns the place of a key.
     pub(super) fn key(&self, name: &str) -> Option<Range<usize>> {
         self.table.get_key_value(name).map(|(key, _)| key.span())
     }
 
-    /// A text, and where it stands.
+    /// Returns a text value and its place.
     pub(super) fn text(&self, key: &str) -> Result<Option<(&'a str, Range<usize>)>, Wrong> {
         let Some(value) = self.get(key) else {
             return Ok(None);
         };
         match value.get_ref().as_str() {
             Some(text) => Ok(Some((text, value.span()))),
-            None => Err(said(
+            None => Err(invalid(
                 value.span(),
                 format!("{key} has to be a text, in quotes"),
             )),
         }
     }
 
-    /// What a text means.
+    /// Returns a text value after `parse`.
     pub(super) fn parsed<T, E: Into<String>>(
         &self,
         key: &str,
@@ -70,10 +72,12 @@ impl<'a> Reader<'a> {
         let Some((text, at)) = self.text(key)? else {
             return Ok(None);
         };
-        parse(text).map(Some).map_err(|message| said(at, message))
+        parse(text)
+            .map(Some)
+            .map_err(|message| invalid(at, message))
     }
 
-    /// A whole number of a range.
+    /// Returns a whole number within a range.
     pub(super) fn number(
         &self,
         key: &str,
@@ -93,20 +97,20 @@ impl<'a> Reader<'a> {
         };
         number
             .map(Some)
-            .ok_or_else(|| said(value.span(), message()))
+            .ok_or_else(|| invalid(value.span(), message()))
     }
 
-    /// Whether it says `true`.
+    /// Returns true if the value is `true`.
     pub(super) fn flag(&self, key: &str) -> Result<bool, Wrong> {
         let Some(value) = self.get(key) else {
             return Ok(false);
         };
         let flag = value.get_ref().as_bool();
-        flag.ok_or_else(|| said(value.span(), format!("{key} has to be true or false")))
+        flag.ok_or_else(|| invalid(value.span(), format!("{key} has to be true or false")))
     }
 }
 
-/// A whole number that is not negative.
+/// Returns a whole number that is not negative.
 pub(super) fn whole(value: &DeValue<'_>) -> Option<u64> {
     let number = value.as_integer()?;
     u64::from_str_radix(number.as_str(), number.radix()).ok()

@@ -1,75 +1,78 @@
-//! What a file says: which processes, and what is done for each.
+//! The rules of a service: conditions on processes, and actions.
 
 use crate::budget::Budgets;
 use std::time::Duration;
 use wildmatch::WildMatch;
 
-/// What is known of a process that rules go by.
+/// The traits of a process that rules refer to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traits<'a> {
-    /// The name of the program as the kernel has it, of 15 letters at most.
+    /// The name of the program as reported by the kernel, at most 15 letters.
     pub command: &'a str,
     /// The first word of the command line.
     pub first_word: Option<&'a str>,
-    /// The user that it runs as.
+    /// The user that the process runs as.
     pub uid: Option<u32>,
-    /// The path of its cgroup.
+    /// The path of the process's cgroup.
     pub cgroup: Option<&'a str>,
 }
 
-/// Which processes a rule is for: those of which everything holds that it asks.
+/// The conditions of a rule. A process matches if it meets all of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Matches {
-    /// The name of the program, or the name of the file in the first word of its command line. `*` stands for any letters, `?` for one.
+    /// The name of the program, or the file name in the first word of its command line. `*` matches
+    /// any letters, `?` matches one.
     pub command: Option<WildMatch>,
     /// The number of the user.
     pub user: Option<u32>,
-    /// The path of the cgroup. `*` stands for any letters, also for `/`.
+    /// The path of the cgroup. `*` matches any letters, including `/`.
     pub cgroup: Option<WildMatch>,
 }
 
-/// What is done for the processes of a rule.
+/// The action of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Then {
-    /// Nothing.
+    /// The processes are left alone.
     Ignore,
-    /// They are looked after.
+    /// The processes are governed.
     Govern(Care),
 }
 
-/// A policy with what it is allowed.
+/// A policy with its budgets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Care {
-    /// The policy's name with its parameters. [`broadleaf_policy::parse`] takes it, and [`crate::can_decide`] has nothing against it.
+    /// The policy's name with its parameters. [`broadleaf_policy::parse`] accepts the name, and
+    /// [`crate::can_decide`] accepts the policy.
     pub policy: String,
-    /// What is allowed for each process.
+    /// The budgets for each process.
     pub budgets: Budgets,
 }
 
-/// A rule.
+/// A rule of the file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    /// The line of the file on which it begins, from 1.
+    /// The line of the file on which the rule begins, counted from 1.
     pub line: usize,
-    /// Which processes it is for.
+    /// The conditions.
     pub matches: Matches,
-    /// What is done for them.
+    /// The action.
     pub then: Then,
 }
 
-/// What a file says.
+/// The contents of a rules file.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Service {
-    /// How often processes are looked for.
+pub struct ServiceRules {
+    /// The interval between two searches for processes.
     pub discover: Duration,
-    /// How much of a processor looking may take for all processes together and for finding them, in hundredths of a percent.
+    /// The share of a processor for searching and observing all processes together, in hundredths
+    /// of a percent.
     pub cpu_together: u32,
-    /// The rules, of which the first that fits a process counts.
+    /// The rules. The first rule that matches a process counts.
     pub rules: Vec<Rule>,
 }
 
 impl Matches {
-    /// Whether a process is one of those.
+    /// Returns true if a process matches.
     pub fn fits(&self, process: &Traits<'_>) -> bool {
         let file = process
             .first_word
@@ -83,8 +86,8 @@ impl Matches {
     }
 }
 
-impl Service {
-    /// The rule that a process falls under.
+impl ServiceRules {
+    /// Returns the rule for a process.
     pub fn rule_for(&self, process: &Traits<'_>) -> Option<&Rule> {
         self.rules.iter().find(|rule| rule.matches.fits(process))
     }

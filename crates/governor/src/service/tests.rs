@@ -1,4 +1,4 @@
-//! Files as people write them, and as they should not.
+//! Valid and invalid rules files.
 
 use super::*;
 use crate::budget::{Allowance, Budgets};
@@ -8,13 +8,13 @@ fn users(name: &str) -> Option<u32> {
     (name == "postgres").then_some(26)
 }
 
-fn service(text: &str) -> Service {
-    Service::parse(text, &users).unwrap_or_else(|wrong| panic!("{wrong}: {text}"))
+fn service(text: &str) -> ServiceRules {
+    ServiceRules::parse(text, &users).unwrap_or_else(|wrong| panic!("{wrong}: {text}"))
 }
 
-/// What a file is refused with: the text that is meant, and what is said of it.
+/// Returns the refused part of a file and the message.
 fn refused(text: &str) -> (&str, String) {
-    let wrong = Service::parse(text, &users).expect_err(text);
+    let wrong = ServiceRules::parse(text, &users).expect_err(text);
     (&text[wrong.at.clone()], wrong.to_string())
 }
 
@@ -47,7 +47,7 @@ command = "*"
 "#;
 
 #[test]
-fn everything_that_can_be_said_is_read() {
+fn every_key_is_read() {
     let read = service(ALL);
     assert_eq!(read.discover, Duration::from_secs(5));
     assert_eq!(read.cpu_together, 100);
@@ -85,7 +85,7 @@ fn everything_that_can_be_said_is_read() {
 }
 
 #[test]
-fn what_is_not_said_is_as_with_run() {
+fn missing_values_are_those_of_run() {
     let read = service("[[rule]]\ncommand = \"redis-server\"\n");
     assert_eq!(read.discover, Duration::from_secs(2));
     assert_eq!(read.cpu_together, 200);
@@ -165,7 +165,7 @@ fn a_command_is_its_short_name_or_the_file_of_its_first_word() {
 }
 
 #[test]
-fn what_is_wrong_is_refused_with_its_place() {
+fn faults_are_refused_with_their_place() {
     let rule = |line: &str| format!("[[rule]]\ncommand = \"x\"\n{line}\n");
     for (line, meant, words) in [
         ("polcy = \"4k\"", "polcy", "no key is called \"polcy\""),
@@ -208,9 +208,9 @@ fn what_is_wrong_is_refused_with_its_place() {
         ("command = \"y\"", "command", "duplicate key"),
     ] {
         let text = rule(line);
-        let (at, said) = refused(&text);
-        assert_eq!(at, meant, "{said}");
-        assert!(said.contains(words), "{line}: {said}");
+        let (at, message) = refused(&text);
+        assert_eq!(at, meant, "{message}");
+        assert!(message.contains(words), "{line}: {message}");
     }
     for (text, words) in [
         ("", "the file holds no rule"),
@@ -230,16 +230,19 @@ fn what_is_wrong_is_refused_with_its_place() {
         ("discover 3\n", "="),
         ("rules = []\n", "no key is called \"rules\""),
     ] {
-        let (_, said) = refused(text);
-        assert!(said.contains(words), "{text}: {said}");
+        let (_, message) = refused(text);
+        assert!(message.contains(words), "{text}: {message}");
     }
 }
 
 proptest::proptest! {
-    /// Whatever a file holds, it is read or refused with a place inside it.
+    /// Any text is either parsed or refused with a place inside it.
     #[test]
-    fn no_text_is_too_much(text in "(\\[\\[rule\\]\\]|command|user|policy|=|\"|\n|[0-9.]|[a-z*%-]| |\\PC){0,60}") {
-        if let Err(wrong) = Service::parse(&text, &users) {
+    fn no_text_is_too_much(
+        text in "(\\[\\[rule\\]\\]|command|user|policy|=|\"|\n|\
+                 [0-9.]|[a-z*%-]| |\\PC){0,60}"
+    ) {
+        if let Err(wrong) = ServiceRules::parse(&text, &users) {
             proptest::prop_assert!(text.get(wrong.at.clone()).is_some(), "{:?}", wrong);
         }
     }

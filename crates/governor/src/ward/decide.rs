@@ -1,16 +1,17 @@
-//! What is to be done, by what is known.
+//! The decision of a ward.
 
-use super::{Known, Ward};
-use crate::plan::{Plan, Run};
-use crate::seen::{BlockSeen, Mapping, PAGES, ProcessId};
+use super::{Ward, WardProcess};
+use crate::plan::{PromotionRun, TickPlan};
+use crate::seen::{BlockSeen, LiveMapping, PAGES, ProcessId};
 use crate::view::{refusal_of, view};
 use broadleaf_policy::{Point, Refusal, Verdict};
 
-/// Blocks of a run at most, so that budgets and the clock are looked at between two runs.
+/// The maximum number of blocks in a run. Budgets and the clock are checked between two runs.
 const RUN: usize = 16;
 
-/// Blocks tried in a tick for which no extent is free: the kernel may make room by moving pages, in the governor's time and not in the program's. It says when it
-/// cannot, and then nothing is tried for a while.
+/// The blocks that a tick tries to promote without a free extent. The kernel may make room by
+/// moving pages, in the governor's time and not in the program's. If the kernel cannot, nothing is
+/// tried for a while.
 const BY_COMPACTION: u64 = 16;
 
 /// A block that the policy would promote.
@@ -21,10 +22,10 @@ struct Candidate {
 }
 
 impl Ward {
-    /// What is to be done now. Demotions come first: they make room.
-    pub fn decide(&mut self) -> Plan {
+    /// Returns the plan for now. Demotions come first, because they make room.
+    pub fn decide(&mut self) -> TickPlan {
         if !self.is_due() {
-            return Plan::default();
+            return TickPlan::default();
         }
         self.decided = Some(self.at);
         let demote = self.demotions();
@@ -36,7 +37,7 @@ impl Ward {
             let candidates = self.candidates();
             self.within_budget(candidates, &demote)
         };
-        Plan {
+        TickPlan {
             demote,
             promote: runs(promote),
         }
@@ -50,7 +51,8 @@ impl Ward {
         Vec::new()
     }
 
-    /// The blocks that the policy would promote, by process and number. Others are refused by name.
+    /// Returns the blocks that the policy would promote, sorted by process and number. Other blocks
+    /// are counted as refusals.
     fn candidates(&mut self) -> Vec<Candidate> {
         let extent_free = self.extents() > 0;
         let short = self.shortage().is_any();
@@ -74,11 +76,11 @@ impl Ward {
         found
     }
 
-    /// What is to become of a block that is no superpage, budgets aside.
+    /// Returns the verdict on a block that is no superpage, before budgets.
     fn verdict(
         &self,
-        known: &Known,
-        mapping: &Mapping,
+        known: &WardProcess,
+        mapping: &LiveMapping,
         seen: &BlockSeen,
         extent_free: bool,
         short: bool,
@@ -96,7 +98,7 @@ impl Ward {
         if known.unreachable {
             Verdict::Stay(Refusal::Unreachable)
         } else if seen.present == 0 && seen.swapped == 0 {
-            // The kernel would make a superpage of nothing at all.
+            // The kernel would make a superpage of an empty block.
             Verdict::Stay(Refusal::TooFewResident)
         } else if mark.is_some_and(|mark| mark.is_full_only()) && u32::from(seen.present) < PAGES {
             Verdict::Stay(Refusal::SplitByProgram)
@@ -106,7 +108,7 @@ impl Ward {
         }
     }
 
-    /// Those that may be promoted now: the fullest first, as far as the budget goes.
+    /// Selects the candidates that may be promoted now: the fullest first, within the budget.
     fn within_budget(
         &mut self,
         mut candidates: Vec<Candidate>,
@@ -120,7 +122,7 @@ impl Ward {
             )
         });
         let mut left = self.left();
-        // What is to be broken for the budget's sake makes no room for others in the same tick.
+        // Demotions for the budget's sake make no room for promotions in the same tick.
         let breaks = demoted
             .iter()
             .any(|(process, block)| self.made(*process, *block));
@@ -150,9 +152,10 @@ impl Ward {
         taken
     }
 
-    /// How many extents may be asked for.
+    /// Returns the number of extents that a tick may ask for.
     fn extents(&self) -> u64 {
-        // Waiting for pages to be moved counts as waiting for memory, and is not to be mistaken for a shortage.
+        // The kernel counts a wait for moved pages as a wait for memory. Such a wait must not be
+        // taken for a shortage.
         let calm =
             (self.machine.pressure).is_none_or(|pressure| pressure < self.budgets.pressure / 2);
         self.machine
@@ -160,7 +163,7 @@ impl Ward {
             .max(if calm { BY_COMPACTION } else { 0 })
     }
 
-    /// Bytes that may be added.
+    /// Returns the bytes that may be added.
     fn left(&self) -> u64 {
         self.budgets.left(
             &self.machine,
@@ -170,7 +173,7 @@ impl Ward {
         )
     }
 
-    /// Counts that a block stays as it is, if it is the first time for this reason.
+    /// Counts a refusal of a block, if it is the first with this reason.
     pub(super) fn note(&mut self, process: ProcessId, block: u64, reason: Refusal) {
         if let Some(known) = self.known.get_mut(&process)
             && known.marks.entry(block).or_default().is_first(reason)
@@ -180,9 +183,9 @@ impl Ward {
     }
 }
 
-/// Candidates in order, as runs of neighbours.
-fn runs(candidates: Vec<Candidate>) -> Vec<Run> {
-    let mut runs: Vec<Run> = Vec::new();
+/// Groups sorted candidates into runs of neighbours.
+fn runs(candidates: Vec<Candidate>) -> Vec<PromotionRun> {
+    let mut runs: Vec<PromotionRun> = Vec::new();
     for Candidate { process, seen } in candidates {
         match runs.last_mut() {
             Some(run)
@@ -193,7 +196,7 @@ fn runs(candidates: Vec<Candidate>) -> Vec<Run> {
                 run.blocks.end += 1;
                 run.present.push(seen.present);
             }
-            _ => runs.push(Run {
+            _ => runs.push(PromotionRun {
                 process,
                 blocks: seen.block..seen.block + 1,
                 present: vec![seen.present],

@@ -2,25 +2,26 @@
 //! kernel's own.
 //!
 //! They count against the budget, so that the budget holds across restarts of a governor. Such a
-//! superpage added the pages that were not resident when the block was last seen without a
-//! superpage. If the block was never seen so, the superpage added the whole block.
+//! superpage added the pages that were not resident at the last observation of the block as base
+//! pages. Without such an observation, the superpage counts as having added the whole block.
 
 use super::mark::Mark;
-use super::{Known, Ward};
-use crate::seen::{Behind, BlockSeen, Mapping, PAGES, Pages, ProcessId, ProcessSeen};
+use super::{Ward, WardProcess};
+use crate::seen::{BlockSeen, LiveBacking, LiveMapping, LivePages, PAGES, ProcessId, ProcessSeen};
 use std::collections::BTreeSet;
 
 /// A superpage that the ward did not make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Found {
-    /// Base pages that it added at most.
+pub(super) struct FoundSuperpage {
+    /// The maximum number of base pages that the superpage added.
     pub(super) pages: u16,
     /// True if another process of the ward maps the same memory and is charged for it.
     pub(super) is_shared: bool,
 }
 
-impl Found {
-    /// A superpage in a block that was last seen like this.
+impl FoundSuperpage {
+    /// Creates the record of a superpage, given the last observation of its block and the charged
+    /// base pages that remained.
     pub(super) fn after(before: Option<&BlockSeen>, left: u16) -> Self {
         let resident = before.map_or(0, |before| if before.huge { 0 } else { before.present });
         Self {
@@ -31,8 +32,8 @@ impl Found {
 }
 
 impl Ward {
-    /// Bytes that superpages added, whether the ward made them or not, without those that the
-    /// program asked for. This is an upper bound.
+    /// Returns the bytes that all superpages added, of the ward or not, without the superpages that
+    /// the program asked for. The number is an upper bound.
     pub fn charged_bytes(&self) -> u64 {
         let marks = self.known.values().flat_map(|known| known.marks.values());
         marks.map(Mark::charged_bytes).sum()
@@ -40,32 +41,31 @@ impl Ward {
 
     /// Returns true if a process has superpages that are not accounted for yet. The next decision
     /// then needs the ranges for which the program asked for superpages.
-    pub(crate) fn is_strange(&self, process: ProcessId, pages: &Pages) -> bool {
+    pub(crate) fn is_strange(&self, process: ProcessId, pages: &LivePages) -> bool {
         let known = self.known.get(&process);
         pages.mapped().any(|(_, seen)| {
             seen.huge && !known.is_some_and(|known| known.accounts_for(seen.block))
         })
     }
 
-    /// The superpages of a process that another process of the ward maps as well and is charged
-    /// for: shared memory, and memory that a fork shares. `is_late` says whether the ward saw
-    /// processes before this look.
+    /// Returns the superpages of a process that another process of the ward maps as well and is
+    /// charged for. These are shared memory, and memory that a fork shares. `is_late` is true if
+    /// the ward saw processes before this observation.
     pub(super) fn charged_elsewhere(
         &self,
         process: &ProcessSeen,
-        pages: &Pages,
+        pages: &LivePages,
         is_late: bool,
     ) -> BTreeSet<u64> {
         let known = self.known.get(&process.id);
-        // Private superpages may be shared only if the process was forked while the ward looked on.
-        // Of a process that is older, nothing tells whether its superpages are its own: it is
-        // charged.
+        // Private superpages may be shared only if the process was forked while the ward observed.
+        // An older process is charged, because the owner of its superpages is unknown.
         let is_fork = known.map_or(is_late, |known| known.is_late && !known.was_looked_at);
-        let same = |mapping: &Mapping, block: u64, other: &Known| match mapping.behind {
-            Behind::Anonymous => is_fork && other.vitals.image == process.vitals.image,
-            Behind::Shmem => Mapping::of_block(&other.pages.mappings, block)
+        let same = |mapping: &LiveMapping, block: u64, other: &WardProcess| match mapping.backing {
+            LiveBacking::Anonymous => is_fork && other.vitals.image == process.vitals.image,
+            LiveBacking::Shmem => LiveMapping::of_block(&other.pages.mappings, block)
                 .is_some_and(|theirs| theirs.shares_memory_with(mapping)),
-            Behind::File | Behind::Other => false,
+            LiveBacking::File | LiveBacking::Other => false,
         };
         let strange = pages.mapped().filter(|(_, seen)| {
             seen.huge && !known.is_some_and(|known| known.accounts_for(seen.block))
@@ -78,7 +78,7 @@ impl Ward {
         shared.map(|(_, seen)| seen.block).collect()
     }
 
-    /// Charges remaining memory that was shared with ended processes.
+    /// Charges a remaining process for memory that it shared with ended processes.
     pub(super) fn charge_heirs(&mut self) {
         let shared = self.known.iter().flat_map(|(id, known)| {
             let marks = known.marks.iter();
@@ -93,15 +93,15 @@ impl Ward {
             }
             let known = self.known.get_mut(&heir);
             if let Some(mark) = known.and_then(|known| known.marks.get_mut(&block)) {
-                mark.found = Some(Found::after(None, 0));
+                mark.found = Some(FoundSuperpage::after(None, 0));
             }
         }
     }
 }
 
-impl Known {
-    /// Charges superpages that appeared since the memory looked like `before`.
-    pub(super) fn take_in_found(&mut self, before: &Pages, shared: &BTreeSet<u64>) {
+impl WardProcess {
+    /// Charges superpages that appeared since the observation `before`.
+    pub(super) fn take_in_found(&mut self, before: &LivePages, shared: &BTreeSet<u64>) {
         for seen in self.pages.blocks.iter().filter(|seen| seen.huge) {
             let block = seen.block;
             if self.asked.iter().any(|asked| asked.contains(&block)) {
@@ -110,12 +110,12 @@ impl Known {
             let mark = self.marks.entry(block).or_default();
             if mark.made.is_none() && mark.found.is_none() {
                 mark.found = Some(if shared.contains(&block) {
-                    Found {
+                    FoundSuperpage {
                         pages: 0,
                         is_shared: true,
                     }
                 } else {
-                    Found::after(before.block(block), mark.all_left())
+                    FoundSuperpage::after(before.block(block), mark.all_left())
                 });
             }
         }

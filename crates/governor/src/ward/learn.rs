@@ -1,14 +1,14 @@
-//! What came of decisions.
+//! The outcomes of a ward's decisions.
 
 use super::Ward;
-use super::found::Found;
+use super::found::FoundSuperpage;
 use crate::plan::{Came, Outcome};
 use crate::seen::{BLOCK_BYTES, BlockSeen};
 use broadleaf_policy::Refusal;
 use std::time::Duration;
 
 impl Ward {
-    /// Takes in what came of a plan.
+    /// Takes in the outcomes of a plan.
     pub fn learn(&mut self, outcomes: &[Outcome]) {
         if !outcomes.is_empty() {
             self.decided = None;
@@ -26,8 +26,8 @@ impl Ward {
             }
         }
         match exhausted {
-            // Not one could be made, and there is little: the next will not do better soon. (The
-            // kernel gives the same answer for ranges that were unmapped; there, only the block
+            // No block could be promoted and memory is low, so the next attempt would fail too.
+            // (The kernel gives the same answer for unmapped ranges. In that case only the block
             // waits.)
             Some(true) if self.is_memory_low() => {
                 self.pause
@@ -37,11 +37,11 @@ impl Ward {
             Some(true) | None => {}
         }
         if !outcomes.is_empty() {
-            self.tell_tally();
+            self.note_peaks();
         }
     }
 
-    /// Whether there are hardly any extents, or a cgroup is nearly full.
+    /// Returns true if there are hardly any extents, or a cgroup is nearly full.
     fn is_memory_low(&self) -> bool {
         let mut left = self.known.values().filter_map(|known| known.headroom);
         self.machine.free_blocks < 64 || left.any(|left| left.bytes < 64 * BLOCK_BYTES)
@@ -68,7 +68,10 @@ impl Ward {
                 Some(BlockSeen::superpage(block))
             }
             Came::WasHuge => {
-                mark.found = Some(Found::after(known.pages.block(block), mark.all_left()));
+                mark.found = Some(FoundSuperpage::after(
+                    known.pages.block(block),
+                    mark.all_left(),
+                ));
                 Some(BlockSeen::superpage(block))
             }
             Came::Refused(Refusal::Unreachable) => {
@@ -91,7 +94,7 @@ impl Ward {
                 self.tally.returned_bytes += held.saturating_sub(now.resident_bytes());
                 Some(now)
             }
-            Came::Stands => {
+            Came::StillHuge => {
                 mark.refused(Refusal::Busy, at);
                 None
             }

@@ -1,20 +1,21 @@
-//! What there is to remember of one block.
+//! The memory of a ward about one block.
 
-use super::found::Found;
+use super::found::FoundSuperpage;
 use crate::seen::{BLOCK_BYTES, BlockSeen, PAGE_BYTES, PAGES};
 use broadleaf_policy::Refusal;
 use std::time::Duration;
 
-/// Waiting that doubles with each time in a row.
+/// A wait that doubles each time in a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Patience {
-    /// How often in a row.
+    /// The number of waits in a row.
     times: u32,
     until: Duration,
 }
 
 impl Patience {
-    /// Waits from `at` for `first`, twice that the next time, and so on up to `most`. What is longer ago than that is forgotten.
+    /// Waits from `at` for `first`, twice as long the next time, and so on up to `most`. Waits that
+    /// ended more than `most` ago do not count.
     pub(crate) fn wait(&mut self, at: Duration, first: Duration, most: Duration) {
         if at > self.until + most {
             self.times = 0;
@@ -24,44 +25,46 @@ impl Patience {
         self.times += 1;
     }
 
-    /// Whether it waits still.
+    /// Returns true if the wait has not ended.
     pub(crate) fn waits(&self, at: Duration) -> bool {
         at < self.until
     }
 
-    /// It went well: the next wait is a first one.
+    /// Ends the row after a success: the next wait is a first one.
     pub(crate) fn end(&mut self) {
         *self = Self::default();
     }
 }
 
-/// What there is to remember of a block.
+/// The memory of a ward about a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Mark {
-    /// What it held when it was promoted, if that superpage stands.
+    /// The contents of the block before its promotion, while the superpage exists.
     pub(super) made: Option<BlockSeen>,
-    /// The most base pages that are still resident of a broken superpage of the ward.
+    /// The maximum number of base pages that remain of the ward's broken superpage.
     pub(super) left: u16,
-    /// The most base pages that are still resident of a broken superpage that the ward did not
+    /// The maximum number of base pages that remain of a broken superpage that the ward did not
     /// make. The budget counts them. [`Mark::added_bytes`] does not: the ward did not add them.
     left_found: u16,
-    /// The superpage that stands, if the ward did not make it and the program did not ask for it.
-    pub(super) found: Option<Found>,
-    /// Whether to break what the program broke, so that the kernel gives back what is left: it may keep the superpage as a whole, with what was given back of it.
+    /// The superpage at the block, if the ward did not make it and the program did not ask for it.
+    pub(super) found: Option<FoundSuperpage>,
+    /// True if the rest of a superpage that the program broke must be split. The kernel may
+    /// otherwise keep the superpage as a whole, including the pages that the program returned.
     to_split: bool,
-    /// How often the program broke a superpage here.
+    /// The wait after the program broke a superpage of this block.
     broken: Patience,
-    /// After a refusal of the kernel, and what that was.
+    /// The wait after a refusal of the kernel, and the refusal.
     rest: Patience,
     refused: Option<Refusal>,
-    /// After a demotion. That it was promoted again meanwhile does not make the next wait a first one: what is given and taken in turn costs twice.
+    /// The wait after a demotion. A new promotion does not end it: a block that is promoted and
+    /// demoted in turn costs twice.
     taken: Patience,
-    /// Reasons for which it was refused, one bit each.
+    /// The reasons of its refusals, one bit each.
     reasons: u64,
 }
 
 impl Mark {
-    /// Bytes that the superpage added.
+    /// Returns the bytes that the superpage added.
     pub(super) const fn added_bytes(&self) -> u64 {
         match &self.made {
             Some(before) => BLOCK_BYTES - before.present as u64 * PAGE_BYTES,
@@ -69,23 +72,24 @@ impl Mark {
         }
     }
 
-    /// Bytes that count against the budget: the ward's, and those of superpages that it found.
+    /// Returns the bytes that count against the budget: the ward's, and those of superpages that it
+    /// found.
     pub(super) fn charged_bytes(&self) -> u64 {
         let found = self.found.map_or(0, |found| found.pages);
         self.added_bytes() + u64::from(found + self.left_found) * PAGE_BYTES
     }
 
-    /// Base pages of broken superpages that are still resident, found superpages included.
+    /// Returns the base pages that remain of broken superpages, found superpages included.
     pub(super) const fn all_left(&self) -> u16 {
         self.left + self.left_found
     }
 
-    /// Whether there is something to give back of a superpage that the program broke.
+    /// Returns true if the rest of a superpage that the program broke can be given back.
     pub(super) fn is_left_over(&self, at: Duration) -> bool {
         self.to_split && !self.rest.waits(at)
     }
 
-    /// Takes in what the block holds now.
+    /// Takes in the present contents of the block.
     pub(super) fn holds(&mut self, now: &BlockSeen) {
         if !now.huge
             && let Some(found) = self.found.take()
@@ -101,17 +105,18 @@ impl Mark {
         self.to_split &= most > 0;
     }
 
-    /// Whether only a full block is promoted again: the program broke one here. Its allocator gives pages back, and would again.
+    /// Returns true if the block is promoted only when full. The program broke a superpage here, so
+    /// its allocator gives pages back and would do so again.
     pub(super) const fn is_full_only(&self) -> bool {
         self.broken.times > 0
     }
 
-    /// Whether nothing is tried yet, and why.
+    /// Returns the reason if no attempt is made yet.
     pub(super) fn waits(&self, at: Duration) -> Option<Refusal> {
         if self.broken.waits(at) {
             Some(Refusal::SplitByProgram)
         } else if self.rest.waits(at) {
-            // The reason that it waits for. Another name would count the block twice.
+            // The refusal is the reason for this wait. Another reason would count the block twice.
             self.refused
         } else if self.taken.waits(at) {
             Some(Refusal::BackingOff)
@@ -120,9 +125,12 @@ impl Mark {
         }
     }
 
-    /// The superpage is none any more, and nobody here broke it. Where pages are missing the program gave them back, and would again. Where all are there it
-    /// stored to what a fork shared, say, and there is nothing to learn from it. What the superpage had added stays, less what was given back. Whether the program
-    /// gave something back.
+    /// Notes that the superpage is broken, but not by the ward. Returns true if the program gave
+    /// pages back.
+    ///
+    /// If pages are missing, the program returned them and would do so again. If no page is
+    /// missing, the program may have stored to memory that a fork shares, and the ward learns
+    /// nothing. The added pages remain, less the returned pages.
     pub(super) fn broken(&mut self, before: BlockSeen, now: &BlockSeen, at: Duration) -> bool {
         self.left = (PAGES as u16).saturating_sub(before.present);
         let gave_back = u32::from(now.present) + u32::from(now.swapped) < PAGES;
@@ -134,8 +142,9 @@ impl Mark {
         gave_back
     }
 
-    /// The superpage was broken to give memory back, and the block holds this now. Where no page of zeroes came of it the kernel may have kept all that was
-    /// added (before Linux 6.12 it does), so that still counts; it is not tried again.
+    /// Notes that the superpage was demoted, with the present contents of the block. If no page of
+    /// zeroes resulted, the kernel may have kept all added pages, as it does before Linux 6.12.
+    /// Then the pages still count, and the ward does not demote again.
     pub(super) fn demoted(&mut self, now: &BlockSeen, at: Duration) {
         let added = match self.made {
             Some(before) => (PAGES as u16).saturating_sub(before.present),
@@ -153,7 +162,7 @@ impl Mark {
         }
     }
 
-    /// It became a superpage.
+    /// Notes a promotion.
     pub(super) fn promoted(&mut self, before: BlockSeen) {
         // Pages that an earlier superpage of the ward added still count as added.
         let added_before = self.left.min(before.present);
@@ -166,7 +175,8 @@ impl Mark {
         self.rest.end();
     }
 
-    /// The kernel refused, or would have done harm. How long to wait depends on whether it may pass soon.
+    /// Notes a refusal of the kernel, or an attempt that would have done harm. The length of the
+    /// wait depends on the chance that the reason ends soon.
     pub(super) fn refused(&mut self, reason: Refusal, at: Duration) {
         let (first, most) = match reason {
             Refusal::Busy | Refusal::Changed => {
@@ -186,7 +196,7 @@ impl Mark {
         self.rest.wait(at, first, most);
     }
 
-    /// Notes a reason; whether it is the first time for this block.
+    /// Notes a reason. Returns true if it is the first time for this block.
     pub(super) const fn is_first(&mut self, reason: Refusal) -> bool {
         let bit = 1 << reason as u32;
         let first = self.reasons & bit == 0;

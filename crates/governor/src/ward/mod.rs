@@ -1,7 +1,8 @@
-//! What is decided for processes under one policy and one set of budgets.
+//! Decisions for processes under one policy and one set of budgets.
 //!
-//! A ward is a function of what it is told: the same observations and outcomes, in the same order, make the same decisions. Nothing in it looks at a
-//! clock or a kernel, so that a journal of what it was told is enough to run it again.
+//! A ward is a function of its input: the same observations and outcomes in the same order make the
+//! same decisions. A ward reads no clock and no kernel, so a journal of its input is enough to run
+//! it again.
 
 mod decide;
 mod found;
@@ -11,7 +12,9 @@ mod shortage;
 mod tally;
 
 use crate::budget::Budgets;
-use crate::seen::{BlockSeen, Headroom, MachineSeen, Mapping, Pages, ProcessId, Seen, Vitals};
+use crate::seen::{
+    BlockSeen, Headroom, LiveMapping, LivePages, MachineSeen, Observation, ProcessId, Vitals,
+};
 use broadleaf_policy::{Policy, Refusal};
 use mark::Mark;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,51 +24,52 @@ use std::time::Duration;
 pub(crate) use mark::Patience;
 pub use tally::Tally;
 
-/// Where nothing changes, it is decided anew so often: waits end.
+/// The interval of decisions if nothing changes. Waits may have ended since the last decision.
 const DECIDE_EVERY: Duration = Duration::from_secs(1);
 
 /// Processes under one policy.
 pub struct Ward {
     policy: Box<dyn Policy>,
     budgets: Budgets,
-    /// The processes that lived when it was last told.
-    known: BTreeMap<ProcessId, Known>,
+    /// The processes that lived at the latest observation.
+    known: BTreeMap<ProcessId, WardProcess>,
     /// The time of the latest observation.
     at: Duration,
     machine: MachineSeen,
     /// True if any process was ever seen.
     has_seen: bool,
-    /// Until when nothing is promoted, for the kernel found no memory to do so.
+    /// The pause of all promotions after the kernel found no memory for one.
     pause: Patience,
     /// The memory that the kernel lacked at that time.
     lacking: Refusal,
-    /// Whether memory was short when it was last told.
+    /// True if memory was short at the latest observation.
     was_short: bool,
-    /// Superpages that had been broken when memory was last not short.
+    /// The number of demotions at the latest time at which memory was not short.
     demotions_before: u64,
-    /// Until when nothing is promoted that would add memory, for superpages were broken because memory was short.
+    /// The pause of promotions that add memory, after demotions for a shortage.
     thrift: Patience,
-    /// When it last decided; `None` where something has changed since.
+    /// The time of the latest decision. `None` if something has changed since.
     decided: Option<Duration>,
     tally: Tally,
-    /// What the largest processes that have ended looked like at last.
-    departed: Vec<(ProcessId, Vitals, Pages)>,
+    /// The last observations of the largest processes that have ended.
+    departed: Vec<(ProcessId, Vitals, LivePages)>,
 }
 
-/// How many processes that have ended are remembered.
+/// The maximum number of remembered processes that have ended.
 const DEPARTED: usize = 16;
 
-/// What is known of a process.
+/// A ward's knowledge of a process.
 #[derive(Debug, Default)]
-struct Known {
+struct WardProcess {
     vitals: Vitals,
     headroom: Option<Headroom>,
-    /// Bytes that it holds, of those that others share its part; `None` where nobody can share any.
+    /// The bytes that the process holds. A shared page counts in proportion. `None` if no process
+    /// can share pages with it.
     held: Option<u64>,
-    pages: Pages,
-    /// What there is to remember of its blocks.
+    pages: LivePages,
+    /// The memory about each block.
     marks: BTreeMap<u64, Mark>,
-    /// Whether the kernel does not let it be changed.
+    /// True if the kernel does not allow changes to the process.
     unreachable: bool,
     /// Blocks for which the program asked for superpages.
     asked: Vec<Range<u64>>,
@@ -73,19 +77,20 @@ struct Known {
     is_late: bool,
     /// True if the process's memory was ever read.
     was_looked_at: bool,
-    /// Page faults before the first look. 0 if other processes were seen before this one.
+    /// Page faults before the first observation. The number is 0 if other processes were seen
+    /// before this one.
     faults_before: u64,
 }
 
-impl Known {
-    /// Page faults since the first look.
+impl WardProcess {
+    /// Returns the page faults since the first observation.
     const fn faults(&self) -> u64 {
         self.vitals.faults.saturating_sub(self.faults_before)
     }
 }
 
 impl Ward {
-    /// A ward without processes.
+    /// Creates a ward without processes.
     pub fn new(policy: Box<dyn Policy>, budgets: Budgets) -> Self {
         Self {
             policy,
@@ -105,53 +110,53 @@ impl Ward {
         }
     }
 
-    /// The policy.
+    /// Returns the policy.
     pub fn policy(&self) -> &dyn Policy {
         self.policy.as_ref()
     }
 
-    /// What it may do.
+    /// Returns the budgets.
     pub const fn budgets(&self) -> &Budgets {
         &self.budgets
     }
 
-    /// Goes on under another policy, or with other budgets. What is known of processes stays, as does what was done.
+    /// Changes the policy and the budgets. The knowledge of processes and the totals stay.
     pub fn put_under(&mut self, policy: Box<dyn Policy>, budgets: Budgets) {
         self.policy = policy;
         self.budgets = budgets;
         self.decided = None;
     }
 
-    /// What it came to so far.
+    /// Returns the totals so far.
     pub const fn tally(&self) -> &Tally {
         &self.tally
     }
 
-    /// The processes, with what is known of the memory of each.
-    pub fn processes(&self) -> impl Iterator<Item = (ProcessId, &Vitals, &Pages)> {
+    /// Returns the processes with their vitals and their memory.
+    pub fn processes(&self) -> impl Iterator<Item = (ProcessId, &Vitals, &LivePages)> {
         let known = self.known.iter();
         known.map(|(id, known)| (*id, &known.vitals, &known.pages))
     }
 
-    /// The largest processes that have ended, as each was last seen.
-    pub fn departed(&self) -> impl Iterator<Item = (ProcessId, &Vitals, &Pages)> {
+    /// Returns the largest processes that have ended, with their last observation.
+    pub fn departed(&self) -> impl Iterator<Item = (ProcessId, &Vitals, &LivePages)> {
         let departed = self.departed.iter();
         departed.map(|(id, vitals, pages)| (*id, vitals, pages))
     }
 
-    /// Page faults of all processes since the first look. Processes that began later count with all
-    /// of theirs.
+    /// Returns the page faults of all processes since the first observation. For a process that
+    /// began later, all faults count.
     pub fn page_faults(&self) -> u64 {
-        let living = self.known.values().map(Known::faults);
+        let living = self.known.values().map(WardProcess::faults);
         living.fold(self.tally.page_faults, u64::saturating_add)
     }
 
-    /// What is known of a process's memory.
-    pub fn pages(&self, process: ProcessId) -> Option<&Pages> {
+    /// Returns the known memory of a process.
+    pub fn pages(&self, process: ProcessId) -> Option<&LivePages> {
         self.known.get(&process).map(|known| &known.pages)
     }
 
-    /// Whether a superpage at that block is one that the ward made and that stands.
+    /// Returns true if the ward made the superpage at that block and it still exists.
     pub fn made(&self, process: ProcessId, block: u64) -> bool {
         let known = self.known.get(&process);
         known
@@ -159,38 +164,41 @@ impl Ward {
             .is_some_and(|mark| mark.made.is_some())
     }
 
-    /// How many blocks there is something to remember of.
+    /// Returns the number of blocks that the ward remembers.
     pub fn remembered(&self) -> usize {
         self.known.values().map(|known| known.marks.len()).sum()
     }
 
-    /// Bytes that the ward's superpages added, with resident pages of broken superpages.
-    /// An upper bound: the program may have used some of these bytes since.
+    /// Returns the bytes that the ward's superpages added, with resident pages of broken
+    /// superpages. The number is an upper bound: the program may have used some of these bytes
+    /// since.
     pub fn added_bytes(&self) -> u64 {
         let marks = self.known.values().flat_map(|known| known.marks.values());
         marks.map(Mark::added_bytes).sum()
     }
 
-    /// Bytes in superpages, whoever made them. Those that several processes map count in each: nobody tells which these are.
+    /// Returns the bytes in superpages of any origin. A superpage that several processes map counts
+    /// in each, because the kernel does not report the sharing.
     pub fn huge_bytes(&self) -> u64 {
         let each = self.known.values().map(|known| known.pages.huge_bytes());
         each.sum()
     }
 
-    /// Bytes that are resident in each of the processes, added up.
+    /// Returns the sum of the resident bytes of the processes.
     pub fn rss_bytes(&self) -> u64 {
         let each = self.known.values().map(|known| known.vitals.rss_bytes);
         each.fold(0, u64::saturating_add)
     }
 
-    /// Bytes that all processes hold together, what several share counted once as far as that is known.
+    /// Returns the bytes that all processes hold together. Shared pages count once if the kernel
+    /// reports them.
     pub fn held_bytes(&self) -> u64 {
         let each = (self.known.values()).map(|known| known.held.unwrap_or(known.vitals.rss_bytes));
         each.fold(0, u64::saturating_add)
     }
 
-    /// Takes in what was seen.
-    pub fn see(&mut self, seen: Seen) {
+    /// Takes in an observation.
+    pub fn see(&mut self, seen: Observation) {
         self.at = seen.at;
         self.machine = seen.machine;
         let mut was_charged = false;
@@ -208,17 +216,17 @@ impl Ward {
             let pages = process.pages.as_ref();
             let shared = pages.map(|pages| self.charged_elsewhere(&process, pages, has_seen));
             let shared = shared.unwrap_or_default();
-            let known = self.known.entry(process.id).or_insert_with(|| Known {
+            let known = self.known.entry(process.id).or_insert_with(|| WardProcess {
                 is_late: has_seen,
                 faults_before: if has_seen { 0 } else { process.vitals.faults },
-                ..Known::default()
+                ..WardProcess::default()
             });
             if known.vitals.image != process.vitals.image {
-                // Another program runs in it: nothing that was known of its memory holds.
+                // Another program runs in the process, so the knowledge of its memory is void.
                 was_charged |= known.is_charged_at_all();
                 known.marks.clear();
                 known.asked.clear();
-                known.pages = Pages::default();
+                known.pages = LivePages::default();
                 known.unreachable = false;
             }
             known.vitals = process.vitals;
@@ -234,11 +242,12 @@ impl Ward {
         }
         self.note_shortage();
         if self.decided.is_none() {
-            self.tell_tally();
+            self.note_peaks();
         }
     }
 
-    /// Notes the end of a shortage. What is promoted right after it would be the first to be broken in the next.
+    /// Notes the end of a shortage. Blocks that are promoted right after a shortage would be the
+    /// first to be demoted in the next one.
     fn note_shortage(&mut self) {
         let is_short = self.shortage().is_any();
         if self.was_short && !is_short && self.tally.demotions > self.demotions_before {
@@ -251,26 +260,28 @@ impl Ward {
         self.was_short = is_short;
     }
 
-    /// Notes the most that stood at a time.
-    fn tell_tally(&mut self) {
+    /// Updates the peaks of the totals.
+    fn note_peaks(&mut self) {
         let (huge, added) = (self.huge_bytes(), self.added_bytes());
         let tally = &mut self.tally;
         tally.huge_bytes_peak = tally.huge_bytes_peak.max(huge);
         tally.added_bytes_peak = tally.added_bytes_peak.max(added);
     }
 
-    /// Whether there may be something to decide: something was seen or learned, memory is short, or enough time has passed for a wait to have ended.
+    /// Returns true if a new decision may differ. The causes are an observation, an outcome, a
+    /// shortage, or the end of a wait.
     fn is_due(&self) -> bool {
         let waited = |decided: Duration| self.at.saturating_sub(decided) >= DECIDE_EVERY;
         self.decided.is_none_or(waited) || self.shortage().is_any()
     }
 }
 
-impl Known {
-    /// Takes in what its memory looks like, and remembers what the program did to superpages.
+impl WardProcess {
+    /// Takes in the memory of the process, and notes the superpages that the program broke or
+    /// returned.
     fn take_in(
         &mut self,
-        mut pages: Pages,
+        mut pages: LivePages,
         shared: &BTreeSet<u64>,
         at: Duration,
         tally: &mut Tally,
@@ -294,13 +305,14 @@ impl Known {
                     mark.holds(seen);
                     true
                 }
-                // All of it was given back. What comes there next is something else, but an allocator that gave it back by parts will do so again.
+                // The program returned the whole block. Its next contents are new, but an allocator
+                // that returned parts of it will do so again.
                 _ => {
                     if mark.made.take().is_some() {
                         tally.given_back += 1;
                     }
                     mark.holds(&BlockSeen::empty(*number));
-                    mark.is_full_only() && Mapping::of_block(&pages.mappings, *number).is_some()
+                    mark.is_full_only() && LiveMapping::of_block(&pages.mappings, *number).is_some()
                 }
             }
         });

@@ -1,26 +1,27 @@
-//! Which superpages are broken, where memory is short or too much was added.
+//! The choice of superpages to demote if memory is short or too much was added.
 
-use super::{Known, Ward};
+use super::{Ward, WardProcess};
 use crate::budget::Shortage;
-use crate::seen::{Behind, Headroom, Mapping, ProcessId};
+use crate::seen::{Headroom, LiveBacking, LiveMapping, ProcessId};
 use crate::view::view;
 use broadleaf_policy::{Point, Verdict};
 
-/// Superpages broken in a tick at most, so that what it brings is looked at before more are.
+/// The maximum number of demotions in a tick. Their effect is observed before the next ones.
 const AT_ONCE: usize = 128;
 
 impl Ward {
-    /// What is left of the limits of the processes' cgroups.
+    /// Returns the headroom of the processes' cgroups.
     pub(super) fn cgroups(&self) -> impl Iterator<Item = Headroom> {
         self.known.values().filter_map(|known| known.headroom)
     }
 
-    /// What memory is short of.
+    /// Returns the shortage of memory.
     pub(super) fn shortage(&self) -> Shortage {
         self.budgets.shortage(&self.machine, self.cgroups())
     }
 
-    /// The superpages to break now: those that added most first, until what is short or too much is made up for, and those that the policy would break.
+    /// Returns the superpages to demote now. The superpages that added most come first, until the
+    /// shortage or the excess is covered. Superpages that the policy wants to demote follow.
     pub(super) fn demotions(&mut self) -> Vec<(ProcessId, u64)> {
         let shortage = self.shortage();
         let added = self.charged_bytes();
@@ -34,10 +35,9 @@ impl Ward {
             return chosen;
         }
         let mut wanted = too_much.max(shortage.wanted());
-        let mut standing = self.standing();
-        standing
-            .sort_by_key(|(process, block, added)| (std::cmp::Reverse(*added), *process, *block));
-        for (process, block, added) in standing {
+        let mut whole = self.whole();
+        whole.sort_by_key(|(process, block, added)| (std::cmp::Reverse(*added), *process, *block));
+        for (process, block, added) in whole {
             if chosen.len() >= AT_ONCE {
                 break;
             }
@@ -50,7 +50,8 @@ impl Ward {
         chosen
     }
 
-    /// The blocks whose superpages the program broke, and which hold still what was added. It has said that it does not want all of it.
+    /// Returns the blocks whose superpages the program broke and that still hold added pages. The
+    /// program does not want all of the block.
     fn left_over(&self) -> Vec<(ProcessId, u64)> {
         let known = self.known.iter();
         let marks = known
@@ -61,13 +62,14 @@ impl Ward {
             .collect()
     }
 
-    /// The superpages that were made here and stand, with what each added. Left out are those that were to be broken in vain a short while ago, and shared memory:
-    /// breaking that gives nothing back.
-    fn standing(&self) -> Vec<(ProcessId, u64, u64)> {
-        let of = |(process, known): (&ProcessId, &Known)| {
+    /// Returns the ward's superpages, with the bytes that each added. The list leaves out shared
+    /// memory, because a demotion of shared memory frees nothing. It also leaves out superpages
+    /// whose demotion failed a short while ago.
+    fn whole(&self) -> Vec<(ProcessId, u64, u64)> {
+        let of = |(process, known): (&ProcessId, &WardProcess)| {
             let gives_back = |block: u64| {
-                let mapping = Mapping::of_block(&known.pages.mappings, block);
-                mapping.is_some_and(|mapping| mapping.behind == Behind::Anonymous)
+                let mapping = LiveMapping::of_block(&known.pages.mappings, block);
+                mapping.is_some_and(|mapping| mapping.backing == LiveBacking::Anonymous)
             };
             let marks = known.marks.iter().filter(|(block, mark)| {
                 mark.made.is_some() && mark.waits(self.at).is_none() && gives_back(**block)
@@ -78,7 +80,7 @@ impl Ward {
         self.known.iter().flat_map(of).collect()
     }
 
-    /// Whether the policy ever breaks a superpage of its own accord.
+    /// Returns true if the policy may demote a superpage now.
     fn policy_demotes(&self) -> bool {
         self.policy.needs().asked_when_short && self.shortage().is_any()
     }
@@ -90,7 +92,7 @@ impl Ward {
         let Some(known) = self.known.get(&process) else {
             return false;
         };
-        let mapping = Mapping::of_block(&known.pages.mappings, block);
+        let mapping = LiveMapping::of_block(&known.pages.mappings, block);
         let (Some(mapping), Some(seen)) = (mapping, known.pages.block(block)) else {
             return false;
         };

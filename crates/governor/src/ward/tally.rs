@@ -1,26 +1,26 @@
-//! What a ward came to.
+//! The totals of a ward.
 
 use broadleaf_policy::Refusals;
 
-/// What a ward came to so far.
+/// The totals of a ward so far.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    /// Blocks that became superpages.
+    /// Blocks that were promoted.
     pub promotions: u64,
-    /// Superpages that were broken to give memory back.
+    /// Superpages that were demoted to free memory.
     pub demotions: u64,
-    /// Superpages of the ward that programs broke, by giving back or protecting parts of them.
+    /// The ward's superpages that programs broke by returning or protecting parts of them.
     pub broken_by_programs: u64,
-    /// Superpages of the ward that programs gave back whole.
+    /// The ward's superpages that programs returned whole.
     pub given_back: u64,
-    /// Blocks that were refused, for each reason once.
+    /// Refused blocks. Each block counts once for each reason.
     pub refusals: Refusals,
-    /// The most that superpages which stood at a time had added, in bytes.
+    /// The peak of the bytes that existing superpages had added.
     pub added_bytes_peak: u64,
-    /// Bytes that demotions gave back, by what was seen after them.
+    /// The bytes that demotions freed, by the observation after them.
     pub returned_bytes: u64,
-    /// The most that stood in superpages at a time, whoever made them, in bytes.
+    /// The peak of the bytes in superpages of any origin.
     pub huge_bytes_peak: u64,
-    /// Page faults of the processes that have ended.
+    /// The page faults of the processes that have ended.
     pub page_faults: u64,
 }

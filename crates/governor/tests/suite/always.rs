@@ -1,13 +1,17 @@
-//! What holds whatever programs do.
+//! Invariants under random programs.
 
 use crate::common;
-use crate::common::World;
+use crate::common::FakeWorld;
 use crate::common::deeds::{BLOCKS, Deed, budget, deed, policy, run};
 use broadleaf_governor::{Allowance, Budgets};
 use proptest::prelude::*;
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 96,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn what_superpages_add_stays_within_bytes(
@@ -34,7 +38,7 @@ proptest! {
             let (added, rss) = (world.fake().added_bytes(), world.fake().rss_bytes());
             let most = budgets.added.bytes(rss - added.min(rss)) + (2 << 20);
             assert!(added <= most, "{added} of {most}");
-            // What nobody uses of it is less, and the ward knows of all of it.
+            // The frames that no program uses are fewer, and the ward knows all of them.
             let filled = world.fake().filled_bytes();
             let known = world.governor.ward().added_bytes();
             assert!(filled <= most, "{filled} of {most} filled");
@@ -47,7 +51,7 @@ proptest! {
         deeds in prop::collection::vec(deed(true), 1..60),
     ) {
         let budgets = common::UNLIMITED;
-        let mut world = World::new("greedy", budgets, BLOCKS);
+        let mut world = FakeWorld::new("greedy", budgets, BLOCKS);
         world.fake().pressure = Some(5000);
         for deed in deeds {
             if let Deed::Program(_, step) = deed {

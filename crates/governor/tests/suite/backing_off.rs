@@ -1,18 +1,19 @@
-//! What the kernel refuses is not asked for again and again.
+//! Attempts after refusals of the kernel become rare.
 
 use crate::common;
-use crate::common::fake::{Call, Fake, Step};
-use crate::common::{BASE, UNLIMITED, World};
-use broadleaf_governor::{Came, No};
+use crate::common::fake::{Call, Fake, FakeStep};
+use crate::common::{BASE, FakeWorld, UNLIMITED};
+use broadleaf_governor::{Came, KernelError};
 use broadleaf_policy::Refusal;
 
 fn collapse_calls(fake: &Fake) -> u64 {
     fake.calls.get(&Call::Collapse).copied().unwrap_or(0)
 }
 
-/// A program whose first block the kernel refuses, and which faults elsewhere all the time; how often the block was asked for in a minute.
-fn asked_in_a_minute(errno: i32) -> (World, u64) {
-    let mut world = World::new("pop-64", UNLIMITED, 400);
+/// Runs a program for a minute. The kernel refuses its first block, and the program faults
+/// elsewhere all the time. Returns the number of attempts for the block.
+fn asked_in_a_minute(errno: i32) -> (FakeWorld, u64) {
+    let mut world = FakeWorld::new("pop-64", UNLIMITED, 400);
     world.fill(0, 100);
     let pid = world.program.pid;
     world.fake().refuse.insert((pid, BASE), (errno, u32::MAX));
@@ -45,7 +46,7 @@ fn a_busy_block_is_asked_for_again_soon() {
 
 #[test]
 fn a_busy_block_is_promoted_when_it_is_not_busy_any_more() {
-    let mut world = World::new("pop-64", UNLIMITED, 1);
+    let mut world = FakeWorld::new("pop-64", UNLIMITED, 1);
     world.fill(0, 100);
     let pid = world.program.pid;
     world.fake().refuse.insert((pid, BASE), (libc::EAGAIN, 2));
@@ -59,7 +60,7 @@ fn without_memory_nothing_is_asked_for() {
         (Some(1), None, Refusal::NoExtent),
         (None, Some(300 << 20), Refusal::NoCharge),
     ] {
-        let mut world = World::new("pop-64", UNLIMITED, 100);
+        let mut world = FakeWorld::new("pop-64", UNLIMITED, 100);
         (0..100).for_each(|block| world.fill(block, 512));
         let pid = world.program.pid;
         let errno = if limit.is_some() {
@@ -80,12 +81,13 @@ fn without_memory_nothing_is_asked_for() {
         assert!(first > 0);
         let asked = collapse_calls(world.fake());
         world.run_for(60);
-        // Pauses of 1, 2, 4, 8, 10, 10, ... seconds, and after each no more than was asked for at first.
+        // Pauses of 1, 2, 4, 8, 10, 10, ... seconds. After each pause come no more attempts than at
+        // first.
         let again = collapse_calls(world.fake()) - asked;
         assert!(again <= 9 * asked, "{again} after {asked}");
         assert_eq!(world.refused(reason), 100, "each block once");
         assert_eq!(world.refused(Refusal::BackingOff), 0);
-        // When there is memory again, it goes on.
+        // With memory again, promotions continue.
         world.fake().refuse.clear();
         world.fake().free_blocks = None;
         world.fake().limit = None;
@@ -94,11 +96,11 @@ fn without_memory_nothing_is_asked_for() {
     }
 }
 
-/// The kernel answers EBUSY where a cgroup is full, and where the program handles faults itself;
-/// EINVAL where the program advised against superpages.
+/// The kernel answers EBUSY if a cgroup is full, and if the program handles faults itself. It
+/// answers EINVAL if the program advised against superpages.
 #[test]
 fn the_flags_of_a_mapping_name_the_reason() {
-    let mut world = World::new("pop-64", UNLIMITED, 6);
+    let mut world = FakeWorld::new("pop-64", UNLIMITED, 6);
     (0..6).for_each(|block| world.fill(block, 100));
     let pid = world.program.pid;
     for (block, errno, flags) in [
@@ -129,7 +131,7 @@ fn the_flags_of_a_mapping_name_the_reason() {
 
 #[test]
 fn no_extent_is_no_promotion() {
-    let mut world = World::new("pop-64", UNLIMITED, 10);
+    let mut world = FakeWorld::new("pop-64", UNLIMITED, 10);
     (0..10).for_each(|block| world.fill(block, 100 + block));
     world.fake().free_blocks = Some(3);
     // Processes wait for memory now and then, so the kernel is not asked to make room.
@@ -145,7 +147,7 @@ fn no_extent_is_no_promotion() {
 
 #[test]
 fn a_process_that_may_not_be_changed_is_left_alone_until_another_program_runs_in_it() {
-    let mut world = World::new("pop-64", UNLIMITED, 50);
+    let mut world = FakeWorld::new("pop-64", UNLIMITED, 50);
     (0..50).for_each(|block| world.fill(block, 100));
     let program = world.program;
     let process = world.fake().processes.get_mut(&program).unwrap();
@@ -158,8 +160,8 @@ fn a_process_that_may_not_be_changed_is_left_alone_until_another_program_runs_in
     assert_eq!(world.refused(Refusal::Unreachable), 50);
     let process = world.fake().processes.get_mut(&program).unwrap();
     process.out_of_reach = false;
-    world.step(Step::Exec);
-    world.step(Step::Map(common::anonymous(0..50)));
+    world.step(FakeStep::Exec);
+    world.step(FakeStep::Map(common::anonymous(0..50)));
     world.fill(0, 100);
     world.run_for(2);
     assert_eq!(world.huge(), 1);
@@ -167,7 +169,7 @@ fn a_process_that_may_not_be_changed_is_left_alone_until_another_program_runs_in
 
 #[test]
 fn a_process_that_may_not_be_looked_at_is_no_error() {
-    let mut world = World::new("pop-64", UNLIMITED, 50);
+    let mut world = FakeWorld::new("pop-64", UNLIMITED, 50);
     world.fill(0, 100);
     let program = world.program;
     world.fake().processes.get_mut(&program).unwrap().hidden = true;
@@ -177,15 +179,15 @@ fn a_process_that_may_not_be_looked_at_is_no_error() {
             .iter()
             .all(|ticked| ticked.alive && ticked.plan.is_empty())
     );
-    // It is not tried at each tick either.
-    let looks = world.fake().calls[&Call::Pages];
+    // No attempt is made at each tick.
+    let looks = world.fake().calls[&Call::LivePages];
     assert!(looks <= 10, "{looks} looks in {} ticks", ticks.len());
-    // Whoever asks is told of it, until it can be looked at.
-    let unseen = |world: &World| {
+    // The governor lists the process until its memory can be read.
+    let unseen = |world: &FakeWorld| {
         let all = world.governor.unseen();
         all.map(|(id, unseen)| (id, unseen.no)).collect::<Vec<_>>()
     };
-    assert_eq!(unseen(&world), [(program, No::NotAllowed)]);
+    assert_eq!(unseen(&world), [(program, KernelError::NotAllowed)]);
     world.fake().processes.get_mut(&program).unwrap().hidden = false;
     world.run_for(15);
     assert_eq!(unseen(&world), []);
@@ -193,7 +195,7 @@ fn a_process_that_may_not_be_looked_at_is_no_error() {
 
 #[test]
 fn a_superpage_that_the_kernel_does_not_break_is_left_for_a_while() {
-    let mut world = World::new("pop-64", UNLIMITED, 4);
+    let mut world = FakeWorld::new("pop-64", UNLIMITED, 4);
     (0..4).for_each(|block| world.fill(block, 100));
     world.run_for(1);
     world.fake().splits_in_vain = true;
@@ -203,7 +205,11 @@ fn a_superpage_that_the_kernel_does_not_break_is_left_for_a_while() {
     assert!(splits <= 4 * 14, "{splits}");
     let outcomes = ticks.iter().flat_map(|ticked| &ticked.done.outcomes);
     assert!(outcomes.clone().count() > 0);
-    assert!(outcomes.clone().all(|outcome| outcome.came == Came::Stands));
+    assert!(
+        outcomes
+            .clone()
+            .all(|outcome| outcome.came == Came::StillHuge)
+    );
     assert_eq!(world.huge(), 4);
     assert_eq!(world.governor.ward().tally().demotions, 0);
     assert_eq!(world.governor.ward().tally().promotions, 4);

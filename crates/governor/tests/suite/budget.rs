@@ -1,8 +1,8 @@
-//! What superpages may add, which of them are worth it most, and what becomes of them when memory is short.
+//! The memory budget: its limit, the choice of blocks, and demotions if memory is short.
 
 use crate::common;
-use crate::common::fake::Step;
-use crate::common::{BASE, MIB, World};
+use crate::common::fake::FakeStep;
+use crate::common::{BASE, FakeWorld, MIB};
 use broadleaf_governor::{Allowance, Budgets, Came, Ticked};
 use broadleaf_policy::Refusal;
 
@@ -23,8 +23,9 @@ fn demoted(ticks: &[Ticked]) -> usize {
 
 #[test]
 fn the_fullest_come_first() {
-    // Eight blocks with 64, 128, ... pages; there is room for the last four: 4 KiB times 0 + 64 + 128 + 192.
-    let mut world = World::new("pop-64", allowing(Allowance::Bytes(384 * 4096)), 8);
+    // Eight blocks with 64, 128, ... pages. There is room for the last four: 4 KiB times 0 + 64 +
+    // 128 + 192.
+    let mut world = FakeWorld::new("pop-64", allowing(Allowance::Bytes(384 * 4096)), 8);
     (0..8).for_each(|block| world.fill(block, (block + 1) * 64));
     world.run_for(10);
     let huge: Vec<_> = (0..8).filter(|block| world.is_huge(*block)).collect();
@@ -35,7 +36,7 @@ fn the_fullest_come_first() {
 
 #[test]
 fn full_blocks_need_no_budget() {
-    let mut world = World::new("pop-64", allowing(Allowance::Bytes(0)), 8);
+    let mut world = FakeWorld::new("pop-64", allowing(Allowance::Bytes(0)), 8);
     (0..8).for_each(|block| world.fill(block, 511 + block % 2));
     world.run_for(10);
     assert_eq!(world.huge(), 4);
@@ -44,7 +45,7 @@ fn full_blocks_need_no_budget() {
 #[test]
 fn a_share_is_of_what_would_be_held_without() {
     // 100 blocks, half full: 10 % of 100 MiB is ten of them.
-    let mut world = World::new("pop-64", Budgets::DEFAULT, 100);
+    let mut world = FakeWorld::new("pop-64", Budgets::DEFAULT, 100);
     (0..100).for_each(|block| world.fill(block, 256));
     world.run_for(60);
     assert_eq!(world.huge(), 10);
@@ -53,13 +54,13 @@ fn a_share_is_of_what_would_be_held_without() {
 
 #[test]
 fn a_program_that_shrinks_loses_the_emptiest_first() {
-    let mut world = World::new("pop-64", Budgets::DEFAULT, 200);
+    let mut world = FakeWorld::new("pop-64", Budgets::DEFAULT, 200);
     (0..100).for_each(|block| world.fill(block, 512));
     (100..200).for_each(|block| world.fill(block, 512 - (block - 100)));
     world.run_for(10);
     let added = world.governor.ward().added_bytes();
     assert_eq!(added, (0..100).sum::<u64>() * 4096, "all fit");
-    // 376 MiB become 176, of which 19 are no tenth any more.
+    // 376 MiB become 176 MiB. The 19 MiB of superpages exceed a tenth of that.
     for block in 0..100 {
         world.purge(block, 0..512);
     }
@@ -69,15 +70,15 @@ fn a_program_that_shrinks_loses_the_emptiest_first() {
     assert!(demoted(&ticks) >= 3);
     let huge: Vec<_> = (100..200).filter(|block| world.is_huge(*block)).collect();
     assert_eq!(huge, (100..100 + huge.len() as u64).collect::<Vec<_>>());
-    // It went no further than it had to.
+    // No more than necessary is demoted.
     let next = (huge.len() as u64) * 4096;
     assert!(world.governor.ward().added_bytes() + next + next > allowed);
     assert_eq!(demoted(&world.run_for(60)), 0, "and that was it");
 }
 
-/// A hundred blocks of 100 pages that became superpages.
-fn bloated() -> World {
-    let mut world = World::new("pop-64", common::UNLIMITED, 200);
+/// Creates a world with a hundred superpages from blocks of 100 pages.
+fn bloated() -> FakeWorld {
+    let mut world = FakeWorld::new("pop-64", common::UNLIMITED, 200);
     (0..100).for_each(|block| world.fill(block, 100));
     world.run_for(20);
     assert_eq!(world.huge(), 100);
@@ -121,7 +122,7 @@ fn after_a_shortage_nothing_that_adds_memory_is_promoted_for_a_while() {
 fn what_was_added_is_given_back_as_far_as_memory_is_short() {
     let mut world = bloated();
     let free = world.fake().free_bytes();
-    // 256 MiB are to stay available, and 40 of them are taken.
+    // 256 MiB must stay available, and 40 MiB of them are taken.
     world.fake().elsewhere += free - (216 << 20);
     world.run_for(5);
     let free = world.fake().free_bytes();
@@ -143,7 +144,7 @@ fn what_was_added_is_given_back_as_far_as_a_cgroup_is_short() {
 
 #[test]
 fn promotions_never_make_memory_short() {
-    let mut world = World::new("pop-64", common::UNLIMITED, 400);
+    let mut world = FakeWorld::new("pop-64", common::UNLIMITED, 400);
     (0..400).for_each(|block| world.fill(block, 100));
     let free = world.fake().free_bytes();
     world.fake().elsewhere = free - (300 << 20);
@@ -156,7 +157,7 @@ fn promotions_never_make_memory_short() {
 
 #[test]
 fn promoting_and_demoting_do_not_alternate() {
-    // Somebody else takes 64 MiB and gives them back, every two seconds for ten minutes.
+    // Another program takes 64 MiB and returns them, every two seconds for ten minutes.
     let mut world = bloated();
     let before = world.governor.ward().tally().promotions;
     let free = world.fake().free_bytes();
@@ -169,7 +170,7 @@ fn promoting_and_demoting_do_not_alternate() {
     }
     let tally = world.governor.ward().tally();
     let (promotions, demotions) = (tally.promotions - before, tally.demotions);
-    // 50 MiB are short each time, which is 32 superpages.
+    // 50 MiB are missing each time, which is 32 superpages.
     assert!(demotions >= 31, "{demotions}");
     assert!(promotions <= 32 * 7, "{promotions} promotions");
     assert!(demotions <= 32 * 8, "{demotions} demotions");
@@ -178,19 +179,19 @@ fn promoting_and_demoting_do_not_alternate() {
 #[test]
 fn a_policy_may_break_superpages_that_added_nothing() {
     let policy = "promote if populated >= 64; demote if memory_short and populated == 512";
-    let mut world = World::new(policy, common::UNLIMITED, 4);
+    let mut world = FakeWorld::new(policy, common::UNLIMITED, 4);
     (0..4).for_each(|block| world.fill(block, 512));
     world.run_for(2);
     assert_eq!(world.huge(), 4);
     world.fake().pressure = Some(9000);
     world.run_for(1);
     assert_eq!(world.huge(), 0);
-    // Nothing was added, so no other policy breaks them.
-    let mut world = World::new("pop-64", common::UNLIMITED, 4);
+    // Nothing was added, so no other policy demotes them.
+    let mut world = FakeWorld::new("pop-64", common::UNLIMITED, 4);
     (0..4).for_each(|block| world.fill(block, 512));
     world.run_for(2);
     world.fake().pressure = Some(9000);
     world.run_for(60);
     assert_eq!(world.huge(), 4);
-    world.step(Step::Touch(BASE * 512..BASE * 512 + 1));
+    world.step(FakeStep::Touch(BASE * 512..BASE * 512 + 1));
 }

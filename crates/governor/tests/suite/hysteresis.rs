@@ -1,7 +1,7 @@
-//! A program whose allocator gives pages back, and a governor that does not fight it.
+//! A program whose allocator returns pages, and a governor that does not fight the allocator.
 
 use crate::common;
-use crate::common::{BASE, UNLIMITED, World};
+use crate::common::{BASE, FakeWorld, UNLIMITED};
 use broadleaf_policy::Refusal;
 
 /// Numbers that look random, the same ones each time.
@@ -18,7 +18,7 @@ fn numbers() -> impl FnMut(u64) -> u64 {
 #[test]
 fn an_allocator_that_gives_pages_back_is_not_fought() {
     let blocks = 50;
-    let mut world = World::new("pop-64", UNLIMITED, blocks);
+    let mut world = FakeWorld::new("pop-64", UNLIMITED, blocks);
     let mut number = numbers();
     // What would be resident without superpages.
     let mut wanted = 0;
@@ -57,11 +57,11 @@ fn an_allocator_that_gives_pages_back_is_not_fought() {
 
 #[test]
 fn what_a_superpage_added_is_given_back_when_the_program_breaks_it() {
-    let mut world = World::new("pop-64", UNLIMITED, 1);
+    let mut world = FakeWorld::new("pop-64", UNLIMITED, 1);
     world.fill(0, 100);
     world.run_for(1);
     assert_eq!(world.fake().frames.used(), 512);
-    // The rest stays resident as base pages, though nobody wants it.
+    // The rest stays resident as base pages, though the program does not need it.
     world.purge(0, 0..1);
     assert_eq!(world.fake().frames.used(), 511);
     world.run_for(2);
@@ -72,10 +72,10 @@ fn what_a_superpage_added_is_given_back_when_the_program_breaks_it() {
     assert_eq!(world.governor.ward().added_bytes(), 0);
 }
 
-/// The kernel keeps a superpage that is partly given back as a whole, and its memory with it, until somebody splits it.
+/// The kernel keeps a partly returned superpage and its memory until a split.
 #[test]
 fn a_block_that_was_full_and_broken_is_split_once_and_then_left_alone() {
-    let mut world = World::new("pop-64", UNLIMITED, 1);
+    let mut world = FakeWorld::new("pop-64", UNLIMITED, 1);
     world.fill(0, 512);
     world.run_for(1);
     world.purge(0, 0..100);
@@ -85,7 +85,7 @@ fn a_block_that_was_full_and_broken_is_split_once_and_then_left_alone() {
 
 #[test]
 fn a_superpage_that_is_broken_with_all_its_pages_teaches_nothing() {
-    let mut world = World::new("pop-64", UNLIMITED, 1);
+    let mut world = FakeWorld::new("pop-64", UNLIMITED, 1);
     world.fill(0, 512);
     world.run_for(1);
     assert!(world.is_huge(0));
@@ -98,7 +98,7 @@ fn a_superpage_that_is_broken_with_all_its_pages_teaches_nothing() {
 
 #[test]
 fn a_block_that_is_full_again_is_promoted_again_after_growing_waits() {
-    let mut world = World::new("pop-64", UNLIMITED, 1);
+    let mut world = FakeWorld::new("pop-64", UNLIMITED, 1);
     let mut waits = Vec::new();
     for _ in 0..7 {
         world.fill(0, 512);
@@ -122,7 +122,7 @@ fn a_block_that_is_full_again_is_promoted_again_after_growing_waits() {
 
 #[test]
 fn all_given_back_is_remembered_of_an_allocator_that_gave_back_parts() {
-    let mut world = World::new("pop-64", UNLIMITED, 2);
+    let mut world = FakeWorld::new("pop-64", UNLIMITED, 2);
     for block in 0..2 {
         world.fill(block, 512);
     }

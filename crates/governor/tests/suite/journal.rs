@@ -1,13 +1,12 @@
-//! A journal says what was seen, decided and done, and no damage to it goes unnoticed where it can be noticed.
+//! A journal holds observations, decisions and outcomes, and reports damage wherever it can be
+//! detected.
 
 use crate::common::deeds::{budget, deed, policy, run};
-use crate::common::fake::Step;
-use crate::common::{BASE, UNLIMITED, World, header, journal};
+use crate::common::fake::FakeStep;
+use crate::common::observations::seen;
+use crate::common::{BASE, FakeWorld, UNLIMITED, header, journal};
 use broadleaf_governor::journal::{Journal, JournalError, TickRecord, read, under, verify};
-use broadleaf_governor::{
-    Behind, BlockSeen, Headroom, MachineSeen, Mapping, Pages, Plan, ProcessId, ProcessSeen, Seen,
-    Ticked, Vitals,
-};
+use broadleaf_governor::{Observation, TickPlan, Ticked};
 use proptest::prelude::*;
 use std::io::{self, Write};
 use std::time::Duration;
@@ -34,107 +33,15 @@ fn expected(ticks: &[Ticked]) -> Vec<TickRecord> {
     ticks.iter().map(record).collect()
 }
 
-/// A tick in which this was seen.
-fn ticked(seen: Seen) -> Ticked {
+/// Returns a tick with this observation.
+fn ticked(seen: Observation) -> Ticked {
     Ticked {
         seen,
-        plan: Plan::default(),
+        plan: TickPlan::default(),
         done: Default::default(),
         wait: Duration::ZERO,
         alive: true,
     }
-}
-
-fn mapping() -> impl Strategy<Value = (u64, u64, Behind, bool, String)> {
-    let behind = prop_oneof![
-        Just(Behind::Anonymous),
-        Just(Behind::Shmem),
-        Just(Behind::File),
-        Just(Behind::Other)
-    ];
-    (
-        0..3_u64,
-        1..3_u64,
-        behind,
-        any::<bool>(),
-        "[a-c]?|\\PC{0,4}",
-    )
-}
-
-fn pages() -> impl Strategy<Value = Pages> {
-    let blocks = prop::collection::btree_map(0..20_u64, (0..6_u8, 0..170_u16), 0..12);
-    (prop::collection::vec(mapping(), 0..6), blocks).prop_map(|(mappings, blocks)| {
-        let mut at = 0;
-        let mappings = mappings
-            .into_iter()
-            .map(|(gap, length, behind, flag, name)| {
-                let start = at + gap * 4096;
-                at = start + length * 4096;
-                Mapping {
-                    start,
-                    end: at,
-                    behind,
-                    writable: flag,
-                    congruent: !flag,
-                    inode: 0,
-                    offset: 0,
-                    name,
-                }
-            });
-        let block = |(block, (kind, count)): (u64, (u8, u16))| BlockSeen {
-            block,
-            present: count * u16::from(kind % 2),
-            zero: count * u16::from(kind / 2 % 2),
-            swapped: count * u16::from(kind == 4),
-            huge: kind == 5 && count > 100,
-        };
-        let blocks = blocks.into_iter().map(block).map(|seen| match seen.huge {
-            true => BlockSeen {
-                present: 0,
-                zero: 0,
-                swapped: 0,
-                ..seen
-            },
-            false => seen,
-        });
-        Pages {
-            held: None,
-            asked: None,
-            mappings: mappings.collect(),
-            blocks: blocks.collect(),
-        }
-    })
-}
-
-fn seen() -> impl Strategy<Value = Seen> {
-    let process = (
-        prop::option::of(pages()),
-        prop::option::of((0..3_u64, 0..3_u64)),
-        (0..3_u64, 0..3_u64, "[a(]{0,2}|\\PC{0,3}"),
-    );
-    let processes = prop::collection::btree_map((1..4_u32, 0..2_u64), process, 0..4);
-    let machine = (any::<u64>(), 0..3_u64, prop::option::of(0..2_u32));
-    (processes, machine).prop_map(|(processes, machine)| Seen {
-        at: Duration::ZERO,
-        machine: MachineSeen {
-            available_bytes: machine.0,
-            free_blocks: machine.1,
-            pressure: machine.2,
-        },
-        processes: (processes.into_iter())
-            .map(|((pid, started), (pages, headroom, vitals))| ProcessSeen {
-                id: ProcessId { pid, started },
-                vitals: Vitals {
-                    command: vitals.2,
-                    image: vitals.0,
-                    faults: vitals.1,
-                    rss_bytes: vitals.0 * 4096,
-                },
-                headroom: headroom.map(|(bytes, limit)| Headroom { bytes, limit }),
-                pages,
-            })
-            .collect(),
-    })
 }
 
 proptest! {
@@ -142,7 +49,7 @@ proptest! {
 
     #[test]
     fn whatever_is_seen_is_read_as_it_was(all in prop::collection::vec(seen(), 0..12)) {
-        let ticks = all.into_iter().enumerate().map(|(at, seen)| Seen {
+        let ticks = all.into_iter().enumerate().map(|(at, seen)| Observation {
             at: Duration::from_nanos(at as u64 * 123_456_789),
             ..seen
         });
@@ -186,9 +93,9 @@ proptest! {
     }
 }
 
-/// A run in which something happens in some ticks.
+/// Returns ticks with some activity.
 fn some_ticks() -> Vec<Ticked> {
-    let mut world = World::new("pop-64", UNLIMITED, 8);
+    let mut world = FakeWorld::new("pop-64", UNLIMITED, 8);
     let mut ticks = Vec::new();
     for round in 0..6 {
         world.fill(round, 100 * round);
@@ -197,9 +104,9 @@ fn some_ticks() -> Vec<Ticked> {
         ticks.push(world.tick());
         ticks.push(world.tick());
     }
-    world.step(Step::Fork);
+    world.step(FakeStep::Fork);
     ticks.push(world.tick());
-    world.step(Step::Unmap(BASE..BASE + 3));
+    world.step(FakeStep::Unmap(BASE..BASE + 3));
     ticks.push(world.tick());
     ticks
 }
@@ -209,7 +116,7 @@ fn some_journal() -> Vec<u8> {
 }
 
 #[test]
-fn what_was_cut_off_is_left_out_and_said() {
+fn an_incomplete_last_line_is_left_out_and_reported() {
     let bytes = some_journal();
     let all = records(&bytes).unwrap();
     let header = bytes.iter().position(|byte| *byte == b'\n').unwrap();
@@ -231,7 +138,7 @@ fn what_was_cut_off_is_left_out_and_said() {
     }
 }
 
-/// The journal as the version before checksums wrote it.
+/// Returns the journal in the version before checksums.
 fn unsealed(journal: &[u8]) -> Vec<u8> {
     let text = std::str::from_utf8(journal).unwrap();
     let text = text.replace("broadleaf.journal/2", "broadleaf.journal/1");
@@ -301,7 +208,7 @@ fn a_line_that_is_missing_doubled_or_moved_is_found() {
 
 #[test]
 fn a_damaged_line_is_named() {
-    // The lines have no checksums here, so that errors in their content are reported.
+    // The lines have no checksums here, so that errors in their contents are reported.
     let bytes = unsealed(&some_journal());
     let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
     let with = |at: usize, line: &str| {
@@ -321,19 +228,24 @@ fn a_damaged_line_is_named() {
         ),
         ("{\"at\":99999999999999,\"what\":1}", "unknown field"),
         (
-            "{\"at\":99999999999999,\"processes\":[{\"id\":[1,1],\"pages\":{\"gone\":[[0,18446744073709551615]]}}]}",
+            "{\"at\":99999999999999,\"processes\":[{\"id\":[1,1],\"pages\":{\"gone\":\
+             [[0,18446744073709551615]]}}]}",
             "were not all there",
         ),
         (
-            "{\"at\":99999999999999,\"processes\":[{\"id\":[1,1],\"pages\":{\"mappings\":{\"after\":1,\"drop\":18446744073709551615,\"add\":[]}}}]}",
+            "{\"at\":99999999999999,\"processes\":[{\"id\":[1,1],\"pages\":{\"mappings\":\
+             {\"after\":1,\"drop\":18446744073709551615,\"add\":[]}}}]}",
             "never were there",
         ),
         (
-            "{\"at\":99999999999999,\"processes\":[{\"id\":[1,1],\"pages\":{\"blocks\":[[1,300,300]]}}]}",
+            "{\"at\":99999999999999,\"processes\":[{\"id\":[1,1],\"pages\":{\"blocks\":\
+             [[1,300,300]]}}]}",
             "holds 600 pages",
         ),
         (
-            "{\"at\":99999999999999,\"outcomes\":[{\"process\":{\"pid\":1,\"started\":1},\"block\":1,\"came\":{\"promoted\":{\"block\":1,\"present\":900,\"zero\":0,\"swapped\":0,\"huge\":false}}}]}",
+            "{\"at\":99999999999999,\"outcomes\":[{\"process\":{\"pid\":1,\"started\":1},\
+             \"block\":1,\"came\":{\"promoted\":{\"block\":1,\"present\":900,\"zero\":0,\
+             \"swapped\":0,\"huge\":false}}}]}",
             "holds 900 pages",
         ),
     ] {
@@ -372,7 +284,7 @@ fn what_is_no_journal_is_refused() {
     }
 }
 
-/// Counts the calls that it takes.
+/// A writer that records the length of each call.
 #[derive(Default)]
 struct Calls(Vec<usize>);
 
@@ -389,7 +301,7 @@ impl Write for &mut Calls {
 
 #[test]
 fn a_tick_is_one_call_and_a_quiet_one_is_short() {
-    let mut world = World::new("pop-64", UNLIMITED, 2000);
+    let mut world = FakeWorld::new("pop-64", UNLIMITED, 2000);
     (0..2000).for_each(|block| world.fill(block, 30));
     let ticks = world.run_for(30);
     let mut calls = Calls::default();

@@ -1,14 +1,14 @@
-//! Processes begin, fork, run other programs and end, at any moment.
+//! Processes start, fork, run other programs and end, at any moment.
 
 use crate::common;
-use crate::common::fake::{Call, Step};
-use crate::common::{BASE, UNLIMITED, World, anonymous};
+use crate::common::fake::{Call, FakeStep};
+use crate::common::{BASE, FakeWorld, UNLIMITED, anonymous};
 use broadleaf_governor::Ticked;
 use broadleaf_policy::Refusal;
 
-/// A program with blocks to promote, of which some were broken, and one to break.
-fn busy() -> World {
-    let mut world = World::new("pop-64", UNLIMITED, 60);
+/// Creates a program with blocks to promote, some broken superpages, and one superpage to demote.
+fn busy() -> FakeWorld {
+    let mut world = FakeWorld::new("pop-64", UNLIMITED, 60);
     (0..40).for_each(|block| world.fill(block, 64 + block * 10));
     world.run_for(5);
     (0..10).for_each(|block| world.purge(block, 5..9));
@@ -16,10 +16,10 @@ fn busy() -> World {
     world
 }
 
-/// How many calls two ticks of a busy program take.
+/// Returns the number of calls in the first and second tick of a busy program.
 fn calls() -> (u64, u64) {
     let mut world = busy();
-    let total = |world: &mut World| world.fake().calls.values().sum::<u64>();
+    let total = |world: &mut FakeWorld| world.fake().calls.values().sum::<u64>();
     let first = total(&mut world);
     world.tick();
     world.fake().pressure = Some(9000);
@@ -34,7 +34,7 @@ fn a_process_may_end_at_any_call() {
     for call in first + 1..=last {
         let mut world = busy();
         let pid = world.program.pid;
-        world.fake().at_call.insert(call, (pid, Step::Exit));
+        world.fake().at_call.insert(call, (pid, FakeStep::Exit));
         world.tick();
         world.fake().pressure = Some(9000);
         world.tick();
@@ -44,7 +44,7 @@ fn a_process_may_end_at_any_call() {
         assert_eq!(world.governor.ward().processes().count(), 0);
         assert_eq!(world.governor.ward().remembered(), 0);
         assert_eq!(world.governor.ward().added_bytes(), 0);
-        // It is no refusal, either.
+        // The end of the process is no refusal.
         for reason in [Refusal::NotCollapsible, Refusal::Unreachable] {
             assert_eq!(world.refused(reason), 0, "ended at call {call}");
         }
@@ -58,13 +58,13 @@ fn another_program_may_run_in_a_process_at_any_call() {
     for call in first + 1..=last {
         let mut world = busy();
         let pid = world.program.pid;
-        world.fake().at_call.insert(call, (pid, Step::Exec));
+        world.fake().at_call.insert(call, (pid, FakeStep::Exec));
         world.tick();
         if !world.fake().at_call.is_empty() {
             assert!(call > first + 40, "{first} {call} {:?}", world.fake().calls);
             break;
         }
-        world.step(Step::Map(anonymous(0..60)));
+        world.step(FakeStep::Map(anonymous(0..60)));
         world.fill(30, 100);
         world.run_for(15);
         assert_eq!(world.huge(), 1, "at call {call}");
@@ -80,14 +80,14 @@ fn mappings_may_go_and_come_at_any_call() {
     for call in first + 1..=last {
         let mut world = busy();
         let pid = world.program.pid;
-        let unmap = Step::Unmap(BASE + 20..BASE + 50);
+        let unmap = FakeStep::Unmap(BASE + 20..BASE + 50);
         world.fake().at_call.insert(call, (pid, unmap));
         world.tick();
         if !world.fake().at_call.is_empty() {
             assert!(call > first + 30, "{first} {call} {:?}", world.fake().calls);
             break;
         }
-        world.step(Step::Map(anonymous(20..50)));
+        world.step(FakeStep::Map(anonymous(20..50)));
         world.fill(25, 512);
         world.run_for(15);
         assert!(world.is_huge(25), "at call {call}");
@@ -98,19 +98,19 @@ fn mappings_may_go_and_come_at_any_call() {
 
 #[test]
 fn what_was_promoted_before_a_fork_is_not_broken_in_vain() {
-    let mut world = World::new("pop-64", UNLIMITED, 4);
+    let mut world = FakeWorld::new("pop-64", UNLIMITED, 4);
     (0..4).for_each(|block| world.fill(block, 100));
     world.run_for(2);
-    world.step(Step::Fork);
+    world.step(FakeStep::Fork);
     world.fake().pressure = Some(9000);
     let ticks = world.run_for(5);
     assert_eq!(world.huge(), 4, "the kernel does nothing to them");
     let child = *world.fake().processes.keys().max().unwrap();
-    world.fake().step(child.pid, Step::Exit);
+    world.fake().step(child.pid, FakeStep::Exit);
     world.run_for(15);
     assert_eq!(world.huge(), 0);
     assert_eq!(world.fake().frames.used(), 400);
-    // The child's are not ours to break.
+    // The child's superpages are not the governor's to demote.
     let whose = |ticked: &Ticked| {
         ticked
             .plan
@@ -122,8 +122,8 @@ fn what_was_promoted_before_a_fork_is_not_broken_in_vain() {
 }
 
 #[test]
-fn a_thousand_children_leave_nothing_behind() {
-    let mut world = World::new("greedy", UNLIMITED, 4);
+fn a_thousand_children_leave_no_state() {
+    let mut world = FakeWorld::new("greedy", UNLIMITED, 4);
     world.fill(0, 512);
     let mut state = 88_172_645_463_325_252_u64;
     let mut number = |below: u64| {
@@ -143,24 +143,24 @@ fn a_thousand_children_leave_nothing_behind() {
             let fake = world.fake();
             match number(8) {
                 0 | 1 => {
-                    fake.step(pid, Step::Fork);
+                    fake.step(pid, FakeStep::Fork);
                     forked += 1;
                 }
-                2 | 3 if pid != root.pid => fake.step(pid, Step::Exit),
-                4 => fake.step(pid, Step::Unmap(block..block + 1)),
+                2 | 3 if pid != root.pid => fake.step(pid, FakeStep::Exit),
+                4 => fake.step(pid, FakeStep::Unmap(block..block + 1)),
                 5 => {
-                    fake.step(pid, Step::Unmap(block..block + 1));
+                    fake.step(pid, FakeStep::Unmap(block..block + 1));
                     let at = block - BASE;
-                    fake.step(pid, Step::Map(anonymous(at..at + 1)));
+                    fake.step(pid, FakeStep::Map(anonymous(at..at + 1)));
                 }
-                6 => fake.step(pid, Step::Purge(page..page + 3)),
-                _ => fake.step(pid, Step::Touch(page..page + 20)),
+                6 => fake.step(pid, FakeStep::Purge(page..page + 3)),
+                _ => fake.step(pid, FakeStep::Touch(page..page + 20)),
             }
         }
         let soon = world.fake().calls.values().sum::<u64>() + number(300);
         let pid = pids[number(pids.len() as u64) as usize];
         if pid != root.pid {
-            world.fake().at_call.insert(soon, (pid, Step::Exit));
+            world.fake().at_call.insert(soon, (pid, FakeStep::Exit));
         }
         world.tick();
         let living = world.fake().processes.len();
@@ -169,9 +169,9 @@ fn a_thousand_children_leave_nothing_behind() {
     assert!(world.collapses() > 10, "{}", world.collapses());
     let pids: Vec<_> = world.fake().processes.keys().map(|id| id.pid).collect();
     for pid in pids.into_iter().filter(|pid| *pid != root.pid) {
-        world.fake().step(pid, Step::Exit);
+        world.fake().step(pid, FakeStep::Exit);
     }
-    world.step(Step::Unmap(BASE..BASE + 4));
+    world.step(FakeStep::Unmap(BASE..BASE + 4));
     world.tick();
     let ward = world.governor.ward();
     assert_eq!(ward.processes().count(), 1);
@@ -180,23 +180,23 @@ fn a_thousand_children_leave_nothing_behind() {
 
 #[test]
 fn a_number_that_is_used_again_is_another_process() {
-    let mut world = World::new("pop-64", UNLIMITED, 1);
+    let mut world = FakeWorld::new("pop-64", UNLIMITED, 1);
     world.fill(0, 100);
     world.run_for(1);
     let first = world.program;
-    // Another process, of the same number, as an orphan of the same tree: it is nobody's.
-    world.step(Step::Exit);
+    // The new process with the same number is an orphan outside the tree.
+    world.step(FakeStep::Exit);
     let mut later = first;
     later.started += 100;
-    let process = common::process::Process::default();
+    let process = common::process::FakeProcess::default();
     world.fake().processes.insert(later, process);
-    world.fake().step(later.pid, Step::Map(anonymous(0..1)));
+    world.fake().step(later.pid, FakeStep::Map(anonymous(0..1)));
     world
         .fake()
-        .step(later.pid, Step::Touch(BASE * 512..BASE * 512 + 100));
+        .step(later.pid, FakeStep::Touch(BASE * 512..BASE * 512 + 100));
     let ticked = world.tick();
     assert!(!ticked.alive);
     world.run_for(30);
     assert!(!world.fake().is_huge(later, BASE));
-    assert_eq!(world.fake().calls[&Call::Pages], 2);
+    assert_eq!(world.fake().calls[&Call::LivePages], 2);
 }

@@ -1,6 +1,8 @@
-//! What is read of processes, from files that a kernel wrote, and from damaged ones.
+//! Reading of process files, as a kernel wrote them and damaged.
 
-use broadleaf_governor::{BLOCK_BYTES, Behind, Kernel, Linux, No, PAGE_BYTES, Pages, ProcessId};
+use broadleaf_governor::{
+    BLOCK_BYTES, Kernel, KernelError, Linux, LiveBacking, LivePages, PAGE_BYTES, ProcessId,
+};
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -9,7 +11,7 @@ fn recorded() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/proc")
 }
 
-/// A copy, to be changed.
+/// Returns a copy of the recorded files, to be changed.
 fn copied() -> tempfile::TempDir {
     fn copy(from: &Path, to: &Path) {
         fs::create_dir_all(to).unwrap();
@@ -29,7 +31,7 @@ fn copied() -> tempfile::TempDir {
     folder
 }
 
-/// Writes entries of `pagemap` for pages of a process.
+/// Writes `pagemap` entries for pages of a process.
 fn write_pagemap(proc: &Path, pid: u32, entries: impl IntoIterator<Item = (u64, u64)>) {
     let file = fs::File::create(proc.join(pid.to_string()).join("pagemap")).unwrap();
     // A sparse file, as large as the address space.
@@ -72,7 +74,11 @@ fn what_is_known_of_a_process_is_read() {
         started: python.started + 1,
         ..python
     };
-    assert_eq!(linux.vitals(later), Err(No::Gone), "another of that number");
+    assert_eq!(
+        linux.vitals(later),
+        Err(KernelError::Gone),
+        "another of that number"
+    );
     let mut all: Vec<_> = linux.all().iter().map(|id| id.pid).collect();
     all.sort();
     assert_eq!(all, [101, 102, 103, 104]);
@@ -83,7 +89,7 @@ fn children_of_all_threads_are_found() {
     let proc = copied();
     let mut linux = Linux::at(proc.path().to_owned());
     let shell = process(&mut linux, 103);
-    // Those that the shell had are not among the recorded.
+    // The shell's children are not among the recorded processes.
     assert_eq!(linux.children(shell), []);
     let thread = proc.path().join("103/task/199");
     fs::create_dir(&thread).unwrap();
@@ -93,7 +99,7 @@ fn children_of_all_threads_are_found() {
     children.sort();
     assert_eq!(children, [101, 102, 104]);
     let pages = linux.pages(shell);
-    assert_eq!(pages, Err(No::Gone), "it has no pagemap");
+    assert_eq!(pages, Err(KernelError::Gone), "it has no pagemap");
 }
 
 #[test]
@@ -105,7 +111,7 @@ fn mappings_are_what_they_are() {
     let mut linux = Linux::at(proc.path().to_owned());
     for pid in 101..=104 {
         let id = process(&mut linux, pid);
-        let Pages {
+        let LivePages {
             mappings, blocks, ..
         } = linux.pages(id).unwrap();
         assert_eq!(blocks, []);
@@ -114,20 +120,20 @@ fn mappings_are_what_they_are() {
         for (mapping, line) in mappings.iter().zip(lines.lines()) {
             let text = |text: &str| line.ends_with(text);
             let expected = if text("[heap]") || text("[stack]") || !line.contains(['/', '[']) {
-                Behind::Anonymous
+                LiveBacking::Anonymous
             } else if line.contains('/') {
-                Behind::File
+                LiveBacking::File
             } else {
-                Behind::Other
+                LiveBacking::Other
             };
-            assert_eq!(mapping.behind, expected, "{line}");
+            assert_eq!(mapping.backing, expected, "{line}");
             assert_eq!(mapping.writable, line.contains(" rw"), "{line}");
         }
     }
 }
 
 #[test]
-fn what_lies_behind_a_mapping_goes_by_its_name_and_device() {
+fn the_backing_of_a_mapping_follows_from_its_name_and_device() {
     let proc = copied();
     let maps = "\
 7f0000000000-7f0000200000 rw-s 00000000 00:01 7 /memfd:a (deleted)
@@ -144,11 +150,15 @@ fn what_lies_behind_a_mapping_goes_by_its_name_and_device() {
     let mut linux = Linux::at(proc.path().to_owned());
     let id = process(&mut linux, 101);
     let mappings = linux.pages(id).unwrap().mappings;
-    let behind: Vec<_> = mappings.iter().map(|mapping| mapping.behind).collect();
-    let shmem = Behind::Shmem;
-    let (anonymous, file, other) = (Behind::Anonymous, Behind::File, Behind::Other);
+    let backing: Vec<_> = mappings.iter().map(|mapping| mapping.backing).collect();
+    let shmem = LiveBacking::Shmem;
+    let (anonymous, file, other) = (
+        LiveBacking::Anonymous,
+        LiveBacking::File,
+        LiveBacking::Other,
+    );
     let expected = [shmem, shmem, shmem, other, other, shmem, anonymous, file];
-    assert_eq!(behind, expected);
+    assert_eq!(backing, expected);
     let congruent: Vec<_> = mappings.iter().map(|mapping| mapping.congruent).collect();
     let expected = [true, false, true, true, true, true, true, true];
     assert_eq!(congruent, expected);
@@ -179,7 +189,7 @@ fn blocks_are_read_from_pagemap() {
         (page + 7, PRESENT),
         (page + 8, SWAPPED),
         (page + 511, PRESENT),
-        // In front of the first whole block.
+        // This page lies before the first whole block.
         (page - 1, PRESENT),
     ];
     write_pagemap(proc.path(), 102, in_order.chain(shifted).chain(entries));
@@ -246,13 +256,13 @@ fn torn_and_strange_files_are_errors_and_no_panics() {
         let whole = fs::read(path(file)).unwrap();
         fs::write(path(file), bytes).unwrap();
         assert_eq!(linux.process(102), None);
-        assert!(matches!(linux.vitals(id), Err(No::Errno(_))));
+        assert!(matches!(linux.vitals(id), Err(KernelError::Errno(_))));
         fs::write(path(file), whole).unwrap();
     }
     fs::write(path("maps"), "7f0000000000-7f00").unwrap();
-    assert!(matches!(linux.pages(id), Err(No::Errno(_))));
+    assert!(matches!(linux.pages(id), Err(KernelError::Errno(_))));
     fs::remove_file(path("stat")).unwrap();
-    assert_eq!(linux.vitals(id), Err(No::Gone));
+    assert_eq!(linux.vitals(id), Err(KernelError::Gone));
 }
 
 #[test]
@@ -263,5 +273,5 @@ fn a_process_that_waits_for_its_parent_has_ended() {
     let path = proc.path().join("104/stat");
     let stat = fs::read_to_string(&path).unwrap();
     fs::write(&path, stat.replace(") S ", ") Z ")).unwrap();
-    assert_eq!(linux.vitals(id), Err(No::Gone));
+    assert_eq!(linux.vitals(id), Err(KernelError::Gone));
 }

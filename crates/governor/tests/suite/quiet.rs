@@ -1,20 +1,20 @@
-//! What looking costs, and that a dry run changes nothing.
+//! The cost of observation, and dry runs.
 
-use crate::common::fake::{Call, Step};
-use crate::common::process::Process;
-use crate::common::{BASE, UNLIMITED, World};
+use crate::common::fake::{Call, FakeStep};
+use crate::common::process::FakeProcess;
+use crate::common::{BASE, FakeWorld, UNLIMITED};
 use broadleaf_governor::{Budgets, ProcessId};
 use std::collections::BTreeMap;
 
 #[test]
 fn a_process_in_which_nothing_happens_is_hardly_looked_at() {
-    let mut world = World::new("pop-64", UNLIMITED, 100);
+    let mut world = FakeWorld::new("pop-64", UNLIMITED, 100);
     (0..100).for_each(|block| world.fill(block, 40));
     let ticks = world.run_for(60);
-    let looks = world.fake().calls[&Call::Pages];
+    let looks = world.fake().calls[&Call::LivePages];
     assert!((6..=8).contains(&looks), "{looks}");
     assert!(ticks.len() < 150, "{}", ticks.len());
-    // It is looked at as soon as something happens.
+    // The process is read as soon as something happens.
     world.fill(0, 100);
     world.run_for(2);
     assert!(world.is_huge(0));
@@ -22,16 +22,16 @@ fn a_process_in_which_nothing_happens_is_hardly_looked_at() {
 
 #[test]
 fn a_governor_that_may_rest_looks_less_and_less_often() {
-    let mut world = World::new("pop-64", UNLIMITED, 100);
+    let mut world = FakeWorld::new("pop-64", UNLIMITED, 100);
     (0..100).for_each(|block| world.fill(block, 40));
     world
         .governor
         .rest_for_at_most(std::time::Duration::from_secs(10));
     let ticks = world.run_for(120);
     assert!(ticks.len() < 25, "{}", ticks.len());
-    let looks = world.fake().calls[&Call::Pages];
+    let looks = world.fake().calls[&Call::LivePages];
     assert!(looks <= 4, "{looks}");
-    // Its waits are short again as soon as something happens.
+    // The waits are short again as soon as something happens.
     world.fill(0, 100);
     world.run_for(1);
     assert!(world.is_huge(0));
@@ -40,7 +40,7 @@ fn a_governor_that_may_rest_looks_less_and_less_often() {
 
 #[test]
 fn what_a_program_gives_back_is_noticed_without_a_fault() {
-    let mut world = World::new("pop-64", UNLIMITED, 2);
+    let mut world = FakeWorld::new("pop-64", UNLIMITED, 2);
     world.fill(0, 100);
     world.run_for(20);
     world.purge(0, 0..10);
@@ -50,8 +50,8 @@ fn what_a_program_gives_back_is_noticed_without_a_fault() {
 
 #[test]
 fn looking_at_memory_that_is_never_promoted_takes_no_more_than_it_may() {
-    // 4 GiB of which each block holds a quarter, and a fault now and then.
-    let mut world = World::new("freebsd", Budgets::DEFAULT, 2048);
+    // 4 GiB whose blocks hold a quarter each, and a fault now and then.
+    let mut world = FakeWorld::new("freebsd", Budgets::DEFAULT, 2048);
     (0..2048).for_each(|block| world.fill(block, 128));
     let (cpu, now) = (world.fake().cpu, world.fake().now);
     let until = now + std::time::Duration::from_secs(120);
@@ -70,8 +70,8 @@ fn looking_at_memory_that_is_never_promoted_takes_no_more_than_it_may() {
 
 #[test]
 fn many_processes_that_do_nothing_cost_no_more_than_they_may() {
-    let mut world = World::new("freebsd", Budgets::DEFAULT, 1);
-    (0..500).for_each(|_| world.step(Step::Fork));
+    let mut world = FakeWorld::new("freebsd", Budgets::DEFAULT, 1);
+    (0..500).for_each(|_| world.step(FakeStep::Fork));
     let (cpu, now) = (world.fake().cpu, world.fake().now);
     world.run_for(120);
     let (cpu, now) = (world.fake().cpu - cpu, world.fake().now - now);
@@ -81,10 +81,10 @@ fn many_processes_that_do_nothing_cost_no_more_than_they_may() {
 
 #[test]
 fn a_dry_run_changes_nothing_and_says_what_it_would_do() {
-    let mut world = World::dry("pop-64", UNLIMITED, 50);
+    let mut world = FakeWorld::dry("pop-64", UNLIMITED, 50);
     (0..50).for_each(|block| world.fill(block, 100));
-    let state = |world: &mut World| {
-        let processes: &BTreeMap<ProcessId, Process> = &world.fake().processes;
+    let state = |world: &mut FakeWorld| {
+        let processes: &BTreeMap<ProcessId, FakeProcess> = &world.fake().processes;
         format!("{processes:?}")
     };
     let before = state(&mut world);
@@ -96,7 +96,7 @@ fn a_dry_run_changes_nothing_and_says_what_it_would_do() {
         assert_eq!(world.fake().calls.get(&call), None);
     }
     world.fake().pressure = Some(9000);
-    world.step(Step::Touch(BASE * 512..BASE * 512 + 101));
+    world.step(FakeStep::Touch(BASE * 512..BASE * 512 + 101));
     world.run_for(30);
     assert_eq!(world.fake().calls.get(&Call::Split), None);
 }

@@ -1,10 +1,10 @@
 //! A journal replays to the same decisions, and other policies are estimated from it.
 
 use crate::common::deeds::{Deed, budget, deed, policy, run};
-use crate::common::fake::{Call, Step};
-use crate::common::{BASE, UNLIMITED, World, header, journal};
+use crate::common::fake::{Call, FakeStep};
+use crate::common::{BASE, FakeWorld, UNLIMITED, header, journal};
 use broadleaf_governor::journal::{Estimate, Header, TickRecord, Verified, read, under, verify};
-use broadleaf_governor::{Allowance, Budgets, Came, Plan, Tally, Ticked};
+use broadleaf_governor::{Allowance, Budgets, Came, Tally, TickPlan, Ticked};
 use broadleaf_policy::Refusal;
 use proptest::prelude::*;
 
@@ -50,7 +50,7 @@ proptest! {
         prop_assert_eq!(verified.ticks, ticks.len() as u64);
         if !ticks.is_empty() {
             prop_assert_eq!(text(&verified.tally), tally.clone());
-            // Of its own policy, the estimate is what happened.
+            // Under the journal's own policy, the estimate is the run.
             let estimate = estimated(&bytes, policy, budgets);
             prop_assert_eq!(text(&estimate.tally), tally);
         }
@@ -75,14 +75,15 @@ proptest! {
     }
 }
 
-/// What a program does for a while: it fills blocks to different degrees, gives some back, and fills others.
-fn play(policy: &str, budgets: Budgets, dry: bool) -> (World, Vec<u8>) {
+/// Runs a program for a while. It fills blocks to different degrees, returns some, and fills
+/// others.
+fn play(policy: &str, budgets: Budgets, dry: bool) -> (FakeWorld, Vec<u8>) {
     let mut world = match dry {
-        true => World::dry(policy, budgets, 64),
-        false => World::new(policy, budgets, 64),
+        true => FakeWorld::dry(policy, budgets, 64),
+        false => FakeWorld::new(policy, budgets, 64),
     };
     let mut ticks = Vec::new();
-    let mut second = |world: &mut World| ticks.extend(world.run_for(1));
+    let mut second = |world: &mut FakeWorld| ticks.extend(world.run_for(1));
     for block in 0..64 {
         world.fill(block, 8 * block + 8);
         if block % 8 == 7 {
@@ -93,7 +94,7 @@ fn play(policy: &str, budgets: Budgets, dry: bool) -> (World, Vec<u8>) {
         world.purge(block, 0..20);
     }
     second(&mut world);
-    world.step(Step::Unmap(BASE + 50..BASE + 55));
+    world.step(FakeStep::Unmap(BASE + 50..BASE + 55));
     (0..16).for_each(|block| world.fill(block, 300));
     second(&mut world);
     second(&mut world);
@@ -104,26 +105,27 @@ fn play(policy: &str, budgets: Budgets, dry: bool) -> (World, Vec<u8>) {
     (world, journal(&header, &ticks))
 }
 
-/// The journal of a program that gets superpages and forks. Parent and child may store to them.
+/// Returns the journal of a program that gets superpages and forks. Parent and child may store to
+/// them.
 fn forking(policy: &str, stores: bool) -> Vec<u8> {
     let blocks = |range: std::ops::Range<u64>| {
         let page = |block: u64| (BASE + block) * 512;
-        Step::Touch(page(range.start) + 100..page(range.end))
+        FakeStep::Touch(page(range.start) + 100..page(range.end))
     };
     let mut deeds = vec![
         Deed::Program(0, blocks(12..16)),
         Deed::Ticks(1),
-        Deed::Program(0, Step::Fork),
+        Deed::Program(0, FakeStep::Fork),
         Deed::Ticks(1),
     ];
     if stores {
         deeds.extend([
-            Deed::Program(0, Step::Fork),
+            Deed::Program(0, FakeStep::Fork),
             Deed::Program(0, blocks(13..14)),
             Deed::Ticks(1),
             Deed::Program(1, blocks(12..15)),
             Deed::Ticks(3),
-            Deed::Program(1, Step::Exit),
+            Deed::Program(1, FakeStep::Exit),
             Deed::Ticks(3),
         ]);
     }
@@ -141,7 +143,7 @@ fn a_fork_of_superpages_that_the_estimate_did_not_make_adds_nothing() {
     let added = Allowance::Bytes(0);
     let estimate = estimated(&bytes, "greedy", Budgets { added, ..UNLIMITED });
     assert_eq!(estimate.tally.added_bytes_peak, 0);
-    // Without superpages the fork has base pages.
+    // Without superpages, the fork has base pages.
     let none = estimated(&bytes, "4k", UNLIMITED);
     assert_eq!(figures(&none.tally), [0; 6]);
     assert_eq!((none.huge_bytes, none.added_bytes), (0, 0));
@@ -151,14 +153,17 @@ fn a_fork_of_superpages_that_the_estimate_did_not_make_adds_nothing() {
 fn an_estimate_looks_at_a_block_that_fills_only_if_the_recorded_run_has_a_superpage_there() {
     let block = |number: u64| (BASE + number) * 512;
     let deeds = vec![
-        Deed::Program(0, Step::Touch(block(14)..block(17) + 428)),
-        Deed::Program(0, Step::Touch(block(4) + 247..block(5) + 1)),
+        Deed::Program(0, FakeStep::Touch(block(14)..block(17) + 428)),
+        Deed::Program(0, FakeStep::Touch(block(4) + 247..block(5) + 1)),
         Deed::Ticks(15),
-        Deed::Race(Call::Vitals, Step::Touch(block(4) + 410..block(5) + 340)),
+        Deed::Race(
+            Call::Vitals,
+            FakeStep::Touch(block(4) + 410..block(5) + 340),
+        ),
         Deed::Ticks(1),
-        Deed::Program(0, Step::Fork),
-        Deed::Program(1, Step::Touch(block(4) + 452..block(5) + 1)),
-        Deed::Program(0, Step::Purge(block(14)..block(14) + 1)),
+        Deed::Program(0, FakeStep::Fork),
+        Deed::Program(1, FakeStep::Touch(block(4) + 452..block(5) + 1)),
+        Deed::Program(0, FakeStep::Purge(block(14)..block(14) + 1)),
         Deed::Ticks(8),
     ];
     let budgets = Budgets {
@@ -182,7 +187,7 @@ fn a_fork_has_the_superpages_that_the_estimate_made() {
     assert_eq!(estimate.added_bytes_peak, run.added_bytes_peak);
 }
 
-/// What is compared between an estimate and a run.
+/// Returns the totals that are compared between an estimate and a run.
 fn figures(tally: &Tally) -> [u64; 6] {
     [
         tally.promotions,
@@ -217,18 +222,18 @@ fn superpages_that_another_policy_would_not_have_hold_what_they_held_before() {
     let none = estimated(&bytes, "4k", UNLIMITED);
     assert_eq!(figures(&none.tally), [0; 6]);
     assert_eq!((none.huge_bytes, none.added_bytes), (0, 0));
-    // Each was promoted when it had been filled, so it is known what it held.
+    // Each block was full at its promotion, so its contents are known.
     let (run, _) = play("pop-256", UNLIMITED, false);
     let estimate = estimated(&bytes, "pop-256", UNLIMITED).tally;
     let run = run.governor.ward().tally();
     assert_eq!(estimate.added_bytes_peak, run.added_bytes_peak);
-    // The blocks that were filled further inside of a superpage are not known of.
+    // Stores to pages inside a recorded superpage are unknown.
     assert_eq!(estimate.promotions + 16, run.promotions);
 }
 
-/// A program that stores to one page of each block in turn, until all blocks are full.
+/// Runs a program that stores to one page of each block in turn, until all blocks are full.
 fn filling(policy: &str, budgets: Budgets, micros: f64) -> (u64, Vec<u8>) {
-    let mut world = World::new(policy, budgets, 64);
+    let mut world = FakeWorld::new(policy, budgets, 64);
     world.fake().micros = micros;
     let mut ticks = Vec::new();
     for pages in 1..=64 {
@@ -242,7 +247,7 @@ fn filling(policy: &str, budgets: Budgets, micros: f64) -> (u64, Vec<u8>) {
 
 #[test]
 fn a_policy_that_asks_for_more_makes_no_more() {
-    // A quick machine, and one that makes some 30 superpages in a tick.
+    // A quick machine, and one with about 30 promotions in a tick.
     for micros in [100.0, 7000.0] {
         let (_, bytes) = filling("pop-256", UNLIMITED, micros);
         let mut last = u64::MAX;
@@ -264,7 +269,7 @@ fn an_estimate_takes_the_time_that_promotions_took() {
     let (_, bytes) = filling("pop-256", UNLIMITED, 7000.0);
     let reach = verified(&bytes).reach.unwrap();
     assert!((20..50).contains(&reach), "{reach}");
-    // With time for all, each block is promoted at 64 pages. So the blocks that come later are
+    // With time for all, each block is promoted at 64 pages, so the blocks that come later are
     // fuller.
     let hurried = estimated(&bytes, "pop-64", UNLIMITED).tally;
     assert!(hurried.added_bytes_peak < 64 * 448 * 4096, "{hurried:?}");
@@ -282,12 +287,12 @@ fn a_dry_run_replays_too() {
 }
 
 #[test]
-fn the_first_tick_that_differs_is_told() {
-    let mut world = World::new("pop-64", Budgets::DEFAULT, 100);
+fn the_first_tick_that_differs_is_reported() {
+    let mut world = FakeWorld::new("pop-64", Budgets::DEFAULT, 100);
     (0..100).for_each(|block| world.fill(block, 256));
     let mut ticks = world.run_for(1);
     assert!(ticks.len() > 3);
-    ticks[1].plan = Plan::default();
+    ticks[1].plan = TickPlan::default();
     ticks[0].plan.promote.pop();
     let bytes = journal(&header("pop-64", Budgets::DEFAULT), &ticks);
     let difference = verified(&bytes).difference.unwrap();
@@ -303,9 +308,9 @@ fn the_first_tick_that_differs_is_told() {
 
 #[test]
 fn what_came_of_decisions_and_budgets_matter() {
-    let mut world = World::new("pop-64", Budgets::DEFAULT, 100);
+    let mut world = FakeWorld::new("pop-64", Budgets::DEFAULT, 100);
     (0..100).for_each(|block| world.fill(block, 256));
-    // The next look shows a superpage even without the recorded outcome. It does not show a
+    // The next observation shows a superpage even without the recorded outcome. It does not show a
     // refusal.
     let pid = world.program.pid;
     world.fake().refuse.insert((pid, BASE), (libc::EINVAL, 2));
@@ -319,10 +324,10 @@ fn what_came_of_decisions_and_budgets_matter() {
 
 #[test]
 fn what_the_kernel_refused_is_refused_in_the_estimate() {
-    let mut world = World::new("pop-64", UNLIMITED, 6);
+    let mut world = FakeWorld::new("pop-64", UNLIMITED, 6);
     let pid = world.program.pid;
     for (block, errno) in [(0, libc::EINVAL), (1, libc::EAGAIN)] {
-        // Of its run, and alone.
+        // The refusals of the recorded run, alone.
         world.fake().refuse.insert((pid, BASE + block), (errno, 2));
     }
     (0..6).for_each(|block| world.fill(block, 100));
@@ -340,8 +345,8 @@ fn what_the_kernel_refused_is_refused_in_the_estimate() {
     assert!(refused(&greedy, Refusal::NotCollapsible));
     assert!(refused(&greedy, Refusal::Busy));
     assert_eq!(greedy.promotions, 6, "the recorded run was let, later");
-    // The two blocks that were refused at first were seen to fill, so they fill on in the estimate.
-    // The others were not.
+    // The two blocks that were refused at first were seen to fill, so they continue to fill in the
+    // estimate. The other blocks were not.
     let later = estimated(&bytes, "freebsd", UNLIMITED).tally;
     assert_eq!(later.promotions, 2);
 }

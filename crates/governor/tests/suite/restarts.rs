@@ -1,8 +1,8 @@
-//! A budget holds across restarts of a governor: superpages that it finds count.
+//! A budget holds across restarts of a governor, because found superpages count.
 
-use crate::common::fake::{Fake, Step};
-use crate::common::{BASE, MIB, World, anonymous};
-use broadleaf_governor::{Allowance, Budgets, Governor, Kernel, Tree, Ward};
+use crate::common::fake::{Fake, FakeStep};
+use crate::common::{BASE, FakeWorld, MIB, anonymous};
+use broadleaf_governor::{Allowance, Budgets, Governor, Kernel, ProcessTree, Ward};
 use broadleaf_policy::Refusal;
 
 const BLOCK: u64 = 2 * MIB;
@@ -16,19 +16,19 @@ fn budgets(added: Allowance) -> Budgets {
 }
 
 /// Runs the same kernel and program under a new governor without the old one's state.
-fn restarted(mut world: World, policy: &str, budgets: Budgets) -> World {
+fn restarted(mut world: FakeWorld, policy: &str, budgets: Budgets) -> FakeWorld {
     let kernel = std::mem::replace(world.fake(), Fake::new(0));
     let ward = Ward::new(broadleaf_policy::parse(policy).unwrap(), budgets);
     let program = world.program;
-    World {
-        governor: Governor::new(kernel, ward, Tree::of([program]), false),
+    FakeWorld {
+        governor: Governor::new(kernel, ward, ProcessTree::of([program]), false),
         program,
     }
 }
 
-/// Two hundred blocks of 256 pages each.
-fn half_full(budgets: Budgets) -> World {
-    let mut world = World::new("pop-64", budgets, 200);
+/// Creates two hundred blocks of 256 pages each.
+fn half_full(budgets: Budgets) -> FakeWorld {
+    let mut world = FakeWorld::new("pop-64", budgets, 200);
     (0..200).for_each(|block| world.fill(block, 256));
     world
 }
@@ -70,7 +70,7 @@ fn superpages_that_the_program_asked_for_do_not_count() {
 }
 
 #[test]
-fn a_superpage_that_somebody_else_makes_counts_with_what_it_added() {
+fn a_superpage_of_another_governor_counts_with_its_added_bytes() {
     let mut world = half_full(budgets(Allowance::Bytes(0)));
     world.run_for(1);
     assert_eq!(world.governor.ward().charged_bytes(), 0);
@@ -90,7 +90,7 @@ fn what_was_charged_ends_with_the_memory() {
     world = restarted(world, "pop-64", budgets);
     world.run_for(1);
     assert_eq!(world.governor.ward().charged_bytes(), 20 * BLOCK);
-    // The program gives most of five back, and five whole.
+    // The program returns most of five blocks, and five whole blocks.
     let huge: Vec<u64> = (0..200).filter(|block| world.is_huge(*block)).collect();
     for block in &huge[..5] {
         world.purge(*block, 100..512);
@@ -104,7 +104,7 @@ fn what_was_charged_ends_with_the_memory() {
 }
 
 #[test]
-fn what_is_left_of_found_superpages_is_charged_and_not_called_added() {
+fn the_rest_of_found_superpages_is_charged_but_not_called_added() {
     let mut world = half_full(budgets(Allowance::Bytes(20 * MIB)));
     world.run_for(20);
     world = restarted(world, "pop-512", budgets(Allowance::Bytes(64 * MIB)));
@@ -132,12 +132,12 @@ fn a_fork_is_charged_once_and_its_heir_after_it() {
     let mut world = half_full(budgets);
     world.run_for(20);
     assert_eq!(world.governor.ward().charged_bytes(), 20 * MIB);
-    world.step(Step::Fork);
+    world.step(FakeStep::Fork);
     world.run_for(5);
     assert_eq!(world.governor.living().len(), 2);
     assert_eq!(world.governor.ward().charged_bytes(), 20 * MIB);
     assert_eq!(world.huge(), 20, "none was broken for it");
-    world.step(Step::Exit);
+    world.step(FakeStep::Exit);
     world.run_for(5);
     assert_eq!(world.governor.living().len(), 1);
     assert_eq!(world.governor.ward().charged_bytes(), 20 * BLOCK);
@@ -146,18 +146,18 @@ fn a_fork_is_charged_once_and_its_heir_after_it() {
 #[test]
 fn shared_memory_is_charged_once() {
     let budgets = budgets(Allowance::Bytes(20 * MIB));
-    let mut world = World::new("pop-64", budgets, 1);
-    let mapping = broadleaf_governor::Mapping {
-        behind: broadleaf_governor::Behind::Shmem,
+    let mut world = FakeWorld::new("pop-64", budgets, 1);
+    let mapping = broadleaf_governor::LiveMapping {
+        backing: broadleaf_governor::LiveBacking::Shmem,
         name: "/dev/shm/x".to_owned(),
         inode: 7,
         ..anonymous(10..40)
     };
-    world.step(Step::Map(mapping));
+    world.step(FakeStep::Map(mapping));
     (10..40).for_each(|block| world.fill(block, 512));
     world.run_for(5);
     assert_eq!(world.huge(), 30);
-    (0..3).for_each(|_| world.step(Step::Fork));
+    (0..3).for_each(|_| world.step(FakeStep::Fork));
     world = restarted(world, "pop-64", budgets);
     world.run_for(5);
     assert_eq!(world.governor.living().len(), 4);
@@ -166,17 +166,17 @@ fn shared_memory_is_charged_once() {
 
 /// A program with four forks. Each fork filled 50 blocks of its own, at the same addresses, the
 /// first blocks most.
-fn workers(budgets: Budgets) -> World {
-    let mut world = World::new("pop-64", budgets, 50);
+fn workers(budgets: Budgets) -> FakeWorld {
+    let mut world = FakeWorld::new("pop-64", budgets, 50);
     (0..50).for_each(|block| world.fill(block, 10));
-    (0..4).for_each(|_| world.step(Step::Fork));
+    (0..4).for_each(|_| world.step(FakeStep::Fork));
     let all: Vec<u32> = (world.fake().processes.keys().map(|id| id.pid)).collect();
     for pid in all.into_iter().skip(1) {
         for block in 0..50 {
             let first = (BASE + block) * 512;
             world
                 .fake()
-                .step(pid, Step::Touch(first..first + 164 - 2 * block));
+                .step(pid, FakeStep::Touch(first..first + 164 - 2 * block));
         }
     }
     world
@@ -205,15 +205,15 @@ fn after_four_restarts_a_budget_over_forked_workers_is_what_it_was() {
 fn shared_memory_without_a_name_is_charged_for_each_inode_and_offset() {
     let budgets = budgets(Allowance::Bytes(0));
     for (inode, offset, charged) in [(7, 0, 20), (8, 0, 40), (7, 512 * PAGE, 40), (0, 0, 40)] {
-        let mut world = World::new("pop-64", budgets, 1);
-        let mapping = broadleaf_governor::Mapping {
-            behind: broadleaf_governor::Behind::Shmem,
+        let mut world = FakeWorld::new("pop-64", budgets, 1);
+        let mapping = broadleaf_governor::LiveMapping {
+            backing: broadleaf_governor::LiveBacking::Shmem,
             name: "/dev/zero (deleted)".to_owned(),
             inode: if inode == 0 { 0 } else { 7 },
             ..anonymous(10..30)
         };
-        world.step(Step::Map(mapping));
-        world.step(Step::Fork);
+        world.step(FakeStep::Map(mapping));
+        world.step(FakeStep::Fork);
         let all: Vec<_> = world.fake().processes.keys().copied().collect();
         let child = world.fake().processes.get_mut(&all[1]).unwrap();
         for mapping in &mut child.mappings {
@@ -223,7 +223,7 @@ fn shared_memory_without_a_name_is_charged_for_each_inode_and_offset() {
             let (first, end) = (BASE + 10, BASE + 30);
             world
                 .fake()
-                .step(id.pid, Step::Touch(first * 512..end * 512));
+                .step(id.pid, FakeStep::Touch(first * 512..end * 512));
             assert_eq!(world.fake().collapse(id, first..end), Ok(()));
         }
         world.run_for(1);

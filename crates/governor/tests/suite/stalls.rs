@@ -2,17 +2,17 @@
 //! limit.
 
 use crate::common::fake::Call;
-use crate::common::{UNLIMITED, World};
+use crate::common::{FakeWorld, UNLIMITED};
 use broadleaf_governor::Budgets;
 use broadleaf_policy::Refusal;
 use std::time::Duration;
 
-fn world(longest: Option<Duration>, blocks: u64) -> World {
+fn world(longest: Option<Duration>, blocks: u64) -> FakeWorld {
     let budgets = Budgets {
         longest_stall: longest,
         ..UNLIMITED
     };
-    let mut world = World::new("greedy", budgets, blocks);
+    let mut world = FakeWorld::new("greedy", budgets, blocks);
     (0..blocks).for_each(|block| world.fill(block, 100));
     world
 }
@@ -21,18 +21,24 @@ fn world(longest: Option<Duration>, blocks: u64) -> World {
 fn every_call_counts() {
     let mut world = world(None, 40);
     world.tick();
-    let told = world.governor.stalls();
+    let stalls = world.governor.stalls();
     assert_eq!(world.huge(), 40);
-    assert_eq!(told.count, world.fake().calls[&Call::Collapse]);
+    assert_eq!(stalls.count, world.fake().calls[&Call::Collapse]);
     // 0.1 ms for each block, and 0.9 us for each page.
-    assert!(told.total >= Duration::from_micros(40 * 190), "{told:?}");
-    assert!(told.longest <= told.total && told.p99 <= told.longest);
-    assert!(told.longest >= Duration::from_micros(16 * 190), "{told:?}");
-    assert_eq!(told.too_long, 0);
-    // Breaking counts as well.
+    assert!(
+        stalls.total >= Duration::from_micros(40 * 190),
+        "{stalls:?}"
+    );
+    assert!(stalls.longest <= stalls.total && stalls.p99 <= stalls.longest);
+    assert!(
+        stalls.longest >= Duration::from_micros(16 * 190),
+        "{stalls:?}"
+    );
+    assert_eq!(stalls.too_long, 0);
+    // Demotions count as well.
     world.fake().pressure = Some(9000);
     world.run_for(1);
-    assert_eq!(world.governor.stalls().count, told.count + 40);
+    assert_eq!(world.governor.stalls().count, stalls.count + 40);
 }
 
 #[test]
@@ -40,12 +46,12 @@ fn a_limit_makes_calls_smaller() {
     let longest = Duration::from_micros(700);
     let mut world = world(Some(longest), 40);
     world.run_for(5);
-    let told = world.governor.stalls();
+    let stalls = world.governor.stalls();
     assert_eq!(world.huge(), 40);
-    assert!(told.longest <= longest, "{told:?}");
-    assert_eq!(told.too_long, 0);
+    assert!(stalls.longest <= longest, "{stalls:?}");
+    assert_eq!(stalls.too_long, 0);
     // One block at first, and then three at a time.
-    assert!((14..=20).contains(&told.count), "{told:?}");
+    assert!((14..=20).contains(&stalls.count), "{stalls:?}");
 }
 
 #[test]
@@ -54,14 +60,14 @@ fn a_block_that_takes_too_long_stops_the_rest_for_a_while() {
     let mut world = world(Some(longest), 40);
     world.fake().micros = 3000.0;
     world.tick();
-    let told = world.governor.stalls();
-    assert_eq!((world.huge(), told.count, told.too_long), (1, 1, 1));
+    let stalls = world.governor.stalls();
+    assert_eq!((world.huge(), stalls.count, stalls.too_long), (1, 1, 1));
     assert_eq!(world.refused(Refusal::StallTooLong), 39);
     world.run_for(60);
     // Calls after 1, 2, 4, 8, 16 and 32 seconds, each delayed by the waits of the stall limit.
     let calls = world.governor.stalls().count;
     assert!((3..=8).contains(&calls), "{calls}");
-    // When blocks are quick again, all are made.
+    // When blocks are quick again, all are promoted.
     world.fake().micros = 100.0;
     world.run_for(120);
     assert_eq!(world.huge(), 40);

@@ -24,7 +24,11 @@ impl PageTable for Listed {
     }
 
     fn unmap(&mut self, space: SpaceId, first: PageNumber, size: PageSize) {
-        if self.0.get(&(space, first.0)).is_some_and(|leaf| leaf.size == size) {
+        if self
+            .0
+            .get(&(space, first.0))
+            .is_some_and(|leaf| leaf.size == size)
+        {
             self.0.remove(&(space, first.0));
         }
     }

@@ -1,5 +1,5 @@
-// Every banned method and macro, used once. `bans.rs` compiles this under Clippy and expects each to be refused.
-// Types are added by the test itself, from the list.
+// This file uses every banned method and macro once. `bans.rs` compiles it under Clippy and expects
+// a refusal of each. The test adds types from the list.
 
 pub fn files(path: &std::path::Path) {
     let _ = std::fs::read(path);

@@ -1,7 +1,8 @@
-//! The recipes of CONTRIBUTING.md suffice: a made-up addition of each kind is one file and one line.
+//! The recipes of CONTRIBUTING.md suffice: a made-up addition of each kind is one file and one
+//! line.
 //!
-//! The test copies the crates with a catalogue, makes each addition, and runs the crates' tests. The
-//! contract tests go through the catalogues, so they test the additions.
+//! The test copies the crates with a catalogue, makes each addition, and runs the crates' tests.
+//! The contract tests go through the catalogues, so they test the additions.
 
 use broadleaf_layers::root;
 use std::collections::BTreeMap;
@@ -56,13 +57,24 @@ const ADDITIONS: &[Addition] = &[
         list: "CACHES",
         line: "two_cycles::TWO_CYCLES,",
     },
+    Addition {
+        recipe: "Add an importer",
+        file: "crates/import/src/hexes.rs",
+        text: include_str!("../additions/hexes.rs"),
+        catalogue: "crates/import/src/lib.rs",
+        list: "FOREIGN_FORMATS",
+        line: "hexes::HEXES,",
+    },
 ];
 
 /// The crates whose tests run with the additions.
-const TESTED: &[&str] = &["tlb", "pagetable", "cache"];
+const TESTED: &[&str] = &["tlb", "pagetable", "cache", "import"];
 
 /// Crates that the tested ones import.
-const IMPORTED: &[&str] = &["units"];
+const IMPORTED: &[&str] = &["units", "trace"];
+
+/// Other files that the tests of these crates read.
+const READ: &[&str] = &["tests/golden/sort.bl"];
 
 fn copy_folder(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a folder");
@@ -84,6 +96,11 @@ fn workspace() -> PathBuf {
     fs::create_dir_all(&folder).expect("a folder");
     for file in ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml"] {
         fs::copy(root().join(file), folder.join(file)).expect("a file is copied");
+    }
+    for file in READ {
+        let copy = folder.join(file);
+        fs::create_dir_all(copy.parent().expect("a folder")).expect("a folder");
+        fs::copy(root().join(file), copy).expect("a file is copied");
     }
     for name in TESTED.iter().chain(IMPORTED) {
         let part = Path::new("crates").join(name);

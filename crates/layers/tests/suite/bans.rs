@@ -1,4 +1,4 @@
-//! What the inner layers may not touch: the list is in force in each of them, and each entry of it bites.
+//! The bans of the inner layers: each inner crate uses the list, and each entry of the list works.
 
 use broadleaf_layers::{our_table, root, sources};
 use std::collections::BTreeSet;
@@ -137,7 +137,7 @@ fn no_inner_crate_allows_what_is_banned() {
     }
 }
 
-/// A crate that does everything that is banned is refused once for each ban.
+/// A crate that uses everything banned is refused once for each ban.
 #[test]
 fn each_ban_bites() {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("canary");
@@ -148,7 +148,8 @@ fn each_ban_bites() {
         folder.join("clippy.toml"),
     )
     .expect("the list is copied");
-    let manifest = "[package]\nname = \"canary\"\nedition = \"2024\"\n\n[workspace]\n\n[lints.clippy]\n\
+    let manifest = "[package]\nname = \"canary\"\nedition = \
+                    \"2024\"\n\n[workspace]\n\n[lints.clippy]\n\
         disallowed_types = \"deny\"\ndisallowed_methods = \"deny\"\ndisallowed_macros = \"deny\"\n";
     fs::write(folder.join("Cargo.toml"), manifest).expect("a manifest for the canary");
     let mut source =
@@ -180,7 +181,8 @@ fn each_ban_bites() {
         "Clippy passed a crate that does everything that is banned"
     );
 
-    // Each refusal names the banned path between backticks: "use of a disallowed method `std::fs::read`".
+    // Each refusal names the banned path between backticks: "use of a disallowed method
+    // `std::fs::read`".
     let mut refused = BTreeSet::new();
     for line in messages.lines() {
         let message: serde_json::Value = serde_json::from_str(line).expect("a message is JSON");

@@ -1,10 +1,10 @@
-//! CONTRIBUTING.md names every place that a new policy has to change.
+//! The recipe in CONTRIBUTING.md names every file that a new policy changes.
 
 use broadleaf_layers::root;
 use std::fs;
 
-/// Files of the sources of models, and of the tests that compare models, that name policies of the
-/// oracle one by one.
+/// Source files of models, and tests that compare models, that name the oracle's policies one by
+/// one.
 ///
 /// Other tests name policies as examples, and a new policy does not change them.
 fn files_that_know_policies() -> Vec<String> {

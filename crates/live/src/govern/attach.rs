@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use broadleaf_governor::{Governor, Kernel, Linux, No, ProcessId, Tree};
+use broadleaf_governor::{Governor, Kernel, KernelError, Linux, ProcessId, ProcessTree};
 use broadleaf_metrics::LiveReport;
 
 use super::journal::JournalNotes;
@@ -40,7 +40,7 @@ impl<'a> Attached<'a> {
         let ward = request.ward()?;
         let began = Instant::now();
         let journal = JournalNotes::begin(request, &[])?;
-        let governor = Governor::new(kernel, ward, Tree::of(roots), request.dry_run);
+        let governor = Governor::new(kernel, ward, ProcessTree::of(roots), request.dry_run);
         Ok(Self {
             request,
             governor,
@@ -84,12 +84,14 @@ fn root(kernel: &mut Linux, pid: u32) -> Result<ProcessId, Failure> {
         .ok_or_else(|| Failure::Wrong(format!("there is no process {pid}")))?;
     match kernel.pages(process) {
         Ok(_) => {}
-        Err(No::Gone) => return Err(Failure::Wrong(format!("process {pid} has just ended"))),
-        Err(No::NotAllowed) => {
+        Err(KernelError::Gone) => {
+            return Err(Failure::Wrong(format!("process {pid} has just ended")));
+        }
+        Err(KernelError::NotAllowed) => {
             return Err(Failure::Failed(format!(
                 "process {pid} cannot be looked at: {}. Looking at it needs the same user, or \
                 CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH",
-                No::NotAllowed
+                KernelError::NotAllowed
             )));
         }
         Err(no) => {

@@ -6,8 +6,8 @@ use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{Receiver, channel};
 
 use broadleaf_governor::{
-    Governor, Kernel, Linux, MayLack, Tree, Usage, Ward, inherit_closed_streams, inherit_signals,
-    wait_for,
+    Governor, Kernel, Linux, MayLack, ProcessTree, Usage, Ward, inherit_closed_streams,
+    inherit_signals, wait_for,
 };
 
 use broadleaf_study::failure::{Failure, reason};
@@ -71,7 +71,7 @@ pub(super) fn governor_of(
     let mut kernel = Linux::new();
     // A child that has ended exists until it is waited for.
     let root = kernel.process(child.id());
-    Ok(Governor::new(kernel, ward, Tree::of(root), dry))
+    Ok(Governor::new(kernel, ward, ProcessTree::of(root), dry))
 }
 
 /// Waits for a child on a thread of its own. The receiver gets the exit status and the usage.

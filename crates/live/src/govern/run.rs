@@ -6,7 +6,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::Instant;
 
 use broadleaf_governor::{
-    Governor, Linux, Obstacle, Tree, Usage, Ward, allow_only_advised, wait_for,
+    Governor, Linux, Obstacle, ProcessTree, Usage, Ward, allow_only_advised, wait_for,
 };
 use broadleaf_metrics::LiveReport;
 
@@ -113,7 +113,7 @@ fn run_ungoverned(
     if request.journal.is_some() {
         log::warn!("no journal is written, for nothing was governed");
     }
-    let mut nothing = Governor::new(Linux::new(), ward, Tree::default(), true);
+    let mut nothing = Governor::new(Linux::new(), ward, ProcessTree::default(), true);
     let ended = GovernEnd {
         notes: obstacles.iter().map(ToString::to_string).collect(),
         ..end(status, usage, began)

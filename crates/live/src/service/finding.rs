@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use broadleaf_governor::service::{Care, Service as RuleSet, Then, Traits};
+use broadleaf_governor::service::{Care, ServiceRules, Then, Traits};
 use broadleaf_governor::{Description, Linux, ProcessId, Vitals};
 
 /// The time after which the user and the cgroup of a process are read again, even if the process
@@ -61,7 +61,7 @@ impl ProcessFinder {
     }
 
     /// Finds the processes that rules pick, in order. Kernel threads and this process are left out.
-    pub(super) fn find(&mut self, rules: &RuleSet, now: Instant) -> Vec<PickedProcess> {
+    pub(super) fn find(&mut self, rules: &ServiceRules, now: Instant) -> Vec<PickedProcess> {
         let everyone = self.kernel.everyone();
         let living: BTreeSet<ProcessId> = everyone.iter().map(|(id, _)| *id).collect();
         self.known.retain(|id, _| living.contains(id));
@@ -76,7 +76,7 @@ impl ProcessFinder {
 
     fn one(
         &mut self,
-        rules: &RuleSet,
+        rules: &ServiceRules,
         id: ProcessId,
         vitals: &Vitals,
         now: Instant,

@@ -14,7 +14,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use broadleaf_governor::service::Service as RuleSet;
+use broadleaf_governor::service::ServiceRules;
 use broadleaf_report::View;
 
 use crate::obstacles::obstacles;
@@ -47,7 +47,7 @@ pub enum ServiceSignal {
 #[derive(Debug)]
 pub struct LiveService {
     file: PathBuf,
-    rules: RuleSet,
+    rules: ServiceRules,
     purpose: ServicePurpose,
 }
 

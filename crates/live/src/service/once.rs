@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-use broadleaf_governor::service::{Care, Service as RuleSet};
+use broadleaf_governor::service::{Care, ServiceRules};
 use broadleaf_governor::{Linux, ProcessId};
 use broadleaf_report::number::{grouped, size};
 use broadleaf_report::{Align, Grid, View};
@@ -18,7 +18,7 @@ use broadleaf_study::failure::Failure;
 ///
 /// # Errors
 /// If a rule names no policy.
-pub(super) fn list(rules: &RuleSet, view: View) -> Result<String, Failure> {
+pub(super) fn list(rules: &ServiceRules, view: View) -> Result<String, Failure> {
     let found = ProcessFinder::new().find(rules, Instant::now());
     if found.is_empty() {
         return Ok("no process falls under a rule\n".to_owned());

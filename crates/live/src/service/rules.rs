@@ -5,7 +5,7 @@ use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use broadleaf_governor::service::{Fault, Service as RuleSet, Wrong};
+use broadleaf_governor::service::{Fault, ServiceRules, Wrong};
 use broadleaf_policy::ParseError;
 
 use broadleaf_study::failure::Failure;
@@ -20,7 +20,7 @@ const MOST: u64 = 1 << 20;
 ///
 /// # Errors
 /// If the file cannot be read. Otherwise the first error in the file, with line and column.
-pub(super) fn read(path: &Path) -> Result<RuleSet, Failure> {
+pub(super) fn read(path: &Path) -> Result<ServiceRules, Failure> {
     read_from(path, |kind| kind.is_file() || kind.is_fifo())
 }
 
@@ -29,11 +29,11 @@ pub(super) fn read(path: &Path) -> Result<RuleSet, Failure> {
 ///
 /// # Errors
 /// Those of [`read`].
-pub(super) fn read_again(path: &Path) -> Result<RuleSet, Failure> {
+pub(super) fn read_again(path: &Path) -> Result<ServiceRules, Failure> {
     read_from(path, FileType::is_file)
 }
 
-fn read_from(path: &Path, may_be: fn(&FileType) -> bool) -> Result<RuleSet, Failure> {
+fn read_from(path: &Path, may_be: fn(&FileType) -> bool) -> Result<ServiceRules, Failure> {
     let name = shown(path);
     let text = text(path, &name, may_be)?;
     let users = |name: &str| uzers::get_user_by_name(name).map(|user| user.uid());
@@ -41,7 +41,7 @@ fn read_from(path: &Path, may_be: fn(&FileType) -> bool) -> Result<RuleSet, Fail
         name: &name,
         text: &text,
     };
-    RuleSet::parse(&text, &users).map_err(|wrong| refusal(&file, &wrong))
+    ServiceRules::parse(&text, &users).map_err(|wrong| refusal(&file, &wrong))
 }
 
 /// The text of a file, if the file has a kind that it may have.

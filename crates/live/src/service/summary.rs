@@ -9,14 +9,14 @@ use super::wards::Wards;
 /// A table with a line for each process that lives, and one for all processes that have ended of
 /// one program under one policy.
 pub(super) fn summary(wards: &Wards, dry: bool, view: View) -> String {
-    let made = if dry { "would be made" } else { "made" };
+    let promoted = if dry { "would be promoted" } else { "promoted" };
     let mut grid = Grid::new()
         .column("process", Align::Right)
         .column("command", Align::Left)
         .column("policy", Align::Left)
-        .column(made, Align::Right)
-        .column("broken for memory", Align::Right)
-        .column("broken by the program", Align::Right)
+        .column(promoted, Align::Right)
+        .column("demoted", Align::Right)
+        .column("demoted by the program", Align::Right)
         .column("added", Align::Right)
         .column("processor", Align::Right);
     let mut row =

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use broadleaf_governor::service::Service as RuleSet;
+use broadleaf_governor::service::ServiceRules;
 use broadleaf_governor::{Kernel, Linux};
 
 use super::ServiceSignal;
@@ -31,7 +31,7 @@ enum ServiceTask {
 
 /// The state of a service.
 pub(super) struct ServiceLoop {
-    rules: RuleSet,
+    rules: ServiceRules,
     kernel: Linux,
     finder: ProcessFinder,
     wards: Wards,
@@ -47,7 +47,7 @@ pub(super) struct ServiceLoop {
 }
 
 impl ServiceLoop {
-    pub(super) fn new(rules: RuleSet, dry: bool, metrics: Option<Metrics>) -> Self {
+    pub(super) fn new(rules: ServiceRules, dry: bool, metrics: Option<Metrics>) -> Self {
         let now = Instant::now();
         Self {
             kernel: Linux::new(),
@@ -67,7 +67,7 @@ impl ServiceLoop {
     pub(super) fn run(
         &mut self,
         wait: &mut dyn FnMut(Duration) -> Option<ServiceSignal>,
-        read: impl Fn() -> Result<RuleSet, Failure>,
+        read: impl Fn() -> Result<ServiceRules, Failure>,
     ) -> Result<(), Failure> {
         loop {
             let (due, next) = self.next();
@@ -111,7 +111,7 @@ impl ServiceLoop {
         self.kernel.own_cpu().saturating_sub(before)
     }
 
-    fn reload(&mut self, read: Result<RuleSet, Failure>) {
+    fn reload(&mut self, read: Result<ServiceRules, Failure>) {
         match read {
             Ok(rules) => {
                 let count = rules.rules.len();

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use broadleaf_governor::service::Care;
 use broadleaf_governor::{
-    Governor, Kernel, Linux, MachineSeen, ProcessId, Ticked, Tree, Vitals, Ward,
+    Governor, Kernel, Linux, MachineSeen, ProcessId, ProcessTree, Ticked, Vitals, Ward,
 };
 use broadleaf_policy::parse;
 
@@ -59,7 +59,7 @@ pub(super) fn governor(
 ) -> Result<Governor<Linux>, Failure> {
     let policy = parse(&care.policy).map_err(Failure::failed)?;
     let ward = Ward::new(policy, care.budgets);
-    let mut governor = Governor::new(kernel.beside(), ward, Tree::of([id]), dry);
+    let mut governor = Governor::new(kernel.beside(), ward, ProcessTree::of([id]), dry);
     governor.leave_out(Arc::clone(apart));
     Ok(governor)
 }

@@ -1,7 +1,8 @@
 //! Makes records and pictures from the state of a process.
 
 use broadleaf_governor::{
-    BARS, Behind, Census, Forecast, Kinds, Mapping, Pages, ProcessId, ProcessSeen, Vitals, forecast,
+    BARS, Census, Forecast, Kinds, LiveBacking, LiveMapping, LivePages, ProcessId, ProcessSeen,
+    Vitals, forecast,
 };
 use broadleaf_metrics::{BlockCounts, PolicyForecast, PopulationBar, ProcessReport};
 use broadleaf_report::{MappedBlocks, PageMap};
@@ -11,7 +12,7 @@ use broadleaf_report::{MappedBlocks, PageMap};
 pub(crate) fn process_report(
     process: ProcessId,
     vitals: &Vitals,
-    pages: &Pages,
+    pages: &LivePages,
     policies: &[String],
 ) -> ProcessReport {
     let census = Census::of(pages);
@@ -71,7 +72,7 @@ fn histogram(census: &Census) -> Vec<PopulationBar> {
 }
 
 /// The blocks of each mapping, for a picture of the memory.
-pub(crate) fn page_map(pages: &Pages) -> PageMap {
+pub(crate) fn page_map(pages: &LivePages) -> PageMap {
     let mut mappings: Vec<MappedBlocks> = Vec::new();
     let mut last = None;
     for (mapping, seen) in pages.mapped() {
@@ -91,13 +92,13 @@ pub(crate) fn page_map(pages: &Pages) -> PageMap {
 }
 
 /// The name of a mapping: the last part of a path, or the kind of memory.
-fn name(mapping: &Mapping) -> String {
+fn name(mapping: &LiveMapping) -> String {
     let path = mapping.name.trim_end_matches(" (deleted)");
     let last = path.rsplit('/').next().unwrap_or_default();
-    let kind = match mapping.behind {
-        Behind::Anonymous => "anonymous",
-        Behind::Shmem => "shared",
-        Behind::File | Behind::Other => "file",
+    let kind = match mapping.backing {
+        LiveBacking::Anonymous => "anonymous",
+        LiveBacking::Shmem => "shared",
+        LiveBacking::File | LiveBacking::Other => "file",
     };
     // The kernel calls a shared mapping without a file /dev/zero.
     if last.is_empty() || path == "/dev/zero" {

@@ -3,7 +3,7 @@
 pub(crate) mod gather;
 mod notes;
 
-use broadleaf_governor::{Kernel, Linux, No, Pages, ProcessId, Vitals, can_decide};
+use broadleaf_governor::{Kernel, KernelError, Linux, LivePages, ProcessId, Vitals, can_decide};
 use broadleaf_metrics::{LiveReport, REPORT_SCHEMA, UnseenProcess};
 use broadleaf_report::{PageMap, printable, put_in_order};
 
@@ -86,7 +86,7 @@ fn named(linux: &mut Linux, pids: &[u32]) -> Result<Vec<ProcessId>, Failure> {
     let mut found = Vec::new();
     for pid in pids {
         let process = linux.process(*pid);
-        let living = process.filter(|process| linux.vitals(*process) != Err(No::Gone));
+        let living = process.filter(|process| linux.vitals(*process) != Err(KernelError::Gone));
         let process = living.ok_or_else(|| Failure::Wrong(notes::absent(*pid)))?;
         if !found.contains(&process) {
             found.push(process);
@@ -116,7 +116,7 @@ fn look(
     for process in processes {
         let (vitals, pages) = match seen(linux, process) {
             // A process that ended meanwhile. Kernel threads have no memory.
-            Err((_, No::Gone)) if all => continue,
+            Err((_, KernelError::Gone)) if all => continue,
             Ok((vitals, _)) | Err((vitals, _)) if all && vitals.rss_bytes == 0 => continue,
             Ok(seen) => seen,
             Err((vitals, no)) => {
@@ -153,7 +153,10 @@ fn look(
 }
 
 /// The state of a process. On failure, what is known of it, and why there is no more.
-fn seen(linux: &mut Linux, process: ProcessId) -> Result<(Vitals, Pages), (Vitals, No)> {
+fn seen(
+    linux: &mut Linux,
+    process: ProcessId,
+) -> Result<(Vitals, LivePages), (Vitals, KernelError)> {
     let vitals = linux
         .vitals(process)
         .map_err(|no| (Vitals::default(), no))?;

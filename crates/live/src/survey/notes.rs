@@ -1,6 +1,8 @@
 //! Notes on what keeps processes of this machine from superpages, or this user from processes.
 
-use broadleaf_governor::{Abilities, Budgets, Linux, MachineSeen, No, Obstacle, ThpSetting};
+use broadleaf_governor::{
+    Abilities, Budgets, KernelError, Linux, MachineSeen, Obstacle, ThpSetting,
+};
 use broadleaf_report::number::{grouped, size};
 
 /// The capabilities for looking at processes of other users: the first allows the look, the second
@@ -8,14 +10,14 @@ use broadleaf_report::number::{grouped, size};
 const PRIVILEGES: &str = "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH";
 
 /// The reason why a process could not be looked at, and the remedy.
-pub(super) fn reason(no: No, uid: Option<u32>) -> String {
+pub(super) fn reason(no: KernelError, uid: Option<u32>) -> String {
     let own = rustix::process::geteuid().as_raw();
     match (no, uid) {
-        (No::NotAllowed, Some(uid)) if uid != own => format!(
+        (KernelError::NotAllowed, Some(uid)) if uid != own => format!(
             "the process belongs to another user (number {uid}): only that user or root can look \
             at it ({PRIVILEGES})"
         ),
-        (No::NotAllowed, _) => {
+        (KernelError::NotAllowed, _) => {
             format!(
                 "the kernel does not let this user look at this process; {PRIVILEGES} would allow \
                 it"
@@ -134,10 +136,10 @@ mod tests {
         assert!(always.is_some_and(|note| note.contains("own accord")));
         assert_eq!(told(true, Some(ThpSetting::Madvise)), None);
         assert_eq!(told(true, Some(ThpSetting::Never)), None);
-        let other = reason(No::NotAllowed, Some(u32::MAX));
+        let other = reason(KernelError::NotAllowed, Some(u32::MAX));
         assert!(other.contains("another user") && other.contains("CAP_SYS_PTRACE"));
-        assert!(reason(No::NotAllowed, None).contains("CAP_SYS_PTRACE"));
-        assert_eq!(reason(No::Gone, Some(1)), "the process has ended");
+        assert!(reason(KernelError::NotAllowed, None).contains("CAP_SYS_PTRACE"));
+        assert_eq!(reason(KernelError::Gone, Some(1)), "the process has ended");
     }
 
     #[test]

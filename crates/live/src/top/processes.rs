@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use broadleaf_governor::{Kernel, Linux, No, ProcessId, Vitals};
+use broadleaf_governor::{Kernel, KernelError, Linux, ProcessId, Vitals};
 use broadleaf_metrics::ProcessReport;
 use broadleaf_report::PageMap;
 
@@ -108,7 +108,7 @@ impl WatchedProcesses {
                 &pages,
                 &self.policy,
             )),
-            Err(No::NotAllowed) => None,
+            Err(KernelError::NotAllowed) => None,
             // The process is ending or changes during the look. Its last record stays.
             Err(_) => known.report.take(),
         };

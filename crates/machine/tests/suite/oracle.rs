@@ -4,7 +4,7 @@
 
 use broadleaf_machine::{machine, machine_names};
 use broadleaf_oracle::random::Rng;
-use broadleaf_oracle::{AgedTlb, Found, Machine, PageSizeKind};
+use broadleaf_oracle::{AgedTlb, FoundIn, OracleMachine as Machine, PageSizeKind};
 use broadleaf_tlb::{Lookup, Tlb};
 use broadleaf_units::SpaceTag;
 use broadleaf_units::{PageNumber, PageSize, SpaceId};
@@ -229,9 +229,9 @@ fn compare(slow_machine: Machine) {
                         ours.fill(tag, PageNumber(page), size);
                     }
                     let wanted = match slow.lookup(space, page, leaf) {
-                        Found::FirstLevel => Lookup::First,
-                        Found::SecondLevel => Lookup::Second,
-                        Found::Walk => Lookup::Miss,
+                        FoundIn::FirstLevel => Lookup::First,
+                        FoundIn::SecondLevel => Lookup::Second,
+                        FoundIn::Walk => Lookup::Miss,
                     };
                     assert_eq!(found, wanted, "{name}, seed {seed}, step {step}");
                     seen[wanted as usize] += 1;

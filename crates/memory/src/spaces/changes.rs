@@ -2,8 +2,8 @@
 
 use super::AddressSpaces;
 use crate::advised::Advised;
-use crate::{Backing, BlockSpan, Change, GEOMETRY, Mapping, Move, PAGES_PER_BLOCK, Pages, Rights};
-use broadleaf_units::{PageNumber, SpaceId};
+use crate::{Backing, BlockSpan, Change, GEOMETRY, Mapping, Move, PAGES_PER_BLOCK, Pages};
+use broadleaf_units::{PageNumber, Rights, SpaceId};
 
 impl AddressSpaces {
     /// Adds a mapping in place of all earlier ones in its range.

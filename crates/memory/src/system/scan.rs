@@ -4,7 +4,7 @@ use super::{Place, System};
 use crate::AddressSpaces;
 use crate::frames::Frame;
 use crate::system::table::CHUNK;
-use broadleaf_policy::{Order, Point, Scan, Verdict};
+use broadleaf_policy::{Point, PromotionOrder, Scan, Verdict};
 use broadleaf_units::SpaceId;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,9 +53,9 @@ impl System<'_> {
         self.zero_ahead(scan.period);
         let candidates = self.go_round(spaces, &scan);
         match scan.order {
-            Order::AsTheyStand => {}
-            Order::ByRank => self.promote_by_rank(spaces, &scan, candidates),
-            Order::Fair => self.promote_in_turns(spaces, &scan, candidates),
+            PromotionOrder::ByAddress => {}
+            PromotionOrder::ByRank => self.promote_by_rank(spaces, &scan, candidates),
+            PromotionOrder::Fair => self.promote_in_turns(spaces, &scan, candidates),
         }
         self.keep_frames_free(spaces);
         self.counters.daemon_cycles += std::mem::replace(&mut self.fault_cycles, before);
@@ -111,7 +111,7 @@ impl System<'_> {
             if last != Some(first) {
                 last = Some(first);
                 for found in self.ask_of(spaces, first, chunks_each * CHUNK) {
-                    if scan.order != Order::AsTheyStand {
+                    if scan.order != PromotionOrder::ByAddress {
                         candidates.push(found);
                     } else if scan.promotions == 0 || promoted < scan.promotions {
                         promoted += u64::from(self.promote_found(spaces, found));

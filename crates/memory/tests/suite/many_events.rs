@@ -1,8 +1,8 @@
 //! Events take time in proportion to their changes: a space with very many mappings is replayed as
 //! quickly as many small ones.
 
-use broadleaf_memory::{AddressSpaces, Backing, Mapping, Pages, Rights};
-use broadleaf_units::SpaceId;
+use broadleaf_memory::{AddressSpaces, Backing, Mapping, Pages};
+use broadleaf_units::{Rights, SpaceId};
 use std::collections::BTreeSet;
 
 const SPACE: SpaceId = SpaceId(0);

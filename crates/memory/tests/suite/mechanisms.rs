@@ -5,7 +5,9 @@ use crate::common::*;
 use broadleaf_memory::Backing;
 use broadleaf_memory::frames::Start;
 use broadleaf_memory::system::{Costs, Files, Spec};
-use broadleaf_policy::{Copies, Effort, Needs, Order, PageDaemon, Placement, Point, Policy, Scan};
+use broadleaf_policy::{
+    Copies, Effort, Needs, PageDaemon, Placement, Point, Policy, PromotionOrder, Scan,
+};
 use broadleaf_units::FileId;
 
 /// Promotes full pieces at these points, and breaks superpages when memory is short.
@@ -228,7 +230,7 @@ fn frames_zeroed_ahead_spare_the_program_the_zeroing() {
 fn a_fair_daemon_serves_the_space_first_that_has_least() {
     let scan = Scan {
         promotions: 4,
-        order: Order::Fair,
+        order: PromotionOrder::Fair,
         ..scan(100)
     };
     let needs = Needs {

@@ -2,8 +2,7 @@
 //! end.
 
 use crate::common::*;
-use broadleaf_memory::Rights;
-use broadleaf_units::SpaceId;
+use broadleaf_units::{Rights, SpaceId};
 
 #[test]
 fn memory_that_is_shared_for_good_is_never_copied() {

@@ -4,9 +4,11 @@ use crate::common::scripted::Scripted;
 use crate::common::*;
 use broadleaf_memory::frames::Start;
 use broadleaf_memory::system::{Files, OutOfMemory, Spec};
-use broadleaf_memory::{AddressSpaces, Backing, Change, Mapping, Rights};
-use broadleaf_policy::{Copies, Effort, Needs, Order, PageDaemon, Placement, Point, Scan, Without};
-use broadleaf_units::{FileId, PageNumber, PageSize, SpaceId};
+use broadleaf_memory::{AddressSpaces, Backing, Change, Mapping};
+use broadleaf_policy::{
+    Copies, Effort, Needs, PageDaemon, Placement, Point, PromotionOrder, Scan, Without,
+};
+use broadleaf_units::{FileId, PageNumber, PageSize, Rights, SpaceId};
 use std::ops::Range;
 
 /// Draws numbers.
@@ -51,7 +53,11 @@ fn any_switches(random: &mut Random) -> Without {
 /// A policy that promotes from a part of a piece on, and does anything that a host can be asked
 /// for.
 fn any_policy(random: &mut Random) -> Scripted {
-    let orders = [Order::AsTheyStand, Order::ByRank, Order::Fair];
+    let orders = [
+        PromotionOrder::ByAddress,
+        PromotionOrder::ByRank,
+        PromotionOrder::Fair,
+    ];
     let scan = random.chance(50).then(|| Scan {
         period: 5 + random.below(50),
         pages: random.below(3) * 512,

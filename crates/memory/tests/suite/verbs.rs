@@ -2,10 +2,10 @@
 
 use broadleaf_memory::{
     AddressSpaces, Backing, BlockId, ByKind, Change, GEOMETRY, Histories, Mapping, Memory,
-    MemoryTotals, PAGES_PER_BLOCK, Pages, Rights, Shootdown, Touched, UnpackedBlock,
+    MemoryTotals, PAGES_PER_BLOCK, Pages, Shootdown, Touched, UnpackedBlock,
 };
 use broadleaf_policy::{BackingKind, Coverage};
-use broadleaf_units::{BlockNumber, PageNumber, PageSize, SpaceId};
+use broadleaf_units::{BlockNumber, PageNumber, PageSize, Rights, SpaceId};
 use std::collections::BTreeSet;
 
 const SPACE: SpaceId = SpaceId(0);

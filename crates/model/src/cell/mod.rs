@@ -8,7 +8,7 @@ mod samples;
 mod shootdown;
 
 use super::charged::Charged;
-use super::filter::BatchPart;
+use super::filter::{BatchPart, VisitSlice};
 use super::mmu::Mmu;
 use super::steps::Step;
 use crate::offline::Recorder;
@@ -20,6 +20,7 @@ use broadleaf_memory::system::{
 };
 use broadleaf_memory::{AddressSpaces, Pages};
 use broadleaf_policy::Policy;
+use broadleaf_trace::Visit;
 use broadleaf_units::{PageNumber, PageSize, SpaceId};
 use filtering::CellFilter;
 use samples::FIRST_INTERVAL;
@@ -190,14 +191,22 @@ impl<'a> Cell<'a> {
     /// Replays every visit.
     fn replay_all(&mut self, part: &BatchPart<'_>, stream: &Stream) {
         let scene = Scene { stream, part };
+        // The loop is compiled for each kind of slice, as it is long.
+        match part.visits {
+            VisitSlice::Each(visits) => self.replay_each(visits.iter().copied(), &scene),
+            VisitSlice::Named(phrased) => self.replay_each(phrased.visits(), &scene),
+        }
+    }
+
+    fn replay_each(&mut self, visits: impl Iterator<Item = Visit>, scene: &Scene<'_>) {
+        let part = scene.part;
         let (mut time, mut instructions) = (part.begin, part.instructions);
-        for at in 0..part.visits.len() {
-            let visit = part.visits.visit(at);
+        for visit in visits {
             instructions = instructions.saturating_add(visit.instructions.into());
             if part.references(&visit) {
                 self.instructions = instructions;
                 let step = Step::of(&visit, part.shift, time);
-                if self.visit(&step, &scene).is_none() {
+                if self.visit(&step, scene).is_none() {
                     return;
                 }
                 time = time.saturating_add(visit.accesses());

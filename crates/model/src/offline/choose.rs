@@ -202,7 +202,7 @@ mod tests {
     use super::*;
     use broadleaf_memory::population::Sizes;
     use broadleaf_memory::system::{Appraisal, Costs, Place};
-    use broadleaf_policy::{Cycles, Search as Asked};
+    use broadleaf_policy::{Cycles, OfflineSearch as Asked};
     use broadleaf_units::{PageSize, SpaceId};
 
     fn setting(orders: &[u8], cycles: Cycles) -> OfflineSetting {

@@ -35,7 +35,7 @@ pub use told::{Choice, ChosenPiece, ChosenRange, LeftCharges, Region};
 
 use broadleaf_memory::population::Sizes;
 use broadleaf_memory::system::{Costs, Place};
-use broadleaf_policy::{Cycles, Search};
+use broadleaf_policy::{Cycles, OfflineSearch};
 use broadleaf_units::PageSize;
 use lives::LifeId;
 use std::collections::BTreeSet;
@@ -46,7 +46,7 @@ pub(crate) type Chosen = BTreeSet<(Place, usize, LifeId)>;
 /// The machine and the costs that OFFLINE chooses for.
 #[derive(Clone, Debug)]
 pub(crate) struct OfflineSetting {
-    pub(crate) search: Search,
+    pub(crate) search: OfflineSearch,
     /// The size of a base page.
     pub(crate) base: PageSize,
     pub(crate) sizes: Sizes,

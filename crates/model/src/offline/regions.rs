@@ -57,7 +57,7 @@ mod tests {
     fn noted(regions: &mut FaultRegions, start: u64, end: u64, space: u32) {
         let mapping = Mapping {
             pages: Pages { start, end },
-            rights: broadleaf_memory::Rights::READ_WRITE,
+            rights: broadleaf_units::Rights::READ_WRITE,
             shared: false,
             backing: Backing::Anonymous,
         };

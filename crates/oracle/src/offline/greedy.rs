@@ -2,26 +2,28 @@
 
 use std::cmp::Ordering;
 
-use super::{Answer, Layout, Piece, Problem, misses};
+use super::{Layout, LayoutPiece, OfflineAnswer, Problem, misses};
 
-/// A candidate, and what taking it would do.
+/// A candidate with the effects of choosing it.
 struct Offer {
-    piece: Piece,
-    /// Cycles of the misses that it saves.
+    piece: LayoutPiece,
+    /// The cycles of the misses that the candidate saves.
     saved: i128,
-    /// Its price, less what the superpages inside it cost, which are then not made. May be zero or less.
+    /// The candidate's price, less the prices of the superpages inside it, which it replaces. May
+    /// be zero or negative.
     net: i128,
 }
 
 impl Offer {
-    /// Greater is taken rather than less. What costs nothing more comes before what does, and of that what gains more; of all else what saves more for its price. Of equals the
-    /// first: the smaller, then that of the lower space, then that at the lower address.
+    /// Orders offers by preference. Free offers come before others, and among them the larger gain
+    /// wins. Among priced offers the larger saving per price wins. Ties go to the smaller
+    /// candidate, then the lower space, then the lower address.
     fn compare(&self, other: &Self) -> Ordering {
         let by_worth = match (self.net <= 0, other.net <= 0) {
             (true, true) => (self.saved - self.net).cmp(&(other.saved - other.net)),
             (true, false) => Ordering::Greater,
             (false, true) => Ordering::Less,
-            // saved / net, both sides times both prices.
+            // This compares saved / net, multiplied by both prices.
             (false, false) => (self.saved * other.net).cmp(&(other.saved * self.net)),
         };
         by_worth.then(other.piece.cmp(&self.piece))
@@ -29,15 +31,19 @@ impl Offer {
 }
 
 impl Problem<'_> {
-    /// OFFLINE to the letter (Romer 1995, section 7; `seeds` 8.4): from no superpages on, the candidate that saves the most miss cycles for its price is made a superpage from
-    /// the beginning, and all misses are counted anew, until no candidate saves more than it costs.
+    /// Runs OFFLINE to the letter (Romer 1995, section 7; `seeds` 8.4). It begins without
+    /// superpages. It makes the candidate with the largest saving of miss cycles per price a
+    /// superpage from the beginning, and counts all misses anew. It ends when no candidate saves
+    /// more than its price.
     ///
-    /// A candidate is a piece of the ladder that holds a referenced page, may be a superpage, and is none and lies in none. It takes the place of the superpages inside it,
-    /// whose prices are not paid then.
+    /// A candidate is a piece of the ladder that holds a referenced page, may be a superpage, and
+    /// neither is one nor lies in one. It replaces the superpages inside it, whose prices are then
+    /// not paid.
     ///
-    /// It is not always the best: two may be worth it only together, and one that is the best for its price may spoil a better one. `tests/suite/offline/greedy.rs` has a small stream of each kind, and
-    /// counts how often that is so.
-    pub fn greedy(&self) -> Answer {
+    /// The result is not always the best: two candidates may pay only together, and a candidate
+    /// with the best ratio may spoil a better one. `tests/suite/offline/greedy.rs` has a small
+    /// stream of each kind, and counts their frequency.
+    pub fn greedy(&self) -> OfflineAnswer {
         let mut layout = Layout::default();
         while let Some(best) = self.best_offer(&layout) {
             layout = layout.with(best.piece);
@@ -76,7 +82,7 @@ mod tests {
     fn offer(saved: i128, net: i128, piece: (u32, u32, u64)) -> Offer {
         let (order, space, first) = piece;
         Offer {
-            piece: Piece {
+            piece: LayoutPiece {
                 order,
                 space,
                 first,
@@ -86,7 +92,7 @@ mod tests {
         }
     }
 
-    /// Each comes before all that follow it.
+    /// Each offer comes before all later ones.
     #[test]
     fn offers_are_in_order() {
         let some = (2, 1, 4);
@@ -95,9 +101,9 @@ mod tests {
             offer(9, 0, some),
             offer(3, -5, some),
             offer(7, 0, some),
-            // What is for nothing first, whatever comes behind it saves.
+            // Free offers come first, whatever the savings of later offers.
             offer(1 << 60, 1, some),
-            // Ratios that differ by less than a float can tell.
+            // The ratios differ by less than the precision of a float.
             offer(3 * (1 << 55) + 1, 1 << 55, some),
             offer(3 * (1 << 56) + 1, 1 << 56, some),
             offer(9, 3, (1, 1, 8)),

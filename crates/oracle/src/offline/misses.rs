@@ -1,11 +1,11 @@
-//! The TLB: a list, the most recently used first.
+//! The TLB as a list, the most recently used page first.
 
-use super::{Layout, Piece, Stream};
+use super::{Layout, LayoutPiece, ReferenceStream};
 
-/// How often `stream` misses a fully associative TLB with so many entries that replaces the least recently used and is empty at first, where the superpages are those of
-/// `layout` from the very beginning.
-pub fn misses(stream: &Stream, entries: usize, layout: &Layout) -> u64 {
-    let mut tlb: Vec<Piece> = Vec::new();
+/// The number of misses of `stream` in a fully associative LRU TLB with `entries` entries,
+/// initially empty, under `layout`.
+pub fn misses(stream: &ReferenceStream, entries: usize, layout: &Layout) -> u64 {
+    let mut tlb: Vec<LayoutPiece> = Vec::new();
     let mut misses = 0;
     for &(space, page) in &stream.0 {
         let page = layout.page_around(space, page);

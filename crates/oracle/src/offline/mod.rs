@@ -1,11 +1,14 @@
-//! OFFLINE of Romer, Ohlrich, Karlin and Bershad 1995, section 7 (`seeds` 8.4): which superpages there should have been from the very beginning, when all
-//! references are known; and the cheapest such choice, which OFFLINE does not always find.
+//! OFFLINE of Romer, Ohlrich, Karlin and Bershad 1995, section 7 (`seeds` 8.4): the best superpages
+//! from the beginning, with all references known. The module also finds the cheapest choice, which
+//! OFFLINE sometimes misses.
 //!
-//! A stream of references goes through a fully associative TLB that replaces the least recently used. Before it begins, pieces of the address spaces are made
-//! superpages, each at the price of its order; whatever they hold is mapped, and nothing is taken away. Everything is scanned, and a layout is judged by replaying the whole
-//! stream under it.
+//! A stream of references goes through a fully associative LRU TLB. Before the stream, pieces of
+//! the address spaces become superpages, each at the price of its order. All pages are mapped, and
+//! stay mapped. The code scans everything, and judges a layout by replaying the whole stream under
+//! it.
 //!
-//! [`Problem::greedy`] is the paper's policy, [`Problem::optimum`] the exact answer, by branch and bound.
+//! [`Problem::greedy`] is the paper's policy, [`Problem::optimum`] the exact answer, by branch and
+//! bound.
 
 mod greedy;
 mod layout;
@@ -18,21 +21,22 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use layout::Layout;
 pub use misses::misses;
-pub use piece::Piece;
-pub use stream::Stream;
+pub use piece::LayoutPiece;
+pub use stream::ReferenceStream;
 
-/// What misses and superpages cost, in cycles. The number of references times the cycles of a miss times the price of a superpage has to be less than 2^127: products
-/// are compared exactly.
+/// The costs of misses and superpages, in cycles. The product of references, miss cycles and the
+/// price of a superpage must be less than 2^127, because products are compared exactly.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prices {
-    /// A miss, of whatever size the page is that it finds.
+    /// The cost of a miss, for any page size.
     pub miss: u64,
-    /// A superpage of each order. The orders are those of the ladder, without the base page's.
+    /// The price of a superpage of each order: the orders of the ladder, without the base page.
     pub superpages: BTreeMap<u32, u64>,
 }
 
 impl Prices {
-    /// The prices of the paper, section 6 (`seeds` 8.1), for a ladder of these orders: a miss takes 30 cycles, and copying 3,000 for each KiB.
+    /// The prices of the paper, section 6 (`seeds` 8.1), for a ladder of these orders. A miss takes
+    /// 30 cycles, and copying takes 3,000 cycles per KiB.
     pub fn of_paper(ladder: &[u32]) -> Self {
         let larger = ladder.iter().filter(|&&order| order > 0);
         Self {
@@ -42,45 +46,45 @@ impl Prices {
     }
 }
 
-/// What is asked.
+/// A problem for OFFLINE.
 #[derive(Clone, Copy)]
 pub struct Problem<'a> {
     /// The references.
-    pub stream: &'a Stream,
-    /// Entries of the TLB.
+    pub stream: &'a ReferenceStream,
+    /// The number of TLB entries.
     pub entries: usize,
-    /// The orders of superpages that there are, and what everything costs.
+    /// The orders of superpages, with all costs.
     pub prices: &'a Prices,
-    /// Which pieces may be superpages.
-    pub may: &'a dyn Fn(Piece) -> bool,
+    /// Returns true for the pieces that may be superpages.
+    pub may: &'a dyn Fn(LayoutPiece) -> bool,
 }
 
-/// A layout and what it costs.
+/// A layout with its cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct OfflineAnswer {
     /// The superpages.
     pub layout: Layout,
-    /// Cycles of their prices and of all misses.
+    /// The cycles of the superpages' prices and of all misses.
     pub cost: u128,
 }
 
 impl Problem<'_> {
-    /// What `layout` costs: all misses, and the price of each superpage.
+    /// The cost of `layout`: all misses, and the price of each superpage.
     ///
     /// # Panics
     ///
-    /// Where a superpage has an order that has no price.
+    /// Panics if a superpage's order has no price.
     pub fn cost(&self, layout: &Layout) -> u128 {
         let misses = misses(self.stream, self.entries, layout);
         self.price_of_all(layout) + u128::from(misses) * u128::from(self.prices.miss)
     }
 
-    fn answer(&self, layout: Layout) -> Answer {
+    fn answer(&self, layout: Layout) -> OfflineAnswer {
         let cost = self.cost(&layout);
-        Answer { layout, cost }
+        OfflineAnswer { layout, cost }
     }
 
-    fn price(&self, piece: Piece) -> u64 {
+    fn price(&self, piece: LayoutPiece) -> u64 {
         self.prices.superpages[&piece.order]
     }
 
@@ -91,11 +95,11 @@ impl Problem<'_> {
             .sum()
     }
 
-    /// The pieces of this order that hold a page which is referenced.
-    fn referenced(&self, order: u32) -> BTreeSet<Piece> {
+    /// The pieces of this order that hold a referenced page.
+    fn referenced(&self, order: u32) -> BTreeSet<LayoutPiece> {
         let pages = self.stream.0.iter();
         pages
-            .map(|&(space, page)| Piece::around(space, page, order))
+            .map(|&(space, page)| LayoutPiece::around(space, page, order))
             .collect()
     }
 }

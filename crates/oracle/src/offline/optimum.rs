@@ -2,31 +2,34 @@
 
 use std::collections::VecDeque;
 
-use super::{Answer, Layout, Piece, Problem};
+use super::{Layout, LayoutPiece, OfflineAnswer, Problem};
 
-/// A layout of which some is decided.
+/// A partly decided layout.
 struct Partial {
-    /// Superpages for good.
+    /// The chosen superpages.
     taken: Layout,
-    /// Pieces that may become superpages or be split, the largest first. What is neither here nor in `taken` is base pages.
-    undecided: VecDeque<Piece>,
-    /// What it costs at least, however the rest is decided.
+    /// Pieces that may become superpages or be split, the largest first. All memory outside this
+    /// list and `taken` is base pages.
+    undecided: VecDeque<LayoutPiece>,
+    /// A lower bound of the cost, over all decisions left.
     bound: u128,
 }
 
-struct Search<'a> {
+struct OptimumSearch<'a> {
     problem: &'a Problem<'a>,
-    best: Answer,
+    best: OfflineAnswer,
     nodes_left: u64,
 }
 
 impl Problem<'_> {
-    /// A cheapest layout of all, or `None` where more than `most_nodes` partial layouts would have to be looked at. There may be others that cost the same.
+    /// Finds a cheapest layout, or returns `None` if that needs more than `most_nodes` partial
+    /// layouts. Other layouts may cost the same.
     ///
-    /// Pieces are decided from the largest order down: each is a superpage, or is split into those of the next smaller order of the ladder. Pieces without a referenced page are left
-    /// out: a superpage there saves nothing.
-    pub fn optimum(&self, most_nodes: u64) -> Option<Answer> {
-        let mut search = Search {
+    /// The search decides pieces from the largest order down: each becomes a superpage, or is split
+    /// into pieces of the next smaller order. A superpage without a referenced page saves nothing,
+    /// so the search omits such pieces.
+    pub fn optimum(&self, most_nodes: u64) -> Option<OfflineAnswer> {
+        let mut search = OptimumSearch {
             problem: self,
             best: self.answer(Layout::default()),
             nodes_left: most_nodes,
@@ -39,13 +42,18 @@ impl Problem<'_> {
     }
 }
 
-impl Search<'_> {
-    /// Bounds what the layout costs.
+impl OptimumSearch<'_> {
+    /// Computes a lower bound of the cost of a partial layout.
     ///
-    /// Each undecided piece is taken to be a superpage, at no price. That misses no more often than any layout that can come of it. For let every page of one layout lie in a page of
-    /// another, coarser one. Where a reference hits under the first, fewer pages than the TLB has entries were used since its page was last used. The coarser page around it was used then
-    /// too, or since; and what was used since lies in no more coarser pages than it is pages. So it hits there as well. Prices are never negative; what is taken is paid for.
-    fn partial(&mut self, taken: Layout, undecided: VecDeque<Piece>) -> Option<Partial> {
+    /// The bound makes each undecided piece a superpage without a price. This layout misses no more
+    /// often than any layout that the decisions can give.
+    ///
+    /// Proof: let each page of one layout lie in a page of a coarser layout. If a reference hits
+    /// under the first layout, fewer pages than the TLB has entries were used since its page. Those
+    /// pages lie in no more coarser pages than they are pages, and the coarser page was used no
+    /// earlier. So the reference hits under the coarser layout as well. Prices are never negative,
+    /// and the bound includes the prices of chosen superpages.
+    fn partial(&mut self, taken: Layout, undecided: VecDeque<LayoutPiece>) -> Option<Partial> {
         self.nodes_left = self.nodes_left.checked_sub(1)?;
         let coarsest = undecided.iter().fold(taken.clone(), |all, &u| all.with(u));
         let problem = self.problem;
@@ -57,14 +65,15 @@ impl Search<'_> {
         })
     }
 
-    /// Looks for a cheaper layout among those that can come of `partial`. `None` where it had to give up.
+    /// Searches for a cheaper layout among the completions of `partial`. Returns `None` if the
+    /// search gave up.
     fn decide(&mut self, mut partial: Partial) -> Option<()> {
         if partial.bound >= self.best.cost {
             return Some(());
         }
         let Some(piece) = partial.undecided.pop_front() else {
-            // Nothing was assumed: the bound is the cost.
-            self.best = Answer {
+            // Nothing is undecided, so the bound is the cost.
+            self.best = OfflineAnswer {
                 layout: partial.taken,
                 cost: partial.bound,
             };
@@ -76,13 +85,14 @@ impl Search<'_> {
         if (self.problem.may)(piece) {
             ways.push(self.partial(partial.taken.with(piece), partial.undecided)?);
         }
-        // What seems cheaper first, so that more of the rest is seen to be dearer.
+        // The seemingly cheaper layout comes first, so that its cost prunes more of the rest.
         ways.sort_by_key(|way| way.bound);
         ways.into_iter().try_for_each(|way| self.decide(way))
     }
 
-    /// The pieces of the next smaller order in `piece` that hold a referenced page; none where those are base pages.
-    fn parts(&self, piece: Piece) -> Vec<Piece> {
+    /// The pieces of the next smaller order in `piece` that hold a referenced page; none if those
+    /// are base pages.
+    fn parts(&self, piece: LayoutPiece) -> Vec<LayoutPiece> {
         let mut smaller = self.problem.prices.superpages.range(..piece.order);
         let next = smaller.next_back();
         let all = next.map(|(&order, _)| self.problem.referenced(order));

@@ -2,19 +2,19 @@
 
 use std::ops::Range;
 
-/// A page of any size, or what could be one. Smaller ones come first, then those of lower spaces, then those at lower addresses: of candidates that are as good as each
-/// other, the first is taken.
+/// An aligned piece: a page of any size, or a candidate for one. The order of pieces breaks ties
+/// between candidates: smaller pieces, then lower spaces, then lower addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Piece {
-    /// The base-two logarithm of its number of base pages; below 64.
+pub struct LayoutPiece {
+    /// The base-two logarithm of the number of base pages; below 64.
     pub order: u32,
-    /// The number of its address space.
+    /// The number of the address space.
     pub space: u32,
-    /// Its first base page, a multiple of that number.
+    /// The first base page, a multiple of the number of base pages.
     pub first: u64,
 }
 
-impl Piece {
+impl LayoutPiece {
     /// The piece of this order around a base page.
     pub fn around(space: u32, page: u64, order: u32) -> Self {
         Self {
@@ -29,7 +29,7 @@ impl Piece {
         self.first..self.first + (1 << self.order)
     }
 
-    /// Whether `other` is this piece or a part of it.
+    /// Returns true if `other` is this piece or a part of it.
     pub fn contains(self, other: Self) -> bool {
         self.space == other.space
             && self.first <= other.first

@@ -1,21 +1,22 @@
-//! References, and the traces that have them.
+//! Streams of references, and traces with these references.
 
 use std::collections::BTreeSet;
 
-use broadleaf_trace::{Advice, Backing, Event, Grain, Item, Mapping, Protection, Range, Visit};
-use broadleaf_units::{SpaceId, VirtAddr};
+use broadleaf_trace::{Advice, Backing, Event, Grain, Item, Mapping, Range, Visit};
+use broadleaf_units::{Rights, SpaceId, VirtAddr};
 
-use super::Piece;
+use super::LayoutPiece;
 use crate::mappings::pages_in;
 use crate::{OwnedItem, Recording};
 
 /// References in order: the number of the address space, and the base page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Stream(pub Vec<(u32, u64)>);
+pub struct ReferenceStream(pub Vec<(u32, u64)>);
 
-impl Stream {
-    /// The data references of a recording, one for each visit: the others of a visit find the page that was used last. `None` where pages or translations are taken away, or might be,
-    /// before a reference: OFFLINE does not know of that.
+impl ReferenceStream {
+    /// The data references of a recording, one for each visit; the others of a visit hit the most
+    /// recent page. Returns `None` if an event removes, or may remove, pages or translations before
+    /// a reference, because OFFLINE has no such events.
     pub fn of(recording: &Recording) -> Option<Self> {
         let shift = 12 - recording.grain.shift();
         let mut stream = Self::default();
@@ -38,7 +39,7 @@ impl Stream {
         Some(stream)
     }
 
-    /// Whether an event of this space may take away something that was referenced.
+    /// Returns true if an event of this space may remove a referenced page.
     fn loses_by(&self, running: u32, event: &Event) -> bool {
         let mut used = self.0.iter().filter(|&&(space, _)| space == running);
         match event {
@@ -67,15 +68,16 @@ impl Stream {
         }
     }
 
-    /// A trace of these references: a load of one instruction each. In each address space one mapping of anonymous memory is made before the first of them, which spans every piece of
-    /// order `largest` that is referenced. Pages have to be below 2^52.
+    /// A trace of these references: a load of one instruction each. Before the first reference,
+    /// each address space gets one anonymous mapping that spans all referenced pieces of order
+    /// `largest`. Pages must be below 2^52.
     pub fn recording(&self, largest: u32) -> Recording {
         let mut items = Vec::new();
         let spaces: BTreeSet<u32> = self.0.iter().map(|&(space, _)| space).collect();
         for &space in &spaces {
             let used = self.0.iter().filter(|&&(of, _)| of == space);
-            let pieces: BTreeSet<Piece> = used
-                .map(|&(_, page)| Piece::around(space, page, largest))
+            let pieces: BTreeSet<LayoutPiece> = used
+                .map(|&(_, page)| LayoutPiece::around(space, page, largest))
                 .collect();
             if let (Some(first), Some(last)) = (pieces.first(), pieces.last()) {
                 items.push(OwnedItem::Event(Event::SpaceSwitch(SpaceId(space))));
@@ -101,7 +103,7 @@ fn map(first: u64, end: u64) -> Event {
             start: VirtAddr(first * 4096),
             len: (end - first) * 4096,
         },
-        protection: Protection {
+        protection: Rights {
             read: true,
             write: true,
             execute: false,

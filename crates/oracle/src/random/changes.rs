@@ -1,41 +1,36 @@
-//! The steps that change what is mapped.
+//! Steps that change mappings.
 
 use std::ops::Range;
 
-use broadleaf_trace::{Advice, Backing, Event, KernelTouch, Mapping, Protection, TouchOrigin};
-use broadleaf_units::FileId;
+use broadleaf_trace::{Advice, Backing, Event, KernelTouch, Mapping, TouchOrigin};
+use broadleaf_units::{FileId, Rights};
 
 use super::Rng;
 use super::ranges::{ARENA, ARENA_PAGES, HEAP, STACK_END, WIDE, WIDE_PAGES, bytes, some_range};
 use super::writer::Writer;
 
-const READ_WRITE: Protection = Protection {
+const READ_WRITE: Rights = Rights {
     read: true,
     write: true,
     execute: false,
 };
-const READ: Protection = Protection {
+const READ: Rights = Rights {
     read: true,
     write: false,
     execute: false,
 };
-const NONE: Protection = Protection {
+const NONE: Rights = Rights {
     read: false,
     write: false,
     execute: false,
 };
 
-/// Sizes in bytes of the files: as long as the arena, a little less than a block, three blocks and a bit.
+/// Sizes in bytes of the files: as long as the arena, a little less than a block, three blocks and
+/// a bit.
 const FILES: [u64; 3] = [4 * 512 * 4096, 511 * 4096 + 17, (3 * 512 + 5) * 4096 + 123];
 
 impl Writer {
-    fn map_at(
-        &mut self,
-        pages: &Range<u64>,
-        protection: Protection,
-        shared: bool,
-        backing: Backing,
-    ) {
+    fn map_at(&mut self, pages: &Range<u64>, protection: Rights, shared: bool, backing: Backing) {
         self.event(Event::Map(Mapping {
             range: bytes(pages),
             protection,
@@ -63,7 +58,7 @@ impl Writer {
             0..4 => self.map_at(&pages, protection, false, Backing::Anonymous),
             4..7 => {
                 let file = self.some_file(rng);
-                // Mostly the offset that the arena's own gives, so that neighbours continue each other.
+                // Mostly the offset in the arena, so that neighbours continue each other.
                 let offset = match rng.below(4) {
                     0 => rng.below(600),
                     1 => pages.start % 512,
@@ -82,7 +77,7 @@ impl Writer {
 
     fn some_file(&mut self, rng: &mut Rng) -> FileId {
         let file = rng.pick(&[0, 0, 0, 1, 2]);
-        if self.files_told.insert(file) {
+        if self.named_files.insert(file) {
             let size = FILES[file as usize];
             self.event(Event::File {
                 id: FileId(file),
@@ -93,7 +88,8 @@ impl Writer {
         FileId(file)
     }
 
-    /// Maps a block in pieces that continue each other, or differ in one thing that should keep them apart, and uses it.
+    /// Maps a block in pieces, and uses it. The pieces continue each other, or differ in one
+    /// property that keeps them apart.
     pub(super) fn tile(&mut self, rng: &mut Rng) {
         let block = ARENA + 512 * rng.below(ARENA_PAGES / 512);
         let file = self.some_file(rng);
@@ -118,7 +114,7 @@ impl Writer {
                 _ if differs && odd == 3 => Backing::SharedMemory,
                 _ => Backing::Anonymous,
             };
-            // Only a file can be mapped either way.
+            // Only a file can be mapped shared or private.
             let shared = if let Backing::File { .. } = backing {
                 shared
             } else {
@@ -151,7 +147,7 @@ impl Writer {
         let protection = rng.pick(&[READ_WRITE, READ_WRITE, READ, NONE]);
         self.event(Event::Protect(bytes(&pages), protection));
         if rng.one_in(3) {
-            // There and back, as a dynamic linker does.
+            // The rights change and change back, as under a dynamic linker.
             self.touch_some(rng, &pages);
             self.event(Event::Protect(bytes(&pages), READ_WRITE));
             self.touch_some(rng, &pages);
@@ -177,7 +173,7 @@ impl Writer {
         }
         self.event(Event::Advise(bytes(&pages), advice));
         if advice == Advice::NoHugePage && within.start == ARENA {
-            // Does the advice go where its pages go?
+            // This tests whether advice moves with its pages.
             match rng.below(4) {
                 0 => {
                     self.try_remap(rng, &pages);
@@ -220,7 +216,7 @@ impl Writer {
     }
 
     pub(super) fn remap(&mut self, rng: &mut Rng) {
-        // Most ranges do not suit; a few are tried.
+        // Most ranges are unsuitable, so the code tries a few.
         for _ in 0..6 {
             let from = if rng.one_in(2) {
                 some_range(rng, &(ARENA..ARENA + ARENA_PAGES))

@@ -1,11 +1,11 @@
-//! Random streams of references that go over the same pages again and again.
+//! Random streams of references in loops over the same pages.
 
 use super::Rng;
-use crate::offline::Stream;
+use crate::offline::ReferenceStream;
 
-/// So many references to the first `pages` pages of so many address spaces, of which there must be at least one each: loops over a few of them, steadily or with strides, and now and
-/// then a page of any space among them.
-pub fn loops(rng: &mut Rng, spaces: u32, pages: u64, length: usize) -> Stream {
+/// `length` references to the first `pages` pages of `spaces` address spaces; both must be at least
+/// 1. The references are loops over a few pages, with and without strides, and some random pages.
+pub fn loops(rng: &mut Rng, spaces: u32, pages: u64, length: usize) -> ReferenceStream {
     let mut stream = Vec::new();
     while stream.len() < length {
         let space = rng.below(u64::from(spaces)) as u32;
@@ -24,5 +24,5 @@ pub fn loops(rng: &mut Rng, spaces: u32, pages: u64, length: usize) -> Stream {
         }
     }
     stream.truncate(length);
-    Stream(stream)
+    ReferenceStream(stream)
 }

@@ -1,7 +1,9 @@
-//! Random traces that reach the corners: hot TLB sets, blocks filled up to each threshold, mappings cut to pieces.
+//! Random traces that reach corner cases: hot TLB sets, blocks filled to each threshold, fragmented
+//! mappings.
 //!
-//! A trace comes from a [`Script`], a list of steps each of which carries its own seed, so that a step does the same
-//! whatever stands around it. Taking steps away leaves a valid trace: that is how [`shrink`] makes a failing case small.
+//! A trace comes from a [`Script`], a list of steps. Each step has its own seed, so a step does not
+//! depend on its neighbours. A script without some steps gives a valid trace: [`shrink`] minimises
+//! a failing case in this way.
 
 mod changes;
 mod loops;
@@ -23,68 +25,68 @@ pub use rng::Rng;
 pub use shrink::{shrink, thin};
 use writer::Writer;
 
-/// What a step of a script does.
+/// The action of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// References pages of a block one after another, up to just before, at or past a threshold.
+    /// Reference the pages of a block in order, up to a number near a threshold.
     Fill,
-    /// References pages here and there.
+    /// Reference random pages.
     Wander,
-    /// Goes around a few pages that fall into the same TLB sets.
+    /// Loop over a few pages of the same TLB sets.
     Chase,
-    /// Accesses that reach over a boundary.
+    /// Access memory across a boundary.
     Straddle,
-    /// One page for a long time, so that reservations come of age.
+    /// Reference one page for a long time, so that reservations come of age.
     Wait,
-    /// Maps anonymous memory, shared memory, a file or kernel pages.
+    /// Map anonymous memory, shared memory, a file or kernel pages.
     Map,
-    /// Maps a block in two pieces and uses it.
+    /// Map a block in two pieces, and use it.
     Tile,
-    /// Unmaps a range.
+    /// Unmap a range.
     Unmap,
-    /// Changes rights.
+    /// Change rights.
     Protect,
-    /// Gives advice.
+    /// Give advice.
     Advise,
-    /// Has the kernel populate a range.
+    /// Let the kernel populate a range.
     Populate,
-    /// Moves, grows or shrinks a mapping.
+    /// Move, grow or shrink a mapping.
     Remap,
-    /// Moves the end of the heap.
+    /// Move the end of the heap.
     Brk,
-    /// Grows the stack.
+    /// Grow the stack.
     StackGrow,
-    /// Runs another address space.
+    /// Run another address space.
     Switch,
-    /// Ends the address space, or replaces its program, and runs another.
+    /// End the address space, or replace its program, and run another.
     Leave,
-    /// Events and fetches that no model of data translation heeds.
+    /// Emit events and fetches that no model of data translation uses.
     Noise,
 }
 
 /// One step of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// What it does.
+pub struct ScriptStep {
+    /// The action.
     pub action: Action,
-    /// How: everything else about the step follows from this number.
+    /// The seed of all other choices of the step.
     pub seed: u64,
 }
 
-/// What a random trace is made from.
+/// The source of a random trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Script {
     /// The trace's grain.
     pub grain: Grain,
-    /// Bit `i` says whether address space `i` (modulo 8) has map events.
-    pub told: u8,
+    /// Bit `i`: address space `i` (modulo 8) has map events.
+    pub mapped_spaces: u8,
     /// The steps, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ScriptStep>,
 }
 
 impl Script {
-    /// The script of this seed. Scripts come in flavours: some mostly reference, some mostly change mappings, some have
-    /// no map events at all.
+    /// The script of this seed. Scripts differ in kind: some mostly reference, some mostly change
+    /// mappings, some have no map events.
     pub fn from_seed(seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let grain = if rng.one_in(4) {
@@ -92,28 +94,32 @@ impl Script {
         } else {
             Grain::Page
         };
-        let told = if rng.one_in(5) {
+        let mapped_spaces = if rng.one_in(5) {
             0
         } else {
             rng.pick(&[0xff, 0xff, 0xff, 0xaa, 0x55, 0xfe])
         };
         let churn = rng.below(4);
         let length = 4 + rng.below(32);
-        let mut steps: Vec<Step> = (0..length)
-            .map(|_| Step {
+        let mut steps: Vec<ScriptStep> = (0..length)
+            .map(|_| ScriptStep {
                 action: Self::action(&mut rng, churn),
                 seed: rng.next(),
             })
             .collect();
         if rng.one_in(6) {
-            // Spaces whose end nothing follows.
-            let leave = |rng: &mut Rng| Step {
+            // Some spaces end without a following event.
+            let leave = |rng: &mut Rng| ScriptStep {
                 action: Action::Leave,
                 seed: rng.next(),
             };
             steps.extend([leave(&mut rng), leave(&mut rng)]);
         }
-        Self { grain, told, steps }
+        Self {
+            grain,
+            mapped_spaces,
+            steps,
+        }
     }
 
     fn action(rng: &mut Rng, churn: u64) -> Action {
@@ -139,9 +145,9 @@ impl Script {
         }
     }
 
-    /// The trace that this script tells.
+    /// The trace of this script.
     pub fn recording(&self) -> Recording {
-        let mut writer = Writer::new(self.grain, self.told);
+        let mut writer = Writer::new(self.grain, self.mapped_spaces);
         for step in &self.steps {
             writer.step(step.action, &mut Rng::new(step.seed));
         }

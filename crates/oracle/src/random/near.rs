@@ -1,11 +1,12 @@
-//! Random traces of small memories that are gone over again and again: what TLBs of a few entries, and policies that count their misses, are tried with.
+//! Random traces in small memories with much reuse, for TLBs of a few entries and for policies that
+//! count misses.
 
 use std::ops::Range;
 
 use broadleaf_trace::{
-    Advice, Backing, Event, Grain, KernelTouch, Lead, Mapping, Protection, TouchOrigin, Visit,
+    Advice, Backing, Event, Grain, KernelTouch, Lead, Mapping, TouchOrigin, Visit,
 };
-use broadleaf_units::{FileId, SpaceId};
+use broadleaf_units::{FileId, Rights, SpaceId};
 
 use super::Rng;
 use super::ranges::bytes;
@@ -13,18 +14,19 @@ use crate::{OwnedItem, Recording};
 
 /// The first page of each address space's memory, aligned for pages of a megabyte.
 const FIRST: u64 = 0x1000;
-/// Pages of it.
+/// The number of pages of this memory.
 const PAGES: u64 = 96;
 
-/// A trace of up to four address spaces with so many steps: loops over a few pages, walks, straddling accesses, and now and then a change of what is mapped.
-/// Every process has files of its own, each mapped once, and none is a copy of another: nothing is shared.
+/// A trace of at most four address spaces, with `steps` steps: loops over a few pages, walks,
+/// straddling accesses, and occasional changes of mappings. Each process has its own files, mapped
+/// once, and no process is a copy: nothing is shared.
 pub fn near(seed: u64, steps: u64) -> Recording {
     let mut rng = Rng::new(seed);
     let mut near = Near {
         items: Vec::new(),
         running: 0,
         files: 0,
-        told: rng.pick(&[0xff, 0xff, 0xfb, 0]),
+        mapped_spaces: rng.pick(&[0xff, 0xff, 0xfb, 0]),
         counts_instructions: rng.one_in(2),
         spread: rng.pick(&[2, 5, 5, 12]),
         begun: [false; 4],
@@ -47,12 +49,12 @@ pub fn near(seed: u64, steps: u64) -> Recording {
 struct Near {
     items: Vec<OwnedItem>,
     running: u32,
-    /// Files told so far.
+    /// The number of files named so far.
     files: u32,
-    /// Bit `i` says whether space `i` has map events.
-    told: u8,
+    /// Bit `i`: space `i` has map events.
+    mapped_spaces: u8,
     counts_instructions: bool,
-    /// Over how many pages a loop goes, at most.
+    /// The maximum number of pages of a loop.
     spread: u64,
     begun: [bool; 4],
 }
@@ -62,7 +64,7 @@ impl Near {
         self.items.push(OwnedItem::Event(event));
     }
 
-    /// Most of what the running space will use, with a hole now and then.
+    /// Maps most of the memory that the running space will use, with some holes.
     fn begin(&mut self, rng: &mut Rng) {
         if std::mem::replace(&mut self.begun[self.running as usize], true) {
             return;
@@ -72,7 +74,7 @@ impl Near {
             parent: 1,
             command: vec!["near".into()],
         });
-        if !self.is_told() {
+        if !self.has_maps() {
             return;
         }
         for pages in [FIRST..FIRST + 40, FIRST + 40..FIRST + PAGES] {
@@ -85,8 +87,8 @@ impl Near {
         }
     }
 
-    fn is_told(&self) -> bool {
-        self.told >> self.running & 1 != 0
+    fn has_maps(&self) -> bool {
+        self.mapped_spaces >> self.running & 1 != 0
     }
 
     fn map(&mut self, rng: &mut Rng, pages: &Range<u64>) {
@@ -123,7 +125,7 @@ impl Near {
                 touch: rng.pick(&[KernelTouch::Load, KernelTouch::Store, KernelTouch::AsMapped]),
                 origin: TouchOrigin::Request,
             }),
-            5..7 if self.is_told() => self.map(rng, &pages),
+            5..7 if self.has_maps() => self.map(rng, &pages),
             7..9 => {
                 let rights = some_rights(rng);
                 self.event(Event::Protect(bytes(&pages), rights));
@@ -153,7 +155,7 @@ impl Near {
         }
     }
 
-    /// References a few pages, over and over.
+    /// References a few pages repeatedly.
     fn go(&mut self, rng: &mut Rng) {
         let start = FIRST + rng.below(PAGES);
         let (count, stride) = (1 + rng.below(self.spread), rng.pick(&[1, 1, 1, 2, 3, 8]));
@@ -167,7 +169,7 @@ impl Near {
             for &page in &pages {
                 visits.push(self.visit(rng, page));
                 if rng.one_in(40) {
-                    // An access that ends in the page that follows.
+                    // The access ends in the next page.
                     let lead = match visits.last() {
                         Some(visit) if visit.stores > 0 => Lead::Store,
                         _ => Lead::Load,
@@ -200,15 +202,15 @@ impl Near {
     }
 }
 
-fn some_rights(rng: &mut Rng) -> Protection {
-    Protection {
+fn some_rights(rng: &mut Rng) -> Rights {
+    Rights {
         read: true,
         write: !rng.one_in(5),
         execute: false,
     }
 }
 
-/// One to forty of the pages, often where a larger page could begin.
+/// One to forty of the pages, often from a possible start of a larger page.
 fn some_pages(rng: &mut Rng) -> Range<u64> {
     let unit = rng.pick(&[1, 1, 4, 16]);
     let start = FIRST + rng.below(PAGES) / unit * unit;

@@ -1,4 +1,4 @@
-//! Steps that change which address space runs, and events that no model of data translation heeds.
+//! Steps that switch address spaces, and events that no model of data translation uses.
 
 use broadleaf_trace::{Event, Visit};
 use broadleaf_units::{SpaceId, ThreadId, VirtAddr};
@@ -8,7 +8,7 @@ use super::ranges::{ARENA, ARENA_PAGES, bytes, some_range};
 use super::writer::Writer;
 
 impl Writer {
-    /// Runs one of the spaces that live, or a new one.
+    /// Runs a living space, or a new one.
     pub(super) fn switch(&mut self, rng: &mut Rng) {
         let wanted = rng.below(3) as usize;
         let to = match self.living.get(wanted) {
@@ -22,8 +22,8 @@ impl Writer {
         }
     }
 
-    /// The running space ends, and the trace goes on with another or a new one; or it executes another program, which is
-    /// a new space, or the same one begun again; or it fails to.
+    /// Ends the running space and runs another or a new one; or executes another program in a new
+    /// space or in the same space; or fails to execute.
     pub(super) fn leave(&mut self, rng: &mut Rng) {
         if rng.one_in(3) {
             self.event(Event::Exec {
@@ -55,7 +55,7 @@ impl Writer {
     fn start(&mut self, space: u32) {
         self.started.insert(space);
         self.event(Event::SpaceStart {
-            // Now and then a process executes another program, and what it had before is no more.
+            // Sometimes a process executes another program, and its old memory disappears.
             pid: 100 + space % 5,
             parent: 1,
             command: vec!["random".into()],

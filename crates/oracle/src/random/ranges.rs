@@ -1,4 +1,4 @@
-//! Where the random traces have their memory, and ranges of it.
+//! The memory areas of random traces, and ranges in them.
 
 use std::ops::Range;
 
@@ -7,17 +7,18 @@ use broadleaf_units::VirtAddr;
 
 use super::Rng;
 
-/// The first page of the arena, where mappings come and go. Block-aligned.
+/// The first page of the arena, an area of changing mappings. Block-aligned.
 pub(super) const ARENA: u64 = 0x20_0000;
-/// Pages of the arena: four blocks, few enough to be met again.
+/// The number of pages of the arena: four blocks, few enough for reuse.
 pub(super) const ARENA_PAGES: u64 = 4 * 512;
-/// The first page of the wide area, large enough for pages that share a second-level set. Block-aligned.
+/// The first page of the wide area, large enough for pages that share a second-level set.
+/// Block-aligned.
 pub(super) const WIDE: u64 = 0x100_0000;
-/// Pages of the wide area: fourteen times 256 MiB.
+/// The number of pages of the wide area: fourteen times 256 MiB.
 pub(super) const WIDE_PAGES: u64 = 14 << 16;
-/// Where heaps begin, but for a few pages.
+/// The approximate first page of heaps.
 pub(super) const HEAP: u64 = 0x8_0000;
-/// The block boundary at or below which stacks end.
+/// The block boundary at or below the end of stacks.
 pub(super) const STACK_END: u64 = 0x7000_0000;
 
 /// The bytes of `pages`.
@@ -28,7 +29,7 @@ pub(super) fn bytes(pages: &Range<u64>) -> ByteRange {
     }
 }
 
-/// A range inside `within`: whole blocks, quarters of blocks, or any pages. Empty where `within` is.
+/// A range inside `within`: whole blocks, quarters of blocks, or any pages. Empty if `within` is.
 pub(super) fn some_range(rng: &mut Rng, within: &Range<u64>) -> Range<u64> {
     let unit = rng.pick(&[512, 512, 128, 1, 1]);
     let start = within.start + rng.below(within.end - within.start) / unit * unit;

@@ -1,4 +1,4 @@
-//! A small generator of random numbers, the same on every machine.
+//! A small random number generator with equal output on every machine.
 
 /// SplitMix64 (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators").
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A number below `bound`, or 0 where that is 0.
+    /// A number below `bound`, or 0 if `bound` is 0.
     pub const fn below(&mut self, bound: u64) -> u64 {
         if bound == 0 {
             0
@@ -29,12 +29,12 @@ impl Rng {
         }
     }
 
-    /// True once in `n` times.
+    /// True with a probability of 1 in `n`.
     pub const fn one_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }
 
-    /// One of `choices`, of which there must be one.
+    /// One of `choices`, which must not be empty.
     pub fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len() as u64) as usize]
     }

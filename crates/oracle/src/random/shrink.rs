@@ -1,11 +1,11 @@
-//! Makes a failing case small.
+//! Minimising a failing case.
 
 use broadleaf_trace::Lead;
 
 use super::Script;
 use crate::{OwnedItem, Recording};
 
-/// Takes away parts of `list`, larger ones first, as long as what is left still fails.
+/// Removes parts of `list`, larger parts first, while the rest still fails.
 fn reduce<T: Clone>(mut list: Vec<T>, mut fails: impl FnMut(&[T]) -> bool) -> Vec<T> {
     let mut part = list.len().div_ceil(2);
     while part > 0 {
@@ -24,7 +24,7 @@ fn reduce<T: Clone>(mut list: Vec<T>, mut fails: impl FnMut(&[T]) -> bool) -> Ve
     list
 }
 
-/// The steps of `script` that are needed for `fails` to hold of its recording.
+/// The steps of `script` that the failure of its recording needs.
 pub fn shrink(script: &Script, mut fails: impl FnMut(&Recording) -> bool) -> Script {
     let steps = reduce(script.steps.clone(), |steps| {
         fails(
@@ -41,7 +41,8 @@ pub fn shrink(script: &Script, mut fails: impl FnMut(&Recording) -> bool) -> Scr
     }
 }
 
-/// `recording` without the visits that `fails` does not need. Events stay, and so does an access that straddles.
+/// Removes the visits of `recording` that the failure does not need. Events and straddling accesses
+/// stay.
 pub fn thin(recording: &Recording, mut fails: impl FnMut(&Recording) -> bool) -> Recording {
     let mut atoms: Vec<OwnedItem> = Vec::new();
     for item in &recording.items {
@@ -72,7 +73,7 @@ pub fn thin(recording: &Recording, mut fails: impl FnMut(&Recording) -> bool) ->
     joined(keep(&reduce(visits, |kept| fails(&keep(kept)))))
 }
 
-/// `recording` with slices of visits that follow each other made one.
+/// Joins adjacent slices of visits of `recording`.
 fn joined(recording: Recording) -> Recording {
     let mut items: Vec<OwnedItem> = Vec::new();
     for item in recording.items {

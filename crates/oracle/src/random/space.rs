@@ -1,14 +1,14 @@
-//! What the writer of a random trace knows of one address space, so that its events make sense.
+//! The writer's knowledge of one address space, for meaningful events.
 
 use std::ops::Range;
 
 use super::ranges::{ARENA, ARENA_PAGES, STACK_END};
 
 /// One address space.
-pub(super) struct Space {
-    /// Whether it has map events.
-    pub(super) told: bool,
-    /// For each page of the arena the number of the `Map` event that it comes from, [`Space::free`] where there is none.
+pub(super) struct WriterSpace {
+    /// True if the space has map events.
+    pub(super) has_maps: bool,
+    /// The number of the `Map` event of each page of the arena, or [`WriterSpace::free`].
     arena: Vec<u32>,
     maps: u32,
     pub(super) heap: Option<Range<u64>>,
@@ -16,11 +16,11 @@ pub(super) struct Space {
     pub(super) wide: bool,
 }
 
-impl Space {
-    pub(super) fn new(told: bool) -> Self {
+impl WriterSpace {
+    pub(super) fn new(has_maps: bool) -> Self {
         Self {
-            told,
-            arena: vec![Self::free(told); ARENA_PAGES as usize],
+            has_maps,
+            arena: vec![Self::free(has_maps); ARENA_PAGES as usize],
             maps: 0,
             heap: None,
             stack: None,
@@ -28,17 +28,17 @@ impl Space {
         }
     }
 
-    /// What stands for a page that no event maps: 0 for nothing; 1 in a space without map events, all of which is taken for
-    /// one mapping.
-    fn free(told: bool) -> u32 {
-        u32::from(!told)
+    /// The number of an unmapped page: 0; or 1 in a space without map events, which counts as one
+    /// mapping.
+    fn free(has_maps: bool) -> u32 {
+        u32::from(!has_maps)
     }
 
     fn slots(pages: &Range<u64>) -> Range<usize> {
         (pages.start - ARENA) as usize..(pages.end - ARENA) as usize
     }
 
-    /// Whether nothing was ever mapped in the arena.
+    /// Returns true if nothing was ever mapped in the arena.
     pub(super) fn is_bare(&self) -> bool {
         self.maps == 0
     }
@@ -49,10 +49,10 @@ impl Space {
     }
 
     pub(super) fn set_unmapped(&mut self, pages: &Range<u64>) {
-        self.arena[Self::slots(pages)].fill(Self::free(self.told));
+        self.arena[Self::slots(pages)].fill(Self::free(self.has_maps));
     }
 
-    /// The longest beginning of `pages` that comes from one `Map` event.
+    /// The longest prefix of `pages` that comes from one `Map` event.
     pub(super) fn one_mapping(&self, pages: &Range<u64>) -> Range<u64> {
         let slots = &self.arena[Self::slots(pages)];
         let first = slots.first().copied().unwrap_or(0);
@@ -63,7 +63,7 @@ impl Space {
         pages.start..pages.start + same as u64
     }
 
-    /// The longest beginning of `pages` that is mapped.
+    /// The longest prefix of `pages` that is mapped.
     pub(super) fn mapped(&self, pages: &Range<u64>) -> Range<u64> {
         let same = self.arena[Self::slots(pages)]
             .iter()
@@ -78,14 +78,14 @@ impl Space {
         self.arena[Self::slots(to)].fill(map);
     }
 
-    /// Pages worth a reference, by a number that says where.
+    /// Pages worth a reference, selected by `which`.
     pub(super) fn place(&self, which: u64) -> Range<u64> {
         match which {
             0 => self
                 .heap
                 .clone()
                 .map(|heap| heap.start..heap.end.max(heap.start + 1)),
-            // Now and then below the stack's end, as a program does before the stack grows.
+            // Sometimes the pages are below the stack's end, as before the stack grows.
             1 => self.stack.clone().map(|stack| stack.start - 3..stack.end),
             2 => Some(STACK_END - 1024..STACK_END),
             _ => None,

@@ -1,4 +1,4 @@
-//! The steps that reference memory.
+//! Steps that reference memory.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::Rng;
 use super::ranges::{ARENA, ARENA_PAGES, WIDE};
 use super::writer::Writer;
 
-/// How many pages a fill goes through: below, at and above each threshold.
+/// The numbers of pages of a fill: below, at and above each threshold.
 const FILLS: [u64; 24] = [
     1, 3, 63, 64, 65, 127, 128, 129, 255, 256, 257, 460, 461, 462, 508, 509, 510, 511, 512, 512,
     512, 512, 512, 512,
@@ -62,7 +62,7 @@ impl Writer {
         self.fill_block(rng, first_block);
     }
 
-    /// References pages of the block that begins with `first_page`, often all of them.
+    /// References the pages of the block that begins with `first_page`, often all of them.
     pub(super) fn fill_block(&mut self, rng: &mut Rng, first_page: u64) {
         let (start, step) = rng.pick(&[(0, 1), (0, 1), (511, 511), (5, 5), (256, 1), (0, 77)]);
         let mode = rng.below(6);
@@ -80,7 +80,7 @@ impl Writer {
         }
     }
 
-    /// A few references here and there in `pages`.
+    /// References a few random pages of `pages`.
     pub(super) fn touch_some(&mut self, rng: &mut Rng, pages: &Range<u64>) {
         for _ in 0..1 + rng.below(5) {
             let page = pages.start + rng.below(pages.end - pages.start);
@@ -103,7 +103,7 @@ impl Writer {
         }
     }
 
-    /// Strides in pages that keep within a set of one structure or another.
+    /// References pages with strides that stay within a set of some structure.
     pub(super) fn chase(&mut self, rng: &mut Rng) {
         let (stride, wide) = rng.pick(&[
             (16, false),

@@ -1,41 +1,41 @@
-//! Turns steps into the visits and events of a trace.
+//! Conversion of steps into the visits and events of a trace.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use broadleaf_trace::{Event, Grain, Visit};
 
-use super::space::Space;
+use super::space::WriterSpace;
 use super::{Action, Rng};
 use crate::{OwnedItem, Recording};
 
-/// A trace that is being written.
+/// A trace under construction.
 pub(super) struct Writer {
     pub(super) grain: Grain,
-    told: u8,
+    mapped_spaces: u8,
     items: Vec<OwnedItem>,
     /// Visits since the last event.
     visits: Vec<Visit>,
-    spaces: BTreeMap<u32, Space>,
-    /// Spaces that have neither ended nor been replaced.
+    spaces: BTreeMap<u32, WriterSpace>,
+    /// Spaces that neither ended nor were replaced.
     pub(super) living: Vec<u32>,
-    /// Spaces whose start has been told.
+    /// Spaces with a start event.
     pub(super) started: BTreeSet<u32>,
     pub(super) running: u32,
-    pub(super) files_told: BTreeSet<u32>,
+    pub(super) named_files: BTreeSet<u32>,
 }
 
 impl Writer {
-    pub(super) fn new(grain: Grain, told: u8) -> Self {
+    pub(super) fn new(grain: Grain, mapped_spaces: u8) -> Self {
         Self {
             grain,
-            told,
+            mapped_spaces,
             items: Vec::new(),
             visits: Vec::new(),
-            spaces: BTreeMap::from([(0, Space::new(told & 1 != 0))]),
+            spaces: BTreeMap::from([(0, WriterSpace::new(mapped_spaces & 1 != 0))]),
             living: vec![0],
             started: BTreeSet::from([0]),
             running: 0,
-            files_told: BTreeSet::new(),
+            named_files: BTreeSet::new(),
         }
     }
 
@@ -48,10 +48,12 @@ impl Writer {
     }
 
     pub(super) fn step(&mut self, action: Action, rng: &mut Rng) {
-        let told = self.space().told;
+        let has_maps = self.space().has_maps;
         match action {
-            // A program maps what it is about to use; now and then the recorder has not seen it do so.
-            Action::Fill | Action::Wander if told && self.space().is_bare() && !rng.one_in(4) => {
+            // A program maps memory before using it; sometimes the recorder missed the mapping.
+            Action::Fill | Action::Wander
+                if has_maps && self.space().is_bare() && !rng.one_in(4) =>
+            {
                 self.map(rng);
                 self.fill(rng);
             }
@@ -68,8 +70,8 @@ impl Writer {
             Action::Unmap => self.unmap(rng),
             Action::Protect => self.protect(rng),
             Action::Remap => self.remap(rng),
-            // The others tell a mapping.
-            _ if !told => self.fill(rng),
+            // The other actions need map events.
+            _ if !has_maps => self.fill(rng),
             Action::Map => self.map(rng),
             Action::Tile => self.tile(rng),
             Action::Brk => self.brk(rng),
@@ -77,24 +79,26 @@ impl Writer {
         }
     }
 
-    pub(super) fn space(&mut self) -> &mut Space {
+    pub(super) fn space(&mut self) -> &mut WriterSpace {
         self.spaces
             .entry(self.running)
-            .or_insert_with(|| Space::new(false))
+            .or_insert_with(|| WriterSpace::new(false))
     }
 
     pub(super) fn new_space(&mut self) -> u32 {
         let id = self.spaces.len() as u32;
-        self.spaces
-            .insert(id, Space::new(self.told >> (id % 8) & 1 != 0));
+        self.spaces.insert(
+            id,
+            WriterSpace::new(self.mapped_spaces >> (id % 8) & 1 != 0),
+        );
         self.living.push(id);
         id
     }
 
-    /// The running space is empty again.
+    /// Makes the running space empty again.
     pub(super) fn begin_again(&mut self) {
-        let told = self.space().told;
-        self.spaces.insert(self.running, Space::new(told));
+        let has_maps = self.space().has_maps;
+        self.spaces.insert(self.running, WriterSpace::new(has_maps));
     }
 
     // ---- output ----
@@ -111,12 +115,12 @@ impl Writer {
         self.items.push(OwnedItem::Event(event));
     }
 
-    /// A visit whose unit is final.
+    /// Appends a visit with a final unit.
     pub(super) fn push(&mut self, visit: Visit) {
         self.visits.push(visit);
     }
 
-    /// A visit to the page that `visit.unit` names, at the trace's grain.
+    /// Appends a visit to the page `visit.unit`, at the trace's grain.
     pub(super) fn visit(&mut self, rng: &mut Rng, mut visit: Visit) {
         if self.grain == Grain::Line {
             visit.unit = visit.unit << 6 | rng.below(64);
@@ -127,7 +131,7 @@ impl Writer {
         }
     }
 
-    /// Two visits of which the second leads with the first's last access, in the unit that follows.
+    /// Appends two visits. The second leads with the first's last access, in the next unit.
     pub(super) fn straddling(&mut self, rng: &mut Rng, mut lower: Visit, mut upper: Visit) {
         if self.grain == Grain::Line {
             lower.unit = lower.unit << 6 | rng.pick(&[63, 63, 20]);

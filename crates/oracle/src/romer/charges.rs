@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use broadleaf_units::SpaceId;
 
-use super::piece::Piece;
-use super::tlb::Tlb;
+use super::piece::RomerPiece;
+use super::tlb::RomerTlb;
 
 /// The miss charges of a candidate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,15 +17,21 @@ pub(super) struct Charge {
 
 /// The charges of all candidates.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Charges(BTreeMap<Piece, Charge>);
+pub(super) struct RomerCharges(BTreeMap<RomerPiece, Charge>);
 
-impl Charges {
-    pub(super) fn of(&self, candidate: Piece) -> Charge {
+impl RomerCharges {
+    pub(super) fn of(&self, candidate: RomerPiece) -> Charge {
         self.0.get(&candidate).copied().unwrap_or_default()
     }
 
-    /// Charges a miss to `page` for prefetching, and says to whom: each candidate that holds it and something in the TLB.
-    pub(super) fn prefetch(&mut self, page: Piece, tlb: &Tlb, sizes: &[u64]) -> BTreeSet<Piece> {
+    /// RomerCharges a miss of `page` for prefetching, and returns the charged candidates: those
+    /// that hold the page and a page in the TLB.
+    pub(super) fn prefetch(
+        &mut self,
+        page: RomerPiece,
+        tlb: &RomerTlb,
+        sizes: &[u64],
+    ) -> BTreeSet<RomerPiece> {
         let mut charged = BTreeSet::new();
         for &size in sizes.iter().filter(|&&size| size > page.size) {
             let candidate = page.within(size);
@@ -37,21 +43,23 @@ impl Charges {
         charged
     }
 
-    /// Charges a miss to `page` for capacity, and says to whom. `depth` is the page's place in the LRU stack, the most recently used at 1; with `count`
-    /// of a candidate's pages above it made one, it would be `count - 1` higher, and in the TLB if that is no deeper than the TLB.
+    /// RomerCharges a miss of `page` for capacity, and returns the charged candidates. `depth` is
+    /// the page's LRU stack distance, 1 for the most recently used. If a candidate holds `count` of
+    /// the pages above, its promotion would lift the page by `count - 1`. The page would be in the
+    /// TLB if its new distance is at most the number of entries.
     pub(super) fn capacity(
         &mut self,
-        page: Piece,
-        tlb: &Tlb,
+        page: RomerPiece,
+        tlb: &RomerTlb,
         entries: usize,
         sizes: &[u64],
-    ) -> BTreeSet<Piece> {
+    ) -> BTreeSet<RomerPiece> {
         let Some(above) = tlb.stack.iter().position(|&other| other == page) else {
             return BTreeSet::new();
         };
         let depth = above + 1;
         if depth <= entries {
-            // It would be in the TLB if what are superpages now had been so from the start.
+            // The page would be in the TLB if the current superpages had existed from the start.
             return BTreeSet::new();
         }
         let more_recent = &tlb.stack[..above];
@@ -74,9 +82,10 @@ impl Charges {
         candidates
     }
 
-    /// A candidate became a superpage: the larger ones that hold it lose its prefetch charges, and all capacity charges begin at zero. So do its own and its
-    /// parts', should it be broken.
-    pub(super) fn promoted(&mut self, promoted: Piece) {
+    /// Adjusts the charges after a promotion. Larger candidates that hold the new superpage lose
+    /// its prefetch charges. All capacity charges become zero, and so do all charges of the
+    /// superpage and its parts, in case it is broken.
+    pub(super) fn promoted(&mut self, promoted: RomerPiece) {
         let own = self.of(promoted).prefetch;
         self.0.retain(|&candidate, _| !promoted.contains(candidate));
         for (&candidate, charge) in &mut self.0 {
@@ -87,7 +96,7 @@ impl Charges {
         }
     }
 
-    /// Pages are given back: the charges of every candidate that lies in them are forgotten.
+    /// Removes the charges of every candidate that lies in pages given back.
     pub(super) fn forget(&mut self, space: SpaceId, pages: &Range<u64>) {
         self.0
             .retain(|candidate, _| candidate.space != space || !candidate.lies_in(pages));

@@ -1,4 +1,4 @@
-//! What a replay counts.
+//! The counts of a replay.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,18 @@ use std::collections::BTreeMap;
 pub struct RomerCounts {
     /// Loads plus stores.
     pub accesses: u64,
-    /// Instructions, where the trace has their number.
+    /// Instructions, if the trace counts them.
     pub instructions: u64,
     /// Lookups that missed.
     pub misses: u64,
-    /// Misses by the size of the page that they found.
+    /// Misses by the size of the page found.
     pub misses_by_size: BTreeMap<u64, u64>,
     /// Cycles of all misses.
     pub walk_cycles: u64,
     /// Cycles spent on counters.
     pub bookkeeping_cycles: u64,
-    /// Cycles spent on copying superpages together: all of each is paid for. FIXED, whose pages are large from the start, copies nothing.
+    /// The full cycles of copying superpages together. FIXED, whose pages are large from the start,
+    /// copies nothing.
     pub promotion_cycles: u64,
     /// References to a page that was not resident.
     pub page_faults: u64,
@@ -27,14 +28,15 @@ pub struct RomerCounts {
     pub demotions: u64,
     /// Resident pages at the end.
     pub resident_pages: u64,
-    /// The most base pages that were ever resident.
+    /// The peak of resident base pages.
     pub peak_resident_pages: u64,
-    /// Pages that stand at the end, by size.
+    /// Pages at the end, by size.
     pub page_sizes: BTreeMap<u64, u64>,
 }
 
 impl RomerCounts {
-    /// The three parts of TLBMCPI: misses, bookkeeping and promotion, in cycles per instruction. Absent without instruction counts.
+    /// The three parts of TLBMCPI: misses, bookkeeping and promotion, in cycles per instruction.
+    /// Absent without instruction counts.
     pub fn tlbmcpi(&self) -> Option<[f64; 3]> {
         let cycles = [
             self.walk_cycles,

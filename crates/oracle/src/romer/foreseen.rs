@@ -1,26 +1,32 @@
-//! What charges count, held against [`crate::offline`]: the misses that a candidate would have prevented, had it been a superpage from the beginning.
+//! RomerCharges compared with [`crate::offline`]: they count the misses that a candidate would have
+//! prevented as a superpage from the beginning.
 
 use std::collections::BTreeMap;
 
 use broadleaf_units::SpaceId;
 
-use super::charges::Charges;
-use super::piece::Piece;
-use super::tlb::Tlb;
-use crate::offline::{Layout, Piece as Candidate, Stream, misses};
+use super::charges::RomerCharges;
+use super::piece::RomerPiece;
+use super::tlb::RomerTlb;
+use crate::offline::{Layout, LayoutPiece as Candidate, ReferenceStream, misses};
 use crate::random::{Rng, loops};
 
 const SIZES: [u64; 4] = [1, 2, 4, 8];
 
-fn page(layout: &Layout, reference: (u32, u64)) -> Piece {
+fn page(layout: &Layout, reference: (u32, u64)) -> RomerPiece {
     let around = layout.page_around(reference.0, reference.1);
-    Piece::around(SpaceId(around.space), around.first, 1 << around.order)
+    RomerPiece::around(SpaceId(around.space), around.first, 1 << around.order)
 }
 
-/// At how many misses each candidate is charged for prefetching and for capacity, where no promotion follows. The superpages are those of `layout` throughout.
-fn charged(stream: &Stream, entries: usize, layout: &Layout) -> BTreeMap<Piece, [u64; 2]> {
-    let (mut tlb, mut charges) = (Tlb::default(), Charges::default());
-    let mut times: BTreeMap<Piece, [u64; 2]> = BTreeMap::new();
+/// The number of misses charged to each candidate for prefetching and for capacity, without
+/// promotions. The superpages are those of `layout` throughout.
+fn charged(
+    stream: &ReferenceStream,
+    entries: usize,
+    layout: &Layout,
+) -> BTreeMap<RomerPiece, [u64; 2]> {
+    let (mut tlb, mut charges) = (RomerTlb::default(), RomerCharges::default());
+    let mut times: BTreeMap<RomerPiece, [u64; 2]> = BTreeMap::new();
     for &reference in &stream.0 {
         let page = page(layout, reference);
         if !tlb.entries.contains(&page) {
@@ -38,8 +44,9 @@ fn charged(stream: &Stream, entries: usize, layout: &Layout) -> BTreeMap<Piece, 
     times
 }
 
-/// Spec charges 3 and 4. From base pages alone, and from any other layout too, where superpages count as one page: a candidate is charged at the misses that its promotion alone would
-/// save, and at no others; once at each.
+/// Spec charges 3 and 4, from base pages and from any other layout, in which a superpage
+/// counts as one page. Each candidate is charged once at each miss that its promotion alone would
+/// save, and at no other miss.
 #[test]
 fn a_candidate_is_charged_for_what_it_would_have_saved() {
     let mut sums = [0, 0];
@@ -66,7 +73,7 @@ fn a_candidate_is_charged_for_what_it_would_have_saved() {
                     continue;
                 }
                 let saved = now - misses(&stream, entries, &layout.with(candidate));
-                let own = Piece::around(SpaceId(space), first, 1 << order);
+                let own = RomerPiece::around(SpaceId(space), first, 1 << order);
                 let [held, kept] = charged.get(&own).copied().unwrap_or_default();
                 assert_eq!(
                     held + kept,

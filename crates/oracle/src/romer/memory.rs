@@ -1,30 +1,30 @@
-//! What is resident, and in pages of which size.
+//! The resident pages and their page sizes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use broadleaf_trace::{KernelTouch, Mapping, Protection};
-use broadleaf_units::{FileId, SpaceId};
+use broadleaf_trace::{KernelTouch, Mapping};
+use broadleaf_units::{FileId, Rights, SpaceId};
 
-use super::piece::Piece;
+use super::piece::RomerPiece;
 use crate::Foreknowledge;
 use crate::mappings::{FileSizes, Mappings, pages_in};
 
-/// The memory of all address spaces: base pages that are resident, and the superpages that some of them lie in.
-pub(super) struct Memory {
+/// The memory of all address spaces: the resident base pages, and their superpages.
+pub(super) struct RomerMemory {
     /// The policy's sizes in base pages, smallest first.
     sizes: Vec<u64>,
     known: Foreknowledge,
     files: FileSizes,
     mappings: BTreeMap<SpaceId, Mappings>,
     pub(super) resident: BTreeSet<(SpaceId, u64)>,
-    pub(super) superpages: BTreeSet<Piece>,
+    pub(super) superpages: BTreeSet<RomerPiece>,
     pub(super) promotions: BTreeMap<u64, u64>,
     pub(super) demotions: u64,
     pub(super) peak: u64,
 }
 
-impl Memory {
+impl RomerMemory {
     pub(super) fn new(sizes: Vec<u64>, known: Foreknowledge) -> Self {
         Self {
             sizes,
@@ -46,14 +46,14 @@ impl Memory {
             .or_insert_with(|| Mappings::new(everything))
     }
 
-    /// The page that a base page lies in: the superpage around it, or itself.
-    pub(super) fn page_around(&self, space: SpaceId, page: u64) -> Piece {
+    /// The page around a base page: a superpage, or the base page itself.
+    pub(super) fn page_around(&self, space: SpaceId, page: u64) -> RomerPiece {
         let pieces = self
             .sizes
             .iter()
-            .map(|&size| Piece::around(space, page, size));
+            .map(|&size| RomerPiece::around(space, page, size));
         let mut around = pieces.filter(|piece| self.superpages.contains(piece));
-        around.next().unwrap_or(Piece::around(space, page, 1))
+        around.next().unwrap_or(RomerPiece::around(space, page, 1))
     }
 
     pub(super) fn is_resident(&self, space: SpaceId, page: u64) -> bool {
@@ -81,15 +81,15 @@ impl Memory {
         mappings.kernel_stores(page, touch, &self.files).is_some()
     }
 
-    /// How many base pages of `piece` are resident.
-    pub(super) fn population(&self, piece: Piece) -> u64 {
+    /// The number of resident base pages of `piece`.
+    pub(super) fn population(&self, piece: RomerPiece) -> u64 {
         let pages = piece.pages();
         let range = (piece.space, pages.start)..(piece.space, pages.end);
         self.resident.range(range).count() as u64
     }
 
-    /// Makes `piece` a superpage, if one mapping spans it. What is missing of it becomes resident.
-    pub(super) fn promote(&mut self, piece: Piece) -> bool {
+    /// Makes `piece` a superpage if one mapping spans it. All its pages become resident.
+    pub(super) fn promote(&mut self, piece: RomerPiece) -> bool {
         self.mappings(piece.space);
         if !self.mappings[&piece.space].is_piece_covered(&piece.pages(), &self.files) {
             return false;
@@ -104,14 +104,14 @@ impl Memory {
         true
     }
 
-    /// Breaks what lies partly in `pages` into pages of the next smaller size, until nothing does.
+    /// Breaks superpages that lie partly in `pages` into the next smaller size, until none does.
     fn break_around(&mut self, space: SpaceId, pages: &Range<u64>) {
         self.break_where(|piece| {
             piece.space == space && piece.meets(pages) && !piece.lies_in(pages)
         });
     }
 
-    fn break_where(&mut self, too_large: impl Fn(Piece) -> bool) {
+    fn break_where(&mut self, too_large: impl Fn(RomerPiece) -> bool) {
         while let Some(piece) = self
             .superpages
             .iter()
@@ -123,7 +123,7 @@ impl Memory {
             let smaller = self.sizes.iter().rev().find(|&&size| size < piece.size);
             if let Some(&size) = smaller.filter(|&&size| size > 1) {
                 for first in piece.pages().step_by(size as usize) {
-                    self.superpages.insert(Piece {
+                    self.superpages.insert(RomerPiece {
                         size,
                         space: piece.space,
                         first,
@@ -135,7 +135,7 @@ impl Memory {
 
     // ---- events ----
 
-    /// The pages go; what is mapped there is the caller's business.
+    /// Removes the pages. The caller changes the mapping.
     pub(super) fn lose_pages(&mut self, space: SpaceId, pages: &Range<u64>) {
         self.break_around(space, pages);
         self.superpages
@@ -163,7 +163,7 @@ impl Memory {
         &mut self,
         space: SpaceId,
         pages: &Range<u64>,
-        protection: Protection,
+        protection: Rights,
     ) -> Vec<Range<u64>> {
         let changed = self.mappings(space).protect(pages, protection);
         for range in &changed {
@@ -189,7 +189,7 @@ impl Memory {
         self.mappings.remove(&space);
     }
 
-    /// Spec model 23. A superpage moves as one where it moves whole, to a place where it is aligned.
+    /// Spec model 23. A superpage moves whole if all of it moves to an aligned place.
     pub(super) fn remap(&mut self, space: SpaceId, from: &Range<u64>, to: &Range<u64>) {
         let moved = (from.end - from.start).min(to.end - to.start);
         let source = from.start..from.start + moved;
@@ -213,7 +213,7 @@ impl Memory {
         self.superpages = superpages
             .map(
                 |piece| match piece.space == space && piece.lies_in(&source) {
-                    true => Piece {
+                    true => RomerPiece {
                         first: there(piece.first),
                         ..piece
                     },
@@ -231,7 +231,7 @@ impl Memory {
         self.mappings(space).move_to(&source, to);
     }
 
-    /// Pages by size, as they stand.
+    /// The number of pages of each size.
     pub(super) fn page_sizes(&self) -> BTreeMap<u64, u64> {
         let mut sizes = BTreeMap::new();
         for &(space, page) in &self.resident {

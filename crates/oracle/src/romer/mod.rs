@@ -1,9 +1,11 @@
-//! Romer, Ohlrich, Karlin and Bershad 1995, a second time: policies that are told of each TLB miss, on a TLB of any number of entries
-//! and for any set of page sizes, with what their promotions and their counters cost.
+//! Romer, Ohlrich, Karlin and Bershad 1995, a second time: policies that are notified of each TLB
+//! miss. The TLB has any number of entries, and pages any set of sizes. Promotions and counters
+//! have costs.
 //!
-//! What the paper leaves open is decided by `docs/spec/charges.md`. Everything is a list or an ordered map, and is scanned: the
-//! TLB and the LRU stack at each miss, all sizes at each question which page a base page lies in. Where memory does not run short, and files are in
-//! memory already: there is no frame here. What processes share is left out.
+//! `docs/spec/charges.md` decides what the paper leaves open. All data is in
+//! lists or ordered maps, and is scanned: the TLB and the LRU stack at each miss, and all sizes for
+//! the page around a base page. The model has no frames: memory never runs short, files are in
+//! memory, and processes share nothing.
 
 mod charges;
 mod counts;
@@ -20,9 +22,10 @@ pub use replay::replay_romer;
 /// The machine and the prices of a replay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RomerMachine {
-    /// Entries of the one TLB, which is fully associative and replaces the least recently used.
+    /// The number of entries of the only TLB, which is fully associative with LRU replacement.
     pub entries: usize,
-    /// The page sizes in base pages with the cycles of a miss that finds such a page, smallest first. The first is the base page.
+    /// The page sizes in base pages with the cycles of a miss that finds such a page, smallest
+    /// first. The first is the base page.
     pub sizes: Vec<(u64, u64)>,
     /// Cycles for each KiB of a new superpage.
     pub copy_per_kib: u64,
@@ -33,7 +36,8 @@ pub struct RomerMachine {
 }
 
 impl RomerMachine {
-    /// The machine of the paper, but for the number of entries and the sizes, which are in base pages.
+    /// The machine of the paper, except for the number of entries and the sizes, which are in base
+    /// pages.
     pub fn of_paper(entries: usize, sizes: &[u64]) -> Self {
         Self {
             entries,
@@ -45,16 +49,17 @@ impl RomerMachine {
     }
 }
 
-/// A policy of section 7, but for OFFLINE, which is [`crate::offline`].
+/// A policy of section 7, except OFFLINE, which is [`crate::offline`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RomerPolicy {
-    /// FIXED: pages of so many base pages from the first touch on.
+    /// FIXED: pages of this number of base pages from the first touch on.
     Fixed(u64),
-    /// ASAP: a superpage as soon as so much of it was referenced, to the largest such one at once.
+    /// ASAP: a superpage as soon as a part of it was referenced; the largest such superpage at
+    /// once.
     Asap {
-        /// The superpages that there are, in base pages.
+        /// The superpage sizes, in base pages.
         sizes: Vec<u64>,
-        /// How many of a hundred base pages must have been referenced.
+        /// The percentage of base pages that must have been referenced.
         percent: u64,
     },
     /// ONLINE.
@@ -76,7 +81,7 @@ pub enum RomerPolicy {
 }
 
 impl RomerPolicy {
-    /// The sizes that the policy makes pages of on `machine`, in base pages, the base page first.
+    /// The page sizes of the policy on `machine`, in base pages, the base page first.
     fn sizes(&self, machine: &RomerMachine) -> Vec<u64> {
         let base = machine.sizes[0].0;
         let asked = |pages: &u64| match self {

@@ -6,28 +6,28 @@ use std::ops::Range;
 use broadleaf_trace::{Advice, Event, Item, Lead, Visit};
 use broadleaf_units::SpaceId;
 
-use super::charges::Charges;
-use super::memory::Memory;
-use super::piece::Piece;
-use super::tlb::Tlb;
+use super::charges::RomerCharges;
+use super::memory::RomerMemory;
+use super::piece::RomerPiece;
+use super::tlb::RomerTlb;
 use super::{RomerCounts, RomerMachine, RomerPolicy};
 use crate::mappings::pages_in;
 use crate::{Recording, Survey};
 
-struct Replay<'a> {
+struct RomerReplay<'a> {
     machine: &'a RomerMachine,
     policy: &'a RomerPolicy,
-    /// The sizes that the policy makes pages of, in base pages.
+    /// The page sizes of the policy, in base pages.
     sizes: Vec<u64>,
-    memory: Memory,
-    tlb: Tlb,
-    charges: Charges,
+    memory: RomerMemory,
+    tlb: RomerTlb,
+    charges: RomerCharges,
     counts: RomerCounts,
     space: SpaceId,
     ended: Vec<SpaceId>,
 }
 
-/// The counts of `policy` over `recording` on `machine`.
+/// Returns the counts of `policy` over `recording` on `machine`.
 pub fn replay_romer(
     recording: &Recording,
     policy: &RomerPolicy,
@@ -36,13 +36,13 @@ pub fn replay_romer(
     let mut survey = Survey::default();
     recording.items().for_each(|item| survey.item(&item));
     let sizes = policy.sizes(machine);
-    let mut replay = Replay {
+    let mut replay = RomerReplay {
         machine,
         policy,
-        memory: Memory::new(sizes.clone(), survey.finish()),
+        memory: RomerMemory::new(sizes.clone(), survey.finish()),
         sizes,
-        tlb: Tlb::default(),
-        charges: Charges::default(),
+        tlb: RomerTlb::default(),
+        charges: RomerCharges::default(),
         counts: RomerCounts::default(),
         space: SpaceId(0),
         ended: Vec::new(),
@@ -61,8 +61,9 @@ pub fn replay_romer(
     replay.finish()
 }
 
-impl Replay<'_> {
-    /// All references of a visit after the first are to a page that is resident and whose translation is the most recently used.
+impl RomerReplay<'_> {
+    /// Replays a visit. Later references of a visit are to a resident page with the most recently
+    /// used translation.
     fn visit(&mut self, visit: &Visit, page: u64) {
         self.counts.instructions += u64::from(visit.instructions);
         if !visit.fetch {
@@ -74,7 +75,8 @@ impl Replay<'_> {
         }
     }
 
-    /// The order of events at one access: the fault, the lookup, the policy that is told of a miss, the load of the entry.
+    /// Replays one access: the fault, the lookup, the policy's notice of a miss, the load of the
+    /// entry.
     fn reference(&mut self, page: u64) {
         self.fault_if_absent(page);
         let found = self.memory.page_around(self.space, page);
@@ -82,7 +84,7 @@ impl Replay<'_> {
             self.counts.misses += 1;
             *self.counts.misses_by_size.entry(found.size).or_default() += 1;
             self.counts.walk_cycles += self.cycles_of(found.size);
-            self.told_of_miss(found);
+            self.notice_miss(found);
         }
         let page = self.memory.page_around(self.space, page);
         self.using(page);
@@ -96,12 +98,12 @@ impl Replay<'_> {
         }
     }
 
-    fn note_use(&mut self, page: Piece) {
+    fn note_use(&mut self, page: RomerPiece) {
         let largest = self.sizes.iter().copied().max().unwrap_or(1);
         self.tlb.note(page, self.machine.entries, largest);
     }
 
-    fn using(&mut self, page: Piece) {
+    fn using(&mut self, page: RomerPiece) {
         self.tlb.load(page, self.machine.entries);
         self.note_use(page);
     }
@@ -113,17 +115,18 @@ impl Replay<'_> {
             .map_or(0, |&(_, cycles)| cycles)
     }
 
-    /// FIXED and ASAP: the largest page that will do. The new translation is loaded by the lookup that follows.
+    /// FIXED and ASAP: makes the largest suitable page. The following lookup loads the new
+    /// translation.
     fn asked_at_fault(&mut self, page: u64) {
         for &size in self.sizes.iter().rev().filter(|&&size| size > 1) {
-            let piece = Piece::around(self.space, page, size);
+            let piece = RomerPiece::around(self.space, page, size);
             let population = self.memory.population(piece);
-            let wanted = match self.policy {
+            let suits = match self.policy {
                 RomerPolicy::Fixed(_) => population == 1,
                 RomerPolicy::Asap { percent, .. } => population * 100 >= size * percent,
                 RomerPolicy::Online { .. } | RomerPolicy::ApproxOnline { .. } => false,
             };
-            if wanted && self.memory.promote(piece) {
+            if suits && self.memory.promote(piece) {
                 self.tlb.flush_parts(piece);
                 if let RomerPolicy::Asap { .. } = self.policy {
                     self.counts.promotion_cycles += self.price(piece);
@@ -133,13 +136,13 @@ impl Replay<'_> {
         }
     }
 
-    /// What all of a superpage costs, in cycles.
-    fn price(&self, piece: Piece) -> u64 {
+    /// The full cost of a superpage, in cycles.
+    fn price(&self, piece: RomerPiece) -> u64 {
         piece.kib() * self.machine.copy_per_kib
     }
 
-    /// ONLINE and APPROX-ONLINE.
-    fn told_of_miss(&mut self, page: Piece) {
+    /// ONLINE and APPROX-ONLINE: charges a miss, and promotes.
+    fn notice_miss(&mut self, page: RomerPiece) {
         let idle_below = match *self.policy {
             RomerPolicy::Fixed(_) | RomerPolicy::Asap { .. } => return,
             RomerPolicy::Online { idle_below, .. }
@@ -155,16 +158,17 @@ impl Replay<'_> {
             charged.extend(self.charges.capacity(page, &self.tlb, entries, &self.sizes));
             self.counts.bookkeeping_cycles += self.machine.capacity_bookkeeping;
         }
-        // It is used now, and loaded in the end.
+        // The page is used now; the caller loads its translation.
         self.note_use(page);
         self.promote_what_crossed(&charged);
     }
 
-    /// Smallest first, each promotion adjusting the charges before the next is looked at.
-    fn promote_what_crossed(&mut self, charged: &BTreeSet<Piece>) {
+    /// Promotes charged candidates, smallest first. Each promotion adjusts the charges before the
+    /// next.
+    fn promote_what_crossed(&mut self, charged: &BTreeSet<RomerPiece>) {
         let miss = self.cycles_of(self.sizes[0]);
         for &piece in charged {
-            // R is what a superpage costs, in misses.
+            // R is the cost of a superpage, in misses.
             let paid = |charges: u64| charges * miss * 1000;
             let part = |thousandths: u64| thousandths * self.price(piece);
             let charge = self.charges.of(piece);
@@ -195,7 +199,7 @@ impl Replay<'_> {
         self.given_back(space, &(0..u64::MAX));
     }
 
-    /// Pages are no more: nor are their translations, and what candidates that lie in them were charged.
+    /// Removes the translations and charges of pages given back.
     fn given_back(&mut self, space: SpaceId, pages: &Range<u64>) {
         self.tlb.invalidate(space, pages);
         self.charges.forget(space, pages);

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use broadleaf_oracle::random::{Action, Rng, Script, shrink, thin};
 use broadleaf_oracle::split::split;
 use broadleaf_oracle::{
-    Counts, Machine, OwnedItem, Pace, PolicySpec, Recording, replay, replay_items,
+    OracleCounts, OracleMachine, OwnedItem, Pace, PolicySpec, Recording, replay, replay_items,
 };
 use broadleaf_trace::Event;
 
-fn counts(recording: &Recording, policy: PolicySpec) -> Counts {
-    replay(recording, policy, Machine::Skylake)
+fn counts(recording: &Recording, policy: PolicySpec) -> OracleCounts {
+    replay(recording, policy, OracleMachine::Skylake)
 }
 
 #[test]
-fn a_script_tells_the_same_trace_each_time() {
+fn a_script_gives_the_same_trace_each_time() {
     for seed in 0..20 {
         assert_eq!(
             Script::from_seed(seed).recording(),
@@ -64,7 +64,7 @@ fn leaping_changes_no_count_where_time_is_short() {
                     recording.grain,
                     recording.items(),
                     policy,
-                    Machine::Skylake,
+                    OracleMachine::Skylake,
                     pace,
                 )
             };
@@ -108,7 +108,7 @@ fn a_failing_trace_is_cut_down_to_what_fails() {
     assert!(fails(&thinned) && visits <= 2, "{thinned:?}");
 }
 
-/// The random traces are worth something only if they get everywhere.
+/// Random traces are useful only if they reach all cases.
 #[test]
 fn the_traces_reach_every_policy_every_refusal_and_every_event() {
     let mut met = BTreeMap::<String, u64>::new();

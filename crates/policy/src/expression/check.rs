@@ -1,9 +1,9 @@
-//! Whether an expression means something: units, and what may be asked where.
+//! Checking an expression: units, and the values available at each question.
 
-use super::deadline::{self, Deadline};
+use super::deadline::{self, AgeDeadline};
 use super::names::{Flag, Quantity};
-use super::rule::{Truth, Value};
-use super::tree::{Comparison, Node, Operator, Product, Sum, What};
+use super::rule::{Condition, RuleValue};
+use super::tree::{ComparisonOperator, ExpressionNode, Operator, Product, Sum, What};
 use super::{ExpressionError, Unit};
 use crate::Refusal;
 use alloc::boxed::Box;
@@ -11,15 +11,16 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// Checks the expressions of one text, and notes what they speak of.
+/// A checker of one text's expressions, which collects the names in them.
 #[derive(Debug)]
 pub(super) struct Checker<'a> {
     text: &'a str,
-    /// What was spoken of, each once, and where first.
+    /// The quantities in the expression, each once, with their first positions.
     pub(super) quantities: Vec<(Quantity, Range<usize>)>,
-    /// What was spoken of, each once.
+    /// The flags in the expression, each once.
     pub(super) flags: Vec<Flag>,
-    /// At which ages of a reservation a comparison begins to hold.
+    /// The ages of a reservation at which comparisons begin to hold, with the positions of the
+    /// comparisons.
     pub(super) ages: Vec<(u64, Range<usize>)>,
     /// The positions of the reservation's age in comparisons that no single age decides.
     pub(super) unsolved: Vec<Range<usize>>,
@@ -40,23 +41,27 @@ impl<'a> Checker<'a> {
         Err(ExpressionError::new(self.text, at.clone(), message))
     }
 
-    /// What has to be true or false. `negated` says whether it stands behind an odd number of `not`.
-    pub(super) fn truth(&mut self, node: &Node, negated: bool) -> Result<Truth, ExpressionError> {
+    /// Checks a part that must be true or false. `negated` is true after an odd number of `not`.
+    pub(super) fn truth(
+        &mut self,
+        node: &ExpressionNode,
+        negated: bool,
+    ) -> Result<Condition, ExpressionError> {
         match &node.what {
-            What::Kind { kind, equal } => Ok(Truth::Kind {
+            What::Kind { kind, equal } => Ok(Condition::Kind {
                 kind: *kind,
                 equal: *equal,
             }),
-            What::Not(part) => Ok(Truth::Not(Box::new(self.truth(part, !negated)?))),
+            What::Not(part) => Ok(Condition::Not(Box::new(self.truth(part, !negated)?))),
             What::Two(Operator::And, _) => {
                 let mut parts = Vec::new();
                 self.flatten(node, Operator::And, negated, &mut parts)?;
-                Ok(Truth::All(parts))
+                Ok(Condition::All(parts))
             }
             What::Two(Operator::Or, _) => {
                 let mut parts = Vec::new();
                 self.flatten(node, Operator::Or, negated, &mut parts)?;
-                Ok(Truth::Any(parts))
+                Ok(Condition::Any(parts))
             }
             What::Two(Operator::Compare(comparison), parts) => {
                 self.compare(node, *comparison, parts, negated)
@@ -65,12 +70,12 @@ impl<'a> Checker<'a> {
                 if !self.flags.contains(&flag) {
                     self.flags.push(flag);
                 }
-                Ok(Truth::Is(flag))
+                Ok(Condition::Is(flag))
             }
             _ => {
                 let (_, unit) = self.value(node)?;
                 let message = alloc::format!(
-                    "{} and is neither true nor false: compare it with something",
+                    "{} and is neither true nor false: compare it with a number",
                     says(node, unit)
                 );
                 self.error(&node.at, message)
@@ -78,13 +83,13 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The parts between operators that are all the same.
+    /// Checks the operands of a chain of equal operators.
     fn flatten(
         &mut self,
-        node: &Node,
+        node: &ExpressionNode,
         operator: Operator,
         negated: bool,
-        to: &mut Vec<Truth>,
+        to: &mut Vec<Condition>,
     ) -> Result<(), ExpressionError> {
         match &node.what {
             What::Two(found, parts) if *found == operator => {
@@ -100,11 +105,11 @@ impl<'a> Checker<'a> {
 
     fn compare(
         &mut self,
-        node: &Node,
-        comparison: Comparison,
-        parts: &[Node; 2],
+        node: &ExpressionNode,
+        comparison: ComparisonOperator,
+        parts: &[ExpressionNode; 2],
         negated: bool,
-    ) -> Result<Truth, ExpressionError> {
+    ) -> Result<Condition, ExpressionError> {
         let values = [self.value(&parts[0])?, self.value(&parts[1])?];
         if values[0].1.with(values[1].1).is_none() {
             return self.apart(
@@ -115,32 +120,35 @@ impl<'a> Checker<'a> {
             );
         }
         let values = values.map(|(value, _)| value);
-        if let [Value::Constant(_), Value::Constant(_)] = values {
+        if let [RuleValue::Constant(_), RuleValue::Constant(_)] = values {
             return self.error(
                 &node.at,
                 String::from("nothing on either side depends on the block"),
             );
         }
         match deadline::deadline(comparison, &values, negated) {
-            Deadline::None => {}
-            Deadline::At(age) => self.ages.push((age, node.at.clone())),
-            Deadline::Unknown => self.unsolved.extend(deadline::place(node)),
+            AgeDeadline::None => {}
+            AgeDeadline::At(age) => self.ages.push((age, node.at.clone())),
+            AgeDeadline::Unknown => self.unsolved.extend(deadline::place(node)),
         }
         let reason = reason(comparison, &values);
-        Ok(Truth::Compare(comparison, Box::new(values), reason))
+        Ok(Condition::Compare(comparison, Box::new(values), reason))
     }
 
-    /// What has to be a number, and its unit.
-    pub(super) fn value(&mut self, node: &Node) -> Result<(Value, Unit), ExpressionError> {
+    /// Checks a part that must be a number, and returns its value and unit.
+    pub(super) fn value(
+        &mut self,
+        node: &ExpressionNode,
+    ) -> Result<(RuleValue, Unit), ExpressionError> {
         let (value, unit) = match &node.what {
-            What::Number(number) => (Value::Constant(*number), Unit::Any),
-            What::Percent(percent) => (Value::Percent(*percent), Unit::Pages),
-            What::Size(bytes) => (Value::Constant(*bytes as f64), Unit::Bytes),
+            What::Number(number) => (RuleValue::Constant(*number), Unit::Any),
+            What::Percent(percent) => (RuleValue::Percent(*percent), Unit::Pages),
+            What::Size(bytes) => (RuleValue::Constant(*bytes as f64), Unit::Bytes),
             What::Name(word) if let Some(quantity) = Quantity::named(word) => {
                 if !self.quantities.iter().any(|(known, _)| *known == quantity) {
                     self.quantities.push((quantity, node.at.clone()));
                 }
-                (Value::Of(quantity), quantity.unit())
+                (RuleValue::Of(quantity), quantity.unit())
             }
             What::Name(word) if Flag::named(word).is_none() => {
                 let names = Quantity::ALL.iter().map(|known| known.name());
@@ -157,8 +165,8 @@ impl<'a> Checker<'a> {
                 );
             }
             What::Negative(part) => match self.value(part)? {
-                (Value::Constant(number), unit) => (Value::Constant(-number), unit),
-                (value, unit) => (Value::Negative(Box::new(value)), unit),
+                (RuleValue::Constant(number), unit) => (RuleValue::Constant(-number), unit),
+                (value, unit) => (RuleValue::Negative(Box::new(value)), unit),
             },
             What::Two(Operator::Sum(sum), parts) => self.sum(*sum, parts)?,
             What::Two(Operator::Product(product), parts) => self.product(*product, parts)?,
@@ -170,14 +178,18 @@ impl<'a> Checker<'a> {
             }
         };
         match value {
-            Value::Constant(number) if !number.is_finite() => {
+            RuleValue::Constant(number) if !number.is_finite() => {
                 self.error(&node.at, alloc::format!("`{node}` is too large a number"))
             }
             value => Ok((value, unit)),
         }
     }
 
-    fn sum(&mut self, sum: Sum, parts: &[Node; 2]) -> Result<(Value, Unit), ExpressionError> {
+    fn sum(
+        &mut self,
+        sum: Sum,
+        parts: &[ExpressionNode; 2],
+    ) -> Result<(RuleValue, Unit), ExpressionError> {
         let values = [self.value(&parts[0])?, self.value(&parts[1])?];
         let Some(unit) = values[0].1.with(values[1].1) else {
             let why = match sum {
@@ -187,18 +199,18 @@ impl<'a> Checker<'a> {
             return self.apart(parts, Operator::Sum(sum), why, &values);
         };
         Ok(match values.map(|(value, _)| value) {
-            [Value::Constant(left), Value::Constant(right)] => {
-                (Value::Constant(sum.of(left, right)), unit)
+            [RuleValue::Constant(left), RuleValue::Constant(right)] => {
+                (RuleValue::Constant(sum.of(left, right)), unit)
             }
-            values => (Value::Sum(sum, Box::new(values)), unit),
+            values => (RuleValue::Sum(sum, Box::new(values)), unit),
         })
     }
 
     fn product(
         &mut self,
         product: Product,
-        parts: &[Node; 2],
-    ) -> Result<(Value, Unit), ExpressionError> {
+        parts: &[ExpressionNode; 2],
+    ) -> Result<(RuleValue, Unit), ExpressionError> {
         let values = [self.value(&parts[0])?, self.value(&parts[1])?];
         let (unit, what) = match product {
             Product::Times => (values[0].1.times(values[1].1), "product"),
@@ -209,26 +221,26 @@ impl<'a> Checker<'a> {
             return self.apart(parts, Operator::Product(product), &why, &values);
         };
         Ok(match values.map(|(value, _)| value) {
-            [_, Value::Constant(0.0)] if product == Product::Over => {
+            [_, RuleValue::Constant(0.0)] if product == Product::Over => {
                 return self.error(
                     &parts[1].at,
-                    String::from("what is divided by zero has no value"),
+                    String::from("a quotient by zero has no value"),
                 );
             }
-            [Value::Constant(left), Value::Constant(right)] => {
-                (Value::Constant(product.of(left, right)), unit)
+            [RuleValue::Constant(left), RuleValue::Constant(right)] => {
+                (RuleValue::Constant(product.of(left, right)), unit)
             }
-            values => (Value::Product(product, Box::new(values)), unit),
+            values => (RuleValue::Product(product, Box::new(values)), unit),
         })
     }
 
-    /// That two numbers do not go together, below the sign between them.
+    /// The error of two operands with mismatched units, at the operator.
     fn apart<T>(
         &self,
-        parts: &[Node; 2],
+        parts: &[ExpressionNode; 2],
         operator: Operator,
         why: &str,
-        values: &[(Value, Unit); 2],
+        values: &[(RuleValue, Unit); 2],
     ) -> Result<T, ExpressionError> {
         let [left, right] = parts;
         let between = self.text.get(left.at.end..right.at.start).unwrap_or("");
@@ -242,27 +254,36 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// What a part counts, in words.
-fn says(node: &Node, unit: Unit) -> String {
+/// The unit of a part, in words.
+fn says(node: &ExpressionNode, unit: Unit) -> String {
     match unit {
         Unit::Any | Unit::Number => alloc::format!("`{node}` is a plain number"),
         unit => alloc::format!("`{node}` counts {unit}"),
     }
 }
 
-/// Why a block stays where this does not hold. A quantity has to stand alone on its side to be the reason.
-fn reason(comparison: Comparison, values: &[Value; 2]) -> Refusal {
+/// The refusal of a block for which a comparison does not hold. Only a quantity that is one whole
+/// side gives a specific reason.
+fn reason(comparison: ComparisonOperator, values: &[RuleValue; 2]) -> Refusal {
     match (comparison, values) {
-        // Of the block's pages there are never more.
+        // The populated pages never exceed the block's pages.
         (
-            Comparison::Equal,
-            [Value::Of(quantity), Value::Of(Quantity::Pages)]
-            | [Value::Of(Quantity::Pages), Value::Of(quantity)],
+            ComparisonOperator::Equal,
+            [RuleValue::Of(quantity), RuleValue::Of(Quantity::Pages)]
+            | [RuleValue::Of(Quantity::Pages), RuleValue::Of(quantity)],
         ) => quantity.refused_below(),
-        (Comparison::More | Comparison::AtLeast, [Value::Of(large), _]) => large.refused_below(),
-        (Comparison::More | Comparison::AtLeast, [_, Value::Of(small)]) => small.refused_above(),
-        (Comparison::Less | Comparison::AtMost, [_, Value::Of(large)]) => large.refused_below(),
-        (Comparison::Less | Comparison::AtMost, [Value::Of(small), _]) => small.refused_above(),
+        (ComparisonOperator::More | ComparisonOperator::AtLeast, [RuleValue::Of(large), _]) => {
+            large.refused_below()
+        }
+        (ComparisonOperator::More | ComparisonOperator::AtLeast, [_, RuleValue::Of(small)]) => {
+            small.refused_above()
+        }
+        (ComparisonOperator::Less | ComparisonOperator::AtMost, [_, RuleValue::Of(large)]) => {
+            large.refused_below()
+        }
+        (ComparisonOperator::Less | ComparisonOperator::AtMost, [RuleValue::Of(small), _]) => {
+            small.refused_above()
+        }
         _ => Refusal::Expression,
     }
 }

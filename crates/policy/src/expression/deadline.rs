@@ -1,16 +1,16 @@
-//! When an expression begins to hold because time has passed.
+//! The age at which an expression begins to hold.
 
 use super::names::Quantity;
-use super::rule::Value;
+use super::rule::RuleValue;
 use super::tokens::MOST;
-use super::tree::{Comparison, Node, Product, What};
+use super::tree::{ComparisonOperator, ExpressionNode, Product, What};
 use super::trend::only_ceases;
 use crate::View;
 use core::ops::Range;
 
 /// The age at which a comparison requires the policy to be asked about a reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Deadline {
+pub(super) enum AgeDeadline {
     /// Nothing: it does not mention the age, or it holds from the start or never.
     None,
     /// The first age, in accesses, at which the comparison holds and before which it did not.
@@ -19,33 +19,44 @@ pub(super) enum Deadline {
     Unknown,
 }
 
-/// The deadline of a comparison; behind `not`, the first age at which it does not hold.
-pub(super) fn deadline(comparison: Comparison, values: &[Value; 2], negated: bool) -> Deadline {
+/// Returns the deadline of a comparison. With `negated`, the deadline is the first age at which the
+/// comparison does not hold.
+pub(super) fn deadline(
+    comparison: ComparisonOperator,
+    values: &[RuleValue; 2],
+    negated: bool,
+) -> AgeDeadline {
     let comparison = if negated {
         comparison.opposite()
     } else {
         comparison
     };
     match [form(&values[0]), form(&values[1])] {
-        [Form::Constant | Form::Other, Form::Constant | Form::Other] => return Deadline::None,
-        [Form::Constant | Form::Linear, Form::Constant | Form::Linear] => {}
-        // Time alone never makes it hold, and the policy is asked when something else does.
-        _ if only_ceases(comparison, values) => return Deadline::None,
-        _ => return Deadline::Unknown,
+        [
+            AgeDependence::Constant | AgeDependence::Other,
+            AgeDependence::Constant | AgeDependence::Other,
+        ] => return AgeDeadline::None,
+        [
+            AgeDependence::Constant | AgeDependence::Linear,
+            AgeDependence::Constant | AgeDependence::Linear,
+        ] => {}
+        // Age alone never makes the comparison hold; other changes ask the policy anyway.
+        _ if only_ceases(comparison, values) => return AgeDeadline::None,
+        _ => return AgeDeadline::Unknown,
     }
     let age = match comparison {
-        Comparison::Equal => equality(values),
-        Comparison::Differs => equality(values).map(|age| age + 1),
+        ComparisonOperator::Equal => equality(values),
+        ComparisonOperator::Differs => equality(values).map(|age| age + 1),
         ordered => first(ordered, values),
     };
     match age {
-        Some(age @ 1..) => Deadline::At(age),
-        Some(0) | None => Deadline::None,
+        Some(age @ 1..) => AgeDeadline::At(age),
+        Some(0) | None => AgeDeadline::None,
     }
 }
 
 /// The position of the first mention of the age in an expression.
-pub(super) fn place(node: &Node) -> Option<Range<usize>> {
+pub(super) fn place(node: &ExpressionNode) -> Option<Range<usize>> {
     match &node.what {
         What::Name(word) if Quantity::named(word) == Some(Quantity::Age) => Some(node.at.clone()),
         What::Negative(part) | What::Not(part) => place(part),
@@ -56,7 +67,7 @@ pub(super) fn place(node: &Node) -> Option<Range<usize>> {
 
 /// The dependence of a value on the age of a reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum AgeDependence {
     /// The value is constant.
     Constant,
     /// The value depends on the block, and not on the age.
@@ -67,28 +78,31 @@ enum Form {
     Mixed,
 }
 
-fn form(value: &Value) -> Form {
+fn form(value: &RuleValue) -> AgeDependence {
     match value {
-        Value::Constant(_) => Form::Constant,
-        Value::Of(Quantity::Age) => Form::Linear,
-        Value::Of(_) | Value::Percent(_) => Form::Other,
-        Value::Negative(part) => form(part),
-        Value::Sum(_, parts) => match [form(&parts[0]), form(&parts[1])] {
-            [Form::Constant, other] | [other, Form::Constant] => other,
+        RuleValue::Constant(_) => AgeDependence::Constant,
+        RuleValue::Of(Quantity::Age) => AgeDependence::Linear,
+        RuleValue::Of(_) | RuleValue::Percent(_) => AgeDependence::Other,
+        RuleValue::Negative(part) => form(part),
+        RuleValue::Sum(_, parts) => match [form(&parts[0]), form(&parts[1])] {
+            [AgeDependence::Constant, other] | [other, AgeDependence::Constant] => other,
             [left, right] if left == right => left,
-            _ => Form::Mixed,
+            _ => AgeDependence::Mixed,
         },
-        Value::Product(product, parts) => match [form(&parts[0]), form(&parts[1])] {
-            [other, Form::Constant] => other,
-            [Form::Constant | Form::Other, Form::Other] => Form::Other,
-            [Form::Constant, other] if *product == Product::Times => other,
-            _ => Form::Mixed,
+        RuleValue::Product(product, parts) => match [form(&parts[0]), form(&parts[1])] {
+            [other, AgeDependence::Constant] => other,
+            [
+                AgeDependence::Constant | AgeDependence::Other,
+                AgeDependence::Other,
+            ] => AgeDependence::Other,
+            [AgeDependence::Constant, other] if *product == Product::Times => other,
+            _ => AgeDependence::Mixed,
         },
     }
 }
 
 /// Returns true if a comparison of linear functions of the age holds at an age.
-fn holds(comparison: Comparison, values: &[Value; 2], age: u64) -> bool {
+fn holds(comparison: ComparisonOperator, values: &[RuleValue; 2], age: u64) -> bool {
     let view = View {
         reservation_age: Some(age),
         ..View::BLANK
@@ -98,7 +112,7 @@ fn holds(comparison: Comparison, values: &[Value; 2], age: u64) -> bool {
 
 /// The first age at which a comparison by order holds, if it does not hold from the start. Both
 /// sides are linear, so the comparison changes at most once. Bisection finds the age.
-fn first(comparison: Comparison, values: &[Value; 2]) -> Option<u64> {
+fn first(comparison: ComparisonOperator, values: &[RuleValue; 2]) -> Option<u64> {
     let (mut not_yet, mut already) = (0, MOST as u64);
     if holds(comparison, values, not_yet) || !holds(comparison, values, already) {
         return None;
@@ -115,20 +129,20 @@ fn first(comparison: Comparison, values: &[Value; 2]) -> Option<u64> {
 }
 
 /// The first age at which both sides are equal.
-fn equality(values: &[Value; 2]) -> Option<u64> {
-    if holds(Comparison::Equal, values, 0) {
+fn equality(values: &[RuleValue; 2]) -> Option<u64> {
+    if holds(ComparisonOperator::Equal, values, 0) {
         return Some(0);
     }
-    let comparison = if holds(Comparison::Less, values, 0) {
-        Comparison::AtLeast
+    let comparison = if holds(ComparisonOperator::Less, values, 0) {
+        ComparisonOperator::AtLeast
     } else {
-        Comparison::AtMost
+        ComparisonOperator::AtMost
     };
-    first(comparison, values).filter(|age| holds(Comparison::Equal, values, *age))
+    first(comparison, values).filter(|age| holds(ComparisonOperator::Equal, values, *age))
 }
 
-impl Comparison {
-    /// What holds of ages of which this one does not.
+impl ComparisonOperator {
+    /// The comparison that holds if and only if this comparison does not.
     const fn opposite(self) -> Self {
         match self {
             Self::Less => Self::AtLeast,

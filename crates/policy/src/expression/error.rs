@@ -1,10 +1,10 @@
-//! What can be wrong with an expression, and where.
+//! Errors in an expression, with their positions.
 
 use alloc::string::{String, ToString};
 use core::fmt;
 use core::ops::Range;
 
-/// Why a text is no expression policy. It is written with the line in question and carets below the place.
+/// An error in an expression. It prints the faulty line with carets below the position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpressionError {
     text: String,
@@ -22,39 +22,39 @@ impl ExpressionError {
         }
     }
 
-    /// The byte of the text at which it stands.
+    /// The byte offset of the error in the text.
     pub fn offset(&self) -> usize {
         self.at.start
     }
 
-    /// How many bytes are meant; 0 at the end.
+    /// The length of the faulty text in bytes; 0 at the end.
     pub fn bytes(&self) -> usize {
         self.at.len()
     }
 
-    /// The letter of its line at which it stands, from 1.
+    /// The column of the error in its line, in characters from 1.
     pub fn column(&self) -> usize {
         self.before().chars().count() + 1
     }
 
-    /// What is wrong, without the place.
+    /// The description, without the position.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// How many letters of the line are meant: one at least.
+    /// The number of carets: the length of the faulty text in characters, at least 1.
     fn width(&self) -> usize {
         let rest = self.text.get(self.at.clone()).unwrap_or("");
         rest.lines().next().unwrap_or("").chars().count().max(1)
     }
 
-    /// What stands before the place on its line.
+    /// The text before the error on its line.
     fn before(&self) -> &str {
         let before = self.text.get(..self.at.start).unwrap_or(&self.text);
         before.rsplit('\n').next().unwrap_or("")
     }
 
-    /// The line of the text.
+    /// The line of the error.
     fn line(&self) -> &str {
         let start = self.at.start.min(self.text.len()) - self.before().len();
         let rest = self.text.get(start..).unwrap_or("");
@@ -64,7 +64,7 @@ impl ExpressionError {
 
 impl fmt::Display for ExpressionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // What moves the cursor would move the carets away from the place.
+        // A control character would misplace the carets.
         let line: String = (self.line().chars())
             .map(|letter| if letter.is_control() { ' ' } else { letter })
             .collect();

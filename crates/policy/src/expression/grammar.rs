@@ -1,24 +1,26 @@
-//! From tokens to a tree.
+//! Parsing tokens into a tree.
 //!
-//! Written by hand: the whole grammar is two short functions that climb by how tightly operators bind. Combinators (winnow, chumsky) would have to be told as much, and
-//! then how to say in words what is wrong and where, and how deep brackets may go. Interpreters of expressions (evalexpr, fasteval, rhai) want the standard
-//! library and find out what a value is when they meet it, where here units have to be right before a trace is read.
+//! The parser is handwritten: the whole grammar is two short functions that climb by operator
+//! precedence. Parser combinators (winnow, chumsky) would need as much code, and more for error
+//! messages and for the limit on nesting. Expression interpreters (evalexpr, fasteval, rhai) need
+//! the standard library. They also find types during evaluation, while units must be right before a
+//! trace is read.
 
 use super::ExpressionError;
 use super::names::{KIND, KINDS};
 use super::tokens::{Lexeme, Token};
-use super::tree::{Node, Operator, What, binds};
+use super::tree::{ExpressionNode, Operator, What, binds};
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use core::ops::Range;
 
-/// How deep brackets, `not` and signs may stand inside each other.
+/// The maximum nesting of brackets, `not` and signs.
 const DEEPEST: usize = 64;
 
-/// Words that are no names.
+/// Words that are not names.
 const KEYWORDS: &[&str] = &["promote", "demote", "if", "and", "or", "not"];
 
-/// Reads tokens one after the other.
+/// A parser of a token list.
 pub(super) struct Parser<'a> {
     text: &'a str,
     tokens: &'a [Token<'a>],
@@ -26,7 +28,7 @@ pub(super) struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// A reader of a text's tokens, the last of which is [`Lexeme::End`].
+    /// A parser of a text's tokens. The last token is [`Lexeme::End`].
     pub(super) const fn new(text: &'a str, tokens: &'a [Token<'a>]) -> Self {
         Self {
             text,
@@ -41,7 +43,7 @@ impl<'a> Parser<'a> {
             .map_or(Lexeme::End, |token| token.what)
     }
 
-    /// Where the next token stands.
+    /// The position of the next token.
     pub(super) fn place(&self) -> Range<usize> {
         let end = self.text.len();
         self.tokens
@@ -49,14 +51,14 @@ impl<'a> Parser<'a> {
             .map_or(end..end, |token| token.at.clone())
     }
 
-    /// Takes the next token, if it is this one.
+    /// Consumes the next token and returns true, if the token is `wanted`.
     pub(super) fn take(&mut self, wanted: Lexeme<'_>) -> bool {
         let found = self.peek() == wanted;
         self.next += usize::from(found);
         found
     }
 
-    /// Takes the next token, which has to be this one.
+    /// Consumes the next token, or returns an error if the token is not `wanted`.
     pub(super) fn expect(
         &mut self,
         wanted: Lexeme<'_>,
@@ -69,7 +71,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// That something else stands here than was expected.
+    /// The error of an unexpected token.
     pub(super) fn expected(&self, words: &str) -> ExpressionError {
         let found = match self.tokens.get(self.next) {
             Some(token) if token.what != Lexeme::End => {
@@ -87,26 +89,26 @@ impl<'a> Parser<'a> {
         ExpressionError::new(self.text, at, message)
     }
 
-    /// A whole expression.
-    pub(super) fn expression(&mut self) -> Result<Node, ExpressionError> {
+    /// Parses a whole expression.
+    pub(super) fn expression(&mut self) -> Result<ExpressionNode, ExpressionError> {
         self.binding(0, 0)
     }
 
-    /// An expression whose operators bind at least so tightly.
-    fn binding(&mut self, least: u8, depth: usize) -> Result<Node, ExpressionError> {
+    /// Parses an expression whose operators have at least the precedence `least`.
+    fn binding(&mut self, least: u8, depth: usize) -> Result<ExpressionNode, ExpressionError> {
         let mut left = self.operand(least, depth)?;
         while let Some(operator) = self.operator().filter(|operator| operator.binds() >= least) {
             self.next += 1;
             let right = self.binding(operator.binds() + 1, depth)?;
             let at = left.at.start..right.at.end;
-            left = Node {
+            left = ExpressionNode {
                 what: What::Two(operator, Box::new([left, right])),
                 at,
             };
             if operator.binds() == binds::COMPARE && self.compares() {
                 return Err(self.error(
                     self.place(),
-                    "comparisons make no chain: write a < b and b < c",
+                    "comparisons cannot be chained: write a < b and b < c",
                 ));
             }
         }
@@ -127,8 +129,8 @@ impl<'a> Parser<'a> {
             .find(|operator| operator.written() == written)
     }
 
-    /// What stands before an operator or behind it.
-    fn operand(&mut self, least: u8, depth: usize) -> Result<Node, ExpressionError> {
+    /// Parses an operand of an operator.
+    fn operand(&mut self, least: u8, depth: usize) -> Result<ExpressionNode, ExpressionError> {
         let at = self.place();
         if depth == DEEPEST {
             return Err(self.error(at, alloc::format!("brackets go at most {DEEPEST} deep")));
@@ -143,7 +145,7 @@ impl<'a> Parser<'a> {
                 let inner = self.binding(0, depth + 1)?;
                 let end = self.place().end;
                 self.expect(Lexeme::Sign(")"), "`)`")?;
-                return Ok(Node {
+                return Ok(ExpressionNode {
                     at: at.start..end,
                     ..inner
                 });
@@ -157,7 +159,7 @@ impl<'a> Parser<'a> {
             Lexeme::Word("not") => {
                 return Err(self.error(
                     at,
-                    "`not` stands before a comparison: put brackets around it",
+                    "`not` applies to a comparison: put brackets around the comparison",
                 ));
             }
             Lexeme::Word(KIND) if least <= binds::COMPARE => self.kind()?,
@@ -172,13 +174,14 @@ impl<'a> Parser<'a> {
             .tokens
             .get(self.next.wrapping_sub(1))
             .map_or(at.end, |last| last.at.end);
-        Ok(Node {
+        Ok(ExpressionNode {
             what,
             at: at.start..end,
         })
     }
 
-    /// What stands behind `kind`. It is no value of its own, since a word such as `shared` is a quantity elsewhere.
+    /// Parses the comparison after `kind`. A kind is not a value, because `shared` is also a
+    /// quantity.
     fn kind(&mut self) -> Result<What, ExpressionError> {
         let equal = match self.peek() {
             Lexeme::Sign("==") => true,
@@ -196,7 +199,7 @@ impl<'a> Parser<'a> {
         if self.compares() {
             return Err(self.error(
                 self.place(),
-                "comparisons make no chain: write a < b and b < c",
+                "comparisons cannot be chained: write a < b and b < c",
             ));
         }
         Ok(What::Kind { kind: *kind, equal })

@@ -1,15 +1,21 @@
-//! Policies that their user writes down: `promote if populated >= 64 or misses * 35 > 0.125 * copy_cycles`.
+//! Policies written by users: `promote if populated >= 64 or misses * 35 > 0.125 * copy_cycles`.
 //!
 //! ```text
 //! policy     = "promote" [ "(" option { "," option } ")" ] "if" truth [ ";" "demote" "if" truth ]
-//! truth      = truth "or" truth | truth "and" truth | "not" truth | number compare number | "kind" ( "==" | "!=" ) word | flag
-//! number     = number ( "+" | "-" | "*" | "/" ) number | "-" number | quantity | "64" | "12.5%" | "64k"
+//! truth      = truth "or" truth | truth "and" truth | "not" truth | number compare number
+//!            | "kind" ( "==" | "!=" ) word | flag
+//! number     = number ( "+" | "-" | "*" | "/" ) number | "-" number | quantity
+//!            | "64" | "12.5%" | "64k"
 //! compare    = "<" | "<=" | ">" | ">=" | "==" | "!="
 //! ```
 //!
-//! `or` binds least, then `and`, `not`, comparisons, sums, products and signs; brackets go anywhere. A text becomes tokens (`tokens`), these a tree (`grammar`, `tree`), and the tree a rule with right units
-//! (`check`, `rule`), which is what decides. An expression says nothing of when it is asked: that is whenever something that it speaks of may have
-//! changed (`policy`), which for `age` is when a reservation gets as old as a constant (`deadline`).
+//! `or` binds least, then `and`, `not`, comparisons, sums, products and signs; brackets may be
+//! anywhere.
+//!
+//! `tokens` splits a text into tokens, and `grammar` makes a `tree` of them. `check` verifies units
+//! and makes a `rule`, which decides. `policy` asks the rule when a value in the expression may
+//! have changed. For `age`, `deadline` finds the age at which a comparison with a constant begins
+//! to hold.
 
 mod check;
 mod deadline;
@@ -31,37 +37,40 @@ pub use error::ExpressionError;
 pub use names::{Flag, Quantity};
 pub use policy::Expression;
 pub use unit::Unit;
-pub use words::Line;
+pub use words::ExpressionLine;
 
 use crate::Parameter;
 
-/// How expressions are written, for whoever lists and explains policies.
+/// The form of expressions, for lists and explanations of policies.
 #[derive(Clone, Copy, Debug)]
-pub struct Form {
-    /// The word that they begin with.
+pub struct ExpressionForm {
+    /// The first word of an expression.
     pub name: &'static str,
-    /// How to write one.
+    /// The notation.
     pub syntax: &'static str,
-    /// One line.
+    /// A summary in one line.
     pub summary: &'static str,
-    /// What it means, in a few sentences.
+    /// The meaning, in a few sentences.
     pub explanation: &'static str,
-    /// Where it comes from.
+    /// The source.
     pub source: &'static str,
-    /// What may stand in brackets behind the word.
+    /// The options in brackets after the first word.
     pub options: &'static [Parameter],
-    /// Expressions that are ready to use.
+    /// Complete expressions.
     pub examples: &'static [&'static str],
 }
 
 /// The form of [`Expression`].
-pub const FORM: Form = Form {
+pub const FORM: ExpressionForm = ExpressionForm {
     name: "promote",
     syntax: "promote if EXPRESSION",
     summary: "promote where an expression over the block's counters holds; your own policy",
-    explanation: "A reserved block becomes a superpage where the expression holds, and is broken again where one behind `; demote if` does. It is asked at faults and first stores, \
-                  at TLB misses where it speaks of them, and when a reservation gets as old as a constant that `age` is compared with. Numbers have units, and what does not \
-                  go together is refused before anything is replayed; a number without a unit stands for any.",
+    explanation: "A reserved block becomes a superpage if the expression holds. A superpage is \
+                  broken if the expression after `; demote if` holds. The policy is asked at \
+                  faults and first stores, at TLB misses if the expression mentions them, and when \
+                  a reservation reaches an age that the expression compares with `age`. Numbers \
+                  have units, and an expression with mismatched units is refused before any \
+                  replay; a number without a unit fits any unit.",
     source: "this project; the quantities are those that the other policies decide by",
     options: options::OPTIONS,
     examples: &[

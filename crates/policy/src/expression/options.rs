@@ -1,39 +1,44 @@
-//! What stands in brackets behind `promote`.
+//! The options in brackets after `promote`.
 
 use super::{ExpressionError, FORM};
-use crate::parameter::{Given, Value, listed};
+use crate::parameter::{GivenParameters, ParameterValue, listed};
 use crate::{Parameter, Sizes};
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-/// What may be said beside the expression.
+/// The options of an expression.
 pub(super) const OPTIONS: &[Parameter] = &[
     Parameter::sizes(
         "sizes",
         Sizes::Block,
-        "Which superpages there are, of those that the machine has; each piece of memory of such a size is asked about by itself.",
+        "The superpage sizes in use, of those that the machine has. The policy is asked about each \
+         piece of such a size separately.",
     ),
     Parameter::word(
         "frames",
         &["reserved", "any"],
         "reserved",
-        "Whether an extent of frames is set aside for a block at its first fault; or each page gets any frame, and a superpage is made by copying, or at the first fault.",
+        "With `reserved`, a block's first fault reserves an extent of frames. With `any`, each \
+         page gets any frame, and a superpage is made by copying, or at the first fault.",
     ),
     Parameter::switch(
         "copies",
         false,
-        "Whether a block becomes a superpage too where it has no reservation or its pages lie elsewhere: they are copied together.",
+        "Promotion of blocks without a reservation, and of blocks with pages outside their \
+         reservation, by copying.",
     ),
     Parameter::period(
         "scan",
         0,
         0,
-        "The time between two rounds of a daemon that asks about all blocks; 0 is no daemon. Accesses are those of a program that makes 1e9 per second; --rate gives another rate.",
+        "The time between two rounds of a daemon that asks about all blocks; 0 is no daemon. \
+         Accesses are those of a program that makes 1e9 per second; --rate gives another rate.",
     ),
 ];
 
-/// What a text says in brackets, and the byte behind it.
-pub(super) fn options(text: &str) -> Result<(Given, usize), ExpressionError> {
+/// Parses the options in brackets. Returns their values, and the offset of the byte after the
+/// bracket.
+pub(super) fn options(text: &str) -> Result<(GivenParameters, usize), ExpressionError> {
     let error = |from: usize, to: usize, message: &dyn ToString| {
         Err(ExpressionError::new(text, from..to, message.to_string()))
     };
@@ -43,7 +48,7 @@ pub(super) fn options(text: &str) -> Result<(Given, usize), ExpressionError> {
     }
     let start = start + FORM.name.len();
     let open = text.len() - text[start..].trim_start().len();
-    let mut told: Vec<(&Parameter, Value)> = Vec::new();
+    let mut given: Vec<(&Parameter, ParameterValue)> = Vec::new();
     let mut end = start;
     if let Some(rest) = text[open..].strip_prefix('(') {
         let Some(inside) = rest
@@ -61,14 +66,14 @@ pub(super) fn options(text: &str) -> Result<(Given, usize), ExpressionError> {
             let part = part.trim();
             let names: Vec<&str> = OPTIONS.iter().map(|known| known.name).collect();
             let Some((name, value)) = part.split_once('=') else {
-                // As `linux()` is `linux`.
+                // An empty list is valid, as in `linux()`.
                 if inside.trim().is_empty() {
                     continue;
                 }
                 return error(
                     from,
                     from + part.len(),
-                    &"options are told by name, as in promote(sizes=all)",
+                    &"options are given by name, as in promote(sizes=all)",
                 );
             };
             let name = name.trim_end();
@@ -79,7 +84,7 @@ pub(super) fn options(text: &str) -> Result<(Given, usize), ExpressionError> {
                 );
                 return error(from, from + name.len(), &message);
             };
-            if told.iter().any(|(known, _)| known.name == name) {
+            if given.iter().any(|(known, _)| known.name == name) {
                 return error(
                     from,
                     from + name.len(),
@@ -88,17 +93,17 @@ pub(super) fn options(text: &str) -> Result<(Given, usize), ExpressionError> {
             }
             let at = from + part.len() - value.trim_start().len();
             match option.read(FORM.name, value) {
-                Ok(value) => told.push((option, value)),
+                Ok(value) => given.push((option, value)),
                 Err(wrong) => return error(at, from + part.len(), &wrong),
             }
         }
     }
     let of = |option: &'static Parameter| {
-        let given = told.iter().find(|(known, _)| known.name == option.name);
+        let given = given.iter().find(|(known, _)| known.name == option.name);
         Some((option, given.map(|(_, value)| *value).or(option.default)?))
     };
     Ok((
-        Given::new(FORM.name, OPTIONS.iter().filter_map(of).collect()),
+        GivenParameters::new(FORM.name, OPTIONS.iter().filter_map(of).collect()),
         end,
     ))
 }

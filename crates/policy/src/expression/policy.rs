@@ -4,33 +4,34 @@ use super::check::Checker;
 use super::grammar::Parser;
 use super::names::{Flag, Quantity};
 use super::options::options;
-use super::rule::Truth;
+use super::rule::Condition;
 use super::tokens::{Lexeme, tokens};
-use super::tree::Node;
+use super::tree::ExpressionNode;
 use super::{ExpressionError, FORM};
-use crate::parameter::Given;
+use crate::parameter::GivenParameters;
 use crate::{
-    Beyond, Charges, Copies, Needs, Order, Placement, Point, Policy, Scan, Sizes, Verdict, View,
+    Beyond, Charges, Copies, Needs, Placement, Point, Policy, PromotionOrder, Scan, Sizes, Verdict,
+    View,
 };
 use alloc::string::{String, ToString};
 use core::ops::Range;
 
-/// A policy that its user wrote down: `promote if EXPRESSION; demote if EXPRESSION`.
+/// A policy written by its user: `promote if EXPRESSION; demote if EXPRESSION`.
 #[derive(Clone, Debug)]
 pub struct Expression {
     name: String,
-    pub(super) promote: Node,
-    pub(super) demote: Option<Node>,
-    promoted: Truth,
-    demoted: Option<Truth>,
+    pub(super) promote: ExpressionNode,
+    pub(super) demote: Option<ExpressionNode>,
+    promoted: Condition,
+    demoted: Option<Condition>,
     needs: Needs,
-    /// Whether a block without a reservation may become a superpage.
+    /// True if a block without a reservation may become a superpage.
     anywhere: bool,
     asked: [bool; Point::ALL.len()],
 }
 
 impl Expression {
-    /// Whether a text is meant to be one: its first word is `promote`.
+    /// Returns true if a text claims to be an expression: its first word is `promote`.
     pub fn is_meant_by(text: &str) -> bool {
         let rest = text.trim_start().strip_prefix(FORM.name);
         rest.is_some_and(|rest| {
@@ -40,7 +41,7 @@ impl Expression {
         })
     }
 
-    /// Reads one, and checks it.
+    /// Parses and checks an expression.
     ///
     /// ```
     /// use broadleaf_policy::{Expression, Policy};
@@ -51,7 +52,8 @@ impl Expression {
     /// ```
     ///
     /// # Errors
-    /// What is wrong and where: it does not follow the grammar, units do not go together, or something is spoken of that nobody knows when it is asked.
+    /// Returns an error with its position if the text violates the grammar, if units do not match,
+    /// or if a value is unknown at the question.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
         let (given, from) = options(text)?;
         let tokens = tokens(text, from)?;
@@ -70,9 +72,9 @@ impl Expression {
 
     fn checked(
         text: &str,
-        given: &Given,
-        promote: Node,
-        demote: Option<Node>,
+        given: &GivenParameters,
+        promote: ExpressionNode,
+        demote: Option<ExpressionNode>,
     ) -> Result<Self, ExpressionError> {
         let mut of_promotion = Checker::new(text);
         let promoted = of_promotion.truth(&promote, false)?;
@@ -103,10 +105,11 @@ impl Expression {
     }
 }
 
-/// What a host has to provide for what is spoken of to be known, and for the policy to be asked when it may have changed.
+/// Returns the requirements on a host. The host must fill in all values of the expression, and must
+/// ask when a value may have changed.
 fn needs(
     text: &str,
-    given: &Given,
+    given: &GivenParameters,
     promotion: &Checker<'_>,
     demotion: &Checker<'_>,
 ) -> Result<Needs, ExpressionError> {
@@ -118,13 +121,15 @@ fn needs(
             Quantity::Referenced if period == 0 => {
                 return refused(
                     at,
-                    "`referenced` is counted between the rounds of a daemon: say how many accesses lie between them, as in promote(scan=1e9)",
+                    "`referenced` is counted between the rounds of a daemon: give the accesses \
+                     between rounds, as in promote(scan=1e9)",
                 );
             }
             Quantity::Age if any_frame => {
                 return refused(
                     at,
-                    "`age` is that of a reservation, and there are none with frames=any",
+                    "`age` is the age of a reservation, and there are no reservations with \
+                     frames=any",
                 );
             }
             _ => {}
@@ -134,21 +139,23 @@ fn needs(
         if charges(*quantity).any() {
             return refused(
                 at,
-                "misses are charged to blocks that are no superpages, and only superpages are demoted",
+                "misses are charged to base pages, and only superpages are demoted",
             );
         }
     }
     if let Some(at) = promotion.unsolved.first() {
         return refused(
             at,
-            "`age` can be compared with constants only, because a reservation is asked about when it reaches one age: write `age >= 1e6 and ...`",
+            "`age` can be compared with constants only, because a reservation is asked about when \
+             it reaches one age: write `age >= 1e6 and ...`",
         );
     }
     let mut ages = promotion.ages.iter();
     let age = ages.next().map(|(age, _)| *age);
     if let (Some(age), Some((_, at))) = (age, ages.find(|(other, _)| Some(*other) != age)) {
         let why = alloc::format!(
-            "a reservation is asked about at one age, and it is asked about at {age} accesses already"
+            "a reservation is asked about at one age, and it is asked about at {age} accesses \
+             already"
         );
         return Err(ExpressionError::new(text, at.clone(), why));
     }
@@ -175,7 +182,7 @@ fn needs(
             Placement::Reserved
         },
         sizes,
-        // An expression says of each piece by itself whether it becomes a superpage.
+        // An expression decides about each piece separately.
         every_size: sizes != Sizes::Block,
         copies: if any_frame || given.is_on("copies") {
             Copies::Scattered
@@ -186,7 +193,7 @@ fn needs(
             period,
             pages: 0,
             promotions: 0,
-            order: Order::AsTheyStand,
+            order: PromotionOrder::ByAddress,
         }),
         asked_when_short: used(Quantity::Referenced) || demotion.flags.contains(&Flag::MemoryShort),
         charges: of_both().map(charges).fold(Charges::NONE, Charges::and),
@@ -196,7 +203,7 @@ fn needs(
     })
 }
 
-/// What is spoken of that nobody knows who only looks at which pages are resident.
+/// Returns the requirement that an observer of resident pages cannot satisfy.
 fn beyond_looking(
     mut quantities: impl Iterator<Item = Quantity>,
     mut flags: impl Iterator<Item = Flag>,
@@ -210,7 +217,7 @@ fn beyond_looking(
     quantity.or_else(|| flags.any(advice).then_some(Beyond::Advice))
 }
 
-/// What blocks have to be charged with for a quantity to be known.
+/// The charges that a quantity needs.
 const fn charges(quantity: Quantity) -> Charges {
     Charges {
         misses: matches!(quantity, Quantity::Misses),
@@ -233,7 +240,7 @@ impl Policy for Expression {
             return Verdict::Pass;
         }
         if matches!(point, Point::StoreToCleanSuperpage | Point::Short) {
-            let holds = |rule: &Truth| rule.holds(view).is_ok();
+            let holds = |rule: &Condition| rule.holds(view).is_ok();
             return Verdict::demote_if(view.promoted && self.demoted.as_ref().is_some_and(holds));
         }
         if !self.anywhere {

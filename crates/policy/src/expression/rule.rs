@@ -1,42 +1,43 @@
-//! A checked expression, and whether it holds.
+//! Rules: checked expressions that decide about a block.
 //!
-//! Numbers are 64-bit floating point: whole numbers up to 2^53, which is more accesses than a trace has, are exact, and nothing wraps around. What is divided by zero has no
-//! value (a NaN), nor has what is calculated of it, and no comparison holds of it: `!=` does not either.
+//! Numbers are 64-bit floating point. Integers up to 2^53 are exact, a trace has fewer accesses,
+//! and no calculation wraps around. A quotient by zero has no value (NaN), and neither has a result
+//! calculated from it. No comparison with such a result holds, not even `!=`.
 
 use super::names::{Flag, Quantity};
-use super::tree::{Comparison, Product, Sum};
+use super::tree::{ComparisonOperator, Product, Sum};
 use crate::{BackingKind, Refusal, View};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
-/// A number whose unit is right.
+/// A number with a valid unit.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Value {
+pub(super) enum RuleValue {
     Constant(f64),
     Of(Quantity),
-    /// So many hundredths of the block's pages.
+    /// A percentage of the block's pages.
     Percent(f64),
-    Negative(Box<Value>),
-    Sum(Sum, Box<[Value; 2]>),
-    Product(Product, Box<[Value; 2]>),
+    Negative(Box<RuleValue>),
+    Sum(Sum, Box<[RuleValue; 2]>),
+    Product(Product, Box<[RuleValue; 2]>),
 }
 
-/// Something that is true or false.
+/// A condition.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Truth {
+pub(super) enum Condition {
     Is(Flag),
     Kind {
         kind: BackingKind,
         equal: bool,
     },
-    /// Where it does not hold, the block stays for this reason.
-    Compare(Comparison, Box<[Value; 2]>, Refusal),
-    Not(Box<Truth>),
-    /// Every one of them.
-    All(Vec<Truth>),
-    /// One of them at least.
-    Any(Vec<Truth>),
+    /// A comparison, and the refusal if it does not hold.
+    Compare(ComparisonOperator, Box<[RuleValue; 2]>, Refusal),
+    Not(Box<Condition>),
+    /// A condition that holds if all parts hold.
+    All(Vec<Condition>),
+    /// A condition that holds if at least one part holds.
+    Any(Vec<Condition>),
 }
 
 impl Sum {
@@ -58,7 +59,7 @@ impl Product {
     }
 }
 
-impl Comparison {
+impl ComparisonOperator {
     pub(super) fn holds(self, left: f64, right: f64) -> bool {
         match self {
             Self::Less => left < right,
@@ -66,13 +67,13 @@ impl Comparison {
             Self::More => left > right,
             Self::AtLeast => left >= right,
             Self::Equal => left == right,
-            // Not `!=`, which holds where one of them has no value.
+            // The operator `!=` would hold for NaN.
             Self::Differs => left.partial_cmp(&right).is_some_and(Ordering::is_ne),
         }
     }
 }
 
-impl Value {
+impl RuleValue {
     pub(super) fn of(&self, view: &View) -> f64 {
         match self {
             Self::Constant(number) => *number,
@@ -85,12 +86,13 @@ impl Value {
     }
 }
 
-impl Truth {
-    /// Whether it holds of a block.
+impl Condition {
+    /// Evaluates the condition for a block.
     ///
     /// # Errors
-    /// Where it does not: why. Of parts that all have to hold, the first that does not says so; of parts of which one has to, all of them if
-    /// they agree. Otherwise it is [`Refusal::Expression`].
+    /// Returns the refusal if the condition does not hold. For `and`, it is the refusal of the
+    /// first part that does not hold. For `or`, it is the common refusal of all parts, or
+    /// [`Refusal::Expression`] if they differ.
     pub(super) fn holds(&self, view: &View) -> Result<(), Refusal> {
         let (holds, otherwise) = match self {
             Self::Compare(comparison, values, reason) => (
@@ -125,7 +127,7 @@ impl Truth {
     }
 }
 
-/// Why a block stays that has this kind of memory behind it, and should not.
+/// The refusal of a block with the wrong kind of backing.
 const fn refused_kind(kind: BackingKind) -> Refusal {
     match kind {
         BackingKind::Anonymous => Refusal::Expression,

@@ -1,14 +1,14 @@
-//! From letters to words, numbers and signs.
+//! Splitting a text into words, numbers and signs.
 
 use super::ExpressionError;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// Numbers above this are not told apart by the arithmetic of expressions: 2^53.
+/// The largest number: 2^53. Expressions cannot distinguish larger integers.
 pub(super) const MOST: f64 = 9_007_199_254_740_992.0;
 
-/// How many words, numbers and signs an expression may have: enough for anything that somebody writes, and few enough that a tree of them is
-/// not too deep to walk.
+/// The maximum number of tokens of an expression. Real expressions have fewer, and the tree of so
+/// few tokens is shallow.
 const MOST_TOKENS: usize = 1000;
 
 /// A word, a number or a sign.
@@ -18,29 +18,29 @@ pub(super) enum Lexeme<'a> {
     Word(&'a str),
     /// `64`, `1e6`, `0.125`.
     Number(f64),
-    /// `12.5%`: so many hundredths of the block's pages.
+    /// `12.5%`: a percentage of the block's pages.
     Percent(f64),
     /// `64k`, in bytes.
     Size(u64),
     /// An operator, a bracket or a semicolon.
     Sign(&'static str),
-    /// There is no more.
+    /// The end of the text.
     End,
 }
 
-/// One of them, and where it stands.
+/// A lexeme with its position.
 #[derive(Clone, Debug)]
 pub(super) struct Token<'a> {
     pub(super) what: Lexeme<'a>,
     pub(super) at: Range<usize>,
 }
 
-/// Signs, the longer ones before those that they begin with.
+/// Signs. Each sign precedes its prefixes.
 const SIGNS: &[&str] = &[
     ">=", "<=", "==", "!=", ">", "<", "+", "-", "*", "/", "(", ")", ";",
 ];
 
-/// What other languages write, and what is written here.
+/// Operators of other languages, with the equivalents here.
 const FOREIGN: &[(&str, &str)] = &[
     ("&&", "and"),
     ("||", "or"),
@@ -50,7 +50,7 @@ const FOREIGN: &[(&str, &str)] = &[
     ("!", "not"),
 ];
 
-/// Takes a text apart from byte `from` on. The last token is [`Lexeme::End`].
+/// Splits a text from byte `from` on. The last token is [`Lexeme::End`].
 pub(super) fn tokens(text: &str, from: usize) -> Result<Vec<Token<'_>>, ExpressionError> {
     let mut found = Vec::new();
     let mut start = from;
@@ -88,7 +88,7 @@ pub(super) fn tokens(text: &str, from: usize) -> Result<Vec<Token<'_>>, Expressi
                 }
                 None => {
                     let at = start..start + letter.len_utf8();
-                    ExpressionError::new(text, at, alloc::format!("{letter:?} means nothing here"))
+                    ExpressionError::new(text, at, alloc::format!("{letter:?} has no meaning here"))
                 }
             });
         };
@@ -111,7 +111,7 @@ fn length_while(text: &str, of: fn(char) -> bool) -> usize {
     text.find(|letter| !of(letter)).unwrap_or(text.len())
 }
 
-/// The number that begins at byte `start`, and its length.
+/// Parses the number at byte `start`, and returns its length.
 fn number(text: &str, start: usize) -> Result<(Lexeme<'_>, usize), ExpressionError> {
     let rest = &text[start..];
     let digits = |from: usize| length_while(&rest[from..], |letter| letter.is_ascii_digit());
@@ -134,10 +134,10 @@ fn number(text: &str, start: usize) -> Result<(Lexeme<'_>, usize), ExpressionErr
     let error = |message: &str| Err(ExpressionError::new(text, start..start + length, message));
     let written = &rest[..end];
     let Ok(value) = written.parse::<f64>() else {
-        return error("this is no number: write it as 64, 0.125 or 1e6");
+        return error("this is not a number: write it as 64, 0.125 or 1e6");
     };
     if value > MOST {
-        return error("numbers above 2^53 (some 9e15) are not told apart");
+        return error("numbers above 2^53 (some 9e15) are not exact");
     }
     let shift = match suffix {
         "" => {
@@ -153,7 +153,8 @@ fn number(text: &str, start: usize) -> Result<(Lexeme<'_>, usize), ExpressionErr
         "g" | "G" => 30,
         _ => {
             return error(
-                "a number ends with k, m or g where it counts bytes, and with % where it is a part of the block's pages",
+                "a number ends with k, m or g if it counts bytes, and with % if it is a part of \
+                 the block's pages",
             );
         }
     };
@@ -162,8 +163,8 @@ fn number(text: &str, start: usize) -> Result<(Lexeme<'_>, usize), ExpressionErr
         .ok()
         .and_then(|count| count.checked_mul(1 << shift))
     {
-        _ if whole != end => error("a size in bytes is a whole number of k, m or g"),
+        _ if whole != end => error("a size in bytes is an integer number of k, m or g"),
         Some(bytes) if bytes as f64 <= MOST => Ok((Lexeme::Size(bytes), length)),
-        _ => error("numbers above 2^53 (some 9e15) are not told apart"),
+        _ => error("numbers above 2^53 (some 9e15) are not exact"),
     }
 }

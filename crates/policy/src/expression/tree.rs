@@ -1,4 +1,4 @@
-//! An expression as it is written, and how it is written again.
+//! The syntax tree of an expression, and its normal form.
 
 use super::names::kind_name;
 use crate::BackingKind;
@@ -8,47 +8,47 @@ use alloc::string::{String, ToString};
 use core::fmt;
 use core::ops::Range;
 
-/// A part of an expression, and where it stands. Parts are equal that are written alike, wherever they stand.
+/// A part of an expression with its position. Equality ignores positions.
 #[derive(Clone, Debug)]
-pub(super) struct Node {
+pub(super) struct ExpressionNode {
     pub(super) what: What,
     pub(super) at: Range<usize>,
 }
 
-/// What a part says.
+/// The content of a part.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum What {
-    /// A literal without a unit. Never negative.
+    /// A nonnegative literal without a unit.
     Number(f64),
-    /// So many hundredths of the block's pages.
+    /// A percentage of the block's pages.
     Percent(f64),
-    /// Bytes, a multiple of 1024.
+    /// A number of bytes, a multiple of 1024.
     Size(u64),
-    /// A quantity or a flag, or a word that is neither.
+    /// A quantity or a flag, or an unknown word.
     Name(String),
-    /// Whether that kind of memory stands behind the block, or any other where not `equal`.
+    /// A comparison of the block's backing with a kind: `==`, or `!=` if not `equal`.
     Kind { kind: BackingKind, equal: bool },
     /// `-x`
-    Negative(Box<Node>),
+    Negative(Box<ExpressionNode>),
     /// `not x`
-    Not(Box<Node>),
-    /// Two parts with a sign or a word between them.
-    Two(Operator, Box<[Node; 2]>),
+    Not(Box<ExpressionNode>),
+    /// Two parts with an operator.
+    Two(Operator, Box<[ExpressionNode; 2]>),
 }
 
-/// What stands between two parts.
+/// A binary operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operator {
     Or,
     And,
-    Compare(Comparison),
+    Compare(ComparisonOperator),
     Sum(Sum),
     Product(Product),
 }
 
-/// How two numbers are compared.
+/// A comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Comparison {
+pub(super) enum ComparisonOperator {
     Less,
     AtMost,
     More,
@@ -57,21 +57,21 @@ pub(super) enum Comparison {
     Differs,
 }
 
-/// What is calculated of two numbers of one unit.
+/// An operation on two numbers of one unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sum {
     Plus,
     Minus,
 }
 
-/// What is calculated of two numbers of different units.
+/// An operation on two numbers of any units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Product {
     Times,
     Over,
 }
 
-/// How tightly parts hold together, from what holds least.
+/// Operator precedences, lowest first.
 pub(super) mod binds {
     pub(in super::super) const OR: u8 = 1;
     pub(in super::super) const AND: u8 = 2;
@@ -88,12 +88,12 @@ impl Operator {
     pub(super) const ALL: [Self; 12] = [
         Self::Or,
         Self::And,
-        Self::Compare(Comparison::Less),
-        Self::Compare(Comparison::AtMost),
-        Self::Compare(Comparison::More),
-        Self::Compare(Comparison::AtLeast),
-        Self::Compare(Comparison::Equal),
-        Self::Compare(Comparison::Differs),
+        Self::Compare(ComparisonOperator::Less),
+        Self::Compare(ComparisonOperator::AtMost),
+        Self::Compare(ComparisonOperator::More),
+        Self::Compare(ComparisonOperator::AtLeast),
+        Self::Compare(ComparisonOperator::Equal),
+        Self::Compare(ComparisonOperator::Differs),
         Self::Sum(Sum::Plus),
         Self::Sum(Sum::Minus),
         Self::Product(Product::Times),
@@ -104,12 +104,12 @@ impl Operator {
         match self {
             Self::Or => "or",
             Self::And => "and",
-            Self::Compare(Comparison::Less) => "<",
-            Self::Compare(Comparison::AtMost) => "<=",
-            Self::Compare(Comparison::More) => ">",
-            Self::Compare(Comparison::AtLeast) => ">=",
-            Self::Compare(Comparison::Equal) => "==",
-            Self::Compare(Comparison::Differs) => "!=",
+            Self::Compare(ComparisonOperator::Less) => "<",
+            Self::Compare(ComparisonOperator::AtMost) => "<=",
+            Self::Compare(ComparisonOperator::More) => ">",
+            Self::Compare(ComparisonOperator::AtLeast) => ">=",
+            Self::Compare(ComparisonOperator::Equal) => "==",
+            Self::Compare(ComparisonOperator::Differs) => "!=",
             Self::Sum(Sum::Plus) => "+",
             Self::Sum(Sum::Minus) => "-",
             Self::Product(Product::Times) => "*",
@@ -128,13 +128,13 @@ impl Operator {
     }
 }
 
-impl PartialEq for Node {
+impl PartialEq for ExpressionNode {
     fn eq(&self, other: &Self) -> bool {
         self.what == other.what
     }
 }
 
-impl Node {
+impl ExpressionNode {
     fn binds(&self) -> u8 {
         match &self.what {
             What::Two(operator, _) => operator.binds(),
@@ -145,7 +145,8 @@ impl Node {
         }
     }
 
-    /// Writes it where something stands that binds so tightly, with brackets where it would fall apart.
+    /// Writes the part as an operand of an operator with precedence `least`, with brackets if
+    /// needed.
     fn write(&self, least: u8, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.binds() < least {
             return write!(f, "({self})");
@@ -182,13 +183,13 @@ impl Node {
     }
 }
 
-impl fmt::Display for Node {
+impl fmt::Display for ExpressionNode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write(0, f)
     }
 }
 
-/// Writes a number that is not negative as it is read, the shortest way.
+/// Writes a nonnegative number in the shortest form that reads back equal.
 pub(super) fn write_decimal(number: f64) -> String {
     let whole = number as u64;
     if whole as f64 == number {

@@ -2,10 +2,10 @@
 //! block.
 
 use super::names::Quantity;
-use super::rule::Value;
-use super::tree::{Comparison, Product, Sum};
+use super::rule::RuleValue;
+use super::tree::{ComparisonOperator, Product, Sum};
 
-/// The sign of a value, and which way it goes with age: -1, 0 or 1. `None` where that depends on
+/// The sign of a value, and the sign of its change with age: -1, 0 or 1. `None` if it depends on
 /// the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Trend {
@@ -13,34 +13,39 @@ struct Trend {
     slope: Option<i8>,
 }
 
-/// Returns true if age can only end a comparison: one that does not hold never begins to hold.
-pub(super) fn only_ceases(comparison: Comparison, values: &[Value; 2]) -> bool {
+/// Returns true if age can only end a comparison: a comparison that does not hold never begins to
+/// hold.
+pub(super) fn only_ceases(comparison: ComparisonOperator, values: &[RuleValue; 2]) -> bool {
     let difference = of(&values[0]).plus(of(&values[1]).negative());
     match comparison {
-        Comparison::More | Comparison::AtLeast => matches!(difference.slope, Some(-1 | 0)),
-        Comparison::Less | Comparison::AtMost => matches!(difference.slope, Some(0 | 1)),
-        Comparison::Equal | Comparison::Differs => difference.slope == Some(0),
+        ComparisonOperator::More | ComparisonOperator::AtLeast => {
+            matches!(difference.slope, Some(-1 | 0))
+        }
+        ComparisonOperator::Less | ComparisonOperator::AtMost => {
+            matches!(difference.slope, Some(0 | 1))
+        }
+        ComparisonOperator::Equal | ComparisonOperator::Differs => difference.slope == Some(0),
     }
 }
 
-fn of(value: &Value) -> Trend {
+fn of(value: &RuleValue) -> Trend {
     // No quantity is negative.
     let (sign, slope) = match value {
-        Value::Constant(number) if *number < 0.0 => (-1, 0),
-        Value::Constant(_) | Value::Percent(_) => (1, 0),
-        Value::Of(Quantity::Age) => (1, 1),
-        Value::Of(_) => (1, 0),
-        Value::Negative(part) => return of(part).negative(),
-        Value::Sum(sum, parts) => {
+        RuleValue::Constant(number) if *number < 0.0 => (-1, 0),
+        RuleValue::Constant(_) | RuleValue::Percent(_) => (1, 0),
+        RuleValue::Of(Quantity::Age) => (1, 1),
+        RuleValue::Of(_) => (1, 0),
+        RuleValue::Negative(part) => return of(part).negative(),
+        RuleValue::Sum(sum, parts) => {
             let [left, right] = [of(&parts[0]), of(&parts[1])];
             return match sum {
                 Sum::Plus => left.plus(right),
                 Sum::Minus => left.plus(right.negative()),
             };
         }
-        Value::Product(product, parts) => {
+        RuleValue::Product(product, parts) => {
             let [left, right] = [of(&parts[0]), of(&parts[1])];
-            // A quotient by an age has no value at age 0, and may have one later.
+            // A quotient by an age has no value at age 0, and may have a value later.
             return match product {
                 Product::Over if right.slope != Some(0) => Trend {
                     sign: None,

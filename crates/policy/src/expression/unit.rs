@@ -1,13 +1,13 @@
-//! What numbers count, and which of them go together.
+//! The units of numbers, and the rules for combining them.
 
 use core::fmt;
 
-/// What one of a number is.
+/// The unit of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Whatever it stands beside: a literal without a letter, and what is calculated of literals.
+    /// The unit of the other operand: for literals without a letter, and for results of literals.
     Any,
-    /// A plain number: of misses and charges, and a ratio.
+    /// A plain number: a number of misses or charges, or a ratio.
     Number,
     /// Base pages.
     Pages,
@@ -20,7 +20,8 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// The unit of a sum, a difference and of what can be compared; `None` where the two do not go together.
+    /// The unit of a sum, of a difference, or of both sides of a comparison; `None` if the units do
+    /// not match.
     pub(super) fn with(self, other: Self) -> Option<Self> {
         match (self, other) {
             (Self::Any, unit) | (unit, Self::Any) => Some(unit),
@@ -28,7 +29,8 @@ impl Unit {
         }
     }
 
-    /// The unit of a product. A literal may stand for so many cycles a miss: times a plain number it is any unit again.
+    /// The unit of a product. A literal may be a number of cycles per miss, so its product with a
+    /// plain number fits any unit.
     pub(super) fn times(self, other: Self) -> Option<Self> {
         match (self, other) {
             (Self::Any, Self::Any | Self::Number) | (Self::Number, Self::Any) => Some(Self::Any),
@@ -37,7 +39,7 @@ impl Unit {
         }
     }
 
-    /// The unit of a quotient. Of two of one unit it is a plain number.
+    /// The unit of a quotient. The quotient of equal units is a plain number.
     pub(super) fn over(self, other: Self) -> Option<Self> {
         match (self, other) {
             (unit, Self::Any | Self::Number) => Some(unit),

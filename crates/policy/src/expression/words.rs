@@ -1,26 +1,26 @@
-//! A checked expression in words.
+//! Explaining a checked expression in words.
 
 use super::check::Checker;
 use super::names::{Flag, Quantity, kind_name};
-use super::tree::{Comparison, Node, Operator, What};
+use super::tree::{ComparisonOperator, ExpressionNode, Operator, What};
 use super::{Expression, Unit};
 use crate::written::write_number;
 use crate::{Point, Policy};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// A line of an expression that is spread out.
+/// A line of an explained expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
-    /// How many others it stands in.
+pub struct ExpressionLine {
+    /// The number of enclosing conditions.
     pub depth: usize,
-    /// What has to hold, with units.
+    /// The condition, with units.
     pub text: String,
 }
 
 impl Expression {
-    /// What has to hold, a line for each comparison, with its unit.
-    pub fn lines(&self) -> Vec<Line> {
+    /// The conditions, one line for each comparison, with units.
+    pub fn lines(&self) -> Vec<ExpressionLine> {
         let mut lines = Vec::new();
         let both = [
             ("promote", Some(&self.promote)),
@@ -28,7 +28,7 @@ impl Expression {
         ];
         for (verb, node) in both {
             if let Some(node) = node {
-                lines.push(Line {
+                lines.push(ExpressionLine {
                     depth: 0,
                     text: alloc::format!("{verb} where"),
                 });
@@ -38,7 +38,7 @@ impl Expression {
         lines
     }
 
-    /// When it is asked, in words.
+    /// The decision points of the policy, in words.
     pub fn asked(&self) -> String {
         let needs = self.needs();
         let mut times = Vec::new();
@@ -64,14 +64,14 @@ impl Expression {
         crate::listed(&times, "and")
     }
 
-    /// What it speaks of, in the order in which it does.
+    /// The quantities and flags of the expression, in order.
     pub fn speaks_of(&self) -> (Vec<Quantity>, Vec<Flag>) {
         let mut checker = Checker::new("");
         for node in [Some(&self.promote), self.demote.as_ref()]
             .into_iter()
             .flatten()
         {
-            // It was checked when it was read.
+            // The expression was valid when it was parsed.
             let _ = checker.truth(node, false);
         }
         (
@@ -85,7 +85,7 @@ impl Expression {
     }
 }
 
-fn spread(node: &Node, depth: usize, lines: &mut Vec<Line>) {
+fn spread(node: &ExpressionNode, depth: usize, lines: &mut Vec<ExpressionLine>) {
     let text = match &node.what {
         What::Two(operator @ (Operator::And | Operator::Or), _) => {
             let all = *operator == Operator::And;
@@ -94,14 +94,14 @@ fn spread(node: &Node, depth: usize, lines: &mut Vec<Line>) {
             } else {
                 "one of these holds:"
             };
-            lines.push(Line {
+            lines.push(ExpressionLine {
                 depth,
                 text: text.to_string(),
             });
             return parts(node, *operator, depth + 1, lines);
         }
         What::Not(part) if !matches!(part.what, What::Name(_)) => {
-            lines.push(Line {
+            lines.push(ExpressionLine {
                 depth,
                 text: "this does not hold:".to_string(),
             });
@@ -117,11 +117,11 @@ fn spread(node: &Node, depth: usize, lines: &mut Vec<Line>) {
         What::Two(Operator::Compare(comparison), sides) => compared(*comparison, sides),
         _ => node.to_string(),
     };
-    lines.push(Line { depth, text });
+    lines.push(ExpressionLine { depth, text });
 }
 
-/// The parts between operators that are all the same.
-fn parts(node: &Node, operator: Operator, depth: usize, lines: &mut Vec<Line>) {
+/// Adds the operands of a chain of equal operators.
+fn parts(node: &ExpressionNode, operator: Operator, depth: usize, lines: &mut Vec<ExpressionLine>) {
     match &node.what {
         What::Two(found, sides) if *found == operator => {
             for side in sides.iter() {
@@ -132,17 +132,17 @@ fn parts(node: &Node, operator: Operator, depth: usize, lines: &mut Vec<Line>) {
     }
 }
 
-fn compared(comparison: Comparison, sides: &[Node; 2]) -> String {
+fn compared(comparison: ComparisonOperator, sides: &[ExpressionNode; 2]) -> String {
     let how = match comparison {
-        Comparison::Less => "less than",
-        Comparison::AtMost => "at most",
-        Comparison::More => "more than",
-        Comparison::AtLeast => "at least",
-        Comparison::Equal => "equal to",
-        Comparison::Differs => "different from",
+        ComparisonOperator::Less => "less than",
+        ComparisonOperator::AtMost => "at most",
+        ComparisonOperator::More => "more than",
+        ComparisonOperator::AtLeast => "at least",
+        ComparisonOperator::Equal => "equal to",
+        ComparisonOperator::Differs => "different from",
     };
     let mut checker = Checker::new("");
-    let mut unit = |side: &Node| checker.value(side).map_or(Unit::Any, |(_, unit)| unit);
+    let mut unit = |side: &ExpressionNode| checker.value(side).map_or(Unit::Any, |(_, unit)| unit);
     let unit = unit(&sides[0]).with(unit(&sides[1])).unwrap_or(Unit::Any);
     let (left, right) = (&sides[0], &sides[1]);
     match (unit, &right.what) {

@@ -1,19 +1,23 @@
-//! `advice`: what Zhu advises for the two kinds of memory.
+//! `advice`: Zhu's advice for the two kinds of memory.
 
 use super::filled::stored_to;
-use crate::parameter::Given;
-use crate::{BackingKind, Entry, Parameter, Point, Policy, Refusal, Verdict, View};
+use crate::parameter::GivenParameters;
+use crate::{BackingKind, Parameter, Point, Policy, PolicyEntry, Refusal, Verdict, View};
 use alloc::boxed::Box;
 use alloc::string::String;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
     name: "advice",
     syntax: "advice(...)",
-    summary: "promote anonymous reservations early, and files' late and write-protected, as Zhu advises",
-    explanation: "Anonymous memory costs a zeroed page where it is filled for nothing, so that a low threshold is worth it: as pop-64 or dirty-64. What is filled of a file is read \
-                  from disk, and a clean page that counts as dirty is written back: a file's block becomes a superpage while it is clean and \
-                  half populated, is write-protected, breaks at its first store, and comes back when half of it is dirty. Shared memory counts as \
-                  anonymous. A file's block that was stored to before it was a superpage waits for the dirty half too.",
+    summary: "promote anonymous reservations early, and files' late and write-protected, as Zhu \
+              advises",
+    explanation: "Filling anonymous memory needlessly costs a zeroed page, so a low threshold \
+                  pays: as pop-64 or dirty-64. A filled file page is read from disk, and a clean \
+                  page that counts as dirty is written back. Therefore a file's block becomes a \
+                  superpage while it is clean and half populated, and is write-protected. The \
+                  first store breaks it, and it comes back when half of it is dirty. Shared memory \
+                  counts as anonymous. A file's block with a store before its promotion waits for \
+                  the dirty half too.",
     source: "Zhu 2018, section 6.3.1 (combination of policies in real OS implementation)",
     parameters: &[
         Parameter::number(
@@ -21,33 +25,34 @@ pub(crate) const ENTRY: Entry = Entry {
             "base pages",
             (1, 512),
             64,
-            "How many base pages of anonymous memory have to be there.",
+            "The number of base pages of anonymous memory that a promotion requires.",
         ),
         Parameter::word(
             "counted",
             &["populated", "dirty"],
             "populated",
-            "What has to be so many of them: populated, as for pop-N, or dirty, as for dirty-N.",
+            "The pages that count: populated pages, as for pop-N, or dirty pages, as for dirty-N.",
         ),
         Parameter::number(
             "file",
             "base pages",
             (1, 512),
             256,
-            "How many base pages of a clean file's block have to be populated.",
+            "The number of populated base pages that a promotion of a clean file's block requires.",
         ),
         Parameter::number(
             "file_dirty",
             "base pages",
             (1, 512),
             256,
-            "How many base pages of a file's block that was stored to have to be dirty.",
+            "The number of dirty base pages that a promotion of a file's block with a store \
+             requires.",
         ),
     ],
     examples: &["advice", "advice(counted=dirty)"],
     by_default: false,
     build: |given| {
-        Box::new(Advice {
+        Box::new(AdvicePolicy {
             anonymous: given.small("anonymous"),
             dirty: given.word("counted") == "dirty",
             file: given.small("file"),
@@ -57,16 +62,16 @@ pub(crate) const ENTRY: Entry = Entry {
     },
 };
 
-struct Advice {
-    given: Given,
+struct AdvicePolicy {
+    given: GivenParameters,
     anonymous: u32,
-    /// Whether `anonymous` counts dirty pages.
+    /// True if `anonymous` counts dirty pages.
     dirty: bool,
     file: u32,
     file_dirty: u32,
 }
 
-impl Policy for Advice {
+impl Policy for AdvicePolicy {
     fn name(&self) -> String {
         self.given.name()
     }

@@ -1,31 +1,34 @@
-//! `asap`: a superpage as soon as all of it, or enough of it, was referenced.
+//! `asap`: a superpage as soon as all of it, or a part of it, was referenced.
 
-use crate::parameter::Given;
+use crate::parameter::GivenParameters;
 use crate::{
-    Copies, Entry, Needs, Parameter, Placement, Point, Policy, Refusal, Sizes, Verdict, View,
+    Copies, Needs, Parameter, Placement, Point, Policy, PolicyEntry, Refusal, Sizes, Verdict, View,
 };
 use alloc::boxed::Box;
 use alloc::string::String;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
     name: "asap",
     syntax: "asap(...)",
     summary: "promote a piece, by copying, as soon as every base page of it was referenced",
-    explanation: "The fault that brings the last page of a piece in copies its pages together into the largest piece of which all pages are there. It knows nothing of TLB misses: what is used once \
-                  is copied as what is used for ever, and memory that fills from one end to the other is copied again at each size. With a smaller part, pages are filled in that nobody asked for.",
+    explanation: "The fault that brings in the last page of a piece copies the piece together, \
+                  into the largest piece with all pages in memory. The policy ignores TLB misses: \
+                  memory that is used once is copied as memory that is used for ever. Memory that \
+                  fills from one end to the other is copied again at each size. With a smaller \
+                  part, a promotion fills pages that the program did not ask for.",
     source: "Romer 1995, section 7.4 (ASAP)",
     parameters: &[
         Parameter::sizes(
             "sizes",
             Sizes::All,
-            "Which superpages there are, of those that the machine has.",
+            "The superpage sizes in use, of those that the machine has.",
         ),
         Parameter::number(
             "part",
             "percent",
             (1, 100),
             100,
-            "How much of a piece has to have been referenced.",
+            "The part of a piece that must have been referenced.",
         ),
     ],
     examples: &["asap", "asap(sizes=64k)"],
@@ -42,12 +45,13 @@ pub(crate) const ENTRY: Entry = Entry {
 /// The sizes and the part of [`HALF`].
 const OF_HALF: (Sizes, u64) = (Sizes::These(1 << 16), 50);
 
-pub(crate) const HALF: Entry = Entry {
+pub(crate) const HALF: PolicyEntry = PolicyEntry {
     name: "asap-4-64",
     syntax: "asap-4-64",
     summary: "promote 64 KiB, by copying, as soon as half of its base pages were referenced",
-    explanation: "As asap, with 64 KiB pages beside the base page and no others, and at half of a piece: the other half is filled in with pages that nobody asked for yet. It is \
-                  asap(sizes=64k,part=50) under the name that its source gives it.",
+    explanation: "The policy is asap with 64 KiB as the only superpage size, and promotes at half \
+                  of a piece. The promotion fills the other half with pages that the program did \
+                  not ask for. It is asap(sizes=64k,part=50), under the name in its source.",
     source: "Romer 1995, section 7.4 (ASAP-4-64)",
     parameters: &[],
     examples: &["asap-4-64"],
@@ -59,7 +63,7 @@ pub(crate) const HALF: Entry = Entry {
 };
 
 struct Asap {
-    given: Given,
+    given: GivenParameters,
     sizes: Sizes,
     part: u64,
 }
@@ -98,7 +102,7 @@ mod tests {
     use crate::{Point, Refusal, Verdict, View};
 
     #[test]
-    fn all_pages_or_the_part_that_was_asked_for() {
+    fn all_pages_or_the_given_part() {
         for (name, least) in [("asap", 16), ("asap-4-64", 8)] {
             let with = |populated| {
                 let view = View {

@@ -1,15 +1,16 @@
 //! `4k`: no superpages.
 
-use crate::{Entry, Point, Policy, Verdict, View};
+use crate::{Point, Policy, PolicyEntry, Verdict, View};
 use alloc::boxed::Box;
 use alloc::string::String;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
     name: "4k",
     syntax: "4k",
     summary: "base pages only",
-    explanation: "Never promotes. What the others save, in page faults and in TLB misses, is measured against it, and it \
-                  never holds a page that the program did not touch.",
+    explanation: "Never promotes. The policy is the baseline for the savings of the others, in \
+                  page faults and in TLB misses, and never holds a page that the program did not \
+                  touch.",
     source: "Zhu 2018, chapter 5 (4K-user)",
     parameters: &[],
     examples: &["4k"],

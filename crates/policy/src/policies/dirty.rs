@@ -1,26 +1,27 @@
 //! `dirty-N`: promote when enough base pages are dirty.
 
-use crate::{Entry, Kind, Parameter, Point, Policy, Refusal, Verdict, View};
+use crate::{Parameter, ParameterKind, Point, Policy, PolicyEntry, Refusal, Verdict, View};
 use alloc::boxed::Box;
 use alloc::string::String;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
     name: "dirty",
     syntax: "dirty-N",
     summary: "promote when N base pages of a reservation are dirty",
-    explanation: "A block becomes a superpage when N of its 512 base pages have been stored to. Memory that is only read \
-                  stays in base pages: a file that is mapped to be read is never read ahead of need, and clean pages are \
-                  taken for modified ones only in blocks that are written anyway.",
+    explanation: "A block becomes a superpage when the program has stored to N of its 512 base \
+                  pages. Memory that is only read stays in base pages. A file mapped for reading \
+                  is therefore never read ahead of need, and clean pages count as modified only in \
+                  blocks that the program writes to.",
     source: "Zhu 2018, chapter 5 (dirty-x); table 6.2",
     parameters: &[Parameter {
         name: "n",
-        kind: Kind::Number {
+        kind: ParameterKind::Number {
             unit: "base pages",
             least: 1,
             most: 512,
         },
         default: None,
-        meaning: "How many base pages have to be dirty.",
+        meaning: "The number of dirty base pages that a promotion requires.",
     }],
     examples: &[
         "dirty-64",

@@ -1,8 +1,9 @@
-//! What the policies share that promote a reserved piece of memory when nothing is left to fill.
+//! Shared code of the policies that promote a reserved piece without filling pages.
 
 use crate::{Point, Refusal, Verdict, View};
 
-/// The verdict at a fault or a first store on a reserved piece that becomes a superpage when it is full and, where pages have to agree, all clean or all dirty.
+/// The verdict on a reserved piece at a fault or a first store. A full piece becomes a superpage;
+/// with `agreeing`, its pages must also be all clean or all dirty.
 pub(crate) fn filled(point: Point, view: &View, agreeing: bool) -> Verdict {
     match view.reservation_to_decide_on(point) {
         Ok(_) if view.populated < view.pages => Verdict::Stay(Refusal::TooFewResident),
@@ -14,8 +15,8 @@ pub(crate) fn filled(point: Point, view: &View, agreeing: bool) -> Verdict {
     }
 }
 
-/// The verdict where a store is about to dirty a clean superpage that was write-protected to catch it. Memory that cannot be written needs no protection, so there is
-/// none to lift.
+/// The verdict at a store that will dirty a clean superpage. Write protection caught the store;
+/// memory without the right to write is not protected.
 pub(crate) fn stored_to(view: &View) -> Verdict {
     Verdict::demote_if(view.promoted && view.writable)
 }

@@ -1,19 +1,24 @@
 //! `fixed`: pages of one size wherever they fit.
 
-use crate::parameter::Given;
+use crate::parameter::GivenParameters;
 use crate::written::write_sizes;
-use crate::{Entry, Needs, Parameter, Placement, Point, Policy, Refusal, Sizes, Verdict, View};
+use crate::{
+    Needs, Parameter, Placement, Point, Policy, PolicyEntry, Refusal, Sizes, Verdict, View,
+};
 use alloc::boxed::Box;
 use alloc::string::String;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
     name: "fixed",
     syntax: "fixed-SIZE",
-    summary: "use one page size for everything, whatever of it is needed",
-    explanation: "The first reference to a piece of that size brings all of it in as one page. What does not fill a piece, at the ends of mappings, stays in base pages. It is what a system does that has \
-                  larger pages and one size of them: nothing is copied and nothing is decided, and memory is paid for that is never used. \
-                  With several sizes, fixed(size=16k+64k), a fault takes the largest that fits. The base page makes no superpages, nor does a size that the machine lacks: \
-                  on most machines, fixed-4k is what the others are compared with.",
+    summary: "use one page size for everything, however little of it is needed",
+    explanation: "The first reference to a piece of that size brings in all of it as one page. The \
+                  ends of mappings that do not fill a piece stay in base pages. This is a system \
+                  with one, larger page size: it copies nothing and decides nothing, and holds \
+                  memory that is never used. With several sizes, fixed(size=16k+64k), a fault \
+                  takes the largest that fits. The base page makes no superpages, nor does a size \
+                  that the machine lacks: on most machines, fixed-4k is the baseline of the \
+                  others.",
     source: "Romer 1995, section 7.1 (FIXED)",
     parameters: &[Parameter::sizes(
         "size",
@@ -26,7 +31,7 @@ pub(crate) const ENTRY: Entry = Entry {
 };
 
 struct Fixed {
-    given: Given,
+    given: GivenParameters,
 }
 
 impl Policy for Fixed {

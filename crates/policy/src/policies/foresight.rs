@@ -1,27 +1,28 @@
-//! `foresight`: promote at once what `freebsd` promotes in the end.
+//! `foresight`: promote at once the blocks that `freebsd` promotes later.
 
 use super::freebsd;
-use crate::{Entry, Needs, Point, Policy, Refusal, Verdict, View};
+use crate::{Needs, Point, Policy, PolicyEntry, Refusal, Verdict, View};
 use alloc::boxed::Box;
 use alloc::string::String;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
     name: "foresight",
     syntax: "foresight",
-    summary: "promote at first touch what freebsd promotes sooner or later",
-    explanation: "A block becomes a superpage at its first touch if freebsd promotes it at least once in the same trace. It \
-                  needs the future, so no kernel can do it: it bounds what better timing alone could gain without filling in \
-                  memory that nobody asked for.",
+    summary: "promote at first touch the blocks that freebsd promotes at any time",
+    explanation: "A block becomes a superpage at its first touch if freebsd promotes it at least \
+                  once in the same trace. The policy needs the future, so no kernel can implement \
+                  it. It bounds the gain of better timing alone, without filling memory that the \
+                  program did not ask for.",
     source: "Zhu 2018, chapter 5 (foresight)",
     parameters: &[],
     examples: &["foresight"],
     by_default: true,
-    build: |_| Box::new(Foresight),
+    build: |_| Box::new(ForesightPolicy),
 };
 
-struct Foresight;
+struct ForesightPolicy;
 
-impl Policy for Foresight {
+impl Policy for ForesightPolicy {
     fn name(&self) -> String {
         String::from(ENTRY.name)
     }

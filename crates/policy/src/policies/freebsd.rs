@@ -1,18 +1,19 @@
 //! `freebsd`: promote full blocks that are clean throughout or dirty throughout.
 
 use super::filled::{filled, stored_to};
-use crate::{Entry, Point, Policy, Verdict, View};
+use crate::{Point, Policy, PolicyEntry, Verdict, View};
 use alloc::boxed::Box;
 use alloc::string::String;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
     name: "freebsd",
     syntax: "freebsd",
     summary: "promote full reservations that are all clean or all dirty, as FreeBSD does",
-    explanation: "A block becomes a superpage when all of its base pages are populated and none of them, or every one, is \
-                  dirty. A superpage that was made clean in writable memory is write-protected: its first store breaks it, \
-                  and it comes back when every page is dirty. So nothing is ever filled in or falsely taken for modified, \
-                  and the superpage comes late.",
+    explanation: "A block becomes a superpage when all of its base pages are populated and either \
+                  none or all of them are dirty. A clean superpage in writable memory is \
+                  write-protected: its first store breaks it, and it comes back when every page is \
+                  dirty. The policy never fills pages and never counts clean pages as modified, \
+                  and its superpages come late.",
     source: "Navarro 2002; Zhu 2018, section 2.4 and chapter 5 (FreeBSD)",
     parameters: &[],
     examples: &["freebsd"],

@@ -1,39 +1,50 @@
 //! `freebsd14`: FreeBSD as it is today.
 
 use super::filled::{filled, stored_to};
-use crate::parameter::Given;
-use crate::{Entry, Needs, Parameter, Point, Policy, Sizes, Verdict, View};
+use crate::parameter::GivenParameters;
+use crate::{Needs, Parameter, Point, Policy, PolicyEntry, Sizes, Verdict, View};
 use alloc::boxed::Box;
 use alloc::string::String;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
     name: "freebsd14",
     syntax: "freebsd14(...)",
-    summary: "promote full reservations that are all clean or all dirty, and break what the program frees, as FreeBSD 14 does",
-    explanation: "A fault reserves 2 MiB for its object, unless the object is a file's or a shared one and ends before, or a page or another reservation is in the way. A \
-                  map and a count say which pages of it are populated; while some are not, it stands in a queue in the order of its last \
-                  allocation, from which the oldest is broken when memory is short. When all are populated and their page table entries agree \
-                  in the rights and in being modified, the block becomes a superpage; whether they were accessed no longer has to agree. \
-                  Clean entries are write-protected, so that the first store breaks a clean superpage. An allocator that gives memory back with \
-                  MADV_FREE breaks the superpage and makes its pages clean, but they stay in their places: when all of them were stored to again, they are \
-                  a superpage without a fault that fills a page. The kernel sees to it by taking one page of the range, once the first and now \
-                  the last, out of the page table, so that the next touch of it asks anew; here every first store asks, so that \
-                  nothing has to be taken out. Pressure breaks no superpage to learn what is in use. Differences: a \
-                  fault maps what is resident in a window of eight pages, not four on either side; and a file's superpage is not mapped whole at the first touch of a \
-                  process where another one populated it.",
-    source: "FreeBSD 14, sys/vm/vm_reserv.c (vm_reserv_alloc_page, vm_reserv_populate, vm_reserv_reclaim_inactive), sys/vm/vm_fault.c (vm_fault_prefault), sys/amd64/amd64/pmap.c \
-             (pmap_enter, pmap_promote_pde, pmap_advise); Zhu 2018, section 2.4, on the page that the allocator leaves clean; on arm64 and 64k: sys/arm64/arm64/pmap.c (pmap_promote_l3c)",
+    summary: "promote full reservations that are all clean or all dirty, and break superpages that \
+              the program frees, as FreeBSD 14 does",
+    explanation: "A fault reserves 2 MiB for its object, unless the object is a file's or a shared \
+                  one and ends before, or unless a page or another reservation is in the way. A \
+                  map and a count record which pages of the reservation are populated. A partly \
+                  populated reservation waits in a queue in the order of its last allocation, and \
+                  a shortage of memory breaks the oldest. When all pages are populated and their \
+                  page table entries agree in the rights and in being modified, the block becomes \
+                  a superpage; their accessed bits need not agree. Clean entries are \
+                  write-protected, so that the first store breaks a clean superpage. An allocator \
+                  that gives memory back with MADV_FREE breaks the superpage and makes its pages \
+                  clean, but they keep their frames. When the program has stored to all of them \
+                  again, they are a superpage without a fault that fills a page. For this purpose \
+                  the kernel takes one page of the range, once the first and now the last, out of \
+                  the page table, so that the next touch of it asks again; here every first store \
+                  asks, so that this step is unnecessary. A shortage of memory breaks no superpage \
+                  to find the pages in use. Differences: a fault maps the resident pages in a \
+                  window of eight pages, not four on either side; and a file's superpage is not \
+                  mapped whole at the first touch of a process if another process populated it.",
+    source: "FreeBSD 14, sys/vm/vm_reserv.c (vm_reserv_alloc_page, vm_reserv_populate, \
+             vm_reserv_reclaim_inactive), sys/vm/vm_fault.c (vm_fault_prefault), \
+             sys/amd64/amd64/pmap.c \
+             (pmap_enter, pmap_promote_pde, pmap_advise); Zhu 2018, section 2.4, on the page that \
+             the allocator leaves clean; on arm64 and 64k: sys/arm64/arm64/pmap.c \
+             (pmap_promote_l3c)",
     parameters: &[
         Parameter::sizes(
             "sizes",
             Sizes::These(1 << 21),
-            "Which superpages there are, of those that the machine has: 64k+2m is arm64's.",
+            "The superpage sizes in use, of those that the machine has: 64k+2m is arm64's.",
         ),
         Parameter::word(
             "freed",
             &["demote", "keep"],
             "demote",
-            "What becomes of a superpage, pages of which the program freed but for the name (MADV_FREE).",
+            "The fate of a superpage with pages that the program released (MADV_FREE).",
         ),
     ],
     examples: &["freebsd14", "freebsd14(freed=keep)"],
@@ -42,7 +53,7 @@ pub(crate) const ENTRY: Entry = Entry {
 };
 
 struct FreeBsd14 {
-    given: Given,
+    given: GivenParameters,
 }
 
 impl Policy for FreeBsd14 {
@@ -91,7 +102,7 @@ mod tests {
                     populated,
                     dirty,
                     pages,
-                    // What was accessed does not matter.
+                    // Accessed bits do not matter.
                     referenced: 1,
                     ..RESERVED
                 };
@@ -136,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn has_one_size_unless_told() {
+    fn has_one_size_by_default() {
         assert_eq!(needs("freebsd14").sizes, Sizes::These(1 << 21));
         assert_eq!(
             needs("freebsd14(sizes=64k+2m)").sizes,

@@ -1,60 +1,73 @@
-//! `hawkeye`: superpages at faults from frames zeroed ahead, then where the most pages are referenced; bloat is taken back.
+//! `hawkeye`: superpages at faults from frames zeroed ahead of time, then for the most referenced
+//! blocks; a shortage of memory takes back pages of zeroes.
 
-use crate::parameter::Given;
+use crate::parameter::GivenParameters;
 use crate::{
-    Beyond, Copies, Effort, Entry, Needs, Order, Parameter, Placement, Point, Policy, Refusal,
-    Scan, Verdict, View,
+    Beyond, Copies, Effort, Needs, Parameter, Placement, Point, Policy, PolicyEntry,
+    PromotionOrder, Refusal, Scan, Verdict, View,
 };
 use alloc::boxed::Box;
 use alloc::string::String;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
     name: "hawkeye",
     syntax: "hawkeye(...)",
-    summary: "promote at first faults while extents are free, then what is referenced most; break what holds zeroes when memory is short",
-    explanation: "Frames are zeroed ahead of time, so that a superpage at the first fault costs little: anonymous blocks get one while an extent is free. The rest is found by a daemon \
-                  that counts which pages of a block are referenced: blocks stand in ten buckets by their average, fifty pages to a bucket, and those of the highest are \
-                  promoted first, whosever they are. When memory is short, superpages with many pages of zeroes are broken, and those pages given back. Pages \
-                  count as zeroes that were never stored to; the original reads them, and finds those too that hold zeroes again. It measures \
-                  references for one second of thirty, and starts to take back at 85 percent of memory: here a round is its own measurement, and the host says \
-                  when memory is short, and asks only about superpages that nobody references. This is the variant that looks at \
-                  references alone (HawkEye-G); the other weighs processes by the walk cycles that the processor counts. How many zeroes are many is a setting \
-                  of the original; half is this project's choice.",
-    source: "Panwar, Bansal, Gopinath 2019 (ASPLOS), HawkEye: Efficient Fine-grained OS Support for Huge Pages, section 3 (asynchronous page pre-zeroing, managing bloat, fine-grained huge page promotion); \
+    summary: "promote at first faults while extents are free, then the most referenced blocks; \
+              break superpages that hold zeroes when memory is short",
+    explanation: "Frames are zeroed ahead of time, so that a superpage at the first fault costs \
+                  little: anonymous blocks get one while an extent is free. A daemon finds the \
+                  rest by counting the referenced pages of each block. Blocks are in ten buckets \
+                  by their average, fifty pages to a bucket, and the daemon promotes blocks of the \
+                  highest bucket first, of any process. When memory is short, superpages with many \
+                  pages of zeroes are broken, and those pages given back. A page without a store \
+                  counts as zeroes; the original reads the pages, and also finds pages that hold \
+                  zeroes again. The original measures references for one second of thirty, and \
+                  starts to take back at 85 percent of memory. Here a round is its own \
+                  measurement, and the host decides when memory is short, and asks only about \
+                  superpages without references. This is the variant with references alone \
+                  (HawkEye-G); the other variant weighs processes by the walk cycles that the \
+                  processor counts. The number of zeroes that breaks a superpage is a setting of \
+                  the original; half is this project's choice.",
+    source: "Panwar, Bansal, Gopinath 2019 (ASPLOS), HawkEye: Efficient Fine-grained OS Support \
+             for Huge Pages, section 3 (asynchronous page pre-zeroing, managing bloat, \
+             fine-grained huge page promotion); \
              github.com/apanwariisc/HawkEye, mm/ohp.c (ohp_calc_hpage_hotness, get_next_ohp_addr)",
     parameters: &[
         Parameter::word(
             "order",
             &["coverage", "fair"],
             "coverage",
-            "Whether the highest bucket of all processes comes first, or processes take turns.",
+            "The order of promotions: the highest bucket of all processes first, or processes in \
+             turn.",
         ),
         Parameter::period(
             "scan_period",
             1,
             30_000_000_000,
-            "The time between two turns of the daemon. Accesses are those of a program that makes 1e9 per second; --rate gives another rate.",
+            "The time between two turns of the daemon. Accesses are those of a program that makes \
+             1e9 per second; --rate gives another rate.",
         ),
         Parameter::number(
             "promotions",
             "blocks",
             (0, 1_000_000_000),
             0,
-            "How many blocks the daemon promotes in a turn at most; 0 is as many as there are.",
+            "The maximum number of blocks that the daemon promotes in a turn; 0 is no limit.",
         ),
         Parameter::number(
             "zero",
             "base pages",
             (1, 512),
             256,
-            "How many pages of zeroes break a superpage when memory is short.",
+            "The number of pages of zeroes that breaks a superpage when memory is short.",
         ),
         Parameter::number(
             "zeroed_ahead",
             "frames in a million accesses",
             (0, 1_000_000),
             10,
-            "How many free frames are zeroed ahead of time: the default is ten thousand in a second of 1e9 accesses.",
+            "The number of free frames zeroed ahead of time: the default is ten thousand in a \
+             second of 1e9 accesses.",
         ),
     ],
     examples: &["hawkeye", "hawkeye(order=fair)"],
@@ -67,12 +80,12 @@ pub(crate) const ENTRY: Entry = Entry {
     },
 };
 
-/// How many base pages on average make a bucket, and how many buckets there are.
+/// The average number of base pages that makes a bucket, and the number of buckets.
 const BUCKET: u32 = 50;
 const BUCKETS: u32 = 10;
 
 struct HawkEye {
-    given: Given,
+    given: GivenParameters,
     zero: u32,
 }
 
@@ -90,8 +103,8 @@ impl Policy for HawkEye {
                 pages: 0,
                 promotions: self.given.number("promotions"),
                 order: match self.given.word("order") {
-                    "coverage" => Order::ByRank,
-                    _ => Order::Fair,
+                    "coverage" => PromotionOrder::ByRank,
+                    _ => PromotionOrder::Fair,
                 },
             }),
             asked_when_short: true,
@@ -139,7 +152,7 @@ impl Policy for HawkEye {
 #[cfg(test)]
 mod tests {
     use crate::policies::testing::{RESERVED, decide, needs, refuses_by_kind};
-    use crate::{Effort, Order, Point, Refusal, Verdict, View, parse};
+    use crate::{Effort, Point, PromotionOrder, Refusal, Verdict, View, parse};
 
     const FIRST: View = View {
         populated: 1,
@@ -188,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn the_daemon_takes_what_is_referenced_by_its_bucket() {
+    fn the_daemon_takes_referenced_blocks_by_bucket() {
         assert_eq!(decide("hawkeye", Point::Scan, USED), Verdict::Promote);
         let idle = View {
             referenced_on_average: 0,
@@ -246,15 +259,15 @@ mod tests {
     fn options_reach_the_host() {
         let hawkeye = needs("hawkeye");
         let scan = hawkeye.scan.unwrap();
-        assert_eq!((scan.order, scan.promotions), (Order::ByRank, 0));
+        assert_eq!((scan.order, scan.promotions), (PromotionOrder::ByRank, 0));
         assert_eq!(hawkeye.zeroed_ahead, 10);
-        let told = needs("hawkeye(order=fair,promotions=4,zeroed_ahead=0,scan_period=7)");
-        let scan = told.scan.unwrap();
+        let other = needs("hawkeye(order=fair,promotions=4,zeroed_ahead=0,scan_period=7)");
+        let scan = other.scan.unwrap();
         assert_eq!(
             (scan.order, scan.promotions, scan.period),
-            (Order::Fair, 4, 7)
+            (PromotionOrder::Fair, 4, 7)
         );
-        assert_eq!(told.zeroed_ahead, 0);
+        assert_eq!(other.zeroed_ahead, 0);
         let hawkeye = parse("hawkeye").unwrap();
         assert_eq!(hawkeye.effort(Point::Fault, &FIRST), Effort::None);
         assert_eq!(hawkeye.effort(Point::Scan, &USED), Effort::Now);

@@ -1,24 +1,32 @@
-//! `ingens`: base pages at faults, and a daemon that promotes what is used, fairly.
+//! `ingens`: base pages at faults, and a daemon that promotes used blocks, fairly.
 
-use crate::parameter::Given;
+use crate::parameter::GivenParameters;
 use crate::{
-    Beyond, Copies, Effort, Entry, Needs, Order, Parameter, Placement, Point, Policy, Refusal,
-    Scan, Verdict, View,
+    Beyond, Copies, Effort, Needs, Parameter, Placement, Point, Policy, PolicyEntry,
+    PromotionOrder, Refusal, Scan, Verdict, View,
 };
 use alloc::boxed::Box;
 use alloc::string::String;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
     name: "ingens",
     syntax: "ingens(...)",
-    summary: "base pages at faults; a daemon promotes blocks that are nine tenths populated, in turns over processes",
-    explanation: "A fault never waits for 2 MiB to be zeroed: it gets a base page. A daemon copies blocks of anonymous memory together of which 90 percent are populated, so that little is \
-                  filled for nothing. Superpages are shared out: the process comes first that has the smallest part of its memory in them, and \
-                  within it the block of which the most pages were referenced of late. Where no extent is free, the daemon that compacts is woken and the \
-                  block waits. Superpages that nobody references are broken when memory is short, as Linux of its day breaks what it swaps, so that they leave by base pages. \
-                  Not modelled: that Ingens takes blocks at any utilisation while memory is little fragmented, since no policy sees that; the penalty for processes whose superpages lie idle; and sharing of \
-                  equal pages. How often the daemon comes is this project's choice: the original's is a setting.",
-    source: "Kwon, Yu, Peter, Rossbach, Witchel 2016 (OSDI), Coordinated and Efficient Huge Page Management with Ingens, sections 4 (design: utilisation, access frequency, fair promotion) and 5; \
+    summary: "base pages at faults; a daemon promotes blocks that are nine tenths populated, in \
+              turns over processes",
+    explanation: "A fault never waits for 2 MiB to be zeroed: it gets a base page. A daemon copies \
+                  blocks of anonymous memory together of which 90 percent are populated, so that \
+                  little is filled needlessly. Superpages are shared out: first comes the process \
+                  with the smallest part of its memory in them, and within it the block with the \
+                  most recently referenced pages. If no extent is free, the compacting daemon is \
+                  woken and the block waits. When memory is short, superpages without references \
+                  are broken, as Linux of its day breaks superpages before swapping, so that they \
+                  leave by base pages. Not modelled: Ingens accepts blocks at any utilisation \
+                  while memory is little fragmented, and no policy sees fragmentation; the penalty \
+                  for processes with idle superpages; and sharing of equal pages. The period of \
+                  the daemon is this project's choice: it is a setting of the original.",
+    source: "Kwon, Yu, Peter, Rossbach, Witchel 2016 (OSDI), Coordinated and Efficient Huge Page \
+             Management with Ingens, sections 4 (design: utilisation, access frequency, fair \
+             promotion) and 5; \
              github.com/ut-osa/ingens (util_threshold, scan_sleep_millisecs)",
     parameters: &[
         Parameter::number(
@@ -26,26 +34,29 @@ pub(crate) const ENTRY: Entry = Entry {
             "percent",
             (1, 100),
             90,
-            "How much of a block has to be populated.",
+            "The part of a block that must be populated.",
         ),
         Parameter::number(
             "referenced",
             "percent",
             (0, 100),
             0,
-            "How much of a block has to have been referenced, on average over the daemon's rounds.",
+            "The part of a block that must have been referenced, on average over the daemon's \
+             rounds.",
         ),
         Parameter::period(
             "scan_period",
             1,
             100_000_000,
-            "The time between two turns of the daemon, short because the original promotes soon after a block has filled. Accesses are those of a program that makes 1e9 per second; --rate gives another rate.",
+            "The time between two turns of the daemon, short because the original promotes soon \
+             after a block has filled. Accesses are those of a program that makes 1e9 per second; \
+             --rate gives another rate.",
         ),
         Parameter::word(
             "order",
             &["fair", "referenced"],
             "fair",
-            "Whether processes take turns, or the blocks come first of which the most was referenced.",
+            "The order of promotions: processes in turn, or the most referenced blocks first.",
         ),
     ],
     examples: &["ingens"],
@@ -60,7 +71,7 @@ pub(crate) const ENTRY: Entry = Entry {
 };
 
 struct Ingens {
-    given: Given,
+    given: GivenParameters,
     utilisation: u64,
     referenced: u64,
 }
@@ -79,8 +90,8 @@ impl Policy for Ingens {
                 pages: 0,
                 promotions: 0,
                 order: match self.given.word("order") {
-                    "fair" => Order::Fair,
-                    _ => Order::ByRank,
+                    "fair" => PromotionOrder::Fair,
+                    _ => PromotionOrder::ByRank,
                 },
             }),
             asked_when_short: true,
@@ -127,7 +138,7 @@ impl Ingens {
 #[cfg(test)]
 mod tests {
     use crate::policies::testing::{RESERVED, decide, needs, refuses_by_kind};
-    use crate::{Copies, Effort, Order, Placement, Point, Refusal, Verdict, View, parse};
+    use crate::{Copies, Effort, Placement, Point, PromotionOrder, Refusal, Verdict, View, parse};
 
     const FULL: View = View {
         populated: 512,
@@ -136,7 +147,7 @@ mod tests {
     };
 
     #[test]
-    fn the_daemon_promotes_what_is_populated_and_referenced() {
+    fn the_daemon_promotes_populated_and_referenced_blocks() {
         for (name, populated, average, verdict) in [
             ("ingens", 460, 0, Verdict::Stay(Refusal::TooFewResident)),
             ("ingens", 461, 0, Verdict::Promote),
@@ -197,11 +208,17 @@ mod tests {
         assert_eq!(ingens.placement, Placement::AtFault);
         assert!(ingens.copies == Copies::Scattered && ingens.asked_when_short);
         let scan = ingens.scan.unwrap();
-        assert_eq!((scan.order, scan.period), (Order::Fair, 100_000_000));
+        assert_eq!(
+            (scan.order, scan.period),
+            (PromotionOrder::Fair, 100_000_000)
+        );
         let scan = needs("ingens(order=referenced,scan_period=1e6)")
             .scan
             .unwrap();
-        assert_eq!((scan.order, scan.period), (Order::ByRank, 1_000_000));
+        assert_eq!(
+            (scan.order, scan.period),
+            (PromotionOrder::ByRank, 1_000_000)
+        );
         let ingens = parse("ingens").unwrap();
         assert_eq!(ingens.effort(Point::Scan, &FULL), Effort::Later);
         let hot = View {

@@ -1,42 +1,45 @@
 //! `life-X`: promote a reservation that has lived long enough.
 
 use crate::written::write_number;
-use crate::{Beyond, Entry, Kind, Needs, Parameter, Point, Policy, Refusal, Verdict, View};
+use crate::{
+    Beyond, Needs, Parameter, ParameterKind, Point, Policy, PolicyEntry, Refusal, Verdict, View,
+};
 use alloc::boxed::Box;
 use alloc::string::String;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
     name: "life",
     syntax: "life-X",
     summary: "promote a reservation X memory accesses after it was made",
-    explanation: "A block becomes a superpage when X memory accesses, of the whole trace and not only to the block, have \
-                  passed since it was reserved. It keeps short-lived memory out of superpages, and nothing else: \
-                  long-lived sparse blocks are filled in as by greedy.",
+    explanation: "A block becomes a superpage when X memory accesses, of the whole trace and not \
+                  only to the block, have passed since its reservation. The policy keeps \
+                  short-lived memory out of superpages, and nothing else: it fills long-lived \
+                  sparse blocks as greedy does.",
     source: "Zhu 2018, chapter 5 (life-x); tables 6.2 and 6.5",
     parameters: &[Parameter {
         name: "x",
-        kind: Kind::Number {
+        kind: ParameterKind::Number {
             unit: "accesses",
             least: 1,
             most: 1_000_000_000_000_000_000,
         },
         default: None,
-        meaning: "How many accesses a reservation has to have lived for.",
+        meaning: "The age of a reservation that a promotion requires.",
     }],
     examples: &["life-1e6", "life-1e7", "life-1e8", "life-1e9"],
     by_default: true,
     build: |given| {
-        Box::new(Life {
+        Box::new(LifePolicy {
             age: given.number("x"),
         })
     },
 };
 
-struct Life {
+struct LifePolicy {
     age: u64,
 }
 
-impl Policy for Life {
+impl Policy for LifePolicy {
     fn name(&self) -> String {
         alloc::format!("life-{}", write_number(self.age))
     }

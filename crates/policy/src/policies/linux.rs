@@ -1,47 +1,48 @@
-//! `linux`: transparent huge pages with their settings, khugepaged, and the shrinker of underused superpages.
+//! `linux`: transparent huge pages with their settings, khugepaged, and the shrinker of underused
+//! superpages.
 
 mod entry;
 #[cfg(test)]
 mod tests;
 
-use crate::parameter::Given;
+use crate::parameter::GivenParameters;
 use crate::{
-    BackingKind, Beyond, Copies, Effort, Needs, Order, Placement, Point, Policy, Refusal, Scan,
-    Sizes, Verdict, View,
+    BackingKind, Beyond, Copies, Effort, Needs, Placement, Point, Policy, PromotionOrder, Refusal,
+    Scan, Sizes, Verdict, View,
 };
 use alloc::string::String;
 
 pub(crate) use entry::ENTRY;
 
-/// Whether memory may become superpages: what the files called `enabled` say.
+/// The value of a kernel setting `enabled`: the memory that may become superpages.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Enabled {
     Always,
-    /// Where the program advised it.
+    /// Memory that the program advised.
     Madvise,
     Never,
 }
 
-pub(super) struct Linux {
-    given: Given,
+pub(super) struct LinuxPolicy {
+    given: GivenParameters,
     enabled: Enabled,
-    /// Sizes that follow `enabled`.
+    /// The sizes that inherit `enabled`.
     inherit: Sizes,
-    /// Sizes with a setting of their own.
+    /// The sizes with settings that override `enabled`.
     always: Sizes,
     madvise: Sizes,
     defrag: &'static str,
     max_ptes_none: u32,
     max_ptes_swap: u32,
     max_ptes_shared: u32,
-    /// Whether khugepaged runs.
+    /// True if khugepaged runs.
     collapses: bool,
-    /// Whether the shrinker does anything.
+    /// True if the shrinker runs.
     shrinks: bool,
 }
 
-impl Linux {
-    fn new(given: Given) -> Self {
+impl LinuxPolicy {
+    fn new(given: GivenParameters) -> Self {
         let linux = Self {
             enabled: match given.word("enabled") {
                 "always" => Enabled::Always,
@@ -63,7 +64,7 @@ impl Linux {
             || shifts(linux.inherit) != 0 && linux.enabled != Enabled::Never;
         Self {
             collapses: makes_any && linux.given.is_on("khugepaged"),
-            // `thp_underused` gives up where a superpage may be empty but for one page.
+            // `thp_underused` gives up if all pages of a superpage except one may be empty.
             shrinks: makes_any
                 && linux.given.is_on("shrink_underused")
                 && linux.max_ptes_none < MOST_NONE,
@@ -71,8 +72,8 @@ impl Linux {
         }
     }
 
-    /// Whether pages of that many bytes are made, by the settings: a size has its own or follows the general one, and the more generous
-    /// of them holds.
+    /// The setting for pages of `bytes` bytes. A size has its own setting or inherits the general
+    /// one; the more generous one wins.
     fn enabled_for(&self, bytes: u64) -> Enabled {
         let shift = bytes.trailing_zeros() as u8;
         let inherits = self.inherit.holds(shift);
@@ -85,7 +86,8 @@ impl Linux {
         }
     }
 
-    /// Why the block may not be a superpage at all: `thp_vma_allowable_orders`, in its order.
+    /// The refusal of a block that may never be a superpage, in the order of
+    /// `thp_vma_allowable_orders`.
     fn forbidden(&self, view: &View) -> Option<Refusal> {
         if view.backing == BackingKind::Anonymous {
             match self.enabled_for(view.bytes()) {
@@ -105,10 +107,11 @@ impl Linux {
         })
     }
 
-    /// khugepaged: `hpage_collapse_scan_pmd`. It looks at pages one by one and stops at the first that is one too many of its kind; here the kinds stand
-    /// in the order in which it asks for them of one page.
+    /// The verdict of khugepaged (`hpage_collapse_scan_pmd`). The kernel scans page by page and
+    /// stops at the first page that exceeds a limit. Here the limits are in the kernel's order for
+    /// one page.
     fn collapse(&self, view: &View) -> Verdict {
-        // Pages that hold zeroes share a frame, and count as none.
+        // Pages of zeroes share a frame, and count as empty.
         let zero = if self.given.is_on("zero_page") {
             view.zero
         } else {
@@ -132,10 +135,10 @@ impl Linux {
     }
 }
 
-/// The most that `max_ptes_none` may be: all pages of 2 MiB but one.
+/// The maximum of `max_ptes_none`: all pages of 2 MiB except one.
 const MOST_NONE: u32 = 511;
 
-/// A set of sizes as a bit for each.
+/// The set of sizes as a bit mask.
 const fn shifts(sizes: Sizes) -> u64 {
     match sizes {
         Sizes::These(shifts) => shifts,
@@ -143,12 +146,13 @@ const fn shifts(sizes: Sizes) -> u64 {
     }
 }
 
-/// Whether a block is of the size that a whole page table maps: the one size that khugepaged makes, and that is shrunk. An entry has eight bytes.
+/// Returns true if a whole page table maps a block of this size. khugepaged and the shrinker handle
+/// this size only. A page table entry has eight bytes.
 const fn is_pmd(view: &View) -> bool {
     view.pages as u64 == view.base_bytes / 8
 }
 
-impl Policy for Linux {
+impl Policy for LinuxPolicy {
     fn name(&self) -> String {
         self.given.name()
     }
@@ -159,7 +163,7 @@ impl Policy for Linux {
             period: self.given.number("scan_period"),
             pages: self.given.number("pages_to_scan"),
             promotions: 0,
-            order: Order::AsTheyStand,
+            order: PromotionOrder::ByAddress,
         };
         Needs {
             placement: Placement::AtFault,
@@ -196,7 +200,7 @@ impl Policy for Linux {
         }
     }
 
-    /// `vma_thp_gfp_mask` at faults, `alloc_hugepage_khugepaged_gfpmask` in the daemon.
+    /// The effort: `vma_thp_gfp_mask` at faults, `alloc_hugepage_khugepaged_gfpmask` in the daemon.
     fn effort(&self, point: Point, view: &View) -> Effort {
         if point == Point::Scan {
             return if self.given.is_on("khugepaged_defrag") {

@@ -1,10 +1,13 @@
 //! `navarro`: reservations, and superpages of every size that grow as they fill.
 
+#[cfg(test)]
+mod tests;
+
 use super::filled::{filled, stored_to};
-use crate::parameter::Given;
+use crate::parameter::GivenParameters;
 use crate::{
-    Entry, Needs, Order, PageDaemon, Parameter, Point, Policy, Refusal, Scan, Sizes, Verdict, View,
-    Without,
+    Needs, PageDaemon, Parameter, Point, Policy, PolicyEntry, PromotionOrder, Refusal, Scan, Sizes,
+    Verdict, View, Without,
 };
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -30,63 +33,80 @@ const SWITCHES: &[&str] = &[
     "promotion",
 ];
 
-/// Nothing is turned off.
+/// The value of `without` that turns off no mechanism.
 const NOTHING: &str = "nothing";
 
 /// The period, in accesses, at which free frames are zeroed ahead of time.
 const ZEROING: u64 = 50_000;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
     name: "navarro",
     syntax: "navarro(...)",
-    summary: "promote full pieces of a reservation to every page size in turn, and keep memory contiguous",
-    explanation: "Memory is reserved for the largest page that fits. A piece of a reservation becomes a superpage of the next size when it is full, and all clean or all \
-                  dirty. The first store breaks a clean superpage, size by size down to the stored page, so that the system knows the dirty pages; a piece is promoted \
-                  again when all of it is dirty. When memory is short, the page daemon breaks superpages as it clears their reference bits, to find the parts in use. \
+    summary: "promote full pieces of a reservation to every page size in turn, and keep memory \
+              contiguous",
+    explanation: "Memory is reserved for the largest page that fits. A piece of a reservation \
+                  becomes a superpage of the next size when it is full, and all clean or all \
+                  dirty. The first store breaks a clean superpage, size by size down to the stored \
+                  page, so that the system knows the dirty pages; a piece is promoted \
+                  again when all of it is dirty. When memory is short, the page daemon breaks \
+                  superpages as it clears their reference bits, to find the parts in use. \
                   It also takes the pages that complete an extent after a failed allocation. \
-                  A piece becomes a superpage again, size by size, when all of its pages were referenced since. \
+                  A piece becomes a superpage again, size by size, when all of its pages were \
+                  referenced since. \
                   The only wired pages in the model are page tables; they are clustered. \
                   The parameter `without` is a switch for experiments. It turns one mechanism off: \
-                  `least-recent-victim`: the most recently allocated reservation is preempted; `preemption`: extents never preempt reservations; \
-                  `smallest-list`: the list of the largest free pieces comes first; `partial-preemption`: preemption dissolves the whole reservation; \
-                  `coalescing`: the buddy allocator does not merge; `small-superpages`: pieces below 4 MiB are never promoted; \
-                  `full-population`: promotion happens at the first page; `speculative-demotion`: a shortage of memory breaks no superpage; \
-                  `re-promotion`: superpages that a shortage broke are not promoted again; `wired-clustering`: page tables lie anywhere; \
-                  `cache-hits`: pages in free frames are not found again; `large-reservations`: only the smallest size is reserved; \
-                  `closing`: pages of closed files stay active; `clearing`: the daemon clears no extent; `promotion`: nothing is promoted.",
-    source: "Navarro, Iyer, Druschel, Cox 2002 (OSDI), sections 4.1 to 4.9, 5.1 (the page daemon) and 6 (the experiments that the options are for)",
+                  `least-recent-victim`: the most recently allocated reservation is preempted; \
+                  `preemption`: extents never preempt reservations; \
+                  `smallest-list`: the list of the largest free pieces comes first; \
+                  `partial-preemption`: preemption dissolves the whole reservation; \
+                  `coalescing`: the buddy allocator does not merge; `small-superpages`: pieces \
+                  below 4 MiB are never promoted; \
+                  `full-population`: promotion happens at the first page; `speculative-demotion`: \
+                  a shortage of memory breaks no superpage; \
+                  `re-promotion`: superpages that a shortage broke are not promoted again; \
+                  `wired-clustering`: page tables lie anywhere; \
+                  `cache-hits`: pages in free frames are not found again; `large-reservations`: \
+                  only the smallest size is reserved; \
+                  `closing`: pages of closed files stay active; `clearing`: the daemon clears no \
+                  extent; `promotion`: nothing is promoted.",
+    source: "Navarro, Iyer, Druschel, Cox 2002 (OSDI), sections 4.1 to 4.9, 5.1 (the page daemon) \
+             and 6 (the experiments that the options are for)",
     parameters: &[
         Parameter::sizes(
             "sizes",
             Sizes::All,
-            "Which superpages there are, of those that the machine has.",
+            "The superpage sizes in use, of those that the machine has.",
         ),
         Parameter::word(
             "dirty",
             &["demote", "ignore", "digest"],
             "demote",
-            "With demote the first store breaks a clean superpage, and pieces must be all clean or all dirty; with ignore neither; with digest neither, and hash digests \
+            "With demote the first store breaks a clean superpage, and pieces must be all clean or \
+             all dirty; with ignore neither; with digest neither, and hash digests \
              show the base pages that changed.",
         ),
         Parameter::word(
             "daemon",
             &["contiguity", "cache"],
             "contiguity",
-            "Whether the page daemon works for extents that are missed, and wired pages stand together; or pages leave in the order of their last use.",
+            "With contiguity, the page daemon completes extents after failed allocations, and \
+             wired pages are clustered; with cache, pages leave in the order of their last use.",
         ),
         Parameter::number(
             "part",
             "percent",
             (1, 100),
             100,
-            "The part of a piece that must be in memory for a promotion. Below 100, a promotion fills the other pages in, and clean and dirty pages may lie together.",
+            "The part of a piece that must be in memory for a promotion. Below 100, a promotion \
+             fills the other pages in, and clean and dirty pages may lie together.",
         ),
         Parameter::number(
             "zeroed",
             "frames",
             (0, 1_000_000),
             0,
-            "The number of free frames zeroed ahead of time in a million accesses. Superpages do not favour them; base pages alone (`sizes=none`) do.",
+            "The number of free frames zeroed ahead of time in a million accesses. Superpages do \
+             not favour them; base pages alone (`sizes=none`) do.",
         ),
         Parameter::word(
             "without",
@@ -101,7 +121,7 @@ pub(crate) const ENTRY: Entry = Entry {
 };
 
 struct Navarro {
-    given: Given,
+    given: GivenParameters,
 }
 
 impl Navarro {
@@ -145,7 +165,7 @@ impl Navarro {
     }
 }
 
-/// The least size of the superpages that remain where small ones are turned off.
+/// The least size of the superpages that remain without small superpages.
 const LARGEST_SMALL: u64 = 4 << 20;
 
 impl Policy for Navarro {
@@ -161,7 +181,7 @@ impl Policy for Navarro {
             period: ZEROING,
             pages: 1,
             promotions: 0,
-            order: Order::AsTheyStand,
+            order: PromotionOrder::ByAddress,
         };
         Needs {
             files_stay: true,
@@ -202,185 +222,13 @@ impl Policy for Navarro {
                 Verdict::demote_if(view.promoted)
             }
             Point::UsedAgain if self.is_without("re-promotion") => Verdict::Pass,
-            // What was broken to see which of its pages are used becomes one again, step by step, when they all were.
+            // A superpage broken to find the pages in use is promoted again, step by step, when all
+            // pages were referenced.
             Point::UsedAgain if !view.promoted && view.referenced < view.pages => {
                 Verdict::Stay(Refusal::RarelyReferenced)
             }
             Point::UsedAgain => self.grown(point, view),
             _ => Verdict::Pass,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::policies::testing::{RESERVED, decide, needs};
-    use crate::{Copies, PageDaemon, Placement, Point, Refusal, Sizes, Verdict, View};
-
-    #[test]
-    fn promotes_again_what_is_referenced_again_throughout() {
-        let piece = View {
-            populated: 512,
-            referenced: 512,
-            pages: 512,
-            ..RESERVED
-        };
-        let again = |view| decide("navarro", Point::UsedAgain, view);
-        assert_eq!(again(piece), Verdict::Promote);
-        let rarely = View {
-            referenced: 511,
-            ..piece
-        };
-        assert_eq!(again(rarely), Verdict::Stay(Refusal::RarelyReferenced));
-        let mixed = View { dirty: 3, ..piece };
-        assert_eq!(again(mixed), Verdict::Stay(Refusal::MixedDirty));
-    }
-
-    #[test]
-    fn promotes_full_pieces_of_any_size_that_agree() {
-        for pages in [16, 128, 512, 1024] {
-            for (populated, dirty, verdict, without) in [
-                (
-                    pages - 1,
-                    0,
-                    Verdict::Stay(Refusal::TooFewResident),
-                    Verdict::Stay(Refusal::TooFewResident),
-                ),
-                (pages, 0, Verdict::Promote, Verdict::Promote),
-                (
-                    pages,
-                    1,
-                    Verdict::Stay(Refusal::MixedDirty),
-                    Verdict::Promote,
-                ),
-                (
-                    pages,
-                    pages - 1,
-                    Verdict::Stay(Refusal::MixedDirty),
-                    Verdict::Promote,
-                ),
-                (pages, pages, Verdict::Promote, Verdict::Promote),
-            ] {
-                let view = View {
-                    populated,
-                    dirty,
-                    pages,
-                    ..RESERVED
-                };
-                for point in [Point::Fault, Point::FirstStore] {
-                    assert_eq!(
-                        decide("navarro", point, view),
-                        verdict,
-                        "{populated} {dirty}"
-                    );
-                    assert_eq!(decide("navarro(dirty=ignore)", point, view), without);
-                }
-            }
-        }
-        let elsewhere = View {
-            populated: 512,
-            reservation_age: None,
-            ..RESERVED
-        };
-        assert_eq!(
-            decide("navarro", Point::Fault, elsewhere),
-            Verdict::Stay(Refusal::NoReservation)
-        );
-    }
-
-    #[test]
-    fn breaks_superpages_at_first_stores_and_when_memory_is_short() {
-        let superpage = View {
-            populated: 512,
-            promoted: true,
-            ..RESERVED
-        };
-        let store = Point::StoreToCleanSuperpage;
-        assert_eq!(decide("navarro", store, superpage), Verdict::Demote);
-        assert_eq!(
-            decide("navarro(dirty=ignore)", store, superpage),
-            Verdict::Pass
-        );
-        let read_only = View {
-            writable: false,
-            ..superpage
-        };
-        assert_eq!(decide("navarro", store, read_only), Verdict::Pass);
-        assert_eq!(decide("navarro", Point::Short, superpage), Verdict::Demote);
-        assert_eq!(decide("navarro", Point::Short, RESERVED), Verdict::Pass);
-    }
-
-    #[test]
-    fn asks_for_every_size_and_for_contiguity() {
-        let navarro = needs("navarro");
-        assert_eq!(navarro.sizes, Sizes::All);
-        assert_eq!(navarro.placement, Placement::Reserved);
-        assert_eq!(navarro.daemon, PageDaemon::ForContiguity);
-        assert!(navarro.asked_when_short && navarro.copies == Copies::Never);
-        assert_eq!(
-            needs("navarro(sizes=64k,daemon=cache)").sizes,
-            Sizes::These(1 << 16)
-        );
-        assert_eq!(
-            needs("navarro(daemon=cache)").daemon,
-            PageDaemon::OldestFirst
-        );
-    }
-
-    #[test]
-    fn a_part_of_a_piece_is_enough_where_asked_for() {
-        let with = |populated| View {
-            populated,
-            dirty: 1,
-            pages: 512,
-            base_bytes: 8192,
-            ..RESERVED
-        };
-        let half = |populated| decide("navarro(part=50)", Point::Fault, with(populated));
-        assert_eq!(half(255), Verdict::Stay(Refusal::TooFewResident));
-        assert_eq!(half(256), Verdict::Promote);
-        let never = "navarro(part=50,without=promotion)";
-        assert_eq!(decide(never, Point::Fault, with(256)), Verdict::Pass);
-    }
-
-    #[test]
-    fn each_switch_turns_one_mechanism_off() {
-        let usual = needs("navarro");
-        let mut seen = alloc::vec::Vec::new();
-        for switch in &super::SWITCHES[1..] {
-            let name = alloc::format!("navarro(without={switch})");
-            let told = needs(&name);
-            let full = View {
-                populated: 64,
-                pages: 64,
-                base_bytes: 8192,
-                ..RESERVED
-            };
-            let first = View {
-                populated: 1,
-                ..full
-            };
-            let verdicts = [full, first].map(|view| decide(&name, Point::Fault, view));
-            assert!(!seen.contains(&(told, verdicts)), "{switch}");
-            seen.push((told, verdicts));
-            let decides = ["promotion", "full-population", "small-superpages"];
-            assert!(told != usual || decides.contains(switch), "{switch}");
-        }
-        let full = View {
-            populated: 512,
-            pages: 512,
-            base_bytes: 8192,
-            ..RESERVED
-        };
-        let small = "navarro(without=small-superpages)";
-        assert_eq!(decide(small, Point::Fault, full), Verdict::Promote);
-        assert!(needs(small).every_size);
-    }
-
-    #[test]
-    fn zeroed_frames_are_favoured_by_base_pages_alone() {
-        let of = |name| needs(name).ignores_zeroed;
-        assert!(of("navarro(zeroed=100)") && !of("navarro(sizes=none,zeroed=100)"));
-        assert!(needs("navarro").scan.is_none());
     }
 }

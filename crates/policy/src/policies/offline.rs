@@ -1,40 +1,53 @@
-//! `offline`: the promotions that are worth their price to a policy that knows the whole trace.
+//! `offline`: the promotions that pay, for a policy with knowledge of the whole trace.
 
-use crate::parameter::Given;
+use crate::parameter::GivenParameters;
 use crate::{
-    Copies, Cycles, Entry, Foresight, Needs, Parameter, Placement, Point, Policy, Refusal, Search,
-    Sizes, Verdict, View,
+    Copies, Cycles, Foresight, Needs, OfflineSearch, Parameter, Placement, Point, Policy,
+    PolicyEntry, Refusal, Sizes, Verdict, View,
 };
 use alloc::boxed::Box;
 use alloc::string::String;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
     name: "offline",
     syntax: "offline(...)",
     summary: "promote the superpages that pay over the whole trace: a bound for the other policies",
-    explanation: "The policy reads the whole trace first. Each piece has lives: a life begins when one mapping covers the piece, and ends when the program takes part of the piece away. \
-                  The policy counts the misses that a superpage would spare in each life, and compares them with the price of a promotion. It chooses the lives that are worth the price, counts the \
-                  misses that are left, and repeats this until no life is worth its price. It also tries all used pieces of one size together, since some pieces gain only together. So a promotion may \
-                  begin late, and a broken piece need not be promoted again. If a policy of the same comparison takes fewer cycles, offline makes the promotions of that policy: it is never worse \
-                  than a policy that it is compared with. No kernel knows the future. The choice is good, and not proved to be the best. In limited memory offline is a bound only for the policies compared.",
+    explanation: "The policy reads the whole trace first. Each piece has lives: a life begins when \
+                  one mapping covers the piece, and ends when the program takes part of the piece \
+                  away. \
+                  The policy counts the misses that a superpage would spare in each life, and \
+                  compares them with the price of a promotion. It chooses the lives that are worth \
+                  the price, counts the \
+                  misses that are left, and repeats this until no life is worth its price. It also \
+                  tries all used pieces of one size together, since some pieces gain only \
+                  together. So a promotion may \
+                  begin late, and a broken piece need not be promoted again. If a policy of the \
+                  same comparison takes fewer cycles, offline makes the promotions of that policy: \
+                  it is never worse \
+                  than a policy that it is compared with. No kernel knows the future. The choice \
+                  is good, and not proved to be the best. In limited memory offline is a bound \
+                  only for the policies compared.",
     source: "Romer 1995, section 7.1 (OFFLINE)",
     parameters: &[
         Parameter::word(
             "cycles",
             &["tlb", "all"],
             "tlb",
-            "The cycles to minimise: those of walks and promotions, each promotion at its full price, as Romer counted; or all of walks, faults and promotions, where a superpage also spares faults.",
+            "The cycles to minimise: those of walks and promotions, each promotion at its full \
+             price, as Romer counted; or all of walks, faults and promotions, where a superpage \
+             also spares faults.",
         ),
         Parameter::word(
             "step",
             &["many", "one"],
             "many",
-            "How many pieces are chosen before it is looked again what misses are left: many; or the best one alone, as Romer did, which takes long.",
+            "The number of pieces chosen before the remaining misses are counted again: many; or \
+             the best one alone, as Romer did, which takes long.",
         ),
         Parameter::sizes(
             "sizes",
             Sizes::All,
-            "Which superpages there are, of those that the machine has.",
+            "The superpage sizes in use, of those that the machine has.",
         ),
     ],
     examples: &["offline", "offline(cycles=all)"],
@@ -43,7 +56,7 @@ pub(crate) const ENTRY: Entry = Entry {
 };
 
 struct Offline {
-    given: Given,
+    given: GivenParameters,
 }
 
 impl Policy for Offline {
@@ -57,7 +70,7 @@ impl Policy for Offline {
             _ => Cycles::Tlb,
         };
         Needs {
-            foresight: Foresight::Cheapest(Search {
+            foresight: Foresight::Cheapest(OfflineSearch {
                 cycles,
                 one_by_one: self.given.word("step") == "one",
             }),
@@ -86,10 +99,12 @@ impl Policy for Offline {
 #[cfg(test)]
 mod tests {
     use crate::policies::testing::{decide, needs};
-    use crate::{Copies, Coverage, Cycles, Foresight, Point, Refusal, Search, Verdict, View};
+    use crate::{
+        Copies, Coverage, Cycles, Foresight, OfflineSearch, Point, Refusal, Verdict, View,
+    };
 
     #[test]
-    fn promotes_what_is_worth_it_once_a_mapping_holds_it() {
+    fn promotes_foreseen_pieces_under_one_mapping() {
         let foreseen = View {
             foreseen: true,
             ..View::BLANK
@@ -111,8 +126,8 @@ mod tests {
     }
 
     #[test]
-    fn its_parameters_say_what_is_looked_for() {
-        let search = |cycles, one_by_one| Foresight::Cheapest(Search { cycles, one_by_one });
+    fn parameters_choose_the_search() {
+        let search = |cycles, one_by_one| Foresight::Cheapest(OfflineSearch { cycles, one_by_one });
         let romer = needs("offline");
         assert_eq!(romer.foresight, search(Cycles::Tlb, false));
         assert!(romer.copies == Copies::Always && romer.needs_frames());

@@ -1,14 +1,15 @@
 //! `online` and `approx-online`: superpages that TLB misses have paid for.
 
-use crate::parameter::Given;
+use crate::parameter::GivenParameters;
 use crate::{
-    Charges, Copies, Entry, Needs, Parameter, Placement, Point, Policy, Refusal, Sizes, Verdict,
-    View,
+    Charges, Copies, Needs, Parameter, Placement, Point, Policy, PolicyEntry, Refusal, Sizes,
+    Verdict, View,
 };
 use alloc::boxed::Box;
 use alloc::string::String;
 
-/// Of what a promotion costs in TLB misses: Romer's thresholds, in thousandths (1995, section 7.2).
+/// Romer's thresholds, in thousandths of the misses that cost as much as a promotion (1995, section
+/// 7.2).
 const PREFETCH: u64 = 125;
 const CAPACITY: u64 = 625;
 
@@ -17,25 +18,28 @@ const PREFETCH_LIMIT: Parameter = Parameter::number(
     "thousandths of R",
     (0, 1_000_000),
     PREFETCH,
-    "For how many prefetch charges a piece is promoted, in thousandths of R, the misses that cost as much as its promotion.",
+    "The prefetch charges that promote a piece, in thousandths of R. R is the number of misses \
+     that cost as much as the promotion.",
 );
 const SIZES: Parameter = Parameter::sizes(
     "sizes",
     Sizes::All,
-    "Which superpages there are, of those that the machine has.",
+    "The superpage sizes in use, of those that the machine has.",
 );
 const BY: Parameter = Parameter::word(
     "by",
     &["copying", "reserving"],
     "copying",
-    "Whether a piece is copied together when it is promoted; or memory is reserved for it at the first fault, and what is missing is filled in when it is promoted.",
+    "The source of contiguous memory: a promotion copies the piece together; or the first fault \
+     reserves memory for it, and a promotion fills the missing pages.",
 );
 const IDLE: Parameter = Parameter::number(
     "idle_below",
     "cycles per thousand instructions",
     (0, 1_000_000),
     0,
-    "Promote nothing before walks have taken that many cycles of a thousand instructions since the trace began.",
+    "The walk cycles per thousand instructions, since the trace began, below which nothing is \
+     promoted.",
 );
 
 const DEFERRAL: Parameter = Parameter::number(
@@ -43,24 +47,32 @@ const DEFERRAL: Parameter = Parameter::number(
     "misses",
     (0, 1_000_000),
     0,
-    "After how many misses in a piece of the largest size pieces larger than 64 KiB are charged for all of them; 0 is at each miss. The paper has as many as make the first promotion possible, 1600.",
+    "The number of misses in a piece of the largest size after which pieces larger than 64 KiB are \
+     charged for all of them; 0 charges at each miss. The paper uses the number that makes the \
+     first promotion possible, 1600.",
 );
 
 const ADJUST: Parameter = Parameter::word(
     "adjust",
     &["yes", "no"],
     "yes",
-    "Switch for experiments: whether a promotion removes the piece's charges from larger pieces.",
+    "Switch for experiments: removal of a promoted piece's charges from larger pieces.",
 );
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
     name: "online",
     syntax: "online(...)",
-    summary: "promote a piece when the TLB misses that it would have spared, of either kind, have paid for it",
-    explanation: "Each TLB miss is charged to the pieces that would have spared it if they had been superpages by then. A piece that holds the missing page and another that is in the TLB gets a prefetch charge; one that \
-                  holds enough of the pages that pushed the missing one out gets a capacity charge. A piece whose charges of either kind exceed a part of what copying it costs is promoted, \
-                  smallest first; then larger ones that hold it lose what it was charged, and all capacity charges begin at nothing. Waiting until the charges equal the cost would never cost more than twice the \
-                  best choice for that one piece; Romer found that waiting less is better. The bookkeeping is dear: 2,600 cycles for each miss in software.",
+    summary: "promote a piece when the TLB misses that it would have prevented, of either kind, \
+              have paid for it",
+    explanation: "Each TLB miss is charged to the pieces that would have prevented it as \
+                  superpages. A piece that holds the missing page and another page in the TLB gets \
+                  a prefetch charge. A piece that holds enough of the pages that pushed the \
+                  missing one out gets a capacity charge. A piece whose charges of either kind \
+                  exceed a part of its copying cost is promoted, smallest first. Then larger \
+                  pieces that hold it lose its charges, and all capacity charges begin at zero. \
+                  Waiting until the charges equal the cost would never cost more than twice the \
+                  best choice for that one piece; Romer found that waiting less is better. The \
+                  bookkeeping is dear: 2,600 cycles for each miss in software.",
     source: "Romer 1995, sections 6.1 (charges) and 7.2 (thresholds)",
     parameters: &[
         PREFETCH_LIMIT,
@@ -69,7 +81,7 @@ pub(crate) const ENTRY: Entry = Entry {
             "thousandths of R",
             (0, 1_000_000),
             CAPACITY,
-            "The same for capacity charges.",
+            "The capacity charges that promote a piece, in thousandths of R.",
         ),
         SIZES,
         BY,
@@ -80,7 +92,7 @@ pub(crate) const ENTRY: Entry = Entry {
             "reset",
             &["yes", "no"],
             "yes",
-            "Switch for experiments: whether a promotion sets the capacity charges of all pieces to zero.",
+            "Switch for experiments: a promotion sets the capacity charges of all pieces to zero.",
         ),
     ],
     examples: &["online"],
@@ -94,12 +106,14 @@ pub(crate) const ENTRY: Entry = Entry {
     },
 };
 
-pub(crate) const APPROXIMATE: Entry = Entry {
+pub(crate) const APPROXIMATE: PolicyEntry = PolicyEntry {
     name: "approx-online",
     syntax: "approx-online(...)",
-    summary: "promote a piece when the TLB misses of its own pages that it would have spared have paid for it",
-    explanation: "As online, with prefetch charges alone, which take little more than counters: 130 cycles for each miss in software. A piece is promoted when its charges reach a part of what copying it costs, and larger ones \
-                  that hold it lose as many. It is the policy of its authors' choice: nearly as good as online, and cheaper.",
+    summary: "promote a piece when the prevented TLB misses of its own pages have paid for it",
+    explanation: "The policy is online with prefetch charges alone, which take little more than \
+                  counters: 130 cycles for each miss in software. A piece is promoted when its \
+                  charges reach a part of its copying cost, and larger pieces that hold it lose as \
+                  many. It is its authors' choice: nearly as good as online, and cheaper.",
     source: "Romer 1995, section 7.3 (APPROX-ONLINE) and appendix A",
     parameters: &[PREFETCH_LIMIT, SIZES, BY, IDLE, DEFERRAL, ADJUST],
     examples: &["approx-online"],
@@ -114,13 +128,13 @@ pub(crate) const APPROXIMATE: Entry = Entry {
 };
 
 struct Online {
-    given: Given,
+    given: GivenParameters,
     prefetch: u64,
-    /// Where capacity charges count too.
+    /// The limit of capacity charges, if they count.
     capacity: Option<u64>,
 }
 
-/// What charges have cost, and so many thousandths of a promotion, in the same unit.
+/// The cost of the charges, and `limit` thousandths of a promotion, in one unit.
 fn weighed(charge: u64, limit: u64, view: &View) -> (u128, u128) {
     let paid = u128::from(charge) * u128::from(view.miss_cycles) * 1000;
     (paid, u128::from(limit) * u128::from(view.copy_cycles))
@@ -174,7 +188,8 @@ impl Policy for Online {
     fn may_be_due(&self, charged: &View) -> bool {
         let (prefetched, worth) = weighed(charged.prefetch_charge, self.prefetch, charged);
         match self.capacity {
-            // Of the two the one exceeds its limit, and the other reaches it.
+            // Prefetch and capacity charges must exceed their limits; approx-online's must reach
+            // them.
             Some(limit) => {
                 let (kept, worth_keeping) = weighed(charged.capacity_charge, limit, charged);
                 prefetched > worth || kept > worth_keeping
@@ -189,7 +204,8 @@ mod tests {
     use crate::policies::testing::{decide, needs};
     use crate::{Charges, Copies, Placement, Point, Refusal, Verdict, View};
 
-    /// A piece of that many base pages with such charges, on the machine of the paper: 3,000 cycles to copy a KiB, 30 for a miss.
+    /// A piece of `pages` base pages with these charges, on the paper's machine: 3,000 cycles to
+    /// copy a KiB, 30 for a miss.
     fn charged(pages: u32, prefetch_charge: u64, capacity_charge: u64) -> View {
         View {
             pages,
@@ -224,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_they_need() {
+    fn needs_of_both_policies() {
         let prefetch = Charges {
             prefetch: true,
             ..Charges::NONE

@@ -1,63 +1,65 @@
 //! `pop-N` and `greedy`: promote when enough base pages are populated.
 
-use crate::{Entry, Kind, Parameter, Point, Policy, Refusal, Verdict, View};
+use crate::{Parameter, ParameterKind, Point, Policy, PolicyEntry, Refusal, Verdict, View};
 use alloc::boxed::Box;
 use alloc::string::String;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
     name: "pop",
     syntax: "pop-N",
     summary: "promote when N base pages of a reservation are populated",
-    explanation: "A block becomes a superpage when N of its 512 base pages are resident, whether they were read or \
-                  written. The rest is filled in at that moment: zeroed, or read from the file. A small N saves page faults \
-                  and TLB misses early and wastes memory on blocks that stay sparse; pop-64 keeps most of what greedy gains \
-                  for a fifth of what it wastes, by Zhu's measurements.",
+    explanation: "A block becomes a superpage when N of its 512 base pages are resident, by loads \
+                  or stores. The promotion fills the other pages: it zeroes them, or reads them \
+                  from the file. A small N saves page faults and TLB misses early and wastes \
+                  memory on blocks that stay sparse; pop-64 keeps most of the gain of greedy for a \
+                  fifth of its waste, by Zhu's measurements.",
     source: "Zhu 2018, chapter 5 (pop-x); tables 6.2 and 6.5",
     parameters: &[Parameter {
         name: "n",
-        kind: Kind::Number {
+        kind: ParameterKind::Number {
             unit: "base pages",
             least: 1,
             most: 512,
         },
         default: None,
-        meaning: "How many base pages have to be populated.",
+        meaning: "The number of populated base pages that a promotion requires.",
     }],
     examples: &["pop-64", "pop-128", "pop-256", "pop-461", "pop-509"],
     by_default: true,
     build: |given| {
-        Box::new(Population {
+        Box::new(PopulationPolicy {
             threshold: given.number("n"),
             greedy: false,
         })
     },
 };
 
-pub(crate) const GREEDY: Entry = Entry {
+pub(crate) const GREEDY: PolicyEntry = PolicyEntry {
     name: "greedy",
     syntax: "greedy",
     summary: "promote a reservation when its first base page is populated",
-    explanation: "A block becomes a superpage at the first touch of any of its pages, if it is reserved; the same as pop-1. \
-                  It saves the most page faults and TLB misses of all and holds the most memory that nobody asked for.",
+    explanation: "A block becomes a superpage at the first touch of any of its pages, if it is \
+                  reserved; the same as pop-1. The policy saves the most page faults and TLB \
+                  misses of all, and holds the most memory that the program did not ask for.",
     source: "Zhu 2018, chapter 5 (greedy)",
     parameters: &[],
     examples: &["greedy"],
     by_default: true,
     build: |_| {
-        Box::new(Population {
+        Box::new(PopulationPolicy {
             threshold: 1,
             greedy: true,
         })
     },
 };
 
-struct Population {
+struct PopulationPolicy {
     threshold: u64,
-    /// Whether it was asked for by that name.
+    /// True if the user chose the name `greedy`.
     greedy: bool,
 }
 
-impl Policy for Population {
+impl Policy for PopulationPolicy {
     fn name(&self) -> String {
         if self.greedy {
             String::from(GREEDY.name)

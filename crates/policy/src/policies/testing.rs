@@ -1,4 +1,4 @@
-//! What the tests of all policies share.
+//! Shared test code of the policies.
 
 use crate::{BackingKind, Coverage, Needs, Point, Refusal, Verdict, View};
 
@@ -8,21 +8,22 @@ pub(crate) const RESERVED: View = View {
     ..View::BLANK
 };
 
-/// What the catalogue's policy of that name answers.
+/// The verdict of the catalogue's policy with this name.
 pub(crate) fn decide(name: &str, point: Point, view: View) -> Verdict {
     crate::parse(name)
         .unwrap_or_else(|error| panic!("{error}"))
         .decide(point, &view)
 }
 
-/// What the catalogue's policy of that name needs.
+/// The requirements of the catalogue's policy with this name.
 pub(crate) fn needs(name: &str) -> Needs {
     crate::parse(name)
         .unwrap_or_else(|error| panic!("{error}"))
         .needs()
 }
 
-/// Whatever a policy for anonymous memory refuses before it looks at pages, in the promised order. `view` is one that it promotes.
+/// Asserts the refusals of a policy for anonymous memory that do not depend on pages, in the
+/// documented order. The policy promotes `view`.
 pub(crate) fn refuses_by_kind(name: &str, point: Point, view: View) {
     let mut worst = View {
         backing: BackingKind::File,

@@ -1,17 +1,20 @@
-//! `thp-always`: a superpage at the first fault, as Linux does with transparent huge pages set to `always`.
+//! `thp-always`: a superpage at the first fault, as Linux does with transparent huge pages set to
+//! `always`.
 
-use crate::{Beyond, Entry, Needs, Point, Policy, Refusal, Verdict, View};
+use crate::{Beyond, Needs, Point, Policy, PolicyEntry, Refusal, Verdict, View};
 use alloc::boxed::Box;
 use alloc::string::String;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
     name: "thp-always",
     syntax: "thp-always",
     summary: "promote empty anonymous blocks at their first fault, as Linux THP \"always\" does",
-    explanation: "A fault in an anonymous block that one mapping covers and that holds no other page makes it a superpage at \
-                  once. Files, shared memory and memory that the program advised against stay in base pages, and a block \
-                  that got base pages once keeps them: the daemon that would collapse them later is not part of it.",
-    source: "Linux, mm/huge_memory.c (do_huge_pmd_anonymous_page) and Documentation/admin-guide/mm/transhuge.rst",
+    explanation: "A fault in an anonymous block that one mapping covers and that holds no other \
+                  page makes it a superpage at once. Files, shared memory and memory that the \
+                  program advised against stay in base pages. A block with base pages keeps them: \
+                  the daemon that would collapse them later is not part of the policy.",
+    source: "Linux, mm/huge_memory.c (do_huge_pmd_anonymous_page) and \
+             Documentation/admin-guide/mm/transhuge.rst",
     parameters: &[],
     examples: &["thp-always"],
     by_default: true,
@@ -67,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_in_the_promised_order() {
+    fn refuses_in_the_documented_order() {
         let mut view = View {
             populated: 2,
             coverage: Coverage::NotCovered,

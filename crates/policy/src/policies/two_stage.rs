@@ -1,39 +1,47 @@
 //! `two-stage`: small superpages when they are full, the large one from a threshold.
 
-use crate::parameter::Given;
-use crate::{Entry, Needs, Parameter, Point, Policy, Refusal, Sizes, Verdict, View};
+use crate::parameter::GivenParameters;
+use crate::{Needs, Parameter, Point, Policy, PolicyEntry, Refusal, Sizes, Verdict, View};
 use alloc::boxed::Box;
 use alloc::string::String;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
     name: "two-stage",
     syntax: "two-stage(...)",
-    summary: "promote small superpages when they are full and the large one from a threshold, as Zhu proposes for Arm",
-    explanation: "Arm has page sizes between 4 KiB and 2 MiB: sixteen page table entries side by side that are marked as contiguous are one of 64 KiB, and some processors take four by themselves for one of 16 KiB. \
-                  A piece of a smaller size becomes a superpage when it is full, which fills nothing; a block of the largest size \
-                  when 64 of its pages are populated, as under pop-64, since programs have either few pages in a block or many. The source says no more than \
-                  that the first stage be conservative and the second aggressive: that the first waits for all pages is what FreeBSD does, and its threshold is an \
-                  option; what is dirty does not matter.",
-    source: "Zhu 2018, section 7.2 (future work: two-stage promotion on Arm); the sizes: Arm Architecture Reference Manual, contiguous bit; FreeBSD, sys/arm64/arm64/pmap.c (pmap_promote_l3c)",
+    summary: "promote small superpages when they are full and the large one from a threshold, as \
+              Zhu proposes for Arm",
+    explanation: "Arm has page sizes between 4 KiB and 2 MiB: sixteen adjacent page table entries \
+                  with the contiguous bit are one of 64 KiB, and some processors combine four by \
+                  themselves into one of 16 KiB. A piece of a smaller size becomes a superpage \
+                  when it is full, which fills nothing. A block of the largest size becomes one \
+                  when 64 of its pages are populated, as under pop-64, since programs have either \
+                  few pages in a block or many. The source only requires a conservative first \
+                  stage and an aggressive second stage. The first waits for all pages, as FreeBSD \
+                  does, and its threshold is an option; dirty pages do not matter.",
+    source: "Zhu 2018, section 7.2 (future work: two-stage promotion on Arm); the sizes: Arm \
+             Architecture Reference Manual, contiguous bit; FreeBSD, sys/arm64/arm64/pmap.c \
+             (pmap_promote_l3c)",
     parameters: &[
         Parameter::sizes(
             "sizes",
             Sizes::These(1 << 16 | 1 << 21),
-            "Which superpages there are, of those that the machine has; the largest is the second stage, for all that of 2 MiB and more.",
+            "The superpage sizes in use, of those that the machine has. The largest is the second \
+             stage; for all, each size of 2 MiB and more.",
         ),
         Parameter::number(
             "first",
             "percent",
             (1, 100),
             100,
-            "How much of a smaller piece has to be populated.",
+            "The part of a smaller piece that must be populated.",
         ),
         Parameter::number(
             "second",
             "base pages",
             (1, 512),
             64,
-            "How many base pages of a block of the largest size have to be populated.",
+            "The number of populated base pages that a promotion of a block of the largest size \
+             requires.",
         ),
     ],
     examples: &["two-stage", "two-stage(sizes=16k+2m)"],
@@ -52,7 +60,7 @@ pub(crate) const ENTRY: Entry = Entry {
 };
 
 struct TwoStage {
-    given: Given,
+    given: GivenParameters,
     /// The size of the second stage, in bytes.
     large: u64,
     first: u64,
@@ -67,7 +75,7 @@ impl Policy for TwoStage {
     fn needs(&self) -> Needs {
         Needs {
             sizes: self.given.sizes("sizes"),
-            // A block has many pages before any piece of it is full, where they are scattered.
+            // Scattered pages populate a block before any of its pieces is full.
             every_size: true,
             ..Needs::default()
         }
@@ -106,7 +114,7 @@ mod tests {
             ("two-stage(second=512)", 512, 511),
             ("two-stage(sizes=all)", 256, 255),
             ("two-stage(sizes=all)", 1024, 63),
-            // One size is the second stage, and asks for no more pages than it has.
+            // A single size is the second stage, and needs no more pages than it has.
             ("two-stage(sizes=64k)", 16, 15),
             ("two-stage(sizes=64k,second=2)", 16, 1),
         ] {

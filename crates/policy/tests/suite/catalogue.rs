@@ -1,7 +1,9 @@
-//! What the catalogue says of its policies, and that their names say it all.
+//! The catalogue's documentation of its policies, and the round trip of their names.
 
 use crate::common::{differ, every_policy, values, views};
-use broadleaf_policy::{Entry, Kind, Parameter, Policy, all_examples, catalogue, examples, parse};
+use broadleaf_policy::{
+    Parameter, ParameterKind, Policy, PolicyEntry, all_examples, catalogue, examples, parse,
+};
 
 #[test]
 fn names_round_trip() {
@@ -18,11 +20,12 @@ fn names_round_trip() {
     }
 }
 
-/// The name of an entry's policy to which that is told: behind a dash where it is one page size and there is nothing else to tell; in brackets where it is
-/// not what it is anyway.
-fn named(entry: &Entry, parameter: &Parameter, value: &str) -> String {
-    let is_one_size =
-        parameter.kind == Kind::Sizes && value.ends_with(['k', 'm']) && !value.contains('+');
+/// The name of an entry's policy with this parameter value. A single page size follows a dash;
+/// other values are in brackets unless they are defaults.
+fn named(entry: &PolicyEntry, parameter: &Parameter, value: &str) -> String {
+    let is_one_size = parameter.kind == ParameterKind::Sizes
+        && value.ends_with(['k', 'm'])
+        && !value.contains('+');
     let default = parameter.default.map(|default| default.written());
     match entry.only() {
         Some(_) if is_one_size => format!("{}-{value}", entry.name),
@@ -32,7 +35,7 @@ fn named(entry: &Entry, parameter: &Parameter, value: &str) -> String {
 }
 
 #[test]
-fn each_parameter_is_in_the_name_where_it_is_not_what_it_is_anyway() {
+fn each_parameter_is_in_the_name_unless_it_is_the_default() {
     for entry in catalogue() {
         for parameter in entry.parameters {
             if parameter.default.is_none() {
@@ -44,7 +47,7 @@ fn each_parameter_is_in_the_name_where_it_is_not_what_it_is_anyway() {
                 assert_eq!(name, named(entry, parameter, &value));
             }
         }
-        // All at a time, the last value of each, in the order of the catalogue.
+        // All parameters at once, with the last value of each, in the order of the catalogue.
         let written: Vec<(&str, String)> = (entry.parameters.iter())
             .filter_map(|parameter| Some((parameter.name, values(parameter).pop()?)))
             .collect();
@@ -65,7 +68,8 @@ fn each_parameter_makes_a_difference() {
     let views = views();
     for entry in catalogue() {
         for parameter in entry.parameters {
-            // By itself, or beside a value of another: nothing is shrunk unless max_ptes_none is said.
+            // Some parameters matter only beside another: nothing is shrunk unless max_ptes_none is
+            // given.
             let others = (entry.parameters.iter()).filter(|other| other.name != parameter.name);
             let beside =
                 others.flat_map(|other| values(other).into_iter().map(|value| (other.name, value)));
@@ -160,11 +164,12 @@ fn names(policies: Vec<Box<dyn Policy>>) -> String {
     names.join(" ")
 }
 
-const NINETEEN: &str = "4k freebsd foresight greedy pop-64 pop-128 pop-256 pop-461 pop-509 dirty-64 dirty-128 dirty-256 dirty-461 \
+const NINETEEN: &str = "4k freebsd foresight greedy pop-64 pop-128 pop-256 pop-461 pop-509 \
+                        dirty-64 dirty-128 dirty-256 dirty-461 \
                         dirty-509 life-1e6 life-1e7 life-1e8 life-1e9 thp-always";
 
 #[test]
-fn what_is_compared_by_default_is_zhu_s_eighteen_in_order_and_linux_s() {
+fn the_defaults_are_zhu_s_eighteen_in_order_and_linux_s() {
     assert_eq!(names(examples().unwrap()), NINETEEN);
     for policy in examples().unwrap() {
         assert!(!policy.needs().needs_frames(), "{}", policy.name());

@@ -1,4 +1,4 @@
-//! What every policy of the catalogue has to keep, whoever wrote it.
+//! The rules that every policy of the catalogue keeps.
 
 use crate::common::{differ, every_policy, points, views};
 use broadleaf_policy::{
@@ -69,7 +69,7 @@ fn a_block_that_could_never_be_reserved_is_never_promoted() {
 }
 
 #[test]
-fn what_needs_frames_passes_where_it_does_not_ask_to_be_asked() {
+fn a_policy_with_frames_passes_at_points_it_did_not_request() {
     let views = views();
     for policy in every_policy() {
         let needs = policy.needs();
@@ -93,14 +93,14 @@ fn what_needs_frames_passes_where_it_does_not_ask_to_be_asked() {
 fn needs_make_sense() {
     for policy in every_policy() {
         let (needs, name) = (policy.needs(), policy.name());
-        // A round looks at something, sooner or later.
+        // A round visits something, sooner or later.
         assert!(needs.scan.is_none_or(|scan| scan.period > 0), "{name}");
         assert_ne!(needs.asked_at_age, Some(0), "{name}");
-        // Without reservations, a daemon has to bring pages together.
+        // Without reservations, a daemon must copy pages together.
         if needs.placement == Placement::AtFault && needs.scan.is_some() {
             assert!(needs.copies != Copies::Never, "{name}");
         }
-        // What no frames are kept for knows one size, and goes to no effort.
+        // A policy without frames has one size and no effort.
         if !needs.needs_frames() {
             assert_eq!(needs.sizes, Sizes::Block, "{name}");
             for point in Point::ALL {
@@ -111,7 +111,7 @@ fn needs_make_sense() {
 }
 
 #[test]
-fn every_refusal_that_is_a_policy_s_is_reached() {
+fn every_refusal_of_policies_is_reached() {
     let views = views();
     let mut reached = Vec::new();
     for policy in every_policy() {
@@ -125,11 +125,11 @@ fn every_refusal_that_is_a_policy_s_is_reached() {
             }
         }
     }
-    // What only a host can say.
+    // Only a host gives these refusals.
     let hosts = [
         Refusal::MemoryShort,
         Refusal::NotInPlace,
-        // Of live processes.
+        // Only hosts of live processes give these refusals.
         Refusal::OverBudget,
         Refusal::SplitByProgram,
         Refusal::BackingOff,
@@ -152,7 +152,7 @@ fn every_refusal_that_is_a_policy_s_is_reached() {
 }
 
 #[test]
-fn what_is_foreseen_is_in_the_catalogue_and_needs_no_foresight_itself() {
+fn foreseen_policies_are_in_the_catalogue_and_need_no_foresight() {
     for policy in every_policy() {
         if let Some(name) = policy.needs().foresight.policy() {
             let foreseen = parse(name).unwrap().needs().foresight;

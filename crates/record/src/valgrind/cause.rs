@@ -6,12 +6,13 @@ use std::process::ExitStatus;
 
 use super::elf::Elf;
 
-const UNKNOWN_INSTRUCTION: &str = "SIGILL ended the program. Valgrind does not know all instructions, those of \
-     AVX-512 among them. If the program runs without the recorder, build it for a processor without \
-     AVX-512 (-mno-avx512f, or -march=x86-64-v3), or switch AVX-512 off in its settings";
+const UNKNOWN_INSTRUCTION: &str = "SIGILL ended the program. Valgrind does not know all \
+instructions, those of AVX-512 among them. If the program runs without the recorder, build it \
+for a processor without AVX-512 (-mno-avx512f, or -march=x86-64-v3), or switch AVX-512 off in \
+its settings";
 
-/// A run-time library that reserves addresses which Valgrind uses, so that its programs end when
-/// they begin.
+/// A run-time library that reserves addresses which Valgrind uses. Programs with this library end
+/// at their start under Valgrind.
 struct Sanitizer {
     /// A function that the library defines.
     function: &'static str,
@@ -41,10 +42,10 @@ const SANITIZERS: [Sanitizer; 3] = [
     },
 ];
 
-/// The likely cause, if the recorder itself may have made the program fail.
+/// Returns the likely cause, if the recorder itself may have made the program fail.
 ///
-/// An exit status of 132 is no evidence of SIGILL: any program may exit with 132, and what a shell
-/// runs is recorded only with `--follow-children`.
+/// An exit status of 132 is no evidence of SIGILL, because any program may exit with 132. Programs
+/// that a shell starts are recorded only with `--follow-children`.
 pub(super) fn likely_cause(program: &Path, status: ExitStatus) -> Option<&'static str> {
     if status.success() {
         return None;
@@ -67,8 +68,8 @@ mod tests {
     const GLOBAL: u8 = 1;
     const TEXT: u16 = 1;
 
-    /// An ELF file with these symbols (place of the name, binding, section) and needed libraries
-    /// (place of the name).
+    /// Returns an ELF file with these symbols (place of the name, binding, section) and needed
+    /// libraries (place of the name).
     fn elf(names: &[u8], symbols: &[(u32, u8, u16)], needed: &[u64]) -> Vec<u8> {
         let mut table = Vec::new();
         for (name, binding, section) in symbols {

@@ -13,8 +13,8 @@ pub(super) struct Control {
 
 impl Control {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        // Open for writing too: otherwise the pipe would end with each process that announces
-        // itself.
+        // Also open for writing, because otherwise the pipe would end with each process that
+        // announces itself.
         let pipe = OpenOptions::new()
             .read(true)
             .write(true)
@@ -26,7 +26,7 @@ impl Control {
         })
     }
 
-    /// The rings announced since the last call.
+    /// Returns the rings announced since the last call.
     pub(super) fn announced(&mut self) -> io::Result<Vec<String>> {
         let mut bytes = [0; 4096];
         loop {

@@ -9,13 +9,13 @@ use std::path::Path;
 
 use memchr::memmem;
 
-/// Bytes that are read at a time.
+/// The number of bytes that are read at a time.
 const PIECE: usize = 64 << 10;
-/// The largest section that is read. Larger ones are left out.
+/// The size of the largest section that is read. Larger sections are skipped.
 const LARGEST: u64 = 1 << 30;
-/// The most places of a name that are looked for. A linker writes a name once.
+/// The maximum number of places of a name. A linker writes a name once.
 const PLACES: usize = 64;
-/// The longest name of a library that is read.
+/// The length of the longest library name that is read.
 const NAME: usize = 256;
 
 const SECTION_HEADER: usize = 64;
@@ -30,7 +30,7 @@ const NEEDED: u64 = 1;
 const GLOBAL: u8 = 1;
 const UNDEFINED: u16 = 0;
 
-/// An ELF program, of which the section headers were read.
+/// An ELF program with its section headers.
 pub(super) struct Elf {
     file: File,
     sections: Vec<ElfSection>,
@@ -39,14 +39,14 @@ pub(super) struct Elf {
 #[derive(Clone, Copy)]
 struct ElfSection {
     kind: u32,
-    /// The section with the names of this one.
+    /// The section with the names of this section.
     names: usize,
     offset: u64,
     size: u64,
 }
 
 impl Elf {
-    /// Reads the headers of a program. `None` if it is no 64-bit little-endian ELF file.
+    /// Reads the headers of a program. Returns `None` if it is no 64-bit little-endian ELF file.
     pub(super) fn open(path: &Path) -> Option<Self> {
         let file = File::open(path).ok()?;
         let mut head = [0; 64];
@@ -88,7 +88,7 @@ impl Elf {
     }
 
     /// Returns true if the program itself defines a global symbol of that name. Weak symbols do not
-    /// count: a library may look with one whether another library is there.
+    /// count: a library may test for another library with a weak symbol.
     pub(super) fn defines(&self, name: &str) -> bool {
         let defines = |section: &ElfSection| {
             let at = self.positions(&self.names_of(section)?, name)?;
@@ -109,7 +109,7 @@ impl Elf {
         sections.filter(move |section| section.kind == kind && section.size <= LARGEST)
     }
 
-    /// The section with the names of `section`.
+    /// Returns the section with the names of `section`.
     fn names_of(&self, section: &ElfSection) -> Option<ElfSection> {
         let names = self.sections.get(section.names)?;
         (names.size <= LARGEST).then_some(*names)
@@ -135,7 +135,8 @@ impl Elf {
         Some(())
     }
 
-    /// The positions in a section of names at which `name` begins. Another name may end with it.
+    /// Returns the positions in a section of names at which `name` begins. Another name may end
+    /// with it.
     fn positions(&self, names: &ElfSection, name: &str) -> Option<Vec<u64>> {
         let sought = [name.as_bytes(), b"\0"].concat();
         let (mut found, mut at) = (Vec::new(), 0);
@@ -156,7 +157,7 @@ impl Elf {
         Some(found)
     }
 
-    /// A library's name, cut off where it is too long.
+    /// Returns a library's name, cut off if it is too long.
     fn name(&self, names: &ElfSection, position: u64) -> Vec<u8> {
         let mut name = vec![0; NAME];
         let read = match names.offset.checked_add(position) {

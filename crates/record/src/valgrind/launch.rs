@@ -1,4 +1,4 @@
-//! The recorded program, started under Valgrind with our tool.
+//! Starts the recorded program under Valgrind with Broadleaf's tool.
 
 #![allow(unsafe_code, reason = "a pipe with a name")]
 
@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
 use super::control::Control;
-use super::life::Life;
+use super::life::LifePipe;
 use super::session::{Clock, Options, RecordError};
 use crate::scratch::{self, Purpose, Scratch};
 
-/// The tool, as it was built with this program; empty where it was not.
+/// The tool, as built with this program. It is empty if the build had no Valgrind.
 static TOOL: &[u8] = include_bytes!(env!("BROADLEAF_TOOL"));
-/// Where distributions keep what Valgrind's core looks for beside a tool.
+/// The folders in which distributions keep the files that Valgrind's core needs.
 const VALGRIND_FOLDERS: [&str; 3] = [
     "/usr/libexec/valgrind",
     "/usr/lib/x86_64-linux-gnu/valgrind",
@@ -27,20 +27,21 @@ const BESIDE: [&str; 2] = ["default.supp", "vgpreload_core-amd64-linux.so"];
 
 /// The pipe in the folder of rings on which processes announce themselves.
 const CONTROL: &str = "control";
-/// The pipe there whose end is the recorder's.
+/// The pipe in the same folder whose end signals the death of the recorder.
 const LIFE: &str = "life";
 
-/// The folders and pipes of one recording. They are removed when this is dropped, in this order.
+/// The folders and pipes of one recording. They are removed when the value is dropped, in this
+/// order.
 ///
-/// A process takes a control pipe without a reader for that of a dead recorder, so the folder goes
-/// before the pipe is closed. [`Life`] looks for processes that are left once no further one can
-/// find the folder.
+/// A process takes a control pipe without a reader for the pipe of a dead recorder, so the folder
+/// goes before the pipe is closed. [`LifePipe`] looks for remaining processes once no further
+/// process can find the folder.
 pub(super) struct Workplace {
-    /// Holds the tool; somewhere programs may be run from.
+    /// The folder of the tool. Programs may be run from there.
     tool: Scratch,
-    /// Holds the rings and the pipes.
+    /// The folder of the rings and the pipes.
     rings: Scratch,
-    _life: Life,
+    _life: LifePipe,
     /// The pipe on which processes announce themselves.
     pub(super) control: Control,
 }
@@ -75,7 +76,7 @@ impl Workplace {
             }
         }
         Ok(Self {
-            _life: Life::open(&life).map_err(in_rings)?,
+            _life: LifePipe::open(&life).map_err(in_rings)?,
             control: Control::open(&control).map_err(in_rings)?,
             tool,
             rings,
@@ -97,7 +98,8 @@ impl Workplace {
             (options.prepare)(&mut command);
             command.spawn()
         };
-        // Debian's `valgrind` is a script that adds to the environment (LD_LIBRARY_PATH among it), which the program would see.
+        // Debian's `valgrind` is a script that adds variables such as LD_LIBRARY_PATH to the
+        // environment, which the program would see.
         let child = match command("valgrind.bin") {
             Err(e) if e.kind() == io::ErrorKind::NotFound => command("valgrind"),
             other => other,
@@ -150,7 +152,7 @@ fn in_folder(purpose: Purpose) -> impl Fn(io::Error) -> RecordError + Copy {
     }
 }
 
-/// Kernel, processor and superpage settings, in a line.
+/// Returns kernel, processor and superpage settings in one line.
 pub(super) fn machine() -> String {
     let line = |path: &str| {
         fs::read_to_string(path)

@@ -1,12 +1,12 @@
-//! The pipe whose end tells the processes of a recording that their recorder has died.
+//! The pipe whose end informs the processes of a recording that their recorder has died.
 //!
-//! The recorder keeps the pipe open for writing. Each process that runs under the tool keeps it
-//! open for reading, and has asked the kernel for SIGKILL when the last writer goes (`F_SETSIG`, in
+//! The recorder keeps the pipe open for writing. Each process under the tool keeps the pipe open
+//! for reading. It has asked the kernel for SIGKILL when the last writer goes (`F_SETSIG`, in
 //! `recorder/valgrind/ring.c`).
 
 #![allow(
     unsafe_code,
-    reason = "a process of its own that outlives this one, and only makes system calls"
+    reason = "a keeper process that outlives this one, and only makes system calls"
 )]
 
 use std::fs::{File, OpenOptions};
@@ -17,13 +17,14 @@ use std::path::Path;
 
 /// The writing end of the pipe.
 #[derive(Debug)]
-pub(super) struct Life {
-    /// Without a reader a pipe cannot be opened for writing alone.
+pub(super) struct LifePipe {
+    /// The pipe, open for reading and writing. A pipe without a reader cannot be opened for writing
+    /// alone.
     both: Option<File>,
     writer: File,
 }
 
-impl Life {
+impl LifePipe {
     pub(super) fn open(pipe: &Path) -> io::Result<Self> {
         let open = |read| {
             OpenOptions::new()
@@ -40,14 +41,14 @@ impl Life {
     }
 }
 
-impl Drop for Life {
+impl Drop for LifePipe {
     /// Ends the recording, but not the forked processes that were not followed: a daemon continues.
     /// While such a process lives, a keeper process holds the writing end in place of the recorder.
     fn drop(&mut self) {
         self.both = None;
         let writer = self.writer.as_raw_fd();
         if has_reader(writer, 0) {
-            // SAFETY: the child makes system calls only, until it exits.
+            // SAFETY: the child only makes system calls until it exits.
             if unsafe { libc::fork() } == 0 {
                 keep(writer);
             }

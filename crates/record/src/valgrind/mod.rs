@@ -1,11 +1,14 @@
-//! The Valgrind recorder: a tool of our own inside Valgrind's core, which needs neither privileges nor a patched Valgrind.
+//! The Valgrind recorder. Its tool runs inside Valgrind's core and needs neither privileges nor a
+//! patched Valgrind.
 //!
-//! The tool (`recorder/valgrind`, in C) runs inside the recorded process and writes what runs to shared memory ([`ring`]). Here, on another
-//! core, it becomes the streams of a trace ([`tell`]) and is compressed. One thread reads each process.
+//! The tool (`recorder/valgrind`, in C) runs inside the recorded process and writes executions to
+//! shared memory ([`ring`]). On another core, the recorder turns them into the streams of a trace
+//! ([`encode`]) and compresses them. One thread reads each process.
 
 mod cause;
 mod control;
 mod elf;
+mod encode;
 mod launch;
 mod life;
 mod order;
@@ -22,10 +25,9 @@ mod session;
 mod sink;
 mod stack;
 mod streams;
-mod tell;
 #[cfg(test)]
 mod tests;
 mod totals;
 mod wire;
 
-pub use session::{Clock, Finished, Options, Progress, RecordError, record};
+pub use session::{Clock, Finished, Options, RecordError, RecordProgress, record};

@@ -1,89 +1,93 @@
-//! Which process of a recording is written before which: a parent's fork before its child, the child's first chunk before what the parent did
-//! after the fork, and a program before the one that replaces it.
+//! The order in which the processes of a recording are written to the trace.
 //!
-//! Processes are read and written side by side. What waits here are the threads that write; the next chunks of the same process are made
-//! meanwhile. Nothing waits for long: a fork is told when the child is heard of, whether its parent goes on or not, and the first chunk of a child
-//! ends after a second at the latest.
+//! A parent's fork comes before its child. The child's first chunk comes before the parent's
+//! actions after the fork. A program comes before the program that replaces it.
+//!
+//! Processes are read and written in parallel. Only the writing threads wait here, while the
+//! reading threads make the next chunks. No wait is long. A fork is reported as soon as the child
+//! announces itself. The first chunk of a child ends after a second at the latest.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a child is waited for that has not announced itself. It does so before anything else, but for that it has to run.
+/// The longest wait for a child that has not announced itself. A child announces itself before
+/// anything else, but it has to run first.
 const UNHEARD_OF: Duration = Duration::from_secs(5);
 /// The longest wait for a process to end after its last record.
 const ENDING: Duration = Duration::from_secs(5);
 
-/// A fork, as the parent tells it.
+/// A fork, as reported by the parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fork {
-    /// No other of the recording has it.
+    /// The number of the fork, unique in the recording.
     pub(super) number: u64,
     /// The child's process id.
     pub(super) child: u32,
 }
 
-/// What a chunk waits for.
+/// An event that a chunk waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Mark {
-    /// This fork stands in the file, with everything that the parent did before it.
+    /// The file holds this fork, with all earlier actions of the parent.
     Fork(u64),
-    /// The first chunk of this fork's child does, or the child is over without one.
+    /// The file holds the first chunk of this fork's child, or the child ended without one.
     Begun(u64),
-    /// All of this process stands in the file.
+    /// The file holds all of this process.
     End(u32),
 }
 
-/// How far the file is, as far as others wait for it.
+/// The progress of the file, as far as chunks wait for it.
 #[derive(Debug, Default)]
-pub(super) struct Order {
-    state: Mutex<State>,
+pub(super) struct WriteOrder {
+    state: Mutex<OrderState>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct OrderState {
     reached: BTreeSet<Mark>,
     /// Process ids of children that announced themselves, by the number of their fork.
     children: BTreeMap<u64, u32>,
-    /// How often it was looked for more of them.
+    /// The number of searches for announced processes.
     looks: u64,
     given_up: bool,
     /// The wait status of the first process, once that process has ended.
     status: Option<i32>,
 }
 
-impl Order {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl WriteOrder {
+    fn state(&self) -> MutexGuard<'_, OrderState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A child announced itself. Who waits for it hears of it at the next [`looked`](Self::looked).
+    /// Notes that a child announced itself. Waiting threads notice the child after the next
+    /// [`looked`](Self::looked).
     pub(super) fn born(&self, fork: u64, child: u32) {
         self.state().children.insert(fork, child);
     }
 
-    /// The child of a fork, if it announced itself.
+    /// Returns the child of a fork, if it announced itself.
     pub(super) fn child_of(&self, fork: u64) -> Option<u32> {
         self.state().children.get(&fork).copied()
     }
 
-    /// The file is as far as this.
+    /// Notes that the file has reached a mark.
     pub(super) fn reach(&self, mark: Mark) {
         self.state().reached.insert(mark);
         self.changed.notify_all();
     }
 
-    /// The first process has ended with this wait status.
+    /// Notes that the first process has ended with this wait status.
     pub(super) fn ended(&self, status: i32) {
         self.state().status = Some(status);
         self.changed.notify_all();
     }
 
-    /// Waits for the wait status of the first process. `None` if the recording fails, or if the
-    /// process does not end in time.
+    /// Waits for the wait status of the first process. Returns `None` if the recording fails, or if
+    /// the process does not end in time.
     pub(super) fn wait_for_status(&self) -> Option<i32> {
-        let waits = |state: &mut State| !state.given_up && state.status.is_none();
+        let waits = |state: &mut OrderState| !state.given_up && state.status.is_none();
         let waited = self
             .changed
             .wait_timeout_while(self.state(), ENDING, waits)
@@ -91,20 +95,21 @@ impl Order {
         waited.0.status
     }
 
-    /// Something failed, and so does the recording: nobody waits any more, since what he waits for may never come.
+    /// Notes a failure of the recording. All waits end, because their marks may never come.
     pub(super) fn give_up(&self) {
         self.state().given_up = true;
         self.changed.notify_all();
     }
 
-    /// Waits until the file is as far as this.
+    /// Waits until the file has reached a mark.
     pub(super) fn wait_for(&self, mark: Mark) {
         let state = self.state();
-        let wait = |state: &mut State| !state.given_up && !state.reached.contains(&mark);
+        let wait = |state: &mut OrderState| !state.given_up && !state.reached.contains(&mark);
         drop(self.changed.wait_while(state, wait));
     }
 
-    /// All children that had announced themselves when this look at what was announced began are [`born`](Self::born).
+    /// Notes the end of a search. All children that had announced themselves before the search are
+    /// [`born`](Self::born).
     pub(super) fn looked(&self) {
         self.state().looks += 1;
         self.changed.notify_all();
@@ -120,7 +125,8 @@ impl Order {
             if state.given_up || state.children.contains_key(&fork.number) {
                 break;
             }
-            // It announced itself before it was gone or never will. The look that is under way may have begun before.
+            // The child announced itself before it was gone, or it never will. The present search
+            // may have begun before.
             let never = gone && state.looks >= *last_look.get_or_insert(state.looks + 2);
             if never || since.elapsed() >= UNHEARD_OF {
                 return;
@@ -131,29 +137,30 @@ impl Order {
         self.wait_for(Mark::Begun(fork.number));
     }
 
-    /// Gives up when it is dropped before its [`Watch::well`], as where a thread panics.
-    pub(super) const fn watch(&self) -> Watch<'_> {
-        Watch {
+    /// Returns a guard. The guard gives up if it is dropped before [`FailureGuard::well`], for
+    /// example in a panic.
+    pub(super) const fn watch(&self) -> FailureGuard<'_> {
+        FailureGuard {
             order: self,
             well: false,
         }
     }
 }
 
-/// See [`Order::watch`].
-pub(super) struct Watch<'a> {
-    order: &'a Order,
+/// A guard that makes the recording fail with its thread. See [`WriteOrder::watch`].
+pub(super) struct FailureGuard<'a> {
+    order: &'a WriteOrder,
     well: bool,
 }
 
-impl Watch<'_> {
-    /// All went well.
+impl FailureGuard<'_> {
+    /// Notes that all went well.
     pub(super) fn well(mut self) {
         self.well = true;
     }
 }
 
-impl Drop for Watch<'_> {
+impl Drop for FailureGuard<'_> {
     fn drop(&mut self) {
         if !self.well {
             self.order.give_up();
@@ -171,8 +178,9 @@ mod tests {
         child: 70,
     };
 
-    /// Runs `wait` beside `act`; whether it was still waiting when that was done, and ends then.
-    fn waits(order: &Order, wait: impl FnOnce() + Send, act: impl FnOnce()) -> bool {
+    /// Runs `wait` in parallel with `act`. Returns true if `wait` was still waiting before `act`,
+    /// and ended after it.
+    fn waits(order: &WriteOrder, wait: impl FnOnce() + Send, act: impl FnOnce()) -> bool {
         thread::scope(|scope| {
             let waiting = scope.spawn(wait);
             thread::sleep(Duration::from_millis(50));
@@ -185,7 +193,7 @@ mod tests {
 
     #[test]
     fn a_child_that_announced_itself_is_waited_for_until_it_has_begun() {
-        let order = Order::default();
+        let order = WriteOrder::default();
         order.born(FORK.number, FORK.child);
         assert_eq!(order.child_of(FORK.number), Some(FORK.child));
         let begun = || order.reach(Mark::Begun(FORK.number));
@@ -198,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_child_that_is_gone_is_looked_for_twice() {
-        let order = Order::default();
+        let order = WriteOrder::default();
         let looks = || (0..2).for_each(|_| order.looked());
         assert!(waits(
             &order,
@@ -208,8 +216,8 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_where_the_recording_fails() {
-        let order = Order::default();
+    fn no_thread_waits_if_the_recording_fails() {
+        let order = WriteOrder::default();
         let fails = || drop(order.watch());
         assert!(!waits(&order, || order.wait_for(Mark::End(1)), fails));
         order.watch().well();

@@ -11,7 +11,8 @@ use broadleaf_trace::Grain;
 use super::launch::Workplace;
 use super::session::{Clock, Options, RecordError};
 
-/// Folders without a recorder. `None`, with the reason told, if programs cannot be recorded here.
+/// Returns folders without a recorder. Returns `None` and prints the reason if programs cannot be
+/// recorded here.
 fn workplace() -> Option<Workplace> {
     match Workplace::new() {
         Ok(workplace) => Some(workplace),
@@ -59,7 +60,7 @@ fn a_program_that_begins_after_the_recording_runs_unrecorded() {
     assert_eq!(status.code(), Some(7), "{status}");
 }
 
-/// Nobody empties the ring of this program, so it fills and the program waits.
+/// No recorder empties the ring of this program, so the ring fills and the program waits.
 #[test]
 fn a_program_that_waits_for_a_recorder_goes_on_when_the_recording_has_ended() {
     let Some(mut workplace) = workplace() else {

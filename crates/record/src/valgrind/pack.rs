@@ -1,4 +1,5 @@
-//! Compressing and writing chunks, on a thread of its own for each process: the next chunk is made meanwhile.
+//! Compresses and writes chunks, with one thread for each process. Meanwhile the reading thread
+//! makes the next chunk.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use broadleaf_trace::{BlockDef, EventEncoder, StreamChunk, Totals, TraceWriter, WriteError};
 
-use super::order::{Fork, Mark, Order};
+use super::order::{Fork, Mark, WriteOrder};
 use super::readers::is_running;
 use super::streams::Streams;
 
@@ -17,19 +18,19 @@ pub(super) struct Shared<W> {
     level: i32,
     accesses: AtomicU64,
     bytes: AtomicU64,
-    /// Which process is written before which.
-    pub(super) order: Order,
+    /// The order of the processes in the file.
+    pub(super) order: WriteOrder,
 }
 
-/// A chunk of one process, with the blocks that it is the first to run.
-pub(super) struct Chunk {
+/// A chunk of one process, with the blocks that it is the first to execute.
+pub(super) struct ProcessChunk {
     pub(super) streams: Streams,
     pub(super) totals: Totals,
-    /// Nanoseconds since the recording began.
+    /// Nanoseconds since the start of the recording.
     pub(super) clock: u64,
     pub(super) events: EventEncoder,
     pub(super) blocks: Vec<BlockDef>,
-    /// The fork with which it ends, if it ends with one.
+    /// The fork at the end of the chunk, if there is one.
     pub(super) fork: Option<Fork>,
 }
 
@@ -41,11 +42,11 @@ impl<W: Write> Shared<W> {
             level,
             accesses: AtomicU64::new(0),
             bytes,
-            order: Order::default(),
+            order: WriteOrder::default(),
         }
     }
 
-    /// Accesses and bytes in the file so far.
+    /// Returns the accesses and bytes in the file so far.
     pub(super) fn so_far(&self) -> (u64, u64) {
         (
             self.accesses.load(Ordering::Relaxed),
@@ -59,13 +60,14 @@ impl<W: Write> Shared<W> {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes the chunks of one process until there are no more, the first when the file is as far as `after`, and those behind a fork when
-    /// its child has begun. What they were made in goes back, to be used again.
+    /// Writes the chunks of one process until the channel ends. The first chunk waits for the mark
+    /// `after`. A chunk after a fork waits until the child has begun. Emptied streams go back to
+    /// the reading thread.
     pub(super) fn pack(
         &self,
         process: u32,
         after: Option<Mark>,
-        chunks: &Receiver<Chunk>,
+        chunks: &Receiver<ProcessChunk>,
         emptied: &Sender<Streams>,
     ) -> Result<(), WriteError> {
         let watch = self.order.watch();
@@ -88,7 +90,7 @@ impl<W: Write> Shared<W> {
             if let Some(fork) = forked {
                 self.order.reach(Mark::Fork(fork.number));
             }
-            // Where nobody takes it, that was the last.
+            // Without a receiver, this was the last chunk.
             drop(emptied.send(chunk.streams));
         }
         begun();
@@ -97,15 +99,21 @@ impl<W: Write> Shared<W> {
         Ok(())
     }
 
-    /// `patterns` of the process were written before; those of this chunk are added.
-    fn write(&self, process: u32, patterns: &mut u32, chunk: &Chunk) -> Result<(), WriteError> {
+    /// Writes a chunk and its blocks. `patterns` is the number of patterns written before, and
+    /// grows by those of the chunk.
+    fn write(
+        &self,
+        process: u32,
+        patterns: &mut u32,
+        chunk: &ProcessChunk,
+    ) -> Result<(), WriteError> {
         let streams = StreamChunk {
             totals: chunk.totals,
             clock: chunk.clock,
             sections: chunk.streams.sections(),
             events: chunk.events.bytes(),
         };
-        // Compressed before the writer is taken: other processes write meanwhile.
+        // The compression comes before the lock, so that other processes can write meanwhile.
         let packed = streams.pack(process, self.level)?;
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         writer.definitions(process, *patterns, &chunk.blocks)?;

@@ -1,23 +1,23 @@
-//! Which pattern follows which: what was foretold and what was not.
+//! Predicts the next pattern from the current one.
 
 use super::wire::{PATTERN, PATTERNS};
 
-/// In place of a pattern: none yet.
+/// The number that means no pattern.
 pub(super) const NO_PATTERN: u32 = 0;
-/// How many executions are looked at together.
+/// The number of executions that are checked together.
 pub(super) const BATCH: usize = 4096;
 
-/// An execution that has to be looked at more closely.
+/// An execution that needs a closer look.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(8))]
 pub(super) struct Surprise {
-    /// Which of the batch.
+    /// The index in the batch.
     pub(super) at: u32,
-    /// What was foretold.
-    pub(super) foretold: u32,
+    /// The predicted pattern.
+    pub(super) predicted: u32,
 }
 
-/// By which path a pattern follows the one before, as the format counts them.
+/// The path by which a pattern follows another, as numbered by the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Path(pub(super) u8);
 
@@ -26,22 +26,23 @@ impl Path {
     pub(super) const NONE: Self = Self(3);
 }
 
-/// For each pattern, which two followed it.
+/// The two latest followers of each pattern.
 pub(super) struct Paths {
-    /// The last time, in this chunk. At 0, where no pattern is, the first of the chunk.
+    /// The latest follower in this chunk. Entry 0 belongs to no pattern and holds the first pattern
+    /// of the chunk.
     next: Box<[u32; PATTERNS]>,
-    /// The one before `next`, as far as blocks were described.
+    /// The follower before `next`, for each described pattern.
     other: Vec<u32>,
     current: u32,
-    /// Of the executions that were looked at last: which were not foretold, and what was instead.
+    /// The surprises of the latest batch.
     surprises: Box<[Surprise; BATCH]>,
 }
 
-/// A table by pattern, which takes memory only where something was entered.
+/// Returns a table by pattern. Untouched parts of the table take no memory.
 pub(super) fn table<T: Clone + Default>() -> Box<[T; PATTERNS]> {
     let rows = vec![T::default(); PATTERNS].into_boxed_slice();
     rows.try_into()
-        .unwrap_or_else(|_| unreachable!("it has as many"))
+        .unwrap_or_else(|_| unreachable!("the vector has PATTERNS entries"))
 }
 
 impl Paths {
@@ -53,61 +54,63 @@ impl Paths {
             surprises: Box::new(
                 [Surprise {
                     at: 0,
-                    foretold: NO_PATTERN,
+                    predicted: NO_PATTERN,
                 }; BATCH],
             ),
         }
     }
 
-    /// There is a pattern more.
+    /// Adds a pattern.
     pub(super) fn add(&mut self) {
         self.other.push(NO_PATTERN);
     }
 
-    /// The pattern that ran last.
+    /// Returns the pattern of the latest execution.
     pub(super) const fn current(&self) -> u32 {
         self.current
     }
 
-    /// How many of these executions, `BATCH` at most, were not foretold, or may have left a unit. What follows what is noted.
+    /// Returns the number of surprises among at most `BATCH` executions: those that were not
+    /// predicted, or whose references may have left a unit. Updates the followers.
     ///
-    /// Nothing here depends on what comes out, so no branch can be mispredicted.
+    /// The loop has no branch on the result, so no branch can be mispredicted.
     pub(super) fn look(&mut self, words: &[u32]) -> usize {
         let mut before = self.current;
         let mut found = 0;
         for (at, &word) in words[..words.len().min(BATCH)].iter().enumerate() {
             let number = word & PATTERN;
-            let foretold = std::mem::replace(&mut self.next[(before & PATTERN) as usize], number);
+            let predicted = std::mem::replace(&mut self.next[(before & PATTERN) as usize], number);
             self.surprises[found & (BATCH - 1)] = Surprise {
                 at: at as u32,
-                foretold,
+                predicted,
             };
             // The word of an execution that left a unit has more bits than a pattern.
-            found += usize::from(foretold != word);
+            found += usize::from(predicted != word);
             before = number;
         }
         self.current = before;
         found
     }
 
-    /// The surprise of this number that was found last.
+    /// Returns a surprise of the latest batch.
     #[inline]
     pub(super) fn surprise(&self, which: usize) -> Surprise {
         self.surprises[which & (BATCH - 1)]
     }
 
-    /// By which path `number` came after `before`; `other` is noted.
+    /// Returns the path by which `number` came after `before`, and updates `other`.
     #[inline]
-    pub(super) fn path(&mut self, before: u32, foretold: u32, number: u32) -> Path {
+    pub(super) fn path(&mut self, before: u32, predicted: u32, number: u32) -> Path {
         let other = &mut self.other[before as usize];
-        // Without a branch, which could not be foreseen: all ones if it was foretold.
-        let next = u32::from(foretold == number).wrapping_neg();
+        // Without a branch, because the branch would be mispredicted: all ones if the prediction
+        // was right.
+        let next = u32::from(predicted == number).wrapping_neg();
         let path = !next & (2 - u32::from(*other == number));
-        *other = *other & next | foretold & !next;
+        *other = *other & next | predicted & !next;
         Path(path as u8)
     }
 
-    /// The end of a chunk.
+    /// Ends a chunk.
     pub(super) fn forget(&mut self) {
         self.next[..self.other.len()].fill(NO_PATTERN);
         self.other.fill(NO_PATTERN);

@@ -1,85 +1,87 @@
-//! Where references go: the unit of each the last time, and the units of late.
+//! The places of references: the latest unit of each reference, and a table of recent units.
 
 use super::stack::Stack;
 use super::streams::Streams;
-use super::totals::Totaler;
+use super::totals::ChunkTotals;
 use super::wire::{self, ABSENT};
 
 const PLACE: u8 = 255;
-/// A reference of a block.
+/// A reference of a block, with its latest place.
 #[derive(Clone, Copy)]
-struct Reference {
-    /// Where it was made the last time.
+struct BlockReference {
+    /// The address at the latest execution.
     before: u64,
-    /// From the base to its first byte, or its address if there is no base.
+    /// The offset from the base to the first byte, or the address if there is no base.
     offset: u64,
-    /// How many bytes it touches behind its first.
+    /// The number of bytes after the first.
     last_byte: u32,
     base: u16,
-    /// Whether it has one.
+    /// True if the reference has a base.
     based: bool,
     store: bool,
-    /// In which chunk a pattern that has it was executed for the first time, the last time that one was.
-    told_in: u32,
+    /// The chunk in which a pattern with this reference was first executed, at the latest such
+    /// time.
+    known_in: u32,
 }
 
-/// In a unit that no program can reach, and another than `ABSENT`.
+/// An address in a unit that no program can reach. It differs from `ABSENT`.
 const NOWHERE: u64 = 1 << 63;
 
-/// How many references are looked at together: as many as a mask has bits.
+/// The number of references that are checked together: the bits of a mask.
 const LANES: usize = 8;
 
 /// The references of all blocks of a process.
-pub(super) struct Places {
+pub(super) struct PlaceTable {
     unit_shift: u32,
-    references: Vec<Reference>,
+    references: Vec<BlockReference>,
     recent: [u64; 256],
-    last_told: u64,
-    /// The chunk that is being made; counts from 1.
+    last_unit: u64,
+    /// The number of the current chunk, counted from 1.
     chunk: u32,
     pub(super) stack: Stack,
-    /// The stack has grown since this was last made false.
+    /// True if the stack has grown since the flag was last cleared.
     pub(super) stack_grew: bool,
 }
 
-/// Where a unit stands in the table of recent ones: 1 to 254.
+/// Returns the place of a unit in the table of recent units: 1 to 254.
 const fn place_of(unit: u64) -> u8 {
     (1 + (((unit.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) * 254) >> 32)) as u8
 }
 
-impl Places {
+impl PlaceTable {
     pub(super) fn new(unit_shift: u32) -> Self {
         Self {
             unit_shift,
             references: Vec::new(),
             recent: [0; 256],
-            last_told: 0,
+            last_unit: 0,
             chunk: 1,
             stack: Stack::default(),
             stack_grew: false,
         }
     }
 
-    /// How many references there are: the number of the next.
+    /// Returns the number of references, which is the number of the next one.
     pub(super) fn references(&self) -> u32 {
         self.references.len() as u32
     }
 
-    /// A reference of a block that is being described.
-    pub(super) fn add(&mut self, reference: &wire::Reference) {
-        self.references.push(Reference {
+    /// Adds a reference of a described block.
+    pub(super) fn add(&mut self, reference: &wire::WireReference) {
+        self.references.push(BlockReference {
             before: NOWHERE,
             offset: reference.offset,
             last_byte: reference.bytes.saturating_sub(1),
             base: reference.base.unwrap_or(0),
             based: reference.base.is_some(),
             store: reference.store,
-            told_in: 0,
+            known_in: 0,
         });
     }
 
-    /// Tells where those of up to eight references went that left their unit. Answers which did. `bases` are those of the pattern, the first last.
-    /// The units go to `end` of their stream, where there is room for as many.
+    /// Writes the units of those of up to eight references that left their unit. Returns their
+    /// mask. `bases` are the bases of the pattern in reverse order. The units go to `end` of their
+    /// stream, which must have room for eight.
     #[inline(always)]
     pub(super) fn left(
         &mut self,
@@ -88,10 +90,11 @@ impl Places {
         bases: &[u64],
         end: &mut usize,
         streams: &mut Streams,
-        totals: &mut Totaler,
+        totals: &mut ChunkTotals,
     ) -> u8 {
         let shift = self.unit_shift & 63;
-        // Which they are is found out first, without a branch for each: it cannot be foreseen.
+        // The mask is computed first and without branches, because these branches would be
+        // mispredicted.
         let mut addresses = [0; LANES];
         let mut mask = 0;
         let references = &self.references[first..first + steps.min(LANES)];
@@ -106,13 +109,14 @@ impl Places {
         while rest != 0 {
             let i = rest.trailing_zeros() as usize % LANES;
             rest &= rest - 1;
-            self.tell(first + i, addresses[i], end, streams, totals);
+            self.write_place(first + i, addresses[i], end, streams, totals);
         }
         mask
     }
 
-    /// The same for a pattern that is executed for the first time in this chunk: where references are that stayed has to be told too, unless another
-    /// pattern of the block has told it. `bases` are missing where none left. `None` if a reference stayed that was never made.
+    /// Writes the units of a pattern's first execution in this chunk. References that stayed are
+    /// written too, unless another pattern of the block has written them. `bases` is `None` if no
+    /// reference left its unit. Returns `None` if a reference stayed that was never made.
     pub(super) fn first(
         &mut self,
         first: usize,
@@ -120,15 +124,15 @@ impl Places {
         bases: Option<&[u64]>,
         end: &mut usize,
         streams: &mut Streams,
-        totals: &mut Totaler,
+        totals: &mut ChunkTotals,
     ) -> Option<u8> {
         let mut mask = 0;
         for i in 0..steps.min(LANES) {
             let reference = &mut self.references[first + i];
-            let told = std::mem::replace(&mut reference.told_in, self.chunk) == self.chunk;
+            let known = std::mem::replace(&mut reference.known_in, self.chunk) == self.chunk;
             let address = match bases {
                 Some(bases) => reference.address(bases),
-                // All that is known of it is the unit.
+                // Only the unit is known.
                 None if reference.based => reference.before >> self.unit_shift << self.unit_shift,
                 None => reference.offset,
             };
@@ -137,7 +141,7 @@ impl Places {
                 ((address ^ reference.before) | (last ^ reference.before)) >> self.unit_shift;
             if address == NOWHERE {
                 return None;
-            } else if address == ABSENT && !told {
+            } else if address == ABSENT && !known {
                 reference.before = NOWHERE;
             }
             if left != 0 && bases.is_some() {
@@ -149,23 +153,23 @@ impl Places {
                     streams,
                     totals,
                 ) << i;
-            } else if !told {
-                self.tell(first + i, address, end, streams, totals);
+            } else if !known {
+                self.write_place(first + i, address, end, streams, totals);
                 mask |= 1 << i;
             }
         }
         Some(mask)
     }
 
-    /// Tells where one reference goes.
+    /// Writes the place of one reference.
     #[inline(always)]
-    fn tell(
+    fn write_place(
         &mut self,
         which: usize,
         address: u64,
         end: &mut usize,
         streams: &mut Streams,
-        totals: &mut Totaler,
+        totals: &mut ChunkTotals,
     ) {
         let shift = self.unit_shift & 63;
         let reference = &mut self.references[which];
@@ -173,12 +177,12 @@ impl Places {
         let last = address.wrapping_add(u64::from(reference.last_byte)) >> shift;
         let place = place_of(unit);
         let recent = &mut self.recent[usize::from(place)];
-        let same = unit == self.last_told;
+        let same = unit == self.last_unit;
         let known = (same | (*recent == unit)) & (last == unit);
-        let told = if same { 0 } else { place };
+        let code = if same { 0 } else { place };
         streams
             .units
-            .put_if(end, true, [if known { told } else { PLACE }]);
+            .put_if(end, true, [if known { code } else { PLACE }]);
         if !known {
             if address == ABSENT {
                 totals.absent(reference.store);
@@ -190,7 +194,7 @@ impl Places {
                 self.stack.grow(address);
                 self.stack_grew = true;
             }
-            let delta = unit.wrapping_sub(self.last_told) as i64;
+            let delta = unit.wrapping_sub(self.last_unit) as i64;
             let zigzag = ((delta << 1) ^ (delta >> 63)) as u64;
             let reach = last.wrapping_sub(unit);
             streams.places.varint(zigzag << 1 | u64::from(reach != 0));
@@ -200,19 +204,19 @@ impl Places {
         }
         reference.before = address;
         *recent = unit;
-        self.last_told = unit;
+        self.last_unit = unit;
     }
 
-    /// The end of a chunk: the reader of the next knows of no reference where it is.
+    /// Ends a chunk. The reader of the next chunk knows no place of any reference.
     pub(super) const fn forget(&mut self) {
         self.chunk += 1;
         self.recent = [0; 256];
-        self.last_told = 0;
+        self.last_unit = 0;
     }
 }
 
-impl Reference {
-    /// Where it goes, with these bases, the first last.
+impl BlockReference {
+    /// Returns the address of the reference for these bases in reverse order.
     #[inline]
     fn address(&self, bases: &[u64]) -> u64 {
         let at = bases.len().wrapping_sub(1 + usize::from(self.base));

@@ -1,24 +1,26 @@
-//! One process of the recorded program: its words in, definitions, events and chunks out.
+//! One process of the recorded program. It turns the tool's words into definitions, events and
+//! chunks.
 
 use std::time::{Duration, Instant};
 
 use broadleaf_trace::{Event, Range, Totals};
 
+use super::encode::{BadExecution, ExecutionEncoder};
 use super::order::Fork;
 use super::ring::Segment;
 use super::stack::Stack;
 use super::streams::Streams;
-use super::tell::{BadExecution, Teller};
 use super::wire::{Item, Payload, RECORD, items, kind};
 
-/// What a process's words become. Implemented by the writer of the trace.
+/// The receiver of a process's blocks, events and chunks. The writer of the trace implements it.
 pub(super) trait Sink {
     type Error;
-    /// What a block does; blocks come in the order of their numbers.
+    /// Takes a block. Blocks come in the order of their numbers.
     fn block(&mut self, items: impl Iterator<Item = Item>);
-    /// An event before the execution that the next head will tell; `heads` were told in this chunk.
+    /// Takes an event before the execution of the next head. `heads` is the number of heads in this
+    /// chunk so far.
     fn event(&mut self, heads: usize, event: &Event);
-    /// The end of a chunk, at this fork if it is one. The streams may be exchanged for others.
+    /// Ends a chunk, at this fork if there is one. The sink may exchange the streams for others.
     fn chunk(
         &mut self,
         streams: &mut Streams,
@@ -27,7 +29,7 @@ pub(super) trait Sink {
     ) -> Result<(), Self::Error>;
 }
 
-/// Something that the tool cannot have meant.
+/// Words that a correct tool does not write.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BadWords {
     #[error(transparent)]
@@ -36,41 +38,41 @@ pub(super) enum BadWords {
     Short,
 }
 
-pub(super) struct Process {
-    teller: Teller,
-    /// When the last chunk did.
+pub(super) struct TracedProcess {
+    encoder: ExecutionEncoder,
+    /// The time at which the last chunk ended.
     ended: Instant,
-    /// The fork at which the process is; nothing was told since.
+    /// The fork in progress. No execution came since.
     forking: Option<u64>,
-    /// The child of the last fork was told before the process said which it is.
-    child_told: bool,
-    /// Others wait for the first chunk.
+    /// True if the child of the last fork was reported before the process named it.
+    child_reported: bool,
+    /// True if other processes wait for the first chunk.
     awaited: bool,
-    /// The process has said something.
+    /// True if the process has written anything.
     heard: bool,
 }
 
-/// The longest that a program which pauses has references outside the file, and that a parent waits
-/// for a child's first chunk.
+/// The maximum time for which the references of a pausing program are missing in the file. A parent
+/// waits at most as long for a child's first chunk.
 const SAFE_AFTER: Duration = Duration::from_secs(1);
 /// The longest time for which a running program's references are not yet in the file. A killed
 /// recorder loses them.
 const UNWRITTEN: Duration = Duration::from_secs(2);
 
-impl Process {
-    /// One whose first chunk others wait for, or not.
+impl TracedProcess {
+    /// Creates a process. With `awaited`, other processes wait for its first chunk.
     pub(super) fn new(unit_shift: u32, awaited: bool) -> Self {
         Self {
-            teller: Teller::new(unit_shift),
+            encoder: ExecutionEncoder::new(unit_shift),
             ended: Instant::now(),
             forking: None,
-            child_told: false,
+            child_reported: false,
             awaited,
             heard: false,
         }
     }
 
-    /// Works through one segment.
+    /// Processes one segment.
     pub(super) fn segment<S: Sink>(
         &mut self,
         segment: &Segment,
@@ -83,7 +85,7 @@ impl Process {
             let is_record = |word: &u32| word & RECORD != 0;
             let run = words.iter().position(is_record).unwrap_or(words.len());
             let (executions, rest) = words.split_at(run);
-            self.teller
+            self.encoder
                 .executions(executions, &mut numbers, &mut |heads, event| {
                     sink.event(heads, event);
                 })?;
@@ -96,7 +98,7 @@ impl Process {
                 return Ok(Err(stopped));
             }
         }
-        if self.teller.is_enough() || self.ended.elapsed() >= UNWRITTEN {
+        if self.encoder.is_enough() || self.ended.elapsed() >= UNWRITTEN {
             return Ok(self.end_chunk(sink));
         }
         if self.awaited {
@@ -105,7 +107,8 @@ impl Process {
         Ok(Ok(()))
     }
 
-    /// The program has done nothing for a while, or others wait. What it did before is put where it is safe, unless that has just been done.
+    /// Ends the chunk if the program has paused, or if other processes wait, unless a chunk has
+    /// just ended.
     pub(super) fn idle<S: Sink>(&mut self, sink: &mut S) -> Result<(), S::Error> {
         if self.ended.elapsed() < SAFE_AFTER {
             return Ok(());
@@ -114,15 +117,16 @@ impl Process {
     }
 
     fn event<S: Sink>(&mut self, event: &Event, sink: &mut S) {
-        sink.event(self.teller.streams().heads.end(), event);
+        sink.event(self.encoder.streams().heads.end(), event);
     }
 
-    /// The kernel touches a range: a stack that it reaches below grows first, as by a reference.
+    /// Reports the growth of the stack if the kernel touches a range below it. A reference has the
+    /// same effect.
     fn stack_grows_by<S: Sink>(&mut self, range: Range, sink: &mut S) {
-        let mut stack = self.teller.stack();
+        let mut stack = self.encoder.stack();
         if stack.grows_by(range.start.0) {
             stack.grow(range.start.0);
-            self.teller.set_stack(stack);
+            self.encoder.set_stack(stack);
             self.event(&stack.event(), sink);
         }
     }
@@ -137,18 +141,18 @@ impl Process {
         match record {
             kind::BLOCK => {
                 let words = payload.get(2..).unwrap_or_default();
-                self.teller.block(items(words))?;
+                self.encoder.block(items(words))?;
                 sink.block(items(words));
             }
             kind::STACK => {
                 let (low, top, floor) = (read.number(), read.number(), read.number());
-                self.teller.set_stack(Stack { low, top, floor });
+                self.encoder.set_stack(Stack { low, top, floor });
             }
             kind::FORKING => {
                 self.forking = Some(read.number());
-                self.child_told = false;
+                self.child_reported = false;
             }
-            kind::FORK if self.child_told => self.child_told = false,
+            kind::FORK if self.child_reported => self.child_reported = false,
             _ => {
                 if let Some(event) = read.event(record) {
                     if let Event::Populate { range, .. } = event {
@@ -165,37 +169,38 @@ impl Process {
         Ok(Ok(()))
     }
 
-    /// The fork at which the process is, if it has not said how that went.
+    /// Returns the fork in progress, if the process has not reported its outcome.
     pub(super) const fn forking(&self) -> Option<u64> {
         self.forking
     }
 
-    /// The fork at which the process is made this child, which was heard of before its parent said so: that of a `vfork` is until the parent goes on.
+    /// Names the child of the fork in progress. With `vfork`, the child announces itself before the
+    /// parent continues.
     pub(super) fn bore<S: Sink>(&mut self, child: u32, sink: &mut S) -> Result<(), S::Error> {
         let Some(number) = self.forking.take() else {
             return Ok(());
         };
         self.event(&Event::Fork { child }, sink);
-        self.child_told = true;
+        self.child_reported = true;
         self.end_chunk_at(Some(Fork { number, child }), sink)
     }
 
-    /// What was told since the last chunk becomes one.
+    /// Ends the current chunk.
     pub(super) fn end_chunk<S: Sink>(&mut self, sink: &mut S) -> Result<(), S::Error> {
         self.end_chunk_at(None, sink)
     }
 
     fn end_chunk_at<S: Sink>(&mut self, fork: Option<Fork>, sink: &mut S) -> Result<(), S::Error> {
-        let totals = self.teller.totals();
-        sink.chunk(self.teller.streams(), totals, fork)?;
-        self.teller.forget();
+        let totals = self.encoder.totals();
+        sink.chunk(self.encoder.streams(), totals, fork)?;
+        self.encoder.forget();
         self.ended = Instant::now();
         self.awaited &= !self.heard;
         Ok(())
     }
 }
 
-/// Takes a record's payload off the end of the numbers.
+/// Takes a record's payload from the end of the numbers.
 fn payload<'a>(numbers: &mut &'a [u64]) -> Option<&'a [u64]> {
     let (&length, rest) = numbers.split_last()?;
     let at = rest.len().checked_sub(usize::try_from(length).ok()?)?;

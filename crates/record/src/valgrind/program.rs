@@ -1,4 +1,4 @@
-//! The program to record: its path, and whether Valgrind can run it.
+//! Finds the program to record, and checks that Valgrind can run it.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 
 use super::session::RecordError;
 
-/// Scripts whose interpreters are scripts are followed this far, as Linux does.
+/// The depth to which script interpreters that are scripts are followed, as in Linux.
 const SCRIPTS: usize = 5;
-/// Bytes of a file's start that the kernel looks at.
+/// The number of bytes at a file's start that the kernel reads.
 const START: u64 = 256;
 const SET_IDS: u32 = libc::S_ISUID | libc::S_ISGID;
 const ELF_CLASS_64: u8 = 2;
 const ELF_X86_64: u16 = 62;
 
-/// The program's file, found as `execvp` finds it.
+/// Finds the program's file as `execvp` does.
 ///
 /// # Errors
 /// [`RecordError::NoProgram`] with the error of `execvp`: "not found" if no such file exists,
@@ -48,7 +48,7 @@ pub(super) fn find(name: &OsStr) -> Result<PathBuf, RecordError> {
 /// Checks that a path names an executable file.
 ///
 /// # Errors
-/// The error with which `execve` fails.
+/// Returns the error with which `execve` fails.
 fn executable(path: &Path) -> io::Result<()> {
     let data = fs::metadata(path)?;
     if data.is_file() && data.permissions().mode() & 0o111 != 0 {
@@ -64,8 +64,8 @@ fn executable(path: &Path) -> io::Result<()> {
 /// scripts.
 ///
 /// # Errors
-/// [`RecordError::NoProgram`] with the error of `execvp` if a script's interpreter does not exist or
-/// is not executable, otherwise [`RecordError::CannotRun`].
+/// [`RecordError::NoProgram`] with the error of `execvp` if a script's interpreter does not exist
+/// or is not executable, otherwise [`RecordError::CannotRun`].
 pub(super) fn check(program: &Path) -> Result<(), RecordError> {
     let mut path = program.to_owned();
     for _ in 0..SCRIPTS {
@@ -92,8 +92,9 @@ pub(super) fn check(program: &Path) -> Result<(), RecordError> {
         return match foreign(&start) {
             Some(why) => refused(why),
             None if data.mode() & SET_IDS != 0 => refused(
-                "is a set-user-ID or set-group-ID program, and Valgrind runs none: record a copy without these bits \
-                 (cp, then chmod ug-s)",
+                "is a set-user-ID or set-group-ID program, and Valgrind runs none: record a copy \
+                 without \
+                these bits (cp, then chmod ug-s)",
             ),
             None => Ok(()),
         };
@@ -101,14 +102,14 @@ pub(super) fn check(program: &Path) -> Result<(), RecordError> {
     Ok(())
 }
 
-/// The interpreter that a script's first line names.
+/// Returns the interpreter that a script's first line names.
 fn interpreter(start: &[u8]) -> Option<PathBuf> {
     let line = start.strip_prefix(b"#!")?.split(|&b| b == b'\n').next()?;
     let name = line.trim_ascii().split(u8::is_ascii_whitespace).next()?;
     (!name.is_empty()).then(|| OsString::from_vec(name.to_vec()).into())
 }
 
-/// Why an ELF file is not a program of 64-bit x86.
+/// Returns the reason for which an ELF file is not a program of 64-bit x86.
 fn foreign(start: &[u8]) -> Option<&'static str> {
     let class = *start.strip_prefix(b"\x7fELF")?.first()?;
     let machine = u16::from_le_bytes([*start.get(18)?, *start.get(19)?]);
@@ -118,7 +119,8 @@ fn foreign(start: &[u8]) -> Option<&'static str> {
             Some("is a program for another processor; the recorder runs 64-bit x86 programs")
         }
         _ => Some(
-            "is a 32-bit program, and the recorder runs 64-bit x86 programs only: record a 64-bit build of it",
+            "is a 32-bit program, and the recorder runs 64-bit x86 programs only: \
+            record a 64-bit build of it",
         ),
     }
 }
@@ -176,7 +178,7 @@ mod tests {
             let path = program(folder, name, &bytes, mode);
             let error = said(&path).unwrap_err();
             assert!(error.contains(word) && error.contains(name), "{error}");
-            // A script is no better than its interpreter.
+            // A script fails with its interpreter.
             let script = program(
                 folder,
                 "script",

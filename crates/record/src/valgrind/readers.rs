@@ -1,4 +1,5 @@
-//! The threads that read the processes of a recording: two for each, one that makes chunks and one that writes them.
+//! The threads that read the processes of a recording. Each process has one thread that makes
+//! chunks and one that writes them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,17 +9,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::{self, Scope, ScopedJoinHandle};
 
-use super::order::{Mark, Order};
+use super::order::{Mark, WriteOrder};
 use super::pack::Shared;
-use super::process::{BadWords, Process};
+use super::process::{BadWords, TracedProcess};
 use super::ring::{Ring, Segment, Wait};
 use super::session::RecordError;
-use super::sink::{ProcessSink, Setting, Stopped};
+use super::sink::{ProcessSink, RecordSetting, Stopped};
 
-/// The number of processes that were recorded, and of their address spaces.
+/// The numbers of recorded processes and address spaces.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counted {
-    /// One for each program that a process executed.
+    /// The number of address spaces, one for each program that a process executed.
     pub(super) spaces: u32,
     pub(super) processes: u32,
 }
@@ -26,14 +27,15 @@ pub(super) struct Counted {
 /// The threads that read the processes.
 pub(super) struct Readers<'scope, 'env, W> {
     shared: &'env Shared<W>,
-    setting: Setting,
+    setting: RecordSetting,
     threads: Vec<ScopedJoinHandle<'scope, Result<(), RecordError>>>,
-    /// For each process id, which process has it, and the flag that tells its reader that another program runs under that id now.
+    /// For each process id, the number of its latest process. The flag informs the process's reader
+    /// that another program now runs under that id.
     latest: BTreeMap<u32, (u32, Arc<AtomicBool>)>,
 }
 
 impl<'scope, 'env, W: Write + Send> Readers<'scope, 'env, W> {
-    pub(super) const fn new(shared: &'env Shared<W>, setting: Setting) -> Self {
+    pub(super) const fn new(shared: &'env Shared<W>, setting: RecordSetting) -> Self {
         Self {
             shared,
             setting,
@@ -52,7 +54,7 @@ impl<'scope, 'env, W: Write + Send> Readers<'scope, 'env, W> {
         'env: 'scope,
     {
         let ring = Ring::open(path)?;
-        // Mapped on both sides: the name is no longer needed.
+        // Both sides have mapped the ring, so its name is no longer needed.
         fs::remove_file(path)?;
         let (shared, setting, number) = (self.shared, self.setting, self.threads.len() as u32);
         let (pid, replaced) = (ring.pid(), Arc::new(AtomicBool::new(false)));
@@ -81,7 +83,7 @@ impl<'scope, 'env, W: Write + Send> Readers<'scope, 'env, W> {
         self.threads.iter().all(ScopedJoinHandle::is_finished)
     }
 
-    /// The counts of the recording, once all processes are done.
+    /// Returns the counts of the recording after the end of all processes.
     pub(super) fn join(self) -> Result<Counted, RecordError> {
         let mut first = Ok(Counted {
             spaces: self.threads.len() as u32,
@@ -99,32 +101,32 @@ impl<'scope, 'env, W: Write + Send> Readers<'scope, 'env, W> {
     }
 }
 
-/// A process that is recorded.
+/// A recorded process.
 struct Recorded {
     ring: Ring,
     number: u32,
-    /// What its first chunk stands behind.
+    /// The mark that its first chunk waits for.
     after: Option<Mark>,
-    /// Another program runs under its process id.
+    /// True if another program runs under its process id.
     replaced: Arc<AtomicBool>,
 }
 
-/// Why a process was not read to its end.
+/// The reason for which a process was not read to its end.
 enum Unread {
     Bad(BadWords),
     Stopped(Stopped),
 }
 
 impl Recorded {
-    /// To its end: what it tells becomes chunks here, and another thread writes them.
+    /// Records the process to its end. This thread makes chunks, and another thread writes them.
     fn record<W: Write + Send>(
         &self,
         shared: &Shared<W>,
-        setting: Setting,
+        setting: RecordSetting,
     ) -> Result<(), RecordError> {
         let watch = shared.order.watch();
         let awaited = matches!(self.after, Some(Mark::Fork(_)));
-        let mut process = Process::new(self.ring.unit_shift(), awaited);
+        let mut process = TracedProcess::new(self.ring.unit_shift(), awaited);
         let ending = (self.ring.pid() == setting.first).then_some(&shared.order);
         thread::scope(|scope| {
             // One chunk is written, one waits, and one is made.
@@ -142,24 +144,25 @@ impl Recorded {
             events?;
             match read {
                 Err(Unread::Bad(bad)) => Err(RecordError::from(bad)),
-                // Whoever stopped has said why above.
+                // The stopped part has returned its error above.
                 Ok(()) | Err(Unread::Stopped(Stopped)) => Ok(()),
             }
         })?;
         if let Some(fork) = process.forking() {
-            // It failed, or the process was killed in it before its child was heard of.
+            // The fork failed, or the process was killed in it before its child announced itself.
             shared.order.reach(Mark::Fork(fork));
         }
         watch.well();
         Ok(())
     }
 
-    /// Reads the process to its end. After an error it goes on taking segments, so that the program is not held up.
+    /// Reads the process to its end. After an error, it continues to take segments, so that the
+    /// program does not wait.
     fn read(
         &self,
-        process: &mut Process,
+        process: &mut TracedProcess,
         sink: &mut ProcessSink<'_>,
-        order: &Order,
+        order: &WriteOrder,
     ) -> Result<(), Unread> {
         let mut outcome = Ok(());
         let mut segment = Segment::default();
@@ -169,7 +172,7 @@ impl Recorded {
                 Wait::Full => self.ring.take(&mut segment),
                 Wait::Ended => break,
                 Wait::Idle if self.is_gone() => {
-                    // It may have written its last between the wait and the look.
+                    // The process may have written its last words between the wait and the check.
                     if self.ring.wait() != Wait::Full {
                         break;
                     }
@@ -182,7 +185,7 @@ impl Recorded {
             }
             outcome = if wait == Wait::Full {
                 match process.segment(&segment, sink) {
-                    Ok(told) => told.map_err(Unread::Stopped),
+                    Ok(done) => done.map_err(Unread::Stopped),
                     Err(bad) => Err(Unread::Bad(bad)),
                 }
             } else {
@@ -200,17 +203,17 @@ impl Recorded {
             .map_err(Unread::Stopped)
     }
 
-    /// Whether the process has ended or runs another program.
+    /// Returns true if the process has ended or runs another program.
     fn is_gone(&self) -> bool {
         self.replaced.load(Ordering::Acquire) || !is_running(self.ring.pid())
     }
 }
 
-/// Where a process is at a fork whose child has announced itself, that child is told.
+/// Names the child of a fork in progress, if the child has announced itself.
 fn name_child(
-    process: &mut Process,
+    process: &mut TracedProcess,
     sink: &mut ProcessSink<'_>,
-    order: &Order,
+    order: &WriteOrder,
 ) -> Result<(), Stopped> {
     match process.forking().and_then(|fork| order.child_of(fork)) {
         Some(child) => process.bore(child, sink),
@@ -218,12 +221,12 @@ fn name_child(
     }
 }
 
-/// Whether there is such a process and it has not ended.
+/// Returns true if the process exists and has not ended.
 pub(super) fn is_running(pid: u32) -> bool {
     let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else {
         return false;
     };
-    // The state follows the name, which is in brackets and may hold anything.
+    // The state follows the name, which is in brackets and may contain any characters.
     !matches!(
         stat.rsplit_once(") ")
             .and_then(|(_, rest)| rest.chars().next()),

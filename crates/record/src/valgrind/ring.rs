@@ -1,4 +1,4 @@
-//! The shared memory through which one process of the recorded program tells what it does.
+//! The shared memory in which one process of the recorded program writes its executions.
 
 #![allow(unsafe_code, reason = "memory that another process writes to")]
 
@@ -12,28 +12,28 @@ use memmap2::{MmapOptions, MmapRaw};
 
 use super::wire::{A_WHILE, HEADER_BYTES, MAGIC, RING_BYTES, SEGMENT_BYTES, SEGMENTS, header};
 
-/// One process's ring, mapped here.
+/// One process's ring, mapped into this process.
 pub(super) struct Ring {
     map: MmapRaw,
 }
 
-/// What the tool wrote to a segment.
+/// The contents of a segment.
 #[derive(Debug, Default)]
 pub(super) struct Segment {
     /// Executions and records.
     pub(super) words: Vec<u32>,
-    /// What belongs to them, the first last.
+    /// The numbers of the words, in reverse order.
     pub(super) numbers: Vec<u64>,
 }
 
-/// Why [`Ring::wait`] returned.
+/// The reason for which [`Ring::wait`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
     /// A segment can be taken.
     Full,
-    /// The tool wrote its last.
+    /// The tool has written its last words.
     Ended,
-    /// Neither, for a while: time to see whether the process is still there.
+    /// Neither, for a while. The caller checks that the process still exists.
     Idle,
 }
 
@@ -55,12 +55,12 @@ impl Ring {
 
     fn word(&self, offset: usize) -> &AtomicU32 {
         assert!(offset.is_multiple_of(4) && offset + 4 <= HEADER_BYTES);
-        // SAFETY: the offset is aligned and inside the mapping, which lives as long as `self`; the tool writes these words
-        // atomically.
+        // SAFETY: the offset is aligned and inside the mapping, which lives as long as `self`. The
+        // tool writes these words atomically.
         unsafe { AtomicU32::from_ptr(self.map.as_mut_ptr().add(offset).cast()) }
     }
 
-    /// log2 of the unit in which the tool looks for references that moved.
+    /// Returns the base-two logarithm of the unit in which the tool detects moved references.
     pub(super) fn unit_shift(&self) -> u32 {
         self.word(header::UNIT_SHIFT).load(Ordering::Relaxed)
     }
@@ -69,13 +69,14 @@ impl Ring {
         self.word(header::PID).load(Ordering::Relaxed)
     }
 
-    /// The number of the fork that made the process, which its parent told before; 0 if there is none.
+    /// Returns the number of the fork that made the process, as reported by its parent. Returns 0
+    /// if there is none.
     pub(super) fn fork(&self) -> u64 {
         let half = |offset| u64::from(self.word(header::FORK + offset).load(Ordering::Relaxed));
         half(0) | half(4) << 32
     }
 
-    /// Waits, where no segment is filled, for some to be, a tenth of a second at most.
+    /// Waits for a filled segment, for at most a tenth of a second.
     pub(super) fn wait(&self) -> Wait {
         let tail = self.word(header::TAIL).load(Ordering::Relaxed);
         let head = || self.word(header::HEAD).load(Ordering::SeqCst);
@@ -89,7 +90,7 @@ impl Ring {
         let until = Instant::now() + Duration::from_millis(100);
         loop {
             let seen = head();
-            // The last segment may have come between the two looks.
+            // The last segment may have come between the two reads.
             if ended() && head() == tail {
                 return Wait::Ended;
             }
@@ -118,8 +119,9 @@ impl Ring {
         into.words.reserve(words);
         into.numbers.clear();
         into.numbers.reserve(numbers);
-        // SAFETY: the segment lies inside the mapping and is aligned to 8, and neither part is longer than it; the tool does
-        // not write to it between its increment of `head`, which was seen with Acquire, and ours of `tail`.
+        // SAFETY: the segment lies inside the mapping and is aligned to 8, and neither part is
+        // longer than it. The tool does not write to the segment between its own increment of
+        // `head`, which was read with Acquire, and this side's increment of `tail`.
         unsafe {
             let from = self.map.as_ptr().add(HEADER_BYTES + slot * SEGMENT_BYTES);
             std::ptr::copy_nonoverlapping(from.cast(), into.words.as_mut_ptr(), words);

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use broadleaf_trace::{
-    Grain, Header, Options as Contents, Program, Totals, TraceWriter, WriteError,
+    Grain, Header, Options as Contents, RecordedProgram, Totals, TraceWriter, WriteError,
 };
 
 use super::cause;
@@ -19,38 +19,38 @@ use super::pack::Shared;
 use super::process::BadWords;
 use super::program;
 use super::readers::Readers;
-use super::sink::Setting;
+use super::sink::RecordSetting;
 
-/// What to record, and how.
+/// The program to record, with the options of the recording.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The program and its arguments.
     pub command: Vec<OsString>,
     /// The unit in which the trace names places.
     pub grain: Grain,
-    /// Tell the pages (lines) of instructions too.
+    /// If true, the trace has the pages (lines) of instructions too.
     pub instructions: bool,
-    /// Record the processes that the program forks too.
+    /// If true, the processes that the program forks are recorded too.
     pub follow_children: bool,
     /// The clock that the program sees.
     pub clock: Clock,
     /// Prepares the command before it starts, so that the program inherits the user's settings.
     pub prepare: fn(&mut Command),
-    /// Level of compression, as Zstandard counts.
+    /// The compression level of Zstandard.
     pub level: i32,
-    /// Name and version of what records, for the trace's head.
+    /// The name and version of the recorder, for the trace's header.
     pub recorder: String,
 }
 
 /// The clock that a recorded program sees. A rate is a number of instructions in a microsecond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
-    /// The real one: the program takes many times longer by it than without the recorder.
+    /// The real clock. The recorder makes the program many times slower by this clock.
     Wall,
     /// Executed instructions drive processor time and all clocks that count from an arbitrary
     /// start.
     Program(u32),
-    /// The date does too.
+    /// Executed instructions drive all clocks, including the date.
     Date(u32),
 }
 
@@ -66,9 +66,9 @@ impl Default for Clock {
     }
 }
 
-/// How far a recording is.
+/// The progress of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct RecordProgress {
     /// Accesses in the file.
     pub accesses: u64,
     /// Bytes in the file.
@@ -80,24 +80,24 @@ pub struct Progress {
 /// A recording that ended.
 #[derive(Debug)]
 pub struct Finished<W> {
-    /// Where the trace was written to.
+    /// The output with the trace.
     pub output: W,
-    /// What it holds.
+    /// The totals of the trace.
     pub totals: Totals,
     /// The number of processes, by process id.
     pub processes: u32,
     /// The number of address spaces: one for each program that a process executed.
     pub spaces: u32,
-    /// How the program ended.
+    /// The wait status of the program.
     pub status: ExitStatus,
-    /// Why the program failed, if the recorder itself is likely to have made it fail.
+    /// The reason of the program's failure, if the recorder itself is likely to have caused it.
     pub likely_cause: Option<&'static str>,
-    /// Time from the program's start to its end and the last byte.
+    /// The time from the program's start to its end and the last byte.
     pub elapsed: Duration,
 }
 
 impl<W> Finished<W> {
-    /// The output, and the rest.
+    /// Separates the output from the other fields.
     pub fn take_output(self) -> (W, Finished<()>) {
         let Self {
             output,
@@ -121,10 +121,10 @@ impl<W> Finished<W> {
     }
 }
 
-/// Why a recording failed.
+/// The reason for which a recording failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// There is no command.
+    /// The command is empty.
     #[error("no program to record was given")]
     NoCommand,
     /// The program's file was not found, or is not executable.
@@ -143,22 +143,25 @@ pub enum RecordError {
         /// The reason, and the user's remedy.
         why: &'static str,
     },
-    /// Valgrind is not installed here.
+    /// Valgrind is not installed on this machine.
     #[error(
-        "recording needs Valgrind, which is not installed here (on Debian: apt-get install valgrind)"
+        "recording needs Valgrind, which is not installed here (on Debian: apt-get install \
+         valgrind)"
     )]
     NoValgrind,
-    /// Valgrind was not installed where this program was built.
+    /// Valgrind was missing when this program was built.
     #[error(
-        "this build of Broadleaf has no recorder, because Valgrind was missing when it was built (on Debian: apt-get install valgrind gcc make, then build again)"
+        "this build of Broadleaf has no recorder, because Valgrind was missing when it was built \
+        (on Debian: apt-get install valgrind gcc make, then build again)"
     )]
     NotBuilt,
-    /// The program began to run and nothing was recorded.
+    /// The program began to run, but nothing was recorded.
     #[error(
-        "the program ended ({0}) before it could be recorded; Valgrind's own words are above, if it had any"
+        "the program ended ({0}) before it could be recorded; \
+        Valgrind's own words are above, if it had any"
     )]
     NothingRecorded(ExitStatus),
-    /// The trace could not be written. What was written before can be read.
+    /// The trace could not be written. The part that was written before can be read.
     #[error(transparent)]
     Write(#[from] WriteError),
     /// The recorder and this program disagree.
@@ -172,10 +175,10 @@ pub enum RecordError {
         /// The system's error.
         error: io::Error,
     },
-    /// Something else that the system refused.
+    /// The system refused another operation.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// A path with a zero byte.
+    /// A path contains a zero byte.
     #[error(transparent)]
     Path(#[from] std::ffi::NulError),
 }
@@ -186,17 +189,17 @@ impl From<BadWords> for RecordError {
     }
 }
 
-/// Runs a program and writes what it does to `output`.
+/// Runs a program and records its references to `output`.
 ///
-/// `progress` is called a few times a second. The program's standard streams are this process's own. The trace can be read up to
-/// its last whole chunk wherever this is interrupted.
+/// `progress` is called a few times a second. The program's standard streams are this process's
+/// own. After an interruption, the trace can be read up to its last whole chunk.
 ///
 /// # Errors
-/// See [`RecordError`]. Where the trace could not be written, the program still runs to its end.
+/// Returns a [`RecordError`]. If the trace cannot be written, the program still runs to its end.
 pub fn record<W: Write + Send>(
     options: &Options,
     output: W,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(RecordProgress),
 ) -> Result<Finished<W>, RecordError> {
     let name = options.command.first().ok_or(RecordError::NoCommand)?;
     let program = program::find(name)?;
@@ -207,8 +210,8 @@ pub fn record<W: Write + Send>(
 
     let began = Instant::now();
     let mut child = workplace.start(options)?;
-    let told = thread::scope(|scope| {
-        let setting = Setting {
+    let outcome = thread::scope(|scope| {
+        let setting = RecordSetting {
             began,
             instruction_pages: options.instructions,
             unit_shift: options.grain.shift().into(),
@@ -226,7 +229,7 @@ pub fn record<W: Write + Send>(
                 break status;
             }
             let (accesses, bytes) = shared.so_far();
-            progress(Progress {
+            progress(RecordProgress {
                 accesses,
                 bytes,
                 elapsed: began.elapsed(),
@@ -239,7 +242,7 @@ pub fn record<W: Write + Send>(
                 },
             ));
         };
-        // A ring announced just before the end, and processes that outlive the first.
+        // A ring may be announced just before the end, and processes may outlive the first one.
         loop {
             for ring in workplace.control.announced()? {
                 readers.start(scope, &workplace.ring(&ring))?;
@@ -253,7 +256,7 @@ pub fn record<W: Write + Send>(
         watch.well();
         readers.join().map(|counted| (status, counted))
     });
-    let (status, counted) = told?;
+    let (status, counted) = outcome?;
     if counted.processes == 0 {
         return Err(RecordError::NothingRecorded(status));
     }
@@ -288,7 +291,7 @@ fn header(options: &Options, program: &Path) -> io::Result<Header> {
             .iter()
             .map(|word| word.to_string_lossy().into_owned())
             .collect(),
-        program: Some(Program {
+        program: Some(RecordedProgram {
             path: program.canonicalize()?.to_string_lossy().into_owned(),
             hash: *hasher.finalize().as_bytes(),
         }),
@@ -298,8 +301,8 @@ fn header(options: &Options, program: &Path) -> io::Result<Header> {
             .duration_since(UNIX_EPOCH)
             .map_or(0, |d| d.as_secs()),
         notes: vec![
-            "references of the program itself, not of the kernel for it".into(),
-            "mappings stand where Linux puts them with address randomisation off, modulo 2 MiB"
+            "memory accesses made by the kernel are not counted".into(),
+            "mappings have their places of native Linux without address randomisation, modulo 2 MiB"
                 .into(),
             "threads ran one at a time, in the order that Valgrind's scheduler chose".into(),
         ],

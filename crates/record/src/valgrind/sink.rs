@@ -1,19 +1,19 @@
-//! From a process's blocks, events and executions to chunks.
+//! Collects a process's blocks, events and executions into chunks.
 
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::Instant;
 
 use broadleaf_trace::{BlockDef, BlockItem, Event, EventEncoder, Totals, WriteError};
 
-use super::order::{Fork, Order};
-use super::pack::Chunk;
+use super::order::{Fork, WriteOrder};
+use super::pack::ProcessChunk;
 use super::process::Sink;
 use super::streams::Streams;
 use super::wire::Item;
 
-/// What all processes of a recording have in common.
+/// The settings that all processes of a recording share.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Setting {
+pub(super) struct RecordSetting {
     pub(super) began: Instant,
     pub(super) instruction_pages: bool,
     pub(super) unit_shift: u32,
@@ -21,29 +21,29 @@ pub(super) struct Setting {
     pub(super) first: u32,
 }
 
-/// Whoever writes the chunks has given up; it knows why.
+/// The error of a reader whose writer has failed. The writer returns the reason.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stopped;
 
-/// One process's part of a recording.
+/// The sink of one process.
 pub(super) struct ProcessSink<'a> {
-    setting: Setting,
-    /// Source of the wait status, for the process that the recorder itself waits for. The tool is
-    /// not informed of a signal that ends its process.
-    ending: Option<&'a Order>,
-    chunks: SyncSender<Chunk>,
+    setting: RecordSetting,
+    /// The source of the wait status, for the process that the recorder itself waits for. The tool
+    /// is not informed of a signal that ends its process.
+    ending: Option<&'a WriteOrder>,
+    chunks: SyncSender<ProcessChunk>,
     emptied: Receiver<Streams>,
     blocks: Vec<BlockDef>,
     events: EventEncoder,
-    /// An event that cannot be written; the recording of this process ends there.
+    /// The error of an event that cannot be written. The recording of this process ends there.
     event_error: Option<WriteError>,
 }
 
 impl<'a> ProcessSink<'a> {
     pub(super) fn new(
-        setting: Setting,
-        ending: Option<&'a Order>,
-        chunks: SyncSender<Chunk>,
+        setting: RecordSetting,
+        ending: Option<&'a WriteOrder>,
+        chunks: SyncSender<ProcessChunk>,
         emptied: Receiver<Streams>,
     ) -> Self {
         Self {
@@ -57,7 +57,7 @@ impl<'a> ProcessSink<'a> {
         }
     }
 
-    /// What was wrong with an event, if one was.
+    /// Returns the error of an invalid event, if there was one.
     pub(super) fn finish(self) -> Result<(), WriteError> {
         self.event_error.map_or(Ok(()), Err)
     }
@@ -132,7 +132,7 @@ impl Sink for ProcessSink<'_> {
             return Ok(());
         }
         let empty = self.emptied.try_recv().unwrap_or_default();
-        let chunk = Chunk {
+        let chunk = ProcessChunk {
             streams: std::mem::replace(streams, empty),
             totals,
             clock: self.setting.began.elapsed().as_nanos() as u64,

@@ -1,11 +1,11 @@
-//! The main thread's stack, which grows by being touched.
+//! The main thread's stack, which grows when it is touched.
 
 use broadleaf_trace::{Event, Range};
 use broadleaf_units::VirtAddr;
 
 const PAGE: u64 = 4096;
 
-/// Where it is, and how low it may grow.
+/// The range of the stack, and the lowest address that it may grow to.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stack {
     pub(super) low: u64,
@@ -14,17 +14,17 @@ pub(super) struct Stack {
 }
 
 impl Stack {
-    /// Whether a reference there makes it grow.
+    /// Returns true if a reference at this address makes the stack grow.
     pub(super) const fn grows_by(&self, address: u64) -> bool {
         address.wrapping_sub(self.floor) < self.low.wrapping_sub(self.floor)
     }
 
-    /// It reaches down to this address from here on.
+    /// Grows the stack down to this address.
     pub(super) const fn grow(&mut self, address: u64) {
         self.low = address & !(PAGE - 1);
     }
 
-    /// What a trace says of it once it has grown.
+    /// Returns the trace event of the present range.
     pub(super) const fn event(&self) -> Event {
         Event::StackGrow(Range {
             start: VirtAddr(self.low),

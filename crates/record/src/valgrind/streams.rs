@@ -1,7 +1,7 @@
-//! The streams of executions of a chunk, as the format has them.
+//! The streams of executions of a chunk, in the trace format.
 
-/// Bytes that are appended to. Room is made for many at once, and the end is kept by whoever appends, so that appending one byte is no more
-/// than storing it.
+/// A buffer of bytes that grows at its end. The appending code makes room for many bytes at once
+/// and keeps the end in a variable. Then each byte is a single store.
 #[derive(Default)]
 pub(super) struct Bytes {
     bytes: Vec<u8>,
@@ -9,7 +9,7 @@ pub(super) struct Bytes {
 }
 
 impl Bytes {
-    /// Makes room for so many bytes behind this end.
+    /// Makes room for `bytes` bytes after `end`.
     #[inline]
     pub(super) fn make_room(&mut self, end: usize, bytes: usize) {
         if self.bytes.len() - end < bytes {
@@ -23,19 +23,19 @@ impl Bytes {
         self.bytes.resize(room, 0);
     }
 
-    /// Where the next byte goes.
+    /// Returns the position of the next byte.
     #[inline]
     pub(super) const fn end(&self) -> usize {
         self.used
     }
 
-    /// The bytes end here now.
+    /// Sets the end of the bytes.
     #[inline]
     pub(super) const fn set_end(&mut self, end: usize) {
         self.used = end;
     }
 
-    /// Puts bytes that there is room for at this end, and moves it if they `are` there.
+    /// Writes bytes at `end`, and moves `end` if `are` is true. The room must exist.
     #[inline]
     pub(super) fn put_if<const N: usize>(&mut self, end: &mut usize, are: bool, bytes: [u8; N]) {
         self.bytes[*end..*end + N].copy_from_slice(&bytes);

@@ -1,17 +1,19 @@
-//! What the tool's words become, against a plain reading of the same words, without Valgrind: blocks and executions are drawn.
+//! Random words of the tool become the visits that a plain decoder finds in the same words.
+//! Valgrind is not needed.
 
 use std::sync::mpsc;
 use std::time::Instant;
 
-use broadleaf_trace::{Grain, Header, Item as Piece, Lead, TraceReader, TraceWriter, Visit};
+use broadleaf_trace::{
+    DataAccess, Fold, Grain, Header, Item as Piece, Lead, TraceReader, TraceWriter, Visit,
+};
 use proptest::prelude::*;
 
 use super::pack::Shared;
-use super::process::Process;
+use super::process::TracedProcess;
 use super::ring::Segment;
-use super::sink::{ProcessSink, Setting};
+use super::sink::{ProcessSink, RecordSetting};
 use super::wire::{ABSENT, LEFT, RECORD, kind};
-use crate::import::{Access, Fold};
 
 const NO_BASE: u64 = 0xffff;
 const INSTRUCTION: u64 = 1;
@@ -24,34 +26,36 @@ const EXIT: u64 = 4;
 struct Drawn {
     store: bool,
     bytes: u64,
-    kind: Kind,
+    kind: DrawnKind,
     instruction: bool,
-    /// The block can be left behind it.
+    /// True if the block has an exit after the reference.
     exit: bool,
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
-    /// At this offset from this base.
+enum DrawnKind {
+    /// The reference is at this offset from this base.
     Based(u8, i64),
-    /// Only where a guard holds, from a base of its own.
+    /// The reference is made only if a guard holds, and has a base of its own.
     Guarded,
     Fixed(u64),
 }
 
 fn reference() -> impl Strategy<Value = Drawn> {
     let bytes = prop::sample::select(vec![0, 1, 4, 8, 32, 5000]);
-    let fixed = (0u64..4, 0u64..100).prop_map(|(page, at)| Kind::Fixed(page << 12 | at));
+    let fixed = (0u64..4, 0u64..100).prop_map(|(page, at)| DrawnKind::Fixed(page << 12 | at));
+    let offset = prop::sample::select(vec![-8, 0, 0, 16, 4090]);
     let kind = prop_oneof![
-        4 => (0u8..3, prop::sample::select(vec![-8, 0, 0, 16, 4090])).prop_map(|(b, o)| Kind::Based(b, o)),
-        1 => Just(Kind::Guarded),
+        4 => (0u8..3, offset).prop_map(|(b, o)| DrawnKind::Based(b, o)),
+        1 => Just(DrawnKind::Guarded),
         1 => fixed,
     ];
     (any::<bool>(), bytes, kind, any::<bool>(), 0..5).prop_map(
         |(store, bytes, kind, instruction, exit)| Drawn {
             store,
-            // What is fixed does not reach into another page: the tool gives it a base then.
-            bytes: if matches!(kind, Kind::Fixed(_)) {
+            // A fixed reference does not reach into another page, because the tool then gives it a
+            // base.
+            bytes: if matches!(kind, DrawnKind::Fixed(_)) {
                 bytes.min(32)
             } else {
                 bytes
@@ -63,9 +67,10 @@ fn reference() -> impl Strategy<Value = Drawn> {
     )
 }
 
-/// One execution: of which block, up to which exit, with which bases, and whether the tool was unsure.
+/// One execution: its block, exit and bases. With `unsure`, the tool reports a possible move
+/// without need.
 #[derive(Clone, Debug)]
-struct Run {
+struct DrawnRun {
     block: prop::sample::Index,
     exit: prop::sample::Index,
     bases: [u64; 3],
@@ -74,7 +79,7 @@ struct Run {
     ends_chunk: bool,
 }
 
-fn run() -> impl Strategy<Value = Run> {
+fn run() -> impl Strategy<Value = DrawnRun> {
     let base = (1u64..6, prop::sample::select(vec![8, 64, 4000, 4088]))
         .prop_map(|(page, at)| page << 12 | at);
     (
@@ -84,7 +89,7 @@ fn run() -> impl Strategy<Value = Run> {
         any::<u64>(),
         (0..10, 0..60),
     )
-        .prop_map(|(block, exit, bases, made, (unsure, ends))| Run {
+        .prop_map(|(block, exit, bases, made, (unsure, ends))| DrawnRun {
             block,
             exit,
             bases,
@@ -94,19 +99,19 @@ fn run() -> impl Strategy<Value = Run> {
         })
 }
 
-/// A block as the tool knows it.
-struct Block {
+/// A block as the tool describes it.
+struct DrawnBlock {
     references: Vec<Drawn>,
-    /// Which of its bases each reference has.
+    /// The index of each reference's base.
     base: Vec<Option<usize>>,
-    /// How many references stand before each exit.
+    /// The number of references before each exit.
     exits: Vec<usize>,
     items: Vec<u64>,
     first_pattern: u32,
     last: Vec<Option<u64>>,
 }
 
-impl Block {
+impl DrawnBlock {
     fn new(references: &[Drawn], first_pattern: u32) -> Self {
         let (mut items, mut exits, mut base) = (vec![INSTRUCTION | 0x40_0000 << 8], vec![], vec![]);
         let mut bases: Vec<Result<u8, usize>> = Vec::new();
@@ -115,9 +120,9 @@ impl Block {
                 items.push(INSTRUCTION | (0x40_0001 + i as u64) << 8);
             }
             let (key, offset) = match r.kind {
-                Kind::Based(key, offset) => (Some(Ok(key)), offset as u64),
-                Kind::Guarded => (Some(Err(i)), 0),
-                Kind::Fixed(address) => (None, address),
+                DrawnKind::Based(key, offset) => (Some(Ok(key)), offset as u64),
+                DrawnKind::Guarded => (Some(Err(i)), 0),
+                DrawnKind::Fixed(address) => (None, address),
             };
             let number = key.map(|key| {
                 bases.iter().position(|&b| b == key).unwrap_or_else(|| {
@@ -148,24 +153,24 @@ impl Block {
         }
     }
 
-    /// Where a reference goes, or that it is not made.
-    fn address(&self, i: usize, run: &Run) -> Option<u64> {
+    /// Returns the address of a reference, or `None` if the reference is not made.
+    fn address(&self, i: usize, run: &DrawnRun) -> Option<u64> {
         match self.references[i].kind {
-            Kind::Based(base, offset) => {
+            DrawnKind::Based(base, offset) => {
                 Some(run.bases[usize::from(base)].wrapping_add_signed(offset))
             }
-            Kind::Guarded if run.made >> (i % 64) & 1 == 0 => None,
-            Kind::Guarded => Some(run.bases[0]),
-            Kind::Fixed(address) => Some(address),
+            DrawnKind::Guarded if run.made >> (i % 64) & 1 == 0 => None,
+            DrawnKind::Guarded => Some(run.bases[0]),
+            DrawnKind::Fixed(address) => Some(address),
         }
     }
 }
 
-/// What the tool would write, and the visits that a plain reading of it makes.
+/// The words that the tool would write.
 #[derive(Default)]
 struct Tool {
     words: Vec<u32>,
-    /// Upwards: the first last once it is turned around.
+    /// The numbers in forward order. `segment` reverses them.
     numbers: Vec<u64>,
 }
 
@@ -184,7 +189,13 @@ impl Tool {
         }
     }
 
-    fn execution(&mut self, block: &mut Block, run: &Run, fold: &mut Fold, out: &mut Vec<Visit>) {
+    fn execution(
+        &mut self,
+        block: &mut DrawnBlock,
+        run: &DrawnRun,
+        fold: &mut Fold,
+        out: &mut Vec<Visit>,
+    ) {
         let exit = run.exit.index(block.exits.len());
         let (mut left, mut bases) = (false, Vec::new());
         fold.instruction();
@@ -195,7 +206,7 @@ impl Tool {
             }
             if let Some(base) = block.base[i] {
                 let value = match r.kind {
-                    Kind::Based(key, _) => run.bases[usize::from(key)],
+                    DrawnKind::Based(key, _) => run.bases[usize::from(key)],
                     _ => address.unwrap_or(ABSENT),
                 };
                 bases.resize(bases.len().max(base + 1), value);
@@ -206,7 +217,11 @@ impl Tool {
                 continue;
             };
             let last = first + r.bytes.saturating_sub(1);
-            let what = if r.store { Access::Store } else { Access::Load };
+            let what = if r.store {
+                DataAccess::Store
+            } else {
+                DataAccess::Load
+            };
             fold.access(what, first, last, out);
             let unit = Some(first >> 12);
             left |= block.base[i].is_some() && (block.last[i] != unit || last >> 12 != first >> 12);
@@ -221,7 +236,8 @@ impl Tool {
     }
 }
 
-/// Visits that belong together are one, so that it does not matter how they were split. Those that only carry instructions go with the next.
+/// Merges visits that belong together, so that splits do not matter. Visits that only carry
+/// instructions are added to the next one.
 fn merged(visits: &[Visit]) -> Vec<Visit> {
     let (mut all, mut carried): (Vec<Visit>, u32) = (Vec::new(), 0);
     for visit in visits {
@@ -258,19 +274,19 @@ fn header() -> Header {
     header
 }
 
-/// The trace that segments become, a chunk each.
+/// Returns the trace of segments, with a chunk for each.
 fn recorded(segments: &[Segment]) -> Vec<u8> {
     let shared = Shared::new(TraceWriter::new(Vec::new(), &header()).unwrap(), 1);
     let (chunks, to_write) = mpsc::sync_channel(1 << 10);
     let (written, emptied) = mpsc::channel();
-    let setting = Setting {
+    let setting = RecordSetting {
         first: 0,
         began: Instant::now(),
         instruction_pages: false,
         unit_shift: 12,
     };
     let mut sink = ProcessSink::new(setting, None, chunks, emptied);
-    let mut process = Process::new(12, false);
+    let mut process = TracedProcess::new(12, false);
     for segment in segments {
         process.segment(segment, &mut sink).unwrap().unwrap();
         process.end_chunk(&mut sink).unwrap();
@@ -286,13 +302,13 @@ proptest! {
         blocks in prop::collection::vec(prop::collection::vec(reference(), 0..12), 1..6),
         runs in prop::collection::vec(run(), 1..400),
     ) {
-        let (mut tool, mut known) = (Tool::default(), Vec::<Block>::new());
+        let (mut tool, mut known) = (Tool::default(), Vec::<DrawnBlock>::new());
         let (mut fold, mut expected) = (Fold::new(Grain::Page), Vec::new());
         let (mut segments, mut patterns) = (Vec::new(), 1);
         for run in &runs {
             let which = run.block.index(blocks.len());
             while known.len() <= which {
-                let block = Block::new(&blocks[known.len()], patterns);
+                let block = DrawnBlock::new(&blocks[known.len()], patterns);
                 patterns += block.exits.len() as u32;
                 let mut payload = vec![block.first_pattern.into(), 0];
                 payload.extend(&block.items);

@@ -1,4 +1,4 @@
-//! What the executions of a chunk come to.
+//! The totals of a chunk's executions.
 
 use broadleaf_trace::Totals;
 
@@ -7,21 +7,22 @@ use super::wire::{PATTERN, PATTERNS};
 
 const BITS: u32 = 21;
 const FIELD: u64 = (1 << BITS) - 1;
-/// Counts of a pattern stay below this, so that `BATCH` of them fit the fields.
+/// The limit of a pattern's counts. The counts of `BATCH` patterns below this limit fit into the
+/// fields.
 const MOST: u64 = 1 << 12;
 const BATCH: usize = 1 << (BITS - 12);
 
-/// Loads, stores and instructions side by side, so that one addition adds all three.
+/// Loads, stores and instructions in one number, so that one addition adds all three.
 #[derive(Clone, Copy, Default)]
-struct Counts(u64);
+struct PackedCounts(u64);
 
-/// Counts by pattern, and their sum over the executions of a chunk.
-pub(super) struct Totaler {
-    counts: Box<[Counts; PATTERNS]>,
+/// The counts by pattern, and their sum over the executions of a chunk.
+pub(super) struct ChunkTotals {
+    counts: Box<[PackedCounts; PATTERNS]>,
     sum: Totals,
 }
 
-impl Totaler {
+impl ChunkTotals {
     pub(super) fn new() -> Self {
         Self {
             counts: table(),
@@ -29,7 +30,8 @@ impl Totaler {
         }
     }
 
-    /// What one execution of this pattern comes to. `None` where it is more than a block of Valgrind's can come to.
+    /// Sets the counts of one execution of this pattern. Returns `None` if they exceed those of any
+    /// Valgrind block.
     pub(super) fn pattern(&mut self, pattern: u32, made: Totals) -> Option<()> {
         let Totals {
             loads,
@@ -40,12 +42,12 @@ impl Totaler {
         if loads.max(stores).max(instructions) >= MOST {
             return None;
         }
-        let counts = Counts(loads | stores << BITS | instructions << (2 * BITS));
+        let counts = PackedCounts(loads | stores << BITS | instructions << (2 * BITS));
         *self.counts.get_mut(pattern as usize)? = counts;
         Some(())
     }
 
-    /// Adds executions up.
+    /// Adds executions to the totals.
     pub(super) fn executions(&mut self, words: &[u32]) {
         self.sum.executions += words.len() as u64;
         for batch in words.chunks(BATCH) {
@@ -59,7 +61,7 @@ impl Totaler {
         }
     }
 
-    /// A reference that was not made after all.
+    /// Subtracts a reference that was not made after all.
     pub(super) fn absent(&mut self, store: bool) {
         if store {
             self.sum.stores -= 1;

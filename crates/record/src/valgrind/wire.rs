@@ -1,13 +1,12 @@
-//! What the Valgrind tool writes: the other side of `recorder/valgrind/wire.h`. The two change together.
+//! The format of the Valgrind tool's output, the counterpart of `recorder/valgrind/wire.h`. Both
+//! files change together.
 
-use broadleaf_trace::{
-    Advice, Backing, Event, KernelTouch, Mapping, Protection, Range, TouchOrigin,
-};
-use broadleaf_units::{FileId, ThreadId, VirtAddr};
+use broadleaf_trace::{Advice, Backing, Event, KernelTouch, Mapping, Range, TouchOrigin};
+use broadleaf_units::{FileId, Rights, ThreadId, VirtAddr};
 
 pub(super) const MAGIC: u32 = 0x424c_5631;
 pub(super) const SEGMENTS: usize = 16;
-/// How many segments are worth waking up for.
+/// The number of filled segments that wakes the reader.
 pub(super) const A_WHILE: u32 = 8;
 pub(super) const SEGMENT_BYTES: usize = 64 * 1024;
 pub(super) const HEADER_BYTES: usize = 4096;
@@ -25,22 +24,23 @@ pub(super) mod header {
     pub(in super::super) const NUMBERS: usize = WORDS + 4 * super::SEGMENTS;
     pub(in super::super) const WAKE_READER_AT: usize = NUMBERS + 4 * super::SEGMENTS;
     pub(in super::super) const WAKE_TOOL_AT: usize = WAKE_READER_AT + 4;
-    /// Of 64 bits.
+    /// The field has 64 bits.
     pub(in super::super) const FORK: usize = WAKE_TOOL_AT + 4;
 }
 
-/// In place of the address of a reference whose guard was false.
+/// Replaces the address of a reference whose guard was false.
 pub(super) const ABSENT: u64 = u64::MAX;
-/// Set in an execution's word if a reference may have left its unit: its bases follow among the numbers then.
+/// Set in an execution's word if a reference may have left its unit. The execution's bases then
+/// follow among the numbers.
 pub(super) const LEFT: u32 = 0x4000_0000;
-/// Set in a record's word, clear in an execution's.
+/// Set in a record's word, and clear in an execution's word.
 pub(super) const RECORD: u32 = 0x8000_0000;
 /// The bits of an execution's word that hold its pattern, which is never 0.
 pub(super) const PATTERN: u32 = PATTERNS as u32 - 1;
-/// Patterns have numbers below this.
+/// The limit of pattern numbers.
 pub(super) const PATTERNS: usize = 1 << 22;
 
-/// Kinds of records.
+/// The kinds of records.
 pub(super) mod kind {
     pub(in super::super) const BLOCK: u8 = 1;
     pub(in super::super) const MAP: u8 = 2;
@@ -63,29 +63,29 @@ pub(super) mod kind {
     pub(in super::super) const POPULATE: u8 = 19;
 }
 
-/// What a block does, one thing after the other.
+/// An item of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Item {
-    /// An instruction begins, here.
+    /// An instruction at this address begins.
     Instruction(u64),
     /// A load or a store.
-    Reference(Reference),
-    /// The next pattern ends.
+    Reference(WireReference),
+    /// A pattern ends.
     Exit,
 }
 
 /// A reference as the tool describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Reference {
+pub(super) struct WireReference {
     pub(super) store: bool,
     pub(super) bytes: u32,
-    /// Which of the block's bases its address is made from; `None` if it is the same each time.
+    /// The index of the base in the block. `None` if the address is the same each time.
     pub(super) base: Option<u16>,
-    /// From the base, or the address.
+    /// The offset from the base, or the address.
     pub(super) offset: u64,
 }
 
-/// The items that words of a block's description hold.
+/// Decodes the items of a block's description.
 pub(super) fn items(words: &[u64]) -> impl Iterator<Item = Item> {
     const INSTRUCTION: u64 = 1;
     const LOAD: u64 = 2;
@@ -99,7 +99,7 @@ pub(super) fn items(words: &[u64]) -> impl Iterator<Item = Item> {
             INSTRUCTION => Item::Instruction(word >> 8),
             what @ (LOAD | STORE) => {
                 let base = word >> 32;
-                Item::Reference(Reference {
+                Item::Reference(WireReference {
                     store: what == STORE,
                     bytes: (word >> 8) as u32 & 0xff_ffff,
                     base: (base != NO_BASE).then_some(base as u16),
@@ -112,8 +112,8 @@ pub(super) fn items(words: &[u64]) -> impl Iterator<Item = Item> {
     })
 }
 
-/// The payload of a record, read from its front. What is missing reads as zero: the tool is trusted as far as that it may at worst
-/// give a wrong event, never a panic.
+/// The payload of a record, read from the front. Missing words read as zero: a faulty tool may
+/// cause a wrong event, but never a panic.
 pub(super) struct Payload<'a>(pub(super) &'a [u64]);
 
 impl Payload<'_> {
@@ -150,16 +150,16 @@ impl Payload<'_> {
         }
     }
 
-    fn protection(&mut self) -> Protection {
+    fn protection(&mut self) -> Rights {
         let bits = self.number();
-        Protection {
+        Rights {
             read: bits & 1 != 0,
             write: bits & 2 != 0,
             execute: bits & 4 != 0,
         }
     }
 
-    /// The event that a record of this kind tells, or `None` for the kinds that are none.
+    /// Returns the event of a record of this kind, or `None` for records that are no event.
     pub(super) fn event(mut self, record: u8) -> Option<Event> {
         const MAP_SHARED: u64 = 1;
         Some(match record {

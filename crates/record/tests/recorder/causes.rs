@@ -1,10 +1,11 @@
-//! The likely cause of a failure: named with evidence that the recorder made the program fail.
+//! The likely cause of a failure is named if there is evidence that the recorder made the program
+//! fail.
 
 use std::process::Command;
 
 use crate::support::{can_record, compiled, folder, has, recorded};
 
-/// The likely cause that a recording of a program with this argument names.
+/// Returns the likely cause that a recording of a program with this argument names.
 fn cause(program: &std::path::Path, argument: Option<&str>) -> Option<&'static str> {
     let arguments = argument.into_iter().map(std::ffi::OsStr::new);
     let command: Vec<_> = [program.as_os_str()].into_iter().chain(arguments).collect();

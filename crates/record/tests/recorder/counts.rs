@@ -1,16 +1,17 @@
-//! What a recording holds is what ran: held against Lackey, reference by reference.
+//! Recordings are compared with Lackey, reference by reference.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use broadleaf_record::import::lackey;
+use broadleaf_import::LackeyReader;
 use broadleaf_trace::{Grain, Visit};
 
 use crate::support::{can_record, compiled, folder, has, merge, recorded, totals};
 
-/// Runs a program under Lackey with no environment but `variable` and what Valgrind adds, and imports what it writes.
+/// Runs a program under Lackey and imports the result. The environment is `variable` and Valgrind's
+/// additions.
 fn under_lackey(program: &Path, library: &Path, variable: &str) -> Vec<Visit> {
     let log = library.join("log");
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -32,7 +33,7 @@ fn under_lackey(program: &Path, library: &Path, variable: &str) -> Vec<Visit> {
     assert!(status.success());
     let text = std::fs::read_to_string(log).expect("Lackey's text");
     let text = one_load_each(&text);
-    let mut reader = lackey::Reader::new(text.as_bytes(), Grain::Page);
+    let mut reader = LackeyReader::new(text.as_bytes(), Grain::Page);
     let mut all = Vec::new();
     let mut batch = Vec::new();
     while reader.read(&mut batch).expect("Lackey's text can be read") {
@@ -41,9 +42,9 @@ fn under_lackey(program: &Path, library: &Path, variable: &str) -> Vec<Visit> {
     all
 }
 
-/// Lackey's text, with one load for each locked read-modify-write. Lackey writes the load that
-/// Valgrind begins with, and then the compare-and-swap, which loads once more: ` L 1000,8` and ` M
-/// 1000,8`.
+/// Returns Lackey's text with one load for each locked read-modify-write. Lackey writes the load
+/// that Valgrind begins with, and then the compare-and-swap, which loads once more: ` L 1000,8` and
+/// ` M 1000,8`.
 fn one_load_each(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let is_kept = |at: usize| {
@@ -55,8 +56,8 @@ fn one_load_each(text: &str) -> String {
     kept.flat_map(|at| [lines[at], "\n"]).collect()
 }
 
-/// A folder for Valgrind's core whose name is as long as that of the folder that the recorder makes: the name is part of what the core puts
-/// on the program's stack, which then begins at the same place.
+/// Creates a folder for Valgrind's core whose name is as long as the recorder's folder name. The
+/// core puts the name on the program's stack, so equal lengths give equal stack addresses.
 fn library(of: &str) -> Option<(tempfile::TempDir, PathBuf)> {
     let installed = [
         "/usr/libexec/valgrind",
@@ -82,7 +83,8 @@ fn library(of: &str) -> Option<(tempfile::TempDir, PathBuf)> {
 
 #[test]
 fn every_reference_is_lackeys() {
-    // With a variable of this name in the environment the recorder leaves the name as it is; a static program looks at names only.
+    // With a variable of this name in the environment, the recorder leaves the name as it is. A
+    // static program only looks at names.
     const VARIABLE: &str = "LD_PRELOAD=libc.so.6";
     if !can_record() {
         return;
@@ -99,7 +101,8 @@ fn every_reference_is_lackeys() {
     let recording = recorded(&[&command[..], &[program]].concat());
     assert_eq!(recording.spaces, 2, "env, and the program it executes");
     let mut ours = recording.visits(1);
-    // Instructions behind the last reference: the importer counts them with it, the trace by themselves.
+    // Instructions after the last reference count with that reference in the importer, and by
+    // themselves in the trace.
     if let Some(rest) = ours.pop_if(|visit| visit.accesses() == 0) {
         ours.last_mut().expect("a reference").instructions += rest.instructions;
     }
@@ -109,7 +112,8 @@ fn every_reference_is_lackeys() {
         theirs.len(),
         ours.len()
     );
-    // Pages keep their order; what Lackey's core placed elsewhere is another page here, always the same.
+    // Pages keep their order. A page that Lackey's core placed elsewhere corresponds to one other
+    // page here.
     let mut moved: BTreeMap<u64, u64> = BTreeMap::new();
     let mut back: BTreeMap<u64, u64> = BTreeMap::new();
     for (at, (theirs, ours)) in theirs.iter().zip(&ours).enumerate() {
@@ -130,11 +134,12 @@ fn every_reference_is_lackeys() {
         (b.loads, b.stores, ours.len())
     );
     assert_eq!(a.instructions, b.instructions);
-    // The program's own file is not moved.
+    // The program's own file has the same place in both.
     assert!(moved.iter().all(|(from, to)| *from >= 0x800 || from == to));
 }
 
-/// The interpreter itself: what is found by its name may be a script that looks for it.
+/// Returns the path of the interpreter itself. The program in PATH may be a script that starts the
+/// interpreter.
 fn python() -> Option<String> {
     if !has("python3") {
         return None;

@@ -1,32 +1,36 @@
-//! Forks: a parent's stands in the trace before its child, and the child can stand before what the parent did after it.
+//! Forks: a parent's fork comes before its child in the trace, and the child may come before the
+//! parent's later actions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use broadleaf_trace::{Event, Grain, Item, PartReader, TraceReader};
 
-use crate::support::{Piece, Recording, can_record, compiled, folder, has, options, trace_with};
+use crate::support::{
+    RecordingPiece, TestRecording, can_record, compiled, folder, has, options, trace_with,
+};
 
 /// The pages that the program `shares` fills.
 const PAGES: std::ops::Range<u64> = 0x1000_0000..0x1000_0040;
 
-fn followed<S: AsRef<std::ffi::OsStr>>(command: &[S]) -> Recording {
+fn followed<S: AsRef<std::ffi::OsStr>>(command: &[S]) -> TestRecording {
     let mut follow = options(command);
     follow.follow_children = true;
     trace_with(&follow).expect("the recording works")
 }
 
-/// Looks at the order of every recording here: each process but the first begins behind its fork, and before its parent goes on; a program that
-/// replaces another stands behind it; and a fork ends its chunk. Answers the process ids of the children, each after what its parent did before.
-fn children_in_order(recording: &Recording) -> Vec<u32> {
+/// Checks the order of a recording. Each process but the first begins after its fork, and before
+/// its parent continues. A program comes after the program that it replaces. A fork ends its chunk.
+/// Returns the process ids of the children in this order.
+fn children_in_order(recording: &TestRecording) -> Vec<u32> {
     let (mut first, mut children) = (None, Vec::new());
     let mut latest: BTreeMap<u32, u32> = BTreeMap::new();
     let mut process_id: BTreeMap<u32, u32> = BTreeMap::new();
-    // Spaces that forked, and the children that have not begun.
+    // Address spaces that forked, and their children that have not begun.
     let mut unborn: BTreeMap<u32, u32> = BTreeMap::new();
     recording.each(|space, piece| {
-        // Instructions behind the last reference are told at a chunk's end.
-        if !matches!(piece, Piece::Visit(visit) if visit.lookups() == 0) {
+        // Instructions after the last reference come at a chunk's end.
+        if !matches!(piece, RecordingPiece::Visit(visit) if visit.lookups() == 0) {
             assert_eq!(
                 unborn.get(&space),
                 None,
@@ -34,7 +38,7 @@ fn children_in_order(recording: &Recording) -> Vec<u32> {
             );
         }
         match piece {
-            Piece::Event(Event::Fork { child }) => {
+            RecordingPiece::Event(Event::Fork { child }) => {
                 assert!(
                     !latest.contains_key(&child),
                     "{child} began before its fork"
@@ -42,7 +46,7 @@ fn children_in_order(recording: &Recording) -> Vec<u32> {
                 children.push(child);
                 unborn.insert(space, child);
             }
-            Piece::Event(Event::SpaceStart { pid, .. }) => {
+            RecordingPiece::Event(Event::SpaceStart { pid, .. }) => {
                 let first = *first.get_or_insert(pid);
                 assert!(
                     pid == first || children.contains(&pid),
@@ -58,20 +62,20 @@ fn children_in_order(recording: &Recording) -> Vec<u32> {
             }
             _ => {}
         }
-        // Whatever is told of a space is told behind its beginning, and before another takes its place.
+        // All items of a space come after its start, and before another space replaces it.
         let pid = process_id.get(&space).expect("it began");
-        assert_eq!(latest[pid], space, "it goes on behind its end");
+        assert_eq!(latest[pid], space, "it continues after its end");
     });
     assert_eq!(
         children.len(),
         children.iter().collect::<BTreeSet<_>>().len(),
-        "each child is told once"
+        "each child is reported once"
     );
     assert_eq!(forks_that_end_chunks(recording), children.len());
     children
 }
 
-fn forks_that_end_chunks(recording: &Recording) -> usize {
+fn forks_that_end_chunks(recording: &TestRecording) -> usize {
     let mut trace = TraceReader::new(&recording.bytes[..]).expect("it is a trace");
     let mut reader = PartReader::new(Grain::Page, false);
     let mut forks = 0;
@@ -91,11 +95,11 @@ fn forks_that_end_chunks(recording: &Recording) -> usize {
     forks
 }
 
-/// Loads and stores of the pages that the program shares, of each space.
-fn shared_accesses(recording: &Recording) -> BTreeMap<u32, (u64, u64)> {
+/// Returns the loads and stores of the shared pages, by space.
+fn shared_accesses(recording: &TestRecording) -> BTreeMap<u32, (u64, u64)> {
     let mut made: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
     recording.each(|space, piece| match piece {
-        Piece::Visit(visit) if PAGES.contains(&visit.unit) => {
+        RecordingPiece::Visit(visit) if PAGES.contains(&visit.unit) => {
             let made = made.entry(space).or_default();
             made.0 += u64::from(visit.loads);
             made.1 += u64::from(visit.stores);
@@ -105,7 +109,7 @@ fn shared_accesses(recording: &Recording) -> BTreeMap<u32, (u64, u64)> {
     made
 }
 
-/// Records `shares` with so many children.
+/// Records `shares` with this number of children.
 fn shared_with(program: &Path, children: u64) {
     let recording = followed(&[program, Path::new(&children.to_string())]);
     assert!(recording.status.success(), "{:?}", recording.status);
@@ -120,7 +124,7 @@ fn shared_with(program: &Path, children: u64) {
 }
 
 #[test]
-fn a_fork_stands_before_its_child() {
+fn a_fork_comes_before_its_child() {
     if !can_record() {
         return;
     }
@@ -145,9 +149,10 @@ fn fifty_children_at_a_time_are_in_order() {
     shared_with(&program, 50);
 }
 
-/// A parent that its child suspends, as by `vfork`, cannot say which child it is; if it is killed, it never does.
+/// A parent that its child suspends, as `vfork` does, cannot name the child. A killed parent never
+/// does.
 #[test]
-fn a_fork_from_which_the_parent_never_comes_back_is_told() {
+fn a_fork_from_which_the_parent_never_returns_is_reported() {
     use std::os::unix::process::ExitStatusExt;
     if !can_record() {
         return;
@@ -187,9 +192,10 @@ fn a_pipeline_is_in_order() {
     assert_eq!(children_in_order(&recording).len(), 4);
 }
 
-/// A program that does next to nothing is over before the reader of the one before it has noticed that it is.
+/// A very short program may end before the reader of the program before it has noticed that one's
+/// end.
 #[test]
-fn a_program_stands_behind_the_one_that_it_replaces() {
+fn a_program_comes_after_the_program_that_it_replaces() {
     if !can_record() {
         return;
     }

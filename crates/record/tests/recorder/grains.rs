@@ -1,8 +1,8 @@
-//! The same program at every grain, and with the pages of its instructions.
+//! Recordings of the same program at every grain, and with the pages of its instructions.
 
 use broadleaf_trace::{Grain, Visit};
 
-use crate::support::{Recording, can_record, compiled, folder, options, totals, trace_with};
+use crate::support::{TestRecording, can_record, compiled, folder, options, totals, trace_with};
 
 #[test]
 fn every_grain_counts_the_same() {
@@ -13,7 +13,7 @@ fn every_grain_counts_the_same() {
     let Some(program) = compiled("mixed", &["-static"], place.path()) else {
         return;
     };
-    let record = |grain, instructions| -> Recording {
+    let record = |grain, instructions| -> TestRecording {
         let mut what = options(&[&program]);
         what.grain = grain;
         what.instructions = instructions;
@@ -22,7 +22,8 @@ fn every_grain_counts_the_same() {
     let pages = record(Grain::Page, false).visits(0);
     let data = totals(&pages);
 
-    // Lines are folded to the pages that they lie in; a lead into a line of the same page is no visit of its own.
+    // Lines are folded into their pages. A lead into a line of the same page is no visit of its
+    // own.
     let mut folded: Vec<(u64, u64, u64)> = Vec::new();
     let count = |folded: &mut Vec<(u64, u64, u64)>, page, visit: &Visit| match folded.last_mut() {
         Some(last) if last.0 == page => {

@@ -1,4 +1,4 @@
-//! The kernel's work for a program: memory that it populates, its clocks, and system calls that
+//! The kernel's work for a program: populated memory, clocks, and system calls that
 //! Valgrind lacks. Also locked instructions, which Valgrind splits.
 
 use std::path::Path;
@@ -11,7 +11,7 @@ use broadleaf_record::valgrind::Clock;
 use broadleaf_trace::{Event, KernelTouch, TouchOrigin};
 
 use crate::support::{
-    Recording, can_record, compiled, folder, options, recorded, totals, trace_with,
+    TestRecording, can_record, compiled, folder, options, recorded, totals, trace_with,
 };
 
 const PAGE: u64 = 4096;
@@ -31,9 +31,9 @@ fn a_locked_instruction_is_one_load_and_one_store() {
     assert_eq!((counted.loads, counted.stores), (1000, 1000));
 }
 
-/// The hardware asks for write access at once, so the kernel sees one fault, of a store. Linux counted
-/// 13,659 faults of a Go program that adds to each element of a fresh array; with the load first, the
-/// model counted 21,940.
+/// The hardware asks for write access at once, so the kernel sees one store fault. Linux counted
+/// 13,659 faults of a Go program that adds to each element of a fresh array. With the load first,
+/// the model counted 21,940.
 #[test]
 fn an_instruction_that_modifies_memory_stores_first() {
     let place = folder();
@@ -56,7 +56,7 @@ fn an_instruction_that_modifies_memory_stores_first() {
 /// The pages of each kind that a recording of `programs/populated.c` populates on request, in
 /// order.
 #[test]
-fn what_a_system_call_populates_is_told_by_page() {
+fn populated_memory_is_reported_by_page() {
     use KernelTouch::{AsMapped, Load, Store};
     let place = folder();
     if !can_record() {
@@ -78,10 +78,10 @@ fn what_a_system_call_populates_is_told_by_page() {
             continue;
         };
         assert_eq!((range.start.0 % PAGE, range.len % PAGE), (0, 0));
-        let told = (range.len / PAGE, touch);
+        let populated = (range.len / PAGE, touch);
         match origin {
-            TouchOrigin::Request => requested.push(told),
-            TouchOrigin::Buffer => buffers.push(told),
+            TouchOrigin::Request => requested.push(populated),
+            TouchOrigin::Buffer => buffers.push(populated),
         }
     }
     let expected = [
@@ -89,19 +89,19 @@ fn what_a_system_call_populates_is_told_by_page() {
         (12, Store),
         (13, AsMapped),
         (14, AsMapped),
-        (16, AsMapped), // and not the 15 pages of MLOCK_ONFAULT
+        (16, AsMapped), // without the 15 pages of MLOCK_ONFAULT
         (16384, Load),
         (20000 - 16384, Load),
     ];
     assert_eq!(requested, expected);
     // A buffer that is filled a thousand times makes one event.
-    let of_buffer = buffers.iter().filter(|told| **told == (17, Store));
+    let of_buffer = buffers.iter().filter(|buffer| **buffer == (17, Store));
     assert_eq!(of_buffer.count(), 1, "{buffers:?}");
     assert!(buffers.len() < 30, "{buffers:?}");
 }
 
 /// Records `command` and expects that this takes less than a minute.
-fn recorded_soon(command: &[&Path]) -> Recording {
+fn recorded_soon(command: &[&Path]) -> TestRecording {
     let (done, recording) = mpsc::channel();
     let command = options(command);
     thread::spawn(move || done.send(trace_with(&command)));
@@ -112,7 +112,7 @@ fn recorded_soon(command: &[&Path]) -> Recording {
 
 /// `programs/written.c` names 64 TiB in calls that read 18, 19, 21 and 16 pages.
 #[test]
-fn a_call_tells_the_pages_that_it_read_and_not_those_that_it_names() {
+fn a_call_reports_the_pages_that_it_read_and_not_those_that_it_names() {
     let place = folder();
     if !can_record() {
         return;
@@ -170,8 +170,8 @@ fn pages_move_and_leave_their_mapping() {
 /// Returns the figures that `programs/clocks.c` prints under a clock. The first are milliseconds of
 /// execution by the monotonic clock, its coarse form, time since boot, processor time, the
 /// thread's, and the date. Then come milliseconds of a sleep and of a wait until a deadline, and
-/// the number of steps back. The last is 1 if the deadline was still the program's own after the
-/// wait.
+/// the number of steps back. The last figure is 1 if the deadline was still the program's own after
+/// the wait.
 fn times(clock: Clock) -> Option<Vec<i64>> {
     let place = folder();
     let program = compiled("clocks", &["-lpthread"], place.path())?;
@@ -186,8 +186,8 @@ fn times(clock: Clock) -> Option<Vec<i64>> {
     Some(numbers.collect::<Result<_, _>>().expect("numbers"))
 }
 
-/// The program executes 40 to 60 million instructions. That takes 400 to 600 ms by a clock of 100 to
-/// a microsecond, on any machine.
+/// The program executes 40 to 60 million instructions. That takes 400 to 600 ms by a clock of 100
+/// to a microsecond, on any machine.
 #[test]
 fn the_programs_clock_runs_by_its_instructions() {
     if !can_record() {
@@ -226,7 +226,7 @@ fn clocks_hold(name: &str, flags: &[&str], clock: Clock, follow_children: bool) 
     assert!(recording.status.success(), "{:?}", recording.status);
 }
 
-/// Processor time never goes back, and that of a child begins at zero.
+/// Processor time never goes back. The processor time of a child begins at zero.
 #[test]
 fn processor_time_goes_on_and_begins_anew_in_a_child() {
     for follow_children in [false, true] {
@@ -245,7 +245,7 @@ fn only_the_clock_of_the_date_runs_the_date() {
     if !can_record() {
         return;
     }
-    // Slow clocks: hardly any real time is as long.
+    // The clocks are slow, so hardly any real time is as long.
     let (Some(program), Some(date)) = (times(Clock::Program(1)), times(Clock::Date(1))) else {
         return;
     };

@@ -1,4 +1,4 @@
-//! The recorder, proved on programs that the tests compile and on programs that every machine has.
+//! The recorder's tests, on programs that the tests compile and on programs that every machine has.
 
 mod causes;
 mod counts;

@@ -1,4 +1,5 @@
-//! Mappings stand where the kernel would have put them, modulo 2 MiB: held against native runs without address randomisation.
+//! Mappings have the places that the kernel gives them natively, modulo 2 MiB. Native runs without
+//! address randomization are the reference.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +11,7 @@ use crate::support::{can_record, compiled, folder, has, recorded};
 const SUPERPAGE: u64 = 2 << 20;
 const PAGE: u64 = 4096;
 
-/// A region as the program told it: what it is, where, how long.
+/// A region that the program reported: its name, start and length.
 type Region = (String, u64, u64);
 
 fn regions(path: &Path) -> Vec<Region> {
@@ -29,7 +30,8 @@ fn regions(path: &Path) -> Vec<Region> {
         .collect()
 }
 
-/// What a program maps natively; `None`, with the reason told, where randomisation cannot be switched off.
+/// Returns the native regions of a program. Returns `None` and prints the reason if randomization
+/// cannot be switched off.
 fn natively(program: &Path, place: &Path) -> Option<Vec<Region>> {
     if !has("setarch") {
         return None;
@@ -71,7 +73,7 @@ fn same_as_natively(name: &str, flags: &[&str]) {
     assert!(recording.status.success(), "{:?}", recording.status);
     let here = regions(&said);
     let events = recording.events(0);
-    let told = |start: u64| {
+    let is_event = |start: u64| {
         events.iter().any(|event| match event {
             Event::Map(mapping) => mapping.range.start.0 == start,
             Event::Remap { to, .. } => to.start.0 == start,
@@ -92,7 +94,7 @@ fn same_as_natively(name: &str, flags: &[&str]) {
             here.1
         );
         if here.2 >= PAGE && !here.0.contains("malloc") {
-            assert!(told(here.1), "{name}: {here:x?} is among the events");
+            assert!(is_event(here.1), "{name}: {here:x?} is among the events");
         }
     }
     assert!(
@@ -119,7 +121,7 @@ fn of_a_static_program() {
 }
 
 #[test]
-fn what_finds_no_room_is_told() {
+fn a_mapping_without_room_is_reported() {
     if !can_record() {
         return;
     }

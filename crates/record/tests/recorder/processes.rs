@@ -1,11 +1,11 @@
-//! Threads and processes: whose a visit is.
+//! Threads and processes: each visit belongs to its thread and process.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use broadleaf_record::valgrind::record;
 use broadleaf_trace::Event;
 
-use crate::support::{Piece, can_record, compiled, folder, options, recorded, trace_with};
+use crate::support::{RecordingPiece, can_record, compiled, folder, options, recorded, trace_with};
 
 #[test]
 fn a_visit_belongs_to_the_thread_that_runs() {
@@ -20,12 +20,13 @@ fn a_visit_belongs_to_the_thread_that_runs() {
     let recording = recorded(&[&program, &said]);
     let text = std::fs::read_to_string(said).expect("an address");
     let first = u64::from_str_radix(text.trim(), 16).expect("an address") >> 12;
-    // A number is given to another thread when its thread has ended: threads are told apart by which start was theirs.
+    // A thread number may be used again after its thread has ended, so threads are distinguished by
+    // the count of starts.
     let (mut alive, mut starts) = (BTreeMap::new(), 0);
     let mut running = None;
     let mut by_part: BTreeMap<u64, BTreeMap<u32, (u64, u64)>> = BTreeMap::new();
     recording.each(|_, piece| match piece {
-        Piece::Event(Event::ThreadStart(thread)) => {
+        RecordingPiece::Event(Event::ThreadStart(thread)) => {
             starts += 1;
             assert_eq!(
                 alive.insert(thread, starts),
@@ -33,9 +34,9 @@ fn a_visit_belongs_to_the_thread_that_runs() {
                 "{thread:?} starts twice"
             );
         }
-        Piece::Event(Event::ThreadSwitch(thread)) => running = Some(thread),
-        Piece::Event(Event::ThreadEnd(thread)) => drop(alive.remove(&thread)),
-        Piece::Visit(visit) => {
+        RecordingPiece::Event(Event::ThreadSwitch(thread)) => running = Some(thread),
+        RecordingPiece::Event(Event::ThreadEnd(thread)) => drop(alive.remove(&thread)),
+        RecordingPiece::Visit(visit) => {
             let part = visit.unit.wrapping_sub(first) / 64;
             if part < 3 {
                 let thread = alive[&running.expect("a thread runs")];
@@ -44,7 +45,7 @@ fn a_visit_belongs_to_the_thread_that_runs() {
                 count.1 += u64::from(visit.stores);
             }
         }
-        Piece::Event(_) => {}
+        RecordingPiece::Event(_) => {}
     });
     let owners: BTreeSet<_> = by_part.values().flat_map(BTreeMap::keys).collect();
     assert_eq!(owners.len(), 3, "{by_part:?}");
@@ -73,7 +74,8 @@ fn children_of_every_kind_are_followed_or_left_alone() {
     follow.follow_children = true;
     let all = trace_with(&follow).expect("the recording works");
     assert_eq!(all.status.code(), Some(23));
-    // Itself and the shell; a fork, a fork that fails to execute; a vfork and a spawn, each before and after its execution.
+    // The program itself and the shell; a fork, and a fork that fails to execute. A vfork and a
+    // spawn, each before and after its execution.
     assert_eq!((all.processes, all.spaces), (5, 8));
     let (mut forks, mut pids) = (BTreeSet::new(), BTreeSet::new());
     let mut ends = Vec::new();
@@ -114,7 +116,7 @@ fn a_program_that_is_killed_is_recorded_up_to_there() {
     assert_eq!(statuses.collect::<Vec<_>>(), [9]);
 }
 
-/// What a program did before it pauses is in the file while it pauses.
+/// The actions before a pause are in the file during the pause.
 #[test]
 fn a_pause_finds_the_recording_safe() {
     if !can_record() {

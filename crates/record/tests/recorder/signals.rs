@@ -1,4 +1,4 @@
-//! Signals, faults among them: the program runs as it does alone, and everything that it does is recorded once.
+//! Signals and faults: the program runs as it does alone, and all its accesses are recorded once.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::support::{can_record, compiled, folder, recorded, totals};
 
 const PAGES: u64 = 64;
 
-/// Loads and stores of each page.
+/// Returns the loads and stores of each page.
 fn by_page(visits: &[Visit]) -> BTreeMap<u64, (u64, u64)> {
     let mut pages: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
     for visit in visits {
@@ -20,7 +20,8 @@ fn by_page(visits: &[Visit]) -> BTreeMap<u64, (u64, u64)> {
     pages
 }
 
-/// Records the program; what it did with the pages of its loop and with those that faulted has to be what its source says.
+/// Records the program, and checks the accesses to its loop's pages and to the faulting pages
+/// against its source.
 fn record_and_check(program: &Path, place: &Path, timer: bool) -> Vec<Visit> {
     let said = place.join("said");
     let how = Path::new(if timer { "timer" } else { "steady" });
@@ -50,7 +51,7 @@ fn record_and_check(program: &Path, place: &Path, timer: bool) -> Vec<Visit> {
         assert_eq!(second, (0, 3), "page {page} of the barrier's second half");
     }
     assert!(made[&seen].1 > 0 && made[&(seen + 1)].1 > 0);
-    // The handler counts in memory. (What was mapped there before may have been loaded from.)
+    // The handler counts in memory. (The earlier mapping there may have been loaded from.)
     assert_eq!(made[&(seen + 2)].1, 2 * PAGES);
     visits
 }
@@ -78,9 +79,10 @@ fn nothing_is_lost_or_done_twice() {
     }
 }
 
-/// A handler that does not ask where a fault was leaves the recorder inexact until the first one; what comes after has to be told all the same.
+/// A handler that does not ask for the fault's address leaves the recorder inexact until the first
+/// fault. Later accesses must be recorded all the same.
 #[test]
-fn a_fault_that_nobody_asks_about_upsets_nothing() {
+fn a_fault_whose_address_is_not_asked_for_upsets_nothing() {
     if !can_record() {
         return;
     }
@@ -95,7 +97,8 @@ fn a_fault_that_nobody_asks_about_upsets_nothing() {
     for page in first..first + PAGES {
         assert_eq!(made[&page].1, 4000, "page {page:#x}");
     }
-    // Of the block that faulted first its own store may be lost, as LIMITS says; one follows without a fault, and one before the second.
+    // The block that faulted first may lose its own store, as LIMITS says. One store follows
+    // without a fault, and one comes before the second fault.
     let beside = made[&(first + PAGES)].1;
     assert!((2..=3).contains(&beside), "{beside}");
 }

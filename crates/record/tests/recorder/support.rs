@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use broadleaf_record::valgrind::{Clock, Options, RecordError, record};
 use broadleaf_trace::{Event, Grain, Item, Lead, Totals, TraceReader, Visit};
 
-/// Whether programs can be recorded here; says why where they cannot.
+/// Returns true if programs can be recorded here. Otherwise it prints the reason.
 pub(crate) fn can_record() -> bool {
     static CAN: OnceLock<bool> = OnceLock::new();
     *CAN.get_or_init(|| match trace(&["true"]) {
@@ -22,7 +22,7 @@ pub(crate) fn can_record() -> bool {
     })
 }
 
-/// Whether a program is installed; says so where it is not.
+/// Returns true if a program is installed. Otherwise it prints a note.
 pub(crate) fn has(program: &str) -> bool {
     let found = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
         .any(|folder| folder.join(program).is_file());
@@ -32,7 +32,8 @@ pub(crate) fn has(program: &str) -> bool {
     found
 }
 
-/// A program of this folder's `programs`, compiled with these flags into `folder`. `None`, with the reason told, without a compiler.
+/// Compiles a program of this folder's `programs` with these flags into `folder`. Returns `None`
+/// and prints the reason without a compiler.
 pub(crate) fn compiled(name: &str, flags: &[&str], folder: &Path) -> Option<PathBuf> {
     if !has("gcc") {
         return None;
@@ -54,7 +55,7 @@ pub(crate) fn compiled(name: &str, flags: &[&str], folder: &Path) -> Option<Path
     Some(program)
 }
 
-/// A folder that goes when the test ends.
+/// Creates a folder that is removed at the end of the test.
 pub(crate) fn folder() -> tempfile::TempDir {
     tempfile::Builder::new()
         .prefix("broadleaf-test-")
@@ -62,7 +63,7 @@ pub(crate) fn folder() -> tempfile::TempDir {
         .expect("a folder for temporary files")
 }
 
-/// Options for recording `command` at page grain.
+/// Returns options for recording `command` at page grain.
 pub(crate) fn options<S: AsRef<std::ffi::OsStr>>(command: &[S]) -> Options {
     Options {
         command: command.iter().map(OsString::from).collect(),
@@ -77,7 +78,7 @@ pub(crate) fn options<S: AsRef<std::ffi::OsStr>>(command: &[S]) -> Options {
 }
 
 /// A recording, in memory.
-pub(crate) struct Recording {
+pub(crate) struct TestRecording {
     pub(crate) bytes: Vec<u8>,
     pub(crate) totals: Totals,
     pub(crate) processes: u32,
@@ -86,9 +87,9 @@ pub(crate) struct Recording {
     pub(crate) likely_cause: Option<&'static str>,
 }
 
-pub(crate) fn trace_with(options: &Options) -> Result<Recording, RecordError> {
+pub(crate) fn trace_with(options: &Options) -> Result<TestRecording, RecordError> {
     let finished = record(options, Cursor::new(Vec::new()), &mut |_| {})?;
-    Ok(Recording {
+    Ok(TestRecording {
         bytes: finished.output.into_inner(),
         totals: finished.totals,
         spaces: finished.spaces,
@@ -98,25 +99,27 @@ pub(crate) fn trace_with(options: &Options) -> Result<Recording, RecordError> {
     })
 }
 
-pub(crate) fn trace<S: AsRef<std::ffi::OsStr>>(command: &[S]) -> Result<Recording, RecordError> {
+pub(crate) fn trace<S: AsRef<std::ffi::OsStr>>(
+    command: &[S],
+) -> Result<TestRecording, RecordError> {
     trace_with(&options(command))
 }
 
-/// Records and expects that it works.
-pub(crate) fn recorded<S: AsRef<std::ffi::OsStr>>(command: &[S]) -> Recording {
+/// Records a program and expects success.
+pub(crate) fn recorded<S: AsRef<std::ffi::OsStr>>(command: &[S]) -> TestRecording {
     trace(command).expect("the recording works")
 }
 
 /// One piece of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Piece {
+pub(crate) enum RecordingPiece {
     Visit(Visit),
     Event(Event),
 }
 
-impl Recording {
+impl TestRecording {
     /// Calls `each` with every visit and every event of process `space`, in order.
-    pub(crate) fn each(&self, mut each: impl FnMut(u32, Piece)) {
+    pub(crate) fn each(&self, mut each: impl FnMut(u32, RecordingPiece)) {
         let mut reader = TraceReader::new(&self.bytes[..]).expect("it is a trace");
         let mut space = 0;
         let mut totals = Totals::default();
@@ -127,11 +130,11 @@ impl Recording {
                         totals.loads += u64::from(visit.loads);
                         totals.stores += u64::from(visit.stores);
                         totals.instructions += u64::from(visit.instructions);
-                        each(space, Piece::Visit(*visit));
+                        each(space, RecordingPiece::Visit(*visit));
                     }
                 }
                 Item::Event(Event::SpaceSwitch(to)) => space = to.0,
-                Item::Event(event) => each(space, Piece::Event(event.clone())),
+                Item::Event(event) => each(space, RecordingPiece::Event(event.clone())),
             }
         }
         assert!(reader.complete(), "the trace has its end");
@@ -142,12 +145,13 @@ impl Recording {
         );
     }
 
-    /// The visits of one process, each run of references to a unit one visit. Instructions that a chunk's end parts from the reference behind
-    /// them go with it: where chunks end depends on how busy the machine is.
+    /// Returns the visits of one process, with one visit for each run of references to a unit. A
+    /// chunk's end may separate instructions from the next reference. They are added to that
+    /// reference, because the ends of chunks depend on the load of the machine.
     pub(crate) fn visits(&self, of: u32) -> Vec<Visit> {
         let (mut visits, mut carried) = (Vec::new(), None::<Visit>);
         self.each(|space, piece| {
-            let (true, Piece::Visit(mut visit)) = (space == of, piece) else {
+            let (true, RecordingPiece::Visit(mut visit)) = (space == of, piece) else {
                 return;
             };
             if let Some(before) = carried.take() {
@@ -163,11 +167,11 @@ impl Recording {
         visits
     }
 
-    /// The events of one process.
+    /// Returns the events of one process.
     pub(crate) fn events(&self, of: u32) -> Vec<Event> {
         let mut events = Vec::new();
         self.each(|space, piece| {
-            if let (true, Piece::Event(event)) = (space == of, piece) {
+            if let (true, RecordingPiece::Event(event)) = (space == of, piece) {
                 events.push(event);
             }
         });
@@ -175,7 +179,8 @@ impl Recording {
     }
 }
 
-/// Appends a visit, or adds it to the last where that is of the same unit: runs may be split anywhere.
+/// Appends a visit, or adds it to a last visit of the same unit, because runs may be split
+/// anywhere.
 pub(crate) fn merge(visits: &mut Vec<Visit>, visit: Visit) {
     if visit.fetch || visit.accesses() == 0 && visit.lead == Lead::None {
         visits.push(visit);
@@ -194,7 +199,7 @@ pub(crate) fn merge(visits: &mut Vec<Visit>, visit: Visit) {
     }
 }
 
-/// Loads, stores and instructions of visits.
+/// Returns the loads, stores and instructions of visits.
 pub(crate) fn totals(visits: &[Visit]) -> Totals {
     let sum = |of: fn(&Visit) -> u32| visits.iter().map(|v| u64::from(of(v))).sum();
     Totals {

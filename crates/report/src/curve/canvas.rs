@@ -1,25 +1,25 @@
-//! Characters to draw on.
+//! A canvas of characters.
 
 use super::Glyphs;
 use crate::{Paint, Style};
 
-/// One character's place.
+/// The contents of one character cell.
 #[derive(Clone, Debug, Default)]
-struct Place {
-    /// Braille dots, or whether there is a point.
+struct CanvasCell {
+    /// Braille dots, or a flag for a point.
     dots: u8,
-    /// The lines that go through here, in the order in which they were drawn.
+    /// The lines through this cell, in drawing order.
     lines: Vec<usize>,
-    /// The lines that have a value here, each with its letter.
+    /// The lines with a value in this cell, each with its letter.
     values: Vec<(usize, char)>,
 }
 
-/// A field of characters, each of several dots where the glyphs have them.
+/// A canvas of character cells, each with several dots if the glyphs have them.
 #[derive(Clone, Debug)]
 pub(crate) struct Canvas {
     glyphs: Glyphs,
     columns: usize,
-    places: Vec<Place>,
+    places: Vec<CanvasCell>,
 }
 
 impl Canvas {
@@ -27,11 +27,11 @@ impl Canvas {
         Self {
             glyphs,
             columns,
-            places: vec![Place::default(); columns * rows],
+            places: vec![CanvasCell::default(); columns * rows],
         }
     }
 
-    /// How many dots a character is wide and high.
+    /// Returns the width and height of a character in dots.
     pub(crate) const fn dots(&self) -> (usize, usize) {
         match self.glyphs {
             Glyphs::Ascii => (1, 1),
@@ -39,12 +39,12 @@ impl Canvas {
         }
     }
 
-    fn place(&mut self, x: usize, y: usize) -> &mut Place {
+    fn place(&mut self, x: usize, y: usize) -> &mut CanvasCell {
         let (wide, high) = self.dots();
         &mut self.places[y / high * self.columns + x / wide]
     }
 
-    /// A dot of a line.
+    /// Draws a dot of a line.
     pub(crate) fn dot(&mut self, line: usize, x: usize, y: usize) {
         // The bits of a braille character (Unicode, chapter 21.1), by row and column.
         const BITS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
@@ -56,17 +56,17 @@ impl Canvas {
         }
     }
 
-    /// A value of a line, at a dot.
+    /// Draws a value of a line at a dot.
     pub(crate) fn value(&mut self, line: usize, letter: char, x: usize, y: usize) {
         self.place(x, y).values.push((line, letter));
     }
 
-    /// The characters of a row, without blanks at its end. Where values of several lines fall on one place, the places of `step` columns each show
-    /// them by turns, so that none stays unseen.
+    /// Returns the characters of a row, without blanks at its end. If values of several lines meet
+    /// in one cell, the `step` cells of the value show them in turn, so that each line is visible.
     pub(crate) fn row(&self, row: usize, step: usize, paint: Paint) -> String {
         let places = &self.places[row * self.columns..(row + 1) * self.columns];
         let mut out = String::new();
-        // Neighbours of one line are painted together.
+        // Neighbouring cells of one line are painted together.
         let mut run = (0, String::new());
         let mut blanks = 0;
         for (column, place) in places.iter().enumerate() {

@@ -1,18 +1,18 @@
-//! What is to be drawn: the policies of one page size, those together whose curves are the same.
+//! The lines of a plot: the policies of one page size. Policies with equal curves share a line.
 
 use broadleaf_metrics::{CellResult, CurvePoint};
 
-/// One curve, and whose it is.
+/// One curve, and its policies.
 #[derive(Clone, Debug)]
-pub(super) struct Line<'a> {
-    /// What it is drawn with.
+pub(super) struct CurveLine<'a> {
+    /// The letter of its values.
     pub(super) letter: char,
     pub(super) policies: Vec<&'a str>,
     pub(super) points: Vec<CurvePoint>,
 }
 
-impl Line<'_> {
-    /// The misses of that many entries in sets of so many ways, where they were counted.
+impl CurveLine<'_> {
+    /// Returns the misses of `entries` entries in sets of `ways` ways, if they were counted.
     pub(super) fn misses(&self, entries: u64, ways: u64) -> Option<u64> {
         let found = self
             .points
@@ -21,7 +21,7 @@ impl Line<'_> {
         found.map(|point| point.misses)
     }
 
-    /// The numbers of entries that there are, smallest first.
+    /// Returns the numbers of entries, smallest first.
     pub(super) fn entries(&self) -> Vec<u64> {
         let mut entries: Vec<u64> = self.points.iter().map(CurvePoint::entries).collect();
         entries.retain(|entries| entries.is_power_of_two());
@@ -34,7 +34,7 @@ impl Line<'_> {
 /// The curves of one page size.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lines<'a> {
-    pub(super) lines: Vec<Line<'a>>,
+    pub(super) lines: Vec<CurveLine<'a>>,
     /// Policies that never had a page of this size.
     pub(super) without: Vec<&'a str>,
 }
@@ -56,13 +56,13 @@ impl<'a> Lines<'a> {
                 .filter(|point| point.page_size == page_size)
                 .copied()
                 .collect();
-            // What was referenced was missed once, whatever the geometry.
+            // A page that was referenced was missed once in any geometry.
             if points.iter().all(|point| point.misses == 0) {
                 this.without.push(&result.policy);
             } else if let Some(line) = this.lines.iter_mut().find(|line| line.points == points) {
                 line.policies.push(&result.policy);
             } else {
-                this.lines.push(Line {
+                this.lines.push(CurveLine {
                     letter: letter(this.lines.len()),
                     policies: vec![&result.policy],
                     points,
@@ -73,7 +73,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// The letter of a line; from the fifty-third on they repeat.
+/// Returns the letter of a line. The letters repeat after 52 lines.
 fn letter(number: usize) -> char {
     const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     char::from(LETTERS[number % LETTERS.len()])

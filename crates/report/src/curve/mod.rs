@@ -1,4 +1,5 @@
-//! Curves as text: for each page size a plot of misses against entries, and for each policy a table of them by associativity.
+//! Curves as text: for each page size a plot of misses against entries, and for each policy a table
+//! of misses by associativity.
 
 mod canvas;
 mod lines;
@@ -13,21 +14,23 @@ use crate::{Style, View};
 pub(crate) use canvas::Canvas;
 use lines::Lines;
 
-/// What plots are drawn with.
+/// The characters of plots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Glyphs {
     /// Letters and points.
     #[default]
     Ascii,
-    /// Letters, and braille characters for what lies between them: eight points in each.
+    /// Letters for values, and braille characters for the lines between. A braille character has
+    /// eight dots.
     Braille,
 }
 
-/// What the curves are.
-const WHAT: &str = "Misses of TLBs that hold pages of one size alone: exact LRU, the low bits of the page number choose the set. \
-    --format json has every point.";
+/// The description of the curves.
+const CAPTION: &str = "Misses of TLBs that hold pages of one size alone: exact LRU, the low bits \
+                       of the page number choose the set. --format json has every point.";
 
-/// The curves of `results`, or nothing where they have none. A policy's curve is the same on every machine, so it is shown once.
+/// Returns the curves of `results`, or an empty text without curves. A policy's curve is equal on
+/// every machine, so it is shown once.
 pub fn curves(results: &[CellResult], glyphs: Glyphs, view: View) -> String {
     let mut out = String::new();
     for size in sizes(results) {
@@ -37,10 +40,10 @@ pub fn curves(results: &[CellResult], glyphs: Glyphs, view: View) -> String {
     if out.is_empty() {
         return out;
     }
-    format!("{}{out}", paragraph(WHAT, Style::Faint, view))
+    format!("{}{out}", paragraph(CAPTION, Style::Faint, view))
 }
 
-/// The page sizes that there are curves of, smallest first.
+/// Returns the page sizes with curves, smallest first.
 fn sizes(results: &[CellResult]) -> Vec<PageSize> {
     let points = results.iter().filter_map(|result| result.curve.as_ref());
     let mut sizes: Vec<PageSize> = points
@@ -52,7 +55,7 @@ fn sizes(results: &[CellResult]) -> Vec<PageSize> {
     sizes
 }
 
-/// All about one page size.
+/// Renders the section of one page size.
 fn section(lines: &Lines<'_>, size: PageSize, glyphs: Glyphs, view: View) -> String {
     let name = size.short_name();
     let mut out = String::new();

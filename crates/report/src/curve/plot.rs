@@ -1,25 +1,25 @@
-//! Misses against entries, both on a scale of logarithms, one line for each curve.
+//! A plot of misses against entries, both on logarithmic scales, with one line for each curve.
 
 use super::Glyphs;
 use super::canvas::Canvas;
-use super::lines::Line;
+use super::lines::CurveLine;
 use crate::grid::{Align, Cell, Grid};
 use crate::number::short;
 use crate::{Style, View};
 
-/// How many rows a plot has.
+/// The number of rows of a plot.
 const ROWS: usize = 16;
-/// Between two labels of misses.
+/// The number of rows between two labels of misses.
 const LABELLED: usize = 5;
-/// The widest label, and the axis.
+/// The width of the widest label and the axis.
 const LABEL: usize = 8;
-/// No plot is wider than this, however wide the terminal.
+/// The maximum width of a plot.
 const WIDEST: usize = 100;
-/// The plot's width where nobody knows the reader's.
+/// The width of a plot if the width of the output is unknown.
 const USUAL: usize = 80;
 
-/// The plot of these lines, of which there is at least one, and which line is whose.
-pub(super) fn plot(lines: &[Line<'_>], glyphs: Glyphs, view: View) -> String {
+/// Renders a plot of at least one line, with a legend.
+pub(super) fn plot(lines: &[CurveLine<'_>], glyphs: Glyphs, view: View) -> String {
     let curves: Vec<Vec<(u32, f64)>> = lines.iter().map(fully_associative).collect();
     let all = || curves.iter().flatten();
     let ticks = all().map(|(power, _)| *power).max().unwrap_or(0) as usize;
@@ -43,7 +43,7 @@ pub(super) fn plot(lines: &[Line<'_>], glyphs: Glyphs, view: View) -> String {
             for x in start..=end {
                 let way = (x - start) as f64 / (end - start).max(1) as f64;
                 let y = y_of(from.1 + (to.1 - from.1) * way);
-                // Steep pieces have no gaps: misses only fall.
+                // Steep parts have no gaps, because misses never rise.
                 for y in (before + usize::from(y > before)).min(y)..=y {
                     canvas.dot(number, x, y);
                 }
@@ -75,8 +75,8 @@ pub(super) fn plot(lines: &[Line<'_>], glyphs: Glyphs, view: View) -> String {
     out
 }
 
-/// The logarithms of entries and misses.
-fn fully_associative(line: &Line<'_>) -> Vec<(u32, f64)> {
+/// Returns the logarithms of entries and misses.
+fn fully_associative(line: &CurveLine<'_>) -> Vec<(u32, f64)> {
     let entries = line.entries();
     let points = entries.iter().filter_map(|&entries| {
         let misses = line.misses(entries, entries)?;
@@ -85,9 +85,9 @@ fn fully_associative(line: &Line<'_>) -> Vec<(u32, f64)> {
     points.collect()
 }
 
-/// The line below, and the numbers of entries.
+/// Returns the horizontal axis, with the numbers of entries.
 fn axis(ticks: usize, step: usize) -> String {
-    // The widest label is "4096", and one blank is left between two.
+    // The widest label is "4096". One blank separates two labels.
     let each = 5_usize.div_ceil(step);
     let mut line = String::from("       +");
     let mut labels = " ".repeat(LABEL);
@@ -104,7 +104,7 @@ fn axis(ticks: usize, step: usize) -> String {
     format!("{line}\n{labels}\n")
 }
 
-fn legend(lines: &[Line<'_>], view: View) -> String {
+fn legend(lines: &[CurveLine<'_>], view: View) -> String {
     let mut grid = Grid::new()
         .column("", Align::Right)
         .column("", Align::Left)

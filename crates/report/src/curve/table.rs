@@ -1,15 +1,16 @@
-//! Misses by entries and associativity, as a table.
+//! A table of misses by entries and associativity.
 
-use super::lines::Line;
+use super::lines::CurveLine;
 use crate::grid::{Align, Grid};
 use crate::number::{grouped, short};
 use crate::{Style, View};
 
-/// The associativities that have columns.
+/// The associativities with a column.
 const WAYS: [u64; 5] = [1, 2, 4, 8, 16];
 
-/// One row for each number of entries, one column for each associativity. Where all digits are wider than the view, the short forms stand.
-pub(super) fn table(line: &Line<'_>, view: View) -> String {
+/// Renders one row for each number of entries, and one column for each associativity. Numbers are
+/// shortened if the table does not fit the view.
+pub(super) fn table(line: &CurveLine<'_>, view: View) -> String {
     let (rows, cut) = rows(line);
     let exact = grid(line, &rows, grouped);
     let fits = view.width.is_none_or(|width| exact.width() <= width);
@@ -32,8 +33,9 @@ pub(super) fn table(line: &Line<'_>, view: View) -> String {
     out
 }
 
-/// The numbers of entries to show: up to where more of them save nothing, and whether that leaves some out.
-fn rows(line: &Line<'_>) -> (Vec<u64>, bool) {
+/// Returns the numbers of entries to show, up to the point from which more entries save nothing.
+/// The flag is true if some are left out.
+fn rows(line: &CurveLine<'_>) -> (Vec<u64>, bool) {
     let mut rows = line.entries();
     let least = line.points.iter().map(|point| point.misses).min();
     let all_least = |from: u64| {
@@ -47,7 +49,7 @@ fn rows(line: &Line<'_>) -> (Vec<u64>, bool) {
     (rows, cut)
 }
 
-fn grid(line: &Line<'_>, rows: &[u64], text: fn(u64) -> String) -> Grid {
+fn grid(line: &CurveLine<'_>, rows: &[u64], text: fn(u64) -> String) -> Grid {
     let mut grid = Grid::new().column("entries", Align::Right);
     for ways in WAYS {
         let plural = if ways == 1 { "" } else { "s" };

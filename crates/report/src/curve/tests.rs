@@ -2,7 +2,7 @@ use super::*;
 use crate::Paint;
 use broadleaf_metrics::CurvePoint;
 
-/// A curve of every geometry that is counted, with these misses.
+/// Returns a curve of all counted geometries with these misses.
 fn curve(page_size: u64, misses: impl Fn(u64, u64) -> u64) -> Vec<CurvePoint> {
     let shallow = (0..=12).flat_map(|power| (1..=16).map(move |ways| (1 << power, ways)));
     let deep = (5..=12).map(|power| (1, 1 << power));
@@ -26,7 +26,7 @@ fn result(policy: &str, curves: [Vec<CurvePoint>; 2]) -> CellResult {
     }
 }
 
-/// Misses that fall with the entries, faster with more ways, down to those that are always there.
+/// Returns misses that fall with the entries, faster with more ways, down to `least`.
 fn falling(from: u64, least: u64) -> impl Fn(u64, u64) -> u64 {
     move |sets, ways| {
         (from / (sets * ways) + if ways == 1 { from / 99 / sets } else { 0 }).max(least)
@@ -63,7 +63,7 @@ fn view(width: usize, paint: Paint) -> View {
     }
 }
 
-/// `text` without colours.
+/// Returns `text` without colours.
 fn plain(text: &str) -> String {
     let mut pieces = text.split('\x1b');
     let mut out = pieces.next().unwrap_or_default().to_owned();
@@ -119,8 +119,8 @@ fn policies_with_the_same_curve_are_one_line_and_those_without_pages_none() {
     has("\nWithout 2m pages: 4k, twin\n");
     has("2m pages: misses by associativity under pop-64\n");
     assert!(!text.contains("4k, twin, 4k"), "{text}");
-    let nobody = [result("4k", [curve(SUPER, |_, _| 0), Vec::new()])];
-    let text = curves(&nobody, Glyphs::Ascii, View::default());
+    let without_superpages = [result("4k", [curve(SUPER, |_, _| 0), Vec::new()])];
+    let text = curves(&without_superpages, Glyphs::Ascii, View::default());
     assert!(text.ends_with("\n\nWithout 2m pages: 4k\n"), "{text}");
     assert_eq!(
         curves(&[CellResult::default()], Glyphs::Ascii, View::default()),
@@ -130,7 +130,7 @@ fn policies_with_the_same_curve_are_one_line_and_those_without_pages_none() {
 
 #[test]
 fn lines_that_meet_show_their_letters_by_turns() {
-    // From 64 entries on all miss alike, and before that each by itself.
+    // From 64 entries on, all miss alike. With fewer entries, each misses differently.
     let several: Vec<CellResult> = (0..3)
         .map(|number| {
             let misses = move |sets: u64, ways: u64| match sets * ways {

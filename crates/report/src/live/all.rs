@@ -1,8 +1,8 @@
-//! Every process on a line of its own.
+//! A table of all processes, one on each line.
 
 use broadleaf_metrics::{LiveReport, ProcessReport};
 
-use super::{ending, order_of, paragraph, share, told, total};
+use super::{ending, forecast, order_of, paragraph, share, total};
 use crate::number::{grouped, size};
 use crate::printable;
 use crate::{Align, Cell, Grid, Style, View};
@@ -10,7 +10,8 @@ use crate::{Align, Cell, Grid, Style, View};
 /// The width to which a narrow view cuts a command.
 const SHORTEST_COMMAND: usize = 8;
 
-/// What a policy would do to each process, in the order in which they stand; what all come to; what could not be looked at, and the notes.
+/// Renders the effect of a policy on each process, in the order of the report, with the sum of all.
+/// Processes that could not be read and the notes follow.
 pub fn all_processes(report: &LiveReport, view: View) -> String {
     let mut out = String::new();
     let policy = order_of(report).unwrap_or_default();
@@ -59,7 +60,7 @@ pub fn all_processes(report: &LiveReport, view: View) -> String {
 
 /// Sums over processes.
 #[derive(Clone, Copy, Debug, Default)]
-struct Figures {
+struct ProcessSums {
     rss: u64,
     huge: u64,
     blocks: u64,
@@ -68,22 +69,22 @@ struct Figures {
     covered: u64,
 }
 
-fn figures(processes: &[&ProcessReport], policy: &str) -> Figures {
-    let mut sum = Figures::default();
+fn figures(processes: &[&ProcessReport], policy: &str) -> ProcessSums {
+    let mut sum = ProcessSums::default();
     for process in processes {
         sum.rss += process.rss_bytes;
         sum.huge += process.huge_bytes;
         sum.blocks += total(process.blocks);
-        if let Some(told) = told(process, policy) {
-            sum.promoted += told.would_promote;
-            sum.added += told.added_bytes;
-            sum.covered += told.covered_bytes;
+        if let Some(forecast) = forecast(process, policy) {
+            sum.promoted += forecast.would_promote;
+            sum.added += forecast.added_bytes;
+            sum.covered += forecast.covered_bytes;
         }
     }
     sum
 }
 
-fn row(names: [String; 2], sum: &Figures, style: Style) -> Vec<Cell> {
+fn row(names: [String; 2], sum: &ProcessSums, style: Style) -> Vec<Cell> {
     let figures = [
         size(sum.rss),
         share(sum.huge, sum.rss),
@@ -103,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_process_that_is_covered_most_comes_first_and_all_are_added_up() {
+    fn the_most_covered_process_comes_first_and_all_are_added_up() {
         let mut small = process(3, 1);
         small.blocks = Default::default();
         let mut report = report(vec![process(41, 1), process(42, 3), small]);
@@ -130,7 +131,7 @@ mod tests {
     #[test]
     fn without_pop_256_the_last_policy_decides() {
         let mut one = process(1, 1);
-        one.policies.retain(|told| told.policy != "pop-256");
+        one.policies.retain(|forecast| forecast.policy != "pop-256");
         assert_eq!(order_of(&report(vec![one])), Some("4k"));
         assert_eq!(order_of(&report(vec![])), None);
     }

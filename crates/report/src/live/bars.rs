@@ -1,4 +1,4 @@
-//! How full blocks are, as bars.
+//! Bars that show the populations of blocks.
 
 use broadleaf_metrics::{BlockCounts, PopulationBar, ProcessReport};
 
@@ -6,12 +6,12 @@ use super::{Shades, total};
 use crate::number::grouped;
 use crate::{Align, Cell, Grid, Style, View};
 
-/// The longest bar.
+/// The length of the longest bar.
 const LONGEST: u64 = 40;
-/// The shortest one that the width of a terminal may make of it.
+/// The least length of the longest bar in a narrow terminal.
 const SHORTEST: u64 = 8;
 
-/// What bars of anonymous memory, shared memory and files are made of.
+/// Returns the characters of bars of anonymous memory, shared memory and files.
 const fn inks(shades: Shades) -> [char; 3] {
     match shades {
         Shades::Ascii => ['#', '=', '-'],
@@ -19,7 +19,7 @@ const fn inks(shades: Shades) -> [char; 3] {
     }
 }
 
-/// The histogram: a row for each range of populations, and one for superpages.
+/// Renders the histogram: a row for each range of populations, and one for superpages.
 pub(super) fn bars(process: &ProcessReport, shades: Shades, view: View) -> String {
     let inks = inks(shades);
     let rows = rows(process);
@@ -27,7 +27,7 @@ pub(super) fn bars(process: &ProcessReport, shades: Shades, view: View) -> Strin
     let most = most.unwrap_or(0).max(1);
     let headings = ["anonymous", "shared", "files"];
     let mut grid = Grid::new().column("pages resident", Align::Right);
-    // A kind that there is nothing of has no column.
+    // A kind without blocks has no column.
     let of = |kinds: BlockCounts| [kinds.anonymous, kinds.shmem, kinds.file];
     let there =
         [0, 1, 2].map(|kind| kind == 0 || rows.iter().any(|(_, kinds)| of(*kinds)[kind] > 0));
@@ -86,7 +86,8 @@ fn rows(process: &ProcessReport) -> Vec<(String, BlockCounts)> {
     rows
 }
 
-/// A bar of three inks, as long as their sum is of `most`. What there is one of is seen.
+/// Returns a bar of three characters, whose length is the share of `most`. A count of one is
+/// visible.
 fn bar(counts: [u64; 3], inks: [char; 3], most: u64, longest: u64) -> String {
     let mut out = String::new();
     let (mut sum, mut drawn) = (0, 0);

@@ -1,24 +1,25 @@
-//! A picture of an address space: a character for each block, or for several.
+//! A page map: a picture of an address space with a character for each block, or for several.
 
 use crate::printable;
 
-/// A mapping, and the populations of its blocks.
+/// A mapping with the populations of its blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MappedBlocks {
-    /// What to call it.
+    /// The name of the mapping.
     pub name: String,
-    /// Blocks that hold something, by number, each with its resident base pages; `None` for a superpage.
+    /// The blocks with pages, by number, each with its resident base pages. `None` marks a
+    /// superpage.
     pub blocks: Vec<(u64, Option<u32>)>,
 }
 
 /// An address space: its mappings in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageMap {
-    /// Its mappings, by address.
+    /// The mappings, sorted by address.
     pub mappings: Vec<MappedBlocks>,
 }
 
-/// What shades are drawn with.
+/// The characters of shades.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shades {
     /// Points and marks.
@@ -29,7 +30,8 @@ pub enum Shades {
 }
 
 impl Shades {
-    /// For nothing, some pages, a quarter of them, half of them, and all.
+    /// Returns the characters for no page, some pages, a quarter of the pages, half of them, and
+    /// all.
     const fn inks(self) -> [char; 5] {
         match self {
             Self::Ascii => [' ', '.', '-', '+', '#'],
@@ -37,7 +39,7 @@ impl Shades {
         }
     }
 
-    /// For blocks between two that hold something and that are too many to draw.
+    /// Returns the character for a long run of empty blocks.
     const fn gap(self) -> char {
         match self {
             Self::Ascii => '~',
@@ -45,7 +47,7 @@ impl Shades {
         }
     }
 
-    /// What its characters mean.
+    /// Returns the legend.
     fn legend(self, blocks: u64) -> String {
         let [_, some, quarter, half, all] = self.inks();
         let mean = if blocks == 1 {
@@ -57,13 +59,14 @@ impl Shades {
             )
         };
         format!(
-            "{mean}: {some} 1-127 pages, {quarter} 128-255, {half} 256-511, {all} 512, {} superpage, {} nothing for long",
+            "{mean}: {some} 1-127 pages, {quarter} 128-255, {half} 256-511, {all} 512, \
+            {} superpage, {} nothing for long",
             PageMap::SUPERPAGE,
             self.gap()
         )
     }
 
-    fn of(self, held: Held, blocks: u64) -> char {
+    fn of(self, held: CellContents, blocks: u64) -> char {
         if held.huge * 2 > held.there {
             return PageMap::SUPERPAGE;
         }
@@ -78,26 +81,27 @@ impl Shades {
     }
 }
 
-/// What the blocks of a character hold.
+/// The contents of the blocks of a character.
 #[derive(Clone, Copy, Debug, Default)]
-struct Held {
+struct CellContents {
     pages: u64,
     huge: u64,
     there: u64,
 }
 
-/// More characters of nothing than these are one.
+/// The length of the longest run of empty characters that is drawn in full.
 const GAP: u64 = 8;
-/// Characters of a mapping's name.
+/// The width of a mapping's name, in characters.
 const NAME: usize = 16;
-/// An address, the name and what stands between.
+/// The width of the address, the name and the separators.
 const LABEL: usize = 14 + 1 + NAME + 1;
 
 impl PageMap {
-    /// What a superpage is drawn as, with any shades.
+    /// The character of a superpage, with any shades.
     pub const SUPERPAGE: char = 'H';
 
-    /// It as lines of so many characters and, where it can be, so many lines; and what the characters mean. Nothing where nothing is held.
+    /// Renders at most `width` x `lines` characters, with a legend. Returns no lines if no block
+    /// holds pages. There are more lines if there are more mappings.
     pub fn lines(&self, width: usize, lines: usize, shades: Shades) -> Vec<String> {
         let shown = self.shown(lines.saturating_sub(1).max(2));
         if shown.is_empty() {
@@ -114,7 +118,7 @@ impl PageMap {
         drawn
     }
 
-    /// The mappings that hold most, by address, and all others as one.
+    /// Returns the mappings that hold most, sorted by address, and all others as one.
     fn shown(&self, most: usize) -> Vec<MappedBlocks> {
         let held = |mapping: &&MappedBlocks| !mapping.blocks.is_empty();
         let mut shown: Vec<MappedBlocks> = self.mappings.iter().filter(held).cloned().collect();
@@ -147,7 +151,8 @@ fn draw(mappings: &[MappedBlocks], scale: u64, room: usize, shades: Shades) -> V
     lines
 }
 
-/// A character for each `scale` blocks from the first that holds something to the last, with the number of its first block.
+/// Returns a character for each `scale` blocks, from the first to the last block with pages, with
+/// the number of the first block.
 fn cells(blocks: &[(u64, Option<u32>)], scale: u64, shades: Shades) -> Vec<(u64, char)> {
     let mut cells: Vec<(u64, char)> = Vec::new();
     let mut next = blocks.first().map_or(0, |(block, _)| block / scale);
@@ -158,7 +163,7 @@ fn cells(blocks: &[(u64, Option<u32>)], scale: u64, shades: Shades) -> Vec<(u64,
         } else {
             cells.extend((next..cell).map(|empty| (empty * scale, ' ')));
         }
-        let mut held = Held::default();
+        let mut held = CellContents::default();
         for (_, pages) in together {
             held.pages += u64::from(pages.unwrap_or(512));
             held.huge += u64::from(pages.is_none());
@@ -190,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_character_says_how_full_a_block_is() {
+    fn a_character_shows_the_population_of_a_block() {
         let blocks = [
             (16, Some(1)),
             (17, Some(127)),
@@ -208,7 +213,8 @@ mod tests {
             picture.lines(80, 8, Shades::Ascii),
             [
                 "0x000002000000 libx.so          |..-++#H  #~H|",
-                "each character is a block of 2 MiB: . 1-127 pages, - 128-255, + 256-511, # 512, H superpage, ~ nothing for long",
+                "each character is a block of 2 MiB: . 1-127 pages, - 128-255, + 256-511, # 512, \
+                H superpage, ~ nothing for long",
             ]
         );
         let drawn = picture.lines(80, 8, Shades::Blocks);
@@ -216,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_process_is_scaled_to_the_lines_that_there_are() {
+    fn a_large_process_is_scaled_to_the_available_lines() {
         let blocks: Vec<_> = (0..50_000).map(|block| (block, Some(300))).collect();
         let drawn = map(vec![mapping("[heap]", &blocks)]).lines(100, 8, Shades::Ascii);
         assert!(drawn.len() <= 9 && drawn.len() > 4, "{}", drawn.len());

@@ -1,4 +1,5 @@
-//! What live processes look like: how full their blocks are, where superpages stand, and what policies would do.
+//! Reports on live processes: the populations of their blocks, their superpages, and the effect of
+//! policies.
 
 mod all;
 mod bars;
@@ -17,31 +18,34 @@ use crate::grid::paragraph;
 use crate::number::percent;
 use crate::{Style, View};
 
-/// The policy by which processes are in order where it was asked for.
+/// The preferred policy for the order of processes.
 pub const IN_ORDER_BY: &str = "pop-256";
 
-/// The policy by which processes are in order: [`IN_ORDER_BY`], or the last that was asked for.
+/// Returns the policy for the order of processes: [`IN_ORDER_BY`], or the last policy of the
+/// report.
 pub fn order_of(report: &LiveReport) -> Option<&str> {
     let policies = &report.processes.first()?.policies;
-    let known = policies.iter().find(|told| told.policy == IN_ORDER_BY);
+    let known = (policies.iter()).find(|forecast| forecast.policy == IN_ORDER_BY);
     known
         .or_else(|| policies.last())
-        .map(|told| told.policy.as_str())
+        .map(|forecast| forecast.policy.as_str())
 }
 
-/// What a policy would do to a process.
-fn told<'a>(process: &'a ProcessReport, policy: &str) -> Option<&'a PolicyForecast> {
-    let mut told = process.policies.iter();
-    told.find(|told| told.policy == policy)
+/// Returns the forecast of a policy for a process.
+fn forecast<'a>(process: &'a ProcessReport, policy: &str) -> Option<&'a PolicyForecast> {
+    let mut forecasts = process.policies.iter();
+    forecasts.find(|forecast| forecast.policy == policy)
 }
 
-/// Puts processes in order: the one first that the policy of [`order_of`] would cover most of.
+/// Sorts the processes: the process of which the policy of [`order_of`] would cover most comes
+/// first.
 pub fn put_in_order(report: &mut LiveReport) {
     let Some(policy) = order_of(report).map(str::to_owned) else {
         return;
     };
-    let covered =
-        |process: &ProcessReport| told(process, &policy).map_or(0, |told| told.covered_bytes);
+    let covered = |process: &ProcessReport| {
+        forecast(process, &policy).map_or(0, |forecast| forecast.covered_bytes)
+    };
     (report.processes).sort_by_key(|process| (std::cmp::Reverse(covered(process)), process.pid));
 }
 
@@ -49,12 +53,12 @@ const fn total(blocks: BlockCounts) -> u64 {
     blocks.anonymous + blocks.shmem + blocks.file
 }
 
-/// A part of a whole in percent.
+/// Returns a share in percent.
 fn share(part: u64, whole: u64) -> String {
     percent(part as f64 / whole as f64)
 }
 
-/// What could not be looked at, and what there is to say.
+/// Returns the processes that could not be read, and the notes.
 fn ending(report: &LiveReport, view: View) -> String {
     let mut out = String::new();
     let mut reasons: Vec<&str> = Vec::new();
@@ -84,7 +88,7 @@ fn ending(report: &LiveReport, view: View) -> String {
     out
 }
 
-/// The first of them, and how many there are beside.
+/// Returns the first names, and the number of the others.
 fn some_of(names: &[String]) -> String {
     const FIRST: usize = 8;
     match names.len().checked_sub(FIRST) {

@@ -1,4 +1,5 @@
-//! One process: how full its blocks are, what policies would do, and a picture of its memory.
+//! The report on one process: the populations of its blocks, the effect of policies, and a page
+//! map.
 
 use broadleaf_metrics::{LiveReport, PolicyForecast, ProcessReport};
 
@@ -7,12 +8,13 @@ use crate::number::{grouped, size};
 use crate::printable;
 use crate::{Align, Cell, Grid, Style, View};
 
-/// Lines of a picture.
+/// The number of lines of a page map.
 const LINES: usize = 8;
-/// How wide a picture is where output is no terminal.
+/// The width of a page map if the output is no terminal.
 const WIDTH: usize = 100;
 
-/// The processes of a report, one below the other, each with its picture; then what could not be looked at, and the notes.
+/// Renders the processes of a report, each with its page map. Processes that could not be read and
+/// the notes follow.
 pub fn process_table(report: &LiveReport, maps: &[PageMap], shades: Shades, view: View) -> String {
     let mut out = String::new();
     for (at, process) in report.processes.iter().enumerate() {
@@ -32,7 +34,8 @@ fn one(process: &ProcessReport, map: Option<&PageMap>, shades: Shades, view: Vie
     let mut out = paragraph(&head(process), Style::Strong, view);
     if total(process.blocks) == 0 {
         out.push_str(&paragraph(
-            "No aligned block of 2 MiB that holds pages lies wholly in one mapping: there is nothing to promote.",
+            "No aligned block of 2 MiB that holds pages lies wholly in one mapping: \
+            there is nothing to promote.",
             Style::Plain,
             view,
         ));
@@ -74,22 +77,22 @@ fn policies(process: &ProcessReport, view: View) -> String {
         .column("of resident", Align::Right)
         .column("in superpages then", Align::Right)
         .column("blocks that stay", Align::Left);
-    for told in &process.policies {
+    for forecast in &process.policies {
         grid.row([
-            Cell::from(told.policy.clone()),
-            grouped(told.would_promote).into(),
-            size(told.added_bytes).into(),
-            share(told.added_bytes, process.rss_bytes).into(),
-            share(told.covered_bytes, process.rss_bytes).into(),
-            refusals(told).into(),
+            Cell::from(forecast.policy.clone()),
+            grouped(forecast.would_promote).into(),
+            size(forecast.added_bytes).into(),
+            share(forecast.added_bytes, process.rss_bytes).into(),
+            share(forecast.covered_bytes, process.rss_bytes).into(),
+            refusals(forecast).into(),
         ]);
     }
     grid.render(view)
 }
 
-/// Why blocks stay as they are, the most frequent reason first.
-fn refusals(told: &PolicyForecast) -> String {
-    let mut reasons: Vec<(&String, &u64)> = told.refusals.iter().collect();
+/// Returns the reasons for which blocks stay as they are, the most frequent first.
+fn refusals(forecast: &PolicyForecast) -> String {
+    let mut reasons: Vec<(&String, &u64)> = forecast.refusals.iter().collect();
     reasons.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), *name));
     let each = reasons
         .iter()
@@ -97,7 +100,7 @@ fn refusals(told: &PolicyForecast) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// A line of a picture, its superpages in colour.
+/// Returns a line of a page map, with its superpages in colour.
 fn painted(line: &str, view: View) -> String {
     let Some((label, cells)) = line.split_once('|') else {
         return format!("{line}\n");
@@ -167,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn superpages_are_painted_and_nothing_is_said_by_colour_alone() {
+    fn superpages_are_painted_and_colour_alone_carries_no_information() {
         let view = View {
             width: Some(80),
             paint: Paint::Colour,

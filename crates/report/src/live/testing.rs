@@ -1,11 +1,11 @@
-//! Records to render.
+//! Records for tests.
 
 use broadleaf_metrics::{
     BlockCounts, LiveReport, PolicyForecast, PopulationBar, ProcessReport, Provenance,
     UnseenProcess,
 };
 
-/// A process of 8 MiB, of whose blocks so many would be promoted.
+/// Returns a process of 8 MiB, of which `full` blocks would be promoted.
 pub(super) fn process(pid: u32, full: u64) -> ProcessReport {
     let bar = |from, to, anonymous, file| PopulationBar {
         from,
@@ -15,7 +15,7 @@ pub(super) fn process(pid: u32, full: u64) -> ProcessReport {
         shmem: 0,
         file,
     };
-    let told = |policy: &str, would_promote: u64| PolicyForecast {
+    let forecast = |policy: &str, would_promote: u64| PolicyForecast {
         policy: policy.to_owned(),
         would_promote,
         added_bytes: would_promote * 4096,
@@ -37,11 +37,11 @@ pub(super) fn process(pid: u32, full: u64) -> ProcessReport {
             file: 1,
         },
         population_histogram: vec![bar(1, 64, 0, 1), bar(65, 512, full, 0)],
-        policies: vec![told("4k", 0), told("pop-256", full)],
+        policies: vec![forecast("4k", 0), forecast("pop-256", full)],
     }
 }
 
-/// A report of these, with a process that could not be seen and a note.
+/// Returns a report of these processes, with an unreadable process and a note.
 pub(super) fn report(processes: Vec<ProcessReport>) -> LiveReport {
     LiveReport {
         schema: broadleaf_metrics::REPORT_SCHEMA.to_owned(),

@@ -2,7 +2,7 @@ use super::*;
 use crate::Paint;
 use std::collections::BTreeMap;
 
-/// Memory that was looked at ten times, of a policy that holds `each` more pages each time.
+/// Returns memory with ten samples, of a policy that holds `each` more pages each time.
 fn result(policy: &str, each: u64, until: u64) -> CellResult {
     let sample = |number: u64| MemorySample {
         time: number * 100,
@@ -87,7 +87,7 @@ fn it_fits_the_terminal() {
 }
 
 #[test]
-fn what_was_counted_between_two_samples_is_in_the_columns() {
+fn counts_between_two_samples_are_in_the_columns() {
     let memory = result("4k", 10, 10).memory.unwrap();
     for columns in [1, 7, 10, 33] {
         let faults = rates(
@@ -98,7 +98,7 @@ fn what_was_counted_between_two_samples_is_in_the_columns() {
             1,
         );
         let sum: u64 = faults.iter().sum();
-        // Each column is rounded by itself.
+        // Each column is rounded on its own.
         assert!(sum.abs_diff(100) <= columns as u64 / 2 + 1, "{faults:?}");
     }
 }

@@ -1,15 +1,19 @@
-//! Advice by range as a profile for CBMM, the kernel of Mansi, Tabatabai and Swift (2022) that weighs each superpage's benefit against its cost.
+//! Advice by range as a profile for CBMM, the kernel of Mansi, Tabatabai and Swift (2022), which
+//! weighs each superpage's benefit against its cost.
 
 use super::{of_one_process, process_of};
 use broadleaf_metrics::{AdvisedRange, BackingName, RangeAdvice};
 
-/// The size of superpages that its profiles are about.
+/// The size of superpages in CBMM's profiles, in bytes.
 const SUPERPAGE: u64 = 2 << 20;
 
-/// A line of the profile for each range of one process, in order, until there are `most` of them; and what has to be said of ranges that it cannot express and that come before the last of these.
+/// Returns the profile: a line for each range of one process, at most `most` lines. The second
+/// value has notes on ranges that CBMM cannot express, up to the last line.
 ///
-/// The benefit is that of one superpage of the range: the kernel compares it with what making one costs, which it counts itself. Bounds are the range's first byte and the byte behind its last, as
-/// in the profiles of its artifact, where neighbours share a bound: it cuts mappings there.
+/// The benefit is that of one superpage of the range. The kernel compares it with the cost of a
+/// promotion, which it counts itself. The bounds are the range's first byte and the byte after its
+/// last. The profiles of the CBMM artifact have the same bounds: neighbours share a bound, and the
+/// kernel cuts mappings there.
 pub fn cbmm(advice: &RangeAdvice, most: usize) -> (String, Vec<String>) {
     let (ranges, others) = of_one_process(advice);
     let mut notes: Vec<String> = others.into_iter().collect();
@@ -40,7 +44,7 @@ pub fn cbmm(advice: &RangeAdvice, most: usize) -> (String, Vec<String>) {
     (out, notes)
 }
 
-/// What the profile calls the part of the address space that a range lies in.
+/// Returns the profile's name for the part of the address space that contains a range.
 fn section(range: &AdvisedRange) -> Result<&'static str, String> {
     if range.superpage_bytes != SUPERPAGE {
         let size = super::size_in_full(range.superpage_bytes);
@@ -59,7 +63,7 @@ fn section(range: &AdvisedRange) -> Result<&'static str, String> {
         Some(BackingName::Stack | BackingName::Kernel) => {
             Err("a profile knows the heap and what mmap made, and it is neither".to_owned())
         }
-        None => Err("the trace does not tell what it lies in".to_owned()),
+        None => Err("the trace does not contain its mapping".to_owned()),
     }
 }
 
@@ -81,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_cannot_express_is_said() {
+    fn ranges_that_it_cannot_express_are_noted() {
         let stack = lying_in(BackingName::Stack, 0x7ff_0000_0000, 1);
         let unknown = AdvisedRange {
             mapping: None,
@@ -96,15 +100,18 @@ mod tests {
         assert_eq!(
             notes,
             [
-                "0x7ff00000000-0x7ff00200000 of process 41 sort is left out: a profile knows the heap and what mmap made, and it is neither",
-                "0x400000-0x800000 of process 41 sort is left out: the trace does not tell what it lies in",
-                "0x400000-0x800000 of process 41 sort is left out: its superpages have 1 GiB, and a profile is about 2 MiB",
+                "0x7ff00000000-0x7ff00200000 of process 41 sort is left out: \
+                a profile knows the heap and what mmap made, and it is neither",
+                "0x400000-0x800000 of process 41 sort is left out: \
+                the trace does not contain its mapping",
+                "0x400000-0x800000 of process 41 sort is left out: \
+                its superpages have 1 GiB, and a profile is about 2 MiB",
             ]
         );
     }
 
     #[test]
-    fn the_best_are_counted_among_those_that_it_can_express() {
+    fn the_best_are_counted_among_the_expressible_ranges() {
         let stack = |start| lying_in(BackingName::Stack, start, 1);
         let anonymous = lying_in(BackingName::Anonymous, 0x7ffe_1cc0_0000, 3);
         let ranges = vec![

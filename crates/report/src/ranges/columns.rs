@@ -6,28 +6,28 @@ use crate::number::{grouped, grouped_signed, percent, short, short_signed, size}
 use crate::printable;
 use broadleaf_metrics::{AdvisedRange, BackingName, RangeAdvice};
 
-/// The text of a range; `true` asks for every digit.
-type Text<'a> = Box<dyn Fn(&AdvisedRange, bool) -> String + 'a>;
+/// The text of a range. `true` asks for all digits.
+type RangeText<'a> = Box<dyn Fn(&AdvisedRange, bool) -> String + 'a>;
 
-/// A column.
-pub(super) struct Column<'a> {
+/// A column of the table of ranges.
+pub(super) struct RangeColumn<'a> {
     pub(super) heading: &'static str,
     pub(super) align: Align,
-    /// 0 for what is never left out; otherwise the larger, the earlier it goes.
+    /// The order in which columns are left out: the largest first, and 0 never.
     pub(super) leave_out_first: u8,
-    /// What stands in it.
-    pub(super) text: Text<'a>,
+    /// The text of each range.
+    pub(super) text: RangeText<'a>,
 }
 
-/// All columns that there is something for.
-pub(super) fn columns(advice: &RangeAdvice) -> Vec<Column<'_>> {
-    let figure = |heading, leave_out_first, of: fn(&AdvisedRange) -> u64| Column {
+/// Returns all columns with contents.
+pub(super) fn columns(advice: &RangeAdvice) -> Vec<RangeColumn<'_>> {
+    let figure = |heading, leave_out_first, of: fn(&AdvisedRange) -> u64| RangeColumn {
         heading,
         align: Align::Right,
         leave_out_first,
         text: Box::new(move |range, exact| count(of(range), exact)),
     };
-    let words = |heading, of: fn(&AdvisedRange) -> String| Column {
+    let words = |heading, of: fn(&AdvisedRange) -> String| RangeColumn {
         heading,
         align: Align::Left,
         leave_out_first: 0,
@@ -50,20 +50,20 @@ pub(super) fn columns(advice: &RangeAdvice) -> Vec<Column<'_>> {
     }));
     columns.push(figure("walks spared", 3, |range| range.walks_spared));
     columns.push(figure("walk cycles", 0, |range| range.walk_cycles_spared));
-    columns.push(Column {
+    columns.push(RangeColumn {
         heading: "of 4k",
         align: Align::Right,
         leave_out_first: 2,
         text: Box::new(move |range, _| percent(range.walk_cycles_spared as f64 / all as f64)),
     });
     columns.push(figure("faults spared", 4, |range| range.faults_spared));
-    columns.push(Column {
+    columns.push(RangeColumn {
         heading: "added",
         align: Align::Right,
         leave_out_first: 1,
         text: Box::new(|range, _| size(range.added_bytes)),
     });
-    columns.push(Column {
+    columns.push(RangeColumn {
         heading: "gained",
         align: Align::Right,
         leave_out_first: 0,
@@ -72,13 +72,13 @@ pub(super) fn columns(advice: &RangeAdvice) -> Vec<Column<'_>> {
             false => short_signed(range.cycles_gained),
         }),
     });
-    columns.push(Column {
+    columns.push(RangeColumn {
         heading: "per KiB",
         align: Align::Right,
         leave_out_first: 5,
         text: Box::new(|range, _| decimal(range.gained_per_kib)),
     });
-    columns.push(Column {
+    columns.push(RangeColumn {
         heading: "per KiB added",
         align: Align::Right,
         leave_out_first: 6,
@@ -96,7 +96,7 @@ fn count(value: u64, exact: bool) -> String {
     if exact { grouped(value) } else { short(value) }
 }
 
-/// A number that may be a fraction, with three digits or so.
+/// Formats a number that may be a fraction, with about three digits.
 fn decimal(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),

@@ -1,12 +1,12 @@
-//! Advice by range as lines of C.
+//! Advice by range as C code.
 
 use super::{NOTHING_PAYS, process_of, size_in_full};
 use crate::number::grouped;
 use crate::printable;
 use broadleaf_metrics::{AdvisedMapping, AdvisedRange, BackingName, RangeAdvice};
 
-/// A call of `madvise(2)` for each range, in order, until there are `most` of them, behind a comment that says what to do with them. Ranges of sizes
-/// that Linux has no superpages of are comments.
+/// Returns a call of `madvise(2)` for each range, at most `most` calls, after a comment with
+/// instructions. Ranges of sizes without Linux superpages are comments.
 pub fn madvise(advice: &RangeAdvice, most: usize) -> String {
     let mut out = head(advice);
     if advice.ranges.is_empty() {
@@ -40,18 +40,19 @@ pub fn madvise(advice: &RangeAdvice, most: usize) -> String {
     out
 }
 
-/// The sizes of transparent superpages that Linux makes of anonymous memory, by its base page.
+/// The sizes of Linux's transparent superpages of anonymous memory, by the base page.
 #[derive(Clone, Copy, Debug)]
 struct LinuxSizes {
     base: u64,
     /// Four base pages: order 2 (`THP_ORDERS_ALL_ANON` of `include/linux/huge_mm.h`).
     least: u64,
-    /// What one page of its page table maps, with entries of 8 bytes: what `madvise` asks for.
+    /// The memory that one page of the page table maps, with entries of 8 bytes. `madvise` asks for
+    /// this size.
     most: u64,
 }
 
 impl LinuxSizes {
-    /// On the machine that the advice is for.
+    /// Returns the sizes of the machine that the advice is for.
     fn of(advice: &RangeAdvice) -> Self {
         let memory = (advice.replayed()).and_then(|(without, _)| without.memory.as_ref());
         let base = memory.map_or(4096, |memory| memory.base_page_bytes);
@@ -62,7 +63,7 @@ impl LinuxSizes {
         }
     }
 
-    /// Why `madvise` gets no superpages of that size on any Linux, if it gets none.
+    /// Returns the reason for which `madvise` gets no superpages of that size on any Linux.
     fn lack(self, bytes: u64) -> Option<String> {
         if (self.least..=self.most).contains(&bytes) {
             return None;
@@ -74,7 +75,7 @@ impl LinuxSizes {
         let size = size_in_full(bytes);
         let lack = match bytes < self.least {
             true => format!("pages of {size} exist on no Linux {kernels}"),
-            // There may be some for `mmap` to ask for.
+            // `mmap` may be able to ask for such a size.
             false => format!("madvise makes no pages of {size} on Linux {kernels}"),
         };
         Some(format!(
@@ -95,15 +96,17 @@ fn head(advice: &RangeAdvice) -> String {
     );
     format!(
         "/* {}\n   \
-            The best come first. Addresses are those of the recording, and with address randomisation others in each run:\n   \
-            take the start of the mapping at run time and add what stands behind it in the comment. Call these where the\n   \
-            mapping is there and not yet used. They need <sys/mman.h>, and always or madvise in\n   \
+            The best come first. Addresses are those of the recording. With address \
+            randomisation, they differ in each run:\n   \
+            take the start of the mapping at run time and add the offset in the comment. \
+            Call these while the mapping\n   \
+            exists and is not yet used. They need <sys/mman.h>, and always or madvise in\n   \
             /sys/kernel/mm/transparent_hugepage/enabled. */\n",
         commented(&made)
     )
 }
 
-/// What a reader of the line wants to know of the range.
+/// Returns the facts about a range for the reader of its line.
 fn about(range: &AdvisedRange, names_process: bool, sizes: LinuxSizes) -> String {
     let mut facts = Vec::new();
     if names_process {
@@ -127,7 +130,8 @@ fn about(range: &AdvisedRange, names_process: bool, sizes: LinuxSizes) -> String
     let bytes = range.superpage_bytes;
     if bytes != sizes.most && sizes.lack(bytes).is_none() {
         facts.push(format!(
-            "madvise cannot name a size: pages of {} are asked for with madvise in /sys/kernel/mm/transparent_hugepage/hugepages-{}kB/enabled",
+            "madvise cannot name a size: pages of {} are asked for with madvise in \
+            /sys/kernel/mm/transparent_hugepage/hugepages-{}kB/enabled",
             size_in_full(bytes),
             bytes >> 10
         ));
@@ -135,7 +139,7 @@ fn about(range: &AdvisedRange, names_process: bool, sizes: LinuxSizes) -> String
     facts.join(", ")
 }
 
-/// Where the range stands in its mapping.
+/// Returns the place of the range in its mapping.
 fn place(range: &AdvisedRange) -> String {
     let Some(mapping) = &range.mapping else {
         return "mapping not recorded".to_owned();
@@ -143,7 +147,7 @@ fn place(range: &AdvisedRange) -> String {
     let AdvisedMapping { start, end, .. } = mapping;
     let inside = range.start.saturating_sub(*start);
     match (mapping.backing, &mapping.path) {
-        // Its start moves as it grows.
+        // The start of a stack moves as the stack grows.
         (BackingName::Stack, _) => {
             format!(
                 "stack, {:#x} below its end",
@@ -165,7 +169,7 @@ fn place(range: &AdvisedRange) -> String {
     }
 }
 
-/// `text` with nothing in it that would end a comment or begin one.
+/// Returns `text` without the marks that end or begin a comment.
 fn commented(text: &str) -> String {
     text.replace("*/", "* /").replace("/*", "/ *")
 }
@@ -175,7 +179,7 @@ mod tests {
     use super::super::testing::{advice, heap, lying_in};
     use super::*;
 
-    /// The calls and what is said of them, without the head.
+    /// Returns the calls with their comments, without the head.
     fn lines(advice: RangeAdvice) -> Vec<String> {
         let text = madvise(&advice, usize::MAX);
         let (head, lines) = text.split_once("*/\n").expect("a head");
@@ -200,12 +204,24 @@ mod tests {
         assert_eq!(
             lines(advice(vec![heap(), stack, anonymous, file, unknown, large])),
             [
-                "madvise((void *)0x400000, 4194304, MADV_HUGEPAGE); /* heap + 0x200000, 2 x 2 MiB, spares 1,234 walks */",
-                "madvise((void *)0x7ff00000000, 2097152, MADV_HUGEPAGE); /* stack, 0x203000 below its end, 1 x 2 MiB, spares 10 walks, gains nothing by itself, only beside others */",
-                "madvise((void *)0x10000000000, 2097152, MADV_HUGEPAGE); /* anonymous 0xfffffff000-0x10000203000 + 0x1000, 1 x 2 MiB, spares 10 walks, gains nothing by itself, only beside others */",
-                "madvise((void *)0x20000000000, 2097152, MADV_HUGEPAGE); /* file /data/x* /y + 0x201000, 1 x 2 MiB, spares 10 walks, needs CONFIG_READ_ONLY_THP_FOR_FS and a file system that takes part, gains nothing by itself, only beside others */",
-                "madvise((void *)0x400000, 4194304, MADV_HUGEPAGE); /* mapping not recorded, 2 x 2 MiB, spares 1,234 walks */",
-                "madvise((void *)0x400000, 4194304, MADV_HUGEPAGE); /* heap + 0x200000, 64 x 64 KiB, spares 1,234 walks, madvise cannot name a size: pages of 64 KiB are asked for with madvise in /sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled */",
+                "madvise((void *)0x400000, 4194304, MADV_HUGEPAGE); \
+                /* heap + 0x200000, 2 x 2 MiB, spares 1,234 walks */",
+                "madvise((void *)0x7ff00000000, 2097152, MADV_HUGEPAGE); \
+                /* stack, 0x203000 below its end, 1 x 2 MiB, spares 10 walks, \
+                gains nothing by itself, only beside others */",
+                "madvise((void *)0x10000000000, 2097152, MADV_HUGEPAGE); \
+                /* anonymous 0xfffffff000-0x10000203000 + 0x1000, 1 x 2 MiB, spares 10 walks, \
+                gains nothing by itself, only beside others */",
+                "madvise((void *)0x20000000000, 2097152, MADV_HUGEPAGE); \
+                /* file /data/x* /y + 0x201000, 1 x 2 MiB, spares 10 walks, \
+                needs CONFIG_READ_ONLY_THP_FOR_FS and a file system that takes part, \
+                gains nothing by itself, only beside others */",
+                "madvise((void *)0x400000, 4194304, MADV_HUGEPAGE); \
+                /* mapping not recorded, 2 x 2 MiB, spares 1,234 walks */",
+                "madvise((void *)0x400000, 4194304, MADV_HUGEPAGE); \
+                /* heap + 0x200000, 64 x 64 KiB, spares 1,234 walks, \
+                madvise cannot name a size: pages of 64 KiB are asked for with madvise in \
+                /sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled */",
             ]
         );
     }
@@ -226,10 +242,18 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "/* 0x400000-0x800000, heap + 0x200000, 2 x 8 KiB, spares 1,234 walks, left out: pages of 8 KiB exist on no Linux for x86-64, whose transparent superpages have 16 KiB to 2 MiB */",
-                "madvise((void *)0x400000, 4194304, MADV_HUGEPAGE); /* heap + 0x200000, 2 x 16 KiB, spares 1,234 walks, madvise cannot name a size: pages of 16 KiB are asked for with madvise in /sys/kernel/mm/transparent_hugepage/hugepages-16kB/enabled */",
-                "/* 0x400000-0x800000, heap + 0x200000, 2 x 4 MiB, spares 1,234 walks, left out: madvise makes no pages of 4 MiB on Linux for x86-64, whose transparent superpages have 16 KiB to 2 MiB */",
-                "madvise((void *)0x400000, 4194304, MADV_HUGEPAGE); /* heap + 0x200000, 2 x 2 MiB, spares 1,234 walks */",
+                "/* 0x400000-0x800000, heap + 0x200000, 2 x 8 KiB, spares 1,234 walks, left out: \
+                pages of 8 KiB exist on no Linux for x86-64, \
+                whose transparent superpages have 16 KiB to 2 MiB */",
+                "madvise((void *)0x400000, 4194304, MADV_HUGEPAGE); \
+                /* heap + 0x200000, 2 x 16 KiB, spares 1,234 walks, \
+                madvise cannot name a size: pages of 16 KiB are asked for with madvise in \
+                /sys/kernel/mm/transparent_hugepage/hugepages-16kB/enabled */",
+                "/* 0x400000-0x800000, heap + 0x200000, 2 x 4 MiB, spares 1,234 walks, left out: \
+                madvise makes no pages of 4 MiB on Linux for x86-64, \
+                whose transparent superpages have 16 KiB to 2 MiB */",
+                "madvise((void *)0x400000, 4194304, MADV_HUGEPAGE); \
+                /* heap + 0x200000, 2 x 2 MiB, spares 1,234 walks */",
             ]
         );
         // With base pages of 16 KiB, madvise asks for 32 MiB.
@@ -241,13 +265,16 @@ mod tests {
         assert!(text.contains("hugepages-2048kB/enabled"), "{text}");
         assert!(!text.contains("hugepages-32768kB"), "{text}");
         assert!(
-            text.contains("pages of 32 KiB exist on no Linux with base pages of 16 KiB, whose transparent superpages have 64 KiB to 32 MiB"),
+            text.contains(
+                "pages of 32 KiB exist on no Linux with base pages of 16 KiB, \
+                 whose transparent superpages have 64 KiB to 32 MiB"
+            ),
             "{text}"
         );
     }
 
     #[test]
-    fn where_there_are_several_processes_each_line_names_its_own() {
+    fn with_several_processes_each_line_names_its_own() {
         let other = AdvisedRange {
             space: 1,
             pid: Some(42),

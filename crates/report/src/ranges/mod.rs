@@ -1,4 +1,4 @@
-//! Advice by range: as a table, as C, and as a profile for a kernel that takes one.
+//! Advice by range: as a table, as C, and as a profile for a kernel that reads profiles.
 
 mod cbmm;
 mod columns;
@@ -16,21 +16,21 @@ use crate::printable;
 use broadleaf_metrics::{AdvisedRange, RangeAdvice};
 use std::collections::BTreeMap;
 
-/// What is said where no range was chosen.
+/// The sentence for advice without ranges.
 pub const NOTHING_PAYS: &str =
     "No range is worth a superpage here: none spares more cycles than it costs.";
 
 /// The number of processes that a note names.
 const NAMED: usize = 8;
 
-/// A page size in full: `64 KiB`, `2 MiB`.
+/// Formats a page size in full: `64 KiB`, `2 MiB`.
 pub(crate) fn size_in_full(bytes: u64) -> String {
     const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let unit = (bytes.checked_ilog2().unwrap_or(0) / 10).min(6);
     format!("{} {}", bytes >> (10 * unit), UNITS[unit as usize])
 }
 
-/// A process of a range: its number and its program, as far as the trace tells them.
+/// Returns the process of a range: its number and its program, as far as the trace records them.
 pub fn process_of(range: &AdvisedRange) -> String {
     let number = range.pid.unwrap_or(range.space);
     format!("{number} {}", printable(range.program()))
@@ -38,8 +38,8 @@ pub fn process_of(range: &AdvisedRange) -> String {
         .to_owned()
 }
 
-/// The ranges of the address space in which most cycles are gained, in order; and a sentence that names the others, where there are any. For what is
-/// written for one process.
+/// Returns the ranges of the address space that gains most, in order, for formats of one process.
+/// The sentence names the other processes, if there are any.
 pub fn of_one_process(advice: &RangeAdvice) -> (Vec<&AdvisedRange>, Option<String>) {
     let mut gained: BTreeMap<u32, (i128, String)> = BTreeMap::new();
     for range in &advice.ranges {

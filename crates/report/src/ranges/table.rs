@@ -1,31 +1,32 @@
-//! Advice by range as a table.
+//! A table of advice by range.
 
 use super::NOTHING_PAYS;
-use super::columns::{Column, columns};
+use super::columns::{RangeColumn, columns};
 use super::together::{caution, left_out, together, whole};
 use crate::grid::paragraph;
 use crate::number::{grouped, size};
 use crate::{Grid, Style, View};
 use broadleaf_metrics::{AdvisedRange, RangeAdvice};
 
-/// How narrow the last column may be, which is wrapped: the bounds of a mapping fit.
+/// The minimum width of the last column, which is wrapped. The bounds of a mapping fit.
 const NARROWEST: usize = 30;
 
-/// The best `most` of the ranges that gain something by themselves, how many are left out and why, what all of them come to together, and how to take the figures.
+/// Renders the best `most` of the ranges that gain alone. Notes follow: ranges that are left out,
+/// the gain of all ranges together, and the meaning of the figures.
 pub fn range_table(advice: &RangeAdvice, most: usize, view: View) -> String {
     if advice.ranges.is_empty() {
         return paragraph(NOTHING_PAYS, Style::Strong, view);
     }
     let mut out = heading(advice, view);
     out.push('\n');
-    let mut told: Vec<&AdvisedRange> = advice.ranges.iter().collect();
-    told.retain(|range| range.cycles_gained > 0);
-    let gaining = told.len();
-    told.truncate(most);
-    if !told.is_empty() {
-        out.push_str(&ranges(advice, &told, view));
+    let mut shown: Vec<&AdvisedRange> = advice.ranges.iter().collect();
+    shown.retain(|range| range.cycles_gained > 0);
+    let gaining = shown.len();
+    shown.truncate(most);
+    if !shown.is_empty() {
+        out.push_str(&ranges(advice, &shown, view));
     }
-    for text in left_out(told.len(), gaining, advice.ranges.len()) {
+    for text in left_out(shown.len(), gaining, advice.ranges.len()) {
         out.push_str(&paragraph(&text, Style::Faint, view));
     }
     out.push('\n');
@@ -64,7 +65,7 @@ fn heading(advice: &RangeAdvice, view: View) -> String {
     )
 }
 
-fn ranges(advice: &RangeAdvice, told: &[&AdvisedRange], view: View) -> String {
+fn ranges(advice: &RangeAdvice, shown: &[&AdvisedRange], view: View) -> String {
     let mut columns = columns(advice);
     let (mut exact, mut left_out) = (true, Vec::new());
     let last = |range: &&AdvisedRange| {
@@ -72,9 +73,9 @@ fn ranges(advice: &RangeAdvice, told: &[&AdvisedRange], view: View) -> String {
             .last()
             .map(|column| (column.text)(range, true).chars().count())
     };
-    let widest = told.iter().filter_map(last).max().unwrap_or(0);
+    let widest = shown.iter().filter_map(last).max().unwrap_or(0);
     let grid = loop {
-        let grid = grid(told, &columns, exact);
+        let grid = grid(shown, &columns, exact);
         let narrowest = grid.width() - widest.saturating_sub(NARROWEST);
         if view.width.is_none_or(|width| narrowest <= width) {
             break grid;
@@ -100,7 +101,7 @@ fn ranges(advice: &RangeAdvice, told: &[&AdvisedRange], view: View) -> String {
     out
 }
 
-fn grid(ranges: &[&AdvisedRange], columns: &[Column<'_>], exact: bool) -> Grid {
+fn grid(ranges: &[&AdvisedRange], columns: &[RangeColumn<'_>], exact: bool) -> Grid {
     let mut grid = Grid::new();
     for column in columns {
         grid = grid.column(column.heading, column.align);
@@ -169,14 +170,17 @@ mod tests {
         );
         assert_eq!(
             lines[10],
-            "All together, as replayed: 1,000 walks instead of 2,000, 30,000 cycles of walks instead of 60,000 (x0.50); 240 page faults instead of 1,000, 480,000 cycles of faults instead of 2,000,000; 304 KiB of memory more at the peak."
+            "All together, as replayed: 1,000 walks instead of 2,000, 30,000 cycles of walks \
+             instead of 60,000 (x0.50); 240 page faults instead of 1,000, 480,000 cycles of \
+             faults instead of 2,000,000; 304 KiB of memory more at the peak."
         );
         assert_eq!(
             lines[11],
-            "Whole gain: 1,550,000 cycles of walks and faults: walks save 30,000, and faults save 1,520,000. Superpages save 50.0% of the walk cycles of base pages."
+            "Whole gain: 1,550,000 cycles of walks and faults: walks save 30,000, and faults save \
+            1,520,000. Superpages save 50.0% of the walk cycles of base pages."
         );
         assert!(
-            text.ends_with("all together may spare less than the sum, or more.\nNote: a note\n")
+            text.ends_with("may save more or less than the sum of their figures.\nNote: a note\n")
         );
     }
 
@@ -194,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_narrow_view_leaves_out_what_matters_least() {
+    fn a_narrow_view_leaves_out_the_least_important_columns() {
         let view = View {
             width: Some(100),
             ..View::default()
@@ -233,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_counted_and_what_gains_nothing_is_no_row() {
+    fn ranges_that_are_left_out_are_counted_and_those_without_gain_have_no_row() {
         let loses = |start| lying_in(BackingName::Anonymous, start, 1);
         let gaining = vec![heap(); 1203];
         let few = [gaining.clone(), vec![loses(0x200_0000_0000)]].concat();
@@ -241,7 +245,10 @@ mod tests {
         assert_eq!(text.matches("\n0x400000-").count(), 3, "{text}");
         assert!(!text.contains("0x20000000000"), "{text}");
         assert!(
-            text.contains("\nThe table shows the best 3 of 1,203 ranges. --top 1203 shows all.\n1 range is left out: alone, "),
+            text.contains(
+                "\nThe table shows the best 3 of 1,203 ranges. --top 1203 shows all.\n\
+                 1 range is left out: alone, "
+            ),
             "{text}"
         );
         let none = vec![loses(0x200_0000_0000), loses(0x300_0000_0000)];

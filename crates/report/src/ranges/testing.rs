@@ -1,11 +1,11 @@
-//! What the tests of this folder share.
+//! Records for the tests of this folder.
 
 use broadleaf_metrics::{
     ADVICE_SCHEMA, AdvisedMapping, AdvisedRange, BackingName, CellResult, MemoryAsked,
     MemoryResult, Provenance, RangeAdvice, TraceSummary,
 };
 
-/// Two superpages in the heap, half of the second of which is added.
+/// Returns two superpages in the heap. Half of the second superpage is added memory.
 pub(super) fn heap() -> AdvisedRange {
     AdvisedRange {
         space: 0,
@@ -31,7 +31,7 @@ pub(super) fn heap() -> AdvisedRange {
     }
 }
 
-/// Superpages of a mapping of that backing.
+/// Returns superpages of a mapping with that backing.
 pub(super) fn lying_in(backing: BackingName, start: u64, superpages: u64) -> AdvisedRange {
     let end = start + (superpages << 21);
     AdvisedRange {
@@ -55,7 +55,7 @@ pub(super) fn lying_in(backing: BackingName, start: u64, superpages: u64) -> Adv
     }
 }
 
-/// Advice of these ranges.
+/// Returns advice of these ranges.
 pub(super) fn advice(ranges: Vec<AdvisedRange>) -> RangeAdvice {
     let result = |policy: &str, walk_cycles, page_faults| CellResult {
         policy: policy.to_owned(),

@@ -1,18 +1,19 @@
-//! What is said below the table: of the ranges that it leaves out, and of all together.
+//! The notes below the table: on ranges that it leaves out, and on all ranges together.
 
 use crate::added_bytes;
 use crate::advice::lost_cycles;
 use crate::number::{grouped, grouped_signed, percent, ratio, size_signed};
 use broadleaf_metrics::{CellResult, MemoryResult};
 
-/// How many ranges of those that were chosen are not in the table, by the reason: the others gain more, or it gains nothing by itself. None is left out for being small.
-pub(super) fn left_out(told: usize, gaining: usize, chosen: usize) -> Vec<String> {
+/// Returns the numbers of chosen ranges that are not in the table, by the reason. A range is left
+/// out if others gain more or if it gains nothing alone. No range is left out because it is small.
+pub(super) fn left_out(shown: usize, gaining: usize, chosen: usize) -> Vec<String> {
     let number = |count: usize| grouped(count as u64);
     let mut texts = Vec::new();
-    if told < gaining {
+    if shown < gaining {
         texts.push(format!(
             "The table shows the best {} of {} ranges. --top {gaining} shows all.",
-            number(told),
+            number(shown),
             number(gaining),
         ));
     }
@@ -25,13 +26,14 @@ pub(super) fn left_out(told: usize, gaining: usize, chosen: usize) -> Vec<String
             ),
         };
         texts.push(format!(
-            "{count} left out: alone, what is spared is not more than what is paid, and {take} beside the others only. Other formats have all."
+            "{count} left out: alone, what is spared is not more than what is paid, \
+            and {take} beside the others only. Other formats have all."
         ));
     }
     texts
 }
 
-/// What all ranges gain, as replayed.
+/// Returns the gain of all ranges, as replayed.
 pub(super) fn whole(without: &CellResult, with: &CellResult) -> String {
     let difference = |before: u64, after: u64| {
         let gained = i128::from(before) - i128::from(after);
@@ -46,14 +48,15 @@ pub(super) fn whole(without: &CellResult, with: &CellResult) -> String {
         _ => format!("{name} cost {} more", grouped(saved.unsigned_abs())),
     };
     format!(
-        "Whole gain: {} cycles of walks and faults: {}, and {}. Superpages save {share} of the walk cycles of base pages.",
+        "Whole gain: {} cycles of walks and faults: {}, and {}. \
+        Superpages save {share} of the walk cycles of base pages.",
         grouped_signed(all),
         part("walks", walks),
         part("faults", all.saturating_sub(walks)),
     )
 }
 
-/// What all ranges come to, as replayed.
+/// Returns the figures of all ranges together, as replayed.
 pub(super) fn together(without: &CellResult, with: &CellResult) -> String {
     let fault_cycles = |result: &CellResult| {
         let cycles = |memory: &MemoryResult| memory.fault_cycles;
@@ -65,7 +68,8 @@ pub(super) fn together(without: &CellResult, with: &CellResult) -> String {
         _ => format!("{} of memory more at the peak", size_signed(added)),
     };
     format!(
-        "All together, as replayed: {} walks instead of {}, {} cycles of walks instead of {} ({}); {} page faults instead of {}, {} cycles of faults instead of {}; {memory}.",
+        "All together, as replayed: {} walks instead of {}, {} cycles of walks instead of {} ({}); \
+        {} page faults instead of {}, {} cycles of faults instead of {}; {memory}.",
         grouped(with.l2_misses),
         grouped(without.l2_misses),
         grouped(with.walk_cycles),
@@ -78,14 +82,16 @@ pub(super) fn together(without: &CellResult, with: &CellResult) -> String {
     )
 }
 
-/// How far the figures of ranges can be taken.
+/// Returns the limits of the figures of ranges.
 pub(super) fn caution(exact: bool) -> String {
-    let counted = "What a range spares is counted as if there were no other superpages: all together may spare less than the sum, or more.";
+    let counted = "The figures of each range assume that no other range has superpages. \
+                   All ranges together may save more or less than the sum of their figures.";
     if exact {
         return counted.to_owned();
     }
     format!(
-        "{counted} A range's figures are estimates: they are counted for a fully associative TLB with as many entries as this machine's. The figures of all ranges together are exact."
+        "{counted} A range's figures are estimates: they are counted for a fully associative TLB \
+        with as many entries as this machine's. The figures of all ranges together are exact."
     )
 }
 
@@ -105,7 +111,8 @@ mod tests {
         };
         assert_eq!(
             whole(&result(2_335_445, 38_596_500), &result(111_286, 39_719_100)),
-            "Whole gain: 1,101,559 cycles of walks and faults: walks save 2,224,159, and faults cost 1,122,600 more. \
+            "Whole gain: 1,101,559 cycles of walks and faults: walks save 2,224,159, and faults \
+             cost 1,122,600 more. \
              Superpages save 95.2% of the walk cycles of base pages."
         );
     }

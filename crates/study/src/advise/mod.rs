@@ -18,11 +18,11 @@ use crate::compare::{available_threads, refuse_empty, replay, within_machine};
 use crate::failure::Failure;
 use crate::provenance::provenance;
 use crate::shortage::{left_out, refuse_lacking};
-use crate::source::origin::Passes;
-use crate::source::{Reading, Trace, Whole};
+use crate::source::origin::PassCount;
+use crate::source::{Trace, TraceReading, Whole};
 use crate::watch::Watch;
 use crate::{costs, names};
-use places::Places;
+use places::TracePlaces;
 
 /// A request for advice on a trace.
 pub struct AdviceRequest<'a> {
@@ -32,7 +32,7 @@ pub struct AdviceRequest<'a> {
     pub policy: Box<dyn Policy>,
     /// The machine to advise for.
     pub machine: Machine,
-    /// Where pages of files are before they are used.
+    /// The place of file pages before their first use.
     pub files: Files,
     /// Event costs in cycles; `None` for the defaults.
     pub costs: Option<Costs>,
@@ -77,16 +77,17 @@ pub fn choosing_policy(name: &str) -> Result<Box<dyn Policy>, Failure> {
         return Ok(policy);
     }
     Err(Failure::Wrong(format!(
-        "{} does not look at the whole trace, so it gives no advice: --policy takes offline, with parameters (`broadleaf explain offline`)",
+        "{} does not look at the whole trace, so it gives no advice: --policy takes offline, with \
+         parameters (`broadleaf explain offline`)",
         policy.name()
     )))
 }
 
-/// What a program's superpages gain, and where its mappings stand.
+/// Returns the gains of a program's superpages, and the places of its mappings.
 ///
 /// # Errors
 /// If the trace cannot be read, or the machine lacks what the policy makes.
-pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, Places), Failure> {
+pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, TracePlaces), Failure> {
     let AdviceRequest {
         policy, machine, ..
     } = request;
@@ -104,8 +105,8 @@ pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, Places), Failu
     let threads = request.threads.map_or_else(available_threads, NonZero::get);
     let plan = Plan::within(policies, machines, limits).map_err(Failure::wrong)?;
     let plan = within_machine(plan.on_threads(threads).with_ranges());
-    let reading = Reading {
-        passes: Passes::Several,
+    let reading = TraceReading {
+        passes: PassCount::Several,
         keep_going: request.keep_going,
         fetches: false,
         max_accesses: request.max_accesses,
@@ -147,7 +148,7 @@ pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, Places), Failu
     Ok((advice, places))
 }
 
-/// Whether a TLB is what choices are made for: one structure, any entry of which holds any page.
+/// Returns true if the TLB is the one that choices assume: one fully associative structure.
 fn is_exact(machine: &Machine) -> bool {
     match machine.design.structures() {
         [one] => one.sets() == 1,
@@ -155,7 +156,7 @@ fn is_exact(machine: &Machine) -> bool {
     }
 }
 
-/// Memory that does not run short.
+// A file open as a stream is appended to, not replaced.
 fn limits(files: Files, costs: Option<Costs>) -> MemoryLimits {
     MemoryLimits {
         files,
@@ -164,7 +165,7 @@ fn limits(files: Files, costs: Option<Costs>) -> MemoryLimits {
     }
 }
 
-/// The same for whoever reads the advice.
+/// The limits in their form in results.
 fn asked(limits: &MemoryLimits) -> MemoryAsked {
     MemoryAsked {
         start: "empty".to_owned(),

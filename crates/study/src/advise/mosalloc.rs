@@ -1,4 +1,5 @@
-//! Advice by range as a layout for Mosalloc, the allocator of Agbarya and others (2020) that backs windows of its pools with larger pages.
+//! Advice by range as a layout for Mosalloc, the allocator of Agbarya and others (2020). Mosalloc
+//! backs windows of its pools with larger pages.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -7,20 +8,20 @@ use broadleaf_metrics::{AdvisedRange, BackingName, RangeAdvice};
 use broadleaf_report::{of_one_process, process_of};
 use broadleaf_units::{PageSize, SpaceId};
 
-use super::places::{Places, Pools};
+use super::places::{Pools, TracePlaces};
 
-/// The page sizes that a layout may name, the largest first.
+/// The page sizes of a layout, the largest first.
 const SIZES: [u64; 2] = [1 << 30, PageSize::SIZE_2M.bytes()];
 
-/// A pool.
+/// A pool of Mosalloc.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum PoolKind {
     Brk,
     Mmap,
     File,
 }
 
-impl Kind {
+impl PoolKind {
     const fn name(self) -> &'static str {
         match self {
             Self::Brk => "brk",
@@ -30,12 +31,12 @@ impl Kind {
     }
 }
 
-/// Windows by their pools and first bytes: the byte behind the last, and the page size.
-type Windows = BTreeMap<(Kind, u64), (u64, u64)>;
+/// Windows by pool and first byte, with the byte after the last, and the page size.
+type Windows = BTreeMap<(PoolKind, u64), (u64, u64)>;
 
-/// The layout of one process's pools, with windows for the best `most` of the ranges that have a place in them; and what has to be said of ranges that it cannot express and that come before the last
-/// of these.
-pub fn layout(advice: &RangeAdvice, places: &Places, most: usize) -> (String, Vec<String>) {
+/// Returns the layout of one process's pools, with windows for the best `most` ranges that have a
+/// place in the pools. Also returns notes on better ranges that a layout cannot express.
+pub fn layout(advice: &RangeAdvice, places: &TracePlaces, most: usize) -> (String, Vec<String>) {
     let (ranges, others) = of_one_process(advice);
     let mut notes: Vec<String> = others.into_iter().collect();
     let space = match ranges.first() {
@@ -55,7 +56,7 @@ pub fn layout(advice: &RangeAdvice, places: &Places, most: usize) -> (String, Ve
         }
     }
     let mut windows = Windows::new();
-    // Where windows meet, larger pages go first.
+    // Larger pages have precedence.
     for size in SIZES {
         for (range, kind, parts) in &placed {
             if range.superpage_bytes == size {
@@ -76,8 +77,8 @@ fn left_out(range: &AdvisedRange, why: &str) -> String {
     )
 }
 
-/// Where in which pool a range stands, if there are pages of its size.
-fn parts(range: &AdvisedRange, pools: &Pools) -> Result<(Kind, Vec<Range<u64>>), &'static str> {
+/// The pool of a range and its places there, if a layout has pages of its size.
+fn parts(range: &AdvisedRange, pools: &Pools) -> Result<(PoolKind, Vec<Range<u64>>), &'static str> {
     if !SIZES.contains(&range.superpage_bytes) {
         return Err("a layout has pages of 4 KiB, 2 MiB and 1 GiB");
     }
@@ -85,24 +86,25 @@ fn parts(range: &AdvisedRange, pools: &Pools) -> Result<(Kind, Vec<Range<u64>>),
         Some(BackingName::Heap) => {
             let begins = pools.heap.map(|(start, _)| start);
             let begins = begins.filter(|begins| *begins <= range.start);
-            let begins = begins.ok_or("the trace does not tell where the heap begins")?;
+            let begins = begins.ok_or("the trace does not contain the start of the heap")?;
             let part = range.start - begins..range.end - begins;
-            Ok((Kind::Brk, vec![part]))
+            Ok((PoolKind::Brk, vec![part]))
         }
         Some(BackingName::Anonymous) => {
             let parts = pools.anonymous.parts(range.start, range.end);
-            let parts = parts.ok_or("the trace does not tell how it was mapped")?;
-            Ok((Kind::Mmap, parts))
+            let parts = parts.ok_or("the trace does not contain its mapping")?;
+            Ok((PoolKind::Mmap, parts))
         }
-        Some(_) => Err("a layout is about the heap and anonymous mappings, and it is neither"),
-        None => Err("the trace does not tell what it lies in"),
+        Some(_) => Err("a layout covers the heap and anonymous mappings only"),
+        None => Err("the trace does not contain its mapping"),
     }
 }
 
-/// Adds windows for parts of a pool, widened to whole pages of that size, and merged with those of the same size that they meet.
+/// Adds windows for parts of a pool. The windows consist of whole pages of this size, and merge
+/// with adjacent windows of the same size.
 fn add(
     windows: &mut Windows,
-    kind: Kind,
+    kind: PoolKind,
     parts: &[Range<u64>],
     size: u64,
 ) -> Result<(), &'static str> {
@@ -115,7 +117,7 @@ fn add(
         let overlaps =
             |(from, to, other): &(u64, u64, u64)| *other != size && *from < end && *to > start;
         if met.iter().any(overlaps) {
-            return Err("a window of larger pages stands there");
+            return Err("a window of larger pages is there");
         }
         for (from, to, _) in met.into_iter().filter(|(_, _, other)| *other == size) {
             windows.remove(&(kind, from));
@@ -126,14 +128,14 @@ fn add(
     Ok(())
 }
 
-/// As CSV: a row for each pool, with -1 for a page size, and one for each window.
+/// Formats the layout as CSV: a row for each pool, with page size -1, and a row for each window.
 fn written(windows: &Windows, pools: &Pools) -> String {
     let mut out = String::from("type,pageSize,startOffset,endOffset\n");
     let heap = pools.heap.map_or(0, |(start, end)| end - start);
     for (kind, used) in [
-        (Kind::Brk, heap),
-        (Kind::Mmap, pools.anonymous.furthest()),
-        (Kind::File, pools.files.furthest()),
+        (PoolKind::Brk, heap),
+        (PoolKind::Mmap, pools.anonymous.furthest()),
+        (PoolKind::File, pools.files.furthest()),
     ] {
         let own = windows.range((kind, 0)..=(kind, u64::MAX));
         let furthest = own.map(|(_, (end, _))| *end).max().unwrap_or(0);
@@ -159,19 +161,19 @@ mod tests {
         let mut windows = Windows::new();
         let size = 2 * MIB;
         let mut put = |kind, part: Range<u64>, size| add(&mut windows, kind, &[part], size);
-        put(Kind::Mmap, MIB..3 * MIB, size).unwrap();
-        put(Kind::Mmap, 3 * MIB..5 * MIB, size).unwrap();
-        put(Kind::Mmap, 8 * MIB..10 * MIB, size).unwrap();
-        put(Kind::Brk, 4 * MIB..6 * MIB, size).unwrap();
-        put(Kind::Mmap, 1024 * MIB..2048 * MIB, 1024 * MIB).unwrap();
-        assert!(put(Kind::Mmap, 1023 * MIB..1025 * MIB, size).is_err());
-        put(Kind::Mmap, 1022 * MIB..1024 * MIB, size).unwrap();
+        put(PoolKind::Mmap, MIB..3 * MIB, size).unwrap();
+        put(PoolKind::Mmap, 3 * MIB..5 * MIB, size).unwrap();
+        put(PoolKind::Mmap, 8 * MIB..10 * MIB, size).unwrap();
+        put(PoolKind::Brk, 4 * MIB..6 * MIB, size).unwrap();
+        put(PoolKind::Mmap, 1024 * MIB..2048 * MIB, 1024 * MIB).unwrap();
+        assert!(put(PoolKind::Mmap, 1023 * MIB..1025 * MIB, size).is_err());
+        put(PoolKind::Mmap, 1022 * MIB..1024 * MIB, size).unwrap();
         let expected: Windows = [
-            ((Kind::Brk, 4 * MIB), (6 * MIB, size)),
-            ((Kind::Mmap, 0), (6 * MIB, size)),
-            ((Kind::Mmap, 8 * MIB), (10 * MIB, size)),
-            ((Kind::Mmap, 1022 * MIB), (1024 * MIB, size)),
-            ((Kind::Mmap, 1024 * MIB), (2048 * MIB, 1024 * MIB)),
+            ((PoolKind::Brk, 4 * MIB), (6 * MIB, size)),
+            ((PoolKind::Mmap, 0), (6 * MIB, size)),
+            ((PoolKind::Mmap, 8 * MIB), (10 * MIB, size)),
+            ((PoolKind::Mmap, 1022 * MIB), (1024 * MIB, size)),
+            ((PoolKind::Mmap, 1024 * MIB), (2048 * MIB, 1024 * MIB)),
         ]
         .into();
         assert_eq!(windows, expected);

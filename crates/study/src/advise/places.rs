@@ -1,4 +1,5 @@
-//! Who runs in a trace's address spaces, which files it names, and where its mappings would stand in pools: from its events.
+//! The processes in a trace's address spaces, the trace's files, and the places of its mappings in
+//! an allocator's pools, from the trace's events.
 
 use std::collections::BTreeMap;
 
@@ -11,29 +12,29 @@ use crate::failure::Failure;
 use crate::source::Trace;
 use crate::watch::Watch;
 
-/// What the events of a trace tell.
+/// The content of a trace's events.
 #[derive(Debug, Default)]
-pub struct Places {
-    pub(crate) processes: BTreeMap<SpaceId, Process>,
+pub struct TracePlaces {
+    pub(crate) processes: BTreeMap<SpaceId, SpaceProcess>,
     /// Paths of files.
     pub(crate) files: BTreeMap<FileId, String>,
     pub(crate) pools: BTreeMap<SpaceId, Pools>,
     running: SpaceId,
-    /// What processes that were forked and have not run yet begin with, by their numbers.
+    /// The initial pools of forked processes that have not run yet, by process id.
     forked: BTreeMap<u32, Pools>,
 }
 
-/// Who runs in an address space.
+/// The process of an address space.
 #[derive(Clone, Debug)]
-pub(crate) struct Process {
+pub(crate) struct SpaceProcess {
     pub(crate) pid: u32,
     pub(crate) command: Vec<String>,
 }
 
-/// The memory of one address space, by where an allocator would have it that keeps pools.
+/// The memory of one address space, placed as an allocator with pools would place it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pools {
-    /// Where the heap begins, and its furthest end.
+    /// The start of the heap, and the highest end of the heap.
     pub(crate) heap: Option<(u64, u64)>,
     /// Anonymous mappings.
     pub(super) anonymous: Pool,
@@ -41,16 +42,16 @@ pub(crate) struct Pools {
     pub(super) files: Pool,
     /// The ends of private, writable file mappings, with the files.
     pub(crate) data_ends: BTreeMap<u64, FileId>,
-    /// Anonymous mappings that go on where one of these ends: by the first byte, the byte behind
-    /// the last, and the file. A loader maps `.bss` so.
+    /// Anonymous mappings that begin at one of these ends: by the first byte, the byte after the
+    /// last, and the file. A loader maps `.bss` in this way.
     pub(crate) static_data: BTreeMap<u64, (u64, FileId)>,
 }
 
 /// Reads a trace once more for its events.
-pub(crate) fn find(trace: &mut Trace, watch: &dyn Watch) -> Result<Places, Failure> {
+pub(crate) fn find(trace: &mut Trace, watch: &dyn Watch) -> Result<TracePlaces, Failure> {
     trace.rewind()?;
-    let mut places = Places::default();
-    let bar = watch.begin("reading what mappings there were", trace.work());
+    let mut places = TracePlaces::default();
+    let bar = watch.begin("reading the mappings", trace.work());
     let meter = trace.meter();
     let mut accesses = 0;
     while let Some(item) = trace.next_item()? {
@@ -67,12 +68,12 @@ pub(crate) fn find(trace: &mut Trace, watch: &dyn Watch) -> Result<Places, Failu
     Ok(places)
 }
 
-impl Places {
+impl TracePlaces {
     fn add(&mut self, event: &Event) {
         match event {
             Event::SpaceSwitch(space) => self.running = *space,
             Event::SpaceStart { pid, command, .. } => {
-                let process = Process {
+                let process = SpaceProcess {
                     pid: *pid,
                     command: command.clone(),
                 };
@@ -140,11 +141,11 @@ impl Pools {
         self.files.unmap(start, len);
         let gone = start..start.saturating_add(len);
         self.static_data.retain(|start, _| !gone.contains(start));
-        // A mapping of a file ends behind its last byte.
+        // A mapping of a file ends after its last byte.
         (self.data_ends).retain(|end, _| !gone.contains(&end.wrapping_sub(1)));
     }
 
-    /// The file whose static data a byte belongs to, if it belongs to any.
+    /// The file whose static data holds a byte, if any.
     pub(crate) fn static_data(&self, byte: u64) -> Option<FileId> {
         let (_, (end, file)) = self.static_data.range(..=byte).next_back()?;
         (byte < *end).then_some(*file)
@@ -154,8 +155,8 @@ impl Pools {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use broadleaf_trace::{Mapping, Protection, Range};
-    use broadleaf_units::VirtAddr;
+    use broadleaf_trace::{Mapping, Range};
+    use broadleaf_units::{Rights, VirtAddr};
 
     fn range(start: u64, len: u64) -> Range {
         Range {
@@ -167,7 +168,7 @@ mod tests {
     fn map(start: u64, len: u64, backing: Backing) -> Event {
         Event::Map(Mapping {
             range: range(start, len),
-            protection: Protection {
+            protection: Rights {
                 read: true,
                 write: true,
                 execute: false,
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn anonymous_memory_behind_a_file_s_data_is_its_static_data() {
+    fn anonymous_memory_after_a_file_s_data_is_its_static_data() {
         let file = Backing::File {
             file: FileId(3),
             offset: 0x2000,
@@ -208,7 +209,7 @@ mod tests {
         ] {
             assert_eq!(pools.static_data(byte), found, "{byte:#x}");
         }
-        // Memory that is mapped over an unmapped file is no static data.
+        // Memory mapped over an unmapped file is not static data.
         pools.add(&Event::Unmap(range(0x10_0000, 0x60_0000)));
         pools.add(&map(0x10_2000, 0x1000, Backing::Anonymous));
         assert_eq!(pools.static_data(0x10_2000), None);
@@ -216,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_forked_process_begins_with_the_pools_of_its_parent() {
-        let mut places = Places::default();
+        let mut places = TracePlaces::default();
         let file = Backing::File {
             file: FileId(0),
             offset: 0,
@@ -241,13 +242,13 @@ mod tests {
         let pools = |space| &places.pools[&SpaceId(space)];
         assert_eq!(pools(0).heap, Some((0x50_0000, 0x50_8000)));
         assert_eq!(pools(0).files.furthest(), 0x1000);
-        let stands = |space| {
+        let place = |space| {
             let parts = pools(space).anonymous.parts(0x30_0000, 0x30_1000)?;
             parts.first().map(|part| part.start)
         };
-        assert_eq!(stands(0), None);
-        assert_eq!(stands(1), Some(0x3000));
-        assert_eq!(stands(2), Some(0));
+        assert_eq!(place(0), None);
+        assert_eq!(place(1), Some(0x3000));
+        assert_eq!(place(2), Some(0));
         assert_eq!(places.processes[&SpaceId(2)].command, ["cc1"]);
     }
 }

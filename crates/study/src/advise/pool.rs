@@ -1,19 +1,20 @@
-//! A pool in which mappings are placed first-fit: where they would stand in it.
+//! A pool that places mappings first-fit.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Addresses and where in the pool they stand: by the first address, the one behind the last, and the place of the first.
-type Stands = BTreeMap<u64, (u64, u64)>;
+/// The places of addresses in the pool: by the first address, the address after the last, and the
+/// place of the first.
+type PoolPlaces = BTreeMap<u64, (u64, u64)>;
 
-/// A pool that is as long as it has to be.
+/// A pool without a limit of its length.
 #[derive(Clone, Debug)]
 pub(super) struct Pool {
-    /// What is free: by the first byte, the byte behind the last.
+    /// The free ranges: by the first byte, the byte after the last.
     free: BTreeMap<u64, u64>,
-    now: Stands,
-    /// Where each address stood last, whether it still does or not.
-    last: Stands,
+    now: PoolPlaces,
+    /// The last place of each address, including unmapped addresses.
+    last: PoolPlaces,
     furthest: u64,
 }
 
@@ -21,57 +22,59 @@ impl Default for Pool {
     fn default() -> Self {
         Self {
             free: [(0, u64::MAX)].into(),
-            now: Stands::new(),
-            last: Stands::new(),
+            now: PoolPlaces::new(),
+            last: PoolPlaces::new(),
             furthest: 0,
         }
     }
 }
 
 impl Pool {
-    /// The byte behind the last that was ever used.
+    /// The byte after the last byte ever used.
     pub(super) const fn furthest(&self) -> u64 {
         self.furthest
     }
 
-    /// A mapping came to be, in place of what stood at these addresses.
+    /// Maps addresses, in place of any old mapping of these addresses.
     pub(super) fn map(&mut self, start: u64, len: u64) {
         self.unmap(start, len);
         let end = start.saturating_add(len);
         if let Some(place) = self.take(end - start) {
-            self.stand(start, end, place);
+            self.put(start, end, place);
         }
     }
 
-    /// Addresses are no longer mapped.
+    /// Unmaps addresses.
     pub(super) fn unmap(&mut self, start: u64, len: u64) {
         for (start, end, place) in cut(&mut self.now, start, start.saturating_add(len)) {
             self.give_back(place, place + (end - start));
         }
     }
 
-    /// A mapping moved, grew or shrank: where it does not shrink where it is, it is placed anew before its old place is free.
+    /// Moves, grows or shrinks a mapping. Unless the mapping shrinks in place, it gets a new place
+    /// before its old place is free.
     pub(super) fn remap(&mut self, (from, from_len): (u64, u64), (to, len): (u64, u64)) {
         if to == from && len <= from_len {
             self.unmap(to.saturating_add(len), from_len - len);
             return;
         }
         let end = from.saturating_add(from_len);
-        let stood = cut(&mut self.now, from, end);
-        if stood.is_empty() {
+        let old = cut(&mut self.now, from, end);
+        if old.is_empty() {
             return;
         }
         let place = self.take(len);
-        for (start, end, place) in stood {
+        for (start, end, place) in old {
             self.give_back(place, place + (end - start));
         }
         self.unmap(to, len);
         if let Some(place) = place {
-            self.stand(to, to.saturating_add(len), place);
+            self.put(to, to.saturating_add(len), place);
         }
     }
 
-    /// Where in the pool these addresses stood last, in order of the addresses; `None` where some never did.
+    /// The last places of these addresses, in order of the addresses; `None` if some never had a
+    /// place.
     pub(super) fn parts(&self, start: u64, end: u64) -> Option<Vec<Range<u64>>> {
         let mut last = self.last.clone();
         let mut at = start;
@@ -90,13 +93,13 @@ impl Pool {
         (at == end).then_some(parts)
     }
 
-    fn stand(&mut self, start: u64, end: u64, place: u64) {
+    fn put(&mut self, start: u64, end: u64, place: u64) {
         cut(&mut self.last, start, end);
         self.now.insert(start, (end, place));
         self.last.insert(start, (end, place));
     }
 
-    /// The first place that is long enough.
+    /// Takes the first free range that is long enough.
     fn take(&mut self, len: u64) -> Option<u64> {
         let (start, end) = (self.free.iter())
             .map(|(start, end)| (*start, *end))
@@ -116,29 +119,30 @@ impl Pool {
         {
             start = *before;
         }
-        if let Some(behind) = self.free.remove(&end) {
-            end = behind;
+        if let Some(after) = self.free.remove(&end) {
+            end = after;
         }
         self.free.insert(start, end);
     }
 }
 
-/// Takes addresses out, and answers what stood there: the first address, the one behind the last, and the place of the first.
-fn cut(stands: &mut Stands, start: u64, end: u64) -> Vec<(u64, u64, u64)> {
-    let before = stands.range(..start).next_back();
+/// Removes addresses, and returns their places: the first address, the address after the last, and
+/// the place of the first.
+fn cut(places: &mut PoolPlaces, start: u64, end: u64) -> Vec<(u64, u64, u64)> {
+    let before = places.range(..start).next_back();
     let first = before.filter(|(_, (to, _))| *to > start);
     let first = first.map_or(start, |(from, _)| *from);
-    let met: Vec<(u64, u64, u64)> = (stands.range(first..end.max(first)))
+    let met: Vec<(u64, u64, u64)> = (places.range(first..end.max(first)))
         .map(|(from, (to, place))| (*from, *to, *place))
         .collect();
     let mut taken = Vec::new();
     for (from, to, place) in met {
-        stands.remove(&from);
+        places.remove(&from);
         if from < start {
-            stands.insert(from, (start, place));
+            places.insert(from, (start, place));
         }
         if to > end {
-            stands.insert(end, (to, place + (end - from)));
+            places.insert(end, (to, place + (end - from)));
         }
         let (low, high) = (from.max(start), to.min(end));
         taken.push((low, high, place + (low - from)));
@@ -150,7 +154,7 @@ fn cut(stands: &mut Stands, start: u64, end: u64) -> Vec<(u64, u64, u64)> {
 mod tests {
     use super::*;
 
-    fn stands(pool: &Pool, start: u64, end: u64) -> Option<Vec<(u64, u64)>> {
+    fn places(pool: &Pool, start: u64, end: u64) -> Option<Vec<(u64, u64)>> {
         let parts = pool.parts(start, end)?.into_iter();
         Some(parts.map(|part| (part.start, part.end)).collect())
     }
@@ -161,57 +165,57 @@ mod tests {
         pool.map(1000, 30);
         pool.map(2000, 10);
         pool.map(3000, 20);
-        assert_eq!(stands(&pool, 2000, 2010), Some(vec![(30, 40)]));
+        assert_eq!(places(&pool, 2000, 2010), Some(vec![(30, 40)]));
         pool.unmap(1000, 30);
         pool.map(4000, 10);
         pool.map(5000, 20);
         pool.map(6000, 5);
-        assert_eq!(stands(&pool, 4000, 4010), Some(vec![(0, 10)]));
-        assert_eq!(stands(&pool, 5000, 5020), Some(vec![(10, 30)]));
-        assert_eq!(stands(&pool, 6000, 6005), Some(vec![(60, 65)]));
-        // What is unmapped stood where it stood.
-        assert_eq!(stands(&pool, 1000, 1030), Some(vec![(0, 30)]));
+        assert_eq!(places(&pool, 4000, 4010), Some(vec![(0, 10)]));
+        assert_eq!(places(&pool, 5000, 5020), Some(vec![(10, 30)]));
+        assert_eq!(places(&pool, 6000, 6005), Some(vec![(60, 65)]));
+        // Unmapped addresses keep their last places.
+        assert_eq!(places(&pool, 1000, 1030), Some(vec![(0, 30)]));
         assert_eq!(pool.furthest(), 65);
     }
 
     #[test]
-    fn neighbours_in_memory_may_stand_apart() {
+    fn neighbours_in_memory_may_be_apart_in_the_pool() {
         let mut pool = Pool::default();
         pool.map(1010, 10);
         pool.map(1000, 10);
         pool.map(1020, 10);
         assert_eq!(
-            stands(&pool, 1000, 1030),
+            places(&pool, 1000, 1030),
             Some(vec![(10, 20), (0, 10), (20, 30)])
         );
-        assert_eq!(stands(&pool, 1015, 1025), Some(vec![(5, 10), (20, 25)]));
-        assert_eq!(stands(&pool, 1020, 1031), None);
-        assert_eq!(stands(&pool, 999, 1030), None);
+        assert_eq!(places(&pool, 1015, 1025), Some(vec![(5, 10), (20, 25)]));
+        assert_eq!(places(&pool, 1020, 1031), None);
+        assert_eq!(places(&pool, 999, 1030), None);
         pool.unmap(1012, 3);
         pool.map(1012, 3);
-        assert_eq!(stands(&pool, 1010, 1020), Some(vec![(0, 10)]));
+        assert_eq!(places(&pool, 1010, 1020), Some(vec![(0, 10)]));
     }
 
     #[test]
-    fn what_moves_is_placed_anew_and_what_shrinks_stays() {
+    fn moved_mappings_get_new_places_and_shrunk_ones_stay() {
         let mut pool = Pool::default();
         pool.map(1000, 10);
         pool.map(2000, 10);
         pool.remap((1000, 10), (3000, 30));
-        assert_eq!(stands(&pool, 3000, 3030), Some(vec![(20, 50)]));
+        assert_eq!(places(&pool, 3000, 3030), Some(vec![(20, 50)]));
         pool.map(4000, 10);
-        assert_eq!(stands(&pool, 4000, 4010), Some(vec![(0, 10)]));
+        assert_eq!(places(&pool, 4000, 4010), Some(vec![(0, 10)]));
         pool.remap((3000, 30), (3000, 5));
-        assert_eq!(stands(&pool, 3000, 3005), Some(vec![(20, 25)]));
+        assert_eq!(places(&pool, 3000, 3005), Some(vec![(20, 25)]));
         pool.map(5000, 25);
-        assert_eq!(stands(&pool, 5000, 5025), Some(vec![(25, 50)]));
-        // What does not stand in the pool does not come into it.
+        assert_eq!(places(&pool, 5000, 5025), Some(vec![(25, 50)]));
+        // A mapping outside the pool does not enter it.
         pool.remap((9000, 10), (9500, 20));
-        assert_eq!(stands(&pool, 9500, 9520), None);
+        assert_eq!(places(&pool, 9500, 9520), None);
     }
 
     #[test]
-    fn what_was_given_back_is_one_again() {
+    fn freed_places_merge() {
         let mut pool = Pool::default();
         for number in 0..50 {
             pool.map(1000 * (number + 1), 7 + number % 5);

@@ -1,4 +1,4 @@
-//! What was chosen, by range, the best first.
+//! The chosen superpages by range, the best first.
 
 use std::cmp::Ordering;
 
@@ -8,19 +8,19 @@ use broadleaf_trace::Backing;
 use broadleaf_units::{FileId, SpaceId};
 
 use super::RankBy;
-use super::places::Places;
+use super::places::TracePlaces;
 
-/// The ranges of a choice.
-pub(super) fn ranked(choice: &Choice, places: &Places, by: RankBy) -> Vec<AdvisedRange> {
+/// Returns the ranges of a choice, in this order.
+pub(super) fn ranked(choice: &Choice, places: &TracePlaces, by: RankBy) -> Vec<AdvisedRange> {
     let ranges = choice.ranges.iter();
-    let told =
+    let advised_ranges =
         ranges.filter_map(|range| advised(range, choice.pieces.get(range.pieces.clone())?, places));
-    let mut ranges: Vec<AdvisedRange> = told.collect();
+    let mut ranges: Vec<AdvisedRange> = advised_ranges.collect();
     ranges.sort_by(|one, other| order(one, other, by));
     ranges
 }
 
-/// The best first; of equal ones the one of the lower space, at the lower address.
+/// Orders ranges, the best first. Ties go to the lower space, then the lower address.
 fn order(one: &AdvisedRange, other: &AdvisedRange, by: RankBy) -> Ordering {
     let by_worth = match by {
         RankBy::Gain => Ordering::Equal,
@@ -31,7 +31,7 @@ fn order(one: &AdvisedRange, other: &AdvisedRange, by: RankBy) -> Ordering {
         .then_with(|| (one.space, one.start).cmp(&(other.space, other.start)))
 }
 
-fn advised(range: &ChosenRange, run: &[ChosenPiece], places: &Places) -> Option<AdvisedRange> {
+fn advised(range: &ChosenRange, run: &[ChosenPiece], places: &TracePlaces) -> Option<AdvisedRange> {
     let (first, last) = (run.first()?, run.last()?);
     let sum = |of: fn(&ChosenPiece) -> u64| run.iter().map(of).sum::<u64>();
     let end = last.address.saturating_add(last.size.bytes());
@@ -60,8 +60,8 @@ fn advised(range: &ChosenRange, run: &[ChosenPiece], places: &Places) -> Option<
     })
 }
 
-/// What a range lies in that begins at `start`.
-fn mapping(region: &Region, space: SpaceId, start: u64, places: &Places) -> AdvisedMapping {
+/// The mapping of a range that begins at `start`.
+fn mapping(region: &Region, space: SpaceId, start: u64, places: &TracePlaces) -> AdvisedMapping {
     let path = |file: FileId| places.files.get(&file).cloned();
     let pools = places.pools.get(&space);
     if region.backing == Backing::Anonymous
@@ -118,7 +118,8 @@ mod tests {
         }
     }
 
-    /// A choice of these pieces, in ranges of so many, which spare less by a hundred cycles where they are several.
+    /// A choice of these pieces, in ranges of these lengths. A range of several pieces saves a
+    /// hundred cycles less than their sum.
     fn choice(pieces: &[ChosenPiece], lengths: &[usize]) -> Choice {
         let mut at = 0;
         let ranges = lengths.iter().map(|length| {
@@ -150,14 +151,14 @@ mod tests {
     }
 
     #[test]
-    fn a_range_sums_up_and_is_ranked_by_what_is_asked() {
+    fn a_range_sums_its_pieces_and_has_the_requested_rank() {
         let half = ChosenPiece {
             used_bytes: SUPERPAGE / 2,
             ..piece(2, 60, 1000)
         };
         let pieces = [piece(1, 3000, -96), half, piece(9, 1800, 24)];
         let choice = choice(&pieces, &[2, 1]);
-        let ranked = |by| ranked(&choice, &Places::default(), by);
+        let ranked = |by| ranked(&choice, &TracePlaces::default(), by);
         let starts = |by| -> Vec<u64> { ranked(by).iter().map(|range| range.start).collect() };
         assert_eq!(starts(RankBy::Gain), [SUPERPAGE, 9 * SUPERPAGE]);
         assert_eq!(starts(RankBy::Byte), [9 * SUPERPAGE, SUPERPAGE]);
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_told_from_where_the_range_begins() {
+    fn a_file_offset_is_that_of_the_range_s_start() {
         let region = Region {
             start: SUPERPAGE - 4096,
             end: 4 * SUPERPAGE,
@@ -182,10 +183,10 @@ mod tests {
                 offset: 0x8000,
             },
         };
-        let mut places = Places::default();
+        let mut places = TracePlaces::default();
         places.files.insert(FileId(3), "/data".to_owned());
-        let told = mapping(&region, SpaceId(0), SUPERPAGE, &places);
-        assert_eq!(told.path.as_deref(), Some("/data"));
-        assert_eq!(told.offset, Some(0x9000));
+        let found = mapping(&region, SpaceId(0), SUPERPAGE, &places);
+        assert_eq!(found.path.as_deref(), Some("/data"));
+        assert_eq!(found.offset, Some(0x9000));
     }
 }

@@ -2,7 +2,7 @@
 
 use broadleaf_machine::{Machine, machine, machine_names, parts};
 use broadleaf_metrics::{Metric, all_metrics, metric};
-use broadleaf_policy::{Entry, Expression, FORM, Parameter, ParseError, Refusal};
+use broadleaf_policy::{Expression, FORM, Parameter, ParseError, PolicyEntry, Refusal};
 use broadleaf_report::{
     HEADINGS, Heading, LIVE_HEADINGS, Meaning, RANGE_HEADINGS, Style, View, heading_named,
     live_heading_named, range_heading_named, wrap,
@@ -225,7 +225,7 @@ fn of_heading(heading: &Heading, in_advice: Option<&Heading>) -> Explanation {
 }
 
 /// Returns true if a name that parses belongs to the family of this entry.
-fn belongs(entry: &Entry, name: &str) -> bool {
+fn belongs(entry: &PolicyEntry, name: &str) -> bool {
     name.strip_prefix(entry.name)
         .is_some_and(|rest| rest.starts_with(['-', '(']))
 }
@@ -247,7 +247,7 @@ pub(super) fn parameters(parameters: &[Parameter]) -> impl Iterator<Item = (&'st
     })
 }
 
-fn policy(entry: &Entry, named: Option<String>) -> Explanation {
+fn policy(entry: &PolicyEntry, named: Option<String>) -> Explanation {
     let mut facts = Vec::new();
     if !entry.parameters.is_empty() {
         facts.push((

@@ -1,7 +1,9 @@
 //! The catalogues of formats: of traces, and of advice.
 
+use broadleaf_import::{FOREIGN_FORMATS, ForeignFormat};
+
 /// A format that is read or written.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct FormatEntry {
     /// The name of the format.
     pub name: &'static str,
@@ -13,8 +15,33 @@ pub struct FormatEntry {
     pub source: &'static str,
 }
 
-/// The formats of traces.
-pub const FORMATS: &[FormatEntry] = &[
+/// The formats of traces: ours, then those of other tools.
+pub const FORMATS: &[FormatEntry] = &{
+    let mut all = [OURS[0]; OURS.len() + FOREIGN_FORMATS.len()];
+    let mut at = 0;
+    while at < all.len() {
+        all[at] = if at < OURS.len() {
+            OURS[at]
+        } else {
+            foreign(FOREIGN_FORMATS[at - OURS.len()])
+        };
+        at += 1;
+    }
+    all
+};
+
+/// A format of another tool.
+const fn foreign(format: &ForeignFormat) -> FormatEntry {
+    FormatEntry {
+        name: format.described.name,
+        summary: format.described.summary,
+        explanation: format.described.explanation,
+        source: format.described.source,
+    }
+}
+
+/// Our own formats.
+const OURS: &[FormatEntry] = &[
     FormatEntry {
         name: "broadleaf",
         summary: "recordings of ours (.bl): page visits in exact order, and what happened to \
@@ -23,7 +50,8 @@ pub const FORMATS: &[FormatEntry] = &[
             header that names the command, the machine and the recorder. A recording that was cut \
             short can be read up to its last whole chunk. Written by `broadleaf record` and \
             `broadleaf import` in version 1, and by `broadleaf recode` in version 2, which is \
-            read quicker; read by `info`, `compare`, `advise`, `reduce` and `recode`.",
+            read quicker; read by `info`, `compare`, `advise`, `reduce`, `recode` and \
+            `export`.",
         source: "docs/book/src/trace-format.md",
     },
     FormatEntry {
@@ -34,18 +62,6 @@ pub const FORMATS: &[FormatEntry] = &[
             several, and kept beside it. `compare` reads it in place of the trace, with the same \
             counts, where the machines are those and the trace has not changed since.",
         source: "docs/book/src/reduced.md",
-    },
-    FormatEntry {
-        name: "lackey",
-        summary: "text of `valgrind --tool=lackey --trace-mem=yes` (.lackey): every reference, no \
-            mappings",
-        explanation: "One line for each instruction (`I  addr,size`), load (` L addr,size`), \
-            store (` S addr,size`) and load and store of the same bytes by one instruction (` M \
-            addr,size`; the processor asks for write access at once, so the store comes first). \
-            Addresses are hexadecimal, sizes decimal. Valgrind's own lines (`==PID==`) and blank \
-            lines are skipped; any other line is refused with its number. Read by `import \
-            lackey`, `info`, `compare` and `advise`, also from standard input.",
-        source: "Valgrind, lackey/lk_main.c",
     },
 ];
 

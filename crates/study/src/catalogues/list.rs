@@ -2,7 +2,7 @@
 
 use broadleaf_machine::{machine, machine_names, parts};
 use broadleaf_metrics::all_metrics;
-use broadleaf_policy::{FORM, Kind, Parameter, Refusal};
+use broadleaf_policy::{FORM, Parameter, ParameterKind, Refusal};
 use broadleaf_report::{Align, Grid};
 use serde_json::{Value, json};
 
@@ -99,13 +99,13 @@ fn policies() -> CatalogueEntries {
 fn parameter(parameter: &Parameter) -> Value {
     let mut fields = json!({ "name": parameter.name, "meaning": parameter.meaning });
     match parameter.kind {
-        Kind::Number { unit, least, most } => {
+        ParameterKind::Number { unit, least, most } => {
             fields["unit"] = json!(unit);
             fields["least"] = json!(least);
             fields["most"] = json!(most);
         }
-        Kind::Word(words) => fields["words"] = json!(words),
-        Kind::Sizes => fields["unit"] = json!("page sizes"),
+        ParameterKind::Word(words) => fields["words"] = json!(words),
+        ParameterKind::Sizes => fields["unit"] = json!("page sizes"),
     }
     if let Some(default) = parameter.default {
         fields["values"] = json!(parameter.kind.in_words());

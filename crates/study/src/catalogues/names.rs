@@ -14,8 +14,8 @@ pub fn policy_names() -> impl Iterator<Item = &'static str> {
     names.filter(|name| !name.contains('('))
 }
 
-/// Names of everything that [`super::explain`] explains. Names with blanks are left out: scripts for
-/// shells write a blank inside a name in different ways.
+/// Names of everything that [`super::explain`] explains. Names with blanks are left out: scripts
+/// for shells write a blank inside a name in different ways.
 pub fn explained_names() -> Vec<&'static str> {
     let mut names: Vec<&str> = policy_names()
         .chain(machine_names())

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::gather::ProcessInfo;
 
-/// Puts parents before their children, and children behind their parent. Otherwise the order is
+/// Puts parents before their children, and children after their parent. Otherwise the order is
 /// that in which the processes first ran.
 pub(super) fn parents_first(processes: Vec<ProcessInfo>) -> Vec<ProcessInfo> {
     let mut spaces: BTreeMap<u32, Vec<usize>> = BTreeMap::new();

@@ -75,7 +75,7 @@ fn hash(hash: &[u8; 32]) -> Option<String> {
 }
 
 /// Seconds since 1970 as a date and time of day, in universal time.
-fn date(time: u64) -> String {
+pub fn date(time: u64) -> String {
     let (days, second) = (time / 86400, time % 86400);
     // Years begin in March here, so that a leap day is the last of its year (Hinnant,
     // "chrono-compatible low-level date algorithms").

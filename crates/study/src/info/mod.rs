@@ -4,6 +4,8 @@ mod family;
 mod gather;
 mod header;
 
+pub use header::date;
+
 use std::path::Path;
 
 use broadleaf_report::number::{grouped, size};
@@ -12,8 +14,8 @@ use serde_json::{Value, json};
 
 use crate::compare::not_canonical;
 use crate::failure::Failure;
-use crate::source::origin::Passes;
-use crate::source::{Reading, Trace, Whole};
+use crate::source::origin::PassCount;
+use crate::source::{Trace, TraceReading, Whole};
 use crate::watch::Watch;
 use gather::{ProcessInfo, TraceContents};
 
@@ -44,8 +46,8 @@ pub struct TraceInfo {
 /// # Errors
 /// If the trace cannot be read, is damaged, or has addresses that no processor translates.
 pub fn info(request: &InfoRequest<'_>) -> Result<TraceInfo, Failure> {
-    let reading = Reading {
-        passes: Passes::One,
+    let reading = TraceReading {
+        passes: PassCount::One,
         keep_going: request.keep_going,
         fetches: true,
         max_accesses: request.max_accesses,

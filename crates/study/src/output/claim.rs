@@ -5,6 +5,9 @@
 //! claim: the second is refused before it does anything. The kernel releases the lock of a command
 //! that dies; a claim that can be locked is an orphan, and the next command removes it.
 
+#[cfg(test)]
+mod tests;
+
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
@@ -36,7 +39,7 @@ pub enum Access {
 
 /// A file without a name of its own yet, and the name that it is to get.
 #[derive(Debug)]
-pub(crate) struct Claim {
+pub(crate) struct NameClaim {
     pub(crate) file: File,
     /// The path of the file: at first the claim's own path.
     at: PathBuf,
@@ -55,35 +58,36 @@ pub(crate) struct Claim {
 
 /// Why a name cannot be claimed.
 #[derive(Debug)]
-pub enum Refused {
+pub enum ClaimRefused {
     /// A file has the name, or another command has claimed the name.
     Taken(Failure),
     /// Nothing can be written there.
     Impossible(Failure),
 }
 
-impl From<Refused> for Failure {
-    fn from(refused: Refused) -> Self {
+impl From<ClaimRefused> for Failure {
+    fn from(refused: ClaimRefused) -> Self {
         match refused {
-            Refused::Taken(failure) | Refused::Impossible(failure) => failure,
+            ClaimRefused::Taken(failure) | ClaimRefused::Impossible(failure) => failure,
         }
     }
 }
 
-impl Claim {
+impl NameClaim {
     /// Claims `target`, which is no link. A file that it replaces (`force`) gives its mode to the
     /// new one.
-    pub(crate) fn take(target: &Path, force: bool, access: Access) -> Result<Self, Refused> {
+    pub(crate) fn take(target: &Path, force: bool, access: Access) -> Result<Self, ClaimRefused> {
         let name = shown(target);
         let cannot = |error: io::Error| {
-            Refused::Impossible(Failure::Wrong(format!(
+            ClaimRefused::Impossible(Failure::Wrong(format!(
                 "{name}: cannot write there: {}",
                 reason(&error)
             )))
         };
         let busy = || {
-            Refused::Taken(Failure::Wrong(format!(
-                "{name}: another broadleaf command is writing this file: wait for it to end, or give another name with -o"
+            ClaimRefused::Taken(Failure::Wrong(format!(
+                "{name}: another broadleaf command is writing this file: wait for it to end, or \
+                 give another name with -o"
             )))
         };
         let folder = folder_of(target);
@@ -95,8 +99,9 @@ impl Claim {
         let at = folder.join(claim_name(target));
         let in_the_way = |why: &str| {
             let at = shown(&at);
-            Refused::Taken(Failure::Wrong(format!(
-                "{name}: cannot claim this name: {at} {why}. If no broadleaf command writes {name}, remove {at}; otherwise give another name with -o"
+            ClaimRefused::Taken(Failure::Wrong(format!(
+                "{name}: cannot claim this name: {at} {why}. If no broadleaf command writes \
+                 {name}, remove {at}; otherwise give another name with -o"
             )))
         };
         let file = match (lock_new(&at, mode), at.symlink_metadata()) {
@@ -131,7 +136,7 @@ impl Claim {
                     return Err(busy());
                 }
                 if !force {
-                    return Err(Refused::Taken(exists(&name)));
+                    return Err(ClaimRefused::Taken(exists(&name)));
                 }
                 // Without the bits that would run a file as its owner, who may be root.
                 let mode = fs::Permissions::from_mode(there.mode() & 0o777);
@@ -199,7 +204,8 @@ impl Claim {
         };
         if let Err(error) = fchown(&self.file, Some(user), Some(group)) {
             log::warn!(
-                "warning: {0}: the file that it replaces belongs to user {user} and group {group}, the new one to root: {1}. To change that: chown {user}:{group} {0}",
+                "warning: {0}: the file that it replaces belongs to user {user} and group {group}, \
+                 the new one to root: {1}. To change that: chown {user}:{group} {0}",
                 shown(&self.target),
                 reason(&error)
             );
@@ -231,7 +237,7 @@ impl Claim {
     }
 }
 
-impl io::Write for Claim {
+impl io::Write for NameClaim {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.file.write(bytes)
     }
@@ -241,7 +247,7 @@ impl io::Write for Claim {
     }
 }
 
-impl Drop for Claim {
+impl Drop for NameClaim {
     fn drop(&mut self) {
         if !self.keep {
             // The file may be gone already.
@@ -368,87 +374,5 @@ fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
             fs::remove_file(from)
         }
         done => Ok(done?),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn words(refused: Result<Claim, Refused>) -> String {
-        Failure::from(refused.unwrap_err()).to_string()
-    }
-
-    #[test]
-    fn a_name_is_claimed_once_at_a_time() {
-        let folder = tempfile::tempdir().unwrap();
-        let target = folder.path().join("x.bl");
-        let first = Claim::take(&target, false, Access::Owner).unwrap();
-        for force in [false, true] {
-            let said = words(Claim::take(&target, force, Access::Owner));
-            assert!(said.contains("another broadleaf command"), "{said}");
-        }
-        // Another name is free.
-        let other = folder.path().join("y.bl");
-        drop(Claim::take(&other, false, Access::Owner).unwrap());
-        drop(first);
-        drop(Claim::take(&target, false, Access::Owner).unwrap());
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-    }
-
-    #[test]
-    fn a_named_file_is_still_claimed() {
-        let folder = tempfile::tempdir().unwrap();
-        let target = folder.path().join("x.bl");
-        let mut first = Claim::take(&target, false, Access::Owner).unwrap();
-        first.rename_to(&target).unwrap();
-        let said = words(Claim::take(&target, true, Access::Owner));
-        assert!(said.contains("another broadleaf command"), "{said}");
-    }
-
-    /// A signal removes the unfinished files. A thread that ends the process waits for the same
-    /// lock.
-    #[test]
-    fn a_finished_file_is_out_of_the_reach_of_signals_before_it_has_its_name() {
-        let folder = tempfile::tempdir().unwrap();
-        let target = folder.path().join("x.bl");
-        let mut claim = Claim::take(&target, false, Access::Owner).unwrap();
-        let signal = crate::unfinished::hold();
-        let settling = std::thread::spawn(move || claim.settle());
-        for _ in 0..30 {
-            std::thread::sleep(Duration::from_millis(10));
-            assert!(!target.exists());
-        }
-        drop(signal);
-        settling.join().unwrap().unwrap();
-        assert!(target.exists());
-    }
-
-    #[test]
-    fn orphans_go_and_living_claims_stay() {
-        let folder = tempfile::tempdir().unwrap();
-        let living = Claim::take(&folder.path().join("x.bl"), false, Access::Owner).unwrap();
-        let orphan = folder.path().join(claim_name(Path::new("y.bl")));
-        let other = folder.path().join(".broadleaf-notes");
-        fs::write(&orphan, "").unwrap();
-        fs::write(&other, "").unwrap();
-        sweep(folder.path());
-        assert!(!orphan.exists() && other.exists() && living.at().exists());
-        // A directory cannot be claimed, and the message names it.
-        fs::create_dir(&orphan).unwrap();
-        let said = words(Claim::take(
-            &folder.path().join("y.bl"),
-            false,
-            Access::Owner,
-        ));
-        assert!(
-            said.contains(&format!("remove {}", shown(&orphan))),
-            "{said}"
-        );
-        fs::remove_dir(&orphan).unwrap();
-        // A claim takes an orphan's place.
-        fs::write(&orphan, "").unwrap();
-        drop(Claim::take(&folder.path().join("y.bl"), false, Access::Owner).unwrap());
-        assert!(!orphan.exists());
     }
 }

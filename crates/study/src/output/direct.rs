@@ -7,8 +7,8 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use super::claim::{Access, Claim, Refused};
-use super::{Place, place, resolved};
+use super::claim::{Access, ClaimRefused, NameClaim};
+use super::{OutputTarget, place, resolved};
 
 /// The time between two syncs of a recording. A crash of the machine loses at most this much.
 const SYNC_EVERY: Duration = Duration::from_secs(5);
@@ -28,25 +28,25 @@ pub enum Replace {
 /// A file that holds no more than its head is removed when this is dropped.
 #[derive(Debug)]
 pub struct Direct {
-    to: To,
+    to: DirectSink,
     replace: Replace,
     has_head: bool,
-    kept: Kept,
+    kept: KeptPath,
     /// Ends the thread that syncs, when dropped.
     _syncing: Option<Sender<()>>,
 }
 
 #[derive(Debug)]
-enum To {
+enum DirectSink {
     Special(File),
-    Claimed(Claim),
+    Claimed(NameClaim),
 }
 
 /// The path of a [`Direct`]'s content, once there is some.
 #[derive(Clone, Debug, Default)]
-pub struct Kept(Arc<OnceLock<PathBuf>>);
+pub struct KeptPath(Arc<OnceLock<PathBuf>>);
 
-impl Kept {
+impl KeptPath {
     /// The path of the kept content.
     pub fn at(&self) -> Option<&Path> {
         self.0.get().map(PathBuf::as_path)
@@ -69,29 +69,31 @@ impl Direct {
         force: bool,
         access: Access,
         replace: Replace,
-    ) -> Result<Self, Refused> {
+    ) -> Result<Self, ClaimRefused> {
         let to = match place(&resolved(path), force, access)? {
-            Place::Special(file) => To::Special(file),
-            Place::New(claim) => To::Claimed(claim),
+            OutputTarget::Special(file) => DirectSink::Special(file),
+            OutputTarget::New(claim) => DirectSink::Claimed(claim),
         };
         Ok(Self {
             to,
             replace,
             has_head: false,
-            kept: Kept::default(),
+            kept: KeptPath::default(),
             _syncing: None,
         })
     }
 
-    /// Tells from now on where the content is.
-    pub fn kept(&self) -> Kept {
+    /// A handle that gives the path of the content from now on.
+    pub fn kept(&self) -> KeptPath {
         self.kept.clone()
     }
 
     /// Syncs the file every few seconds until it is finished or dropped, on a thread of its own:
     /// writing does not wait.
     pub fn sync_now_and_then(&mut self) {
-        let To::Claimed(claim) = &self.to else { return };
+        let DirectSink::Claimed(claim) = &self.to else {
+            return;
+        };
         let Ok(file) = claim.file.try_clone() else {
             return;
         };
@@ -111,15 +113,15 @@ impl Direct {
     /// If a call fails. The content stays where [`Direct::kept`] says.
     pub fn finish(mut self) -> io::Result<()> {
         match &mut self.to {
-            To::Special(file) => file.flush(),
-            To::Claimed(claim) => claim.settle(),
+            DirectSink::Special(file) => file.flush(),
+            DirectSink::Claimed(claim) => claim.settle(),
         }
     }
 
     /// Before the first chunk: marks the file as worth keeping, and replaces the old file if that
     /// is due.
     fn begin(&mut self) -> io::Result<()> {
-        let To::Claimed(claim) = &mut self.to else {
+        let DirectSink::Claimed(claim) = &mut self.to else {
             return Ok(());
         };
         if claim.is_kept() {
@@ -135,7 +137,7 @@ impl Direct {
 }
 
 /// Gives a file with a head its first name.
-fn name_it(claim: &mut Claim, target: &Path, replace: Replace) -> io::Result<()> {
+fn name_it(claim: &mut NameClaim, target: &Path, replace: Replace) -> io::Result<()> {
     if !claim.replaces() {
         return claim.rename_to(target);
     }
@@ -172,15 +174,15 @@ impl Write for Direct {
             self.begin()?;
         }
         let file = match &mut self.to {
-            To::Special(file) => file,
-            To::Claimed(claim) => &mut claim.file,
+            DirectSink::Special(file) => file,
+            DirectSink::Claimed(claim) => &mut claim.file,
         };
         if self.has_head {
             return file.write(bytes);
         }
         file.write_all(bytes)?;
         self.has_head = true;
-        if let To::Claimed(claim) = &mut self.to {
+        if let DirectSink::Claimed(claim) = &mut self.to {
             let target = claim.target().to_owned();
             name_it(claim, &target, self.replace)?;
         }

@@ -41,7 +41,7 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
         match opened {
             Err(error) if is_without_reader(path, &error) => {
                 if began.elapsed() >= WAIT {
-                    let waited = format!("nobody has read from this pipe within {WAIT:?}");
+                    let waited = format!("no process has read from this pipe within {WAIT:?}");
                     return Err(io::Error::new(io::ErrorKind::TimedOut, waited));
                 }
                 if !has_said {

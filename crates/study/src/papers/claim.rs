@@ -1,15 +1,15 @@
-//! A claim of a paper: its text, whether our figures agree, and the paper's magnitudes beside ours.
+//! A claim of a paper: its text, our verdict, and the paper's magnitudes with ours.
 
 use std::fmt::Write as _;
 
 use super::table::wrapped;
 
-/// Magnitudes that differ by a larger factor than this are far apart, and need a reason.
+/// Magnitudes that differ by a larger factor than this need a reason.
 const FAR_APART: f64 = 1.5;
 
-/// A claim of a paper, and whether our figures agree with it.
+/// A claim of a paper with our verdict.
 #[derive(Clone, Debug)]
-pub struct Claim {
+pub struct PaperClaim {
     /// True if our figures agree.
     pub agrees: bool,
     /// True if our figures neither support nor contradict the claim. Such a claim does not agree.
@@ -28,7 +28,7 @@ struct Magnitude {
     far: bool,
 }
 
-impl Claim {
+impl PaperClaim {
     /// A claim of the paper in words, and whether it agrees.
     pub fn new(agrees: bool, text: impl Into<String>) -> Self {
         Self {
@@ -73,8 +73,7 @@ impl Claim {
         self
     }
 
-    /// The reason, where one is needed: a claim that fails and magnitudes that are far apart need
-    /// one.
+    /// The reason, if one is needed: for a claim that fails, and for magnitudes that are far apart.
     fn reason(&self) -> Option<&str> {
         let far = self.magnitudes.iter().any(|magnitude| magnitude.far);
         let needed = far || !self.agrees;
@@ -84,8 +83,8 @@ impl Claim {
         })
     }
 
-    /// For people: the verdict, then magnitudes and the reason below it. `source` names what the figures beside
-    /// ours are from, as "paper" or "slides".
+    /// Formats the claim for people: the verdict, then magnitudes and the reason. `source` names
+    /// the source of the paper's figures, such as "paper" or "slides".
     pub fn write(&self, source: &str, out: &mut String) {
         let verdict = match (self.agrees, self.is_not_shown) {
             (true, _) => "agrees",
@@ -106,7 +105,7 @@ impl Claim {
     /// The heads of [`Self::cells`].
     pub const COLUMNS: [&str; 6] = ["table", "claim", "agrees", "paper", "here", "reason"];
 
-    /// For programs: a row of the table of all claims.
+    /// Formats the claim for programs: a row of the table of all claims.
     pub fn cells(&self, table: &str) -> [String; 6] {
         let joined = |figure: fn(&Magnitude) -> &str| {
             let figures: Vec<&str> = self.magnitudes.iter().map(figure).collect();
@@ -132,7 +131,7 @@ impl Claim {
 mod tests {
     use super::*;
 
-    fn text(claim: &Claim) -> String {
+    fn text(claim: &PaperClaim) -> String {
         let mut out = String::new();
         claim.write("paper", &mut out);
         out
@@ -141,7 +140,7 @@ mod tests {
     #[test]
     fn magnitudes_that_are_far_apart_need_a_reason() {
         let percent = |part: f64| format!("{part} %");
-        let mut claim = Claim::new(true, "it gains");
+        let mut claim = PaperClaim::new(true, "it gains");
         claim.number(30.0, 40.0, percent).because("other programs");
         assert_eq!(
             text(&claim),
@@ -150,7 +149,8 @@ mod tests {
         claim.number(30.0, 86.0, percent);
         assert_eq!(
             text(&claim),
-            "  agrees: it gains\n    paper: 30 %; here: 40 %\n    paper: 30 %; here: 86 % (far apart)\n    reason: other programs\n"
+            "  agrees: it gains\n    paper: 30 %; here: 40 %\n    paper: 30 %; here: 86 % (far \
+             apart)\n    reason: other programs\n"
         );
         let cells = claim.cells("gains");
         assert_eq!(cells[3..], ["30 %; 30 %", "40 %; 86 %", "other programs"]);
@@ -158,9 +158,10 @@ mod tests {
 
     #[test]
     fn a_claim_that_fails_says_why_or_that_nobody_knows() {
-        let mut claim = Claim::new(false, "it gains");
+        let mut claim = PaperClaim::new(false, "it gains");
         claim.words("poorly", "1.00x");
-        let expected = "  does not agree: it gains\n    paper: poorly; here: 1.00x\n    reason: the reason is not known\n";
+        let expected = "  does not agree: it gains\n    paper: poorly; here: 1.00x\n    reason: \
+                        the reason is not known\n";
         assert_eq!(text(&claim), expected);
         claim.because("it is small");
         assert!(text(&claim).ends_with("    reason: it is small\n"));
@@ -168,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_claim_without_figures_is_not_shown() {
-        let mut claim = Claim::new(true, "it gains");
+        let mut claim = PaperClaim::new(true, "it gains");
         claim
             .words("a lot", "no figure")
             .not_shown_because("no run");

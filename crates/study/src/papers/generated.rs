@@ -1,32 +1,33 @@
-//! Traces that no program made: said one after the other while they are replayed, and again from the start where that is wanted.
+//! Generated traces. A generator makes the items during a replay, and makes them again for each
+//! further pass.
 
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use broadleaf_model::{Source, SourcePart, SourcePiece};
-use broadleaf_trace::{Backing, Event, Grain, Mapping, Protection, Range, Visit};
-use broadleaf_units::{FileId, SpaceId, VirtAddr};
+use broadleaf_trace::{Backing, Event, Grain, Mapping, Range, Visit};
+use broadleaf_units::{FileId, Rights, SpaceId, VirtAddr};
 
-/// What a trace says next.
+/// The next item of a generated trace.
 #[derive(Clone, Debug)]
 pub(crate) enum Said {
     Visit(Visit),
     Event(Event),
 }
 
-/// What a trace says, in order.
+/// The items of a generated trace, in order.
 pub(crate) type Saying = Box<dyn Iterator<Item = Said> + Send>;
 
-/// A trace that is made while it is read.
+/// A trace that a generator makes while it is read.
 #[derive(Clone)]
-pub(crate) struct Generated {
+pub(crate) struct GeneratedTrace {
     say: Arc<dyn Fn() -> Saying + Send + Sync>,
     handed_out: bool,
 }
 
-impl Generated {
-    /// A trace that says this, each time that it is asked.
+impl GeneratedTrace {
+    /// A trace with these items in each pass.
     pub(crate) fn new(say: impl Fn() -> Saying + Send + Sync + 'static) -> Self {
         Self {
             say: Arc::new(say),
@@ -34,13 +35,13 @@ impl Generated {
         }
     }
 
-    /// How many accesses it has.
+    /// The number of accesses.
     pub(crate) fn accesses(&self) -> u64 {
         accesses((self.say)())
     }
 }
 
-/// How many accesses this says.
+/// The number of accesses of these items.
 pub(crate) fn accesses(saying: impl Iterator<Item = Said>) -> u64 {
     saying
         .map(|said| match said {
@@ -50,9 +51,9 @@ pub(crate) fn accesses(saying: impl Iterator<Item = Said>) -> u64 {
         .sum()
 }
 
-impl Source for Generated {
+impl Source for GeneratedTrace {
     type Error = Infallible;
-    type Part = Whole;
+    type Part = GeneratedPart;
 
     fn grain(&self) -> Grain {
         Grain::Page
@@ -63,9 +64,9 @@ impl Source for Generated {
         Ok(())
     }
 
-    fn next_part(&mut self) -> Result<Option<Whole>, Infallible> {
+    fn next_part(&mut self) -> Result<Option<GeneratedPart>, Infallible> {
         let first = !std::mem::replace(&mut self.handed_out, true);
-        Ok(first.then(|| Whole {
+        Ok(first.then(|| GeneratedPart {
             saying: (self.say)(),
             visits: Vec::new(),
             event: None,
@@ -73,24 +74,24 @@ impl Source for Generated {
         }))
     }
 
-    fn close(&mut self, _: Whole) -> Result<ControlFlow<()>, Infallible> {
+    fn close(&mut self, _: GeneratedPart) -> Result<ControlFlow<()>, Infallible> {
         Ok(ControlFlow::Continue(()))
     }
 }
 
-/// All of a trace that is made while it is read.
-pub(crate) struct Whole {
+/// The only part of a generated trace.
+pub(crate) struct GeneratedPart {
     saying: Saying,
     visits: Vec<Visit>,
     event: Option<Event>,
-    /// Whether the event has not been handed out yet.
+    /// True if the event has not been returned yet.
     waits: bool,
 }
 
-/// How many visits are handed out at a time.
+/// The maximum number of visits returned at a time.
 const AT_A_TIME: usize = 4096;
 
-impl SourcePart for Whole {
+impl SourcePart for GeneratedPart {
     type Error = Infallible;
 
     fn next(&mut self) -> Result<Option<SourcePiece<'_>>, Infallible> {
@@ -113,7 +114,7 @@ impl SourcePart for Whole {
     }
 }
 
-/// Loads and then stores to the page of 4 KiB that holds an address.
+/// Loads and then stores to the 4 KiB page of an address.
 pub(crate) fn touch(address: u64, loads: u32, stores: u32) -> Said {
     Said::Visit(Visit {
         unit: address >> 12,
@@ -124,7 +125,7 @@ pub(crate) fn touch(address: u64, loads: u32, stores: u32) -> Said {
     })
 }
 
-/// The same for each page of 4 KiB of some bytes, in order.
+/// Loads and then stores to each 4 KiB page of a range, in order.
 pub(crate) fn sweep(
     start: u64,
     bytes: u64,
@@ -135,7 +136,7 @@ pub(crate) fn sweep(
         .map(move |unit| touch(unit << 12, loads, stores))
 }
 
-/// Another address space runs from here on, and begins here.
+/// Starts another address space and runs it.
 pub(crate) fn begin(space: u32, name: &str) -> impl Iterator<Item = Said> + Send + use<> {
     let start = Event::SpaceStart {
         pid: 1000 + space,
@@ -145,22 +146,22 @@ pub(crate) fn begin(space: u32, name: &str) -> impl Iterator<Item = Said> + Send
     [run(space), Said::Event(start)].into_iter()
 }
 
-/// Another address space runs.
+/// Switches to another address space.
 pub(crate) fn run(space: u32) -> Said {
     Said::Event(Event::SpaceSwitch(SpaceId(space)))
 }
 
-/// The running address space ends.
+/// Ends the running address space.
 pub(crate) fn end() -> Said {
     Said::Event(Event::SpaceEnd { status: Some(0) })
 }
 
-/// Memory that begins as zeroes.
+/// Maps memory that begins as zeroes.
 pub(crate) fn map(start: u64, bytes: u64) -> Said {
     mapping(start, bytes, Backing::Anonymous, false)
 }
 
-/// A file from its first byte on, shared with whoever else maps it.
+/// Maps a file from its first byte on, shared with other mappings.
 pub(crate) fn map_file(start: u64, bytes: u64, file: u32) -> Said {
     let file = FileId(file);
     mapping(start, bytes, Backing::File { file, offset: 0 }, true)
@@ -169,7 +170,7 @@ pub(crate) fn map_file(start: u64, bytes: u64, file: u32) -> Said {
 fn mapping(start: u64, bytes: u64, backing: Backing, shared: bool) -> Said {
     Said::Event(Event::Map(Mapping {
         range: range(start, bytes),
-        protection: Protection {
+        protection: Rights {
             read: true,
             write: true,
             execute: false,
@@ -179,12 +180,12 @@ fn mapping(start: u64, bytes: u64, backing: Backing, shared: bool) -> Said {
     }))
 }
 
-/// What stands there goes.
+/// Unmaps a range.
 pub(crate) fn unmap(start: u64, bytes: u64) -> Said {
     Said::Event(Event::Unmap(range(start, bytes)))
 }
 
-/// There is a file of that size.
+/// Announces a file of this size.
 pub(crate) fn file(number: u32, bytes: u64) -> Said {
     Said::Event(Event::File {
         id: FileId(number),

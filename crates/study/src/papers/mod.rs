@@ -17,34 +17,34 @@ use broadleaf_record::valgrind::{Finished, Options};
 
 use crate::failure::Failure;
 use crate::watch::Watch;
-pub use claim::Claim;
+pub use claim::PaperClaim;
 pub use repeat::{PaperRequest, RepeatedClaims, repeat};
 pub use table::{Table, csv, wrapped};
 
-/// How much is done.
+/// The scale of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// So little that a test can wait for it.
+    /// A scale for tests.
     Tiny,
-    /// Less than two minutes.
+    /// A scale of less than two minutes.
     Quick,
-    /// The sizes of the paper, and real programs.
+    /// The sizes of the paper, with real programs.
     Full,
 }
 
 /// Records the program of the options to a file that does not exist yet.
 pub type Record = fn(&Options, &Path) -> Result<Finished<()>, Failure>;
 
-/// What an experiment has to know.
+/// The setting of an experiment.
 #[derive(Clone, Debug)]
-pub struct Setting {
-    /// How much is done.
+pub struct PaperSetting {
+    /// The scale.
     pub scale: Scale,
-    /// What an access takes that misses no TLB, in cycles: all that is not modelled.
+    /// The cost of an access that misses no TLB, in cycles: everything that the model omits.
     pub cycles_per_access: f64,
     /// The mechanism of the paper's system that is turned off, if one is.
     pub without: Option<String>,
-    /// Where recordings of real programs are kept.
+    /// The folder of recordings of real programs.
     pub folder: Option<PathBuf>,
     /// Receives the progress.
     pub watch: &'static dyn Watch,
@@ -52,8 +52,8 @@ pub struct Setting {
     pub record: Record,
 }
 
-impl Setting {
-    /// The setting of tests: the smallest scale, and no recordings.
+impl PaperSetting {
+    /// A setting for tests: the smallest scale, and no recordings.
     #[cfg(test)]
     pub(crate) fn tiny(cycles_per_access: f64, without: Option<&str>) -> Self {
         Self {
@@ -66,7 +66,7 @@ impl Setting {
         }
     }
 
-    /// The name of a policy with these parameters, and without the mechanism that is turned off.
+    /// The name of a policy with these parameters, and without the disabled mechanism.
     pub fn policy(&self, name: &str, parameters: &[&str]) -> String {
         let without = self.without.as_ref();
         let without = without.map(|mechanism| format!("without={mechanism}"));
@@ -82,32 +82,32 @@ impl Setting {
 
 /// One experiment.
 pub struct Experiment {
-    /// What its tables are called.
+    /// The name of its tables.
     pub tables: &'static [&'static str],
-    /// Does it: as many tables.
-    pub run: fn(&Setting) -> Result<Vec<Table>, Failure>,
-    /// Whether it is only done with `--full`.
+    /// Runs the experiment and returns its tables.
+    pub run: fn(&PaperSetting) -> Result<Vec<Table>, Failure>,
+    /// True if the experiment needs `--full`.
     pub only_full: bool,
 }
 
-/// A paper whose experiments are done again.
+/// A paper with repeated experiments.
 pub struct Paper {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// Its title and where it appeared.
+    /// The title and the venue.
     pub title: &'static str,
-    /// The document that its figures are from, as one word: "paper" or "slides".
+    /// The document with its figures, in one word: "paper" or "slides".
     pub source: &'static str,
-    /// What a reader has to know of all its tables.
+    /// The introduction to its tables.
     pub remarks: &'static str,
-    /// What an access takes that misses no TLB, in cycles, unless one says so.
+    /// The default cost of an access that misses no TLB, in cycles.
     pub cycles_per_access: f64,
-    /// The policy whose parameter `without` turns the mechanisms of the paper's system off, one at
-    /// a time; none where there is no such.
+    /// The policy whose parameter `without` turns off the mechanisms of the paper's system, one at
+    /// a time; `None` if there is none.
     pub switches: Option<&'static str>,
-    /// In the order in which they are printed.
+    /// The experiments, in printing order.
     pub experiments: &'static [Experiment],
 }
 
-/// The papers that there are.
+/// All papers.
 pub const PAPERS: &[Paper] = &[navarro2002::PAPER, romer1995::PAPER];

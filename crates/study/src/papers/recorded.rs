@@ -1,4 +1,4 @@
-//! Real programs that stand on this machine, recorded where they have not been yet.
+//! Recordings of real programs on this machine, made on demand.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -6,13 +6,13 @@ use std::path::Path;
 use broadleaf_record::valgrind::{Clock, Options};
 use broadleaf_trace::{DEFAULT_LEVEL, Grain};
 
-use super::Setting;
+use super::PaperSetting;
 use crate::failure::Failure;
 use crate::provenance::made_by;
-use crate::source::origin::Passes;
-use crate::source::{Reading, Trace, Whole};
+use crate::source::origin::PassCount;
+use crate::source::{Trace, TraceReading, Whole};
 
-/// Whether there is such a program. If not, it is said that it is left out.
+/// Returns true if the program exists. Otherwise a note says that it is left out.
 pub(crate) fn is_here(program: &str) -> bool {
     let found = std::env::var_os("PATH").is_some_and(|path| {
         std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
@@ -23,9 +23,10 @@ pub(crate) fn is_here(program: &str) -> bool {
     found
 }
 
-/// The recording of a command that runs in the folder `work`, and how many accesses it has. It stands in the folder of the setting, where there is one.
+/// The recording of a command in the folder `work`, with its number of accesses. The recording is
+/// in the folder of the setting, if there is one.
 pub(crate) fn recording(
-    setting: &Setting,
+    setting: &PaperSetting,
     name: &str,
     command: impl IntoIterator<Item = OsString>,
     work: &Path,
@@ -35,7 +36,7 @@ pub(crate) fn recording(
     if !path.exists() {
         log::info!("recording {name} ...");
         let inside = ["env", "-C"].map(OsString::from).into_iter();
-        // What the program prints does not belong between tables.
+        // The program's output must not appear between tables.
         let silently = ["sh", "-c", "exec \"$0\" \"$@\" >/dev/null"].map(OsString::from);
         let options = Options {
             command: inside
@@ -58,8 +59,8 @@ pub(crate) fn recording(
             )));
         }
     }
-    let reading = Reading {
-        passes: Passes::Several,
+    let reading = TraceReading {
+        passes: PassCount::Several,
         keep_going: false,
         fetches: false,
         max_accesses: None,

@@ -9,7 +9,7 @@ use crate::names;
 use crate::output::{Access, Output, shown};
 use crate::watch::Watch;
 
-use super::{Claim, PAPERS, Paper, Record, Scale, Setting, csv, wrapped};
+use super::{PAPERS, Paper, PaperClaim, PaperSetting, Record, Scale, csv, wrapped};
 
 /// A paper to repeat.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ pub fn repeat(
 ) -> Result<RepeatedClaims, Failure> {
     let paper = find(request.name)?;
     let scale = request.scale;
-    let setting = Setting {
+    let setting = PaperSetting {
         scale,
         cycles_per_access: (request.cycles_per_access).unwrap_or(paper.cycles_per_access),
         without: mechanism(paper, request.without)?,
@@ -77,7 +77,7 @@ pub fn repeat(
     let mut text = head(paper, &setting);
     print(&text)?;
     let mut contents = Vec::new();
-    let mut claims = vec![Claim::COLUMNS.map(str::to_owned).to_vec()];
+    let mut claims = vec![PaperClaim::COLUMNS.map(str::to_owned).to_vec()];
     let mut failed = Vec::new();
     let mut not_shown = 0;
     for experiment in experiments() {
@@ -167,7 +167,7 @@ fn mechanism(paper: &Paper, without: Option<&str>) -> Result<Option<String>, Fai
     Ok(Some(mechanism.to_owned()))
 }
 
-fn head(paper: &Paper, setting: &Setting) -> String {
+fn head(paper: &Paper, setting: &PaperSetting) -> String {
     let mut out = format!("{}\n\n", paper.title);
     for line in wrapped(paper.remarks, 100) {
         let _ = writeln!(out, "{line}");

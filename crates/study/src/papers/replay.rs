@@ -1,38 +1,38 @@
-//! A trace under several policies in limited memory, and what that took.
+//! Replays of a trace under several policies in limited memory, with their costs.
 
 use std::ops::ControlFlow;
 
 use broadleaf_metrics::CellResult;
 use broadleaf_model::{MemoryLimits, Outcome, Plan, Source};
 
-use super::Setting;
-use super::generated::Generated;
+use super::PaperSetting;
+use super::generated::GeneratedTrace;
 use crate::compare::available_threads;
 use crate::failure::Failure;
 use crate::names;
 use crate::watch::{Watch, Work};
 
-/// What a trace is replayed under.
-pub(crate) struct Replay<'a> {
+/// The setting of a replay.
+pub(crate) struct PaperReplay<'a> {
     /// Receives the progress.
     pub(crate) watch: &'a dyn Watch,
-    /// What the bar on a terminal says.
+    /// The text of the progress bar.
     pub(crate) doing: &'a str,
     pub(crate) machine: &'a str,
     pub(crate) policies: &'a [&'a str],
     pub(crate) limits: MemoryLimits,
-    /// After how many accesses results are wanted beside those at the end.
+    /// The numbers of accesses with results besides those at the end.
     pub(crate) interim: Vec<u64>,
 }
 
-impl Replay<'_> {
-    /// Replays a trace that is made while it is read.
-    pub(crate) fn generated(self, mut trace: Generated) -> Result<Outcome, Failure> {
+impl PaperReplay<'_> {
+    /// Replays a generated trace.
+    pub(crate) fn generated(self, mut trace: GeneratedTrace) -> Result<Outcome, Failure> {
         let accesses = trace.accesses();
         self.of(&mut trace, accesses)
     }
 
-    /// Replays any trace, of so many accesses.
+    /// Replays any trace of `accesses` accesses.
     pub(crate) fn of<S: Source>(self, trace: &mut S, accesses: u64) -> Result<Outcome, Failure>
     where
         S::Error: std::fmt::Display,
@@ -69,16 +69,16 @@ impl Replay<'_> {
     }
 }
 
-/// What a run took, or a part of it: an estimate.
+/// The estimated cost of a run, or of a part of it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Took {
     pub(crate) misses: u64,
-    /// All of them.
+    /// All cycles.
     pub(crate) cycles: f64,
 }
 
-/// What a run took up to a result.
-pub(crate) fn took(result: &CellResult, setting: &Setting) -> Took {
+/// The cost of a run up to a result.
+pub(crate) fn took(result: &CellResult, setting: &PaperSetting) -> Took {
     let faults = (result.memory.as_ref()).map_or(0, |memory| memory.fault_cycles);
     let accesses = result.accesses as f64 * setting.cycles_per_access;
     Took {
@@ -88,7 +88,7 @@ pub(crate) fn took(result: &CellResult, setting: &Setting) -> Took {
 }
 
 impl Took {
-    /// What came after an earlier result.
+    /// The cost after an earlier result.
     pub(crate) fn since(self, earlier: Self) -> Self {
         Self {
             misses: self.misses.saturating_sub(earlier.misses),
@@ -96,12 +96,12 @@ impl Took {
         }
     }
 
-    /// How many times faster this is than another.
+    /// The speedup over another run.
     pub(crate) fn speedup_over(self, other: Self) -> f64 {
         other.cycles / self.cycles.max(1.0)
     }
 
-    /// Which part of another's TLB misses this spares, in percent.
+    /// The share of another run's TLB misses that this run saves, in percent.
     pub(crate) fn spares_of(self, other: Self) -> f64 {
         if other.misses == 0 {
             return 0.0;

@@ -1,24 +1,24 @@
-//! A table of an experiment: figures as text, CSV, and what they say.
+//! A table of an experiment: figures as text and CSV, with claims.
 
 use std::fmt::Write as _;
 
-use super::claim::Claim;
+use super::claim::PaperClaim;
 
-/// A table, with what its figures should show and whether they do.
+/// A table with the paper's claims.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// What it shows.
+    /// The title.
     pub title: String,
-    /// What was done.
+    /// A description of the experiment.
     pub text: String,
-    /// The heads of its columns.
+    /// The heads of the columns.
     pub columns: Vec<String>,
-    /// As many cells in each as there are columns.
+    /// The rows, with one cell for each column.
     pub rows: Vec<Vec<String>>,
-    /// What stands behind each row for people, where it has one: a bar.
+    /// The bar after each row in output for people, if there is one.
     bars: Vec<String>,
     /// The paper's claims, and whether the figures agree with each.
-    pub claims: Vec<Claim>,
+    pub claims: Vec<PaperClaim>,
 }
 
 impl Table {
@@ -37,20 +37,20 @@ impl Table {
         self.row_with_bar(cells, String::new());
     }
 
-    /// Adds a row with a bar behind it, which is no column.
+    /// Adds a row with a bar after it; the bar is not a column.
     pub fn row_with_bar(&mut self, cells: impl IntoIterator<Item = String>, bar: String) {
         self.rows.push(cells.into_iter().collect());
         self.bars.push(bar);
     }
 
-    /// Adds a claim of the paper and whether the figures agree with it. Returns the claim, which
-    /// takes magnitudes and a reason.
-    pub fn direction(&mut self, agrees: bool, text: impl Into<String>) -> &mut Claim {
-        self.claims.push_mut(Claim::new(agrees, text))
+    /// Adds a claim of the paper with our verdict. Returns the claim, which takes magnitudes and a
+    /// reason.
+    pub fn direction(&mut self, agrees: bool, text: impl Into<String>) -> &mut PaperClaim {
+        self.claims.push_mut(PaperClaim::new(agrees, text))
     }
 
-    /// For people: the first column to the left, the others to the right. `source` names what the claims are
-    /// from.
+    /// Formats the table for people: the first column to the left, the others to the right.
+    /// `source` names the source of the claims.
     pub fn text(&self, source: &str) -> String {
         let mut out = format!("{}\n{}\n", self.title, "-".repeat(self.title.len()));
         for line in wrapped(&self.text, 100) {
@@ -83,7 +83,7 @@ impl Table {
         out
     }
 
-    /// For programs: a row of heads, then the figures.
+    /// Formats the table for programs: a row of heads, then the figures.
     pub fn csv(&self) -> String {
         csv(std::iter::once(&self.columns).chain(&self.rows))
     }
@@ -107,7 +107,7 @@ fn quoted(cell: &str) -> String {
     }
 }
 
-/// The words of a text in lines of at most so many letters.
+/// Wraps a text into lines of at most `width` letters.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -134,7 +134,8 @@ mod tests {
         table.direction(false, "down");
         assert_eq!(
             table.text("paper"),
-            "A title\n-------\nTwo words.\n\n  name  here\n  a, b    12  mm\n\n  agrees: up\n  does not agree: down\n    reason: the reason is not known\n"
+            "A title\n-------\nTwo words.\n\n  name  here\n  a, b    12  mm\n\n  agrees: up\n \
+              does not agree: down\n    reason: the reason is not known\n"
         );
         assert_eq!(table.csv(), "name,here\n\"a, b\",12\n");
     }

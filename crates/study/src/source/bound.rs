@@ -10,21 +10,21 @@ const FREE: u64 = 1 << 30;
 /// Accesses that are read for each byte. Recordings of gzip, gcc, sqlite and gups have 1 to 400 for
 /// each byte; a loop that touches nothing new has more.
 const PER_BYTE: u64 = 1 << 16;
-/// The accesses that a populated page counts as. A page that is populated anew took 44 ns under `4k`,
-/// an access 3 ns. A loop that maps, reads and unmaps 1 MiB takes 0.08 bytes for 256 pages: a
+/// The accesses that a populated page counts as. A page that is populated anew took 44 ns under
+/// `4k`, an access 3 ns. A loop that maps, reads and unmaps 1 MiB takes 0.08 bytes for 256 pages: a
 /// million rounds are within the limit.
 const PER_PAGE: u64 = 16;
 
 /// A limit on the number of accesses to read.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bound {
+pub(crate) struct AccessBound {
     /// The limit that the user gave.
     most: Option<u64>,
     /// The accesses of all parts that were handed out, by the parts' own counts.
     handed_out: u64,
 }
 
-impl Bound {
+impl AccessBound {
     pub(crate) const fn new(most: Option<u64>) -> Self {
         Self {
             most,

@@ -1,31 +1,32 @@
-//! Where a trace could not be read on, and why.
+//! The position and the kind of a trace's damage.
 
 use std::io;
 
-use broadleaf_record::import::lackey;
+use broadleaf_import::LackeyError;
 use broadleaf_trace::TraceError;
 
-/// What is wrong with a trace behind its beginning: what stands before is whole.
+/// Damage after a trace's beginning. All data before the damage is whole.
 #[derive(Debug, thiserror::Error)]
 pub enum Damage {
     /// A recording is damaged, or ends inside a chunk.
     #[error("{0}")]
     Recording(TraceError),
-    /// A recording ends between two chunks, as one does whose recorder was killed.
+    /// A recording ends between two chunks, because the recorder was killed.
     #[error(
-        "is truncated: it ends at byte {size} without an index, because the recording was cut short; the chunks before that byte are whole"
+        "is truncated: it ends at byte {size} without an index, because the recording was cut \
+         short; the chunks before that byte are whole"
     )]
     CutShort {
-        /// How many bytes there are.
+        /// The size of the file in bytes.
         size: u64,
     },
-    /// A foreign trace holds something else.
+    /// A foreign trace has invalid content.
     #[error("is damaged: {0}")]
-    Lackey(lackey::Error),
+    Lackey(LackeyError),
 }
 
 impl Damage {
-    /// Up to where the trace is whole.
+    /// The offset up to which the trace is whole.
     pub const fn offset(&self) -> u64 {
         match self {
             Self::Recording(
@@ -34,20 +35,20 @@ impl Damage {
                 | TraceError::BadContent { offset, .. },
             )
             | Self::CutShort { size: offset }
-            | Self::Lackey(lackey::Error::BadLine { offset, .. }) => *offset,
-            // What is wrong with a head, or with the file itself.
+            | Self::Lackey(LackeyError::BadLine { offset, .. }) => *offset,
+            // The head or the file itself is faulty.
             Self::Recording(_) | Self::Lackey(_) => 0,
         }
     }
 }
 
-/// Why a pass stopped before the trace's end.
-pub enum Stop {
+/// The reason why a pass stopped before the trace's end.
+pub enum PassStop {
     Io(io::Error),
     Damage(Damage),
 }
 
-impl From<TraceError> for Stop {
+impl From<TraceError> for PassStop {
     fn from(error: TraceError) -> Self {
         match error {
             TraceError::Io(error) => Self::Io(error),
@@ -56,10 +57,10 @@ impl From<TraceError> for Stop {
     }
 }
 
-impl From<lackey::Error> for Stop {
-    fn from(error: lackey::Error) -> Self {
+impl From<LackeyError> for PassStop {
+    fn from(error: LackeyError) -> Self {
         match error {
-            lackey::Error::Io(error) => Self::Io(error),
+            LackeyError::Io(error) => Self::Io(error),
             error => Self::Damage(Damage::Lackey(error)),
         }
     }

@@ -1,26 +1,26 @@
-//! What reads a trace of each kind.
+//! The decoders of all kinds of traces.
 
-use broadleaf_record::import::lackey;
+use broadleaf_import::LackeyReader;
 use broadleaf_trace::reduced::ReducedReader;
 use broadleaf_trace::{Grain, ReadOptions, TraceReader};
 
-use super::kind::Kind;
-use super::measured::{Measured, Meter};
-use super::origin::{Bytes, Origin};
-use super::{ReadError, Reading};
+use super::kind::TraceKind;
+use super::measured::{MeasuredReader, Meter};
+use super::origin::{Origin, OriginBytes};
+use super::{ReadError, TraceReading};
 
 pub(crate) enum Decoder {
-    Recording(Box<TraceReader<Measured<Bytes>>>),
-    Lackey(lackey::Reader<Measured<Bytes>>),
-    Reduced(Box<ReducedReader<Measured<Bytes>>>),
-    /// The text's reader is handed out: a text is one part.
+    Recording(Box<TraceReader<MeasuredReader<OriginBytes>>>),
+    Lackey(LackeyReader<MeasuredReader<OriginBytes>>),
+    Reduced(Box<ReducedReader<MeasuredReader<OriginBytes>>>),
+    /// The reader of a text is in use by the text's only part.
     Away,
 }
 
 /// Begins a pass.
 pub(crate) fn decode(
-    kind: Kind,
-    reading: Reading,
+    kind: TraceKind,
+    reading: TraceReading,
     origin: &mut Origin,
     meter: &Meter,
 ) -> Result<Decoder, ReadError> {
@@ -28,11 +28,11 @@ pub(crate) fn decode(
         name: origin.name().to_owned(),
         error,
     })?;
-    let bytes = Measured::new(bytes, meter.clone());
+    let bytes = MeasuredReader::new(bytes, meter.clone());
     Ok(match kind {
-        Kind::Recording => {
+        TraceKind::Recording => {
             let options = ReadOptions {
-                // Behind damage a recording may be whole again, but its mappings are no longer known.
+                // After damage a recording may be whole again, but its mappings are unknown.
                 keep_going: false,
                 fetches: reading.fetches,
             };
@@ -40,8 +40,8 @@ pub(crate) fn decode(
                 .map_err(|error| ReadError::head(origin.name(), error))?;
             Decoder::Recording(Box::new(reader))
         }
-        Kind::Lackey => Decoder::Lackey(lackey::Reader::new(bytes, Grain::Page)),
-        Kind::Reduced => {
+        TraceKind::Lackey => Decoder::Lackey(LackeyReader::new(bytes, Grain::Page)),
+        TraceKind::Reduced => {
             let reader = ReducedReader::new(bytes)
                 .map_err(|error| ReadError::reduced(origin.name(), error))?;
             Decoder::Reduced(Box::new(reader))

@@ -1,17 +1,17 @@
-//! Reasons why a trace cannot be read on.
+//! Errors of reading a trace.
 
 use std::io;
 
 use broadleaf_report::number::grouped;
 use broadleaf_trace::TraceError;
 
-use super::damage::{Damage, Stop};
+use super::damage::{Damage, PassStop};
 use crate::failure::{Failure, reason};
 
-/// Why a trace could not be read on.
+/// An error of reading a trace.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// It is no recording that could be read, or its head is damaged: nothing can be had of it.
+    /// The file is not a readable recording, or its head is damaged.
     #[error("{name}: {error}")]
     Head {
         /// The name of the trace.
@@ -19,7 +19,7 @@ pub enum ReadError {
         /// The error.
         error: TraceError,
     },
-    /// It is damaged behind its head.
+    /// The trace is damaged after its head.
     #[error("{name}: {damage}; --keep-going reads what is before the damage, if there is anything")]
     Damaged {
         /// The name of the trace.
@@ -27,9 +27,10 @@ pub enum ReadError {
         /// The damage.
         damage: Damage,
     },
-    /// It is the reduced form of a trace, and damaged.
+    /// The reduced form of a trace is damaged.
     #[error(
-        "{name}: {error}: reduce the trace again, or remove this file so that the trace itself is read"
+        "{name}: {error}: reduce the trace again, or remove this file so that the trace itself is \
+         read"
     )]
     Reduced {
         /// The name of the reduced form.
@@ -37,7 +38,7 @@ pub enum ReadError {
         /// The error.
         error: TraceError,
     },
-    /// The recording holds more accesses than a file of its size may.
+    /// The recording holds more accesses than its size allows.
     #[error(
         "{name}: holds {} accesses or more in {} bytes, and {}: --max-accesses {accesses} reads it",
         grouped(*accesses), grouped(*bytes), limit(*most, *given)
@@ -51,12 +52,14 @@ pub enum ReadError {
         bytes: u64,
         /// The limit, in accesses.
         most: u64,
-        /// Whether the user gave the limit.
+        /// True if the user gave the limit.
         given: bool,
     },
-    /// System calls populate more pages than a file of its size may ask for.
+    /// System calls populate more pages than the file's size allows.
     #[error(
-        "{name}: system calls populate {} pages or more in its first {} bytes, and {} are populated at most for a recording of {} bytes: --max-accesses {accesses} allows as many, at 16 accesses a page",
+        "{name}: system calls populate {} pages or more in its first {} bytes, and {} are \
+         populated at most for a recording of {} bytes: --max-accesses {accesses} allows as many, \
+         at 16 accesses a page",
         grouped(*pages), grouped(*understood), grouped(*most), grouped(*bytes)
     )]
     TooPopulated {
@@ -108,11 +111,11 @@ impl ReadError {
         }
     }
 
-    pub(crate) fn behind_head(name: &str, stop: Stop) -> Self {
+    pub(crate) fn after_head(name: &str, stop: PassStop) -> Self {
         let name = name.to_owned();
         match stop {
-            Stop::Io(error) => Self::Io { name, error },
-            Stop::Damage(damage) => Self::Damaged { name, damage },
+            PassStop::Io(error) => Self::Io { name, error },
+            PassStop::Damage(damage) => Self::Damaged { name, damage },
         }
     }
 }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use broadleaf_trace::Item;
 
-use super::origin::Passes;
-use super::{Decoder, Reading, Trace, Whole};
+use super::origin::PassCount;
+use super::{Decoder, Trace, TraceReading, Whole};
 
 impl Trace {
     /// The position up to which the trace was read, in the unit that a user needs to find it.
@@ -27,8 +27,8 @@ pub fn visit_of(name: &str, page: u64) -> Option<String> {
     if !path.is_file() {
         return None;
     }
-    let reading = Reading {
-        passes: Passes::One,
+    let reading = TraceReading {
+        passes: PassCount::One,
         keep_going: true,
         fetches: false,
         // The first reading met the bound, or this page before the bound.

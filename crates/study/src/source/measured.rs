@@ -1,33 +1,34 @@
-//! A reader that knows how far it has come and what it has read.
+//! A reader that counts and hashes its bytes.
 
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What was read through a [`Measured`] so far. Clones see the same.
+/// The counts of a [`MeasuredReader`] reader. Clones share the counts.
 #[derive(Clone, Debug, Default)]
-pub struct Meter(Arc<Mutex<State>>);
+pub struct Meter(Arc<Mutex<MeterState>>);
 
 #[derive(Debug, Default)]
-struct State {
-    /// In this pass.
+struct MeterState {
+    /// The bytes of this pass.
     bytes: u64,
     hasher: blake3::Hasher,
-    /// The hash of the first pass, once it is over.
+    /// The hash of the first pass, after its end.
     hash: Option<String>,
 }
 
 impl Meter {
-    /// How many bytes were read in this pass.
+    /// The number of bytes read in this pass.
     pub fn bytes(&self) -> u64 {
         self.state().bytes
     }
 
-    /// The hash of the first pass's bytes, as results name it; `None` before [`Meter::end_pass`].
+    /// The hash of the first pass's bytes, in the notation of results; `None` before
+    /// [`Meter::end_pass`].
     pub fn hash(&self) -> Option<String> {
         self.state().hash.clone()
     }
 
-    /// Everything was read once. Another pass begins at byte 0 and is not hashed again.
+    /// Ends a pass. Further passes begin at byte 0 and are not hashed.
     pub(crate) fn end_pass(&self) {
         let mut state = self.state();
         if state.hash.is_none() {
@@ -35,7 +36,7 @@ impl Meter {
         }
     }
 
-    /// The next bytes are the first again. A pass that did not come to its end does not count as the first.
+    /// Begins another pass. An unfinished pass does not count as the first.
     pub fn restart(&self) {
         let mut state = self.state();
         state.bytes = 0;
@@ -52,25 +53,25 @@ impl Meter {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, MeterState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A reader whose bytes are counted and hashed as they pass.
-pub struct Measured<R> {
+/// A reader that counts and hashes its bytes in a [`Meter`].
+pub struct MeasuredReader<R> {
     inner: R,
     meter: Meter,
 }
 
-impl<R: Read> Measured<R> {
+impl<R: Read> MeasuredReader<R> {
     /// Counts and hashes the bytes of `inner` in `meter`.
     pub const fn new(inner: R, meter: Meter) -> Self {
         Self { inner, meter }
     }
 }
 
-impl<R: Read> Read for Measured<R> {
+impl<R: Read> Read for MeasuredReader<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(into)?;
         self.meter.add(&into[..count]);

@@ -24,32 +24,33 @@ use broadleaf_trace::{Grain, Header, Item, PartReader, TraceIndex, Visit};
 
 use broadleaf_machine::Machine;
 
+use crate::cache::TraceCache;
 use crate::failure::Failure;
 use crate::watch::Work;
-use bound::{Bound, work};
-use damage::{Damage, Stop};
+use bound::{AccessBound, work};
+use damage::{Damage, PassStop};
 use decoder::{Decoder, decode};
-use kind::{Kind, kind_of};
+use kind::{TraceKind, kind_of};
 use measured::Meter;
-use origin::{Origin, Passes};
+use origin::{Origin, PassCount};
 
-/// How a trace is to be read.
+/// The options of reading a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reading {
-    /// How often it may be read.
-    pub passes: Passes,
-    /// Where it is damaged, what stands before the damage is read.
+pub struct TraceReading {
+    /// The number of passes.
+    pub passes: PassCount,
+    /// Read a damaged trace up to the damage.
     pub keep_going: bool,
-    /// Instruction fetches are told where a recording has them.
+    /// Return the instruction fetches of a recording.
     pub fetches: bool,
     /// The maximum number of accesses to read; `None` derives a limit from the file's size.
     pub max_accesses: Option<u64>,
 }
 
-/// What needs all visits of a trace, so that its reduced form does not do.
+/// The purpose that needs all visits of a trace, so that the reduced form does not suffice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whole {
-    /// The work itself.
+    /// Work on the trace itself.
     Work,
     /// `compare --curve`.
     Curve,
@@ -67,58 +68,63 @@ impl Whole {
                 "and --curve needs the whole trace, since other TLBs miss on other visits"
             }
             Self::Memory => {
-                "and memory that is modelled down to the frame needs the whole trace, since it notices each visit"
+                "and memory that is modelled down to the frame needs the whole trace, since it \
+                 notices each visit"
             }
             Self::Advice => {
-                "and advice needs the whole trace, since what a superpage spares depends on each visit"
+                "and advice needs the whole trace, since what a superpage spares depends on each \
+                 visit"
             }
         }
     }
 }
 
-/// A trace that is being read.
+/// An open trace.
 pub struct Trace {
     origin: Origin,
-    /// What it is called, where that is not what is read: it has a reduced form.
+    /// The name of the trace, if its reduced form is read instead.
     called: Option<String>,
-    kind: Kind,
-    reading: Reading,
-    bound: Bound,
+    kind: TraceKind,
+    reading: TraceReading,
+    bound: AccessBound,
     decoder: Decoder,
     meter: Meter,
-    /// Whether it was read to its end, or to where it is damaged.
+    /// True if the trace was read to its end, or to its damage.
     ended: bool,
-    /// Where reading stopped, with `keep_going`.
+    /// True if the trace was read from its start more than once.
+    rewound: bool,
+    /// The damage at which reading stopped, with `keep_going`.
     damage: Option<Damage>,
-    /// How many bytes it has and how many accesses are known to stand behind the damage; known after [`Trace::finish`].
+    /// The size of the trace, and the number of accesses after the damage, if known. Both are known
+    /// after [`Trace::finish`].
     bytes: u64,
     lost: Option<u64>,
     visits: Vec<Visit>,
-    /// Readers of parts that are not in use.
+    /// Idle readers of parts.
     readers: Vec<PartReader>,
     reduced_readers: Vec<ReducedPartReader>,
-    /// What a recording holds, where its index or the heads of its chunks tell.
+    /// The totals of a recording, from its index or the heads of its chunks.
     holds: Option<Holds>,
 }
 
-/// What a recording's index says.
+/// The totals in a recording's index.
 #[derive(Clone, Copy, Debug)]
 struct Holds {
     accesses: u64,
     /// The work of reading the trace (see `bound::work`).
     work: u64,
-    /// Whether that is all that was recorded, and not what is whole of it.
+    /// True if these are the totals of the whole recording, not of its whole part only.
     is_all: bool,
 }
 
 impl Trace {
-    /// Opens the trace at `path`, or on standard input where that is `-`.
+    /// Opens the trace at `path`, or on standard input if `path` is `-`.
     ///
     /// # Errors
-    /// Where there is no such file, or it is no trace.
-    pub fn open(path: &Path, reading: Reading, whole: Whole) -> Result<Self, Failure> {
+    /// Returns an error if the file does not exist, or is not a trace.
+    pub fn open(path: &Path, reading: TraceReading, whole: Whole) -> Result<Self, Failure> {
         let origin = Origin::open(path, reading.passes)?;
-        if kind_of(path, &origin)? == Kind::Reduced {
+        if kind_of(path, &origin)? == TraceKind::Reduced {
             return Err(Failure::Wrong(format!(
                 "{}: is the reduced form of a trace, {}: give the trace itself",
                 origin.name(),
@@ -128,33 +134,68 @@ impl Trace {
         Self::of(path, origin, reading, None)
     }
 
-    /// Opens the trace at `path`, or its reduced form where that is given or stands beside it and does for these machines: what is counted on
-    /// them is the same.
+    /// Opens the trace at `path`. Instead opens its reduced form, if that is given, is beside the
+    /// trace or is in the cache, and suits these machines: the counts are equal.
     ///
     /// # Errors
-    /// Where there is no such file, it is no trace, or it is a reduced form that does not do.
-    pub fn open_for(path: &Path, reading: Reading, machines: &[Machine]) -> Result<Self, Failure> {
+    /// Returns an error if the file does not exist, is not a trace, or is an unsuitable reduced
+    /// form.
+    pub fn open_for(
+        path: &Path,
+        reading: TraceReading,
+        machines: &[Machine],
+        cache: Option<&TraceCache>,
+    ) -> Result<Self, Failure> {
         let origin = Origin::open(path, reading.passes)?;
-        if kind_of(path, &origin)? == Kind::Reduced {
+        if kind_of(path, &origin)? == TraceKind::Reduced {
             reduced::must_do(&origin, machines)?;
             return Self::of(path, origin, reading, None);
         }
         match reduced::beside(path, &origin, machines)? {
             Some(reduced) => Self::of(path, reduced, reading, Some(origin.name().to_owned())),
-            None => Self::of(path, origin, reading, None),
+            None => {
+                let mut trace = Self::of(path, origin, reading, None)?;
+                if let Some(entry) = cache.and_then(|cache| cache.find(&trace.origin, machines)) {
+                    trace.read_entry(entry)?;
+                }
+                Ok(trace)
+            }
         }
+    }
+
+    /// Reads the trace from an entry of the cache. What was checked of the trace itself stays.
+    fn read_entry(&mut self, entry: Origin) -> Result<(), Failure> {
+        let trace = std::mem::replace(&mut self.origin, entry);
+        self.called = Some(trace.name().to_owned());
+        self.kind = TraceKind::Reduced;
+        self.meter.restart();
+        self.decoder = decode(self.kind, self.reading, &mut self.origin, &self.meter)?;
+        Ok(())
+    }
+
+    /// What the cache has to know to keep the reduced form of this trace: the hash and the number of
+    /// its bytes. `None` if the trace cannot be found again by these, was not read whole, or was
+    /// reduced already. After [`Trace::finish`].
+    pub(crate) fn keepable(&self) -> Option<(String, u64)> {
+        // Another pass may have read other bytes than those that were hashed.
+        let is_whole = self.damage.is_none() && !self.rewound && self.is_complete() != Some(false);
+        let can_be_found = self.kind != TraceKind::Reduced && self.origin.file().is_some();
+        let hash = self.hash().filter(|_| is_whole && can_be_found)?;
+        Some((hash, self.bytes))
     }
 
     fn of(
         path: &Path,
         mut origin: Origin,
-        reading: Reading,
+        reading: TraceReading,
         called: Option<String>,
     ) -> Result<Self, Failure> {
         let kind = kind_of(path, &origin)?;
-        // Before the decoder, with which this shares a place in the file.
-        let holds = (kind == Kind::Recording).then(|| holds(&origin)).flatten();
-        let bound = Bound::new(reading.max_accesses);
+        // This comes before the decoder, which shares the file's position.
+        let holds = (kind == TraceKind::Recording)
+            .then(|| holds(&origin))
+            .flatten();
+        let bound = AccessBound::new(reading.max_accesses);
         if let Some(holds) = &holds {
             bound.check(&origin, 0, holds.work)?;
         }
@@ -169,6 +210,7 @@ impl Trace {
             decoder,
             meter,
             ended: false,
+            rewound: false,
             damage: None,
             bytes: 0,
             lost: None,
@@ -179,12 +221,12 @@ impl Trace {
         })
     }
 
-    /// What it is called in messages and results.
+    /// The name in messages and results.
     pub fn name(&self) -> &str {
         self.called.as_deref().unwrap_or(self.origin.name())
     }
 
-    /// How much a pass over it has to do.
+    /// The amount of work of a pass.
     pub fn work(&self) -> Work {
         match (&self.holds, self.origin.size()) {
             (Some(holds), _) => Work::Accesses(holds.accesses),
@@ -193,12 +235,12 @@ impl Trace {
         }
     }
 
-    /// What knows how many bytes of this pass were read.
+    /// The meter of this pass's bytes.
     pub fn meter(&self) -> Meter {
         self.meter.clone()
     }
 
-    /// The hash of its bytes; known after [`Trace::finish`].
+    /// The hash of the trace's bytes; known after [`Trace::finish`].
     pub fn hash(&self) -> Option<String> {
         match &self.decoder {
             Decoder::Reduced(reader) => Some(reader.header().trace.clone()),
@@ -206,15 +248,15 @@ impl Trace {
         }
     }
 
-    /// The name of its format, as `broadleaf list formats` has it.
+    /// The name of the format, as in `broadleaf list formats`.
     pub const fn format(&self) -> &'static str {
         match self.kind {
-            Kind::Recording | Kind::Reduced => "broadleaf",
-            Kind::Lackey => "lackey",
+            TraceKind::Recording | TraceKind::Reduced => "broadleaf",
+            TraceKind::Lackey => "lackey",
         }
     }
 
-    /// What a recording says about itself.
+    /// The metadata of a recording.
     pub fn header(&self) -> Option<&Header> {
         match &self.decoder {
             Decoder::Recording(reader) => Some(reader.header()),
@@ -222,7 +264,8 @@ impl Trace {
         }
     }
 
-    /// Whether the trace was written to its end; known at the end of a pass. A text has no mark at its end.
+    /// Returns true if the trace was written to its end; known after a pass. A text has no end
+    /// mark.
     pub fn is_complete(&self) -> Option<bool> {
         match &self.decoder {
             Decoder::Recording(reader) => Some(reader.complete()),
@@ -230,14 +273,14 @@ impl Trace {
         }
     }
 
-    /// What was not read and why, with `keep_going`; known after [`Trace::finish`].
+    /// A description of the unread data, with `keep_going`; known after [`Trace::finish`].
     pub fn damage(&self) -> Option<String> {
         let damage = self.damage.as_ref()?;
         Some(match damage {
             Damage::CutShort { .. } => format!("{damage}, and all of that was read"),
-            Damage::Recording(_) if self.lost == Some(0) => format!(
-                "{damage}; no access was lost, because that is the index or stands behind it"
-            ),
+            Damage::Recording(_) if self.lost == Some(0) => {
+                format!("{damage}; no access was lost, because that is the index or comes after it")
+            }
             Damage::Recording(_) | Damage::Lackey(_) => format!(
                 "{damage}; it was read up to there, and {} of its {} bytes, with {}, were lost",
                 grouped(self.bytes.saturating_sub(damage.offset())),
@@ -250,16 +293,16 @@ impl Trace {
         })
     }
 
-    /// What a reader of results has to know about how much of the trace was read.
+    /// A note for readers of results on the unread data.
     pub fn note(&self) -> Option<String> {
         self.damage().map(|damage| format!("the trace {damage}"))
     }
 
-    /// Reads what is left behind the last item, of which nothing is needed but the hash, and looks whether the trace was
-    /// whole. To be called after a pass.
+    /// Ends a pass: reads the bytes after the last item, which only the hash needs, and checks that
+    /// the trace is whole.
     ///
     /// # Errors
-    /// Where that cannot be read, or the recording was cut short and nobody asked to keep going.
+    /// Returns an error if reading fails, or if the recording was cut short without `keep_going`.
     pub fn finish(&mut self) -> Result<(), ReadError> {
         if self.meter.hash().is_none() {
             let rest = match &mut self.decoder {
@@ -282,7 +325,7 @@ impl Trace {
         if let Decoder::Recording(reader) = &self.decoder {
             let read = reader.totals().accesses();
             if let Some(damage) = &self.damage {
-                // A reader that met the index has met all that stands before.
+                // A reader that read the index has read all chunks before.
                 self.lost = if reader.complete() || self.index_begins_at(damage.offset()) {
                     Some(0)
                 } else {
@@ -308,15 +351,15 @@ impl Trace {
 }
 
 impl Trace {
-    /// The unit in which visits name places.
+    /// The unit of visits.
     pub fn grain(&self) -> Grain {
         self.header().map_or(Grain::Page, |header| header.grain)
     }
 
-    /// The next piece of the trace, or `None` at its end.
+    /// Returns the next item of the trace, or `None` at its end.
     ///
     /// # Errors
-    /// Where it is damaged or cannot be read.
+    /// Returns an error if the trace is damaged or unreadable.
     pub fn next_item(&mut self) -> Result<Option<Item<'_>>, ReadError> {
         if self.damage.is_some() {
             return Ok(None);
@@ -331,19 +374,20 @@ impl Trace {
                 }
             }
             Decoder::Lackey(reader) => part::some_lines(reader, &mut self.visits),
-            // A reduced form is only read in parts.
+            // A reduced form is read in parts only.
             Decoder::Reduced(_) | Decoder::Away => (None, None),
         };
         match stop {
             None => {}
-            Some(Stop::Damage(damage)) if self.reading.keep_going => self.damage = Some(damage),
-            Some(stop) => return Err(ReadError::behind_head(self.origin.name(), stop)),
+            Some(PassStop::Damage(damage)) if self.reading.keep_going => self.damage = Some(damage),
+            Some(stop) => return Err(ReadError::after_head(self.origin.name(), stop)),
         }
         Ok(found)
     }
 }
 
-/// What a recording's index says, or the heads of its chunks where it has none; `None` where neither can be read.
+/// Reads the totals of a recording's index, or the heads of its chunks without an index; `None` if
+/// neither is readable.
 fn holds(origin: &Origin) -> Option<Holds> {
     let index = TraceIndex::read(BufReader::new(origin.file()?)).ok()?;
     Some(Holds {

@@ -1,4 +1,4 @@
-//! Where a trace's bytes come from: a file, or standard input.
+//! The source of a trace's bytes: a file, or standard input.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek};
@@ -11,10 +11,10 @@ use broadleaf_trace::reduced::REDUCED_MAGIC;
 use crate::failure::Failure;
 use crate::output::{shown, sweep};
 
-/// Enough of a trace's start to tell what it is.
+/// The number of first bytes that identify a trace.
 const START: u64 = 4096;
 
-/// Bytes that can be read, again if they are a file's.
+/// A source of bytes. The bytes of a file can be read again.
 #[derive(Debug)]
 pub struct Origin {
     name: String,
@@ -27,46 +27,47 @@ enum From {
     File {
         file: File,
         size: u64,
+        /// The number of bytes to read, if more follow: an entry of the cache.
+        length: Option<u64>,
     },
-    /// Standard input behind its start, which was read already.
-    Stream {
-        taken: bool,
-    },
+    /// Standard input after its start, which was read already.
+    Stream { taken: bool },
 }
 
-/// How often an origin may be read.
+/// The number of passes over an origin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Passes {
-    /// Once.
+pub enum PassCount {
+    /// One pass.
     #[default]
     One,
-    /// Once, or as often as it takes where it is a recording or its reduced form: those may tell late what has to be known early.
-    AsTold,
-    /// More than once.
+    /// One pass; or several over a recording or its reduced form, which may contain late what must
+    /// be known early.
+    AsGiven,
+    /// Several passes.
     Several,
 }
 
-impl Passes {
-    /// Whether what begins so may be read more than once.
+impl PassCount {
+    /// Returns true if an origin that begins with `start` may be read more than once.
     fn may_be_several(self, start: &[u8]) -> bool {
         match self {
             Self::One => false,
-            Self::AsTold => start.starts_with(&MAGIC) || start.starts_with(&REDUCED_MAGIC),
+            Self::AsGiven => start.starts_with(&MAGIC) || start.starts_with(&REDUCED_MAGIC),
             Self::Several => true,
         }
     }
 }
 
-/// What reads an origin.
-pub type Bytes = Box<dyn Read + Send>;
+/// A reader of an origin.
+pub type OriginBytes = Box<dyn Read + Send>;
 
 impl Origin {
-    /// Opens a file, or standard input where `path` is `-`. What may be read more than once and is no file is copied to an
-    /// unnamed temporary one.
+    /// Opens a file, or standard input if `path` is `-`. For several passes, other sources than
+    /// files are copied to an unnamed temporary file.
     ///
     /// # Errors
-    /// Where there is nothing to read.
-    pub fn open(path: &Path, passes: Passes) -> Result<Self, Failure> {
+    /// Returns an error if there is nothing to read.
+    pub fn open(path: &Path, passes: PassCount) -> Result<Self, Failure> {
         if path.as_os_str() == "-" {
             return Self::standard_input(passes);
         }
@@ -97,7 +98,7 @@ impl Origin {
         Self::of_file(name.clone(), copy(all).map_err(cannot)?)
     }
 
-    fn standard_input(passes: Passes) -> Result<Self, Failure> {
+    fn standard_input(passes: PassCount) -> Result<Self, Failure> {
         let name = "standard input".to_owned();
         let cannot =
             |error: io::Error| Failure::Failed(format!("standard input: cannot read it: {error}"));
@@ -136,10 +137,36 @@ impl Origin {
             .map_err(|error| Failure::Failed(format!("{name}: cannot read it: {error}")))?;
         Self {
             name,
-            from: From::File { file, size },
+            from: From::File {
+                file,
+                size,
+                length: None,
+            },
             start,
         }
         .refuse_empty()
+    }
+
+    /// The first `length` bytes of an entry of the cache. Limits go by `size`, the size of the trace
+    /// that the entry was made of.
+    pub(crate) fn of_entry(
+        name: String,
+        mut file: File,
+        length: u64,
+        size: u64,
+    ) -> io::Result<Self> {
+        file.rewind()?;
+        let mut start = Vec::new();
+        (&file).take(START.min(length)).read_to_end(&mut start)?;
+        Ok(Self {
+            name,
+            from: From::File {
+                file,
+                size,
+                length: Some(length),
+            },
+            start,
+        })
     }
 
     fn refuse_empty(self) -> Result<Self, Failure> {
@@ -152,17 +179,17 @@ impl Origin {
         Ok(self)
     }
 
-    /// What it is called in messages.
+    /// The name in messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its first bytes.
+    /// The first bytes.
     pub fn start(&self) -> &[u8] {
         &self.start
     }
 
-    /// How many bytes there are, where that is known.
+    /// The size in bytes, if known.
     pub const fn size(&self) -> Option<u64> {
         match self.from {
             From::File { size, .. } => Some(size),
@@ -170,7 +197,7 @@ impl Origin {
         }
     }
 
-    /// The file that holds it, where one does.
+    /// The file of the origin, if there is one.
     pub fn file(&self) -> Option<File> {
         match &self.from {
             From::File { file, .. } => file.try_clone().ok(),
@@ -178,16 +205,19 @@ impl Origin {
         }
     }
 
-    /// All bytes from the start.
+    /// A reader of all bytes from the start.
     ///
     /// # Errors
-    /// Where a stream was read already, or a file cannot be read.
-    pub fn bytes(&mut self) -> io::Result<Bytes> {
+    /// Returns an error if a stream was read already, or if a file is unreadable.
+    pub fn bytes(&mut self) -> io::Result<OriginBytes> {
         match &mut self.from {
-            From::File { file, .. } => {
+            From::File { file, length, .. } => {
                 let mut file = file.try_clone()?;
                 file.rewind()?;
-                Ok(Box::new(file))
+                Ok(match length {
+                    Some(length) => Box::new(file.take(*length)),
+                    None => Box::new(file),
+                })
             }
             From::Stream { taken } if !*taken => {
                 *taken = true;
@@ -203,26 +233,27 @@ fn is_trace(path: &Path, start: &[u8]) -> bool {
     super::kind::kind(path, start).is_some()
 }
 
-/// The message that refuses a file that is no trace.
+/// The message for a file that is not a trace.
 pub(crate) fn not_a_trace(name: &str, start: &[u8]) -> String {
     if start.is_empty() {
         return format!("{name}: is empty, not a trace");
     }
     let shown = &start[..start.len().min(16)];
     format!(
-        "{name}: is not a trace: it begins with \"{}\", which neither a recording (.bl) nor Lackey text (.lackey) does",
+        "{name}: is not a trace: it begins with \"{}\", which neither a recording (.bl) nor Lackey \
+         text (.lackey) does",
         shown.escape_ascii(),
     )
 }
 
-/// What stands behind this, where it is a regular file of which nothing was read yet.
+/// The file of a stream, if it is a regular file at position 0.
 fn whole_file(from: impl AsFd) -> Option<File> {
     let mut file = File::from(from.as_fd().try_clone_to_owned().ok()?);
     let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
     (is_file && file.stream_position().is_ok_and(|at| at == 0)).then_some(file)
 }
 
-/// An unnamed temporary file of all that `from` holds.
+/// Copies all bytes of `from` to an unnamed temporary file.
 fn copy(mut from: impl Read) -> io::Result<File> {
     let mut file = tempfile::tempfile()?;
     io::copy(&mut from, &mut file)?;

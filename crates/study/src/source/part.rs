@@ -1,55 +1,63 @@
-//! Parts of traces, which can be read on different threads.
+//! Parts of traces, which several threads can read.
 
+use broadleaf_import::LackeyReader;
 use broadleaf_model::SourcePiece;
-use broadleaf_record::import::lackey;
 use broadleaf_trace::reduced::ReducedPartReader;
 use broadleaf_trace::{Item, PartReader, Visit};
 
-use super::damage::{Damage, Stop};
-use super::measured::Measured;
-use super::origin::Bytes;
-use super::{ReadError, Reading};
+use super::damage::{Damage, PassStop};
+use super::measured::MeasuredReader;
+use super::origin::OriginBytes;
+use super::{ReadError, TraceReading};
 
-type Text = lackey::Reader<Measured<Bytes>>;
+type LackeyText = LackeyReader<MeasuredReader<OriginBytes>>;
 
-enum Reader {
+enum TracePartReader {
     Recording(Box<PartReader>),
-    Lackey(Box<Text>, Vec<Visit>),
+    Lackey(Box<LackeyText>, Vec<Visit>),
     Reduced(Box<ReducedPartReader>),
 }
 
-/// A part of a trace: a chunk of a recording, or a text as a whole.
+/// A part of a trace: a chunk of a recording, or a whole text.
 pub struct TracePart {
-    reader: Reader,
-    /// What the trace is called.
+    reader: TracePartReader,
+    /// The name of the trace.
     name: String,
     keep_going: bool,
-    /// Where reading stopped, with `keep_going`.
+    /// The damage at which reading stopped, with `keep_going`.
     damage: Option<Damage>,
 }
 
-/// What a part leaves: its reader, and where it was damaged.
+/// A finished part: its reader, and its damage.
 pub(super) enum Back {
     Recording(Box<PartReader>, Option<Damage>),
-    Lackey(Box<Text>, Option<Damage>),
+    Lackey(Box<LackeyText>, Option<Damage>),
     Reduced(Box<ReducedPartReader>),
 }
 
 impl TracePart {
-    pub(super) fn recording(reader: PartReader, name: &str, reading: Reading) -> Self {
-        Self::new(Reader::Recording(Box::new(reader)), name, reading)
+    pub(super) fn recording(reader: PartReader, name: &str, reading: TraceReading) -> Self {
+        Self::new(TracePartReader::Recording(Box::new(reader)), name, reading)
     }
 
-    pub(super) fn lackey(text: Text, name: &str, reading: Reading) -> Self {
-        Self::new(Reader::Lackey(Box::new(text), Vec::new()), name, reading)
+    pub(super) fn lackey(text: LackeyText, name: &str, reading: TraceReading) -> Self {
+        Self::new(
+            TracePartReader::Lackey(Box::new(text), Vec::new()),
+            name,
+            reading,
+        )
     }
 
-    /// A part of the reduced form. It can be made again, so damage is never passed over.
+    /// A part of the reduced form. The form can be made again, so damage is always an error.
     pub(super) fn reduced(reader: ReducedPartReader, name: &str) -> Self {
-        Self::new(Reader::Reduced(Box::new(reader)), name, Reading::default())
+        Self::new(
+            TracePartReader::Reduced(Box::new(reader)),
+            name,
+            TraceReading::default(),
+        )
     }
 
-    fn new(reader: Reader, name: &str, reading: Reading) -> Self {
+    fn new(reader: TracePartReader, name: &str, reading: TraceReading) -> Self {
         Self {
             reader,
             name: name.to_owned(),
@@ -60,9 +68,9 @@ impl TracePart {
 
     pub(super) fn take_back(self) -> Back {
         match self.reader {
-            Reader::Recording(reader) => Back::Recording(reader, self.damage),
-            Reader::Lackey(text, _) => Back::Lackey(text, self.damage),
-            Reader::Reduced(reader) => Back::Reduced(reader),
+            TracePartReader::Recording(reader) => Back::Recording(reader, self.damage),
+            TracePartReader::Lackey(text, _) => Back::Lackey(text, self.damage),
+            TracePartReader::Reduced(reader) => Back::Reduced(reader),
         }
     }
 }
@@ -75,15 +83,15 @@ impl broadleaf_model::SourcePart for TracePart {
             return Ok(None);
         }
         let (found, stop) = match &mut self.reader {
-            Reader::Recording(reader) => match reader.next_part_item() {
+            TracePartReader::Recording(reader) => match reader.next_part_item() {
                 Ok(item) => (item.map(SourcePiece::from), None),
                 Err(error) => (None, Some(error.into())),
             },
-            Reader::Lackey(text, visits) => {
+            TracePartReader::Lackey(text, visits) => {
                 let (lines, stop) = some_lines(text, visits);
                 (lines.map(SourcePiece::from), stop)
             }
-            Reader::Reduced(reader) => {
+            TracePartReader::Reduced(reader) => {
                 let item = reader.next_item();
                 let item = item.map_err(|error| ReadError::reduced(&self.name, error))?;
                 return Ok(item.map(SourcePiece::from));
@@ -91,18 +99,19 @@ impl broadleaf_model::SourcePart for TracePart {
         };
         match stop {
             None => {}
-            Some(Stop::Damage(damage)) if self.keep_going => self.damage = Some(damage),
-            Some(stop) => return Err(ReadError::behind_head(&self.name, stop)),
+            Some(PassStop::Damage(damage)) if self.keep_going => self.damage = Some(damage),
+            Some(stop) => return Err(ReadError::after_head(&self.name, stop)),
         }
         Ok(found)
     }
 }
 
-/// The visits of some more lines of a text, and why there are no more after them if that is not its end.
+/// Reads the visits of some more lines of a text. Also returns the reason if no line follows,
+/// except at the end.
 pub fn some_lines<'v>(
-    text: &mut Text,
+    text: &mut LackeyText,
     visits: &'v mut Vec<Visit>,
-) -> (Option<Item<'v>>, Option<Stop>) {
+) -> (Option<Item<'v>>, Option<PassStop>) {
     visits.clear();
     let (more, stop) = match text.read(visits) {
         Ok(more) => (more, None),

@@ -1,6 +1,5 @@
-//! Reduced forms of traces, which stand beside them.
+//! The reduced forms of traces, in files beside the traces.
 
-use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
@@ -9,36 +8,36 @@ use broadleaf_machine::Machine;
 use broadleaf_trace::reduced::{ReducedHeader, ReducedReader};
 
 use super::ReadError;
-use super::origin::{Origin, Passes};
+use super::origin::{Origin, PassCount};
 use crate::failure::Failure;
 
-/// What the name of a reduced form ends with, behind that of the trace.
+/// The suffix of a reduced form's name, after the name of the trace.
 const ENDING: &str = ".reduced";
 
-/// Where the reduced form of the trace at `path` stands.
+/// The path of the reduced form of the trace at `path`.
 pub fn path_beside(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ENDING);
     name.into()
 }
 
-/// The family of some machines.
+/// The family of these machines.
 pub fn family(machines: &[Machine]) -> Family {
     Family::of(machines.iter().map(|machine| &machine.design))
 }
 
-/// The hash of a file's bytes, as results name it.
+/// The hash of a file's bytes, in the notation of results.
 ///
 /// # Errors
-/// Where it cannot be read.
-pub fn hash(file: &mut File) -> io::Result<String> {
+/// Returns an error if the file is unreadable.
+pub fn hash(from: impl io::Read) -> io::Result<String> {
     let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(file)?;
+    hasher.update_reader(from)?;
     Ok(format!("blake3:{}", hasher.finalize().to_hex()))
 }
 
-/// The reduced form beside a trace, where there is one that does for these machines. One of another trace, or one that cannot be read, is passed
-/// over with a word to the user.
+/// Opens the reduced form beside a trace, if one suits these machines. A warning names a form of
+/// another trace, or an unreadable form, which is then ignored.
 ///
 /// # Errors
 /// If one of the two files cannot be read.
@@ -51,19 +50,19 @@ pub fn beside(
     let Some(file) = trace.file().filter(|_| beside.is_file()) else {
         return Ok(None);
     };
-    // What is wrong says of which file.
-    let passed_over = |wrong: &dyn std::fmt::Display| {
+    // The error names the faulty file.
+    let ignored = |wrong: &dyn std::fmt::Display| {
         let name = trace.name();
         log::warn!("{wrong}; {name} itself is read, which takes longer");
         Ok(None)
     };
-    let reduced = match Origin::open(&beside, Passes::Several) {
+    let reduced = match Origin::open(&beside, PassCount::Several) {
         Ok(reduced) => reduced,
-        Err(failure) => return passed_over(&failure),
+        Err(failure) => return ignored(&failure),
     };
     let header = match header(&reduced) {
         Ok(header) => header,
-        Err(error) => return passed_over(&format_args!("{}: {error}", reduced.name())),
+        Err(error) => return ignored(&format_args!("{}: {error}", reduced.name())),
     };
     if !family(machines).is_within(&Family::parse(&header.family)) {
         return Ok(None);
@@ -72,7 +71,7 @@ pub fn beside(
     let mut file = file;
     io::Seek::rewind(&mut file).map_err(cannot)?;
     if hash(&mut file).map_err(cannot)? != header.trace {
-        return passed_over(&format_args!(
+        return ignored(&format_args!(
             "{}: was made of another trace, or of this one before it changed",
             reduced.name()
         ));
@@ -80,7 +79,7 @@ pub fn beside(
     Ok(Some(reduced))
 }
 
-/// Refuses a reduced form that does not do for these machines.
+/// Refuses a reduced form that does not suit these machines.
 pub(crate) fn must_do(reduced: &Origin, machines: &[Machine]) -> Result<(), Failure> {
     let error = |error| Failure::from(ReadError::reduced(reduced.name(), error));
     let header = header(reduced).map_err(error)?;
@@ -88,7 +87,8 @@ pub(crate) fn must_do(reduced: &Origin, machines: &[Machine]) -> Result<(), Fail
         return Ok(());
     }
     Err(Failure::Wrong(format!(
-        "{}: was reduced for machines with a first level of {}, and some of these have another: compare the trace itself, or \
+        "{}: was reduced for machines with a first level of {}, and some of these have another: \
+         compare the trace itself, or \
          reduce it with --machine",
         reduced.name(),
         header.family

@@ -1,12 +1,13 @@
-//! A trace as the engine reads it: in parts, as often as needed.
+//! The engine's interface to a trace: parts, in any number of passes.
 
 use std::ops::ControlFlow;
 
 use broadleaf_trace::{Grain, PartReader};
 
-use super::bound::Bound;
-use super::damage::Stop;
+use super::bound::AccessBound;
+use super::damage::PassStop;
 use super::decoder::{Decoder, decode};
+use super::kind::TraceKind;
 use super::part::{self, TracePart};
 use super::{ReadError, Trace};
 
@@ -22,13 +23,18 @@ impl broadleaf_model::Source for Trace {
         self.header().is_some_and(|header| header.options.children)
     }
 
+    fn is_reduced(&self) -> bool {
+        self.kind == TraceKind::Reduced
+    }
+
     fn rewind(&mut self) -> Result<(), ReadError> {
-        // What was not read to its end cannot be said to be whole or not.
+        self.rewound = true;
+        // Only a pass to the end shows that the trace is whole.
         if std::mem::take(&mut self.ended) {
             self.finish()?;
         }
         self.meter.restart();
-        self.bound = Bound::new(self.reading.max_accesses);
+        self.bound = AccessBound::new(self.reading.max_accesses);
         self.damage = None;
         self.decoder = decode(self.kind, self.reading, &mut self.origin, &self.meter)?;
         Ok(())
@@ -81,12 +87,12 @@ impl broadleaf_model::Source for Trace {
                 Ok(None)
             }
             Err(error) => match error.into() {
-                Stop::Damage(damage) if self.reading.keep_going => {
+                PassStop::Damage(damage) if self.reading.keep_going => {
                     self.ended = true;
                     self.damage = Some(damage);
                     Ok(None)
                 }
-                stop => Err(ReadError::behind_head(name, stop)),
+                stop => Err(ReadError::after_head(name, stop)),
             },
         }
     }
@@ -118,7 +124,7 @@ impl broadleaf_model::Source for Trace {
         if damage.is_none() {
             return Ok(ControlFlow::Continue(()));
         }
-        // What was found behind it counts for nothing.
+        // Items after the damage do not count.
         self.ended = true;
         self.damage = damage;
         Ok(ControlFlow::Break(()))

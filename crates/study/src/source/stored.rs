@@ -1,12 +1,12 @@
-//! The parts of a recording as they are stored, for who writes them anew.
+//! The stored parts of a recording, for conversions.
 
 use broadleaf_trace::{Closed, Part, TraceError};
 
-use super::damage::Stop;
+use super::damage::PassStop;
 use super::{Decoder, ReadError, Trace};
 
 impl Trace {
-    /// The version of the format that a recording has.
+    /// The format version of a recording.
     pub fn version(&self) -> Option<u16> {
         match &self.decoder {
             Decoder::Recording(reader) => Some(reader.version()),
@@ -14,10 +14,11 @@ impl Trace {
         }
     }
 
-    /// The next part of a recording; `None` at its end, and of what is none. What it came to has to come back to [`Trace::close_stored`].
+    /// Returns the next part of a recording; `None` at its end, and for other traces. The caller
+    /// must pass the part's result to [`Trace::close_stored`].
     ///
     /// # Errors
-    /// Where the recording is damaged between two parts, or cannot be read.
+    /// Returns an error if the recording is damaged between two parts, or unreadable.
     pub fn next_stored(&mut self) -> Result<Option<Part>, ReadError> {
         let Decoder::Recording(reader) = &mut self.decoder else {
             return Ok(None);
@@ -31,15 +32,15 @@ impl Trace {
         Ok(part)
     }
 
-    /// Takes in what a part came to that was handed out.
+    /// Records the result of reading a part.
     pub fn close_stored(&mut self, closed: Closed) {
         if let Decoder::Recording(reader) = &mut self.decoder {
             reader.close(closed);
         }
     }
 
-    /// What is wrong with a part, or between two.
+    /// The error for damage in a part, or between two parts.
     pub fn damaged(&self, error: TraceError) -> ReadError {
-        ReadError::behind_head(self.origin.name(), Stop::from(error))
+        ReadError::after_head(self.origin.name(), PassStop::from(error))
     }
 }

@@ -1,61 +1,66 @@
-//! From heads to executions: what is out of the ordinary about them. The rest is in [`super::plain`].
+//! Special executions, decoded from heads. [`super::plain`] decodes the plain ones.
 
 use super::ChunkReader;
-use super::fault::Fault;
-use super::plain::Stop;
+use super::fault::ExecutionFault;
+use super::plain::PlainStop;
 use super::tables::{NO_ROW, NO_UNIT};
 use super::units::{Special, Units};
-use crate::definitions::{Definitions, Kind};
+use crate::definitions::{Definitions, PatternCare};
 use crate::visit::Lead;
 
-/// The bits of a head that say which pattern is executed.
+/// The head's bits for the executed pattern.
 pub(super) const PATH: u8 = 3;
 pub(super) const PATH_NEXT: u8 = 0;
 const PATH_OTHER: u8 = 1;
 pub(super) const PATH_NAMED: u8 = 2;
 pub(super) const PATH_NONE: u8 = 3;
-/// The bits of a head that say which references left their units.
+/// The head's bits for the references that left their units.
 pub(super) const LEFT: u8 = 3 << 2;
 const LEFT_SAME: u8 = 1 << 2;
 pub(super) const LEFT_MASK: u8 = 2 << 2;
 pub(super) const LONG_RUN: u64 = 15;
 
 impl ChunkReader {
-    /// Executes until the item is full, an event is due, or the heads are at their end.
-    pub(super) fn work(&mut self, definitions: &Definitions) -> Result<(), Fault> {
+    /// Executes until the item is full, an event is due, or no head is left.
+    pub(super) fn work(&mut self, definitions: &Definitions) -> Result<(), ExecutionFault> {
         loop {
             match self.go()? {
-                Stop::Done => return Ok(()),
-                Stop::Foretold => {
+                PlainStop::Done => return Ok(()),
+                PlainStop::Predicted => {
                     let row = self.tables.links[self.current as usize][0];
                     if row == NO_ROW {
-                        return Err(Fault::NotForetold);
+                        return Err(ExecutionFault::NotPredicted);
                     }
                     self.execute_carefully(definitions, row)?;
                     self.run -= 1;
                 }
-                Stop::Told(head) => {
-                    let row = self.told(definitions, head)?;
+                PlainStop::Explicit(head) => {
+                    let row = self.explicit(definitions, head)?;
                     if self.specials.is_empty() {
-                        // It is foretold now.
+                        // The tables now predict this execution.
                         self.run = 1;
                     } else {
                         self.execute_specially(definitions, row)?;
                     }
                 }
-                Stop::Special(row) => self.execute_specially(definitions, row)?,
+                PlainStop::Special(row) => self.execute_specially(definitions, row)?,
             }
         }
     }
 
-    fn execute_specially(&mut self, definitions: &Definitions, row: u32) -> Result<(), Fault> {
+    fn execute_specially(
+        &mut self,
+        definitions: &Definitions,
+        row: u32,
+    ) -> Result<(), ExecutionFault> {
         let executed = self.execute_carefully(definitions, row);
         self.specials.clear();
         executed
     }
 
-    /// What is told of one execution. Answers its row; it is entered in the tables that this follows.
-    fn told(&mut self, definitions: &Definitions, head: u8) -> Result<u32, Fault> {
+    /// Decodes one execution from its head. Returns the row, and updates the links that predict
+    /// this execution next time.
+    fn explicit(&mut self, definitions: &Definitions, head: u8) -> Result<u32, ExecutionFault> {
         let [next, other] = self.tables.links[self.current as usize];
         let row = match head & PATH {
             PATH_NEXT => next,
@@ -63,7 +68,7 @@ impl ChunkReader {
             _ => self.named(definitions)?,
         };
         if row == NO_ROW {
-            return Err(Fault::NotForetold);
+            return Err(ExecutionFault::NotPredicted);
         }
         if head & PATH != PATH_NEXT {
             self.tables.links[self.current as usize] = [row, next];
@@ -75,18 +80,18 @@ impl ChunkReader {
         Ok(row)
     }
 
-    /// The row of the next pattern that is named.
-    fn named(&mut self, definitions: &Definitions) -> Result<u32, Fault> {
+    /// Decodes the row of the next named pattern.
+    fn named(&mut self, definitions: &Definitions) -> Result<u32, ExecutionFault> {
         let number = match self.sections.patterns.take(3) {
             Some(&[low, middle, high]) => u32::from_le_bytes([low, middle, high, 0]),
-            _ => return Err(Fault::FewPatterns),
+            _ => return Err(ExecutionFault::FewPatterns),
         };
         let fetching = self.fetches && !definitions.fetches_of.is_empty();
         self.tables.name(number, definitions, fetching)
     }
 
-    /// Takes in which references of an execution left their units, and where to.
-    fn leave(&mut self, row: u32, left: u8) -> Result<(), Fault> {
+    /// Decodes the references of an execution that left their units, and their new units.
+    fn leave(&mut self, row: u32, left: u8) -> Result<(), ExecutionFault> {
         let row = &mut self.tables.rows[row as usize];
         let (first, steps) = (row.first, usize::from(row.steps));
         if steps > 8 {
@@ -95,34 +100,40 @@ impl ChunkReader {
         match left {
             LEFT_SAME => {}
             LEFT_MASK => {
-                let mask = self.sections.masks.byte().ok_or(Fault::FewMasks)?;
+                let mask = self.sections.masks.byte().ok_or(ExecutionFault::FewMasks)?;
                 check_mask(mask, steps)?;
                 row.mask = mask;
             }
-            _ => return Err(Fault::Left),
+            _ => return Err(ExecutionFault::Left),
         }
         let mask = row.mask;
         self.leave_by(first, 0, mask, &mut 0)
     }
 
-    fn leave_many(&mut self, first: u32, steps: usize, left: u8) -> Result<(), Fault> {
+    fn leave_many(&mut self, first: u32, steps: usize, left: u8) -> Result<(), ExecutionFault> {
         if left != LEFT_MASK {
-            return Err(Fault::NoMaskOfItsOwn);
+            return Err(ExecutionFault::SharedMask);
         }
         let mut reach = 0;
         for from in (0..steps).step_by(8) {
-            let mask = self.sections.masks.byte().ok_or(Fault::FewMasks)?;
+            let mask = self.sections.masks.byte().ok_or(ExecutionFault::FewMasks)?;
             check_mask(mask, steps - from)?;
             self.leave_by(first, from as u16, mask, &mut reach)?;
         }
         Ok(())
     }
 
-    /// Those of 8 references that a mask names.
-    fn leave_by(&mut self, first: u32, from: u16, mask: u8, reach: &mut u64) -> Result<(), Fault> {
+    /// Decodes the new units of the references in a mask of 8 references.
+    fn leave_by(
+        &mut self,
+        first: u32,
+        from: u16,
+        mask: u8,
+        reach: &mut u64,
+    ) -> Result<(), ExecutionFault> {
         let sections = &mut self.sections;
         let mut units = Units {
-            told: &sections.units.bytes,
+            codes: &sections.units.bytes,
             at: sections.units.at,
             places: &mut sections.places,
             recent: &mut self.tables.recent,
@@ -134,9 +145,13 @@ impl ChunkReader {
         Ok(())
     }
 
-    /// One execution, item by item.
+    /// Executes one pattern item by item.
     #[inline(never)]
-    fn execute_carefully(&mut self, definitions: &Definitions, row: u32) -> Result<(), Fault> {
+    fn execute_carefully(
+        &mut self,
+        definitions: &Definitions,
+        row: u32,
+    ) -> Result<(), ExecutionFault> {
         let number = self.tables.numbers[row as usize];
         let pattern = &definitions.patterns[number as usize];
         let references = self.tables.rows[row as usize].first as usize;
@@ -165,7 +180,7 @@ impl ChunkReader {
                 continue;
             }
             if unit == NO_UNIT {
-                return Err(Fault::NotPlaced);
+                return Err(ExecutionFault::NotPlaced);
             }
             self.visits
                 .reference(unit, step, counted(step.instructions));
@@ -173,7 +188,7 @@ impl ChunkReader {
                 let lead = match (step.loads, step.stores) {
                     (1, 0) => Lead::Load,
                     (0, 1) => Lead::Store,
-                    _ => return Err(Fault::SeveralReach),
+                    _ => return Err(ExecutionFault::SeveralReach),
                 };
                 for further in 1..=span {
                     self.visits.lead(unit + further, lead);
@@ -184,17 +199,17 @@ impl ChunkReader {
             self.visits.fetch(fetch.unit, fetch.count);
         }
         self.visits.carry(counted(pattern.tail));
-        if pattern.kind == Kind::Large {
+        if pattern.kind == PatternCare::Large {
             self.visits.fill();
         }
         Ok(())
     }
 }
 
-/// Whether a mask names only references that there are.
-fn check_mask(mask: u8, steps: usize) -> Result<(), Fault> {
+/// Refuses a mask with references that the pattern lacks.
+fn check_mask(mask: u8, steps: usize) -> Result<(), ExecutionFault> {
     if steps < 8 && mask >> steps != 0 {
-        return Err(Fault::Mask);
+        return Err(ExecutionFault::Mask);
     }
     Ok(())
 }

@@ -1,16 +1,16 @@
-//! What can be wrong with the executions of a chunk, in one byte, so that what is right costs nothing.
+//! The faults of a chunk's executions, in one byte, so that valid executions cost nothing.
 
 use crate::error::{Bad, Section};
 
-/// What is wrong with the executions of a chunk.
+/// A fault of a chunk's executions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum ExecutionFault {
     Run,
     Executions,
     LeftByNone,
     Left,
-    NoMaskOfItsOwn,
-    NotForetold,
+    SharedMask,
+    NotPredicted,
     FewPatterns,
     NotDefined,
     LostDefinition,
@@ -24,47 +24,47 @@ pub(super) enum Fault {
     SeveralReach,
 }
 
-impl From<Fault> for Bad {
-    fn from(fault: Fault) -> Self {
+impl From<ExecutionFault> for Bad {
+    fn from(fault: ExecutionFault) -> Self {
         let (section, reason) = match fault {
-            Fault::Run => (Section::Runs, "a number is cut short or too long"),
-            Fault::Executions => (Section::Runs, "more executions than the chunk says it has"),
-            Fault::LeftByNone => (
-                Section::Heads,
-                "references of no execution leave their units",
+            ExecutionFault::Run => (Section::Runs, "a number is cut short or too long"),
+            ExecutionFault::Executions => (
+                Section::Runs,
+                "there are more executions than the chunk's totals",
             ),
-            Fault::Left => (Section::Heads, "a head is of no known kind"),
-            Fault::NoMaskOfItsOwn => (
+            ExecutionFault::LeftByNone => (
                 Section::Heads,
-                "a pattern of more than 8 references has no mask of its own",
+                "a head without an execution moves references",
             ),
-            Fault::NotForetold => (
+            ExecutionFault::Left => (Section::Heads, "a head has an unknown kind"),
+            ExecutionFault::SharedMask => (
                 Section::Heads,
-                "a pattern is foretold where none followed before",
+                "a pattern of more than 8 references needs a separate mask",
             ),
-            Fault::FewPatterns => (Section::Patterns, "there are too few"),
-            Fault::NotDefined => (
+            ExecutionFault::NotPredicted => (
+                Section::Heads,
+                "a head predicts a pattern, and none followed before",
+            ),
+            ExecutionFault::FewPatterns => (Section::Patterns, "there are too few"),
+            ExecutionFault::NotDefined => (Section::Patterns, "an executed pattern is not defined"),
+            ExecutionFault::LostDefinition => (
                 Section::Patterns,
-                "a pattern is executed that is not defined",
+                "the definition of an executed pattern was lost",
             ),
-            Fault::LostDefinition => (
-                Section::Patterns,
-                "a pattern is executed whose definition was lost",
-            ),
-            Fault::FewMasks => (Section::Masks, "there are too few"),
-            Fault::Mask => (
+            ExecutionFault::FewMasks => (Section::Masks, "there are too few"),
+            ExecutionFault::Mask => (
                 Section::Masks,
-                "references leave their units that the pattern does not have",
+                "a mask names references that the pattern lacks",
             ),
-            Fault::FewUnits => (Section::Units, "there are too few"),
-            Fault::NotPlaced => (
+            ExecutionFault::FewUnits => (Section::Units, "there are too few"),
+            ExecutionFault::NotPlaced => (
                 Section::Units,
-                "a reference stays where it was before it was anywhere",
+                "a reference repeats its unit before its first unit",
             ),
-            Fault::Place => (Section::Places, "a number is cut short or too long"),
-            Fault::Address => (Section::Places, "a unit lies past the last address"),
-            Fault::Reach => (Section::Places, "accesses reach further than they may"),
-            Fault::SeveralReach => (
+            ExecutionFault::Place => (Section::Places, "a number is cut short or too long"),
+            ExecutionFault::Address => (Section::Places, "a unit lies past the last address"),
+            ExecutionFault::Reach => (Section::Places, "accesses reach too far"),
+            ExecutionFault::SeveralReach => (
                 Section::Places,
                 "a reference of several accesses reaches into further units",
             ),

@@ -1,4 +1,4 @@
-//! Reading one stream chunk.
+//! Decoding one stream chunk.
 
 mod executions;
 mod fault;
@@ -17,43 +17,45 @@ use crate::event::Event;
 use crate::event_bytes::NextEvent;
 use crate::visit::{Grain, Visit};
 pub(crate) use sections::STREAM_SECTIONS;
-use sections::Sections;
+use sections::StreamSections;
 pub(crate) use tables::recent_place;
-use tables::{START, Tables};
+use tables::{DecodeTables, START};
 use units::Special;
 use visits::Visits;
 
-/// How many units beyond their first the accesses of one execution reach together, at most.
+/// The maximum number of further units, beyond the first units, that the accesses of one execution
+/// reach together.
 pub const MOST_REACH: u64 = 65535;
 
-/// What [`ChunkReader::next_item`] found.
-pub(crate) enum Found {
-    /// They stand in [`ChunkReader::visits`].
+/// The kind of item that [`ChunkReader::next_item`] decoded.
+pub(crate) enum ChunkItemKind {
+    /// Visits, in [`ChunkReader::visits`].
     Visits,
-    /// It stands in [`ChunkReader::event`].
+    /// An event, in [`ChunkReader::event`].
     Event,
     End,
 }
 
-/// Reads stream chunks one at a time, in any order: each can be read without the ones before, once its patterns are known.
+/// A decoder of stream chunks. Given its patterns, each chunk can be decoded without the chunks
+/// before.
 pub struct ChunkReader {
     most_unit: u64,
     fetches: bool,
     unpacker: Unpacker,
-    sections: Sections,
-    tables: Tables,
+    sections: StreamSections,
+    tables: DecodeTables,
     visits: Visits,
-    /// What the chunk says that it comes to.
+    /// The totals in the chunk's body.
     totals: Totals,
-    /// What was made of it so far.
+    /// The totals of the items decoded so far.
     made: Totals,
-    /// The sizes of the definitions that the chunk was begun with.
+    /// The sizes of the definitions at the chunk's start.
     sizes: (usize, usize),
-    /// The row of the pattern that was executed last.
+    /// The row of the last executed pattern.
     current: u32,
-    /// Executions that are foretold and still to be made.
+    /// The number of predicted executions still to make.
     run: u64,
-    /// The head whose execution follows them.
+    /// The head of the execution after the predicted ones.
     head: Option<u8>,
     specials: Vec<(u16, Special)>,
     next_event: NextEvent,
@@ -62,15 +64,16 @@ pub struct ChunkReader {
 }
 
 impl ChunkReader {
-    /// A reader of chunks of this grain. With `fetches`, instruction fetches are visits of their own where they are told, and
-    /// data visits carry no instructions there; without, they are left out, and data visits carry them.
+    /// A decoder of chunks with this grain. With `fetches`, recorded instruction fetches are
+    /// separate visits, and data visits carry no instructions. Otherwise the decoder leaves fetches
+    /// out, and data visits carry the instructions.
     pub fn new(grain: Grain, fetches: bool) -> Self {
         Self {
             most_unit: u64::MAX >> grain.shift(),
             fetches,
             unpacker: Unpacker::new(),
-            sections: Sections::default(),
-            tables: Tables::default(),
+            sections: StreamSections::default(),
+            tables: DecodeTables::default(),
             visits: Visits::default(),
             totals: Totals::default(),
             made: Totals::default(),
@@ -85,10 +88,11 @@ impl ChunkReader {
         }
     }
 
-    /// Begins a stream chunk, given its body and the patterns of its process. Answers what it says that it comes to.
+    /// Begins a stream chunk, given its body and the patterns of its process. Returns the chunk's
+    /// totals.
     ///
     /// # Errors
-    /// Where the body is not that of a stream chunk.
+    /// Returns an error if the body is not the body of a stream chunk.
     pub fn begin(&mut self, body: &[u8], definitions: &Definitions) -> Result<Totals, Bad> {
         self.ended = true;
         self.made = Totals::default();
@@ -107,16 +111,16 @@ impl ChunkReader {
         Ok(self.totals)
     }
 
-    /// The next visits (there may be none in a piece that only took long) or event of the chunk; `None` at its end. The
-    /// definitions are those that the chunk was begun with.
+    /// Returns the next visits or event of the chunk, or `None` at its end. Visits may be empty
+    /// after long work. The definitions must be those of the chunk's start.
     ///
     /// # Errors
-    /// Where the chunk says what it cannot mean. It ends there.
+    /// Returns an error if the chunk's content is invalid. The chunk ends there.
     pub fn next_item(&mut self, definitions: &Definitions) -> Result<Option<Item<'_>>, Bad> {
         Ok(match self.advance(definitions)? {
-            Found::Visits => Some(Item::Visits(self.visits())),
-            Found::Event => Some(Item::Event(self.event())),
-            Found::End => None,
+            ChunkItemKind::Visits => Some(Item::Visits(self.visits())),
+            ChunkItemKind::Event => Some(Item::Event(self.event())),
+            ChunkItemKind::End => None,
         })
     }
 
@@ -128,15 +132,15 @@ impl ChunkReader {
         &self.event
     }
 
-    /// What was made of the chunk so far.
+    /// The totals of the items decoded so far.
     pub(crate) const fn made(&self) -> Totals {
         self.made
     }
 
-    /// Goes on to the next visits or event.
-    pub(crate) fn advance(&mut self, definitions: &Definitions) -> Result<Found, Bad> {
+    /// Decodes the next visits or event.
+    pub(crate) fn advance(&mut self, definitions: &Definitions) -> Result<ChunkItemKind, Bad> {
         if self.sizes != (definitions.patterns(), definitions.references()) {
-            let reason = "it was begun with other definitions";
+            let reason = "the definitions changed after the chunk's start";
             return Err(Bad::new(Section::Patterns, reason));
         }
         let found = self.find(definitions);
@@ -144,10 +148,10 @@ impl ChunkReader {
         found
     }
 
-    fn find(&mut self, definitions: &Definitions) -> Result<Found, Bad> {
+    fn find(&mut self, definitions: &Definitions) -> Result<ChunkItemKind, Bad> {
         loop {
             if self.ended {
-                return Ok(Found::End);
+                return Ok(ChunkItemKind::End);
             }
             self.visits.begin();
             self.work(definitions)?;
@@ -158,7 +162,8 @@ impl ChunkReader {
             if self.next_event.is_at(self.sections.heads.at) {
                 let event = NextEvent::read(&mut self.sections.events)?;
                 if matches!(event, Some(Event::SpaceEnd { .. })) {
-                    // What the space did is told before its end, since nothing of it may come after.
+                    // The visits of the space come before its end, because no visit may follow the
+                    // end.
                     self.visits.put_down();
                     if !self.visits.done().is_empty() {
                         return self.count();
@@ -168,7 +173,7 @@ impl ChunkReader {
                 self.next_event.pass(&mut self.sections.events, heads)?;
                 let Some(event) = event else { continue };
                 self.event = event;
-                return Ok(Found::Event);
+                return Ok(ChunkItemKind::Event);
             }
             if self.sections.heads.is_empty() {
                 self.visits.put_down();
@@ -182,18 +187,18 @@ impl ChunkReader {
         }
     }
 
-    /// Adds up the visits of the item, which is complete. A chunk's totals bound its work: more
-    /// visits than these are an error.
-    fn count(&mut self) -> Result<Found, Bad> {
+    /// Adds the visits of the finished item to the totals. A chunk's totals bound its work:
+    /// exceeding the totals is an error.
+    fn count(&mut self) -> Result<ChunkItemKind, Bad> {
         let before = self.made;
         self.made.add(self.visits.made());
         if self.made.accesses() > self.totals.accesses() {
             let compared = self.compare_totals();
-            // The item is not handed out.
+            // The caller does not get the item.
             self.made = before;
-            return compared.map(|()| Found::Visits);
+            return compared.map(|()| ChunkItemKind::Visits);
         }
-        Ok(Found::Visits)
+        Ok(ChunkItemKind::Visits)
     }
 
     fn compare_totals(&self) -> Result<(), Bad> {
@@ -202,7 +207,7 @@ impl ChunkReader {
         } else {
             Err(Bad::new(
                 Section::Totals,
-                "they are not what the executions come to",
+                "they differ from the sums of the executions",
             ))
         }
     }

@@ -1,38 +1,39 @@
-//! Plain executions, told and foretold: where a reader spends its time.
+//! Plain executions, explicit and predicted. Readers spend most of their time here.
 //!
-//! One loop, in which everything that changes is a local variable. What is out of the ordinary stops it before anything of it was
-//! taken off a section but its head; [`super::executions`] sees to that, and the loop goes on.
+//! All changing state is in local variables of one loop. A special execution stops the loop after
+//! reading its head only. [`super::executions`] then makes the special execution, and the loop
+//! continues.
 
 use super::ChunkReader;
 use super::executions::{LEFT, LEFT_MASK, LONG_RUN, PATH, PATH_NAMED, PATH_NEXT, PATH_NONE};
-use super::fault::Fault;
-use super::tables::{Care, NO_ROW, pair};
+use super::fault::ExecutionFault;
+use super::tables::{NO_ROW, RowCare, pair};
 use super::units::Units;
 use super::visits::{MOST_VISITS, ROOM};
 
-/// Why the loop stopped.
+/// The reason why the loop stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stop {
-    /// The item is full, an event is due, or the heads are at their end.
+pub(super) enum PlainStop {
+    /// The item is full, an event is due, or no head is left.
     Done,
-    /// What is foretold next is not plain.
-    Foretold,
-    /// This head tells of what is not plain.
-    Told(u8),
-    /// A head told of this row, and something is special about its references.
+    /// The next predicted execution is special.
+    Predicted,
+    /// This head describes a special execution.
+    Explicit(u8),
+    /// A head executes this row, and some of its references are special.
     Special(u32),
 }
 
-/// The last visit, which may still grow.
-struct Open {
+/// The last visit, which may grow.
+struct OpenVisit {
     unit: u64,
     accesses: u64,
     others: u64,
 }
 
 impl ChunkReader {
-    /// Executes what is plain.
-    pub(super) fn go(&mut self) -> Result<Stop, Fault> {
+    /// Makes plain executions.
+    pub(super) fn go(&mut self) -> Result<PlainStop, ExecutionFault> {
         let sections = &mut self.sections;
         let end = sections.heads.bytes.len().min(self.next_event.position());
         let heads = &sections.heads.bytes[..end];
@@ -43,7 +44,7 @@ impl ChunkReader {
         let links = self.tables.links.as_mut_slice();
         let row_of = self.tables.row_of.as_slice();
         let mut units = Units {
-            told: &sections.units.bytes,
+            codes: &sections.units.bytes,
             at: sections.units.at,
             places: &mut sections.places,
             recent: &mut self.tables.recent,
@@ -57,16 +58,16 @@ impl ChunkReader {
 
         let visits = &mut self.visits;
         if visits.length > MOST_VISITS {
-            // An execution out of the ordinary may make more of them than there is room for here.
-            return Ok(Stop::Done);
+            // A special execution may make more visits than the room in this loop.
+            return Ok(PlainStop::Done);
         }
-        // There are never fewer: a size that the compiler knows is one register less.
+        // The length is constant: a size known to the compiler saves a register.
         let Some(all) = visits.all.first_chunk_mut::<ROOM>() else {
-            return Ok(Stop::Done);
+            return Ok(PlainStop::Done);
         };
         let mut length = visits.length;
         let last = &all[length - 1];
-        let mut open = Open {
+        let mut open = OpenVisit {
             unit: last.unit,
             accesses: pair(last.loads, last.stores),
             others: pair(last.loads_before_store, last.instructions),
@@ -76,41 +77,43 @@ impl ChunkReader {
         let mut room = visits.executions;
 
         let stop = loop {
-            // ---- a head: what it counts is added to what is counted already ----
+            // ---- a head: its count joins the predicted executions ----
             if head.is_none()
                 && let Some(&byte) = heads.get(at)
             {
                 at += 1;
                 let mut counted = u64::from(byte >> 4);
                 if counted == LONG_RUN {
-                    let more = sections.runs.number().map_err(|_| Fault::Run)?;
+                    let more = sections.runs.number().map_err(|_| ExecutionFault::Run)?;
                     counted = counted.saturating_add(more);
                 }
-                let told = byte & 0xf;
-                let told_of = counted.saturating_add(u64::from(told & PATH != PATH_NONE));
-                executions = match executions.checked_add(told_of) {
+                let explicit = byte & 0xf;
+                let executed = counted.saturating_add(u64::from(explicit & PATH != PATH_NONE));
+                executions = match executions.checked_add(executed) {
                     Some(sum) if sum <= self.totals.executions => sum,
-                    _ => return Err(Fault::Executions),
+                    _ => return Err(ExecutionFault::Executions),
                 };
-                match told {
-                    // What was foretold and stayed where it was may be told all the same.
+                match explicit {
+                    // A head may also describe a predicted execution.
                     PATH_NEXT | PATH_NONE => {
-                        run += told_of;
+                        run += executed;
                         continue;
                     }
-                    told if told & PATH == PATH_NONE => return Err(Fault::LeftByNone),
-                    told => head = Some(told),
+                    explicit if explicit & PATH == PATH_NONE => {
+                        return Err(ExecutionFault::LeftByNone);
+                    }
+                    explicit => head = Some(explicit),
                 }
                 run += counted;
             }
 
-            // ---- what is foretold ----
+            // ---- predicted executions ----
             let most = run.min(room);
             let mut left = most;
             let mut next = links[current][0] as usize;
             while left > 0 && length <= MOST_VISITS {
                 let row = &rows[next];
-                if row.care != Care::Plain {
+                if row.care != RowCare::Plain {
                     break;
                 }
                 current = next;
@@ -122,7 +125,7 @@ impl ChunkReader {
                     all_accesses += one.accesses;
                     all_others += added;
                     if one.unit == open.unit {
-                        // Loads come before the first store as long as there is none.
+                        // Loads come before the first store while there is no store.
                         open.others += match open.accesses >> 32 {
                             0 => added,
                             _ => added & pair(0, u32::MAX),
@@ -136,7 +139,7 @@ impl ChunkReader {
                         last.loads_before_store = open.others as u32;
                         last.instructions = (open.others >> 32) as u32;
                         length += 1;
-                        open = Open {
+                        open = OpenVisit {
                             unit: one.unit,
                             accesses: one.accesses,
                             others: added,
@@ -150,20 +153,22 @@ impl ChunkReader {
             run -= most - left;
             if run > 0 {
                 break if room == 0 || length > MOST_VISITS {
-                    Stop::Done
+                    PlainStop::Done
                 } else {
-                    Stop::Foretold
+                    PlainStop::Predicted
                 };
             }
-            let Some(told) = head else { break Stop::Done };
+            let Some(explicit) = head else {
+                break PlainStop::Done;
+            };
             if room == 0 || length > MOST_VISITS {
-                break Stop::Done;
+                break PlainStop::Done;
             }
 
-            // ---- what is told: it changes the tables, and is foretold then ----
+            // ---- an explicit execution: it changes the tables, which then predict it ----
             head = None;
-            let path = told & PATH;
-            // Which of the two it is cannot be foreseen: the one is looked up as the other is.
+            let path = explicit & PATH;
+            // The choice is unpredictable for the processor, so the loop reads both links.
             let followed = &links[current];
             let mut number = followed[usize::from(path & 1)];
             let other = followed[usize::from(path == PATH_NEXT)];
@@ -177,15 +182,15 @@ impl ChunkReader {
                 };
             }
             let row = &mut rows[number as usize];
-            let left = told & LEFT;
-            if row.care != Care::Plain || (left != 0 && row.steps > 8) || left > LEFT_MASK {
-                break Stop::Told(told);
+            let left = explicit & LEFT;
+            if row.care != RowCare::Plain || (left != 0 && row.steps > 8) || left > LEFT_MASK {
+                break PlainStop::Explicit(explicit);
             }
             if left != 0 {
                 if left == LEFT_MASK {
                     match masks.get(masks_at) {
                         Some(&mask) if u32::from(mask) >> row.steps == 0 => row.mask = mask,
-                        _ => break Stop::Told(told),
+                        _ => break PlainStop::Explicit(explicit),
                     }
                     masks_at += 1;
                 }
@@ -196,7 +201,7 @@ impl ChunkReader {
             }
             links[current] = [number, other];
             if !self.specials.is_empty() {
-                break Stop::Special(number);
+                break PlainStop::Special(number);
             }
             run = 1;
         };

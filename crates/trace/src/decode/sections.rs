@@ -3,7 +3,7 @@
 use crate::compress::Unpacker;
 use crate::error::{Bad, Section};
 use crate::index::StreamStart;
-use crate::section::{Stream, split};
+use crate::section::{SectionBytes, split};
 
 /// The number of sections.
 pub(crate) const STREAM_SECTIONS: usize = 7;
@@ -19,20 +19,20 @@ const ORDER: [Section; STREAM_SECTIONS] = [
     Section::Events,
 ];
 
-/// The sections of the chunk that is being read. Their memory is used again for the next.
+/// The sections of the current chunk. The next chunk reuses their memory.
 #[derive(Debug, Default)]
-pub(super) struct Sections {
-    pub(super) heads: Stream,
-    pub(super) runs: Stream,
-    pub(super) patterns: Stream,
-    pub(super) masks: Stream,
-    pub(super) units: Stream,
-    pub(super) places: Stream,
-    pub(super) events: Stream,
+pub(super) struct StreamSections {
+    pub(super) heads: SectionBytes,
+    pub(super) runs: SectionBytes,
+    pub(super) patterns: SectionBytes,
+    pub(super) masks: SectionBytes,
+    pub(super) units: SectionBytes,
+    pub(super) places: SectionBytes,
+    pub(super) events: SectionBytes,
 }
 
-impl Sections {
-    fn in_order(&mut self) -> [&mut Stream; STREAM_SECTIONS] {
+impl StreamSections {
+    fn in_order(&mut self) -> [&mut SectionBytes; STREAM_SECTIONS] {
         [
             &mut self.heads,
             &mut self.runs,
@@ -60,11 +60,11 @@ impl Sections {
         Ok(start)
     }
 
-    /// Whether all was used that there is.
+    /// Returns an error if a section has unused bytes.
     pub(super) fn all_used(&mut self) -> Result<(), Bad> {
         for (stream, section) in self.in_order().into_iter().zip(ORDER) {
             if !stream.is_empty() {
-                return Err(Bad::new(section, "more is there than the heads ask for"));
+                return Err(Bad::new(section, "there are bytes that no head uses"));
             }
         }
         Ok(())

@@ -1,62 +1,62 @@
-//! What a reader foretells from: the tables that are empty at the start of each chunk.
+//! The tables from which a decoder predicts. They are empty at the start of each chunk.
 //!
-//! Patterns and references are numbered anew in each chunk, in the order in which they are named, so that what a chunk uses lies
-//! together however much is defined.
+//! Each chunk numbers patterns and references anew, in the order of their first use. The data of a
+//! chunk is therefore close together, whatever the number of definitions.
 
-use super::fault::Fault;
-use crate::definitions::{Definitions, Kind, Pattern};
+use super::fault::ExecutionFault;
+use crate::definitions::{DefinedPattern, Definitions, PatternCare};
 
-/// The row that stands for no pattern.
+/// The row of no pattern.
 pub(super) const NO_ROW: u32 = 0;
-/// The row that stands for the state before any pattern.
+/// The row of the state before any pattern.
 pub(super) const START: u32 = 1;
-/// No unit. Units are addresses without their lowest bits, so none is that large.
+/// No unit. A unit is an address without its lowest bits, so no unit has this value.
 pub(super) const NO_UNIT: u64 = u64::MAX;
-/// Where the unit that was told last stands among the recent ones: at what is no place, but names it.
-pub(super) const LAST_TOLD: usize = 0;
-/// How many recent units there are.
+/// The index of the last explicit unit among the recent units. No hash gives this index.
+pub(super) const LAST_UNIT: usize = 0;
+/// The number of recent units.
 pub(super) const RECENT: usize = 256;
-/// Which rows followed a row: the last that did, and what was the last before that became so. What is foretold depends on
-/// nothing else, so it lies apart from what is executed.
-pub(super) type Link = [u32; 2];
+/// The rows that followed a row: the last, and the last before that. Predictions depend on links
+/// alone, so links are separate from rows.
+pub(super) type RowLink = [u32; 2];
 
-/// A pattern.
+/// A pattern in use.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Row {
-    /// Its first reference.
+pub(super) struct PatternRow {
+    /// The index of its first reference.
     pub(super) first: u32,
-    /// Instructions behind its last reference. Says nothing where the pattern is executed item by item.
+    /// The instructions after the last reference. Meaningless if the pattern executes item by item.
     pub(super) tail: u16,
     pub(super) steps: u16,
-    pub(super) care: Care,
+    pub(super) care: RowCare,
     pub(super) mask: u8,
 }
 
-/// How a pattern is executed.
+/// The manner of executing a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Care {
-    /// It is none.
+pub(super) enum RowCare {
+    /// No pattern.
     None,
-    /// Item by item, until all its references are somewhere.
+    /// Item by item, until all its references have units.
     Fresh,
-    /// Every reference is somewhere and adds to a visit, and no count can overflow.
+    /// Plain: all references have units and add to a visit, and no count can overflow.
     Plain,
-    /// Item by item.
+    /// Always item by item.
     Careful,
 }
 
-const NONE: Row = Row {
+const NONE: PatternRow = PatternRow {
     first: 0,
     tail: 0,
     steps: 0,
-    care: Care::None,
+    care: RowCare::None,
     mask: 0,
 };
 
-/// One reference: where it went last, and what it adds to a visit there. Counts stand two in a word, so that one addition adds
-/// both: none of them overflows, see [`super::visits`].
+/// One reference: its last unit, and the counts that it adds to a visit. Each word holds two
+/// counts, so that one addition adds both. No count overflows: see [`super::visits`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reference {
+pub(super) struct ReferenceState {
     pub(super) unit: u64,
     /// Loads, and stores in the upper half.
     pub(super) accesses: u64,
@@ -64,32 +64,32 @@ pub(super) struct Reference {
     pub(super) others: u64,
 }
 
-/// Two counts in a word.
+/// Packs two counts into a word.
 pub(super) const fn pair(lower: u32, upper: u32) -> u64 {
     lower as u64 | (upper as u64) << 32
 }
 
-/// The tables.
+/// The tables of a decoder.
 #[derive(Debug)]
-pub(super) struct Tables {
-    pub(super) rows: Vec<Row>,
-    /// By row.
-    pub(super) links: Vec<Link>,
-    /// By row: the pattern's number.
+pub(super) struct DecodeTables {
+    pub(super) rows: Vec<PatternRow>,
+    /// The links of each row.
+    pub(super) links: Vec<RowLink>,
+    /// The pattern number of each row.
     pub(super) numbers: Vec<u32>,
-    pub(super) references: Vec<Reference>,
-    /// By place, and [`LAST_TOLD`].
+    pub(super) references: Vec<ReferenceState>,
+    /// The recent units by [`recent_place`], and the last unit at [`LAST_UNIT`].
     pub(super) recent: [u64; RECENT],
-    /// By pattern: its row.
+    /// The row of each pattern.
     pub(super) row_of: Vec<u32>,
-    /// By reference as it is defined: behind which one here the references of its block begin, and one more; 0 where the block was
-    /// not named, and where it is not the first of its block.
+    /// For the first reference of each named block, as defined: the index of the block's first
+    /// reference here, plus 1. All other elements are 0.
     first_of: Vec<u32>,
-    /// Where these say something.
+    /// The indices of the nonzero elements of `first_of`.
     blocks: Vec<u32>,
 }
 
-impl Default for Tables {
+impl Default for DecodeTables {
     fn default() -> Self {
         Self {
             rows: vec![NONE; 2],
@@ -104,8 +104,9 @@ impl Default for Tables {
     }
 }
 
-impl Tables {
-    /// Empties the tables, and makes room for these patterns. Takes as long as filling them did, however much is defined.
+impl DecodeTables {
+    /// Empties the tables and makes room for these patterns. The time is proportional to the filled
+    /// part, not to the definitions.
     pub(super) fn empty(&mut self, definitions: &Definitions) {
         for &number in &self.numbers[2..] {
             self.row_of[number as usize] = NO_ROW;
@@ -131,15 +132,15 @@ impl Tables {
         }
     }
 
-    /// The row of a pattern, which is entered where it was not named before. With `careful`, whatever it is, it is executed item by
-    /// item.
+    /// Returns the row of a pattern, and adds the row at the pattern's first use. With `careful`,
+    /// the pattern always executes item by item.
     #[inline]
     pub(super) fn name(
         &mut self,
         number: u32,
         definitions: &Definitions,
         careful: bool,
-    ) -> Result<u32, Fault> {
+    ) -> Result<u32, ExecutionFault> {
         match self.row_of.get(number as usize) {
             Some(&row) if row != NO_ROW => Ok(row),
             _ => self.enter(number, definitions, careful),
@@ -152,17 +153,17 @@ impl Tables {
         number: u32,
         definitions: &Definitions,
         careful: bool,
-    ) -> Result<u32, Fault> {
+    ) -> Result<u32, ExecutionFault> {
         let pattern = definitions.patterns.get(number as usize);
-        let pattern = pattern.ok_or(Fault::NotDefined)?;
+        let pattern = pattern.ok_or(ExecutionFault::NotDefined)?;
         let (care, tail) = match pattern.kind {
-            Kind::Plain if !careful => (Care::Fresh, pattern.tail as u16),
-            Kind::Plain | Kind::Large => (Care::Careful, 0),
-            Kind::Undefined => return Err(Fault::LostDefinition),
+            PatternCare::Plain if !careful => (RowCare::Fresh, pattern.tail as u16),
+            PatternCare::Plain | PatternCare::Large => (RowCare::Careful, 0),
+            PatternCare::Undefined => return Err(ExecutionFault::LostDefinition),
         };
         let row = self.rows.len() as u32;
         let first = self.first_reference(pattern, definitions);
-        self.rows.push(Row {
+        self.rows.push(PatternRow {
             first,
             steps: pattern.steps,
             care,
@@ -175,8 +176,9 @@ impl Tables {
         Ok(row)
     }
 
-    /// Where the references of the pattern's block begin. They are entered where none of its patterns was named before.
-    fn first_reference(&mut self, pattern: &Pattern, definitions: &Definitions) -> u32 {
+    /// Returns the index of the first reference of the pattern's block. Adds the references at the
+    /// block's first use.
+    fn first_reference(&mut self, pattern: &DefinedPattern, definitions: &Definitions) -> u32 {
         if pattern.block_steps == 0 {
             return 0;
         }
@@ -186,30 +188,31 @@ impl Tables {
             *entry = self.references.len() as u32 + 1;
             self.blocks.push(pattern.first_step);
             let steps = &definitions.steps[defined..defined + usize::from(pattern.block_steps)];
-            self.references.extend(steps.iter().map(|step| Reference {
-                unit: NO_UNIT,
-                accesses: pair(step.loads, step.stores),
-                others: pair(step.loads_before_store, step.instructions),
-            }));
+            self.references
+                .extend(steps.iter().map(|step| ReferenceState {
+                    unit: NO_UNIT,
+                    accesses: pair(step.loads, step.stores),
+                    others: pair(step.loads_before_store, step.instructions),
+                }));
         }
         *entry - 1
     }
 
-    /// Sees whether a pattern that was told has all its references somewhere now.
+    /// Makes a pattern plain if all its references now have units.
     #[inline]
     pub(super) fn settle(&mut self, row: u32) {
         let row = &mut self.rows[row as usize];
-        if row.care == Care::Fresh {
+        if row.care == RowCare::Fresh {
             let first = row.first as usize;
             let references = &self.references[first..first + usize::from(row.steps)];
             if references.iter().all(|reference| reference.unit != NO_UNIT) {
-                row.care = Care::Plain;
+                row.care = RowCare::Plain;
             }
         }
     }
 }
 
-/// The place of a unit in the table of recent ones: 1..=254.
+/// The index of a unit in the table of recent units: 1..=254.
 #[inline]
 pub(crate) const fn recent_place(unit: u64) -> usize {
     1 + (((unit.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) * 254) >> 32) as usize

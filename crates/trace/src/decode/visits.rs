@@ -1,25 +1,25 @@
-//! Visits that are being put together from executions.
+//! Visits under construction, from executions.
 
 use super::tables::NO_UNIT;
 use crate::block::MOST_BLOCK_REFERENCES;
 use crate::chunk::Totals;
-use crate::definitions::{LARGE, Step};
+use crate::definitions::{LARGE, ReferenceCounts};
 use crate::visit::{Lead, Visit};
 
-/// How many visits an item holds at most, but for what one execution adds to the last one that fits: as many as the
-/// nearest cache holds.
+/// The maximum number of visits of an item, excluding those that the last execution adds. The
+/// number fits the first-level cache.
 pub(super) const MOST_VISITS: usize = 1024;
-/// What every plain execution finds room for.
+/// The room that every plain execution finds.
 pub(super) const ROOM: usize = MOST_VISITS + MOST_BLOCK_REFERENCES + 2;
-/// How many plain executions an item holds at most. What they add, with what is carried into the item and what one careful
-/// execution adds, is below 2^32, so no count needs a look.
+/// The maximum number of plain executions of an item. Their counts, the carried instructions and
+/// one careful execution together stay below 2^32, so no count needs an overflow check.
 const MOST_EXECUTIONS: u64 = 1 << 16;
-/// From here on, what is carried becomes a visit without an access.
+/// The number of carried instructions that become a visit without an access.
 const MOST_CARRIED: u64 = 1 << 30;
 
 const _: () = assert!(MOST_EXECUTIONS * LARGE + MOST_CARRIED + 2 * LARGE < 1 << 32);
 
-/// Stands before the first visit of an item: nothing merges with it.
+/// The element before the first visit of an item. No visit merges with this element.
 const BEFORE: Visit = Visit {
     unit: NO_UNIT,
     loads: 0,
@@ -33,19 +33,19 @@ const BEFORE: Visit = Visit {
 /// The visits of one item.
 #[derive(Debug)]
 pub(super) struct Visits {
-    /// [`BEFORE`], and the visits; the last may still grow. Behind them old ones.
+    /// [`BEFORE`], the visits, and old visits. The last visit may grow.
     pub(super) all: Vec<Visit>,
-    /// How many of these count.
+    /// The number of valid elements.
     pub(super) length: usize,
     /// Instructions since the last reference.
     pub(super) carried: u64,
-    /// Where the last reference before this item went.
+    /// The unit of the last reference before this item.
     unit: u64,
-    /// How many more executions the item may hold.
+    /// The number of executions for which the item has room.
     pub(super) executions: u64,
-    /// Whether any is other than a sum of data references.
+    /// True if a visit has a lead or is a fetch.
     flagged: bool,
-    /// What the item's visits come to.
+    /// The totals of the item's visits.
     pub(super) made: Totals,
 }
 
@@ -86,10 +86,10 @@ impl Visits {
 
     fn empty(&mut self) {
         if std::mem::take(&mut self.flagged) {
-            // What begins a visit in the ordinary way writes its unit and its counts, and nothing else.
+            // A plain execution writes unit and counts of a new visit, and no other field.
             self.all[..self.length].fill(BEFORE);
         }
-        // What was out of the ordinary made more room than the next item needs.
+        // Special executions may have enlarged the vector beyond the needs of the next item.
         self.all.truncate(16 * ROOM);
         self.length = 1;
     }
@@ -99,17 +99,18 @@ impl Visits {
         &self.all[1..self.length]
     }
 
-    /// What the item's visits come to; executions are not counted here.
+    /// The totals of the item's visits, without executions.
     pub(super) const fn made(&self) -> &Totals {
         &self.made
     }
 
-    /// Nothing more goes into this item.
+    /// Marks the item as full.
     pub(super) const fn fill(&mut self) {
         self.executions = 0;
     }
 
-    /// Makes visits without an access of the instructions since the last reference. The item is full then, since these may be.
+    /// Converts the instructions since the last reference into visits without an access, and marks
+    /// the item as full.
     pub(super) fn put_down(&mut self) {
         let unit = match self.done() {
             [.., last] => last.unit,
@@ -140,15 +141,15 @@ impl Visits {
     }
 }
 
-// ---- executions out of the ordinary ----
+// ---- special executions ----
 
 impl Visits {
-    /// Another execution, item by item.
+    /// Counts an execution that runs item by item.
     pub(super) const fn count_one(&mut self) {
         self.executions = self.executions.saturating_sub(1);
     }
 
-    /// Instructions that no reference has followed yet.
+    /// Adds instructions without a following reference.
     pub(super) fn carry(&mut self, instructions: u32) {
         self.carried += u64::from(instructions);
         if self.carried >= MOST_CARRIED {
@@ -156,8 +157,8 @@ impl Visits {
         }
     }
 
-    /// One reference, whatever its counts.
-    pub(super) fn reference(&mut self, unit: u64, step: &Step, instructions: u32) {
+    /// Adds one reference with any counts.
+    pub(super) fn reference(&mut self, unit: u64, step: &ReferenceCounts, instructions: u32) {
         if self.carried + u64::from(instructions) > u64::from(u32::MAX) {
             self.put_down();
         }
@@ -173,7 +174,7 @@ impl Visits {
         });
     }
 
-    /// Instructions that are fetched from `unit`.
+    /// Adds instructions fetched from `unit`.
     pub(super) fn fetch(&mut self, unit: u64, count: u32) {
         self.add(&Visit {
             unit,
@@ -183,7 +184,7 @@ impl Visits {
         });
     }
 
-    /// The access before reaches into this unit too.
+    /// Adds a unit into which the access before reaches.
     pub(super) fn lead(&mut self, unit: u64, lead: Lead) {
         self.push(Visit {
             unit,
@@ -192,7 +193,8 @@ impl Visits {
         });
     }
 
-    /// Adds to the last visit, if that is to the same unit and has room.
+    /// Merges a visit with the last visit if the unit is equal and no count overflows; otherwise
+    /// appends the visit.
     fn add(&mut self, more: &Visit) {
         let open = &mut self.all[self.length - 1];
         let sums = (

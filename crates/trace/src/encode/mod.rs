@@ -1,5 +1,6 @@
-//! Writing a trace from visits and events: what importers, generators and tests have.
+//! Writing a trace from visits and events, for importers, generators and tests.
 
+mod last;
 mod shapes;
 mod streams;
 
@@ -16,21 +17,23 @@ use crate::event::Event;
 use crate::header::{Header, Options};
 use crate::visit::{Lead, Visit};
 use crate::write::TraceWriter;
+use last::split_last;
 use shapes::{Shape, Shapes, pieces, powers};
-use streams::{Streams, Target};
+use streams::{ExecutionTarget, StreamBuilder};
 
-/// A visit that was not written yet, since what follows may lead with its last access.
+/// A visit that waits for the next visit, which may lead with the rest of its last access.
 #[derive(Clone, Copy, Debug)]
-struct Held {
+struct HeldVisit {
     visit: Visit,
-    /// Into how many further units its access reaches, which is its only one then.
+    /// The number of further units that the only access reaches; 0 for several accesses.
     reach: u64,
-    /// What kind of access that is.
+    /// The kind of that access.
     lead: Lead,
 }
 
-/// Writes visits and events as a trace. What a [`TraceReader`](crate::TraceReader) makes of it is the same references in the
-/// same order: visits may be merged, and instructions without an access stand with the next reference.
+/// An encoder of visits and events. A [`TraceReader`](crate::TraceReader) of the trace returns the
+/// same references in the same order. Visits may be merged, and instructions without an access move
+/// to the next reference.
 pub struct Encoder<W> {
     writer: TraceWriter<W>,
     options: Options,
@@ -38,18 +41,18 @@ pub struct Encoder<W> {
     spaces: BTreeMap<u32, Shapes>,
     process: u32,
     shapes: Shapes,
-    streams: Streams,
-    held: Option<Held>,
-    /// Instructions that no reference has followed yet.
+    streams: StreamBuilder,
+    held: Option<HeldVisit>,
+    /// Instructions without a following reference.
     carried: u64,
     clock: u64,
 }
 
 impl<W: Write> Encoder<W> {
-    /// Begins a trace, in address space 0. The header's options say what visits may hold.
+    /// Begins a trace, in address space 0. The header's options decide which visits are valid.
     ///
     /// # Errors
-    /// Where `to` fails, or the header is too long.
+    /// Returns an error if `to` fails, or if the header is too long.
     pub fn new(to: W, header: &Header) -> Result<Self, WriteError> {
         Ok(Self {
             writer: TraceWriter::new(to, header)?,
@@ -58,37 +61,38 @@ impl<W: Write> Encoder<W> {
             spaces: BTreeMap::new(),
             process: 0,
             shapes: Shapes::default(),
-            streams: Streams::new(),
+            streams: StreamBuilder::new(),
             held: None,
             carried: 0,
             clock: 0,
         })
     }
 
-    /// The level of Zstandard for what follows; 1 where none was set.
+    /// Sets the Zstandard level of the following chunks. The default is 1.
     ///
     /// # Errors
-    /// Where there is no such level.
+    /// Returns an error if there is no such level.
     pub fn set_level(&mut self, level: i32) -> Result<(), WriteError> {
         self.writer.set_level(level)
     }
 
-    /// Says how many nanoseconds have passed since the recording began. Chunks that end from here on say so.
+    /// Sets the time since the recording began, in nanoseconds. The following chunks carry this
+    /// time.
     pub const fn set_clock(&mut self, nanoseconds: u64) {
         self.clock = nanoseconds;
     }
 
-    /// How many bytes were written.
+    /// The number of bytes written.
     pub const fn offset(&self) -> u64 {
         self.writer.offset()
     }
 
-    /// What was written comes to; what is still in memory does not count.
+    /// The totals of the written chunks, without the data in memory.
     pub fn totals(&self) -> Totals {
         self.writer.totals()
     }
 
-    /// Appends a piece of a trace.
+    /// Appends an item of a trace.
     ///
     /// # Errors
     /// As [`Encoder::visits`] and [`Encoder::event`].
@@ -102,8 +106,9 @@ impl<W: Write> Encoder<W> {
     /// Appends visits.
     ///
     /// # Errors
-    /// Where one says what it cannot mean (a lead that is not the rest of the access before, more loads before the first
-    /// store than loads, a unit past the last address), or what the header rules out; or where writing fails.
+    /// Returns an error if a visit is invalid, if the header rules a visit out, or if writing
+    /// fails. Examples of invalid visits: a lead that is not the rest of the access before; more
+    /// loads before the first store than loads; a unit past the last address.
     pub fn visits(&mut self, visits: &[Visit]) -> Result<(), WriteError> {
         for visit in visits {
             self.visit(visit)?;
@@ -127,7 +132,7 @@ impl<W: Write> Encoder<W> {
             self.carried += u64::from(visit.instructions);
             Ok(())
         } else {
-            self.held = Some(Held {
+            self.held = Some(HeldVisit {
                 visit,
                 reach: 0,
                 lead: Lead::None,
@@ -136,7 +141,7 @@ impl<W: Write> Encoder<W> {
         }
     }
 
-    /// The visit, with nothing in it that means nothing.
+    /// Validates a visit, and normalises the loads before the first store.
     #[inline]
     fn checked(&self, visit: &Visit) -> Result<Visit, WriteError> {
         let mut visit = *visit;
@@ -144,7 +149,7 @@ impl<W: Write> Encoder<W> {
             visit.loads_before_store = visit.loads;
         }
         let wrong = if visit.loads_before_store > visit.loads {
-            "more loads come before its first store than it has"
+            "it has more loads before its first store than loads"
         } else if visit.unit > self.most_unit {
             "the unit lies past the last address"
         } else if visit.fetch && (visit.accesses() != 0 || visit.lead != Lead::None) {
@@ -166,7 +171,7 @@ impl<W: Write> Encoder<W> {
         })
     }
 
-    /// The held visit's last access reaches into this unit too.
+    /// Extends the held visit's last access into this unit.
     fn lead(&mut self, visit: &Visit) -> Result<(), WriteError> {
         let wrong = |reason| {
             Err(WriteError::Visit {
@@ -175,7 +180,7 @@ impl<W: Write> Encoder<W> {
             })
         };
         let Some(held) = self.held else {
-            return wrong("it leads, and no access stands before it");
+            return wrong("it leads, and there is no access before it");
         };
         let end = held.visit.unit + held.reach;
         if visit.unit != end + 1 {
@@ -190,7 +195,7 @@ impl<W: Write> Encoder<W> {
                     "it leads with a load and the visit before with a store, or the reverse",
                 );
             }
-            self.held = Some(Held {
+            self.held = Some(HeldVisit {
                 reach: held.reach + 1,
                 ..held
             });
@@ -202,7 +207,7 @@ impl<W: Write> Encoder<W> {
         if rest.accesses() > 0 {
             self.accesses(&rest, 0)?;
         }
-        self.held = Some(Held {
+        self.held = Some(HeldVisit {
             visit: last,
             reach: 1,
             lead: visit.lead,
@@ -210,7 +215,7 @@ impl<W: Write> Encoder<W> {
         Ok(())
     }
 
-    /// Writes the visit that was held.
+    /// Writes the held visit.
     #[inline]
     fn release(&mut self) -> Result<(), WriteError> {
         match self.held.take() {
@@ -238,11 +243,13 @@ impl<W: Write> Encoder<W> {
         }
         let unit = visit.unit;
         match self.shapes.pattern(&shape) {
-            Some(pattern) => self.execute(pattern, &shape, Some(Target { unit, reach })),
+            Some(pattern) => self.execute(pattern, &shape, Some(ExecutionTarget { unit, reach })),
             None => {
                 for piece in pieces(&shape) {
                     let pattern = self.shapes.piece(&piece)?;
-                    let target = piece.is_reference().then_some(Target { unit, reach });
+                    let target = piece
+                        .is_reference()
+                        .then_some(ExecutionTarget { unit, reach });
                     self.execute(pattern, &piece, target);
                 }
             }
@@ -278,14 +285,14 @@ impl<W: Write> Encoder<W> {
     }
 
     #[inline]
-    fn execute(&mut self, pattern: u32, shape: &Shape, target: Option<Target>) {
+    fn execute(&mut self, pattern: u32, shape: &Shape, target: Option<ExecutionTarget>) {
         self.streams.make_room(self.shapes.patterns());
         self.streams
             .count(shape.loads, shape.stores, shape.instructions);
         self.streams.execute(pattern, target);
     }
 
-    /// Writes the instructions that no reference has followed.
+    /// Writes the instructions without a following reference.
     fn put_down(&mut self) -> Result<(), WriteError> {
         while self.carried > 0 {
             let instructions = u32::try_from(self.carried).unwrap_or(u32::MAX);
@@ -302,10 +309,11 @@ impl<W: Write> Encoder<W> {
         Ok(())
     }
 
-    /// Appends an event. A switch of address spaces ends the chunk; what follows belongs to that space.
+    /// Appends an event. A switch of address spaces ends the chunk; the following items belong to
+    /// the new space.
     ///
     /// # Errors
-    /// Where the event names a range past the last address, or writing fails.
+    /// Returns an error if the event names a range past the last address, or if writing fails.
     pub fn event(&mut self, event: &Event) -> Result<(), WriteError> {
         self.release()?;
         match event {
@@ -313,7 +321,7 @@ impl<W: Write> Encoder<W> {
             Event::SpaceEnd { .. } => {
                 self.put_down()?;
                 self.streams.event(event)?;
-                // Nothing of the space is kept: should it go on, it begins anew.
+                // The encoder keeps no data of the space. If the space continues, it begins anew.
                 self.end_chunk()?;
                 self.shapes = Shapes::default();
                 Ok(())
@@ -337,7 +345,7 @@ impl<W: Write> Encoder<W> {
         Ok(())
     }
 
-    /// Writes what is in memory, but for the visit that is held.
+    /// Writes the data in memory, except for the held visit.
     fn end_chunk(&mut self) -> Result<(), WriteError> {
         let (first, blocks) = self.shapes.take_new();
         self.writer.definitions(self.process, first, &blocks)?;
@@ -349,92 +357,23 @@ impl<W: Write> Encoder<W> {
             .finish(self.clock, |chunk| writer.stream_chunk(process, chunk))
     }
 
-    /// Writes everything that was appended, as whole chunks, without ending the trace.
+    /// Writes all appended items in whole chunks, without ending the trace.
     ///
     /// # Errors
-    /// Where writing fails.
+    /// Returns an error if writing fails.
     pub fn flush(&mut self) -> Result<(), WriteError> {
         self.end_chunk()?;
         self.writer.flush()
     }
 
-    /// Ends the trace, and gives back what it was written to.
+    /// Ends the trace and returns the output.
     ///
     /// # Errors
-    /// Where writing fails.
+    /// Returns an error if writing fails.
     pub fn finish(mut self) -> Result<W, WriteError> {
         self.release()?;
         self.put_down()?;
         self.end_chunk()?;
         self.writer.finish()
-    }
-}
-
-/// A visit without its last access, and that access, which is of this kind. `None` where it cannot be.
-fn split_last(visit: &Visit, lead: Lead) -> Option<(Visit, Visit)> {
-    let mut rest = *visit;
-    let mut last = Visit {
-        unit: visit.unit,
-        ..Visit::default()
-    };
-    if lead == Lead::Store {
-        last.stores = 1;
-        rest.stores = visit.stores.checked_sub(1)?;
-        // The only store comes last, so no load is behind it.
-        if rest.stores == 0 && visit.loads_before_store != visit.loads {
-            return None;
-        }
-    } else {
-        last.loads = 1;
-        last.loads_before_store = 1;
-        rest.loads = visit.loads.checked_sub(1)?;
-        if visit.stores == 0 {
-            rest.loads_before_store = rest.loads;
-        } else if visit.loads_before_store > rest.loads {
-            return None;
-        }
-    }
-    if rest.accesses() == 0 {
-        last.instructions = visit.instructions;
-    }
-    Some((rest, last))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn visit(loads: u32, stores: u32, loads_before_store: u32) -> Visit {
-        Visit {
-            unit: 1,
-            loads,
-            stores,
-            loads_before_store,
-            instructions: 9,
-            ..Visit::default()
-        }
-    }
-
-    #[test]
-    fn the_last_access_is_what_the_lead_says_or_nothing() {
-        let split = |visit: Visit, lead| {
-            split_last(&visit, lead).map(|(rest, last)| {
-                assert_eq!(last.accesses(), 1);
-                assert_eq!(
-                    rest.instructions.min(9 * rest.accesses() as u32),
-                    9 - last.instructions
-                );
-                (rest.loads, rest.stores, rest.loads_before_store)
-            })
-        };
-        assert_eq!(split(visit(3, 0, 3), Lead::Load), Some((2, 0, 2)));
-        assert_eq!(split(visit(1, 0, 1), Lead::Load), Some((0, 0, 0)));
-        assert_eq!(split(visit(3, 0, 3), Lead::Store), None);
-        assert_eq!(split(visit(3, 1, 3), Lead::Store), Some((3, 0, 3)));
-        assert_eq!(split(visit(3, 1, 2), Lead::Store), None);
-        assert_eq!(split(visit(3, 2, 2), Lead::Store), Some((3, 1, 2)));
-        assert_eq!(split(visit(3, 1, 3), Lead::Load), None);
-        assert_eq!(split(visit(3, 1, 2), Lead::Load), Some((2, 1, 2)));
-        assert_eq!(split(visit(0, 1, 0), Lead::Load), None);
     }
 }

@@ -1,15 +1,15 @@
-//! The patterns that visits are written as: one for each shape of a visit, with one reference at most.
+//! The patterns of an encoder: one for each distinct visit shape, with at most one reference.
 
 use crate::block::{BlockDef, BlockItem, MOST_PATTERNS};
 use crate::error::WriteError;
 
-/// What a visit does, wherever it does it.
+/// The counts of a visit, without its unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Shape {
     pub(super) loads: u32,
     pub(super) stores: u32,
     pub(super) loads_before_store: u32,
-    /// That begin before the last access.
+    /// The instructions that begin before the last access.
     pub(super) instructions: u32,
 }
 
@@ -18,8 +18,8 @@ impl Shape {
         self.loads != 0 || self.stores != 0
     }
 
-    const fn key(&self) -> Key {
-        Key(
+    const fn key(&self) -> ShapeKey {
+        ShapeKey(
             (self.instructions as u64) << 32 | self.loads as u64,
             (self.stores as u64) << 32 | self.loads_before_store as u64,
         )
@@ -39,33 +39,34 @@ impl Shape {
     }
 }
 
-/// From so many shapes on, a new one is written in pieces that many shapes share: the visit comes back whole, and a reader's
-/// tables stay small. A program has some thousands.
+/// The maximum number of shapes with a pattern each. The encoder writes further shapes as pieces
+/// that many shapes share. The decoded visit is the same, and a decoder's tables stay small. A
+/// program has some thousands of shapes.
 const MOST_SHAPES: usize = 1 << 18;
 
 /// The patterns of one process.
 #[derive(Debug, Default)]
 pub(super) struct Shapes {
-    accesses: Table,
-    fetches: Table,
+    accesses: PatternTable,
+    fetches: PatternTable,
     patterns: u32,
-    /// Blocks that no definitions chunk holds yet.
+    /// The blocks that no definitions chunk holds yet.
     new: Vec<BlockDef>,
 }
 
 impl Shapes {
-    /// How many patterns there are.
+    /// The number of patterns.
     pub(super) const fn patterns(&self) -> u32 {
         self.patterns
     }
 
-    /// The number of the first block that no definitions chunk holds yet, and those blocks.
+    /// Takes the blocks that no definitions chunk holds yet, and the number of their first pattern.
     pub(super) fn take_new(&mut self) -> (u32, Vec<BlockDef>) {
         let new = std::mem::take(&mut self.new);
         (self.patterns - new.len() as u32, new)
     }
 
-    /// The pattern of this shape; `None` where it has to be told in pieces.
+    /// The pattern of this shape; `None` if the encoder must write pieces.
     #[inline]
     pub(super) fn pattern(&mut self, shape: &Shape) -> Option<u32> {
         let known = self.accesses.find(shape.key());
@@ -81,7 +82,7 @@ impl Shapes {
         Some(self.define(shape.block()))
     }
 
-    /// The pattern of a piece.
+    /// The pattern of a piece of a shape.
     pub(super) fn piece(&mut self, shape: &Shape) -> Result<u32, WriteError> {
         if let Some(pattern) = self.accesses.find(shape.key()) {
             return Ok(pattern);
@@ -91,9 +92,10 @@ impl Shapes {
         Ok(self.define(shape.block()))
     }
 
-    /// The pattern of so many instructions in one unit of code; `None` where it has to be told in pieces.
+    /// The pattern of `count` instructions in one unit of code; `None` if the encoder must write
+    /// pieces.
     pub(super) fn fetch(&mut self, unit: u64, count: u32) -> Option<u32> {
-        let known = self.fetches.find(Key(unit, count.into()));
+        let known = self.fetches.find(ShapeKey(unit, count.into()));
         if known.is_some() || self.patterns as usize >= MOST_SHAPES {
             return known;
         }
@@ -102,7 +104,7 @@ impl Shapes {
 
     /// The pattern of a piece of a fetch.
     pub(super) fn fetch_piece(&mut self, unit: u64, count: u32) -> Result<u32, WriteError> {
-        let key = Key(unit, count.into());
+        let key = ShapeKey(unit, count.into());
         if let Some(pattern) = self.fetches.find(key) {
             return Ok(pattern);
         }
@@ -129,7 +131,7 @@ impl Shapes {
     }
 }
 
-/// The pieces that a shape is made of: powers of two of one thing each, in an order that comes to the same visit.
+/// Splits a shape into pieces: powers of two of one count each. Their order gives the same visit.
 pub(super) fn pieces(shape: &Shape) -> impl Iterator<Item = Shape> {
     let before = if shape.stores == 0 {
         shape.loads
@@ -156,7 +158,7 @@ pub(super) fn pieces(shape: &Shape) -> impl Iterator<Item = Shape> {
         .chain(powers(after).map(loads))
 }
 
-/// The powers of two that add up to `number`.
+/// Splits `number` into powers of two.
 pub(super) fn powers(number: u32) -> impl Iterator<Item = u32> {
     (0..32)
         .map(move |bit| number & 1 << bit)
@@ -164,9 +166,9 @@ pub(super) fn powers(number: u32) -> impl Iterator<Item = u32> {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Key(u64, u64);
+struct ShapeKey(u64, u64);
 
-impl Key {
+impl ShapeKey {
     #[inline]
     const fn hash(self) -> u64 {
         let mixed = (self.0 ^ self.1.rotate_left(23)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -176,16 +178,16 @@ impl Key {
 
 const NO_PATTERN: u32 = u32::MAX;
 
-/// Patterns by key: open addressing, at most half full.
+/// A hash table from keys to patterns: open addressing, at most half full.
 #[derive(Debug, Default)]
-struct Table {
-    slots: Vec<(Key, u32)>,
+struct PatternTable {
+    slots: Vec<(ShapeKey, u32)>,
     used: usize,
 }
 
-impl Table {
+impl PatternTable {
     #[inline]
-    fn find(&self, key: Key) -> Option<u32> {
+    fn find(&self, key: ShapeKey) -> Option<u32> {
         let mask = self.slots.len().wrapping_sub(1);
         if self.slots.is_empty() {
             return None;
@@ -203,10 +205,10 @@ impl Table {
         }
     }
 
-    fn insert(&mut self, key: Key, pattern: u32) {
+    fn insert(&mut self, key: ShapeKey, pattern: u32) {
         if self.used * 2 >= self.slots.len() {
             let room = (self.slots.len() * 2).max(1024);
-            let old = std::mem::replace(&mut self.slots, vec![(Key(0, 0), NO_PATTERN); room]);
+            let old = std::mem::replace(&mut self.slots, vec![(ShapeKey(0, 0), NO_PATTERN); room]);
             for (key, pattern) in old {
                 if pattern != NO_PATTERN {
                     self.put(key, pattern);
@@ -217,7 +219,7 @@ impl Table {
         self.put(key, pattern);
     }
 
-    fn put(&mut self, key: Key, pattern: u32) {
+    fn put(&mut self, key: ShapeKey, pattern: u32) {
         let mask = self.slots.len() - 1;
         let mut at = (key.hash() >> 32) as usize & mask;
         while self.slots[at].1 != NO_PATTERN {

@@ -1,4 +1,4 @@
-//! The sections of the stream chunk that is being written, and the tables that its reader will have.
+//! The sections of the stream chunk under construction, and the tables that its decoder will have.
 
 use crate::chunk::Totals;
 use crate::decode::recent_place;
@@ -19,13 +19,13 @@ const LONG_RUN: u64 = 15;
 const NO_PATTERN: u32 = u32::MAX;
 const NO_UNIT: u64 = u64::MAX;
 
-/// When a chunk is large enough: accesses, and bytes that tell of them.
+/// The size of a finished chunk: accesses, and bytes that encode them.
 const ENOUGH_ACCESSES: u64 = 1 << 24;
 const ENOUGH_BYTES: usize = 1 << 23;
 
-/// What the reader knows of one pattern, which has one reference at most.
+/// The decoder's state of one pattern, which has at most one reference.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct PatternState {
     next: u32,
     other: u32,
     last: u64,
@@ -33,7 +33,7 @@ struct Entry {
     used: bool,
 }
 
-const EMPTY: Entry = Entry {
+const EMPTY: PatternState = PatternState {
     next: NO_PATTERN,
     other: NO_PATTERN,
     last: NO_UNIT,
@@ -41,17 +41,17 @@ const EMPTY: Entry = Entry {
     used: false,
 };
 
-/// Where the reference of an execution goes.
+/// The destination of an execution's reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Target {
+pub(super) struct ExecutionTarget {
     pub(super) unit: u64,
-    /// Into how many further units the access reaches.
+    /// The number of further units that the access reaches.
     pub(super) reach: u64,
 }
 
-/// The chunk that is being written.
+/// The chunk under construction.
 #[derive(Debug)]
-pub(super) struct Streams {
+pub(super) struct StreamBuilder {
     heads: Vec<u8>,
     runs: Vec<u8>,
     patterns: Vec<u8>,
@@ -60,18 +60,18 @@ pub(super) struct Streams {
     places: Vec<u8>,
     events: EventEncoder,
     totals: Totals,
-    /// At 0 the state before any pattern, behind it the patterns.
-    entries: Vec<Entry>,
+    /// The state before any pattern at index 0, then the patterns.
+    entries: Vec<PatternState>,
     used: Vec<u32>,
     recent: [u64; 256],
-    last_told: u64,
-    /// The entry of the pattern executed last.
+    last_unit: u64,
+    /// The index of the last executed pattern's entry.
     current: usize,
-    /// Executions that were foretold since the last head.
+    /// The number of predicted executions since the last head.
     run: u64,
 }
 
-impl Streams {
+impl StreamBuilder {
     pub(super) fn new() -> Self {
         Self {
             heads: Vec::new(),
@@ -85,7 +85,7 @@ impl Streams {
             entries: vec![EMPTY],
             used: Vec::new(),
             recent: [0; 256],
-            last_told: 0,
+            last_unit: 0,
             current: 0,
             run: 0,
         }
@@ -100,7 +100,7 @@ impl Streams {
             || self.heads.len() + self.units.len() + self.places.len() >= ENOUGH_BYTES
     }
 
-    /// Makes room for so many patterns.
+    /// Makes room for this number of patterns.
     pub(super) fn make_room(&mut self, patterns: u32) {
         if self.entries.len() <= patterns as usize {
             self.entries.resize(patterns as usize + 1, EMPTY);
@@ -113,9 +113,9 @@ impl Streams {
         self.totals.instructions += u64::from(instructions);
     }
 
-    /// One execution of a pattern that there is room for.
+    /// Adds one execution of a pattern. The caller has made room for the pattern.
     #[inline]
-    pub(super) fn execute(&mut self, pattern: u32, target: Option<Target>) {
+    pub(super) fn execute(&mut self, pattern: u32, target: Option<ExecutionTarget>) {
         self.totals.executions += 1;
         let at = pattern as usize + 1;
         let stays = match target {
@@ -161,13 +161,13 @@ impl Streams {
                 entry.used = true;
                 self.used.push(at as u32);
             }
-            self.tell_unit(target);
+            self.put_unit(target);
         }
-        self.tell_head(head);
+        self.put_head(head);
     }
 
     #[inline]
-    fn tell_head(&mut self, head: u8) {
+    fn put_head(&mut self, head: u8) {
         let shown = self.run.min(LONG_RUN);
         self.heads.push(head | (shown as u8) << 4);
         if shown == LONG_RUN {
@@ -177,16 +177,16 @@ impl Streams {
     }
 
     #[inline]
-    fn tell_unit(&mut self, target: Target) {
+    fn put_unit(&mut self, target: ExecutionTarget) {
         let place = recent_place(target.unit);
         let recent = &mut self.recent[place];
-        if target.reach == 0 && target.unit == self.last_told {
+        if target.reach == 0 && target.unit == self.last_unit {
             self.units.push(0);
         } else if target.reach == 0 && *recent == target.unit {
             self.units.push(place as u8);
         } else {
             self.units.push(255);
-            let distance = target.unit.wrapping_sub(self.last_told);
+            let distance = target.unit.wrapping_sub(self.last_unit);
             let zigzag = distance << 1 ^ ((distance as i64 >> 63) as u64);
             varint::put(&mut self.places, zigzag << 1 | u64::from(target.reach > 0));
             if target.reach > 0 {
@@ -194,25 +194,25 @@ impl Streams {
             }
         }
         *recent = target.unit;
-        self.last_told = target.unit;
+        self.last_unit = target.unit;
     }
 
-    /// What was only counted so far gets a head of its own.
-    fn tell_run(&mut self) {
+    /// Writes a head for executions that are only counted so far.
+    fn put_run(&mut self) {
         if self.run > 0 {
-            self.tell_head(PATH_NONE);
+            self.put_head(PATH_NONE);
         }
     }
 
-    /// An event stands here.
+    /// Appends an event.
     pub(super) fn event(&mut self, event: &Event) -> Result<(), WriteError> {
-        self.tell_run();
+        self.put_run();
         self.events.push(self.heads.len() as u64, event)
     }
 
-    /// Ends the chunk, hands it to `write`, and begins the next.
+    /// Ends the chunk, passes it to `write`, and begins the next chunk.
     pub(super) fn finish<T>(&mut self, clock: u64, write: impl FnOnce(&StreamChunk<'_>) -> T) -> T {
-        self.tell_run();
+        self.put_run();
         let result = write(&StreamChunk {
             totals: self.totals,
             clock,
@@ -243,7 +243,7 @@ impl Streams {
         }
         self.used.clear();
         self.recent = [0; 256];
-        self.last_told = 0;
+        self.last_unit = 0;
         self.current = 0;
         result
     }

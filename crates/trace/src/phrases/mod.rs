@@ -1,10 +1,16 @@
-//! Version 2 of the format: chunks of visits that name what they repeat, laid out to be read quickly.
+//! Version 2 of the format: chunks of visits that name repeated visits, for fast decoding.
 //!
-//! Version 1 is written while a program runs, and follows its blocks. This one is made of a trace that is there ([`Recoder`]), and follows its visits. A chunk has a
-//! *vocabulary*, its distinct visits, each a *word* with a number, and *codes* of two bytes, each of which stands for a word or for a *phrase*: up to
-//! [`LONGEST`] words that stood together before. Each code but the first makes a phrase of what it and the one before stand for, so phrases need not be told: they
-//! grow from what repeats (Miller and Wegman 1985, "Variations on a theme by Ziv and Lempel", section 5, names the scheme). Reading a code is copying so many words at once, whatever they are,
-//! without a branch that depends on them.
+//! A recorder writes version 1 while a program runs, in terms of the program's blocks. A
+//! [`Recoder`] makes version 2 from a finished trace, in terms of visits.
+//!
+//! A chunk has a *vocabulary* and *codes*. The vocabulary lists the distinct visits of the chunk;
+//! each is a *word* with a number. A code has two bytes and names a word or a *phrase*: at most
+//! [`LONGEST`] words that occurred together before.
+//!
+//! Each code except the first defines a phrase: the words of the code before, then its own words.
+//! Phrases therefore need no encoding and grow from repetition (Miller and Wegman 1985, "Variations
+//! on a theme by Ziv and Lempel", section 5, names the scheme). Decoding a code copies a constant
+//! number of words, without a data-dependent branch.
 
 mod read;
 mod recode;
@@ -13,35 +19,38 @@ pub(crate) mod spare;
 mod split;
 #[cfg(test)]
 mod tests;
+mod unfolding;
 mod vocabulary;
 mod write;
 
 use crate::visit::Visit;
-pub(crate) use read::{Found, PhraseReader};
+pub(crate) use read::{PhraseItemKind, PhraseReader};
 pub use recode::{RecodeError, Recoded, Recoder};
 pub(crate) use split::PHRASE_SECTIONS;
 
-/// Most visits of a chunk. A phrase is looked for among those of its chunk, so a longer one is smaller, up to where what was read before leaves the processor's caches.
+/// The maximum number of visits of a chunk. Phrases refer to their own chunk, so longer chunks are
+/// smaller, until the decoded words exceed the processor's caches.
 const MOST_VISITS: usize = 1 << 19;
-/// Most words of a chunk: half of the codes are left for phrases.
+/// The maximum number of words of a chunk. Half of the codes remain for phrases.
 const MOST_WORDS: usize = 1 << 14;
-/// Most words of a phrase: as many as are copied in one go.
+/// The maximum number of words of a phrase: the number of words in one copy.
 const LONGEST: usize = 32;
-/// How many codes there are: as many as a reader has at hand in a processor's caches beside the words. More make no recording smaller.
+/// The number of codes. Their table fits the processor's caches beside the words; more codes make
+/// no recording smaller.
 const CODES: usize = 1 << 15;
 
-/// Visits, in order, each by its word.
+/// Visits as words of a vocabulary, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phrased<'a> {
-    /// The distinct visits of the chunk, those to one unit side by side, units ascending.
+    /// The distinct visits of the chunk. Visits to one unit are adjacent; units ascend.
     pub vocabulary: &'a [Visit],
-    /// Which of them is made, one after the other. Each is below the vocabulary's length.
+    /// The indices of the visits in the vocabulary, in order.
     pub words: &'a [u16],
 }
 
 /// The effort of reading chunks of version 2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Effort {
+pub struct DecodingEffort {
     /// Visits in the chunks.
     pub visits: u64,
     /// Codes that encode these visits.
@@ -50,7 +59,7 @@ pub struct Effort {
     pub words: u64,
 }
 
-impl Effort {
+impl DecodingEffort {
     /// Adds another effort.
     pub fn add(&mut self, other: Self) {
         self.visits += other.visits;
@@ -58,7 +67,7 @@ impl Effort {
         self.words += other.words;
     }
 
-    /// Codes and words that are read for each visit. Visits that repeat have few; visits at random
+    /// The number of codes and words read for each visit. Repeated visits have few; random visits
     /// have two.
     pub fn for_each_visit(&self) -> f64 {
         (self.codes + self.words) as f64 / self.visits.max(1) as f64
@@ -66,7 +75,7 @@ impl Effort {
 }
 
 impl Phrased<'_> {
-    /// The visits as they are.
+    /// The visits, in order.
     pub fn visits(&self) -> impl Iterator<Item = Visit> {
         self.words
             .iter()

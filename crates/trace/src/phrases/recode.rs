@@ -1,6 +1,6 @@
-//! Making version 2 of a trace, part by part.
+//! Conversion of a trace into version 2, part by part.
 
-use super::Effort;
+use super::DecodingEffort;
 use super::write::PhrasePacker;
 use crate::Item;
 use crate::chunk::PHRASES_VERSION;
@@ -10,40 +10,40 @@ use crate::header::Header;
 use crate::part::{Closed, Part, PartReader};
 use crate::write::{PackedChunk, TraceWriter};
 
-/// Why a part could not be made one of version 2.
+/// An error of converting a part into version 2.
 #[derive(Debug, thiserror::Error)]
 pub enum RecodeError {
-    /// It could not be read.
+    /// The part could not be read.
     #[error(transparent)]
     Read(#[from] TraceError),
-    /// What was made of it could not be packed.
+    /// The visits and events could not be packed.
     #[error(transparent)]
     Write(#[from] WriteError),
 }
 
-/// What became of a part.
+/// The result of converting a part.
 #[derive(Debug)]
 pub struct Recoded {
     /// Chunks for [`TraceWriter::write`], in order.
     pub chunks: Vec<PackedChunk>,
     /// The effort of reading these chunks.
-    pub effort: Effort,
-    /// What [`TraceReader::close`](crate::TraceReader::close) wants of the part.
+    pub effort: DecodingEffort,
+    /// The value for [`TraceReader::close`](crate::TraceReader::close).
     pub closed: Option<Closed>,
 }
 
-/// Makes the parts of a trace, whatever its version, parts of version 2: the same visits and events in the same order. Each is made without those before it, so
-/// a thread needs one of these.
+/// A converter of parts of any version into parts of version 2, with equal visits and events in
+/// equal order. Conversion needs no earlier part, so each thread can have a converter.
 pub struct Recoder {
     reader: PartReader,
     packer: PhrasePacker,
 }
 
 impl Recoder {
-    /// For parts of a trace with this header, packed with this level of Zstandard.
+    /// A converter of parts of a trace with this header. Chunks have this Zstandard level.
     ///
     /// # Errors
-    /// Where there is no such level.
+    /// Returns an error if there is no such level.
     pub fn new(header: &Header, level: i32) -> Result<Self, WriteError> {
         Ok(Self {
             reader: PartReader::new(header.grain, true),
@@ -51,19 +51,19 @@ impl Recoder {
         })
     }
 
-    /// What a part is in version 2.
+    /// Converts a part.
     ///
     /// # Errors
-    /// Where the part is damaged, or its chunks are longer than they may be.
+    /// Returns an error if the part is damaged, or if its chunks exceed a limit.
     pub fn recode(&mut self, part: Part) -> Result<Recoded, RecodeError> {
         let process = part.info().process;
-        // One that was damaged may have left something.
+        // A damaged part may have left data.
         self.packer.clear();
         self.reader.begin(part);
         while let Some(item) = self.reader.next_item()? {
             match item {
                 Item::Visits(visits) => self.packer.visits(process, visits)?,
-                // That is what the process of a chunk says.
+                // The chunk's process implies the switch.
                 Item::Event(Event::SpaceSwitch(_)) => {}
                 Item::Event(event) => self.packer.event(event),
             }
@@ -79,7 +79,7 @@ impl Recoder {
     /// Begins a trace of version 2: writes its head.
     ///
     /// # Errors
-    /// Where `to` fails, or the header is longer than 2^24 bytes.
+    /// Returns an error if `to` fails, or if the header is longer than 2^24 bytes.
     pub fn writer<W: std::io::Write>(to: W, header: &Header) -> Result<TraceWriter<W>, WriteError> {
         TraceWriter::of_version(to, header, PHRASES_VERSION)
     }

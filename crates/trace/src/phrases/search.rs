@@ -1,48 +1,50 @@
-//! Which codes stand for some words: at each place the longest phrase that is known there.
+//! The choice of codes for words: at each position the longest known phrase.
 
 use super::{CODES, LONGEST};
 
 /// No phrase.
 const NONE: u32 = u32::MAX;
-/// How many buckets the phrases of a class have.
+/// The number of buckets of a class of phrases.
 const BUCKETS: usize = 1 << 16;
-/// Phrases are found by their first words, the more of them the longer they are.
+/// The number of first words that hash a phrase, by class. Longer phrases hash more words.
 const FIRST: [usize; 3] = [2, 4, 8];
-/// How many phrases of a bucket are looked at: more find longer ones, and take longer.
+/// The number of phrases that a search tries in a bucket. More tries find longer phrases and take
+/// longer.
 const TRIES: usize = 16;
-/// Words behind the last, so that several can be compared at a time.
+/// The padding after the last word, so that one comparison reads several words.
 const PAD: usize = LONGEST + 8;
 
-/// Words that stood together.
+/// The words of a phrase, as a range of the chunk's words.
 #[derive(Clone, Copy, Debug)]
-struct Span {
+struct PhraseRange {
     start: u32,
     length: u32,
 }
 
-/// Finds codes. What it keeps is used again for the next chunk.
+/// A search for phrases. The next chunk reuses its memory.
 #[derive(Debug, Default)]
-pub(super) struct Search {
+pub(super) struct PhraseSearch {
     words: Vec<u16>,
-    phrases: Vec<Span>,
-    /// For each phrase the one before in its bucket.
+    phrases: Vec<PhraseRange>,
+    /// For each phrase, the phrase before in its bucket.
     older: Vec<u32>,
-    /// For each class and bucket the newest phrase.
+    /// For each class and bucket, the newest phrase.
     newest: [Vec<u32>; FIRST.len()],
-    /// Phrases made so far.
+    /// The number of phrases made so far.
     made: usize,
 }
 
-/// What a code stands for: where it begins, and how many words it is.
+/// The words of a code: their position and number.
 #[derive(Clone, Copy, Debug)]
-struct Step {
+struct CodeWords {
     at: usize,
     length: usize,
 }
 
-impl Search {
-    /// Appends the codes that stand for some words of a vocabulary of so many. No code reaches over one of the `breaks`, which ascend; for each is noted in
-    /// `breaks` how many codes stand before it.
+impl PhraseSearch {
+    /// Appends the codes of `words`, which belong to a vocabulary of `vocabulary` words. No code
+    /// crosses one of the ascending `breaks`. Each element of `breaks` becomes the number of codes
+    /// before that break.
     pub(super) fn codes(
         &mut self,
         words: &[u16],
@@ -53,7 +55,7 @@ impl Search {
         let room = CODES - vocabulary;
         self.begin(words, room);
         let mut breaks = breaks.iter_mut().peekable();
-        let mut before: Option<Step> = None;
+        let mut before: Option<CodeWords> = None;
         let mut at = 0;
         loop {
             while let Some(stop) = breaks.next_if(|stop| **stop == at) {
@@ -73,7 +75,7 @@ impl Search {
             {
                 self.make(before.at, before.length + length, room);
             }
-            before = Some(Step { at, length });
+            before = Some(CodeWords { at, length });
             at += length;
         }
     }
@@ -93,7 +95,7 @@ impl Search {
         self.made = 0;
     }
 
-    /// The longest phrase found that stands at `at` and ends by `end`, and its length.
+    /// The longest phrase at `at` that ends by `end`, and its length.
     fn longest(&self, at: usize, end: usize) -> Option<(usize, usize)> {
         let most = (end - at).min(LONGEST);
         let mut best = None;
@@ -105,10 +107,10 @@ impl Search {
             let mut phrase = self.newest[class][self.bucket(class, at)];
             let mut newer = u32::MAX;
             for _ in 0..TRIES {
-                let Some(&Span { start, length }) = self.phrases.get(phrase as usize) else {
+                let Some(&PhraseRange { start, length }) = self.phrases.get(phrase as usize) else {
                     break;
                 };
-                // One that took the place of another belongs to some other bucket.
+                // A phrase that replaced another belongs to another bucket.
                 if start >= newer {
                     break;
                 }
@@ -125,7 +127,7 @@ impl Search {
         best
     }
 
-    /// Four words.
+    /// Packs four words into one number.
     #[inline]
     fn four(&self, at: usize) -> u64 {
         self.words[at..at + 4]
@@ -136,7 +138,7 @@ impl Search {
 
     #[inline]
     fn are_equal(&self, one: usize, other: usize, length: usize) -> bool {
-        // Phrases of a bucket begin alike, so they differ at their end if anywhere.
+        // Phrases of a bucket share their first words, so their ends differ first.
         if self.words[one + length - 1] != self.words[other + length - 1] {
             return false;
         }
@@ -159,7 +161,7 @@ impl Search {
         (hash >> (u64::BITS - BUCKETS.trailing_zeros())) as usize
     }
 
-    /// Makes a phrase. The oldest is forgotten for it where there is no room.
+    /// Makes a phrase. Without room, the new phrase replaces the oldest.
     fn make(&mut self, start: usize, length: usize, room: usize) {
         let phrase = self.made % room;
         self.made += 1;
@@ -167,7 +169,7 @@ impl Search {
         let class = class.unwrap_or_default();
         let bucket = self.bucket(class, start);
         let older = std::mem::replace(&mut self.newest[class][bucket], phrase as u32);
-        let span = Span {
+        let span = PhraseRange {
             start: start as u32,
             length: length as u32,
         };
@@ -184,17 +186,17 @@ impl Search {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phrases::read::unfolded;
+    use crate::phrases::unfolding::unfolded;
     use proptest::prelude::*;
 
     fn codes(words: &[u16], vocabulary: usize, breaks: &mut [usize]) -> Vec<u16> {
         let mut codes = Vec::new();
-        Search::default().codes(words, vocabulary, breaks, &mut codes);
+        PhraseSearch::default().codes(words, vocabulary, breaks, &mut codes);
         codes
     }
 
     #[test]
-    fn what_repeats_doubles_until_it_is_as_long_as_a_phrase_can_be() {
+    fn repeated_phrases_double_up_to_the_maximum_length() {
         // 0, 0, then phrases of 2, 3 (the last two), 5, 8, 13, 21, and 32 or less from there on.
         let codes = codes(&[0; 400], 1, &mut []);
         assert_eq!(codes[..4], [0, 0, 1, 2]);
@@ -203,7 +205,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn codes_stand_for_the_words(
+        fn codes_expand_to_the_words(
             seed in prop::collection::vec(0u16..40, 1..300),
             order in prop::collection::vec((0usize..300, 1usize..60), 1..60),
             mut breaks in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
@@ -214,7 +216,8 @@ mod tests {
                 let to = (from + length).min(words.len());
                 words.extend_from_within(from..to);
             }
-            let mut breaks: Vec<usize> = breaks.drain(..).map(|at| at.index(words.len() + 1)).collect();
+            let length = words.len() + 1;
+            let mut breaks: Vec<usize> = breaks.drain(..).map(|at| at.index(length)).collect();
             breaks.sort_unstable();
             let places = breaks.clone();
             let codes = codes(&words, 40, &mut breaks);
@@ -226,9 +229,9 @@ mod tests {
         }
     }
 
-    /// More phrases than there are codes: the oldest give way, on both sides alike.
+    /// A chunk has more phrases than codes: encoder and decoder replace the oldest phrases alike.
     #[test]
-    fn phrases_that_give_way_are_not_named_again() {
+    fn replaced_phrases_are_not_named_again() {
         let vocabulary = CODES - 50;
         let mut random = crate::synth::SplitMix64::new(7);
         let mut words: Vec<u16> = (0..500).map(|_| random.below(9) as u16).collect();

@@ -1,7 +1,8 @@
-//! What a thread reads chunks of phrases with, which goes from one reader of parts to the next.
+//! A thread's phrase reader, which passes from one part reader to the next.
 //!
-//! It is some two MiB: what stands behind codes, and the words of a chunk. Whoever has many parts at hand reads a chunk of each, mostly to its end, before it goes on
-//! with another: were each part's reader to have its own, all of that would have to be fetched anew into the processor's caches, and new memory cleared for it.
+//! A phrase reader has about 2 MiB: the table of codes and the words of a chunk. A thread with
+//! several open parts mostly reads a chunk to its end before it goes on with another part. A phrase
+//! reader for each part would leave the processor's caches, and would need new, cleared memory.
 
 use super::PhraseReader;
 use std::cell::Cell;
@@ -10,14 +11,14 @@ thread_local! {
     static SPARE: Cell<Option<Box<PhraseReader>>> = const { Cell::new(None) };
 }
 
-/// The one that this thread does not use, or a new one.
+/// Takes the thread's unused phrase reader, or makes a new one.
 pub(crate) fn take() -> Box<PhraseReader> {
     SPARE
         .take()
         .unwrap_or_else(|| Box::new(PhraseReader::new()))
 }
 
-/// This thread uses it no longer.
+/// Returns a phrase reader to the thread.
 pub(crate) fn put(reader: Box<PhraseReader>) {
     SPARE.set(Some(reader));
 }

@@ -1,9 +1,9 @@
-//! The sections of a chunk, unpacked.
+//! The sections of a chunk of phrases, decompressed.
 
 use crate::compress::{Packer, Unpacker};
 use crate::error::{Bad, Section};
 use crate::index::StreamStart;
-use crate::section::{self, Stream};
+use crate::section::{self, SectionBytes};
 
 /// The number of sections.
 pub(crate) const PHRASE_SECTIONS: usize = 6;
@@ -18,19 +18,19 @@ const ORDER: [Section; PHRASE_SECTIONS] = [
     Section::Events,
 ];
 
-/// The sections of a chunk. Their memory is used again for the next.
+/// The sections of a chunk. The next chunk reuses their memory.
 #[derive(Debug, Default)]
-pub(super) struct Sections {
+pub(super) struct PhraseSections {
     pub(super) units: Vec<u8>,
     pub(super) counts: Vec<u8>,
     pub(super) words: Vec<u8>,
-    /// The low and the high byte of each code.
+    /// The low bytes of the codes. `high` holds the high bytes.
     pub(super) low: Vec<u8>,
     pub(super) high: Vec<u8>,
-    pub(super) events: Stream,
+    pub(super) events: SectionBytes,
 }
 
-impl Sections {
+impl PhraseSections {
     pub(super) fn clear(&mut self) {
         for section in self.in_order() {
             section.clear();
@@ -65,11 +65,11 @@ impl Sections {
         Ok(start)
     }
 
-    /// Appends them to a chunk.
+    /// Appends the packed sections to a chunk.
     pub(super) fn pack(&mut self, out: &mut Vec<u8>, packer: &mut Packer) -> std::io::Result<()> {
         self.in_order()
             .into_iter()
-            // Unpacking takes as long as reading what it holds: it has to be worth it.
+            // Decompression takes as long as decoding, so compression must save an eighth.
             .try_for_each(|raw| section::put(out, raw, raw.len() / 8, packer))
     }
 }

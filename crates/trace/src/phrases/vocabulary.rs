@@ -3,21 +3,21 @@
 use std::collections::BTreeMap;
 
 use super::MOST_WORDS;
-use super::split::Sections;
+use super::split::PhraseSections;
 use crate::error::{Bad, Section};
 use crate::varint::{self, Cursor};
 use crate::visit::{Lead, Visit};
 
-/// Twice as many places as there can be words. A power of two.
+/// The size of the hash table: twice the maximum number of words. A power of two.
 const PLACES: usize = 2 * MOST_WORDS;
 const FREE: u16 = u16::MAX;
 
-/// The bits of the first byte of what a visit comes to.
+/// The bits of the first byte of a visit's counts.
 const LEADS_LOAD: u8 = 1;
 const LEADS_STORE: u8 = 2;
 const FETCH: u8 = 4;
 
-/// Numbers visits as they are met.
+/// A numbering of visits in the order of their first occurrence.
 #[derive(Debug)]
 pub(super) struct Numbering {
     places: Vec<u16>,
@@ -41,7 +41,7 @@ impl Numbering {
         self.met.len() == MOST_WORDS
     }
 
-    /// The number of a visit. Not to be asked where it [is full](Self::is_full).
+    /// Returns the number of a visit. The numbering must not be [full](Self::is_full).
     #[inline]
     pub(super) fn number(&mut self, visit: &Visit) -> u16 {
         let mut place = hash(visit) & (PLACES - 1);
@@ -60,7 +60,7 @@ impl Numbering {
         }
     }
 
-    /// The vocabulary in order of units, and which of its words each number is.
+    /// Returns the vocabulary in order of units, and the word of each number.
     pub(super) fn in_order(&self) -> (Vec<Visit>, Vec<u16>) {
         let mut order: Vec<u16> = (0..self.met.len() as u16).collect();
         order.sort_unstable_by_key(|&number| {
@@ -87,10 +87,11 @@ fn hash(visit: &Visit) -> usize {
     (mixed >> 40) as usize
 }
 
-/// What a visit comes to, wherever it is.
-type Counts = (u8, u32, u32, u32, u32);
+/// The counts of a visit: its manner, loads, stores, loads before the first store, and
+/// instructions.
+type VisitCounts = (u8, u32, u32, u32, u32);
 
-fn counts(visit: &Visit) -> Counts {
+fn counts(visit: &Visit) -> VisitCounts {
     let lead = match visit.lead {
         Lead::None => 0,
         Lead::Load => LEADS_LOAD,
@@ -106,13 +107,14 @@ fn counts(visit: &Visit) -> Counts {
     )
 }
 
-/// Appends a vocabulary in order to three sections: units, counts, and which of both each word has.
-pub(super) fn write(vocabulary: &[Visit], sections: &mut Sections) {
-    let mut used: BTreeMap<Counts, (u32, usize)> = BTreeMap::new();
+/// Encodes a sorted vocabulary into three sections: units, counts, and the counts' numbers of each
+/// word.
+pub(super) fn write(vocabulary: &[Visit], sections: &mut PhraseSections) {
+    let mut used: BTreeMap<VisitCounts, (u32, usize)> = BTreeMap::new();
     for visit in vocabulary {
         used.entry(counts(visit)).or_default().0 += 1;
     }
-    // What most words have gets the lowest numbers.
+    // Frequent counts get low numbers.
     let mut order: Vec<_> = used.iter_mut().collect();
     order.sort_by_key(|(_, (times, _))| std::cmp::Reverse(*times));
     for (number, (counts, (_, place))) in order.into_iter().enumerate() {
@@ -139,9 +141,9 @@ pub(super) fn write(vocabulary: &[Visit], sections: &mut Sections) {
     }
 }
 
-/// The vocabulary of a chunk.
+/// Decodes the vocabulary of a chunk.
 pub(super) fn read(
-    sections: &Sections,
+    sections: &PhraseSections,
     most_unit: u64,
     vocabulary: &mut Vec<Visit>,
 ) -> Result<(), Bad> {
@@ -156,7 +158,7 @@ pub(super) fn read(
     while !units.is_empty() {
         let distance = units.number().map_err(in_units)?;
         if distance == 0 && !vocabulary.is_empty() {
-            return Err(in_units("a unit stands there twice"));
+            return Err(in_units("a unit occurs twice"));
         }
         unit = unit
             .checked_add(distance)
@@ -164,21 +166,21 @@ pub(super) fn read(
             .ok_or(in_units("a unit lies past the last address"))?;
         let count = words.number().map_err(in_words)?;
         if count == 0 || count > (MOST_WORDS - vocabulary.len()) as u64 {
-            return Err(in_words("a unit has none, or more than there may be"));
+            return Err(in_words("a unit has none, or more than the limit"));
         }
         for _ in 0..count {
             let number = words.number().map_err(in_words)?;
             let counts = usize::try_from(number)
                 .ok()
                 .and_then(|number| known.get(number));
-            let counts = counts.ok_or(in_words("one has counts that are not told"))?;
+            let counts = counts.ok_or(in_words("one has counts that are not defined"))?;
             vocabulary.push(Visit { unit, ..*counts });
         }
     }
     if words.is_empty() {
         Ok(())
     } else {
-        Err(in_words("more are there than units have"))
+        Err(in_words("there are more than the units have"))
     }
 }
 
@@ -187,14 +189,14 @@ fn read_counts(section: &[u8]) -> Result<Vec<Visit>, &'static str> {
     let mut known = Vec::new();
     while !from.is_empty() {
         if known.len() == MOST_WORDS {
-            return Err("there are more than there may be");
+            return Err("there are more than the limit");
         }
         let manner = from.byte()?;
         let lead = match manner & !FETCH {
             0 => Lead::None,
             LEADS_LOAD => Lead::Load,
             LEADS_STORE => Lead::Store,
-            _ => return Err("one is of no known manner"),
+            _ => return Err("one has an unknown manner"),
         };
         let fetch = manner & FETCH != 0;
         let loads = from.number32()?;
@@ -202,7 +204,7 @@ fn read_counts(section: &[u8]) -> Result<Vec<Visit>, &'static str> {
         let loads_before_store = if stores > 0 { from.number32()? } else { loads };
         let instructions = from.number32()?;
         if loads_before_store > loads {
-            return Err("more loads come before a store than there are");
+            return Err("there are more loads before a store than loads");
         }
         if fetch && (lead != Lead::None || loads > 0 || stores > 0) {
             return Err("a fetch loads or stores");
@@ -235,11 +237,11 @@ mod tests {
     }
 
     fn known(units: &[u64], counts: &[u8], words: &[u64]) -> Result<Vec<Visit>, Bad> {
-        let sections = Sections {
+        let sections = PhraseSections {
             units: bytes(units.iter().copied()),
             counts: counts.to_vec(),
             words: bytes(words.iter().copied()),
-            ..Sections::default()
+            ..PhraseSections::default()
         };
         let mut vocabulary = vec![Visit::default()];
         read(&sections, MOST_UNIT, &mut vocabulary).map(|()| vocabulary)
@@ -281,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn a_vocabulary_round_trips() {
         let mut numbering = Numbering::new();
         let mut visits: Vec<Visit> = (0..1000u32)
             .map(|at| Visit {
@@ -305,22 +307,22 @@ mod tests {
         for (visit, number) in visits.iter().zip(numbers) {
             assert_eq!(vocabulary[usize::from(word[usize::from(number)])], *visit);
         }
-        let mut sections = Sections::default();
+        let mut sections = PhraseSections::default();
         write(&vocabulary, &mut sections);
         let mut found = Vec::new();
-        read(&sections, MOST_UNIT, &mut found).expect("what was written");
+        read(&sections, MOST_UNIT, &mut found).expect("a written vocabulary");
         assert_eq!(found, vocabulary);
     }
 
     #[test]
-    fn what_counts_cannot_be_is_refused() {
+    fn invalid_counts_are_refused() {
         for (counts, why) in [
-            (&[LEADS_LOAD | LEADS_STORE, 0, 0, 0][..], "no known manner"),
-            (&[8, 0, 0, 0], "no known manner"),
+            (&[LEADS_LOAD | LEADS_STORE, 0, 0, 0][..], "unknown manner"),
+            (&[8, 0, 0, 0], "unknown manner"),
             (&[FETCH | LEADS_LOAD, 0, 0, 1], "a fetch loads"),
             (&[FETCH, 1, 0, 1], "a fetch loads"),
             (&[FETCH, 0, 1, 0, 1], "a fetch loads"),
-            (&[0, 1, 1, 2, 0], "more loads come before a store"),
+            (&[0, 1, 1, 2, 0], "more loads before a store"),
             (&[0, 1, 0], "ends"),
             (&[0, 0xff, 0xff, 0xff, 0xff, 0x10, 0, 0], "32 bits"),
         ] {
@@ -332,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn units_and_words_that_cannot_be_are_refused() {
+    fn invalid_units_and_words_are_refused() {
         let of_units = |units: &[u64], why| {
             refused(units, &COUNTS, &[1, 0, 1, 0], Section::Units, why);
         };
@@ -344,13 +346,13 @@ mod tests {
         };
         of_words(&[0], "has none");
         of_words(&[1, 0, 0], "has none");
-        of_words(&[1, 2, 1, 0], "not told");
-        of_words(&[1, 0, 1, u64::MAX], "not told");
+        of_words(&[1, 2, 1, 0], "not defined");
+        of_words(&[1, 0, 1, u64::MAX], "not defined");
         of_words(&[1, 0, 1], "ends");
         of_words(&[1, 0], "ends");
-        of_words(&[1, 0, 1, 0, 0], "more are there");
-        of_words(&[u64::MAX], "more than there may be");
-        // As many as there may be, and one more.
+        of_words(&[1, 0, 1, 0, 0], "there are more");
+        of_words(&[u64::MAX], "more than the limit");
+        // One unit has the maximum number of words, and one more exceeds it.
         let most = |more: u64| {
             let count = MOST_WORDS as u64 - 1;
             let mut words = vec![count];
@@ -361,6 +363,6 @@ mod tests {
         };
         let all = known(&[5, 1], &COUNTS, &most(1)).map(|all| all.len());
         assert_eq!(all, Ok(MOST_WORDS));
-        of_words(&most(2), "more than there may be");
+        of_words(&most(2), "more than the limit");
     }
 }

@@ -1,9 +1,9 @@
 //! Packing visits and events of a process into chunks of phrases.
 
-use super::search::Search;
-use super::split::Sections;
+use super::search::PhraseSearch;
+use super::split::PhraseSections;
 use super::vocabulary::{self, Numbering};
-use super::{Effort, MOST_VISITS, MOST_WORDS};
+use super::{DecodingEffort, MOST_VISITS, MOST_WORDS};
 use crate::chunk::{self, ChunkKind, Totals};
 use crate::compress::Packer;
 use crate::error::WriteError;
@@ -12,21 +12,21 @@ use crate::event_bytes::EventEncoder;
 use crate::visit::Visit;
 use crate::write::PackedChunk;
 
-/// Packs chunks of phrases, one after the other.
+/// A packer of chunks of phrases.
 pub(super) struct PhrasePacker {
     packer: Packer,
     numbering: Numbering,
-    /// The visits of the chunk, by the numbers of [`Numbering`].
+    /// The visits of the chunk, as numbers of [`Numbering`].
     words: Vec<u16>,
-    /// Before which visit each event stands.
+    /// The number of visits before each event.
     places: Vec<usize>,
     events: Vec<Event>,
     totals: Totals,
-    search: Search,
-    sections: Sections,
+    search: PhraseSearch,
+    sections: PhraseSections,
     codes: Vec<u16>,
-    effort: Effort,
-    /// Chunks that are done.
+    effort: DecodingEffort,
+    /// The finished chunks.
     packed: Vec<PackedChunk>,
 }
 
@@ -39,15 +39,15 @@ impl PhrasePacker {
             places: Vec::new(),
             events: Vec::new(),
             totals: Totals::default(),
-            search: Search::default(),
-            sections: Sections::default(),
+            search: PhraseSearch::default(),
+            sections: PhraseSections::default(),
             codes: Vec::new(),
-            effort: Effort::default(),
+            effort: DecodingEffort::default(),
             packed: Vec::new(),
         })
     }
 
-    /// Forgets what was not packed yet.
+    /// Discards all unpacked data.
     pub(super) fn clear(&mut self) {
         self.numbering.clear();
         self.words.clear();
@@ -78,7 +78,7 @@ impl PhrasePacker {
     pub(super) fn finish(
         &mut self,
         process: u32,
-    ) -> Result<(Vec<PackedChunk>, Effort), WriteError> {
+    ) -> Result<(Vec<PackedChunk>, DecodingEffort), WriteError> {
         if !(self.words.is_empty() && self.events.is_empty()) {
             self.end_chunk(process)?;
         }
@@ -90,7 +90,7 @@ impl PhrasePacker {
         let (vocabulary, word) = self.numbering.in_order();
         debug_assert!(
             vocabulary.len() <= MOST_WORDS,
-            "more words than codes are kept for"
+            "there are more words than codes for words"
         );
         for number in &mut self.words {
             *number = word[usize::from(*number)];
@@ -123,7 +123,7 @@ impl PhrasePacker {
         self.totals.executions = self.words.len() as u64;
         let totals = self.totals;
         let mut bytes = chunk::open(ChunkKind::Phrases, process);
-        // When it was finished is not known.
+        // The end time of the chunk is unknown.
         totals.put(&mut bytes, 0);
         sections.pack(&mut bytes, &mut self.packer)?;
         self.packed

@@ -1,9 +1,10 @@
-//! Kept visits as columns, each of which is packed by itself.
+//! Kept visits as columns. Each column is compressed separately.
 //!
-//! Pages are numbers in the list of pages that a chunk has, in the order of their first visit, so that what programs do again and again looks the
-//! same. Times and counts are mostly small: a byte each, and what is larger stands among the escapes.
+//! A chunk lists its pages in the order of their first visit, and visits name pages by number, so
+//! that repeated behaviour gives equal bytes. Most times and counts are small and take one byte;
+//! larger numbers are escapes.
 
-use super::{Kept, Manner, Sums};
+use super::{KeptVisit, Manner, Sums};
 use crate::chunk::MOST_CHUNK_BYTES;
 use crate::compress::{Packer, Unpacker};
 use crate::error::{Bad, Section};
@@ -12,9 +13,9 @@ use crate::event_bytes;
 use crate::varint::{self, Cursor};
 use broadleaf_units::SpaceId;
 
-/// Stands for a number among the escapes.
+/// The byte that refers to a number among the escapes.
 const ESCAPE: u8 = u8::MAX;
-/// The largest page number: addresses have 64 bits.
+/// The largest page number, because addresses have 64 bits.
 const MOST_PAGE: u64 = u64::MAX >> 12;
 const COLUMNS: usize = 8;
 
@@ -24,24 +25,24 @@ const SWITCH: u64 = 2;
 
 /// The columns of a chunk.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Columns {
-    /// What there is, piece by piece.
+pub(super) struct ReducedColumns {
+    /// The items of the chunk, in order.
     pub(super) script: Vec<u8>,
-    /// The chunk's pages, each as its distance from the one before.
+    /// The chunk's pages, each as its distance from the page before.
     pub(super) pages: Vec<u8>,
-    /// The visits' pages: the low bytes of their numbers, and the others.
+    /// The low bytes of the visits' page numbers. `high` holds the other bytes.
     pub(super) low: Vec<u8>,
     pub(super) high: Vec<u8>,
     /// Accesses since the visit before.
     pub(super) times: Vec<u8>,
-    /// What visits begin with and do.
+    /// The manners of the visits.
     pub(super) manners: Vec<u8>,
-    /// How many loads come before a store; 0 where there is none.
+    /// The number of loads before the first store; 0 if there is no store.
     pub(super) loads: Vec<u8>,
     pub(super) escapes: Vec<u8>,
 }
 
-impl Columns {
+impl ReducedColumns {
     fn in_order(&mut self) -> [&mut Vec<u8>; COLUMNS] {
         [
             &mut self.script,
@@ -85,14 +86,14 @@ impl Columns {
             let stored = from.prefixed().map_err(bad)?;
             all = all.saturating_add(raw);
             if all > MOST_CHUNK_BYTES as u64 {
-                return Err(bad("they are larger than those of a chunk may be"));
+                return Err(bad("they exceed the size limit of a chunk"));
             }
             unpack_column(raw, stored, unpacker, column).map_err(bad)?;
         }
         if from.is_empty() {
             Ok(())
         } else {
-            Err(bad("something follows the last one"))
+            Err(bad("there are bytes after the last column"))
         }
     }
 
@@ -111,7 +112,7 @@ impl Columns {
         }
     }
 
-    /// Appends an event. `None` where a reader would refuse it.
+    /// Appends an event. Returns an error if a reader would refuse the event.
     pub(super) fn put_event(&mut self, event: &Event) -> Result<(), &'static str> {
         if let Event::SpaceSwitch(SpaceId(space)) = event {
             varint::put(&mut self.script, SWITCH);
@@ -119,7 +120,7 @@ impl Columns {
             return Ok(());
         }
         let mut payload = Vec::new();
-        let kind = event_bytes::put(&mut payload, event).ok_or("it is no event of the format")?;
+        let kind = event_bytes::put(&mut payload, event).ok_or("the format has no such event")?;
         event_bytes::parse(kind, &payload)?;
         varint::put(&mut self.script, EVENT);
         self.script.push(kind);
@@ -129,7 +130,7 @@ impl Columns {
     }
 
     #[inline]
-    pub(super) fn put_visit(&mut self, page: u32, since: u64, visit: &Kept) {
+    pub(super) fn put_visit(&mut self, page: u32, since: u64, visit: &KeptVisit) {
         self.low.push(page as u8);
         self.high
             .extend_from_slice(&((page >> 8) as u16).to_le_bytes());
@@ -143,7 +144,7 @@ impl Columns {
     }
 }
 
-/// Unpacks a column of `raw` bytes.
+/// Decompresses a column of `raw` bytes.
 pub(super) fn unpack_column(
     raw: u64,
     stored: &[u8],
@@ -151,7 +152,7 @@ pub(super) fn unpack_column(
     into: &mut Vec<u8>,
 ) -> Result<(), &'static str> {
     if raw > MOST_CHUNK_BYTES as u64 {
-        return Err("it is larger than that of a chunk may be");
+        return Err("a column exceeds the size limit of a chunk");
     }
     if raw as usize == stored.len() {
         into.clear();
@@ -161,9 +162,9 @@ pub(super) fn unpack_column(
     unpacker.unpack(stored, raw as usize, into)
 }
 
-/// Most visits of a chunk, and most pages that they go to: what a reader may have to keep.
+/// The maximum number of visits of a chunk, and of its pages: a bound on a reader's memory.
 pub(super) const MOST_VISITS: usize = 1 << 22;
-/// Most loads, stores and instructions of a piece each.
+/// The maximum number of loads, of stores and of instructions of an item.
 pub(super) const MOST_OF_A_PIECE: u64 = 1 << 52;
 
 fn put_small(value: u64, column: &mut Vec<u8>, escapes: &mut Vec<u8>) {
@@ -176,25 +177,25 @@ fn put_small(value: u64, column: &mut Vec<u8>, escapes: &mut Vec<u8>) {
     }
 }
 
-/// What stands next in a script.
-pub(super) enum Step {
+/// The next item of a script.
+pub(super) enum ScriptItem {
     Visits(usize, Sums),
     Event(Event),
     /// An event of a later version.
     Unknown,
 }
 
-/// Reads the columns of a chunk.
+/// A decoder of a chunk's columns.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Reading {
-    pub(super) columns: Columns,
+pub(super) struct ColumnReader {
+    pub(super) columns: ReducedColumns,
     pages: Vec<u64>,
     script: usize,
     visits: usize,
     escapes: usize,
 }
 
-impl Reading {
+impl ColumnReader {
     pub(super) fn begin(&mut self, body: &[u8], unpacker: &mut Unpacker) -> Result<(), Bad> {
         self.columns.unpack(body, unpacker)?;
         (self.script, self.visits, self.escapes) = (0, 0, 0);
@@ -209,13 +210,13 @@ impl Reading {
                 return Err(bad("a page lies past the last address"));
             }
             if self.pages.len() == MOST_VISITS {
-                return Err(bad("they name more pages than a chunk may have"));
+                return Err(bad("there are more pages than a chunk may have"));
             }
             self.pages.push(page);
         }
         let visits = self.columns.low.len();
         if visits > MOST_VISITS {
-            return Err(bad("they hold more visits than a chunk may have"));
+            return Err(bad("there are more visits than a chunk may have"));
         }
         let columns = &self.columns;
         let lengths = [
@@ -225,13 +226,13 @@ impl Reading {
             columns.loads.len(),
         ];
         if !columns.high.len().is_multiple_of(2) || lengths != [visits; 4] {
-            return Err(bad("they differ in length"));
+            return Err(bad("the columns differ in length"));
         }
         Ok(())
     }
 
-    /// What comes next; `None` at the end.
-    pub(super) fn step(&mut self) -> Result<Option<Step>, &'static str> {
+    /// Decodes the next item; `None` at the end.
+    pub(super) fn step(&mut self) -> Result<Option<ScriptItem>, &'static str> {
         let mut from = Cursor::new(&self.columns.script[self.script..]);
         if from.is_empty() {
             let all =
@@ -239,7 +240,7 @@ impl Reading {
             return if all {
                 Ok(None)
             } else {
-                Err("more is there than the pieces ask for")
+                Err("there are bytes that no item uses")
             };
         }
         let step = match from.number()? {
@@ -252,40 +253,40 @@ impl Reading {
                     data: match from.number()? {
                         0 if count == 0 => false,
                         1 => true,
-                        _ => return Err("a piece does not say whether it has data"),
+                        _ => return Err("the data flag of an item is invalid"),
                     },
                 };
                 let most = sums.loads.max(sums.stores).max(sums.instructions);
                 if most > MOST_OF_A_PIECE {
-                    return Err("a piece comes to more than it may");
+                    return Err("an item's totals exceed the limit");
                 }
                 let left = (self.columns.low.len() - self.visits) as u64;
                 if count > left {
-                    return Err("a piece has more visits than there are");
+                    return Err("an item has more visits than the columns");
                 }
-                Step::Visits(count as usize, sums)
+                ScriptItem::Visits(count as usize, sums)
             }
             EVENT => {
                 let kind = from.byte()?;
                 let payload = from.prefixed()?;
                 match event_bytes::parse(kind, payload)? {
-                    Some(event) => Step::Event(event),
-                    None => Step::Unknown,
+                    Some(event) => ScriptItem::Event(event),
+                    None => ScriptItem::Unknown,
                 }
             }
-            SWITCH => Step::Event(Event::SpaceSwitch(SpaceId(from.number32()?))),
-            _ => return Err("a piece is of no known kind"),
+            SWITCH => ScriptItem::Event(Event::SpaceSwitch(SpaceId(from.number32()?))),
+            _ => return Err("an item has an unknown kind"),
         };
         self.script += from.position();
         Ok(Some(step))
     }
 
-    /// Reads that many visits, which there are.
+    /// Decodes `count` visits, which the columns have.
     pub(super) fn visits(
         &mut self,
         count: usize,
         accesses: u64,
-        into: &mut Vec<Kept>,
+        into: &mut Vec<KeptVisit>,
     ) -> Result<(), &'static str> {
         let which = self.visits..self.visits + count;
         self.visits += count;
@@ -303,7 +304,7 @@ impl Reading {
         let (mut time, mut over) = (0u64, false);
         let (mut possible, mut known) = (true, true);
         into.clear();
-        // What is wrong is looked at once, behind the loop.
+        // One check after the loop covers all faults.
         into.extend(
             pages
                 .zip(rest)
@@ -318,7 +319,7 @@ impl Reading {
                     possible &= manner.is_possible();
                     let loads = escapes.number(*loads);
                     possible &= loads <= u64::from(u32::MAX);
-                    Kept {
+                    KeptVisit {
                         page: page.copied().unwrap_or_default(),
                         time,
                         loads_before_store: loads as u32,
@@ -331,19 +332,19 @@ impl Reading {
             return Err("a number is cut short or too long");
         }
         if !known {
-            return Err("a visit is to no page");
+            return Err("a visit names an unknown page");
         }
         if !possible {
-            return Err("a visit is of no known kind");
+            return Err("a visit has an unknown manner");
         }
         if over || time > accesses {
-            return Err("a visit comes after the last access");
+            return Err("a visit comes after the item's last access");
         }
         Ok(())
     }
 }
 
-/// Numbers that are too large for a byte.
+/// A decoder of numbers that exceed a byte.
 struct Escapes<'a> {
     bytes: &'a [u8],
     at: usize,

@@ -1,4 +1,4 @@
-//! The first bytes of a reduced trace.
+//! The head of a reduced trace.
 
 use std::io::Read;
 
@@ -9,15 +9,15 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// The first bytes of a reduced trace.
 pub const REDUCED_MAGIC: [u8; 10] = *b"BROADLEAFR";
-/// The version of the format that is written.
+/// The format version that this crate writes.
 pub const REDUCED_VERSION: u16 = 1;
 
-/// What a reduced trace says about itself.
+/// The metadata of a reduced trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReducedHeader {
-    /// The hash of the trace that it was made of, as results name it.
+    /// The hash of the source trace, in the notation of results.
     pub trace: String,
-    /// The family of machines that it is for.
+    /// The family of machines of the reduced trace.
     pub family: String,
 }
 
@@ -35,7 +35,7 @@ impl ReducedHeader {
         bytes
     }
 
-    /// Reads the head off the start of a file. Answers it, and how many bytes it has.
+    /// Reads the head of a file. Returns the head and its length in bytes.
     pub(super) fn read(from: &mut impl Read) -> Result<(Self, u64), TraceError> {
         let bad = |reason| Bad::new(Section::Head, reason).at(0);
         let mut bytes = Vec::new();
@@ -59,7 +59,7 @@ impl ReducedHeader {
         }
         let length = u32::from_le_bytes([l0, l1, l2, l3]) as usize;
         if length > MOST_HEAD_BYTES {
-            return Err(bad("it says that it is larger than a head may be"));
+            return Err(bad("the claimed length exceeds the limit of a head"));
         }
         let whole = HEAD_BYTES + length + CHECK_BYTES;
         from.take((length + CHECK_BYTES) as u64)
@@ -78,7 +78,7 @@ impl ReducedHeader {
             family: text()?,
         };
         if !body.is_empty() {
-            return Err(bad("something follows its last field"));
+            return Err(bad("there are bytes after the last field"));
         }
         Ok((header, whole as u64))
     }

@@ -1,8 +1,9 @@
-//! The reduced form of a trace, kept beside it: the visits that may change something on any of a family of machines, and what
-//! those that change nothing come to.
+//! The reduced form of a trace: the visits that may change state on a machine of a family, and the
+//! totals of all visits.
 //!
-//! What makes a family, and which visits change nothing, is the business of who reduces; here a family is a text. A file has a head, chunks of
-//! pieces that can each be read without the ones before, and a last chunk that says what all comes to.
+//! The reducer defines families and decides which visits change nothing; this module treats a
+//! family as a text. A file has a head, independent chunks of items, and a last chunk with the
+//! totals.
 
 mod columns;
 mod head;
@@ -18,7 +19,7 @@ pub use write::ReducedWriter;
 
 use crate::visit::{Lead, Visit};
 
-/// What a visit begins with, and does.
+/// The manner of a visit: its lead and the kinds of its accesses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Manner(u8);
 
@@ -43,12 +44,12 @@ impl Manner {
         possible
     };
 
-    /// Of a load, and nothing else.
+    /// The manner of a visit with loads only.
     pub const LOAD: Self = Self(Self::ACCESSES);
-    /// Of the upper part of a load that was counted before, and nothing else.
+    /// The manner of a visit with only the upper part of a load.
     pub const LEAD: Self = Self(Self::LEADS);
 
-    /// How that visit is.
+    /// The manner of `visit`.
     #[inline]
     pub const fn of(visit: &Visit) -> Self {
         Self(
@@ -59,57 +60,75 @@ impl Manner {
         )
     }
 
-    /// Whether it begins with the upper part of an access that was counted before.
+    /// Returns true if the visit leads with the upper part of an access that the visit before
+    /// counted.
     #[inline]
     pub const fn leads(self) -> bool {
         self.0 & Self::LEADS != 0
     }
 
-    /// Whether that access is a store.
+    /// Returns true if that access is a store.
     #[inline]
     pub const fn leads_with_store(self) -> bool {
         self.0 & Self::LEADS_WITH_STORE != 0
     }
 
-    /// Whether it has accesses of its own.
+    /// Returns true if the visit has accesses.
     #[inline]
     pub const fn accesses(self) -> bool {
         self.0 & Self::ACCESSES != 0
     }
 
-    /// Whether one of its own accesses is a store.
+    /// Returns true if one of the visit's accesses is a store.
     #[inline]
     pub const fn stores(self) -> bool {
         self.0 & Self::STORES != 0
     }
 
-    /// Whether the page is stored to at all.
+    /// Returns true if the visit or its lead stores to the page.
     #[inline]
     pub const fn any_store(self) -> bool {
         self.0 & (Self::STORES | Self::LEADS_WITH_STORE) != 0
     }
 
-    /// Whether a visit can be so.
+    /// The manner as a number below 16.
+    #[inline]
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+
+    /// The manner of that number; `None` if no visit can have it.
+    #[inline]
+    pub const fn of_number(number: u8) -> Option<Self> {
+        let manner = Self(number);
+        if manner.is_possible() {
+            Some(manner)
+        } else {
+            None
+        }
+    }
+
+    /// Returns true if a visit can have this manner.
     #[inline]
     const fn is_possible(self) -> bool {
         self.0 < 16 && Self::POSSIBLE >> (self.0 & 15) & 1 != 0
     }
 }
 
-/// A visit that may change something.
+/// A visit that may change state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kept {
-    /// The number of its base page of 4 KiB.
+pub struct KeptVisit {
+    /// The number of the visited base page of 4 KiB.
     pub page: u64,
-    /// Accesses before its own, since its piece began.
+    /// The number of accesses since the start of the item, before the visit.
     pub time: u64,
-    /// How many loads come before the first store; means nothing where there is no store.
+    /// The number of loads before the first store; meaningless if there is no store.
     pub loads_before_store: u32,
-    /// What it begins with, and does.
+    /// The manner of the visit.
     pub manner: Manner,
 }
 
-/// What visits come to, those that change nothing with them.
+/// The totals of visits, including visits that change nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sums {
     /// Loads.
@@ -118,7 +137,7 @@ pub struct Sums {
     pub stores: u64,
     /// Instructions.
     pub instructions: u64,
-    /// Whether there is any visit to data.
+    /// True if any visit is to data.
     pub data: bool,
 }
 
@@ -128,7 +147,7 @@ impl Sums {
         self.loads.saturating_add(self.stores)
     }
 
-    /// Adds what other visits come to.
+    /// Adds the totals of other visits.
     pub const fn add(&mut self, other: &Self) {
         self.loads = self.loads.saturating_add(other.loads);
         self.stores = self.stores.saturating_add(other.stores);

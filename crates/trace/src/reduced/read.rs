@@ -2,9 +2,9 @@
 
 use std::io::Read;
 
-use super::columns::{Reading, Step};
+use super::columns::{ColumnReader, ScriptItem};
 use super::scan::scan;
-use super::{Kept, ReducedHeader, Sums};
+use super::{KeptVisit, ReducedHeader, Sums};
 use crate::chunk::{CHECK_BYTES, CHUNK_HEAD_BYTES, ChunkHead, ChunkKind, check_agrees};
 use crate::compress::Unpacker;
 use crate::error::{Bad, Section, TraceError};
@@ -12,37 +12,45 @@ use crate::event::Event;
 use crate::input::Input;
 use crate::varint::Cursor;
 
-/// Reads a reduced trace, chunk by chunk.
+/// A reader of reduced traces, chunk by chunk.
 pub struct ReducedReader<R> {
     input: Input<R>,
     header: ReducedHeader,
     totals: Option<Sums>,
-    /// What was made of the parts that were closed.
+    /// The sums of the closed parts.
     made: Sums,
     kept: u64,
     said_kept: u64,
-    /// How many chunks were read: they are numbered.
+    /// The number of chunks read. Chunks are numbered.
     chunks: u32,
     unpacker: Unpacker,
-    /// Events that are looked through.
+    /// The memory for scanning events.
     script: Vec<u8>,
-    /// Base pages that the events of all parts so far populate.
+    /// The number of base pages that the events of all parts so far populate.
     populated: u64,
     ended: bool,
 }
 
-/// A chunk whose check agreed and that was not looked into further.
+/// A chunk with a valid check and undecoded content.
 #[derive(Clone, Debug)]
 pub struct ReducedPart {
     offset: u64,
     body: Vec<u8>,
 }
 
+impl ReducedPart {
+    /// The packed columns.
+    pub(super) fn body(&self) -> &[u8] {
+        &self.body
+    }
+}
+
 impl<R: Read> ReducedReader<R> {
     /// Begins to read a reduced trace: reads its head.
     ///
     /// # Errors
-    /// Where this is none, one of a later version, or its head is damaged.
+    /// Returns an error if this is not a reduced trace, if another version wrote it, or if its head
+    /// is damaged.
     pub fn new(mut from: R) -> Result<Self, TraceError> {
         let (header, length) = ReducedHeader::read(&mut from)?;
         Ok(Self {
@@ -60,37 +68,43 @@ impl<R: Read> ReducedReader<R> {
         })
     }
 
-    /// What it says about itself.
+    /// The metadata of the reduced trace.
     pub const fn header(&self) -> &ReducedHeader {
         &self.header
     }
 
-    /// Base pages that system calls populate in all parts so far, each as often as it is populated:
-    /// as [`TraceReader::populated`](crate::TraceReader::populated).
+    /// The number of base pages that system calls populate in all parts so far: see
+    /// [`TraceReader::populated`](crate::TraceReader::populated).
     pub const fn populated(&self) -> u64 {
         self.populated
     }
 
-    /// The number of bytes that were understood so far.
+    /// The totals of all parts and the number of their visits, as the end says; zeros before the
+    /// end was read.
+    pub(super) fn said(&self) -> (Sums, u64) {
+        (self.totals.unwrap_or_default(), self.said_kept)
+    }
+
+    /// The number of file bytes read and understood so far.
     pub const fn bytes_read(&self) -> u64 {
         self.input.offset()
     }
 
-    /// What is read from. Some of it was read ahead.
+    /// The underlying reader. Some of its bytes are in the read-ahead buffer.
     pub fn get_mut(&mut self) -> &mut R {
         self.input.get_mut()
     }
 
-    /// Takes in what was made of a part. Parts may come back in any order.
+    /// Records the sums of a part. The caller may close parts in any order.
     pub const fn close(&mut self, part: &ReducedPartReader) {
         self.made.add(&part.made);
         self.kept = self.kept.saturating_add(part.kept);
     }
 
-    /// Sees whether all parts, which were closed, come to what the end says.
+    /// Compares the sums of all closed parts with the totals in the last chunk.
     ///
     /// # Errors
-    /// Where they do not, or the end was not read.
+    /// Returns an error if they differ, or if the last chunk was not read.
     pub fn finish(&self) -> Result<(), TraceError> {
         let said = self.totals.map(|said| (said, self.said_kept));
         let made = Sums {
@@ -100,14 +114,14 @@ impl<R: Read> ReducedReader<R> {
         if said == Some((made, self.kept)) {
             return Ok(());
         }
-        let reason = "its pieces do not come to what it says";
+        let reason = "the sums of the items differ from the totals";
         Err(Bad::new(Section::End, reason).at(self.input.offset()))
     }
 
-    /// The next part, or `None` at the end.
+    /// Returns the next part, or `None` at the end.
     ///
     /// # Errors
-    /// Where it is damaged or cut off. There is nothing behind an error.
+    /// Returns an error if the trace is damaged or cut off. No part follows an error.
     pub fn next_part(&mut self) -> Result<Option<ReducedPart>, TraceError> {
         if self.ended {
             return Ok(None);
@@ -140,7 +154,7 @@ impl<R: Read> ReducedReader<R> {
         }
         let body = &whole[CHUNK_HEAD_BYTES..length - CHECK_BYTES];
         if head.process != self.chunks {
-            let reason = "chunks are missing before it, or out of order";
+            let reason = "chunks are missing before this chunk, or out of order";
             return Err(Bad::new(Section::ChunkHead, reason).at(offset));
         }
         match head.kind {
@@ -159,12 +173,12 @@ impl<R: Read> ReducedReader<R> {
                 self.ended = true;
                 self.input.consume(length);
                 if self.input.fill(1)? {
-                    return Err(bad("something follows it"));
+                    return Err(bad("there are bytes after the last chunk"));
                 }
                 Ok(None)
             }
             _ => {
-                let reason = "it is of a kind that a reduced trace does not have";
+                let reason = "a reduced trace has no chunks of this kind";
                 Err(Bad::new(Section::ChunkHead, reason).at(offset))
             }
         }
@@ -183,29 +197,30 @@ fn end(body: &[u8]) -> Result<(Sums, u64), &'static str> {
     if from.is_empty() {
         Ok((totals, kept))
     } else {
-        Err("something follows its last number")
+        Err("there are bytes after the last number")
     }
 }
 
-/// One piece of a reduced trace.
+/// One item of a reduced trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReducedItem<'a> {
-    /// Visits that may change something, with no event between them, and what they and those that do not come to.
-    Visits(&'a [Kept], Sums),
-    /// Something that takes effect before the next visit.
+    /// Visits that may change state, with no event between them, and the totals of all visits among
+    /// them.
+    Visits(&'a [KeptVisit], Sums),
+    /// A change that takes effect before the next visit.
     Event(&'a Event),
 }
 
-/// Reads parts of a reduced trace, one after the other.
+/// A decoder of parts of a reduced trace.
 pub struct ReducedPartReader {
     unpacker: Unpacker,
-    reading: Reading,
+    reading: ColumnReader,
     part: Option<ReducedPart>,
     begun: bool,
-    /// What was made of the part so far.
+    /// The sums of the items decoded so far.
     made: Sums,
     kept: u64,
-    visits: Vec<Kept>,
+    visits: Vec<KeptVisit>,
     event: Event,
 }
 
@@ -216,11 +231,11 @@ impl Default for ReducedPartReader {
 }
 
 impl ReducedPartReader {
-    /// A reader without a part.
+    /// A decoder without a part.
     pub fn new() -> Self {
         Self {
             unpacker: Unpacker::new(),
-            reading: Reading::default(),
+            reading: ColumnReader::default(),
             part: None,
             begun: false,
             made: Sums::default(),
@@ -230,17 +245,17 @@ impl ReducedPartReader {
         }
     }
 
-    /// Begins a part. What was left of the one before is passed over.
+    /// Begins a part. The decoder skips the rest of the part before.
     pub fn begin(&mut self, part: ReducedPart) {
         self.part = Some(part);
         self.begun = false;
         (self.made, self.kept) = (Sums::default(), 0);
     }
 
-    /// The next piece of the part; `None` at its end, and where none was begun.
+    /// Returns the next item of the part; `None` at its end, or if no part was begun.
     ///
     /// # Errors
-    /// Where the part says what it cannot mean.
+    /// Returns an error if the part's content is invalid.
     pub fn next_item(&mut self) -> Result<Option<ReducedItem<'_>>, TraceError> {
         let Some(part) = &self.part else {
             return Ok(None);
@@ -258,12 +273,12 @@ impl ReducedPartReader {
                     self.part = None;
                     return Ok(None);
                 }
-                Some(Step::Unknown) => {}
-                Some(Step::Event(event)) => {
+                Some(ScriptItem::Unknown) => {}
+                Some(ScriptItem::Event(event)) => {
                     self.event = event;
                     return Ok(Some(ReducedItem::Event(&self.event)));
                 }
-                Some(Step::Visits(count, sums)) => {
+                Some(ScriptItem::Visits(count, sums)) => {
                     let read = (self.reading).visits(count, sums.accesses(), &mut self.visits);
                     read.map_err(bad)?;
                     self.made.add(&sums);

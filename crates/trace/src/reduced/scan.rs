@@ -1,15 +1,15 @@
-//! What the events of a chunk ask of a reader, found without reading the chunk's visits.
+//! The demands of a chunk's events on a reader, found without decoding the chunk's visits.
 
 use super::columns::{EVENT, VISITS, unpack_column};
 use crate::compress::Unpacker;
 use crate::event_scan::EventScan;
 use crate::varint::Cursor;
 
-/// The numbers of a piece of visits: see `Columns::put_visits`.
+/// The number of numbers in an item of visits: see `Columns::put_visits`.
 const NUMBERS_OF_VISITS: usize = 5;
 
-/// Scans the events of a chunk, given its body. Whoever reads the chunk refuses what cannot be read
-/// here.
+/// Scans the events of a chunk, given its body. Undecodable events count as none here; the reader
+/// of the chunk refuses the chunk.
 pub(super) fn scan(body: &[u8], unpacker: &mut Unpacker, script: &mut Vec<u8>) -> EventScan {
     let mut scan = EventScan::default();
     let mut from = Cursor::new(body);
@@ -24,7 +24,7 @@ pub(super) fn scan(body: &[u8], unpacker: &mut Unpacker, script: &mut Vec<u8>) -
     scan
 }
 
-/// Scans a piece of a script.
+/// Scans an item of a script.
 fn scan_piece(from: &mut Cursor<'_>, scan: &mut EventScan) -> Result<(), &'static str> {
     match from.number()? {
         VISITS => {

@@ -1,4 +1,4 @@
-//! What is written is read, and what is damaged is refused.
+//! Tests of reduced traces: round trips and damage.
 
 use super::*;
 use crate::event::Event;
@@ -7,14 +7,14 @@ use crate::{Advice, Range, TraceError};
 use broadleaf_units::{SpaceId, VirtAddr};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Piece {
-    Visits(Vec<Kept>, Sums),
+enum ReducedTestItem {
+    Visits(Vec<KeptVisit>, Sums),
     Event(Event),
 }
 
-fn pieces(random: &mut SplitMix64, count: u64) -> Vec<Piece> {
+fn pieces(random: &mut SplitMix64, count: u64) -> Vec<ReducedTestItem> {
     let one = |random: &mut SplitMix64| match random.below(4) {
-        0 => Piece::Event(match random.below(3) {
+        0 => ReducedTestItem::Event(match random.below(3) {
             0 => Event::SpaceSwitch(SpaceId(random.next() as u32)),
             1 => Event::Fork { child: 7 },
             _ => Event::Advise(
@@ -35,7 +35,7 @@ fn pieces(random: &mut SplitMix64, count: u64) -> Vec<Piece> {
                 };
                 let stores = random.below(2) == 0;
                 let leads = random.below(8) == 0;
-                Kept {
+                KeptVisit {
                     page: if random.below(9) == 0 {
                         random.next() >> 12
                     } else {
@@ -55,14 +55,14 @@ fn pieces(random: &mut SplitMix64, count: u64) -> Vec<Piece> {
                     ),
                 }
             });
-            let visits: Vec<Kept> = visits.collect();
+            let visits: Vec<KeptVisit> = visits.collect();
             let sums = Sums {
                 loads: time + random.below(9),
                 stores: random.below(1 << 20),
                 instructions: random.next() >> 16,
                 data: !visits.is_empty() || random.below(2) == 0,
             };
-            Piece::Visits(visits, sums)
+            ReducedTestItem::Visits(visits, sums)
         }
     };
     (0..count).map(|_| one(random)).collect()
@@ -75,22 +75,22 @@ fn header() -> ReducedHeader {
     }
 }
 
-fn write(writer: &mut ReducedWriter<Vec<u8>>, pieces: &[Piece]) {
+fn write(writer: &mut ReducedWriter<Vec<u8>>, pieces: &[ReducedTestItem]) {
     for piece in pieces {
         match piece {
-            Piece::Visits(visits, sums) => writer.visits(visits, sums).unwrap(),
-            Piece::Event(event) => writer.event(event).unwrap(),
+            ReducedTestItem::Visits(visits, sums) => writer.visits(visits, sums).unwrap(),
+            ReducedTestItem::Event(event) => writer.event(event).unwrap(),
         }
     }
 }
 
-fn written(pieces: &[Piece]) -> Vec<u8> {
+fn written(pieces: &[ReducedTestItem]) -> Vec<u8> {
     let mut writer = ReducedWriter::new(Vec::new(), &header()).unwrap();
     write(&mut writer, pieces);
     writer.finish().unwrap().0
 }
 
-fn read(bytes: &[u8]) -> Result<Vec<Piece>, TraceError> {
+fn read(bytes: &[u8]) -> Result<Vec<ReducedTestItem>, TraceError> {
     let mut reader = ReducedReader::new(bytes)?;
     assert_eq!(reader.header().family, "a family");
     let mut part = ReducedPartReader::new();
@@ -99,8 +99,8 @@ fn read(bytes: &[u8]) -> Result<Vec<Piece>, TraceError> {
         part.begin(next);
         while let Some(item) = part.next_item()? {
             pieces.push(match item {
-                ReducedItem::Visits(visits, sums) => Piece::Visits(visits.to_vec(), sums),
-                ReducedItem::Event(event) => Piece::Event(event.clone()),
+                ReducedItem::Visits(visits, sums) => ReducedTestItem::Visits(visits.to_vec(), sums),
+                ReducedItem::Event(event) => ReducedTestItem::Event(event.clone()),
             });
         }
         reader.close(&part);
@@ -110,7 +110,7 @@ fn read(bytes: &[u8]) -> Result<Vec<Piece>, TraceError> {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn a_reduced_trace_round_trips() {
     for seed in 0..200 {
         let mut random = SplitMix64::new(seed);
         let count = random.below(60);
@@ -130,12 +130,12 @@ fn one_writer_writes_one_trace_after_the_other() {
         write(&mut writer, &pieces);
         let (bytes, kept) = writer.finish_and_begin(Vec::new(), &header()).unwrap();
         let visits = pieces.iter().map(|piece| match piece {
-            Piece::Visits(visits, _) => visits.len() as u64,
-            Piece::Event(_) => 0,
+            ReducedTestItem::Visits(visits, _) => visits.len() as u64,
+            ReducedTestItem::Event(_) => 0,
         });
         assert_eq!(kept, visits.sum::<u64>());
         assert_eq!(read(&bytes).unwrap(), pieces);
-        // The traces before left nothing behind.
+        // The earlier traces have no effect.
         let mut alone = new().soon_read().unwrap();
         write(&mut alone, &pieces);
         assert!(bytes == alone.finish().unwrap().0);
@@ -150,15 +150,15 @@ fn chunks_end_where_they_are_full() {
         ..Sums::default()
     };
     let visits = |first: u64| {
-        (0..4096).map(move |at| Kept {
+        (0..4096).map(move |at| KeptVisit {
             page: first + at,
             time: at,
             loads_before_store: 0,
             manner: Manner(Manner::ACCESSES),
         })
     };
-    let pieces: Vec<Piece> = (0..200)
-        .map(|piece| Piece::Visits(visits(piece * 5000).collect(), sums))
+    let pieces: Vec<ReducedTestItem> = (0..200)
+        .map(|piece| ReducedTestItem::Visits(visits(piece * 5000).collect(), sums))
         .collect();
     let bytes = written(&pieces);
     let starts: Vec<usize> = (bytes.windows(4).enumerate())
@@ -166,7 +166,7 @@ fn chunks_end_where_they_are_full() {
         .collect();
     assert!(starts.len() >= 4);
     assert!(read(&bytes).unwrap() == pieces);
-    // Each chunk is whole by itself, but one that is missing is missed.
+    // Each chunk is whole by itself; the reader detects a missing chunk.
     for chunk in starts.windows(2) {
         let without = [&bytes[..chunk[0]], &bytes[chunk[1]..]].concat();
         let error = read(&without).unwrap_err();
@@ -175,18 +175,20 @@ fn chunks_end_where_they_are_full() {
 }
 
 #[test]
-fn what_a_piece_may_not_say_is_refused() {
-    let of = |visits: &[Kept], sums: Sums| read(&written(&[Piece::Visits(visits.to_vec(), sums)]));
+fn invalid_items_are_refused() {
+    let of = |visits: &[KeptVisit], sums: Sums| {
+        read(&written(&[ReducedTestItem::Visits(visits.to_vec(), sums)]))
+    };
     let large = Sums {
         loads: 1 << 53,
         data: true,
         ..Sums::default()
     };
-    let mut columns = super::columns::Columns::default();
+    let mut columns = super::columns::ReducedColumns::default();
     columns.put_visits(0, &large);
     let error = read(&with_chunk(&mut columns)).unwrap_err();
-    assert!(error.to_string().contains("more than it may"), "{error}");
-    let visit = Kept {
+    assert!(error.to_string().contains("exceed the limit"), "{error}");
+    let visit = KeptVisit {
         page: 1,
         time: 0,
         loads_before_store: 0,
@@ -197,8 +199,8 @@ fn what_a_piece_may_not_say_is_refused() {
         ..Sums::default()
     };
     assert!(of(&[visit], none).is_err());
-    // A list of pages without end takes few bytes and would take much memory.
-    let mut columns = super::columns::Columns {
+    // A very long list of pages takes few bytes and would take much memory.
+    let mut columns = super::columns::ReducedColumns {
         pages: vec![2; super::columns::MOST_VISITS + 1],
         ..Default::default()
     };
@@ -206,8 +208,8 @@ fn what_a_piece_may_not_say_is_refused() {
     assert!(error.to_string().contains("more pages"), "{error}");
 }
 
-/// A reduced trace with one chunk, of these columns.
-fn with_chunk(columns: &mut super::columns::Columns) -> Vec<u8> {
+/// A reduced trace with one chunk of these columns.
+fn with_chunk(columns: &mut super::columns::ReducedColumns) -> Vec<u8> {
     let mut chunk = crate::chunk::open(crate::ChunkKind::Reduced, 0);
     let mut packer = crate::compress::Packer::new(1).unwrap();
     columns.pack(&mut packer, &mut chunk).unwrap();
@@ -234,7 +236,7 @@ fn every_damage_is_refused() {
     assert!(read(&longer).is_err());
 }
 
-/// With checks that agree, what stands in a chunk is still looked at.
+/// A reader validates the content of a chunk with a valid check.
 #[test]
 fn made_up_columns_never_panic() {
     let good = written(&pieces(&mut SplitMix64::new(3), 20));
@@ -247,7 +249,7 @@ fn made_up_columns_never_panic() {
         (at.next().unwrap().0, at.next().unwrap().0)
     };
     for _ in 0..3000 {
-        let mut columns = super::columns::Columns::default();
+        let mut columns = super::columns::ReducedColumns::default();
         columns
             .unpack(
                 &good[start + 16..end - 8],

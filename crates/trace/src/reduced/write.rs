@@ -1,55 +1,56 @@
 //! Writing a reduced trace.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{self, Write};
 
-use super::columns::{Columns, MOST_OF_A_PIECE, MOST_VISITS};
-use super::{Kept, ReducedHeader, Sums};
+use super::columns::{MOST_OF_A_PIECE, MOST_VISITS, ReducedColumns};
+use super::read::ReducedReader;
+use super::{KeptVisit, ReducedHeader, Sums};
 use crate::chunk::{self, ChunkKind};
 use crate::compress::{DEFAULT_LEVEL, Packer};
 use crate::error::WriteError;
 use crate::event::Event;
 use crate::varint;
 
-/// How many visits a chunk holds, or a few more: few enough that what a reader unpacks stays near.
+/// The number of visits at which a chunk ends. The decoded chunk fits a reader's caches.
 const CHUNK_VISITS: usize = 1 << 18;
-/// The same where it is read soon.
+/// The number of visits at which a chunk ends, for a trace that is read soon.
 const SHORT_CHUNK_VISITS: usize = 1 << 15;
-/// How many bytes of events and the like a chunk holds.
+/// The number of script bytes at which a chunk ends.
 const CHUNK_SCRIPT: usize = 1 << 20;
-/// How many recently used pages are found without a search. A power of two.
+/// The number of recent pages with a direct lookup. A power of two.
 const RECENT: usize = 1 << 12;
-/// Zstandard's level: it is read more often than written.
+/// The Zstandard level. Traces are read more often than written.
 const LEVEL: i32 = 3;
 
-/// Writes a reduced trace, piece by piece.
+/// A writer of reduced traces.
 pub struct ReducedWriter<W> {
     to: W,
     packer: Packer,
-    columns: Columns,
-    /// How many visits a chunk holds, or a few more.
+    columns: ReducedColumns,
+    /// The number of visits at which a chunk ends.
     chunk_visits: usize,
-    /// The chunk's pages and their numbers.
+    /// The chunk's pages with their numbers.
     pages: BTreeMap<u64, u32>,
     recent: Vec<(u64, u32)>,
     last_page: u64,
     totals: Sums,
     kept: u64,
-    /// Chunks so far.
+    /// The number of chunks so far.
     chunks: u32,
 }
 
 impl<W: Write> ReducedWriter<W> {
-    /// Begins a reduced trace: writes its head.
+    /// Begins a reduced trace and writes its head.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// Returns an error if writing fails.
     pub fn new(mut to: W, header: &ReducedHeader) -> Result<Self, WriteError> {
         to.write_all(&header.to_bytes())?;
         Ok(Self {
             to,
             packer: Packer::new(LEVEL)?,
-            columns: Columns::default(),
+            columns: ReducedColumns::default(),
             chunk_visits: CHUNK_VISITS,
             pages: BTreeMap::new(),
             recent: vec![(u64::MAX, 0); RECENT],
@@ -60,30 +61,31 @@ impl<W: Write> ReducedWriter<W> {
         })
     }
 
-    /// The same for what is soon read again, by this process alone: in shorter chunks, so that little memory is in use at a time and several threads find
-    /// work at once, and packed faster.
+    /// Configures the writer for a trace that this process alone reads soon. Chunks are shorter:
+    /// less memory is in use, and several threads find work early. Compression is faster.
     ///
     /// # Errors
-    /// Where there is no memory for it.
+    /// Returns an error if memory is short.
     pub fn soon_read(mut self) -> Result<Self, WriteError> {
         self.chunk_visits = SHORT_CHUNK_VISITS;
         self.packer.set_level(DEFAULT_LEVEL)?;
         Ok(self)
     }
 
-    /// Appends visits without an event between them: those that may change something, and what they and those that do not come to.
+    /// Appends visits with no event between them: the visits that may change state, and the totals
+    /// of all visits.
     ///
     /// # Errors
-    /// Where it cannot be written.
-    pub fn visits(&mut self, visits: &[Kept], sums: &Sums) -> Result<(), WriteError> {
+    /// Returns an error if writing fails.
+    pub fn visits(&mut self, visits: &[KeptVisit], sums: &Sums) -> Result<(), WriteError> {
         if self.columns.low.len() >= self.chunk_visits {
             self.flush()?;
         }
         if visits.len() > MOST_VISITS - CHUNK_VISITS {
-            return Err(WriteError::TooLarge("a piece has too many visits"));
+            return Err(WriteError::TooLarge("an item has too many visits"));
         }
         if sums.loads.max(sums.stores).max(sums.instructions) > MOST_OF_A_PIECE {
-            return Err(WriteError::TooLarge("a piece comes to more than 2^52"));
+            return Err(WriteError::TooLarge("an item's totals exceed 2^52"));
         }
         self.columns.put_visits(visits.len(), sums);
         let mut time = 0;
@@ -102,12 +104,34 @@ impl<W: Write> ReducedWriter<W> {
     /// Appends an event.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// Returns an error if writing fails.
     pub fn event(&mut self, event: &Event) -> Result<(), WriteError> {
         if self.columns.script.len() >= CHUNK_SCRIPT {
             self.flush()?;
         }
         self.columns.put_event(event).map_err(WriteError::Event)
+    }
+
+    /// Appends all pieces of another reduced trace, which `whole` holds. Its chunks are copied as
+    /// they are packed, under new numbers.
+    ///
+    /// # Errors
+    /// If `whole` is no whole reduced trace, or the copy cannot be written.
+    pub fn append(&mut self, whole: &[u8]) -> Result<(), WriteError> {
+        self.flush()?;
+        let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
+        let mut from = ReducedReader::new(whole).map_err(invalid)?;
+        while let Some(part) = from.next_part().map_err(invalid)? {
+            let mut bytes = chunk::open(ChunkKind::Reduced, self.chunks);
+            bytes.extend_from_slice(part.body());
+            chunk::close(&mut bytes).map_err(WriteError::TooLarge)?;
+            self.to.write_all(&bytes)?;
+            self.chunks += 1;
+        }
+        let (totals, kept) = from.said();
+        self.totals.add(&totals);
+        self.kept += kept;
+        Ok(())
     }
 
     fn number(&mut self, page: u64) -> u32 {
@@ -143,19 +167,20 @@ impl<W: Write> ReducedWriter<W> {
         Ok(())
     }
 
-    /// Writes what is left, and the end. Answers what it was written to, and how many visits were.
+    /// Writes the rest and the last chunk. Returns the output and the number of kept visits.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// Returns an error if writing fails.
     pub fn finish(mut self) -> Result<(W, u64), WriteError> {
         self.end()?;
         Ok((self.to, self.kept))
     }
 
-    /// The same, and begins another reduced trace with the memory of this one.
+    /// Ends the trace as [`ReducedWriter::finish`] does, and begins another with the memory of this
+    /// writer.
     ///
     /// # Errors
-    /// Where either cannot be written.
+    /// Returns an error if writing fails.
     pub fn finish_and_begin(
         &mut self,
         mut to: W,

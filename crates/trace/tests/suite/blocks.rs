@@ -1,7 +1,9 @@
-//! Blocks with many references and exits, told in every way that the format allows.
+//! Blocks with many references and exits, in every legal encoding.
 
-use crate::common::teller::{Pattern, Target, Teller, expand, patterns};
-use crate::common::{Piece, canonical, header, read_until_error};
+use crate::common::reference_encoder::{
+    ReferenceEncoder, TestPattern, TestTarget, expand, patterns,
+};
+use crate::common::{TestItem, canonical, header, read_until_error};
 use broadleaf_trace::{BlockDef, BlockItem, Event, Grain, ReadOptions, TraceWriter};
 use broadleaf_units::{SpaceId, ThreadId};
 use proptest::prelude::*;
@@ -9,8 +11,8 @@ use proptest::prelude::*;
 #[derive(Clone, Debug)]
 struct Execution {
     pattern: prop::sample::Index,
-    targets: Vec<Target>,
-    /// Which of the legal ways to tell it is taken.
+    targets: Vec<TestTarget>,
+    /// Bits that choose among legal encodings.
     way: u32,
     event: bool,
 }
@@ -37,7 +39,7 @@ fn block(pages: bool) -> impl Strategy<Value = BlockDef> {
     ];
     (prop::collection::vec(item, 0..30), any::<bool>()).prop_map(move |(mut items, again)| {
         if pages && again {
-            // Behind each fetch, more of the same.
+            // More instructions of the same unit follow each fetch.
             items = items
                 .into_iter()
                 .flat_map(|item| {
@@ -52,16 +54,16 @@ fn block(pages: bool) -> impl Strategy<Value = BlockDef> {
     })
 }
 
-fn target() -> impl Strategy<Value = Target> {
+fn target() -> impl Strategy<Value = TestTarget> {
     prop_oneof![
-        12 => (0u64..3).prop_map(Target::Unit),
-        4 => (0u64..1 << 50).prop_map(Target::Unit),
-        1 => (0u64..3, 1u64..4).prop_map(|(unit, reach)| Target::Reach(unit, reach)),
-        1 => Just(Target::NotMade),
+        12 => (0u64..3).prop_map(TestTarget::Unit),
+        4 => (0u64..1 << 50).prop_map(TestTarget::Unit),
+        1 => (0u64..3, 1u64..4).prop_map(|(unit, reach)| TestTarget::Reach(unit, reach)),
+        1 => Just(TestTarget::NotMade),
     ]
 }
 
-/// A body that runs several times over, so that much is foretold.
+/// A body that runs several times, so that predictions come true.
 fn executions() -> impl Strategy<Value = Vec<Execution>> {
     let one = (
         any::<prop::sample::Index>(),
@@ -83,16 +85,16 @@ fn executions() -> impl Strategy<Value = Vec<Execution>> {
     prop::collection::vec(body, 0..8).prop_map(|bodies| bodies.concat())
 }
 
-/// A reference of several accesses cannot reach further.
-fn targets_of(pattern: &Pattern, execution: &Execution) -> Vec<Target> {
+/// Returns the targets, without reaches for references of several accesses.
+fn targets_of(pattern: &TestPattern, execution: &Execution) -> Vec<TestTarget> {
     let references = pattern.items.iter().filter(|item| item.is_reference());
     references
         .zip(&execution.targets)
         .map(|(item, target)| match (item, target) {
-            (BlockItem::Several { loads, stores, .. }, Target::Reach(unit, _))
+            (BlockItem::Several { loads, stores, .. }, TestTarget::Reach(unit, _))
                 if loads + stores > 1 =>
             {
-                Target::Unit(*unit)
+                TestTarget::Unit(*unit)
             }
             _ => *target,
         })
@@ -112,16 +114,16 @@ fn round_trip(
     writer.definitions(4, 0, first).expect("blocks");
     let known = first.iter().map(BlockDef::patterns).sum::<usize>();
     writer.definitions(4, known as u32, second).expect("blocks");
-    let mut teller = Teller::default();
-    let mut expected = vec![Piece::Event(Event::SpaceSwitch(SpaceId(4)))];
+    let mut encoder = ReferenceEncoder::default();
+    let mut expected = vec![TestItem::Event(Event::SpaceSwitch(SpaceId(4)))];
     for (at, execution) in executions.iter().enumerate() {
         if at % chunk == chunk - 1 {
-            teller.finish(4, &mut writer);
+            encoder.finish(4, &mut writer);
         }
         if execution.event {
             let event = Event::ThreadSwitch(ThreadId(at as u32));
-            teller.event(&event);
-            expected.push(Piece::Event(event));
+            encoder.event(&event);
+            expected.push(TestItem::Event(event));
         }
         let number = execution.pattern.index(patterns.len());
         let pattern = &patterns[number];
@@ -131,16 +133,16 @@ fn round_trip(
             &targets,
             fetches,
             &mut expected,
-            &mut teller.totals,
+            &mut encoder.totals,
         );
-        teller.execute(
+        encoder.execute(
             number as u32,
             pattern.first_reference,
             &targets,
             execution.way,
         );
     }
-    teller.finish(4, &mut writer);
+    encoder.finish(4, &mut writer);
     let bytes = writer.finish().expect("a trace");
     let options = ReadOptions {
         fetches,
@@ -155,7 +157,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn blocks_told_in_any_way_come_back(
+    fn blocks_in_any_encoding_round_trip(
         blocks in prop::collection::vec(block(false), 1..6),
         executions in executions(),
         chunk in 20usize..400,
@@ -164,7 +166,7 @@ proptest! {
     }
 
     #[test]
-    fn blocks_with_instruction_pages_come_back(
+    fn blocks_with_instruction_pages_round_trip(
         blocks in prop::collection::vec(block(true), 1..6),
         executions in executions(),
         fetches: bool,

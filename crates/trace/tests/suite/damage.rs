@@ -1,10 +1,10 @@
-//! Damaged and cut traces are refused with their offset, or read as far as they go.
+//! Readers refuse damaged and cut traces with an offset, or read them as far as possible.
 
 use crate::common;
 use std::io::Cursor;
 
 use crate::common::{
-    Piece, canonical, damage_sealed, header, read, read_until_error, recode, trace, write,
+    TestItem, canonical, damage_sealed, header, read, read_until_error, recode, trace, write,
     write_phrases,
 };
 use broadleaf_trace::{
@@ -19,8 +19,8 @@ const KEEP_GOING: ReadOptions = ReadOptions {
     fetches: true,
 };
 
-fn visit(unit: u64) -> Piece {
-    Piece::Visit(Visit {
+fn visit(unit: u64) -> TestItem {
+    TestItem::Visit(Visit {
         unit,
         loads: 2,
         stores: 1,
@@ -30,14 +30,14 @@ fn visit(unit: u64) -> Piece {
     })
 }
 
-fn switch(space: u32) -> Piece {
-    Piece::Event(Event::SpaceSwitch(SpaceId(space)))
+fn switch(space: u32) -> TestItem {
+    TestItem::Event(Event::SpaceSwitch(SpaceId(space)))
 }
 
 /// Three chunks of executions in two spaces.
-fn pieces() -> Vec<Piece> {
-    let mut pieces: Vec<Piece> = (0..50).map(|at| visit(at % 7)).collect();
-    pieces.push(Piece::Event(Event::ThreadStart(ThreadId(3))));
+fn pieces() -> Vec<TestItem> {
+    let mut pieces: Vec<TestItem> = (0..50).map(|at| visit(at % 7)).collect();
+    pieces.push(TestItem::Event(Event::ThreadStart(ThreadId(3))));
     pieces.push(switch(1));
     pieces.extend((0..40).map(|at| visit(at * at)));
     pieces.push(switch(0));
@@ -51,7 +51,7 @@ fn small() -> (Vec<u8>, TraceIndex) {
     (bytes, index)
 }
 
-/// The same in each version of the format.
+/// The small trace in each version of the format.
 fn small_of_each() -> [(Vec<u8>, TraceIndex); 2] {
     let (bytes, index) = small();
     let phrases = recode(&bytes);
@@ -59,7 +59,7 @@ fn small_of_each() -> [(Vec<u8>, TraceIndex); 2] {
     [(bytes, index), (phrases, of_phrases)]
 }
 
-/// Where the chunks begin, the index among them, and where the last ends.
+/// The offsets of all chunks, including the index, and the end of the last chunk.
 fn boundaries(bytes: &[u8], index: &TraceIndex) -> Vec<u64> {
     let mut all: Vec<u64> = index.chunks.iter().map(|chunk| chunk.offset).collect();
     let trailer = bytes.len() - 16;
@@ -69,7 +69,7 @@ fn boundaries(bytes: &[u8], index: &TraceIndex) -> Vec<u64> {
     all
 }
 
-/// The offset that an error names.
+/// The offset in an error.
 fn offset(error: &TraceError) -> Option<u64> {
     match error {
         TraceError::Truncated { offset, .. }
@@ -118,16 +118,19 @@ fn a_trace_cut_at_any_byte_is_read_to_its_last_whole_chunk() {
             match error {
                 None => {
                     assert_eq!(end, Some(&(size as u64)), "only whole chunks are a trace");
-                    // The trailer alone is what is missing there.
+                    // The trailer alone is missing there.
                     assert!(size as u64 != *boundaries.last().expect("there are some"));
                 }
                 Some(TraceError::Empty) => assert_eq!(size, 0),
-                Some(TraceError::TooShort { size: told }) => {
-                    assert_eq!(told, size as u64);
+                Some(TraceError::TooShort { size: known }) => {
+                    assert_eq!(known, size as u64);
                     assert!(size < 16);
                 }
-                Some(TraceError::Truncated { offset, size: told }) => {
-                    assert_eq!(told, size as u64);
+                Some(TraceError::Truncated {
+                    offset,
+                    size: known,
+                }) => {
+                    assert_eq!(known, size as u64);
                     assert_eq!(offset, end.copied().unwrap_or(0), "{size} bytes");
                 }
                 Some(error) => panic!("{size} bytes: {error}"),
@@ -152,10 +155,10 @@ fn a_trace_cut_at_any_byte_is_read_to_its_last_whole_chunk() {
 }
 
 #[test]
-fn what_stands_behind_a_damaged_chunk_is_read() {
+fn chunks_after_a_damaged_chunk_are_read() {
     for (bytes, index) in small_of_each() {
         let all = pieces();
-        let spaces: Vec<&[Piece]> = vec![&all[..51], &all[51..92], &all[92..]];
+        let spaces: Vec<&[TestItem]> = vec![&all[..51], &all[51..92], &all[92..]];
         let streams: Vec<_> = index
             .chunks
             .iter()
@@ -171,11 +174,11 @@ fn what_stands_behind_a_damaged_chunk_is_read() {
             while let Some(item) = reader.next_item().expect("it keeps going") {
                 common::push(&mut kept, &item);
             }
-            let without: Vec<Piece> = (0..3)
+            let without: Vec<TestItem> = (0..3)
                 .filter(|space| *space != lost)
                 .flat_map(|space| spaces[space].to_vec())
                 .collect();
-            // Space 0 does not say so at the trace's start.
+            // The trace begins in space 0 without a switch.
             let without = [vec![switch(0)], without].concat();
             assert_eq!(
                 canonical(&kept),
@@ -210,15 +213,15 @@ fn lost_definitions_cost_their_chunks_alone() {
     assert!(error.is_none());
     let all = pieces();
     let expected = canonical(&[&all[..51], &[switch(1), switch(0)], &all[92..]].concat());
-    let kept: Vec<Piece> = canonical(&kept);
+    let kept: Vec<TestItem> = canonical(&kept);
     assert_eq!(kept, expected);
 }
 
 #[test]
-fn rubbish_between_chunks_is_passed_over() {
+fn rubbish_between_chunks_is_skipped() {
     let (bytes, index) = small();
     let at = index.chunks[2].offset as usize;
-    // Among it what looks like chunks.
+    // The rubbish includes bytes that look like chunks.
     let mut rubbish =
         b"BLCKBLCK\x02\0\0\0\0\0\0\0\xff\xff\0\0 BLCK\x01\0\0\0\0\0\0\0\x04\0\0\0".to_vec();
     rubbish.extend([0; 40]);
@@ -231,7 +234,7 @@ fn rubbish_between_chunks_is_passed_over() {
 }
 
 #[test]
-fn what_is_no_trace_is_refused() {
+fn a_file_that_is_not_a_trace_is_refused() {
     let refused = |bytes: &[u8]| {
         let index = TraceIndex::read(Cursor::new(bytes))
             .expect_err("no index")
@@ -264,7 +267,7 @@ fn what_is_no_trace_is_refused() {
 }
 
 #[test]
-fn what_follows_the_end_is_refused() {
+fn bytes_after_the_end_are_refused() {
     let (mut bytes, _) = small();
     let size = bytes.len() as u64;
     bytes.push(0);
@@ -284,7 +287,7 @@ fn what_follows_the_end_is_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Chunks whose check agrees may hold anything; no reader trips over it.
+    /// A chunk with a valid check may hold anything. A reader returns items or an error.
     #[test]
     fn sealed_rubbish_is_refused_or_read(
         pieces in trace(false),
@@ -299,7 +302,7 @@ proptest! {
         let options = ReadOptions { keep_going, fetches: true };
         let mut reader = TraceReader::with_options(bytes.as_slice(), options).expect("a head");
         let mut accesses = 0;
-        // A run that was made longer can go on for long.
+        // A run lengthened by damage can be very long.
         for _ in 0..1000 {
             match reader.next_item() {
                 Ok(Some(Item::Visits(visits))) => {
@@ -309,7 +312,7 @@ proptest! {
                 Ok(None) => break,
                 Err(error) => {
                     prop_assert!(!keep_going, "{}", error);
-                    // What was told of the chunk in which it stands was read as well.
+                    // The totals include all visits returned before the error.
                     prop_assert_eq!(reader.totals().accesses(), accesses);
                     break;
                 }
@@ -317,8 +320,8 @@ proptest! {
         }
     }
 
-    /// A chunk of phrases stands for so many visits at most, so each is read to its end. What is wrong is found in the chunk that was changed, or in the index, which
-    /// says what the chunk came to before.
+    /// A chunk of phrases has a bounded number of visits, so the test reads each to its end. An
+    /// error is in the damaged chunk, or in the index, which holds the chunk's old totals.
     #[test]
     fn sealed_rubbish_in_phrases_is_refused_or_read(
         pieces in trace(true),
@@ -334,17 +337,17 @@ proptest! {
         damage_sealed(&mut bytes, &index, &at, value);
         let options = ReadOptions { keep_going, fetches };
         let mut reader = TraceReader::with_options(bytes.as_slice(), options).expect("a head");
-        let mut told = Vec::new();
+        let mut found = Vec::new();
         let error = loop {
             match reader.next_item() {
-                Ok(Some(item)) => common::push(&mut told, &item),
+                Ok(Some(item)) => common::push(&mut found, &item),
                 Ok(None) => break None,
                 Err(error) => break Some(error),
             }
         };
-        let accesses = told.iter().map(|piece| match piece {
-            Piece::Visit(visit) => visit.accesses(),
-            Piece::Event(_) => 0,
+        let accesses = found.iter().map(|piece| match piece {
+            TestItem::Visit(visit) => visit.accesses(),
+            TestItem::Event(_) => 0,
         });
         prop_assert_eq!(reader.totals().accesses(), accesses.sum::<u64>());
         if let Some(error) = error {
@@ -360,7 +363,9 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_behind_a_head_are_refused_or_read(rubbish in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn any_bytes_after_a_head_are_refused_or_read(
+        rubbish in prop::collection::vec(any::<u8>(), 0..300),
+    ) {
         let mut bytes = write(&header(Grain::Page, false), &[]);
         let index = TraceIndex::read(Cursor::new(&bytes)).expect("an index");
         bytes.truncate(boundaries(&bytes, &index)[0] as usize);

@@ -1,12 +1,12 @@
-//! The examples that the format's description spells out byte by byte are traces, and those that it says.
+//! The examples in the format's description are traces with the described content.
 
-use crate::common::{Piece, read, read_until_error, write_phrases};
+use crate::common::{TestItem, read, read_until_error, write_phrases};
 use broadleaf_trace::{Event, Lead, ReadOptions, TraceReader, Visit};
 use broadleaf_units::{SpaceId, ThreadId};
 
 const PAGE: &str = include_str!("../../../../docs/book/src/trace-format.md");
 
-/// The bytes of a version's block of code that is marked `hex`: what stands before two blanks on each line.
+/// The bytes of the `hex` block of a version: the text before two blanks on each line.
 fn example(version: usize) -> Vec<u8> {
     let code = PAGE.split("```hex\n").nth(version);
     let code = code.expect("the page has an example of each version");
@@ -22,8 +22,8 @@ fn visit(
     unit: u64,
     [loads, stores, loads_before_store, instructions]: [u32; 4],
     lead: Lead,
-) -> Piece {
-    Piece::Visit(Visit {
+) -> TestItem {
+    TestItem::Visit(Visit {
         unit,
         loads,
         stores,
@@ -35,10 +35,10 @@ fn visit(
 }
 
 #[test]
-fn the_example_of_version_1_is_what_the_page_says() {
+fn the_example_of_version_1_has_the_described_content() {
     let expected = [
-        Piece::Event(Event::SpaceSwitch(SpaceId(0))),
-        Piece::Event(Event::ThreadStart(ThreadId(1))),
+        TestItem::Event(Event::SpaceSwitch(SpaceId(0))),
+        TestItem::Event(Event::ThreadStart(ThreadId(1))),
         visit(0x10, [1, 0, 1, 1], Lead::None),
         visit(0x12, [0, 1, 0, 1], Lead::None),
         visit(0x13, [0, 0, 0, 0], Lead::Store),
@@ -48,19 +48,20 @@ fn the_example_of_version_1_is_what_the_page_says() {
 }
 
 #[test]
-fn the_example_of_version_2_is_what_the_page_says() {
+fn the_example_of_version_2_has_the_described_content() {
     let mut expected = vec![
-        Piece::Event(Event::SpaceSwitch(SpaceId(0))),
-        Piece::Event(Event::ThreadStart(ThreadId(1))),
+        TestItem::Event(Event::SpaceSwitch(SpaceId(0))),
+        TestItem::Event(Event::ThreadStart(ThreadId(1))),
     ];
     for _ in 0..8 {
         expected.push(visit(0x10, [2, 0, 2, 3], Lead::None));
         expected.push(visit(0x12, [0, 1, 0, 1], Lead::None));
     }
     expected.push(visit(0x13, [0, 0, 0, 0], Lead::Store));
-    expected.push(Piece::Event(Event::SpaceEnd { status: Some(0) }));
+    expected.push(TestItem::Event(Event::SpaceEnd { status: Some(0) }));
     assert_eq!(read(&example(2)), expected);
-    // It is what recoding makes, but for how the index is compressed, which is up to the library.
+    // Recoding gives the same bytes, except for the index, whose compression depends on the
+    // library.
     let bytes = example(2);
     let reader = TraceReader::new(&bytes[..]).expect("a trace");
     let made = write_phrases(reader.header(), &expected);

@@ -1,10 +1,10 @@
-//! A trace read in parts, in any order and several at once, is the trace.
+//! A trace read in parts, in any order and several at once, equals the trace read in order.
 
 use std::io::Cursor;
 use std::thread;
 
-use crate::common::teller::{Target, Teller};
-use crate::common::{Piece, damage_sealed, header, push, recode, trace, write};
+use crate::common::reference_encoder::{ReferenceEncoder, TestTarget};
+use crate::common::{TestItem, damage_sealed, header, push, recode, trace, write};
 use broadleaf_trace::{
     BlockDef, BlockItem, Event, Grain, Header, Lead, Lost, Part, PartReader, ReadOptions, Totals,
     TraceError, TraceIndex, TraceReader, TraceWriter, Visit,
@@ -12,25 +12,25 @@ use broadleaf_trace::{
 use broadleaf_units::SpaceId;
 use proptest::prelude::*;
 
-/// What a trace holds, and what its reader says in the end. Errors compare by what they say.
+/// The content of a trace and its reader's final state. Errors compare by their text.
 #[derive(Debug, PartialEq)]
-struct Told {
-    pieces: Vec<Piece>,
+struct ReadResult {
+    pieces: Vec<TestItem>,
     error: Option<String>,
     totals: Totals,
     complete: bool,
     lost: Lost,
 }
 
-/// A run that was made longer by damage can go on for long: who has read more of it than this gives up.
+/// The maximum number of items that a test reads. A run lengthened by damage can be very long.
 const MOST_ITEMS: usize = 2000;
 
 fn reader(bytes: &[u8], options: ReadOptions) -> TraceReader<&[u8]> {
     TraceReader::with_options(bytes, options).expect("a head")
 }
 
-/// Item by item. `None` where there are too many.
-fn in_order(bytes: &[u8], options: ReadOptions) -> Option<Told> {
+/// Reads item by item. Returns `None` if there are too many items.
+fn in_order(bytes: &[u8], options: ReadOptions) -> Option<ReadResult> {
     let mut reader = reader(bytes, options);
     let mut pieces = Vec::new();
     for _ in 0..MOST_ITEMS {
@@ -42,7 +42,7 @@ fn in_order(bytes: &[u8], options: ReadOptions) -> Option<Told> {
             Ok(None) => None,
             Err(error) => Some(error.to_string()),
         };
-        return Some(Told {
+        return Some(ReadResult {
             pieces,
             error,
             totals: reader.totals(),
@@ -53,8 +53,8 @@ fn in_order(bytes: &[u8], options: ReadOptions) -> Option<Told> {
     None
 }
 
-/// One part to its end.
-fn read_part(reader: &mut PartReader, pieces: &mut Vec<Piece>) -> Option<TraceError> {
+/// Reads one part to its end.
+fn read_part(reader: &mut PartReader, pieces: &mut Vec<TestItem>) -> Option<TraceError> {
     loop {
         match reader.next_item() {
             Ok(Some(item)) => push(pieces, &item),
@@ -64,8 +64,8 @@ fn read_part(reader: &mut PartReader, pieces: &mut Vec<Piece>) -> Option<TraceEr
     }
 }
 
-/// One part after the other, each closed before the next.
-fn part_by_part(bytes: &[u8], options: ReadOptions) -> Told {
+/// Reads one part after the other, and closes each before the next.
+fn part_by_part(bytes: &[u8], options: ReadOptions) -> ReadResult {
     let mut reader = reader(bytes, options);
     let mut parts = PartReader::new(reader.header().grain, options.fetches);
     let mut pieces = Vec::new();
@@ -81,12 +81,16 @@ fn part_by_part(bytes: &[u8], options: ReadOptions) -> Told {
             break error;
         }
     };
-    told(&mut reader, pieces, error)
+    read_result(&mut reader, pieces, error)
 }
 
-fn told(reader: &mut TraceReader<&[u8]>, pieces: Vec<Piece>, error: Option<TraceError>) -> Told {
+fn read_result(
+    reader: &mut TraceReader<&[u8]>,
+    pieces: Vec<TestItem>,
+    error: Option<TraceError>,
+) -> ReadResult {
     assert!(matches!(reader.next_part(), Ok(None)));
-    Told {
+    ReadResult {
         pieces,
         error: error.map(|error| error.to_string()),
         totals: reader.totals(),
@@ -95,14 +99,14 @@ fn told(reader: &mut TraceReader<&[u8]>, pieces: Vec<Piece>, error: Option<Trace
     }
 }
 
-/// A part that is being read.
-struct Reading {
+/// A part with its reader.
+struct OpenPart {
     reader: PartReader,
     at: usize,
 }
 
-/// All parts first, then some of them at a time, of which `order` says which one goes on.
-fn in_any_order(bytes: &[u8], options: ReadOptions, readers: usize, order: &[u8]) -> Told {
+/// Takes all parts first, then reads several at a time. `order` chooses the part that continues.
+fn in_any_order(bytes: &[u8], options: ReadOptions, readers: usize, order: &[u8]) -> ReadResult {
     let mut reader = reader(bytes, options);
     let mut parts: Vec<Option<Part>> = Vec::new();
     let mut error = loop {
@@ -119,9 +123,9 @@ fn in_any_order(bytes: &[u8], options: ReadOptions, readers: usize, order: &[u8]
     let mut idle: Vec<PartReader> = (0..readers)
         .map(|_| PartReader::new(grain, options.fetches))
         .collect();
-    let mut busy: Vec<Reading> = Vec::new();
+    let mut busy: Vec<OpenPart> = Vec::new();
     let mut waiting: Vec<usize> = (0..parts.len()).collect();
-    let mut read: Vec<(Vec<Piece>, Option<TraceError>)> = Vec::new();
+    let mut read: Vec<(Vec<TestItem>, Option<TraceError>)> = Vec::new();
     read.resize_with(parts.len(), Default::default);
     let mut closed: Vec<_> = (0..parts.len()).map(|_| None).collect();
     while !(waiting.is_empty() && busy.is_empty()) {
@@ -131,11 +135,11 @@ fn in_any_order(bytes: &[u8], options: ReadOptions, readers: usize, order: &[u8]
             let at = waiting.remove(choose(waiting.len()));
             reader.begin(parts[at].take().expect("each is read once"));
             assert_eq!(reader.made(), Totals::default());
-            busy.push(Reading { reader, at });
+            busy.push(OpenPart { reader, at });
             continue;
         }
         let chosen = choose(busy.len());
-        let Reading { reader, at } = &mut busy[chosen];
+        let OpenPart { reader, at } = &mut busy[chosen];
         let (pieces, error) = &mut read[*at];
         match reader.next_item() {
             Ok(Some(item)) => {
@@ -145,14 +149,14 @@ fn in_any_order(bytes: &[u8], options: ReadOptions, readers: usize, order: &[u8]
             Ok(None) => {}
             Err(found) => *error = Some(found),
         }
-        let behind = reader.next_item().expect("there is nothing behind");
-        assert!(behind.is_none());
+        let after = reader.next_item().expect("there is nothing after");
+        assert!(after.is_none());
         closed[*at] = reader.close();
         assert!(closed[*at].is_some() && reader.close().is_none());
         assert!(reader.next_item().expect("no part").is_none());
         idle.push(busy.swap_remove(chosen).reader);
     }
-    // What counts is what stands before the first damage.
+    // Only items before the first damage count.
     let mut pieces = Vec::new();
     let mut before = Vec::new();
     for ((some, damage), closed) in read.into_iter().zip(closed) {
@@ -166,7 +170,7 @@ fn in_any_order(bytes: &[u8], options: ReadOptions, readers: usize, order: &[u8]
     while !before.is_empty() {
         reader.close(before.swap_remove(choose(before.len())));
     }
-    told(&mut reader, pieces, error)
+    read_result(&mut reader, pieces, error)
 }
 
 const GOLDEN: [&[u8]; 3] = [
@@ -190,10 +194,10 @@ fn recordings_read_in_parts_are_the_recordings() {
                 push(&mut pieces, &item);
             }
             for readers in [1, 2, 5] {
-                let told = in_any_order(bytes, options, readers, &[3, 0, 7, 1, 1, 250, 4]);
-                assert!(told.pieces == pieces);
-                assert_eq!((told.error, told.complete), (None, true));
-                assert_eq!(told.totals, in_order.totals());
+                let found = in_any_order(bytes, options, readers, &[3, 0, 7, 1, 1, 250, 4]);
+                assert!(found.pieces == pieces);
+                assert_eq!((found.error, found.complete), (None, true));
+                assert_eq!(found.totals, in_order.totals());
             }
         }
     }
@@ -230,41 +234,41 @@ fn threads_read_parts() {
     }
 }
 
-/// However far a reader is ahead, what a space had defined is gone behind its end.
+/// The definitions of a space end with the space, however far the reader is ahead.
 #[test]
-fn nothing_is_kept_of_a_space_that_ended() {
+fn the_definitions_of_an_ended_space_are_discarded() {
     let block = BlockDef::new([BlockItem::Load { bytes: 8 }, BlockItem::Exit]);
     let mut writer = TraceWriter::new(Vec::new(), &header(Grain::Page, false)).expect("a head");
     writer.definitions(4, 0, &[block]).expect("blocks");
     for ends in [true, false] {
-        let mut teller = Teller::default();
+        let mut encoder = ReferenceEncoder::default();
         for unit in [5, 6] {
-            teller.execute(0, 0, &[Target::Unit(unit)], 0);
-            teller.totals.loads += 1;
+            encoder.execute(0, 0, &[TestTarget::Unit(unit)], 0);
+            encoder.totals.loads += 1;
         }
         if ends {
-            teller.event(&Event::SpaceEnd { status: Some(0) });
+            encoder.event(&Event::SpaceEnd { status: Some(0) });
         }
-        teller.finish(4, &mut writer);
+        encoder.finish(4, &mut writer);
     }
     let bytes = writer.finish().expect("a trace");
-    let told = in_order(&bytes, ReadOptions::default()).expect("it is short");
-    let error = told.error.as_deref().expect("the second chunk's patterns");
-    assert!(error.contains("a pattern is executed that is not defined"));
-    assert_eq!(told.totals.loads, 2);
+    let found = in_order(&bytes, ReadOptions::default()).expect("it is short");
+    let error = found.error.as_deref().expect("the second chunk's patterns");
+    assert!(error.contains("an executed pattern is not defined"));
+    assert_eq!(found.totals.loads, 2);
     for order in [[0], [1]] {
         assert_eq!(
-            told,
+            found,
             in_any_order(&bytes, ReadOptions::default(), 2, &order)
         );
     }
 }
 
-/// Visits that lead leave no trace in the part that is begun behind them.
+/// Leading visits of an abandoned part have no effect on the next part.
 #[test]
-fn a_part_that_was_given_up_is_forgotten() {
+fn an_abandoned_part_has_no_effect_on_the_next() {
     let load = |unit, lead| {
-        Piece::Visit(Visit {
+        TestItem::Visit(Visit {
             unit,
             loads: 1,
             loads_before_store: 1,
@@ -277,8 +281,8 @@ fn a_part_that_was_given_up_is_forgotten() {
         load(2, Lead::Load),
         load(4, Lead::None),
     ];
-    let plain: Vec<Piece> = (0..40).map(|at| load(7 + at % 2, Lead::None)).collect();
-    let switch = Piece::Event(Event::SpaceSwitch(SpaceId(1)));
+    let plain: Vec<TestItem> = (0..40).map(|at| load(7 + at % 2, Lead::None)).collect();
+    let switch = TestItem::Event(Event::SpaceSwitch(SpaceId(1)));
     let pieces = [&straddling[..], &[switch], &plain].concat();
     let bytes = write(&header(Grain::Page, false), &pieces);
     let mut reader = TraceReader::new(&bytes[..]).expect("a head");
@@ -295,7 +299,7 @@ fn a_part_that_was_given_up_is_forgotten() {
 }
 
 #[test]
-fn a_part_says_where_it_stands() {
+fn a_part_has_the_index_entry_of_its_chunk() {
     let bytes = GOLDEN[1];
     let index = TraceIndex::read(Cursor::new(bytes)).expect("an index");
     let mut reader = TraceReader::new(bytes).expect("a head");
@@ -319,14 +323,14 @@ fn a_part_says_where_it_stands() {
             &mut pieces,
             &parts.next_item().expect("it is whole").expect("an item"),
         );
-        let switch = Piece::Event(Event::SpaceSwitch(SpaceId(process)));
+        let switch = TestItem::Event(Event::SpaceSwitch(SpaceId(process)));
         assert_eq!(pieces == [switch], switches);
     }
     assert!(streams.next().is_none());
 }
 
-/// A trace of either version.
-fn written(header: &Header, pieces: &[Piece], phrases: bool) -> Vec<u8> {
+/// Writes a trace of either version.
+fn written(header: &Header, pieces: &[TestItem], phrases: bool) -> Vec<u8> {
     let bytes = write(header, pieces);
     if phrases { recode(&bytes) } else { bytes }
 }
@@ -344,12 +348,12 @@ proptest! {
     ) {
         let bytes = written(&header(Grain::Page, true), &pieces, phrases);
         let options = ReadOptions { fetches, ..ReadOptions::default() };
-        let told = in_order(&bytes, options);
-        prop_assume!(told.is_some());
-        prop_assert_eq!(told, Some(in_any_order(&bytes, options, readers, &order)));
+        let found = in_order(&bytes, options);
+        prop_assume!(found.is_some());
+        prop_assert_eq!(found, Some(in_any_order(&bytes, options, readers, &order)));
     }
 
-    /// Its errors are the same as well, and what was lost.
+    /// Errors and lost data are equal as well.
     #[test]
     fn any_damaged_trace_read_in_parts_is_the_trace(
         pieces in trace(false),
@@ -368,18 +372,18 @@ proptest! {
         if sealed {
             damage_sealed(&mut bytes, &index, &at, value);
         } else {
-            let behind = bytes.len() - first;
-            bytes[first + at.index(behind)] = value;
+            let length = bytes.len() - first;
+            bytes[first + at.index(length)] = value;
         }
         if let Some(cut) = cut {
             bytes.truncate(first + cut.index(bytes.len() - first));
         }
         let options = ReadOptions { keep_going, fetches: true };
-        let told = in_order(&bytes, options);
-        prop_assume!(told.is_some());
-        prop_assert_eq!(&told, &Some(part_by_part(&bytes, options)));
+        let found = in_order(&bytes, options);
+        prop_assume!(found.is_some());
+        prop_assert_eq!(&found, &Some(part_by_part(&bytes, options)));
         if !keep_going {
-            prop_assert_eq!(told, Some(in_any_order(&bytes, options, 3, &order)));
+            prop_assert_eq!(found, Some(in_any_order(&bytes, options, 3, &order)));
         }
     }
 }

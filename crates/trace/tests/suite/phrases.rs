@@ -1,9 +1,9 @@
-//! Version 2 of a trace says what version 1 does.
+//! Version 2 of a trace has the content of version 1.
 
 use std::io::Cursor;
 
-use crate::common::teller::{Target, Teller};
-use crate::common::{Piece, canonical, header, read, read_until_error, recode, trace, write};
+use crate::common::reference_encoder::{ReferenceEncoder, TestTarget};
+use crate::common::{TestItem, canonical, header, read, read_until_error, recode, trace, write};
 use broadleaf_trace::{
     BlockDef, BlockItem, ChunkKind, DEFAULT_LEVEL, Event, Grain, PartItem, PartReader, ReadOptions,
     RecodeError, Recoder, Totals, TraceIndex, TraceReader, TraceWriter, Visit,
@@ -17,8 +17,8 @@ fn index(bytes: &[u8]) -> TraceIndex {
     index
 }
 
-/// What a reader finds in its parts, where visits stand by their words. Also how many items were told so.
-fn by_words(bytes: &[u8], fetches: bool) -> (Vec<Piece>, usize) {
+/// Reads a trace in parts, with visits as words. Also returns the number of items of words.
+fn by_words(bytes: &[u8], fetches: bool) -> (Vec<TestItem>, usize) {
     let mut reader = TraceReader::new(bytes).expect("a trace");
     let mut parts = PartReader::new(reader.header().grain, fetches);
     let (mut pieces, mut phrased) = (Vec::new(), 0);
@@ -26,13 +26,15 @@ fn by_words(bytes: &[u8], fetches: bool) -> (Vec<Piece>, usize) {
         parts.begin(part);
         while let Some(item) = parts.next_part_item().expect("it is whole") {
             match item {
-                PartItem::Visits(visits) => pieces.extend(visits.iter().copied().map(Piece::Visit)),
+                PartItem::Visits(visits) => {
+                    pieces.extend(visits.iter().copied().map(TestItem::Visit))
+                }
                 PartItem::Phrased(words) => {
                     phrased += 1;
                     assert!(words.vocabulary.is_sorted_by_key(|visit| visit.unit));
-                    pieces.extend(words.visits().map(Piece::Visit));
+                    pieces.extend(words.visits().map(TestItem::Visit));
                 }
-                PartItem::Event(event) => pieces.push(Piece::Event(event.clone())),
+                PartItem::Event(event) => pieces.push(TestItem::Event(event.clone())),
             }
         }
         reader.close(parts.close().expect("it was begun"));
@@ -42,13 +44,13 @@ fn by_words(bytes: &[u8], fetches: bool) -> (Vec<Piece>, usize) {
     (pieces, phrased)
 }
 
-/// Loads, stores and instructions of a trace as its index says, which its reader holds against what it reads.
+/// The loads, stores and instructions in the index. The reader compares them with the visits.
 fn counts(bytes: &[u8]) -> [u64; 3] {
     let totals = index(bytes).totals();
     [totals.loads, totals.stores, totals.instructions]
 }
 
-/// Recodes a trace, and holds the one against the other.
+/// Recodes a trace, and compares both.
 fn recoded_is_the_same(bytes: &[u8]) -> Vec<u8> {
     let phrases = recode(bytes);
     let reader = TraceReader::new(&phrases[..]).expect("a trace");
@@ -61,13 +63,13 @@ fn recoded_is_the_same(bytes: &[u8]) -> Vec<u8> {
     assert_eq!(counts(&phrases), counts(bytes));
     let visits = pieces
         .iter()
-        .filter(|piece| matches!(piece, Piece::Visit(_)));
+        .filter(|piece| matches!(piece, TestItem::Visit(_)));
     let visits = visits.count() as u64;
     assert_eq!(index(&phrases).totals().executions, visits);
     let (found, phrased) = by_words(&phrases, true);
     assert!(found == pieces);
     assert_eq!(phrased > 0, visits > 0);
-    // Recoding that again changes nothing.
+    // Recoding version 2 changes nothing.
     assert!(read(&recode(&phrases)) == pieces);
     phrases
 }
@@ -103,11 +105,11 @@ fn load(unit: u64) -> Visit {
     }
 }
 
-/// Those of a phrase are added up in 32 bits where they fit, and one by one where they may not.
+/// The decoder adds the counts of a phrase in 32 bits if they fit, and otherwise one by one.
 #[test]
-fn counts_are_added_up_however_large() {
+fn counts_of_any_size_are_added() {
     let fits = u32::MAX / 2048;
-    // A little more than fits, and as much as there may be.
+    // The counts are a little above the limit, and the maximum.
     for count in [fits, fits + fits / 50, u32::MAX] {
         let references = BlockItem::Several {
             loads: count,
@@ -120,36 +122,36 @@ fn counts_are_added_up_however_large() {
         writer
             .definitions(0, 0, &[BlockDef::new(block)])
             .expect("a block");
-        let mut teller = Teller::default();
+        let mut encoder = ReferenceEncoder::default();
         for at in 0..10_000 {
-            teller.execute(0, 0, &[Target::Unit(7 + at % 2)], 0);
+            encoder.execute(0, 0, &[TestTarget::Unit(7 + at % 2)], 0);
         }
         let all = 10_000 * u64::from(count);
-        teller.totals = Totals {
+        encoder.totals = Totals {
             loads: all,
             stores: all,
             instructions: all,
-            ..teller.totals
+            ..encoder.totals
         };
-        teller.finish(0, &mut writer);
+        encoder.finish(0, &mut writer);
         let phrases = recoded_is_the_same(&writer.finish().expect("a trace"));
         assert_eq!(counts(&phrases), [all; 3]);
     }
 }
 
-/// What was read of a part that turned out to be damaged is in no other.
+/// The visits of a damaged part have no effect on other parts.
 #[test]
-fn a_part_that_was_damaged_is_forgotten() {
+fn a_damaged_part_has_no_effect_on_the_next() {
     let block = BlockDef::new([BlockItem::Load { bytes: 8 }, BlockItem::Exit]);
     let header = header(Grain::Page, false);
     let mut writer = TraceWriter::new(Vec::new(), &header).expect("a head");
     writer.definitions(0, 0, &[block]).expect("a block");
     for (unit, loads) in [(5, 7), (6, 1)] {
-        let mut teller = Teller::default();
-        teller.execute(0, 0, &[Target::Unit(unit)], 0);
-        teller.event(&Event::Fork { child: 3 });
-        teller.totals.loads = loads;
-        teller.finish(0, &mut writer);
+        let mut encoder = ReferenceEncoder::default();
+        encoder.execute(0, 0, &[TestTarget::Unit(unit)], 0);
+        encoder.event(&Event::Fork { child: 3 });
+        encoder.totals.loads = loads;
+        encoder.finish(0, &mut writer);
     }
     let bytes = writer.finish().expect("a trace");
     let mut reader = TraceReader::new(&bytes[..]).expect("a trace");
@@ -162,20 +164,20 @@ fn a_part_that_was_damaged_is_forgotten() {
         to.write(chunk).expect("a chunk");
     }
     let expected = [
-        Piece::Event(Event::SpaceSwitch(SpaceId(0))),
-        Piece::Visit(load(6)),
-        Piece::Event(Event::Fork { child: 3 }),
+        TestItem::Event(Event::SpaceSwitch(SpaceId(0))),
+        TestItem::Visit(load(6)),
+        TestItem::Event(Event::Fork { child: 3 }),
     ];
     assert_eq!(read(&to.finish().expect("a trace")), expected);
 }
 
-/// Instructions of fetches that are left out, as many as there are before a visit.
+/// A decoder without fetches keeps all instructions of fetches before a visit.
 #[test]
-fn instructions_of_fetches_are_not_lost_however_many() {
+fn instructions_of_many_fetches_are_not_lost() {
     let mut pieces = Vec::new();
     for round in 0..10u64 {
         pieces.extend((0..5).map(|at| {
-            Piece::Visit(Visit {
+            TestItem::Visit(Visit {
                 unit: 100 + at % 2,
                 instructions: u32::MAX,
                 fetch: true,
@@ -183,10 +185,10 @@ fn instructions_of_fetches_are_not_lost_however_many() {
             })
         }));
         if round % 2 == 0 {
-            pieces.push(Piece::Visit(load(round)));
+            pieces.push(TestItem::Visit(load(round)));
         }
     }
-    pieces.push(Piece::Event(Event::SpaceEnd { status: None }));
+    pieces.push(TestItem::Event(Event::SpaceEnd { status: None }));
     let phrases = recoded_is_the_same(&write(&header(Grain::Page, true), &pieces));
     let options = ReadOptions {
         fetches: false,
@@ -195,21 +197,21 @@ fn instructions_of_fetches_are_not_lost_however_many() {
     let (found, error) = read_until_error(&phrases, options);
     assert!(error.is_none(), "{error:?}");
     let instructions = found.iter().map(|piece| match piece {
-        Piece::Visit(visit) => {
+        TestItem::Visit(visit) => {
             assert!(!visit.fetch);
             u64::from(visit.instructions)
         }
-        Piece::Event(_) => 0,
+        TestItem::Event(_) => 0,
     });
     assert_eq!(instructions.sum::<u64>(), 50 * u64::from(u32::MAX));
-    // The end of the space comes behind all that it did.
+    // The end of the space comes after all visits of the space.
     assert!(matches!(
         found.last(),
-        Some(Piece::Event(Event::SpaceEnd { .. }))
+        Some(TestItem::Event(Event::SpaceEnd { .. }))
     ));
 }
 
-/// How many chunks hold visits, in both versions.
+/// The number of chunks with visits, in both versions.
 fn chunks(bytes: &[u8], phrases: &[u8]) -> (usize, usize) {
     let of = |bytes| {
         let chunks = index(bytes).chunks;
@@ -221,13 +223,13 @@ fn chunks(bytes: &[u8], phrases: &[u8]) -> (usize, usize) {
 
 #[test]
 fn a_part_of_more_visits_than_a_chunk_has_becomes_several() {
-    // What repeats, with an event now and then, also where a chunk ends.
+    // Visits repeat, with some events, also at the end of a chunk.
     let mut pieces = Vec::new();
     for at in 0..1_200_000u64 {
         if at.is_multiple_of(1 << 18) || at % 99_991 == 5 {
-            pieces.push(Piece::Event(Event::Fork { child: at as u32 }));
+            pieces.push(TestItem::Event(Event::Fork { child: at as u32 }));
         }
-        pieces.push(Piece::Visit(load(at % 3 + 10 * (at / 1000 % 2))));
+        pieces.push(TestItem::Visit(load(at % 3 + 10 * (at / 1000 % 2))));
     }
     let bytes = write(&header(Grain::Page, false), &pieces);
     let phrases = recoded_is_the_same(&bytes);
@@ -238,8 +240,8 @@ fn a_part_of_more_visits_than_a_chunk_has_becomes_several() {
 
 #[test]
 fn a_part_of_more_distinct_visits_than_a_chunk_has_becomes_several() {
-    let pieces: Vec<Piece> = (0..100_000u64)
-        .map(|at| Piece::Visit(load(at * 7919 % 100_003)))
+    let pieces: Vec<TestItem> = (0..100_000u64)
+        .map(|at| TestItem::Visit(load(at * 7919 % 100_003)))
         .collect();
     let bytes = write(&header(Grain::Page, false), &pieces);
     let phrases = recoded_is_the_same(&bytes);
@@ -247,38 +249,38 @@ fn a_part_of_more_distinct_visits_than_a_chunk_has_becomes_several() {
     assert!(before == 1 && after > 3, "{before} and {after}");
 }
 
-/// More phrases than there are codes for: the oldest give way.
+/// A chunk has more phrases than codes: the oldest phrases are replaced.
 #[test]
-fn phrases_that_give_way_are_read_as_they_are_written() {
+fn replaced_phrases_round_trip() {
     let mut seed = 1u64;
     let mut random = move |below: u64| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (seed >> 33) % below
     };
-    // Half of all codes are words, and most rows of visits are new.
+    // Half of all codes are words, and most sequences of visits are new.
     let mut units: Vec<u64> = (0..16_000).collect();
     units.extend((0..400_000).map(|_| random(16_000)));
     for _ in 0..500 {
         let from = random(units.len() as u64 - 100) as usize;
         units.extend_from_within(from..from + 100);
     }
-    let pieces: Vec<Piece> = units
+    let pieces: Vec<TestItem> = units
         .into_iter()
-        .map(|unit| Piece::Visit(load(unit)))
+        .map(|unit| TestItem::Visit(load(unit)))
         .collect();
     let bytes = write(&header(Grain::Page, false), &pieces);
     let phrases = recoded_is_the_same(&bytes);
     assert_eq!(chunks(&bytes, &phrases), (1, 1));
 }
 
-/// Which process a chunk is about stands in its head alone.
+/// Only the head of a chunk holds its process.
 #[test]
-fn switches_stand_where_they_stood() {
-    let switch = |space| Piece::Event(Event::SpaceSwitch(SpaceId(space)));
+fn switches_keep_their_places() {
+    let switch = |space| TestItem::Event(Event::SpaceSwitch(SpaceId(space)));
     let mut pieces = Vec::new();
     for round in 0..40u64 {
         pieces.push(switch((round % 3) as u32));
-        pieces.extend((0..round % 5).map(|at| Piece::Visit(load(at))));
+        pieces.extend((0..round % 5).map(|at| TestItem::Visit(load(at))));
     }
     let bytes = write(&header(Grain::Page, false), &pieces);
     let phrases = recoded_is_the_same(&bytes);

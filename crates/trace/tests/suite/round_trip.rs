@@ -1,11 +1,11 @@
-//! What is written is what is read.
+//! A trace that was written reads back equal.
 
 use std::io::Cursor;
 
-use crate::common::{Piece, canonical, header, read, read_until_error, trace, write};
+use crate::common::{TestItem, canonical, header, read, read_until_error, trace, write};
 use broadleaf_trace::{
-    Encoder, Event, Grain, Header, Lead, Options, Program, ReadOptions, TraceIndex, TraceReader,
-    Visit,
+    Encoder, Event, Grain, Header, Lead, Options, ReadOptions, RecordedProgram, TraceIndex,
+    TraceReader, Visit,
 };
 use broadleaf_units::{SpaceId, ThreadId};
 use proptest::prelude::*;
@@ -14,27 +14,27 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn any_trace_comes_back(pieces in trace(false), line: bool) {
+    fn any_trace_round_trips(pieces in trace(false), line: bool) {
         let grain = if line { Grain::Line } else { Grain::Page };
         let bytes = write(&header(grain, false), &pieces);
         prop_assert_eq!(canonical(&read(&bytes)), canonical(&pieces));
     }
 
     #[test]
-    fn a_trace_with_fetches_comes_back(pieces in trace(true)) {
+    fn a_trace_with_fetches_round_trips(pieces in trace(true)) {
         let bytes = write(&header(Grain::Page, true), &pieces);
         prop_assert_eq!(canonical(&read(&bytes)), canonical(&pieces));
     }
 
     #[test]
-    fn a_trace_read_without_its_fetches_has_its_instructions_all_the_same(pieces in trace(true)) {
+    fn a_trace_read_without_its_fetches_keeps_its_instructions(pieces in trace(true)) {
         let bytes = write(&header(Grain::Page, true), &pieces);
         let options = ReadOptions { fetches: false, ..ReadOptions::default() };
         let (found, error) = read_until_error(&bytes, options);
         prop_assert!(error.is_none(), "{error:?}");
         // A fetch is an instruction without an access.
-        let without: Vec<Piece> = pieces.iter().cloned().map(|piece| match piece {
-            Piece::Visit(visit) => Piece::Visit(Visit { fetch: false, ..visit }),
+        let without: Vec<TestItem> = pieces.iter().cloned().map(|piece| match piece {
+            TestItem::Visit(visit) => TestItem::Visit(Visit { fetch: false, ..visit }),
             event => event,
         }).collect();
         prop_assert_eq!(canonical(&found), canonical(&without));
@@ -51,8 +51,8 @@ proptest! {
         prop_assert_eq!(reader.bytes_read(), bytes.len() as u64);
         prop_assert_eq!(reader.totals(), index.totals());
         let sum = |of: fn(&Visit) -> u32| pieces.iter().map(|piece| match piece {
-            Piece::Visit(visit) => u64::from(of(visit)),
-            Piece::Event(_) => 0,
+            TestItem::Visit(visit) => u64::from(of(visit)),
+            TestItem::Event(_) => 0,
         }).sum::<u64>();
         prop_assert_eq!(index.totals().loads, sum(|visit| visit.loads));
         prop_assert_eq!(index.totals().stores, sum(|visit| visit.stores));
@@ -61,7 +61,7 @@ proptest! {
 }
 
 #[test]
-fn a_header_comes_back() {
+fn a_header_round_trips() {
     let header = Header {
         grain: Grain::Line,
         options: Options {
@@ -70,7 +70,7 @@ fn a_header_comes_back() {
             ..Options::default()
         },
         command: vec!["gzip".to_owned(), "-9".to_owned(), String::new()],
-        program: Some(Program {
+        program: Some(RecordedProgram {
             path: "/usr/bin/gzip".to_owned(),
             hash: std::array::from_fn(|at| at as u8),
         }),
@@ -98,8 +98,8 @@ fn load(unit: u64) -> Visit {
 }
 
 #[test]
-fn a_trace_of_several_chunks_comes_back() {
-    // More accesses than a chunk holds, in visits that no two of the same unit follow.
+fn a_trace_of_several_chunks_round_trips() {
+    // There are more accesses than a chunk holds, and neighbouring visits have different units.
     let loops = 5_000_000u64;
     let mut encoder = Encoder::new(Vec::new(), &Header::new(Grain::Page)).expect("a head");
     for at in 0..loops {
@@ -141,15 +141,15 @@ fn counts_of_more_than_32_bits_are_split() {
         instructions: u32::MAX,
         ..Visit::default()
     };
-    let mut pieces = vec![Piece::Visit(visit); 5];
-    pieces.extend(vec![Piece::Visit(waiting); 3]);
-    pieces.extend(vec![Piece::Visit(load(7)); 3]);
+    let mut pieces = vec![TestItem::Visit(visit); 5];
+    pieces.extend(vec![TestItem::Visit(waiting); 3]);
+    pieces.extend(vec![TestItem::Visit(load(7)); 3]);
     let found = read(&write(&header(Grain::Page, false), &pieces));
-    let sums = |pieces: &[Piece]| {
+    let sums = |pieces: &[TestItem]| {
         pieces
             .iter()
             .fold([0u64; 3], |[l, s, i], piece| match piece {
-                Piece::Visit(visit) => {
+                TestItem::Visit(visit) => {
                     assert!(visit.loads_before_store <= visit.loads);
                     [
                         l + u64::from(visit.loads),
@@ -157,19 +157,19 @@ fn counts_of_more_than_32_bits_are_split() {
                         i + u64::from(visit.instructions),
                     ]
                 }
-                Piece::Event(_) => [l, s, i],
+                TestItem::Event(_) => [l, s, i],
             })
     };
     assert_eq!(sums(&found), sums(&pieces));
     let first = found.iter().find_map(|piece| match piece {
-        Piece::Visit(visit) if visit.stores > 0 => Some(visit.loads_before_store),
+        TestItem::Visit(visit) if visit.stores > 0 => Some(visit.loads_before_store),
         _ => None,
     });
     assert_eq!(first, Some(u32::MAX - 2));
 }
 
 #[test]
-fn more_kinds_of_visits_than_patterns_are_kept_come_back() {
+fn more_visit_shapes_than_patterns_round_trip() {
     let visits = (0..600_000u32).map(|at| Visit {
         loads: at % 70_001,
         stores: at / 3,
@@ -180,40 +180,40 @@ fn more_kinds_of_visits_than_patterns_are_kept_come_back() {
         instructions: at.wrapping_mul(2_654_435_761) >> 8,
         ..load(u64::from(at % 2))
     });
-    let pieces: Vec<Piece> = visits.map(Piece::Visit).collect();
+    let pieces: Vec<TestItem> = visits.map(TestItem::Visit).collect();
     let found = read(&write(&header(Grain::Page, false), &pieces));
     assert_eq!(canonical(&found), canonical(&pieces));
 }
 
 #[test]
-fn a_space_that_ended_and_goes_on_comes_back() {
+fn an_ended_space_that_continues_round_trips() {
     let end = Event::SpaceEnd { status: Some(0) };
     let mut pieces = Vec::new();
     for round in 0..3 {
-        pieces.push(Piece::Visit(load(round)));
-        pieces.push(Piece::Event(Event::SpaceSwitch(SpaceId(1))));
-        pieces.push(Piece::Visit(Visit {
+        pieces.push(TestItem::Visit(load(round)));
+        pieces.push(TestItem::Event(Event::SpaceSwitch(SpaceId(1))));
+        pieces.push(TestItem::Visit(Visit {
             instructions: 3,
             ..Visit::default()
         }));
-        pieces.push(Piece::Event(end.clone()));
-        pieces.push(Piece::Event(Event::ThreadEnd(ThreadId(1))));
-        pieces.push(Piece::Event(Event::SpaceSwitch(SpaceId(0))));
+        pieces.push(TestItem::Event(end.clone()));
+        pieces.push(TestItem::Event(Event::ThreadEnd(ThreadId(1))));
+        pieces.push(TestItem::Event(Event::SpaceSwitch(SpaceId(0))));
     }
     let found = read(&write(&header(Grain::Page, false), &pieces));
     assert_eq!(canonical(&found), canonical(&pieces));
-    // The instructions before the end stand before it, not behind it.
-    let at = |wanted: &dyn Fn(&Piece) -> bool| found.iter().position(wanted);
-    let ended = at(&|piece| *piece == Piece::Event(end.clone()));
-    let worked = at(&|piece| matches!(piece, Piece::Visit(visit) if visit.instructions == 3));
+    // The instructions before the end stay before the end.
+    let at = |wanted: &dyn Fn(&TestItem) -> bool| found.iter().position(wanted);
+    let ended = at(&|piece| *piece == TestItem::Event(end.clone()));
+    let worked = at(&|piece| matches!(piece, TestItem::Visit(visit) if visit.instructions == 3));
     assert!(worked < ended);
 }
 
 #[test]
 fn an_access_that_reaches_far_leads_each_unit() {
-    let mut pieces = vec![Piece::Visit(load(10))];
+    let mut pieces = vec![TestItem::Visit(load(10))];
     pieces.extend((11..2000).map(|unit| {
-        Piece::Visit(Visit {
+        TestItem::Visit(Visit {
             unit,
             lead: Lead::Load,
             ..Visit::default()

@@ -4,20 +4,20 @@
 use broadleaf_accel::run;
 use broadleaf_metrics::CellResult;
 use broadleaf_model::{Items, Outcome, Plan};
-use broadleaf_trace::{Backing, Event, Mapping, Protection, Range, Visit};
-use broadleaf_units::{FileId, VirtAddr};
+use broadleaf_trace::{Backing, Event, Mapping, Range, Visit};
+use broadleaf_units::{FileId, Rights, VirtAddr};
 use std::ops::ControlFlow;
 
 /// Base pages in a block.
 pub(crate) const BLOCK: u64 = 512;
 /// Loads and stores.
-pub(crate) const READ_WRITE: Protection = Protection {
+pub(crate) const READ_WRITE: Rights = Rights {
     read: true,
     write: true,
     execute: false,
 };
 /// Loads only.
-pub(crate) const READ: Protection = Protection {
+pub(crate) const READ: Rights = Rights {
     read: true,
     write: false,
     execute: false,

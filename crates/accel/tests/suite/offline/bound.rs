@@ -4,11 +4,11 @@
 use super::{all_cycles, cases, machine, replay, some_prices, tlb_cycles};
 use broadleaf_metrics::CellResult;
 use broadleaf_model::Outcome;
-use broadleaf_oracle::offline::Stream;
+use broadleaf_oracle::offline::ReferenceStream as Stream;
 use broadleaf_oracle::random::{Rng, Script, near};
 use broadleaf_oracle::{OwnedItem, Recording};
 use broadleaf_trace::{Advice, Event, Range, Visit};
-use broadleaf_units::VirtAddr;
+use broadleaf_units::{Rights, VirtAddr};
 
 /// The policies of the catalogue, but for those with foresight and those that only differ by a
 /// number.
@@ -130,9 +130,8 @@ fn a_promotion_begins_late_where_breaks_come_first() {
 /// Changing the rights of a page and restoring them causes no fault, but the next miss is a chance.
 #[test]
 fn a_promotion_begins_at_a_miss_where_nothing_faults() {
-    use broadleaf_trace::Protection;
     let mut recording = given_back(0, 0, None);
-    let rights = |write| Protection {
+    let rights = |write| Rights {
         read: true,
         write,
         execute: false,

@@ -15,7 +15,7 @@ use broadleaf_accel::run;
 use broadleaf_machine::Machine;
 use broadleaf_metrics::CellResult;
 use broadleaf_model::{Choice, Costs, Files, Items, MemoryLimits, Outcome, Plan};
-use broadleaf_oracle::offline::{Layout, Piece, Prices, Problem};
+use broadleaf_oracle::offline::{Layout, LayoutPiece as Piece, Prices, Problem};
 use broadleaf_oracle::random::{Rng, loops, near};
 use broadleaf_oracle::{OwnedItem, Recording};
 use broadleaf_units::PageSize;

@@ -6,8 +6,8 @@ use broadleaf_accel::run;
 use broadleaf_metrics::CellResult;
 use broadleaf_model::{Costs, Items, MemoryLimits, Outcome, Plan};
 use broadleaf_oracle::random::Rng;
-use broadleaf_trace::{Backing, Event, Grain, Mapping, Protection, Range, Visit};
-use broadleaf_units::VirtAddr;
+use broadleaf_trace::{Backing, Event, Grain, Mapping, Range, Visit};
+use broadleaf_units::{Rights, VirtAddr};
 use std::ops::ControlFlow;
 
 /// Pages of the only superpage size.
@@ -35,8 +35,8 @@ fn range(first: u64, pages: u64) -> Range {
     }
 }
 
-fn rights(write: bool) -> Protection {
-    Protection {
+fn rights(write: bool) -> Rights {
+    Rights {
         read: true,
         write,
         execute: false,

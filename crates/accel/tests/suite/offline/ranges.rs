@@ -5,7 +5,7 @@ use super::{cases, machine, some_prices};
 use broadleaf_accel::run;
 use broadleaf_machine::Machine;
 use broadleaf_model::{Choice, ChosenPiece, Costs, Files, Items, MemoryLimits, Plan};
-use broadleaf_oracle::offline::{Layout, Piece, misses};
+use broadleaf_oracle::offline::{Layout, LayoutPiece as Piece, misses};
 use broadleaf_oracle::random::{Rng, loops};
 use broadleaf_oracle::{OwnedItem, Recording};
 use std::ops::ControlFlow;

@@ -25,8 +25,20 @@ pub(crate) fn broadleaf(arguments: &[&str]) -> Command {
     command
         .args(arguments)
         .env_remove("NO_COLOR")
+        .env_remove("BROADLEAF_CACHE_SIZE")
+        .env("XDG_CACHE_HOME", caches())
         .stdin(Stdio::null());
     command
+}
+
+/// The cache folder of tests that have none of their own. It cannot be made, because a file has its
+/// name: what a test counts must not depend on the tests before it.
+pub(crate) fn caches() -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("no-caches");
+    if !path.exists() {
+        fs::write(&path, "").expect("a file in the way of the cache folder");
+    }
+    path
 }
 
 /// Runs it and waits.

@@ -1,10 +1,8 @@
 //! Programs that exist only as recordings, with mappings of different heat.
 
 use broadleaf_oracle::random::Rng;
-use broadleaf_trace::{
-    Advice, Backing, Encoder, Event, Grain, Header, Mapping, Protection, Range, Visit,
-};
-use broadleaf_units::VirtAddr;
+use broadleaf_trace::{Advice, Backing, Encoder, Event, Grain, Header, Mapping, Range, Visit};
+use broadleaf_units::{Rights, VirtAddr};
 
 pub(crate) const MIB: u64 = 1 << 20;
 
@@ -20,7 +18,7 @@ pub(crate) fn range(start: u64, len: u64) -> Range {
 pub(crate) fn map(start: u64, len: u64, backing: Backing) -> Event {
     Event::Map(Mapping {
         range: range(start, len),
-        protection: Protection {
+        protection: Rights {
             read: true,
             write: true,
             execute: false,

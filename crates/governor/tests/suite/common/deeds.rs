@@ -1,22 +1,22 @@
-//! What programs and others do, at random.
+//! Random actions of programs and of the rest of the machine.
 
-use super::fake::{Call, Step};
-use super::{BASE, World};
+use super::fake::{Call, FakeStep};
+use super::{BASE, FakeWorld};
 use broadleaf_governor::{Allowance, Budgets, Ticked};
 use proptest::prelude::*;
 
 pub(crate) const BLOCKS: u64 = 24;
 
-/// What a program, or somebody else, does between two ticks.
+/// An action between two ticks.
 #[derive(Clone, Debug)]
 pub(crate) enum Deed {
-    /// The program, or one of its children, does something.
-    Program(usize, Step),
-    /// Somebody else uses so many MiB.
+    /// The program, or one of its children, acts.
+    Program(usize, FakeStep),
+    /// Other programs use this many MiB.
     Elsewhere(u64),
     Pressure(u32),
-    /// Before the kernel is asked for something next.
-    Race(Call, Step),
+    /// The program acts before the next call of a kind.
+    Race(Call, FakeStep),
     /// The kernel refuses a block a few times.
     Refuse(u64, i32, u32),
     Ticks(usize),
@@ -31,21 +31,21 @@ pub(crate) fn pages() -> impl Strategy<Value = std::ops::Range<u64>> {
     })
 }
 
-pub(crate) fn step(forks: bool) -> impl Strategy<Value = Step> {
+pub(crate) fn step(forks: bool) -> impl Strategy<Value = FakeStep> {
     prop_oneof![
-        6 => pages().prop_map(Step::Touch),
-        3 => pages().prop_map(Step::Purge),
-        1 => pages().prop_map(Step::Read),
-        1 => pages().prop_map(Step::SwapOut),
-        u32::from(forks) => Just(Step::Fork),
-        u32::from(forks) => Just(Step::Exit),
+        6 => pages().prop_map(FakeStep::Touch),
+        3 => pages().prop_map(FakeStep::Purge),
+        1 => pages().prop_map(FakeStep::Read),
+        1 => pages().prop_map(FakeStep::SwapOut),
+        u32::from(forks) => Just(FakeStep::Fork),
+        u32::from(forks) => Just(FakeStep::Exit),
     ]
 }
 
 pub(crate) fn deed(forks: bool) -> impl Strategy<Value = Deed> {
     let call = prop_oneof![
         Just(Call::Vitals),
-        Just(Call::Pages),
+        Just(Call::LivePages),
         Just(Call::Blocks),
         Just(Call::Shared),
         Just(Call::Split),
@@ -84,22 +84,22 @@ pub(crate) fn policy() -> impl Strategy<Value = &'static str> {
     ]
 }
 
-/// Lets them do so in a world, and looks at it after each tick.
+/// Performs the actions in a world, and checks the world after each tick.
 pub(crate) fn run(
     policy: &str,
     budgets: Budgets,
     deeds: Vec<Deed>,
-    mut after: impl FnMut(&mut World, Ticked),
+    mut after: impl FnMut(&mut FakeWorld, Ticked),
 ) {
-    let mut world = World::new(policy, budgets, BLOCKS);
+    let mut world = FakeWorld::new(policy, budgets, BLOCKS);
     for deed in deeds {
         match deed {
             Deed::Program(who, step) => {
                 let all = &world.fake().processes;
-                // The first stays, as the others' parent.
+                // The first process stays, as the parent of the others.
                 let pids: Vec<_> = all.keys().map(|id| id.pid).collect();
                 let who = who % pids.len();
-                if who > 0 || !matches!(step, Step::Exit) {
+                if who > 0 || !matches!(step, FakeStep::Exit) {
                     world.fake().step(pids[who], step);
                 }
             }

@@ -1,32 +1,31 @@
-//! A kernel that is a few lists, and that breaks in the ways in which a real one was seen to.
+//! A fake kernel of a few lists. It fails in the ways in which a real kernel was seen to fail.
 
-use super::frames::{Frames, Page};
-use super::process::{P, Process};
+use super::frames::{FakePage, Frames};
+use super::process::{FakeProcess, P};
 use broadleaf_governor::{
-    BLOCK_BYTES, Behind, BlockSeen, Headroom, Kernel, MachineSeen, Mapping, No, PAGE_BYTES, Pages,
-    ProcessId, Vitals,
+    BLOCK_BYTES, Kernel, KernelError, LiveBacking, LiveMapping, PAGE_BYTES, ProcessId,
 };
 use broadleaf_policy::Refusal;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
-/// What a kernel is asked for.
+/// A kind of kernel call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Call {
     Vitals,
     Children,
-    Pages,
+    LivePages,
     Blocks,
     Shared,
     Collapse,
     Split,
 }
 
-/// What a program does.
+/// An action of a program.
 #[derive(Clone, Debug)]
-pub(crate) enum Step {
-    Map(Mapping),
+pub(crate) enum FakeStep {
+    Map(LiveMapping),
     Unmap(Range<u64>),
     Touch(Range<u64>),
     Read(Range<u64>),
@@ -37,41 +36,42 @@ pub(crate) enum Step {
     Exit,
 }
 
-/// A kernel of the tests.
+/// A fake kernel.
 #[derive(Debug)]
 pub(crate) struct Fake {
     pub(crate) now: Duration,
     pub(crate) cpu: Duration,
-    pub(crate) processes: BTreeMap<ProcessId, Process>,
+    pub(crate) processes: BTreeMap<ProcessId, FakeProcess>,
     pub(crate) frames: Frames,
-    /// Bytes of the machine.
+    /// The memory of the machine in bytes.
     pub(crate) total_bytes: u64,
-    /// Bytes that somebody else uses.
+    /// The bytes that other programs use.
     pub(crate) elsewhere: u64,
-    /// Free extents, where not all that is free is one.
+    /// The free extents, if not all free memory is one extent.
     pub(crate) free_blocks: Option<u64>,
     pub(crate) pressure: Option<u32>,
-    /// The limit of the cgroup that all processes are in.
+    /// The limit of the cgroup that holds all processes.
     pub(crate) limit: Option<u64>,
-    /// What the kernel answers to a promotion of a block, and how often it still does.
+    /// The kernel's answer to a promotion of a block, and the number of times that it still gives
+    /// this answer.
     pub(crate) refuse: BTreeMap<(u32, u64), (i32, u32)>,
     /// The refusal that the flags of a block's mapping imply.
     pub(crate) flags: BTreeMap<(u32, u64), Refusal>,
-    /// The fixed time of a block's promotion, without that of its pages.
+    /// The fixed time of a block's promotion, without the time for its pages.
     pub(crate) micros: f64,
-    /// Superpages are not broken, and the kernel says yes.
+    /// If set, a split leaves the superpage alone and reports success.
     pub(crate) splits_in_vain: bool,
     /// Blocks for which programs asked for superpages.
     pub(crate) asked: Vec<Range<u64>>,
-    /// What a program does just before the next call of a kind.
-    pub(crate) races: Vec<(Call, u32, Step)>,
-    /// What a program does just before the call of that number.
-    pub(crate) at_call: BTreeMap<u64, (u32, Step)>,
-    /// How often the kernel was asked for each thing.
+    /// The program's action just before the next call of a kind.
+    pub(crate) races: Vec<(Call, u32, FakeStep)>,
+    /// The program's action just before the call with this number.
+    pub(crate) at_call: BTreeMap<u64, (u32, FakeStep)>,
+    /// The number of calls of each kind.
     pub(crate) calls: BTreeMap<Call, u64>,
-    /// How often each block became a superpage.
+    /// The number of promotions of each block.
     pub(crate) collapses: BTreeMap<(u32, u64), u32>,
-    /// How many pages each superpage that was made held before, as long as it stands.
+    /// The pages of each promoted block before its promotion, while the superpage exists.
     pub(crate) held: BTreeMap<(u32, u64), u64>,
     next_pid: u32,
 }
@@ -102,12 +102,12 @@ impl Fake {
         }
     }
 
-    /// A process that nobody of these started.
+    /// Starts a process without a parent.
     pub(crate) fn spawn(&mut self) -> ProcessId {
-        self.add(Process::default())
+        self.add(FakeProcess::default())
     }
 
-    fn add(&mut self, mut process: Process) -> ProcessId {
+    fn add(&mut self, mut process: FakeProcess) -> ProcessId {
         self.next_pid += 1;
         let id = ProcessId {
             pid: self.next_pid,
@@ -118,24 +118,24 @@ impl Fake {
         id
     }
 
-    fn id(&self, pid: u32) -> Option<ProcessId> {
+    pub(super) fn id(&self, pid: u32) -> Option<ProcessId> {
         self.processes.keys().copied().find(|id| id.pid == pid)
     }
 
-    /// A program does something. One that has ended does nothing.
-    pub(crate) fn step(&mut self, pid: u32, step: Step) {
+    /// Performs an action of a program. An ended program does nothing.
+    pub(crate) fn step(&mut self, pid: u32, step: FakeStep) {
         let Some(id) = self.id(pid) else { return };
         let frames = &mut self.frames;
         let process = self.processes.get_mut(&id).unwrap();
         match step {
-            Step::Map(mapping) => process.map(mapping),
-            Step::Unmap(blocks) => process.unmap(blocks, frames),
-            Step::Touch(pages) => process.touch(pages, frames),
-            Step::Read(pages) => process.read(pages),
-            Step::Purge(pages) => process.purge(pages, frames),
-            Step::SwapOut(pages) => process.swap_out(pages, frames),
-            Step::Fork => {
-                let child = Process {
+            FakeStep::Map(mapping) => process.map(mapping),
+            FakeStep::Unmap(blocks) => process.unmap(blocks, frames),
+            FakeStep::Touch(pages) => process.touch(pages, frames),
+            FakeStep::Read(pages) => process.read(pages),
+            FakeStep::Purge(pages) => process.purge(pages, frames),
+            FakeStep::SwapOut(pages) => process.swap_out(pages, frames),
+            FakeStep::Fork => {
+                let child = FakeProcess {
                     parent: pid,
                     faults: 0,
                     ..process.clone()
@@ -145,14 +145,14 @@ impl Fake {
                 }
                 let image = child.image;
                 let id = self.add(child);
-                // A fork is the same program.
+                // A fork runs the same program.
                 self.processes.get_mut(&id).unwrap().image = image;
             }
-            Step::Exec => {
+            FakeStep::Exec => {
                 process.clear(frames);
                 process.image += 1;
             }
-            Step::Exit => {
+            FakeStep::Exit => {
                 process.clear(frames);
                 self.processes.remove(&id);
             }
@@ -172,7 +172,7 @@ impl Fake {
         self.total_bytes.saturating_sub(used)
     }
 
-    /// Bytes in frames that promotions filled and nobody stored to.
+    /// Returns the bytes in frames that promotions filled and no program stored to.
     pub(crate) fn filled_bytes(&self) -> u64 {
         let processes = self.processes.values();
         let blocks = processes.flat_map(|process| process.blocks.values());
@@ -180,13 +180,13 @@ impl Fake {
         pages.filter(|page| self.frames.is_filled(**page)).count() as u64 * PAGE_BYTES
     }
 
-    /// Bytes that the superpages which stand added, by what they held before.
+    /// Returns the bytes that existing superpages added, by their contents before.
     pub(crate) fn added_bytes(&self) -> u64 {
         self.held.values().map(|held| (P - held) * PAGE_BYTES).sum()
     }
 
-    /// Bytes that a process holds, of frames that others map its part alone.
-    fn held_bytes(&self, process: ProcessId) -> u64 {
+    /// Returns the bytes that a process holds. A shared frame counts in proportion.
+    pub(super) fn held_bytes(&self, process: ProcessId) -> u64 {
         let blocks = self
             .processes
             .get(&process)
@@ -200,16 +200,20 @@ impl Fake {
     }
 
     pub(crate) fn rss_bytes(&self) -> u64 {
-        self.processes.values().map(Process::rss_pages).sum::<u64>() * PAGE_BYTES
+        self.processes
+            .values()
+            .map(FakeProcess::rss_pages)
+            .sum::<u64>()
+            * PAGE_BYTES
     }
 
-    /// Whether a block is a superpage.
+    /// Returns true if a block is a superpage.
     pub(crate) fn is_huge(&self, process: ProcessId, block: u64) -> bool {
         let process = self.processes.get(&process);
         process.is_some_and(|process| process.blocks.get(&block).is_some_and(|block| block.huge))
     }
 
-    /// How many superpages a process has.
+    /// Returns the number of superpages of a process.
     pub(crate) fn huge(&self, process: ProcessId) -> usize {
         let process = self.processes.get(&process);
         process.map_or(0, |process| {
@@ -217,12 +221,12 @@ impl Fake {
         })
     }
 
-    /// Each frame is mapped as often as it is said to be, and a superpage is whole.
+    /// Checks that the map count of each frame is right, and that each superpage is whole.
     pub(crate) fn check(&self) {
         let mut mapped = vec![0; self.frames.mapped().len()];
         for block in self.processes.values().flat_map(|one| one.blocks.values()) {
             for page in &block.pages {
-                if let Page::Frame(number) = page {
+                if let FakePage::Frame(number) = page {
                     mapped[*number as usize] += 1;
                 }
             }
@@ -231,8 +235,13 @@ impl Fake {
         assert_eq!(mapped, self.frames.mapped());
     }
 
-    /// What happens at each call: time passes, and programs run.
-    fn called(&mut self, call: Call, process: ProcessId, micros: u64) -> Result<(), No> {
+    /// Performs the effects of a call: time passes, and programs act.
+    pub(super) fn called(
+        &mut self,
+        call: Call,
+        process: ProcessId,
+        micros: u64,
+    ) -> Result<(), KernelError> {
         self.now += Duration::from_micros(micros);
         self.cpu += Duration::from_micros(micros);
         *self.calls.entry(call).or_default() += 1;
@@ -246,18 +255,18 @@ impl Fake {
         }
         match self.processes.contains_key(&process) {
             true => Ok(()),
-            false => Err(No::Gone),
+            false => Err(KernelError::Gone),
         }
     }
 
-    /// Work that depends on how much there was.
-    fn worked(&mut self, micros: f64) {
+    /// Charges time that depends on the amount of work.
+    pub(super) fn worked(&mut self, micros: f64) {
         self.now += Duration::from_secs_f64(micros / 1e6);
         self.cpu += Duration::from_secs_f64(micros / 1e6);
     }
 
-    /// Makes one superpage.
-    fn collapse_one(&mut self, id: ProcessId, number: u64) -> Result<(), i32> {
+    /// Promotes one block.
+    pub(super) fn collapse_one(&mut self, id: ProcessId, number: u64) -> Result<(), i32> {
         self.worked(self.micros);
         let free = self.free_bytes();
         let left = self.headroom(id).map_or(u64::MAX, |left| left.bytes);
@@ -268,13 +277,14 @@ impl Fake {
             return Err(*errno);
         }
         let process = self.processes.get_mut(&id).ok_or(libc::ESRCH)?;
-        let mapping = Mapping::of_block(&process.mappings, number).ok_or(libc::EINVAL)?;
-        let fits = match mapping.behind {
-            Behind::Anonymous => true,
-            Behind::Shmem => mapping.congruent,
-            Behind::File | Behind::Other => false,
+        let mapping = LiveMapping::of_block(&process.mappings, number).ok_or(libc::EINVAL)?;
+        let fits = match mapping.backing {
+            LiveBacking::Anonymous => true,
+            LiveBacking::Shmem => mapping.congruent,
+            LiveBacking::File | LiveBacking::Other => false,
         };
-        // Without a page table there is nothing to do. With one it goes ahead, however empty it is.
+        // Without a page table the kernel refuses. With a page table it promotes, however empty the
+        // block is.
         let block = process.blocks.get_mut(&number).ok_or(libc::EINVAL)?;
         if !fits {
             return Err(libc::EINVAL);
@@ -291,13 +301,13 @@ impl Fake {
         }
         for page in &mut block.pages {
             match *page {
-                Page::Absent | Page::Zero => *page = self.frames.take(false),
-                Page::Swapped => *page = self.frames.take(true),
+                FakePage::Absent | FakePage::Zero => *page = self.frames.take(false),
+                FakePage::Swapped => *page = self.frames.take(true),
                 shared if self.frames.is_shared(shared) => {
                     self.frames.drop(shared);
                     *page = self.frames.take(true);
                 }
-                Page::Frame(_) => {}
+                FakePage::Frame(_) => {}
             }
         }
         block.huge = true;
@@ -305,156 +315,6 @@ impl Fake {
         *self.collapses.entry((id.pid, number)).or_default() += 1;
         self.held.insert((id.pid, number), held);
         self.worked(0.9 * held as f64);
-        Ok(())
-    }
-}
-
-impl Kernel for Fake {
-    fn now(&mut self) -> Duration {
-        self.now
-    }
-
-    fn own_cpu(&mut self) -> Duration {
-        self.cpu
-    }
-
-    fn machine(&mut self) -> MachineSeen {
-        self.worked(40.0);
-        let available_bytes = self.free_bytes();
-        MachineSeen {
-            available_bytes,
-            free_blocks: self.free_blocks.unwrap_or(available_bytes / BLOCK_BYTES),
-            pressure: self.pressure,
-        }
-    }
-
-    fn process(&mut self, pid: u32) -> Option<ProcessId> {
-        self.id(pid)
-    }
-
-    fn vitals(&mut self, process: ProcessId) -> Result<Vitals, No> {
-        self.called(Call::Vitals, process, 20)?;
-        let found = &self.processes[&process];
-        Ok(Vitals {
-            command: "a program (of 2 words)".to_owned(),
-            image: found.image,
-            faults: found.faults,
-            rss_bytes: found.rss_pages() * PAGE_BYTES,
-        })
-    }
-
-    fn headroom(&mut self, _: ProcessId) -> Option<Headroom> {
-        let limit = self.limit?;
-        let used = self.frames.used() * PAGE_BYTES;
-        Some(Headroom {
-            bytes: limit.saturating_sub(used),
-            limit,
-        })
-    }
-
-    fn children(&mut self, process: ProcessId) -> Vec<ProcessId> {
-        if self.called(Call::Children, process, 15).is_err() {
-            return Vec::new();
-        }
-        let all = self.processes.iter();
-        let children = all.filter(|(_, child)| child.parent == process.pid);
-        children.map(|(id, _)| *id).collect()
-    }
-
-    fn pages(&mut self, process: ProcessId) -> Result<Pages, No> {
-        self.called(Call::Pages, process, 60)?;
-        let found = &self.processes[&process];
-        if found.hidden {
-            return Err(No::NotAllowed);
-        }
-        let held = found.blocks.iter().filter(|(number, _)| {
-            let mapping = Mapping::of_block(&found.mappings, **number);
-            mapping.is_some_and(|mapping| mapping.behind != Behind::Other)
-        });
-        let seen = held.map(|(number, block)| block.seen(*number));
-        let pages = Pages {
-            held: None,
-            asked: None,
-            mappings: found.mappings.clone(),
-            blocks: seen.filter(|seen| !seen.is_empty()).collect(),
-        };
-        // 6 ms for a gigabyte of base pages, by measurement; a superpage costs next to nothing.
-        let base: u64 = pages
-            .blocks
-            .iter()
-            .map(|seen| u64::from(seen.present))
-            .sum();
-        self.worked(base as f64 * 0.023 + pages.blocks.len() as f64 * 0.1);
-        Ok(pages)
-    }
-
-    fn blocks(&mut self, process: ProcessId, blocks: Range<u64>) -> Result<Vec<BlockSeen>, No> {
-        self.called(Call::Blocks, process, 20)?;
-        let found = &self.processes[&process];
-        let seen = blocks.map(|number| match found.blocks.get(&number) {
-            Some(block) => block.seen(number),
-            None => BlockSeen::empty(number),
-        });
-        Ok(seen.collect())
-    }
-
-    fn held(&mut self, process: ProcessId) -> Option<u64> {
-        self.called(Call::Shared, process, 10).ok()?;
-        Some(self.held_bytes(process))
-    }
-
-    fn asked(&mut self, _: ProcessId) -> Vec<Range<u64>> {
-        self.asked.clone()
-    }
-
-    fn shared(&mut self, process: ProcessId, block: u64) -> Result<u32, No> {
-        self.called(Call::Shared, process, 10)?;
-        let block = self.processes[&process].blocks.get(&block);
-        let pages = block.into_iter().flat_map(|block| &block.pages);
-        Ok(pages.filter(|page| self.frames.is_shared(**page)).count() as u32)
-    }
-
-    fn ruled_out(&mut self, process: ProcessId, block: u64) -> Option<Refusal> {
-        self.flags.get(&(process.pid, block)).copied()
-    }
-
-    fn collapse(&mut self, process: ProcessId, blocks: Range<u64>) -> Result<(), No> {
-        self.called(Call::Collapse, process, 5)?;
-        if self.processes[&process].out_of_reach {
-            return Err(No::NotAllowed);
-        }
-        // It goes on after a failure, and answers for the whole range.
-        let mut answer = Ok(());
-        for block in blocks {
-            if let Err(errno) = self.collapse_one(process, block) {
-                answer = Err(No::Errno(errno));
-            }
-        }
-        answer
-    }
-
-    fn split(&mut self, process: ProcessId, block: u64) -> Result<(), No> {
-        self.called(Call::Split, process, 300)?;
-        let found = self.processes.get_mut(&process).unwrap();
-        if found.out_of_reach {
-            return Err(No::NotAllowed);
-        }
-        let Some(found) = found.blocks.get_mut(&block) else {
-            return Err(No::Errno(libc::ENOMEM));
-        };
-        let shared = found.pages.iter().any(|page| self.frames.is_shared(*page));
-        if shared || self.splits_in_vain || !found.folio {
-            return Ok(());
-        }
-        for page in &mut found.pages {
-            if self.frames.is_filled(*page) {
-                self.frames.drop(*page);
-                *page = Page::Zero;
-            }
-        }
-        found.huge = false;
-        found.folio = false;
-        self.held.remove(&(process.pid, block));
         Ok(())
     }
 }

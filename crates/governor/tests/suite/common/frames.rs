@@ -1,13 +1,13 @@
-//! Frames that pages stand in, and who maps them.
+//! The frames of the fake kernel, and their map counts.
 
-/// What stands at a base page of a process.
+/// The contents of a base page of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Page {
-    /// Nothing.
+pub(crate) enum FakePage {
+    /// No page.
     Absent,
     /// The kernel's page of zeroes.
     Zero,
-    /// Something that was swapped out.
+    /// A page in swap.
     Swapped,
     /// A frame, by number.
     Frame(u32),
@@ -15,13 +15,13 @@ pub(crate) enum Page {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Frame {
-    /// How many processes map it.
+    /// The number of processes that map the frame.
     mapped: u32,
-    /// Whether it was ever stored to. One that a promotion filled was not.
+    /// True if a program ever stored to the frame. Promotions fill frames without a store.
     stored: bool,
 }
 
-/// All frames that were ever given out.
+/// All frames that were ever allocated.
 #[derive(Debug, Default)]
 pub(crate) struct Frames {
     all: Vec<Frame>,
@@ -29,13 +29,13 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    /// How many are in use.
+    /// Returns the number of frames in use.
     pub(crate) fn used(&self) -> u64 {
         (self.all.len() - self.free.len()) as u64
     }
 
-    /// One more.
-    pub(crate) fn take(&mut self, stored: bool) -> Page {
+    /// Allocates a frame.
+    pub(crate) fn take(&mut self, stored: bool) -> FakePage {
         let frame = Frame { mapped: 1, stored };
         let number = match self.free.pop() {
             Some(number) => {
@@ -47,20 +47,20 @@ impl Frames {
                 (self.all.len() - 1) as u32
             }
         };
-        Page::Frame(number)
+        FakePage::Frame(number)
     }
 
-    /// How many processes map it, 0 where it is no frame.
-    pub(crate) fn mappers(&self, page: Page) -> u64 {
+    /// Returns the number of processes that map a page's frame. The number is 0 without a frame.
+    pub(crate) fn mappers(&self, page: FakePage) -> u64 {
         match page {
-            Page::Frame(number) => self.all[number as usize].mapped.into(),
-            Page::Absent | Page::Zero | Page::Swapped => 0,
+            FakePage::Frame(number) => self.all[number as usize].mapped.into(),
+            FakePage::Absent | FakePage::Zero | FakePage::Swapped => 0,
         }
     }
 
-    /// One process maps it no more.
-    pub(crate) fn drop(&mut self, page: Page) {
-        if let Page::Frame(number) = page {
+    /// Removes one mapping of a page's frame.
+    pub(crate) fn drop(&mut self, page: FakePage) {
+        if let FakePage::Frame(number) = page {
             let frame = &mut self.all[number as usize];
             frame.mapped -= 1;
             if frame.mapped == 0 {
@@ -69,31 +69,31 @@ impl Frames {
         }
     }
 
-    /// One process more maps it.
-    pub(crate) fn share(&mut self, page: Page) {
-        if let Page::Frame(number) = page {
+    /// Adds one mapping of a page's frame.
+    pub(crate) fn share(&mut self, page: FakePage) {
+        if let FakePage::Frame(number) = page {
             self.all[number as usize].mapped += 1;
         }
     }
 
-    /// Whether several processes map it.
-    pub(crate) fn is_shared(&self, page: Page) -> bool {
-        matches!(page, Page::Frame(number) if self.all[number as usize].mapped > 1)
+    /// Returns true if several processes map the frame.
+    pub(crate) fn is_shared(&self, page: FakePage) -> bool {
+        matches!(page, FakePage::Frame(number) if self.all[number as usize].mapped > 1)
     }
 
-    /// Whether it is a frame that nobody stored to.
-    pub(crate) fn is_filled(&self, page: Page) -> bool {
-        matches!(page, Page::Frame(number) if !self.all[number as usize].stored)
+    /// Returns true for a frame that no program stored to.
+    pub(crate) fn is_filled(&self, page: FakePage) -> bool {
+        matches!(page, FakePage::Frame(number) if !self.all[number as usize].stored)
     }
 
-    /// Somebody stores to it.
-    pub(crate) fn store(&mut self, page: Page) {
-        if let Page::Frame(number) = page {
+    /// Stores to a page.
+    pub(crate) fn store(&mut self, page: FakePage) {
+        if let FakePage::Frame(number) = page {
             self.all[number as usize].stored = true;
         }
     }
 
-    /// How many processes map each, for comparison.
+    /// Returns the map counts of all frames.
     pub(crate) fn mapped(&self) -> Vec<u32> {
         self.all.iter().map(|frame| frame.mapped).collect()
     }

@@ -1,18 +1,20 @@
-//! A governor over a kernel that is made up.
+//! A governor over a fake kernel.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 pub(crate) mod deeds;
 pub(crate) mod fake;
+mod fake_kernel;
 pub(crate) mod frames;
+pub(crate) mod observations;
 pub(crate) mod process;
 
 use broadleaf_governor::journal::{Header, JOURNAL_SCHEMA, Journal};
 use broadleaf_governor::{
-    Allowance, BLOCK_BYTES, Behind, Budgets, Governor, Mapping, PAGES, ProcessId, Ticked, Tree,
-    Ward,
+    Allowance, BLOCK_BYTES, Budgets, Governor, LiveBacking, LiveMapping, PAGES, ProcessId,
+    ProcessTree, Ticked, Ward,
 };
 use broadleaf_policy::Refusal;
-use fake::{Fake, Step};
+use fake::{Fake, FakeStep};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -21,25 +23,26 @@ pub(crate) const BASE: u64 = 1 << 20;
 pub(crate) const MIB: u64 = 1 << 20;
 const P: u64 = PAGES as u64;
 
-/// As much as there is.
+/// Budgets without limits.
 pub(crate) const UNLIMITED: Budgets = Budgets {
     added: Allowance::Unlimited,
     ..Budgets::DEFAULT
 };
 
-/// A governor, a kernel, and a program of theirs.
-pub(crate) struct World {
+/// A governor, a fake kernel, and one of its programs.
+pub(crate) struct FakeWorld {
     pub(crate) governor: Governor<Fake>,
     pub(crate) program: ProcessId,
 }
 
-impl World {
-    /// A program with so many blocks of anonymous memory in one mapping, of which nothing is resident, on a machine of 16 GiB.
+impl FakeWorld {
+    /// Creates a program with `blocks` blocks of anonymous memory in one mapping without resident
+    /// pages. The machine has 16 GiB.
     pub(crate) fn new(policy: &str, budgets: Budgets, blocks: u64) -> Self {
         Self::with(policy, budgets, blocks, false)
     }
 
-    /// The same, with a governor that only says what it would do.
+    /// Creates the same world with a governor that changes nothing.
     pub(crate) fn dry(policy: &str, budgets: Budgets, blocks: u64) -> Self {
         Self::with(policy, budgets, blocks, true)
     }
@@ -47,11 +50,11 @@ impl World {
     fn with(policy: &str, budgets: Budgets, blocks: u64, dry: bool) -> Self {
         let mut fake = Fake::new(16 << 30);
         let program = fake.spawn();
-        fake.step(program.pid, Step::Map(anonymous(0..blocks)));
+        fake.step(program.pid, FakeStep::Map(anonymous(0..blocks)));
         let policy = broadleaf_policy::parse(policy).expect("a policy");
         let ward = Ward::new(policy, budgets);
         Self {
-            governor: Governor::new(fake, ward, Tree::of([program]), dry),
+            governor: Governor::new(fake, ward, ProcessTree::of([program]), dry),
             program,
         }
     }
@@ -60,25 +63,26 @@ impl World {
         self.governor.kernel()
     }
 
-    /// The program does something.
-    pub(crate) fn step(&mut self, step: Step) {
+    /// Performs an action of the program.
+    pub(crate) fn step(&mut self, step: FakeStep) {
         let pid = self.program.pid;
         self.fake().step(pid, step);
     }
 
-    /// The program stores to the first pages of a block.
+    /// Stores to the first pages of a block.
     pub(crate) fn fill(&mut self, block: u64, pages: u64) {
         let first = (BASE + block) * P;
-        self.step(Step::Touch(first..first + pages));
+        self.step(FakeStep::Touch(first..first + pages));
     }
 
-    /// The program gives pages of a block back.
+    /// Returns pages of a block to the kernel.
     pub(crate) fn purge(&mut self, block: u64, pages: Range<u64>) {
         let first = (BASE + block) * P;
-        self.step(Step::Purge(first + pages.start..first + pages.end));
+        self.step(FakeStep::Purge(first + pages.start..first + pages.end));
     }
 
-    /// A superpage becomes base pages, all of which stay: the program stored to it while a fork shared it, say.
+    /// Splits a superpage into base pages without loss of a page, as a store to a forked superpage
+    /// does.
     pub(crate) fn break_whole(&mut self, block: u64) {
         let program = self.program;
         let process = self.fake().processes.get_mut(&program).expect("it lives");
@@ -88,7 +92,7 @@ impl World {
         }
     }
 
-    /// One tick, and the wait after it.
+    /// Runs one tick and the wait after it.
     pub(crate) fn tick(&mut self) -> Ticked {
         let ticked = self.governor.tick();
         self.fake().check();
@@ -96,7 +100,7 @@ impl World {
         ticked
     }
 
-    /// Ticks until so much time has passed.
+    /// Runs ticks until this time has passed.
     pub(crate) fn run_for(&mut self, seconds: u64) -> Vec<Ticked> {
         let until = self.fake().now + Duration::from_secs(seconds);
         let mut ticks = Vec::new();
@@ -116,12 +120,12 @@ impl World {
         self.fake().huge(program)
     }
 
-    /// How often blocks became superpages.
+    /// Returns the number of promotions.
     pub(crate) fn collapses(&mut self) -> u32 {
         self.fake().collapses.values().sum()
     }
 
-    /// How many blocks were refused for a reason.
+    /// Returns the number of blocks that were refused for a reason.
     pub(crate) fn refused(&self, reason: Refusal) -> u64 {
         let mut all = self.governor.ward().tally().refusals.iter();
         all.find(|(name, _)| *name == reason)
@@ -129,12 +133,12 @@ impl World {
     }
 }
 
-/// Anonymous memory at blocks of the tests' range.
-pub(crate) fn anonymous(blocks: Range<u64>) -> Mapping {
-    Mapping {
+/// Returns a mapping of anonymous memory at blocks of the tests' range.
+pub(crate) fn anonymous(blocks: Range<u64>) -> LiveMapping {
+    LiveMapping {
         start: (BASE + blocks.start) * BLOCK_BYTES,
         end: (BASE + blocks.end) * BLOCK_BYTES,
-        behind: Behind::Anonymous,
+        backing: LiveBacking::Anonymous,
         writable: true,
         congruent: true,
         inode: 0,
@@ -143,7 +147,7 @@ pub(crate) fn anonymous(blocks: Range<u64>) -> Mapping {
     }
 }
 
-/// What a journal of a run under a policy begins with.
+/// Returns the header of a journal.
 pub(crate) fn header(policy: &str, budgets: Budgets) -> Header {
     Header {
         schema: JOURNAL_SCHEMA.to_owned(),
@@ -160,7 +164,7 @@ pub(crate) fn header(policy: &str, budgets: Budgets) -> Header {
     }
 }
 
-/// The journal of ticks.
+/// Returns the journal of ticks.
 pub(crate) fn journal(header: &Header, ticks: &[Ticked]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut journal = Journal::begin(&mut bytes, header).expect("memory");

@@ -1,27 +1,27 @@
-//! A process of the fake kernel: its memory, and what programs do to it.
+//! A process of the fake kernel: its memory, and the actions of programs.
 
-use super::frames::{Frames, Page};
-use broadleaf_governor::{BLOCK_BYTES, BlockSeen, Mapping, PAGES};
+use super::frames::{FakePage, Frames};
+use broadleaf_governor::{BLOCK_BYTES, BlockSeen, LiveMapping, PAGES};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Blocks to pages.
+/// A map from block numbers to blocks.
 pub(crate) const P: u64 = PAGES as u64;
 
 /// A block with a page table, however empty.
 #[derive(Clone, Debug)]
-pub(crate) struct Block {
-    pub(crate) pages: Vec<Page>,
-    /// Whether one translation maps it all.
+pub(crate) struct FakeBlock {
+    pub(crate) pages: Vec<FakePage>,
+    /// True if one translation maps the whole block.
     pub(crate) huge: bool,
-    /// Whether the frames that a promotion made one folio still are one.
+    /// True while the frames of a promotion form one folio.
     pub(crate) folio: bool,
 }
 
-impl Block {
+impl FakeBlock {
     fn empty() -> Self {
         Self {
-            pages: vec![Page::Absent; PAGES as usize],
+            pages: vec![FakePage::Absent; PAGES as usize],
             huge: false,
             folio: false,
         }
@@ -29,20 +29,23 @@ impl Block {
 
     pub(crate) fn frames(&self) -> u64 {
         let frames = self.pages.iter();
-        frames.filter(|page| matches!(page, Page::Frame(_))).count() as u64
+        frames
+            .filter(|page| matches!(page, FakePage::Frame(_)))
+            .count() as u64
     }
 
     pub(crate) fn seen(&self, block: u64) -> BlockSeen {
         if self.huge {
             return BlockSeen::superpage(block);
         }
-        let count =
-            |what: fn(&Page) -> bool| self.pages.iter().filter(|page| what(page)).count() as u16;
+        let count = |what: fn(&FakePage) -> bool| {
+            self.pages.iter().filter(|page| what(page)).count() as u16
+        };
         BlockSeen {
             block,
-            present: count(|page| matches!(page, Page::Frame(_))),
-            zero: count(|page| *page == Page::Zero),
-            swapped: count(|page| *page == Page::Swapped),
+            present: count(|page| matches!(page, FakePage::Frame(_))),
+            zero: count(|page| *page == FakePage::Zero),
+            swapped: count(|page| *page == FakePage::Swapped),
             huge: false,
         }
     }
@@ -50,21 +53,21 @@ impl Block {
 
 /// A process.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Process {
+pub(crate) struct FakeProcess {
     pub(crate) parent: u32,
     pub(crate) image: u64,
     pub(crate) faults: u64,
-    pub(crate) mappings: Vec<Mapping>,
-    pub(crate) blocks: BTreeMap<u64, Block>,
-    /// Nobody may change it.
+    pub(crate) mappings: Vec<LiveMapping>,
+    pub(crate) blocks: BTreeMap<u64, FakeBlock>,
+    /// True if the process may not be changed.
     pub(crate) out_of_reach: bool,
-    /// Nobody may look at its memory.
+    /// True if the memory of the process may not be read.
     pub(crate) hidden: bool,
 }
 
-impl Process {
+impl FakeProcess {
     pub(crate) fn rss_pages(&self) -> u64 {
-        self.blocks.values().map(Block::frames).sum()
+        self.blocks.values().map(FakeBlock::frames).sum()
     }
 
     fn is_mapped(&self, page: u64) -> bool {
@@ -73,80 +76,81 @@ impl Process {
         all.any(|mapping| (mapping.start..mapping.end).contains(&address))
     }
 
-    /// The program stores to pages. Those that lie in no mapping are left out.
+    /// Stores to pages. Pages outside all mappings are skipped.
     pub(crate) fn touch(&mut self, pages: Range<u64>, frames: &mut Frames) {
         for page in pages
             .filter(|page| self.is_mapped(*page))
             .collect::<Vec<_>>()
         {
-            let block = self.blocks.entry(page / P).or_insert_with(Block::empty);
+            let block = self.blocks.entry(page / P).or_insert_with(FakeBlock::empty);
             let at = (page % P) as usize;
             let before = block.pages[at];
-            if matches!(before, Page::Frame(_)) && !frames.is_shared(before) {
+            if matches!(before, FakePage::Frame(_)) && !frames.is_shared(before) {
                 frames.store(before);
                 continue;
             }
             self.faults += 1;
-            // What a fork shares is copied page by page, even where it is a superpage.
+            // A store to a shared superpage copies page by page.
             block.huge = false;
             frames.drop(before);
             block.pages[at] = frames.take(true);
         }
     }
 
-    /// The program reads pages, which brings the kernel's page of zeroes where nothing is.
+    /// Reads pages. A read of an empty page maps the kernel's page of zeroes.
     pub(crate) fn read(&mut self, pages: Range<u64>) {
         for page in pages
             .filter(|page| self.is_mapped(*page))
             .collect::<Vec<_>>()
         {
-            let block = self.blocks.entry(page / P).or_insert_with(Block::empty);
+            let block = self.blocks.entry(page / P).or_insert_with(FakeBlock::empty);
             let at = (page % P) as usize;
-            if block.pages[at] == Page::Absent {
+            if block.pages[at] == FakePage::Absent {
                 self.faults += 1;
-                block.pages[at] = Page::Zero;
+                block.pages[at] = FakePage::Zero;
             }
         }
     }
 
-    /// The program gives pages back. The page table stays, and so does the rest of a superpage, in base pages.
+    /// Returns pages to the kernel. The page table stays, and the rest of a superpage stays as base
+    /// pages.
     pub(crate) fn purge(&mut self, pages: Range<u64>, frames: &mut Frames) {
         for page in pages {
             let Some(block) = self.blocks.get_mut(&(page / P)) else {
                 continue;
             };
-            let before = std::mem::replace(&mut block.pages[(page % P) as usize], Page::Absent);
+            let before = std::mem::replace(&mut block.pages[(page % P) as usize], FakePage::Absent);
             frames.drop(before);
             block.huge = false;
             block.folio &= block.frames() > 0;
         }
     }
 
-    /// The kernel swaps pages out.
+    /// Swaps pages out.
     pub(crate) fn swap_out(&mut self, pages: Range<u64>, frames: &mut Frames) {
         for page in pages {
             let Some(block) = self.blocks.get_mut(&(page / P)) else {
                 continue;
             };
             let at = (page % P) as usize;
-            if matches!(block.pages[at], Page::Frame(_)) && !block.huge {
+            if matches!(block.pages[at], FakePage::Frame(_)) && !block.huge {
                 frames.drop(block.pages[at]);
-                block.pages[at] = Page::Swapped;
+                block.pages[at] = FakePage::Swapped;
             }
         }
     }
 
-    /// The program unmaps whole blocks, page tables and all. Mappings lose them, and fall into two.
+    /// Unmaps whole blocks and their page tables. A mapping around them is cut in two.
     pub(crate) fn unmap(&mut self, blocks: Range<u64>, frames: &mut Frames) {
         self.purge(blocks.start * P..blocks.end * P, frames);
         self.blocks.retain(|block, _| !blocks.contains(block));
         let (start, end) = (blocks.start * BLOCK_BYTES, blocks.end * BLOCK_BYTES);
         let cut = self.mappings.drain(..).flat_map(|mapping| {
-            let below = Mapping {
+            let below = LiveMapping {
                 end: mapping.end.min(start),
                 ..mapping.clone()
             };
-            let above = Mapping {
+            let above = LiveMapping {
                 start: mapping.start.max(end),
                 ..mapping
             };
@@ -155,15 +159,15 @@ impl Process {
         self.mappings = cut.filter(|mapping| mapping.start < mapping.end).collect();
     }
 
-    /// Maps memory where nothing is mapped.
-    pub(crate) fn map(&mut self, mapping: Mapping) {
-        let overlaps = |other: &Mapping| other.start < mapping.end && mapping.start < other.end;
+    /// Maps memory at free addresses.
+    pub(crate) fn map(&mut self, mapping: LiveMapping) {
+        let overlaps = |other: &LiveMapping| other.start < mapping.end && mapping.start < other.end;
         assert!(!self.mappings.iter().any(overlaps), "{mapping:x?}");
         self.mappings.push(mapping);
         self.mappings.sort_by_key(|mapping| mapping.start);
     }
 
-    /// Gives all of its memory back.
+    /// Returns all memory to the kernel.
     pub(crate) fn clear(&mut self, frames: &mut Frames) {
         for page in self.blocks.values().flat_map(|block| &block.pages) {
             frames.drop(*page);

@@ -7,9 +7,9 @@ pub(crate) mod scripted;
 use broadleaf_memory::frames::Start;
 use broadleaf_memory::population::Sizes;
 use broadleaf_memory::system::{Costs, Files, OutOfMemory, Place, Spec, System, SystemCounters};
-use broadleaf_memory::{AddressSpaces, Backing, Change, Mapping, Pages, Rights};
-use broadleaf_policy::{NOMINAL_RATE, Order, Policy, Scan};
-use broadleaf_units::{FileId, PageSize, SpaceId};
+use broadleaf_memory::{AddressSpaces, Backing, Change, Mapping, Pages};
+use broadleaf_policy::{NOMINAL_RATE, Policy, PromotionOrder, Scan};
+use broadleaf_units::{FileId, PageSize, Rights, SpaceId};
 use std::ops::Range;
 
 /// The address space of most tests.
@@ -69,7 +69,7 @@ pub(crate) fn scan(period: u64) -> Scan {
         period,
         pages: 0,
         promotions: 0,
-        order: Order::AsTheyStand,
+        order: PromotionOrder::ByAddress,
     }
 }
 

@@ -11,14 +11,14 @@ use super::{Chosen, OfflineSetting};
 use broadleaf_charges::Ladder;
 use broadleaf_memory::population::Sizes;
 use broadleaf_memory::system::{Costs, Place};
-use broadleaf_policy::{Cycles, Search};
+use broadleaf_policy::{Cycles, OfflineSearch};
 use broadleaf_units::{PageSize, SpaceId};
 use script::Script;
 use std::collections::BTreeMap;
 
 fn setting(orders: &[u8], entries: usize) -> OfflineSetting {
     OfflineSetting {
-        search: Search {
+        search: OfflineSearch {
             cycles: Cycles::All,
             one_by_one: false,
         },

@@ -1,14 +1,19 @@
-//! Mappings that come, change and go.
+//! Mappings that appear, change and disappear.
 
 use broadleaf_oracle::PolicySpec;
 use broadleaf_trace::{Advice, Backing, Event};
 use broadleaf_units::{FileId, SpaceId};
 
-use crate::by_hand::trace::{B, READ, READ_WRITE, Trace, pages, refusals};
+use crate::by_hand::trace::{B, HandTrace, READ, READ_WRITE, pages, refusals};
 
 #[test]
 fn unmapping_part_demotes_and_unmapping_all_does_not() {
-    let superpage = || Trace::default().anonymous(B, 1024).load(B).load(B + 700);
+    let superpage = || {
+        HandTrace::default()
+            .anonymous(B, 1024)
+            .load(B)
+            .load(B + 700)
+    };
     let part = superpage()
         .event(Event::Unmap(pages(B, 100)))
         .load(B + 600)
@@ -22,9 +27,9 @@ fn unmapping_part_demotes_and_unmapping_all_does_not() {
         (counts.resident_pages, counts.peak_resident_pages),
         (412 + 512, 1024)
     );
-    // 99 that went untouched, and what stands untouched: 411 and 510.
+    // Untouched: 99 pages that left, and 411 and 510 at the end.
     assert_eq!(counts.extra_zeroed_pages, 99 + 411 + 510);
-    // Walks: the two superpages, then page 200 alone. Page 600 is still in the other superpage's entry.
+    // Walks: the two superpages, then page 200 alone. Page 600 is in the other superpage's entry.
     assert_eq!((counts.walks_2m, counts.walks_4k), (2, 1));
 
     let all = superpage().event(Event::Unmap(pages(B - 10, 522))).load(B);
@@ -39,7 +44,7 @@ fn unmapping_part_demotes_and_unmapping_all_does_not() {
         (513, 511 + 511)
     );
 
-    // Advice loses the pages and keeps the mapping: a new reservation, promoted again.
+    // Advice removes the pages and keeps the mapping: a new reservation, promoted again.
     for advice in [Advice::DontNeed, Advice::Remove] {
         let counts = superpage()
             .event(Event::Advise(pages(B, 512), advice))
@@ -63,7 +68,7 @@ fn unmapping_part_demotes_and_unmapping_all_does_not() {
 
 #[test]
 fn protection_splits_mappings_and_takes_translations() {
-    let superpage = || Trace::default().anonymous(B, 512).load(B);
+    let superpage = || HandTrace::default().anonymous(B, 512).load(B);
     let whole = superpage()
         .event(Event::Protect(pages(B, 512), READ))
         .load(B)
@@ -81,7 +86,7 @@ fn protection_splits_mappings_and_takes_translations() {
         .load(B)
         .counts(PolicySpec::Greedy);
     assert_eq!((same.demotions, same.walks_2m, same.walks_4k), (0, 1, 0));
-    let pieces = Trace::default()
+    let pieces = HandTrace::default()
         .anonymous(B, 100)
         .anonymous(B + 100, 412)
         .load(B);
@@ -89,11 +94,12 @@ fn protection_splits_mappings_and_takes_translations() {
         .event(Event::Protect(pages(B, 512), READ))
         .counts(PolicySpec::Greedy);
     assert_eq!((pieces.promotions, pieces.demotions), (1, 0));
-    // Split before the fault: no one mapping covers the block, so it has no reservation; joined again, it has one.
-    let split = Trace::default()
+    // Split before the fault: no one mapping covers the block, so it has no reservation; joined
+    // again, it has one.
+    let split = HandTrace::default()
         .anonymous(B, 512)
         .event(Event::Protect(pages(B, 1), READ));
-    let joined = Trace(split.0.clone())
+    let joined = HandTrace(split.0.clone())
         .event(Event::Protect(pages(B, 1), READ_WRITE))
         .load(B);
     assert_eq!(
@@ -105,30 +111,34 @@ fn protection_splits_mappings_and_takes_translations() {
 
 #[test]
 fn which_blocks_are_covered() {
-    let promoted = |trace: Trace| trace.load(B + 9).counts(PolicySpec::Greedy).promotions;
+    let promoted = |trace: HandTrace| trace.load(B + 9).counts(PolicySpec::Greedy).promotions;
     let file = |id, offset| Backing::File {
         file: FileId(id),
         offset,
     };
     let with_file = |size| {
-        Trace::default().event(Event::File {
+        HandTrace::default().event(Event::File {
             id: FileId(3),
             size,
             path: String::new(),
         })
     };
     let block = 512 * 4096;
-    assert_eq!(promoted(Trace::default().anonymous(B, 511)), 0);
+    assert_eq!(promoted(HandTrace::default().anonymous(B, 511)), 0);
     assert_eq!(
-        promoted(Trace::default().anonymous(B, 300).anonymous(B + 300, 212)),
+        promoted(
+            HandTrace::default()
+                .anonymous(B, 300)
+                .anonymous(B + 300, 212)
+        ),
         1
     );
     assert_eq!(
-        promoted(Trace::default().map(B, 512, READ_WRITE, Backing::Kernel)),
+        promoted(HandTrace::default().map(B, 512, READ_WRITE, Backing::Kernel)),
         0
     );
     assert_eq!(
-        promoted(Trace::default().map(B, 512, READ_WRITE, Backing::SharedMemory)),
+        promoted(HandTrace::default().map(B, 512, READ_WRITE, Backing::SharedMemory)),
         1
     );
     assert_eq!(promoted(with_file(block).map(B, 512, READ, file(3, 0))), 1);
@@ -153,11 +163,12 @@ fn which_blocks_are_covered() {
     assert_eq!(promoted(pieces(block + 4 * 4096)), 1);
     assert_eq!(promoted(pieces(block + 5 * 4096)), 0);
     assert_eq!(
-        promoted(
-            Trace::default()
-                .anonymous(B, 100)
-                .map(B + 100, 412, READ, Backing::Anonymous)
-        ),
+        promoted(HandTrace::default().anonymous(B, 100).map(
+            B + 100,
+            412,
+            READ,
+            Backing::Anonymous
+        )),
         0
     );
 }
@@ -166,7 +177,7 @@ fn which_blocks_are_covered() {
 fn heaps_and_stacks_are_reserved_before_they_have_grown() {
     // 300 pages of heap: the block reaches 212 past its end. Then 600, and the block is covered.
     let heap = |pages_now| Event::Brk(pages(B, pages_now));
-    let small = Trace::default()
+    let small = HandTrace::default()
         .map(B, 300, READ_WRITE, Backing::Heap)
         .event(heap(300))
         .load(B)
@@ -186,14 +197,14 @@ fn heaps_and_stacks_are_reserved_before_they_have_grown() {
         (1, 1, 100)
     );
     // 255 pages are fewer than the 257 that the block reaches past them.
-    let tiny = Trace::default()
+    let tiny = HandTrace::default()
         .map(B, 255, READ_WRITE, Backing::Heap)
         .load(B);
     assert_eq!(
         tiny.counts(PolicySpec::Greedy).refusals,
         refusals([("no_reservation", 1)])
     );
-    let stack = Trace::default()
+    let stack = HandTrace::default()
         .map(B + 200, 312, READ_WRITE, Backing::Stack)
         .load(B + 511);
     assert_eq!(
@@ -212,7 +223,7 @@ fn heaps_and_stacks_are_reserved_before_they_have_grown() {
 fn a_moved_superpage_stays_one_where_it_may() {
     let to = B + 512 * 7;
     let moved = |from: u64, count: u64, at: u64| {
-        Trace::default()
+        HandTrace::default()
             .anonymous(B, 512)
             .load(B)
             .event(Event::Remap {
@@ -249,7 +260,7 @@ fn a_moved_superpage_stays_one_where_it_may() {
     );
     // In place: the tail goes, or the mapping becomes longer.
     let in_place = |count: u64| {
-        Trace::default()
+        HandTrace::default()
             .anonymous(B, 512)
             .load(B)
             .event(Event::Remap {
@@ -275,21 +286,21 @@ fn a_moved_superpage_stays_one_where_it_may() {
 }
 
 #[test]
-fn a_space_ends_when_the_next_visit_is_met() {
+fn a_space_ends_at_the_next_visit() {
     let ended = || {
-        Trace::default()
+        HandTrace::default()
             .load(B)
             .event(Event::SpaceSwitch(SpaceId(1)))
             .load(B)
             .event(Event::SpaceEnd { status: None })
             .event(Event::SpaceSwitch(SpaceId(0)))
     };
-    let standing = ended().counts(PolicySpec::Greedy);
+    let at_end = ended().counts(PolicySpec::Greedy);
     assert_eq!(
         (
-            standing.resident_pages,
-            standing.peak_resident_pages,
-            standing.walks_2m
+            at_end.resident_pages,
+            at_end.peak_resident_pages,
+            at_end.walks_2m
         ),
         (1024, 1024, 2)
     );

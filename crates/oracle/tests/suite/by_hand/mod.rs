@@ -1,4 +1,4 @@
-//! The oracle against counts that were worked out by hand.
+//! The oracle against counts calculated by hand.
 
 mod mappings;
 mod policies;

@@ -1,16 +1,16 @@
-//! When policies promote, and why they do not.
+//! The promotions of policies, and the reasons of refusals.
 
-use broadleaf_oracle::{Counts, Machine, Pace, PolicySpec, Recording, replay_items};
+use broadleaf_oracle::{OracleCounts, OracleMachine, Pace, PolicySpec, Recording, replay_items};
 use broadleaf_trace::{Advice, Backing, Event, Grain, Lead, Visit};
 use broadleaf_units::FileId;
 
-use crate::by_hand::trace::{B, READ, READ_WRITE, Trace, pages, refusals};
+use crate::by_hand::trace::{B, HandTrace, READ, READ_WRITE, pages, refusals};
 
 #[test]
 fn three_accesses_without_map_events() {
     // A fault each for the first two; the store finds its page.
-    let trace = Trace::default().load(B).load(B + 1).store(B);
-    let base = Counts {
+    let trace = HandTrace::default().load(B).load(B + 1).store(B);
+    let base = OracleCounts {
         accesses: 3,
         loads: 2,
         stores: 1,
@@ -25,11 +25,11 @@ fn three_accesses_without_map_events() {
         peak_resident_pages: 2,
         regions: 1,
         regions_anonymous: 1,
-        ..Counts::default()
+        ..OracleCounts::default()
     };
     assert_eq!(trace.counts(PolicySpec::FourK), base);
     // Promoted before its first translation: one walk, of a superpage.
-    let greedy = Counts {
+    let greedy = OracleCounts {
         l1_misses: 1,
         l2_misses: 1,
         walks_4k: 0,
@@ -48,8 +48,9 @@ fn three_accesses_without_map_events() {
     };
     assert_eq!(trace.counts(PolicySpec::Greedy), greedy);
     assert_eq!(trace.counts(PolicySpec::ThpAlways), greedy);
-    // Promoted at the second fault: the base-page entry of the first page stays and serves the store.
-    let pop = Counts {
+    // Promoted at the second fault: the base-page entry of the first page stays and serves the
+    // store.
+    let pop = OracleCounts {
         l1_misses: 2,
         l2_misses: 2,
         walks_4k: 1,
@@ -61,13 +62,13 @@ fn three_accesses_without_map_events() {
     };
     assert_eq!(trace.counts(PolicySpec::Pop(2)), pop);
     // Asked at two faults and one first store.
-    let dirty = Counts {
+    let dirty = OracleCounts {
         refusals: refusals([("too_few_dirty", 3)]),
         ..base.clone()
     };
     assert_eq!(trace.counts(PolicySpec::Dirty(2)), dirty);
     // Promoted by the first store, between the fault and the translation of no other page.
-    let dirty = Counts {
+    let dirty = OracleCounts {
         promotions: 1,
         refusals: refusals([("too_few_dirty", 2)]),
         extra_zeroed_pages: 510,
@@ -84,7 +85,8 @@ fn three_accesses_without_map_events() {
 
 #[test]
 fn life_counts_accesses_and_a_straddling_one_once() {
-    // Times 0, 1, 2, 3; the reservation of the first block is made at 0, that of the second at 1 by the upper half.
+    // Times 0, 1, 2, 3; the reservation of the first block is made at 0, that of the second at 1 by
+    // the upper half.
     let trace = |accesses: u64| {
         let upper = Visit {
             unit: B + 512,
@@ -92,7 +94,7 @@ fn life_counts_accesses_and_a_straddling_one_once() {
             ..Visit::default()
         };
         (2..accesses).fold(
-            Trace::default().load(B).load(B + 511).visit(upper),
+            HandTrace::default().load(B).load(B + 511).visit(upper),
             |trace, _| trace.load(B),
         )
     };
@@ -112,7 +114,7 @@ fn life_counts_accesses_and_a_straddling_one_once() {
     );
     assert_eq!(counts.resident_pages, 1024);
     // A long visit is promoted in the middle of.
-    let long = Trace::default().visit(Visit {
+    let long = HandTrace::default().visit(Visit {
         unit: B,
         loads: 1001,
         loads_before_store: 1001,
@@ -125,7 +127,7 @@ fn life_counts_accesses_and_a_straddling_one_once() {
 #[test]
 fn life_is_answered_with_promote_again_after_a_refusal() {
     // The protection of one page differs when the time comes, and no more at the next fault.
-    let trace = Trace::default()
+    let trace = HandTrace::default()
         .anonymous(B, 512)
         .load(B)
         .event(Event::Protect(pages(B, 1), READ))
@@ -144,7 +146,10 @@ fn life_is_answered_with_promote_again_after_a_refusal() {
 
 #[test]
 fn freebsd_promotes_clean_demotes_at_a_store_and_promotes_dirty() {
-    let trace = Trace::default().loads(B, 512).store(B + 9).stores(B, 512);
+    let trace = HandTrace::default()
+        .loads(B, 512)
+        .store(B + 9)
+        .stores(B, 512);
     let counts = trace.counts(PolicySpec::FreeBsd);
     assert_eq!((counts.promotions, counts.demotions), (2, 1));
     assert_eq!(
@@ -155,22 +160,22 @@ fn freebsd_promotes_clean_demotes_at_a_store_and_promotes_dirty() {
         (counts.false_dirty_pages, counts.extra_zeroed_pages),
         (0, 0)
     );
-    // The full block of which one page was stored to first waits for all the others.
-    let trace = Trace::default().store(B).loads(B + 1, 511);
+    // The full block with one early store waits for stores to all other pages.
+    let trace = HandTrace::default().store(B).loads(B + 1, 511);
     let counts = trace.counts(PolicySpec::FreeBsd);
     assert_eq!(
         counts.refusals,
         refusals([("too_few_resident", 511), ("mixed_dirty", 1)])
     );
-    // A last page that comes by a store is dirty when the one question is asked.
-    let counts = (Trace::default().loads(B, 511).store(B + 511)).counts(PolicySpec::FreeBsd);
+    // A last page that faults at a store is dirty at the only question.
+    let counts = (HandTrace::default().loads(B, 511).store(B + 511)).counts(PolicySpec::FreeBsd);
     assert_eq!((counts.promotions, counts.demotions), (0, 0));
     assert_eq!(
         counts.refusals,
         refusals([("too_few_resident", 511), ("mixed_dirty", 1)])
     );
-    // In a mapping that is read only, a store (a debugger's, say) finds a superpage that is not protected.
-    let trace = Trace::default()
+    // In a read-only mapping, a store (by a debugger, for example) finds an unprotected superpage.
+    let trace = HandTrace::default()
         .map(B, 512, READ, Backing::Anonymous)
         .loads(B, 512)
         .store(B);
@@ -187,7 +192,7 @@ fn freebsd_promotes_clean_demotes_at_a_store_and_promotes_dirty() {
 
 #[test]
 fn foresight_promotes_at_once_what_freebsd_promotes_at_some_time() {
-    let trace = Trace::default().loads(B, 512).loads(B + 512, 511);
+    let trace = HandTrace::default().loads(B, 512).loads(B + 512, 511);
     let counts = trace.counts(PolicySpec::Foresight);
     assert_eq!((counts.promotions, counts.page_faults), (1, 512));
     assert_eq!(counts.refusals, refusals([("not_foreseen", 511)]));
@@ -201,7 +206,7 @@ fn derby() {
         file: FileId(0),
         offset: 0,
     };
-    let mut trace = Trace::default()
+    let mut trace = HandTrace::default()
         .event(Event::File {
             id: FileId(0),
             size: 5 * 512 * 4096,
@@ -251,10 +256,10 @@ fn derby() {
 }
 
 #[test]
-fn thp_says_why_not() {
+fn thp_gives_reasons() {
     let advised = |advice| Event::Advise(pages(B + 5, 1), advice);
     let anonymous = || {
-        Trace::default()
+        HandTrace::default()
             .anonymous(B, 512)
             .event(advised(Advice::NoHugePage))
     };
@@ -279,12 +284,12 @@ fn thp_says_why_not() {
         late.refusals,
         refusals([("advised_against", 1), ("already_populated", 1)])
     );
-    let shared = Trace::default()
+    let shared = HandTrace::default()
         .map(B, 100, READ, Backing::SharedMemory)
         .load(B)
         .counts(PolicySpec::ThpAlways);
     assert_eq!(shared.refusals, refusals([("shared_memory", 1)]));
-    let mixed = Trace::default()
+    let mixed = HandTrace::default()
         .anonymous(B, 100)
         .map(B + 100, 412, READ, Backing::Anonymous)
         .load(B);
@@ -292,7 +297,7 @@ fn thp_says_why_not() {
         mixed.counts(PolicySpec::ThpAlways).refusals,
         refusals([("mixed_protection", 1)])
     );
-    let unmapped = Trace::default()
+    let unmapped = HandTrace::default()
         .anonymous(0, 1)
         .load(B)
         .counts(PolicySpec::ThpAlways);
@@ -301,7 +306,7 @@ fn thp_says_why_not() {
 
 #[test]
 fn leaping_over_equal_references_changes_nothing() {
-    let mut trace = Trace::default();
+    let mut trace = HandTrace::default();
     for i in 0..60u64 {
         let visit = Visit {
             unit: B + i * 37 % 1600,
@@ -329,7 +334,7 @@ fn leaping_over_equal_references_changes_nothing() {
                 recording.grain,
                 recording.items(),
                 policy,
-                Machine::Skylake,
+                OracleMachine::Skylake,
                 pace,
             )
         };

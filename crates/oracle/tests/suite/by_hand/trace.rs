@@ -1,17 +1,17 @@
-//! A trace written down reference by reference.
+//! A trace written reference by reference.
 
 use std::collections::BTreeMap;
 
-use broadleaf_oracle::{Counts, Machine, OwnedItem, PolicySpec, Recording, replay};
-use broadleaf_trace::{Backing, Event, Grain, Mapping, Protection, Range, Visit};
-use broadleaf_units::VirtAddr;
+use broadleaf_oracle::{OracleCounts, OracleMachine, OwnedItem, PolicySpec, Recording, replay};
+use broadleaf_trace::{Backing, Event, Grain, Mapping, Range, Visit};
+use broadleaf_units::{Rights, VirtAddr};
 
-pub(crate) const READ_WRITE: Protection = Protection {
+pub(crate) const READ_WRITE: Rights = Rights {
     read: true,
     write: true,
     execute: false,
 };
-pub(crate) const READ: Protection = Protection {
+pub(crate) const READ: Rights = Rights {
     read: true,
     write: false,
     execute: false,
@@ -27,21 +27,15 @@ pub(crate) fn pages(start: u64, count: u64) -> Range {
 }
 
 #[derive(Default)]
-pub(crate) struct Trace(pub(crate) Vec<OwnedItem>);
+pub(crate) struct HandTrace(pub(crate) Vec<OwnedItem>);
 
-impl Trace {
+impl HandTrace {
     pub(crate) fn event(mut self, event: Event) -> Self {
         self.0.push(OwnedItem::Event(event));
         self
     }
 
-    pub(crate) fn map(
-        self,
-        start: u64,
-        count: u64,
-        protection: Protection,
-        backing: Backing,
-    ) -> Self {
+    pub(crate) fn map(self, start: u64, count: u64, protection: Rights, backing: Backing) -> Self {
         let shared = backing == Backing::SharedMemory;
         self.event(Event::Map(Mapping {
             range: pages(start, count),
@@ -85,14 +79,14 @@ impl Trace {
         (from..from + count).fold(self, Self::store)
     }
 
-    pub(crate) fn counts(&self, policy: PolicySpec) -> Counts {
+    pub(crate) fn counts(&self, policy: PolicySpec) -> OracleCounts {
         replay(
             &Recording {
                 grain: Grain::Page,
                 items: self.0.clone(),
             },
             policy,
-            Machine::Skylake,
+            OracleMachine::Skylake,
         )
     }
 }

@@ -1,12 +1,12 @@
 //! The search against plain enumeration of all layouts.
 
-use broadleaf_oracle::offline::{Layout, Piece, Problem};
+use broadleaf_oracle::offline::{Layout, LayoutPiece, Problem};
 use broadleaf_oracle::random::Rng;
 
 use super::{Case, anything};
 
-/// Of those that `may` be, the least that any layout costs.
-fn least(case: &Case, may: &dyn Fn(Piece) -> bool) -> u128 {
+/// The least cost of all layouts of pieces that `may` be superpages.
+fn least(case: &Case, may: &dyn Fn(LayoutPiece) -> bool) -> u128 {
     let layouts = case.layouts().into_iter();
     let allowed = layouts.filter(|layout| layout.pieces().all(may));
     let costs = allowed.map(|layout| case.problem().cost(&layout));
@@ -20,12 +20,12 @@ fn the_optimum_is_the_least_of_all_layouts() {
         let mut rng = Rng::new(seed);
         let case = Case::random(&mut rng, 60);
         let salt = rng.next();
-        let some = move |piece: Piece| {
+        let some = move |piece: LayoutPiece| {
             let place = u64::from(piece.order) << 40 | u64::from(piece.space) << 32 | piece.first;
             !Rng::new(salt ^ place).one_in(3)
         };
         let mut costs = Vec::new();
-        for may in [&anything as &dyn Fn(Piece) -> bool, &some] {
+        for may in [&anything as &dyn Fn(LayoutPiece) -> bool, &some] {
             let problem = Problem {
                 may,
                 ..case.problem()
@@ -46,14 +46,14 @@ fn the_optimum_is_the_least_of_all_layouts() {
         }
         restricted += u32::from(costs[0] < costs[1]);
     }
-    // What is compared is worth comparing.
+    // The cases must not be trivial.
     assert!(
         with_superpages > 150 && restricted > 30,
         "{with_superpages}, {restricted}"
     );
 }
 
-/// More references, and any layouts that come to mind.
+/// A longer stream, compared with many layouts.
 #[test]
 fn the_optimum_is_no_dearer_than_anything() {
     for seed in 0..60 {
@@ -65,7 +65,7 @@ fn the_optimum_is_no_dearer_than_anything() {
             let mut layout = Layout::default();
             for _ in 0..rng.below(8) {
                 let space = rng.below(u64::from(case.spaces)) as u32;
-                let around = Piece::around(space, rng.below(case.pages), rng.pick(&orders));
+                let around = LayoutPiece::around(space, rng.below(case.pages), rng.pick(&orders));
                 layout = layout.with(around);
                 assert!(
                     best.cost <= case.problem().cost(&layout),

@@ -1,11 +1,11 @@
-//! OFFLINE: its rules, and where it is not the best that there is.
+//! OFFLINE: its rules, and cases in which it is not optimal.
 
-use broadleaf_oracle::offline::{Layout, Piece, Prices, Problem, Stream, misses};
+use broadleaf_oracle::offline::{Layout, LayoutPiece, Prices, Problem, ReferenceStream, misses};
 use broadleaf_oracle::random::Rng;
 
 use super::{Case, layout, pages, piece, prices, problem};
 
-/// The paper's R of 8 KiB is 800 misses: what saves one more is worth it. The base page has no price.
+/// The paper's R of 8 KiB is 800 misses: saving one more pays. The base page has no price.
 #[test]
 fn at_the_prices_of_the_paper_800_misses_pay_for_two_pages() {
     let prices = Prices::of_paper(&[0, 1]);
@@ -17,9 +17,10 @@ fn at_the_prices_of_the_paper_800_misses_pay_for_two_pages() {
     }
 }
 
-/// One entry: two pages by turns miss always, and one superpage once. {0,1} saves 9 misses, and {2,3} saves 5.
+/// One entry: two alternating pages always miss, and one superpage misses once. {0,1} saves 9
+/// misses, and {2,3} saves 5.
 #[test]
-fn what_saves_no_more_than_it_costs_is_left() {
+fn a_candidate_that_saves_no_more_than_its_price_is_left() {
     let stream = pages(&[[0, 1].repeat(5), [2, 3].repeat(3)].concat());
     let (left, right) = (piece(0, 1), piece(2, 1));
     for (price, expected) in [
@@ -33,7 +34,7 @@ fn what_saves_no_more_than_it_costs_is_left() {
         assert_eq!(answer.layout, layout(expected), "{price}");
     }
     let prices = prices(1, &[(1, 4)]);
-    let may = |piece: Piece| piece == right;
+    let may = |piece: LayoutPiece| piece == right;
     let restricted = Problem {
         may: &may,
         ..problem(&stream, 1, &prices)
@@ -41,7 +42,8 @@ fn what_saves_no_more_than_it_costs_is_left() {
     assert_eq!(restricted.greedy().layout, layout(&[right]));
 }
 
-/// One entry, ten misses: {0,1} saves 3 of them, {2,3} none and {0..3} all but one. The large one is taken at once, or in place of the small one, and then the small one is not paid for.
+/// One entry, ten misses: {0,1} saves 3 of them, {2,3} none and {0..3} all but one. OFFLINE takes
+/// the large candidate at once, or in place of the small one, whose price is then not paid.
 #[test]
 fn a_larger_one_takes_the_place_of_those_inside_it() {
     let stream = pages(&[0, 1, 0, 1, 2, 0, 2, 0, 3, 0]);
@@ -51,7 +53,7 @@ fn a_larger_one_takes_the_place_of_those_inside_it() {
         assert_eq!(answer.layout, layout(&[piece(0, 2)]));
         assert_eq!(answer.cost, u128::from(1 + large));
     }
-    // With 3 saved already, 6 more are not worth 9 - 2, but would be worth 7 - 2.
+    // After 3 saved misses, 6 more are not worth 9 - 2, but would be worth 7 - 2.
     for (large, expected) in [(9, piece(0, 1)), (7, piece(0, 2))] {
         let prices = prices(1, &[(1, 2), (2, large)]);
         let answer = problem(&stream, 1, &prices).greedy();
@@ -59,11 +61,16 @@ fn a_larger_one_takes_the_place_of_those_inside_it() {
     }
 }
 
-/// Three entries, and a loop over four pages, two of them in each of two superpages: with either made nothing is left to save but one miss. Which was made says which came first.
-fn first_of(pages: [(u32, u64); 4], prices: &[(u32, u64)], may: &[Piece]) -> Vec<Piece> {
-    let stream = Stream(pages.repeat(5));
+/// Three entries, and a loop over four pages, two in each of two superpages. One superpage leaves a
+/// single miss, so the chosen superpage is the one that came first.
+fn first_of(
+    pages: [(u32, u64); 4],
+    prices: &[(u32, u64)],
+    may: &[LayoutPiece],
+) -> Vec<LayoutPiece> {
+    let stream = ReferenceStream(pages.repeat(5));
     let prices = super::prices(10, prices);
-    let may = |piece: Piece| may.contains(&piece);
+    let may = |piece: LayoutPiece| may.contains(&piece);
     let problem = Problem {
         may: &may,
         ..problem(&stream, 3, &prices)
@@ -72,7 +79,7 @@ fn first_of(pages: [(u32, u64); 4], prices: &[(u32, u64)], may: &[Piece]) -> Vec
 }
 
 #[test]
-fn what_costs_nothing_comes_first_then_what_saves_more_for_its_price() {
+fn free_candidates_come_first_then_the_best_ratio() {
     let two_and_two = [(0, 0), (0, 1), (0, 4), (0, 5)];
     let (small, large) = (piece(0, 1), piece(4, 2));
     let first = |small_price, large_price| {
@@ -88,7 +95,7 @@ fn what_costs_nothing_comes_first_then_what_saves_more_for_its_price() {
 }
 
 #[test]
-fn of_two_that_are_as_good_the_smaller_is_taken_then_the_lower() {
+fn ties_go_to_the_smaller_then_the_lower() {
     let two_and_two = [(0, 0), (0, 1), (0, 4), (0, 5)];
     let same = [(1, 20), (2, 20)];
     let (low, high) = (piece(0, 1), piece(4, 1));
@@ -101,14 +108,16 @@ fn of_two_that_are_as_good_the_smaller_is_taken_then_the_lower() {
     );
     // The space counts before the address.
     let spaces = [(1, 0), (1, 1), (0, 4), (0, 5)];
-    let of_space_one = Piece::around(1, 0, 1);
+    let of_space_one = LayoutPiece::around(1, 0, 1);
     assert_eq!(first_of(spaces, &same, &[of_space_one, high]), [high]);
 }
 
-/// Where OFFLINE stops too early. Two entries; a superpage costs as much as a miss. Alone, {0,1} saves the miss of page 1 and {2,3} that of page 3: what they cost, and so neither is made. The
-/// miss at the end is saved by both together only: with either, two other pages are used before page 0 comes again; with both, one. Together they save three for the price of two.
+/// OFFLINE stops too early. Two entries; a superpage costs as much as a miss. Alone, {0,1} saves
+/// the miss of page 1 and {2,3} the miss of page 3: exactly their prices, so OFFLINE makes neither.
+/// Only both together save the miss at the end: with one superpage, two other pages are used before
+/// page 0 returns; with both, one. Together they save three misses for the price of two.
 #[test]
-fn the_greedy_way_misses_two_that_are_worth_it_only_together() {
+fn greedy_misses_two_that_pay_only_together() {
     let stream = pages(&[0, 1, 2, 3, 0]);
     let prices = prices(1, &[(1, 1)]);
     let problem = problem(&stream, 2, &prices);
@@ -118,13 +127,14 @@ fn the_greedy_way_misses_two_that_are_worth_it_only_together() {
     assert_eq!((best.layout, best.cost), (both, 4));
 }
 
-/// Where OFFLINE takes what it should not. Three entries; superpages cost two misses and four. {6,7} saves 4 misses for 2 and {0..3} saves 7 for 4: less for its price, but more. Once {6,7} is
-/// made, {0..3} saves only 4 more, and no candidate is worth its price. Nothing that was taken is ever given back.
+/// OFFLINE takes the wrong candidate. Three entries; superpages cost two misses and four. {6,7}
+/// saves 4 misses for 2, and {0..3} saves 7 for 4: a worse ratio, but more. After {6,7}, {0..3}
+/// saves only 4 more, and no candidate is worth its price. OFFLINE never gives up a superpage.
 #[test]
-fn the_greedy_way_takes_a_small_one_that_spoils_a_large_one() {
+fn greedy_takes_a_small_one_that_spoils_a_large_one() {
     let stream = pages(&[2, 6, 1, 7, 0, 3, 6, 7, 2, 3]);
     let prices = prices(1, &[(1, 2), (2, 4)]);
-    let missed = |pieces: &[Piece]| misses(&stream, 3, &layout(pieces));
+    let missed = |pieces: &[LayoutPiece]| misses(&stream, 3, &layout(pieces));
     let (small, large) = (piece(6, 1), piece(0, 2));
     assert_eq!(
         [
@@ -141,7 +151,8 @@ fn the_greedy_way_takes_a_small_one_that_spoils_a_large_one() {
     assert_eq!((best.layout, best.cost), (layout(&[large]), 7));
 }
 
-/// In how many cases of so many a superpage is worth its price, and how much dearer than it could be OFFLINE is, in percent, in those in which it is at all, the least first.
+/// The number of cases with a superpage worth its price, and OFFLINE's excess cost in those cases,
+/// in percent, smallest first.
 fn excess(cases: u64, proportional: bool) -> (usize, Vec<f64>) {
     let (mut worth, mut excess) = (0, Vec::new());
     let mut rng = Rng::new(8);
@@ -161,16 +172,18 @@ fn excess(cases: u64, proportional: bool) -> (usize, Vec<f64>) {
     (worth, excess)
 }
 
-/// How often OFFLINE loses, and by how much; said with `--nocapture`. Loops over up to sixteen pages, 40 to 199 references, two to six entries; superpages cost so much for each base page,
-/// as in the paper, or anything.
+/// Prints the frequency and the size of OFFLINE's losses, with `--nocapture`. The cases are loops
+/// over up to sixteen pages, with 40 to 199 references and two to six entries. Superpage prices are
+/// proportional to base pages, as in the paper, or random.
 #[test]
-fn how_often_the_greedy_way_loses() {
+fn the_frequency_of_greedy_losses() {
     let mut often = Vec::new();
     for (proportional, name) in [(true, "in proportion"), (false, "any")] {
         let (worth, excess) = excess(1000, proportional);
         let mean = excess.iter().sum::<f64>() / excess.len() as f64;
         println!(
-            "prices {name}: of 1000 cases superpages are worth it in {worth}; dearer than the best in {}, by {mean:.1} percent in the mean of these, {:.1} in the median, {:.1} at most",
+            "prices {name}: of 1000 cases superpages are worth it in {worth}; dearer than the best \
+             in {}, by {mean:.1} percent in the mean of these, {:.1} in the median, {:.1} at most",
             excess.len(),
             excess[excess.len() / 2],
             excess[excess.len() - 1]

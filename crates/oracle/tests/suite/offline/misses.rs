@@ -1,11 +1,12 @@
 //! The TLB under a layout.
 
-use broadleaf_oracle::offline::{Layout, Piece, Stream, misses};
+use broadleaf_oracle::offline::{Layout, LayoutPiece, ReferenceStream, misses};
 use broadleaf_oracle::random::{Rng, loops};
 
 use super::{layout, pages, piece};
 
-/// As many pages as entries miss once each; one more, in a loop, misses always.
+/// A loop over as many pages as entries misses each page once; a loop over one more page always
+/// misses.
 #[test]
 fn loops_miss_as_a_formula_says() {
     for entries in 1..6 {
@@ -23,7 +24,8 @@ fn loops_miss_as_a_formula_says() {
     }
 }
 
-/// Figure 2 of the paper: the last reference misses, and hits if {0,1} or {4..7} had been a superpage from the start.
+/// Figure 2 of the paper: the last reference misses, and hits if {0,1} or {4..7} had been a
+/// superpage from the start.
 #[test]
 fn figure_two() {
     let (six, seven) = (pages(&[8, 1, 7, 6, 5, 0]), pages(&[8, 1, 7, 6, 5, 0, 1]));
@@ -37,13 +39,13 @@ fn figure_two() {
 
 #[test]
 fn pages_of_two_spaces_are_two() {
-    let stream = Stream(vec![(0, 0), (1, 1), (0, 1), (1, 0)]);
-    let both = [Piece::around(0, 0, 1), Piece::around(1, 0, 1)];
+    let stream = ReferenceStream(vec![(0, 0), (1, 1), (0, 1), (1, 0)]);
+    let both = [LayoutPiece::around(0, 0, 1), LayoutPiece::around(1, 0, 1)];
     assert_eq!(misses(&stream, 4, &layout(&both[..1])), 3);
     assert_eq!(misses(&stream, 4, &layout(&both)), 2);
 }
 
-/// What the bound of the search stands on.
+/// The lemma of the search's bound.
 #[test]
 fn coarser_layouts_never_miss_more() {
     for seed in 0..200 {
@@ -54,7 +56,7 @@ fn coarser_layouts_never_miss_more() {
         let mut before = misses(&stream, entries, &layout);
         for _ in 0..8 {
             let (space, page) = (rng.below(2) as u32, rng.below(16));
-            layout = layout.with(Piece::around(space, page, 1 + rng.below(3) as u32));
+            layout = layout.with(LayoutPiece::around(space, page, 1 + rng.below(3) as u32));
             let now = misses(&stream, entries, &layout);
             assert!(now <= before, "seed {seed}, {layout:?}");
             before = now;
@@ -64,7 +66,7 @@ fn coarser_layouts_never_miss_more() {
 
 #[test]
 fn what_is_no_layout_is_refused() {
-    let unaligned = Piece {
+    let unaligned = LayoutPiece {
         first: 1,
         ..piece(0, 1)
     };
@@ -77,7 +79,7 @@ fn what_is_no_layout_is_refused() {
     ] {
         assert_eq!(Layout::of(wrong.iter().copied()), None, "{wrong:?}");
     }
-    let right = layout(&[piece(0, 1), piece(2, 1), Piece::around(1, 0, 2)]);
+    let right = layout(&[piece(0, 1), piece(2, 1), LayoutPiece::around(1, 0, 2)]);
     assert_eq!(
         right.with(piece(0, 2)).with(piece(2, 1)).pieces().count(),
         2

@@ -1,4 +1,5 @@
-//! OFFLINE of Romer 1995 and the exact optimum: against counts by hand, against plain enumeration, against the policies that run online, and against each other.
+//! OFFLINE of Romer 1995 and the exact optimum: against counts by hand, against plain enumeration,
+//! against the policies that run online, and against each other.
 
 mod enumerated;
 mod greedy;
@@ -7,20 +8,20 @@ mod recordings;
 
 use std::collections::BTreeMap;
 
-use broadleaf_oracle::offline::{Layout, Piece, Prices, Problem, Stream};
+use broadleaf_oracle::offline::{Layout, LayoutPiece, Prices, Problem, ReferenceStream};
 use broadleaf_oracle::random::{Rng, loops};
 
 /// References to these pages of space 0.
-fn pages(pages: &[u64]) -> Stream {
-    Stream(pages.iter().map(|&page| (0, page)).collect())
+fn pages(pages: &[u64]) -> ReferenceStream {
+    ReferenceStream(pages.iter().map(|&page| (0, page)).collect())
 }
 
 /// The piece of space 0 of this order around a page.
-fn piece(page: u64, order: u32) -> Piece {
-    Piece::around(0, page, order)
+fn piece(page: u64, order: u32) -> LayoutPiece {
+    LayoutPiece::around(0, page, order)
 }
 
-fn layout(pieces: &[Piece]) -> Layout {
+fn layout(pieces: &[LayoutPiece]) -> Layout {
     Layout::of(pieces.iter().copied()).expect("disjoint superpages")
 }
 
@@ -31,11 +32,11 @@ fn prices(miss: u64, superpages: &[(u32, u64)]) -> Prices {
     }
 }
 
-fn anything(_: Piece) -> bool {
+fn anything(_: LayoutPiece) -> bool {
     true
 }
 
-fn problem<'a>(stream: &'a Stream, entries: usize, prices: &'a Prices) -> Problem<'a> {
+fn problem<'a>(stream: &'a ReferenceStream, entries: usize, prices: &'a Prices) -> Problem<'a> {
     Problem {
         stream,
         entries,
@@ -44,10 +45,10 @@ fn problem<'a>(stream: &'a Stream, entries: usize, prices: &'a Prices) -> Proble
     }
 }
 
-/// What a random test asks.
+/// A random problem.
 #[derive(Debug)]
 struct Case {
-    stream: Stream,
+    stream: ReferenceStream,
     spaces: u32,
     pages: u64,
     entries: usize,
@@ -61,7 +62,8 @@ impl Case {
         Self::priced(rng, length, proportional)
     }
 
-    /// The same where superpages cost so much for each base page, as in the paper, or as much as comes to mind: nothing, or less than a smaller one.
+    /// A random problem with superpage prices proportional to base pages, as in the paper, or with
+    /// random prices: zero, or less than the price of a smaller superpage.
     fn priced(rng: &mut Rng, length: usize, proportional: bool) -> Self {
         let spaces = rng.pick(&[1, 2]);
         let pages = 16 / u64::from(spaces) - rng.pick(&[0, 0, 3]);
@@ -90,13 +92,13 @@ impl Case {
         problem(&self.stream, self.entries, &self.prices)
     }
 
-    /// All layouts that there are, whether or not what they have as superpages is referenced.
+    /// All layouts, including superpages without a reference.
     fn layouts(&self) -> Vec<Layout> {
         let mut all = vec![Layout::default()];
         let largest = self.prices.superpages.keys().max().copied().unwrap_or(0);
         for space in 0..self.spaces {
             for first in (0..self.pages).step_by(1 << largest) {
-                let ways = self.ways(Piece::around(space, first, largest));
+                let ways = self.ways(LayoutPiece::around(space, first, largest));
                 let each = all.iter().flat_map(|layout| {
                     ways.iter().map(move |way| {
                         Layout::of(layout.pieces().chain(way.pieces())).expect("disjoint")
@@ -109,12 +111,12 @@ impl Case {
     }
 
     /// All layouts of a piece.
-    fn ways(&self, piece: Piece) -> Vec<Layout> {
+    fn ways(&self, piece: LayoutPiece) -> Vec<Layout> {
         let mut smaller = self.prices.superpages.range(..piece.order);
         let mut all = vec![Layout::default()];
         if let Some((&order, _)) = smaller.next_back() {
             for first in piece.pages().step_by(1 << order) {
-                let ways = self.ways(Piece::around(piece.space, first, order));
+                let ways = self.ways(LayoutPiece::around(piece.space, first, order));
                 let each = all.iter().flat_map(|layout| {
                     ways.iter().map(move |way| {
                         Layout::of(layout.pieces().chain(way.pieces())).expect("disjoint")

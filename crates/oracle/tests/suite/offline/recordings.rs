@@ -1,6 +1,6 @@
 //! Streams as traces, and the policies that run online on them.
 
-use broadleaf_oracle::offline::{Layout, Piece, Stream, misses};
+use broadleaf_oracle::offline::{Layout, LayoutPiece, ReferenceStream, misses};
 use broadleaf_oracle::random::{Rng, loops, near};
 use broadleaf_oracle::{OwnedItem, Recording, RomerMachine, RomerPolicy, replay_romer};
 use broadleaf_trace::{Advice, Event, Grain, Mapping, Range, Visit};
@@ -8,7 +8,8 @@ use broadleaf_units::{SpaceId, VirtAddr};
 
 use super::pages;
 
-/// What another model misses, whose TLB is its own, with pages of this order from the first touch on.
+/// The misses of the other model, with its own TLB, with pages of this order from the first touch
+/// on.
 fn missed(recording: &Recording, entries: usize, order: u32) -> u64 {
     let sizes: &[u64] = if order == 0 { &[1] } else { &[1, 1 << order] };
     let of = RomerMachine::of_paper(entries, sizes);
@@ -24,12 +25,12 @@ fn fixed_misses_as_often_as_a_layout_of_all_pieces() {
         let stream = loops(&mut rng, 3, 24, 300);
         let mut layout = Layout::default();
         for &(space, page) in &stream.0 {
-            layout = layout.with(Piece::around(space, page, order));
+            layout = layout.with(LayoutPiece::around(space, page, order));
         }
         let recording = stream.recording(order);
         let expected = misses(&stream, entries, &layout);
         assert_eq!(missed(&recording, entries, order), expected, "seed {seed}");
-        // Mapped no further than that: nothing spans a piece of this order.
+        // The mapping ends here, so no mapping spans a piece of this order.
         let base = misses(&stream, entries, &Layout::default());
         assert_eq!(missed(&recording, entries, 20), base, "seed {seed}");
     }
@@ -40,21 +41,21 @@ fn a_stream_comes_back_from_its_recording() {
     for seed in 0..50 {
         let mut rng = Rng::new(seed);
         let stream = loops(&mut rng, 4, 30, 200);
-        assert_eq!(Stream::of(&stream.recording(5)), Some(stream));
+        assert_eq!(ReferenceStream::of(&stream.recording(5)), Some(stream));
     }
     assert_eq!(
-        Stream::of(&Stream::default().recording(5)),
-        Some(Stream::default())
+        ReferenceStream::of(&ReferenceStream::default().recording(5)),
+        Some(ReferenceStream::default())
     );
 }
 
-/// Random traces of which nothing is taken away miss as often as their streams do.
+/// Random traces without removed pages have as many misses as their streams.
 #[test]
 fn recordings_miss_as_their_streams_do() {
     let (mut taken, mut refused) = (0, 0);
     for seed in 0..300 {
         let recording = near(seed, 20);
-        if let Some(stream) = Stream::of(&recording) {
+        if let Some(stream) = ReferenceStream::of(&recording) {
             let expected = misses(&stream, 5, &Layout::default());
             assert_eq!(missed(&recording, 5, 0), expected, "seed {seed}");
             taken += 1;
@@ -85,7 +86,7 @@ fn a_recording_that_takes_something_away_is_refused() {
         recording
             .items
             .extend(pages(more).recording(0).items.into_iter().skip(2));
-        Stream::of(&recording)
+        ReferenceStream::of(&recording)
     };
     for event in [
         map(here),
@@ -111,7 +112,7 @@ fn a_recording_that_takes_something_away_is_refused() {
     }
 }
 
-/// Fetches are no data, and lines are in pages.
+/// Fetches are not data, and lines lie in pages.
 #[test]
 fn a_stream_has_the_pages_of_data() {
     let load = |unit| Visit {
@@ -135,5 +136,5 @@ fn a_stream_has_the_pages_of_data() {
             load(128),
         ])],
     };
-    assert_eq!(Stream::of(&recording), Some(pages(&[0, 1, 2])));
+    assert_eq!(ReferenceStream::of(&recording), Some(pages(&[0, 1, 2])));
 }

@@ -1,10 +1,10 @@
-//! Errors say what is wrong, and where.
+//! Errors describe the fault and its position.
 
 use super::super::Expression;
 use crate::parse;
 use alloc::string::{String, ToString};
 
-/// Each text with a `^` before what is wrong, and words of the message.
+/// Texts with a `^` before the fault, and words of the message.
 const CASES: &[(&str, &str)] = &[
     ("promote^", "expected `if`, found the end"),
     (
@@ -57,30 +57,31 @@ const CASES: &[(&str, &str)] = &[
         "write `or` in place of `||`",
     ),
     ("promote if ^!writable", "write `not` in place of `!`"),
-    ("promote if dirty > 1 ^é", "'é' means nothing here"),
-    ("promote if dirty ^≥ 1", "'≥' means nothing here"),
-    ("promote if 1 < dirty ^< 5", "comparisons make no chain"),
+    ("promote if dirty > 1 ^é", "'é' has no meaning here"),
+    ("promote if dirty ^≥ 1", "'≥' has no meaning here"),
+    ("promote if 1 < dirty ^< 5", "comparisons cannot be chained"),
     (
         "promote if kind == file ^!= writable",
-        "comparisons make no chain",
+        "comparisons cannot be chained",
     ),
     ("promote if dirty > ^64x", "a number ends with k, m or g"),
     ("promote if dirty > ^1e", "a number ends with k, m or g"),
-    ("promote if dirty > ^.", "this is no number"),
-    ("promote if size > ^1.5m", "a whole number of k, m or g"),
+    ("promote if dirty > ^.", "this is not a number"),
+    ("promote if size > ^1.5m", "an integer number of k, m or g"),
     ("promote if age > ^1e16", "above 2^53"),
-    ("promote if size > ^9e15k", "a whole number"),
+    ("promote if size > ^9e15k", "an integer number"),
     ("promote if size > ^9007199254740992k", "above 2^53"),
     ("promote if size > ^99999999999999999999k", "above 2^53"),
     (
-        "promote if dirty > ^1e15 * 1e15 * 1e15 * 1e15 * 1e15 * 1e15 * 1e15 * 1e15 * 1e15 * 1e15 * 1e15 * 1e15 * 1e15 * 1e15 * 1e15 * 1e15 * 1e15 * 1e15 * 1e15 * 1e15 * 1e15",
+        "promote if dirty > ^1e15 * 1e15 * 1e15 * 1e15 * 1e15 * 1e15 * 1e15 * 1e15 * 1e15 * 1e15 * \
+         1e15 * 1e15 * 1e15 * 1e15 * 1e15 * 1e15 * 1e15 * 1e15 * 1e15 * 1e15 * 1e15",
         "too large a number",
     ),
     (
         "promote if ^1 < 2",
         "nothing on either side depends on the block",
     ),
-    ("promote if dirty / ^(2 - 2) > 1", "divided by zero"),
+    ("promote if dirty / ^(2 - 2) > 1", "quotient by zero"),
     ("promote if kind^", "`kind` is compared by == or != with"),
     (
         "promote if kind ^< file",
@@ -92,7 +93,10 @@ const CASES: &[(&str, &str)] = &[
         "`kind` is compared by == or != with",
     ),
     ("promote if dirty > ^kind", "`kind` is compared"),
-    ("promote if dirty > ^not writable", "put brackets around it"),
+    (
+        "promote if dirty > ^not writable",
+        "put brackets around the comparison",
+    ),
     (
         "promote if dirty > ^writable",
         "`writable` is true or false, and no number",
@@ -114,8 +118,11 @@ const CASES: &[(&str, &str)] = &[
         "promote(sizes=all, ^size=2m) if dirty > 1",
         "no option is called \"size\": there are sizes, frames, copies and scan",
     ),
-    ("promote(^all) if dirty > 1", "options are told by name"),
-    ("promote(scan=5,^) if dirty > 1", "options are told by name"),
+    ("promote(^all) if dirty > 1", "options are given by name"),
+    (
+        "promote(scan=5,^) if dirty > 1",
+        "options are given by name",
+    ),
     ("promote(scan=5, ^scan = 6) if dirty > 1", "given twice"),
     (
         "promote(copies = ^yes) if dirty > 1",
@@ -132,7 +139,7 @@ const CASES: &[(&str, &str)] = &[
     ),
     (
         "promote(frames=any) if dirty > 1 and ^age > 4",
-        "there are none with frames=any",
+        "there are no reservations with frames=any",
     ),
     (
         "promote if ^age > populated / pages * 1e6",
@@ -181,7 +188,8 @@ fn they_are_drawn_with_carets() {
     for (text, drawn) in [
         (
             "promote if populated + copy_cycles >= 64",
-            "column 22: `populated` counts pages and `copy_cycles` counts cycles: they cannot be added\n  \
+            "column 22: `populated` counts pages and `copy_cycles` counts cycles: they cannot be \
+             added\n  \
              promote if populated + copy_cycles >= 64\n                       ^",
         ),
         (
@@ -205,7 +213,7 @@ fn they_are_drawn_with_carets() {
 }
 
 #[test]
-fn what_is_too_much_is_refused_and_not_walked() {
+fn excessive_nesting_is_refused() {
     let many = |piece: &str, times: usize| [&piece.repeat(times), "writable"].concat();
     for (head, words) in [
         (many("(", 100_000), "1000 words, numbers and signs"),

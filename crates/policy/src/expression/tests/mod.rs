@@ -4,5 +4,6 @@ extern crate std;
 
 mod decisions;
 mod errors;
+mod needs;
 mod trees;
 mod units;

@@ -1,18 +1,18 @@
-//! What is written is what was read, and no text trips the parser over.
+//! Normal forms parse back to equal trees, and no text makes the parser panic.
 
 use super::super::Expression;
 use super::super::grammar::Parser;
 use super::super::names::{Flag, KINDS, Quantity};
 use super::super::tokens::{Lexeme, MOST, tokens};
-use super::super::tree::{Node, Operator, What};
+use super::super::tree::{ExpressionNode, Operator, What};
 use crate::{Policy, View};
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use proptest::prelude::*;
 
-fn node(what: What) -> Node {
-    Node { what, at: 0..0 }
+fn node(what: What) -> ExpressionNode {
+    ExpressionNode { what, at: 0..0 }
 }
 
 fn words() -> Vec<&'static str> {
@@ -36,8 +36,8 @@ fn number() -> impl Strategy<Value = f64> {
     ]
 }
 
-/// Any tree, whether it means something or not.
-fn tree() -> impl Strategy<Value = Node> {
+/// Any tree, valid or not.
+fn tree() -> impl Strategy<Value = ExpressionNode> {
     let leaf = prop_oneof![
         number().prop_map(What::Number),
         number().prop_map(What::Percent),
@@ -52,12 +52,14 @@ fn tree() -> impl Strategy<Value = Node> {
             1 => inner.clone().prop_map(|part| node(What::Negative(Box::new(part)))),
             1 => inner.clone().prop_map(|part| node(What::Not(Box::new(part)))),
             5 => (prop::sample::select(Operator::ALL.to_vec()), inner.clone(), inner)
-                .prop_map(|(operator, left, right)| node(What::Two(operator, Box::new([left, right])))),
+                .prop_map(|(operator, left, right)| {
+                    node(What::Two(operator, Box::new([left, right])))
+                }),
         ]
     })
 }
 
-fn read(text: &str) -> Node {
+fn read(text: &str) -> ExpressionNode {
     let tokens = tokens(text, 0).unwrap_or_else(|error| panic!("{error}"));
     let mut parser = Parser::new(text, &tokens);
     let node = parser
@@ -67,7 +69,7 @@ fn read(text: &str) -> Node {
     node
 }
 
-/// Text that is nearly an expression.
+/// A text close to an expression.
 fn nearly() -> impl Strategy<Value = String> {
     let mut pieces = words();
     pieces.extend(Operator::ALL.map(Operator::written));
@@ -80,42 +82,54 @@ fn nearly() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn a_tree_is_read_as_it_was_written(tree in tree()) {
+    fn a_tree_round_trips(tree in tree()) {
         let text = tree.to_string();
         prop_assert_eq!(read(&text), tree, "{}", text);
     }
 
     #[test]
-    fn brackets_and_blanks_that_say_nothing_change_nothing(tree in tree()) {
+    fn redundant_brackets_and_blanks_change_nothing(tree in tree()) {
         let text = tree.to_string();
         let other = text.replace(' ', " \t ").replace('(', "(( ").replace(')', "\n))");
         prop_assert_eq!(read(&other).to_string(), text);
     }
 
     #[test]
-    fn no_bytes_trip_it_over(bytes in prop::collection::vec(any::<u8>(), 0..200), text in nearly(), options in any::<bool>()) {
+    fn no_bytes_make_it_panic(
+        bytes in prop::collection::vec(any::<u8>(), 0..200),
+        text in nearly(),
+        options in any::<bool>(),
+    ) {
         let wild = String::from_utf8_lossy(&bytes);
         for text in [&wild, text.as_str()] {
-            for head in ["", "promote if ", if options { "promote(" } else { "promote(frames=any) if misses > 3 and " }] {
+            let with_options = "promote(frames=any) if misses > 3 and ";
+            for head in ["", "promote if ", if options { "promote(" } else { with_options }] {
                 let text = [head, text].concat();
                 match Expression::parse(&text) {
-                    Ok(policy) => {
-                        let again = Expression::parse(&policy.name()).unwrap_or_else(|error| panic!("{error}"));
-                        prop_assert_eq!((again.name(), again.needs()), (policy.name(), policy.needs()));
-                        for point in crate::Point::ALL {
-                            prop_assert_eq!(again.decide(*point, &View::BLANK), policy.decide(*point, &View::BLANK));
-                        }
-                        policy.lines();
-                        policy.asked();
-                    }
+                    Ok(policy) => reads_again(&policy)?,
                     Err(error) => {
-                        prop_assert!(error.offset() <= text.len() && text.is_char_boundary(error.offset()));
+                        prop_assert!(error.offset() <= text.len());
+                        prop_assert!(text.is_char_boundary(error.offset()));
                         error.to_string();
                     }
                 }
             }
         }
     }
+}
+
+/// The name of a valid expression parses to an equal policy.
+fn reads_again(policy: &Expression) -> Result<(), TestCaseError> {
+    let again = Expression::parse(&policy.name()).unwrap_or_else(|error| panic!("{error}"));
+    prop_assert_eq!(again.name(), policy.name());
+    prop_assert_eq!(again.needs(), policy.needs());
+    for point in crate::Point::ALL {
+        let blank = &View::BLANK;
+        prop_assert_eq!(again.decide(*point, blank), policy.decide(*point, blank));
+    }
+    policy.lines();
+    policy.asked();
+    Ok(())
 }
 
 #[test]
@@ -182,7 +196,7 @@ fn the_normal_form() {
 }
 
 #[test]
-fn words_that_begin_alike_are_no_expressions() {
+fn words_that_begin_alike_are_not_expressions() {
     for (text, is) in [
         ("promote if dirty > 1", true),
         ("promote", true),

@@ -1,10 +1,10 @@
-//! Which units go together.
+//! The combinations of units.
 
 use super::super::Expression;
 use alloc::string::ToString;
 
 #[test]
-fn what_goes_together() {
+fn matching_units() {
     for text in [
         // One unit on both sides, and literals that fit any.
         "populated >= dirty",
@@ -30,7 +30,7 @@ fn what_goes_together() {
         "populated / pages > 0.5",
         "populated / pages * size > 64k",
         "512 / populated < 3",
-        // So many cycles a miss.
+        // A literal may be a number of cycles per miss.
         "misses * 35 > 0.125 * copy_cycles",
         "(misses + prefetch) * 35 > copy_cycles",
         "misses * 1000 > age",
@@ -43,7 +43,7 @@ fn what_goes_together() {
 }
 
 #[test]
-fn what_does_not() {
+fn mismatched_units() {
     for (text, words) in [
         (
             "populated + copy_cycles > 1",
@@ -114,8 +114,10 @@ fn what_does_not() {
 
 #[test]
 fn lines_have_units() {
-    let text = "promote if populated >= 64 or kind != file and not (misses * 35 > 0.125 * copy_cycles or writable) and not promoted \
-                or dirty < 12.5% or size == 2m or miss_cycles > 30 or misses > 7; demote if dirty == 0";
+    let text = "promote if populated >= 64 or kind != file and not (misses * 35 > 0.125 * \
+                copy_cycles or writable) and not promoted \
+                or dirty < 12.5% or size == 2m or miss_cycles > 30 or misses > 7; demote if dirty \
+                == 0";
     let policy = Expression::parse(text).unwrap_or_else(|error| panic!("{error}"));
     let lines: alloc::vec::Vec<_> = policy
         .lines()

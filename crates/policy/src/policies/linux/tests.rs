@@ -1,9 +1,9 @@
-//! Each refusal is reached, at its threshold and not before, in the kernel's order.
+//! Each refusal occurs at its threshold and not before, in the kernel's order.
 
 use crate::policies::testing::{RESERVED, decide, needs};
 use crate::{
-    BackingKind, Copies, Coverage, Effort, Order, Placement, Point, Refusal, Sizes, Verdict, View,
-    parse,
+    BackingKind, Copies, Coverage, Effort, Placement, Point, PromotionOrder, Refusal, Sizes,
+    Verdict, View, parse,
 };
 
 /// A first fault.
@@ -13,7 +13,7 @@ const FIRST: View = View {
     ..RESERVED
 };
 
-/// What khugepaged takes: two pages, of which one was stored to and one referenced.
+/// A block for khugepaged: two pages, one with a store and one referenced.
 const USED: View = View {
     populated: 2,
     dirty: 1,
@@ -42,7 +42,7 @@ fn settings_and_advice_come_first() {
         promotes("linux", point, advised);
         stays("linux(enabled=madvise)", point, view, Refusal::NotAdvised);
         promotes("linux(enabled=madvise)", point, advised);
-        // khugepaged runs as long as there is any size that it could be for.
+        // khugepaged runs if any size is enabled.
         let elsewhere = "linux(enabled=never,sizes_always=64k)";
         stays(elsewhere, point, advised, Refusal::Disabled);
         promotes("linux(enabled=never,sizes_always=2m)", point, view);
@@ -127,7 +127,7 @@ fn every_size_at_faults_and_one_in_the_daemon() {
 }
 
 #[test]
-fn khugepaged_counts_what_is_none_swapped_and_shared() {
+fn khugepaged_counts_empty_swapped_and_shared_pages() {
     let full = View {
         populated: 512,
         dirty: 512,
@@ -166,7 +166,7 @@ fn khugepaged_counts_what_is_none_swapped_and_shared() {
         };
         promotes(name, Point::Scan, with(most));
         stays(name, Point::Scan, with(most + 1), Refusal::TooManySwapped);
-        // What stands in the swap is not none.
+        // Pages in the swap are not empty.
         promotes("linux(max_ptes_none=0)", Point::Scan, with(64));
     }
     for (name, most) in [
@@ -181,7 +181,7 @@ fn khugepaged_counts_what_is_none_swapped_and_shared() {
 }
 
 #[test]
-fn khugepaged_takes_what_was_stored_to_and_referenced() {
+fn khugepaged_takes_stored_and_referenced_blocks() {
     promotes("linux", Point::Scan, USED);
     stays(
         "linux",
@@ -225,7 +225,7 @@ fn khugepaged_takes_what_was_stored_to_and_referenced() {
 }
 
 #[test]
-fn underused_superpages_are_broken_unless_one_page_is_enough() {
+fn underused_superpages_are_broken_below_the_maximum() {
     let superpage = |zero| View {
         populated: 512,
         promoted: true,
@@ -251,7 +251,7 @@ fn underused_superpages_are_broken_unless_one_page_is_enough() {
 }
 
 #[test]
-fn effort_is_what_defrag_says() {
+fn effort_follows_defrag() {
     let advised = View {
         advised_for: true,
         ..FIRST
@@ -284,13 +284,14 @@ fn settings_reach_the_host() {
         (scan.period, scan.pages, scan.promotions),
         (10_000_000_000, 4096, 0)
     );
-    assert_eq!(scan.order, Order::AsTheyStand);
-    let told = needs(
-        "linux(sizes=64k,sizes_always=32k,sizes_madvise=2m,scan_period=7,pages_to_scan=9,fault_around=1,zero_page=off)",
+    assert_eq!(scan.order, PromotionOrder::ByAddress);
+    let given = needs(
+        "linux(sizes=64k,sizes_always=32k,sizes_madvise=2m,scan_period=7,pages_to_scan=9,\
+         fault_around=1,zero_page=off)",
     );
-    assert_eq!(told.sizes, Sizes::These(1 << 15 | 1 << 16 | 1 << 21));
-    assert_eq!((told.fault_around, told.zero_page), (1, false));
-    let scan = told.scan.unwrap();
+    assert_eq!(given.sizes, Sizes::These(1 << 15 | 1 << 16 | 1 << 21));
+    assert_eq!((given.fault_around, given.zero_page), (1, false));
+    let scan = given.scan.unwrap();
     assert_eq!((scan.period, scan.pages), (7, 9));
     assert_eq!(needs("linux(sizes=all)").sizes, Sizes::All);
     assert!(needs("linux(khugepaged=off)").scan.is_none());

@@ -1,14 +1,14 @@
-//! What the tests of the catalogue share: its policies, and what may be shown to them.
+//! Shared code of the catalogue's tests: policies and views.
 
-// Each test uses some of it.
+// Each test uses a part of this module.
 #![allow(dead_code)]
 
 use broadleaf_policy::{
-    BackingKind, Coverage, FORM, Kind, Parameter, Point, Policy, Value, View, all_examples,
-    catalogue, parse,
+    BackingKind, Coverage, FORM, Parameter, ParameterKind, ParameterValue, Point, Policy, View,
+    all_examples, catalogue, parse,
 };
 
-/// A spread of states that a block can be in.
+/// A selection of states of a block.
 fn blocks() -> Vec<View> {
     let mut blocks = Vec::new();
     for (pages, populated, dirty) in [
@@ -42,7 +42,7 @@ fn blocks() -> Vec<View> {
     blocks
 }
 
-/// The block as a host with limited memory may show it.
+/// The views of a block by a host with limited memory.
 fn in_limited_memory(block: View) -> [View; 9] {
     let full = block.populated == block.pages;
     [
@@ -71,7 +71,7 @@ fn in_limited_memory(block: View) -> [View; 9] {
             referenced: block.populated,
             ..block
         },
-        // Charged: a little, enough to pay for a superpage, and enough for any limit.
+        // Charges: a few, enough to pay for a superpage, and enough for any limit.
         View {
             misses: 2,
             prefetch_charge: 1,
@@ -101,7 +101,7 @@ fn in_limited_memory(block: View) -> [View; 9] {
     ]
 }
 
-/// A spread of views over every field.
+/// A selection of views over all fields.
 pub(crate) fn views() -> Vec<View> {
     let mut views = Vec::new();
     for block in blocks().into_iter().flat_map(in_limited_memory) {
@@ -131,7 +131,7 @@ pub(crate) fn views() -> Vec<View> {
     views
 }
 
-/// The points at which a policy is asked about such a block.
+/// The points at which a host asks the policy about this block.
 pub(crate) fn points(policy: &dyn Policy, view: &View) -> Vec<Point> {
     let needs = policy.needs();
     let of_superpages = [Point::StoreToCleanSuperpage, Point::Short, Point::Freed];
@@ -141,18 +141,19 @@ pub(crate) fn points(policy: &dyn Policy, view: &View) -> Vec<Point> {
         .collect()
 }
 
-/// What may be given for a parameter: the ends of a number's range, every word, a few sets of sizes.
+/// Values of a parameter: the ends of a number's range, all words, some sets of sizes.
 pub(crate) fn values(parameter: &Parameter) -> Vec<String> {
     match parameter.kind {
-        Kind::Number { least, most, .. } => [least, most]
-            .map(|number| Value::Number(number).written())
+        ParameterKind::Number { least, most, .. } => [least, most]
+            .map(|number| ParameterValue::Number(number).written())
             .to_vec(),
-        Kind::Word(words) => words.iter().map(|word| (*word).to_owned()).collect(),
-        Kind::Sizes => ["all", "none", "2m", "64k+2m"].map(str::to_owned).to_vec(),
+        ParameterKind::Word(words) => words.iter().map(|word| (*word).to_owned()).collect(),
+        ParameterKind::Sizes => ["all", "none", "2m", "64k+2m"].map(str::to_owned).to_vec(),
     }
 }
 
-/// The catalogue's policies: the examples, and what each parameter makes of its policy at its ends. Expressions, too.
+/// The catalogue's policies: the examples, policies with each parameter at its ends, and
+/// expressions.
 pub(crate) fn every_policy() -> Vec<Box<dyn Policy>> {
     let mut policies = all_examples().unwrap();
     for expression in FORM.examples {
@@ -176,7 +177,7 @@ pub(crate) fn every_policy() -> Vec<Box<dyn Policy>> {
     policies
 }
 
-/// Whether anything that a host notices differs between two policies.
+/// Returns true if a host would notice a difference between two policies.
 pub(crate) fn differ(one: &dyn Policy, other: &dyn Policy, views: &[View]) -> bool {
     let answers = |policy: &dyn Policy, point: Point, view: &View| {
         (

@@ -1,4 +1,5 @@
-/* Executes itself in its place as often as its argument has letters, and does nothing else. Without a C library, so that it is over at once. */
+/* Executes itself once for each letter of its argument, and does nothing else. The program has no C
+   library, so each execution is very short. */
 #include <sys/syscall.h>
 
 __asm__(".globl _start\n_start: mov %rsp, %rdi\n and $-16, %rsp\n call begin\n");
@@ -6,7 +7,10 @@ __asm__(".globl _start\n_start: mov %rsp, %rdi\n and $-16, %rsp\n call begin\n")
 static long call(long number, long a, const void* b, long c)
 {
    long result;
-   __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+   __asm__ volatile("syscall"
+                    : "=a"(result)
+                    : "a"(number), "D"(a), "S"(b), "d"(c)
+                    : "rcx", "r11", "memory");
    return result;
 }
 

@@ -1,6 +1,7 @@
-/* Signals in the midst of everything: a timer whose handler stores, jumps out of handlers, handlers in handlers, one on a stack of its own,
-   and a write barrier made of faults. What the program's own loop does does not depend on when signals come.
-   Arguments: "timer", or another word for signals at the same places each time; a file for the addresses. */
+/* Signals at any moment: a timer whose handler stores, jumps out of handlers, handlers in handlers,
+   a handler on a stack of its own, and a write barrier made of faults. The accesses of the
+   program's own loop do not depend on the times of signals. Arguments: "timer", or another word for
+   signals at the same places each time; a file for the addresses. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <signal.h>
@@ -82,22 +83,31 @@ int main(int argc, char** argv)
    if (timer)
       setitimer(ITIMER_REAL, &often, NULL);
 
-   /* The loop: 64 rounds over 64 pages, a load and a store each. The asm keeps the compiler from doing anything else. */
+   /* The loop: 64 rounds over 64 pages, with a load and a store each. The asm keeps the compiler
+      from adding references. */
    volatile char* loop = map(PAGES * PAGE, PROT_READ | PROT_WRITE);
    for (int round = 0; round < 640; round++)
       for (int page = 0; page < PAGES; page++)
-         __asm__ volatile("movb (%0), %%al\n\tincb %%al\n\tmovb %%al, (%0)" : : "r"(loop + page * PAGE) : "al", "memory");
-   /* The barrier: three stores to each page, the first of which faults, each after a load in the same block. */
+         __asm__ volatile("movb (%0), %%al\n\tincb %%al\n\tmovb %%al, (%0)"
+                          :
+                          : "r"(loop + page * PAGE)
+                          : "al", "memory");
+   /* The barrier: three stores to each page, the first of which faults, each after a load in the
+      same block. */
    for (int round = 0; round < 3; round++)
       for (int page = 0; page < PAGES; page++) {
          char* at = barrier + page * PAGE;
-         __asm__ volatile("movb 1(%0), %%al\n\tmovb %%al, (%0)\n\tmovb 2(%0), %%al" : : "r"(at) : "al", "memory");
+         __asm__ volatile("movb 1(%0), %%al\n\tmovb %%al, (%0)\n\tmovb 2(%0), %%al"
+                          :
+                          : "r"(at)
+                          : "al", "memory");
       }
-   /* What a register holds when a store faults has to be what it holds when the store is tried again. */
+   /* A register must hold the same value when a store faults and when the store is tried again. */
    unsigned long once = 0, twice = 0;
    for (int round = 0; round < 3; round++) {
       char *at = barrier + PAGES * PAGE, *end = at + PAGES * PAGE;
-      __asm__ volatile("1:\n\tincq %1\n\taddq $3, %2\n\tmovb %b1, (%0)\n\taddq $5, %2\n\taddq $4096, %0\n\tcmpq %3, %0\n\tjb 1b"
+      __asm__ volatile("1:\n\tincq %1\n\taddq $3, %2\n\tmovb %b1, (%0)\n\taddq $5, %2\n\t"
+                       "addq $4096, %0\n\tcmpq %3, %0\n\tjb 1b"
                        : "+r"(at), "+r"(once), "+r"(twice)
                        : "r"(end)
                        : "memory", "cc");

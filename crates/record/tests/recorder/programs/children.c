@@ -1,5 +1,6 @@
-/* Makes children in every way: a fork that goes on alone, a vfork that executes, a spawn, an execution of what does not exist. Each child touches
-   4096 bytes of its own or runs `true`. Then this program executes another in its place. */
+/* Makes children in every way: a fork that continues alone, a vfork that executes, a spawn, and an
+   execution of a missing file. Each child touches 4096 bytes of its own or runs `true`. Then this
+   program executes another in its place. */
 #define _GNU_SOURCE
 #include <spawn.h>
 #include <stdio.h>
@@ -46,7 +47,7 @@ int main(void)
       return 5;
    if (posix_spawnp(&child, true_[0], NULL, NULL, true_, environ) != 0 || ended(child) != 0)
       return 6;
-   execv(nothing[0], nothing); /* fails: this program goes on, and is recorded on */
+   execv(nothing[0], nothing); /* fails: this program continues, and its recording too */
    execvp(last[0], last);
    return 7;
 }

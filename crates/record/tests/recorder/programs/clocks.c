@@ -1,4 +1,4 @@
-/* Prints the time that some execution takes by several clocks, then that of waiting, in ms. */
+/* Prints the time of some execution by several clocks, then the time of waits, in ms. */
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/time.h>
@@ -14,8 +14,9 @@ static long ms(clockid_t clock)
 
 int main(void)
 {
-   static const clockid_t clocks[] = {CLOCK_MONOTONIC, CLOCK_MONOTONIC_COARSE, CLOCK_BOOTTIME, CLOCK_PROCESS_CPUTIME_ID,
-                                      CLOCK_THREAD_CPUTIME_ID, CLOCK_REALTIME};
+   static const clockid_t clocks[] = {CLOCK_MONOTONIC,          CLOCK_MONOTONIC_COARSE,
+                                      CLOCK_BOOTTIME,           CLOCK_PROCESS_CPUTIME_ID,
+                                      CLOCK_THREAD_CPUTIME_ID,  CLOCK_REALTIME};
    long before[6], last = 0;
    int  backwards = 0;
    for (int i = 0; i < 6; i++)
@@ -35,7 +36,7 @@ int main(void)
    usleep(200000);
    printf("%ld ", ms(CLOCK_MONOTONIC) - t);
 
-   /* A deadline that is 200 ms ahead by the program's clock, which is far behind the real one. */
+   /* A deadline 200 ms ahead of the program's clock, which is far slower than the real one. */
    pthread_condattr_t kind;
    pthread_cond_t     never;
    pthread_mutex_t    lock = PTHREAD_MUTEX_INITIALIZER;

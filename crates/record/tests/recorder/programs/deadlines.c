@@ -1,5 +1,5 @@
 /* Two threads sleep until one deadline, and a signal handler leaves calls with a deadline for good.
-   The deadlines have to stay the program's own. The exit status names the rule that was broken. */
+   The deadlines must stay the program's own. The exit status names the broken rule. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -100,5 +100,6 @@ int main(void)
    signal(SIGALRM, leaves);
    if (!keeps(CLOCK_MONOTONIC, sleeps))
       return 3;
-   return keeps(CLOCK_REALTIME, waits) ? 0 : 4; /* the kernel begins this call again after a signal */
+   /* The kernel begins this call again after a signal. */
+   return keeps(CLOCK_REALTIME, waits) ? 0 : 4;
 }

@@ -1,5 +1,5 @@
-/* A little of everything that makes references: strings, copies, vectors, string instructions, atomics, masked moves, straddling
-   accesses, recursion, the heap and large mappings. */
+/* Many kinds of references: strings, copies, vectors, string instructions, atomics, masked moves,
+   straddling accesses, recursion, the heap and large mappings. */
 #include <immintrin.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -66,7 +66,8 @@ int main(void)
    for (int i = 0; i < 10000; i++) {
       __atomic_fetch_add((int*)(page + (i * 40503u % large & ~3ul)), 1, __ATOMIC_SEQ_CST);
       uint64_t expected = i;
-      __atomic_compare_exchange_n((uint64_t*)page, &expected, i + 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+      __atomic_compare_exchange_n((uint64_t*)page, &expected, i + 1, 0, __ATOMIC_SEQ_CST,
+                                  __ATOMIC_SEQ_CST);
    }
    if (__builtin_cpu_supports("avx2"))
       sum += masked((int*)page, (int*)text, 4096);

@@ -1,5 +1,5 @@
-/* Maps regions of many sizes and says where each came to lie: a name, its address, its length. Arguments: where to say it, a file to
-   make, and a third word if too much shall be mapped at the end. */
+/* Maps regions of many sizes and writes the place of each: its name, address and length. Arguments:
+   the output file, a file to make, and a third word if too much must be mapped at the end. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -43,10 +43,12 @@ static void* thread(void* unused)
 
 int main(int argc, char** argv)
 {
-   static const size_t sizes[] = {4096,     65536,    1 << 20,  (2 << 20) - 4096, 2 << 20,  (2 << 20) + 4096, 4 << 20,
-                                  5 << 20,  16 << 20, 12345678, 64 << 20,         96 << 20, (8 << 20) + 8192, 3 << 20,
-                                  12288,    6 << 20,  1 << 30,  1 << 21,          20480};
-   static const size_t files[] = {100, 8192, (1 << 20) + 5, 2 << 20, (4 << 20) + 777, 9 << 20, 33 << 20};
+   static const size_t sizes[] = {
+      4096,     65536,    1 << 20,         (2 << 20) - 4096, 2 << 20, (2 << 20) + 4096, 4 << 20,
+      5 << 20,  16 << 20, 12345678,        64 << 20,         96 << 20, (8 << 20) + 8192, 3 << 20,
+      12288,    6 << 20,  1 << 30,         1 << 21,          20480};
+   static const size_t files[] = {100, 8192, (1 << 20) + 5, 2 << 20, (4 << 20) + 777, 9 << 20,
+                                  33 << 20};
    const int   RW = PROT_READ | PROT_WRITE, PRIVATE = MAP_PRIVATE | MAP_ANONYMOUS;
    const int   n = sizeof sizes / sizeof *sizes;
    static char staged[1 << 16];
@@ -90,7 +92,7 @@ int main(int argc, char** argv)
       if (sbrk(1 << 20) == (void*)-1)
          say("heap ends", sbrk(0), 8), i = 64;
    say("heap after 64 MiB", sbrk(0), 8);
-   /* Grown where there is no room, so that they move. */
+   /* Grown without room, so that they move. */
    for (int i = 1; i < n; i += 3) {
       size_t length = sizes[i + (i % 3 == 0)], more = length * 2 + 8192;
       void*  old = mmap(NULL, length, RW, PRIVATE, -1, 0);
@@ -110,7 +112,8 @@ int main(int argc, char** argv)
    map_at("hint", (char*)at[1] + (100ul << 20) + 12288, 1 << 20);
    map_at("far hint", (void*)0x600000003000ul, 3 << 20);
    fclose(out);
-   /* Natively all of this fits. Under the recorder the second finds no room where the first is. */
+   /* Natively all of this fits. Under the recorder, the second mapping finds no room at the place
+      of the first. */
    if (argc > 3) {
       mmap(NULL, 50ul << 30, PROT_NONE, PRIVATE | MAP_NORESERVE, -1, 0);
       void* last = mmap(NULL, (15ul << 30) + 4096, PROT_NONE, PRIVATE | MAP_NORESERVE, -1, 0);

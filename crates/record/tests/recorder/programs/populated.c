@@ -13,7 +13,8 @@
 
 static char* map(size_t pages, int more)
 {
-   char* p = mmap(0, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | more, -1, 0);
+   int   flags = MAP_PRIVATE | MAP_ANONYMOUS | more;
+   char* p = mmap(0, pages * PAGE, PROT_READ | PROT_WRITE, flags, -1, 0);
    if (p == MAP_FAILED)
       exit(3);
    return p;

@@ -36,7 +36,7 @@ static int goes_back(void)
    return 0;
 }
 
-/* The time of so many long blocks. */
+/* Returns the time of this many long blocks. */
 static long measured(int blocks)
 {
    long before = ns(clocks[0]);
@@ -50,7 +50,7 @@ int main(void)
       return 1;
    execute(20000, 1);
    long expected = measured(10000);
-   usleep(1); /* the recorder has all that was executed; not so what follows */
+   usleep(1); /* the recorder then has all executed words, but not those that follow */
    execute(5000, 1);
    long  before = ns(clocks[0]);
    pid_t child = fork();

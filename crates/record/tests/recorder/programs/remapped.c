@@ -1,4 +1,4 @@
-/* Moves pages and leaves their mapping (MREMAP_DONTUNMAP): the old place reads as zeroes then. */
+/* Moves pages and leaves their mapping (MREMAP_DONTUNMAP): the old place then reads as zeroes. */
 #define _GNU_SOURCE
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -12,7 +12,8 @@
 /* Without MREMAP_FIXED, the C library of Debian 12 does not pass the address to the kernel. */
 static char* move(char* from, int flags, char* to)
 {
-   return (char*)syscall(SYS_mremap, from, BYTES, BYTES, MREMAP_MAYMOVE | MREMAP_DONTUNMAP | flags, to);
+   flags |= MREMAP_MAYMOVE | MREMAP_DONTUNMAP;
+   return (char*)syscall(SYS_mremap, from, BYTES, BYTES, flags, to);
 }
 
 int main(void)

@@ -1,5 +1,6 @@
-/* Fills pages and forks as many children as its first argument says. Each child reads the pages; after each fork this program stores to them again.
-   With `suspended` for a number, the one child is made as by vfork, and kills this program before it reads the pages. */
+/* Fills pages and forks as many children as its first argument says. Each child reads the pages,
+   and after each fork this program stores to them again. With `suspended` in place of a number, the
+   only child is made as by vfork, and kills this program before it reads the pages. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>
@@ -29,7 +30,8 @@ static void child(void)
 
 int main(int argc, char** argv)
 {
-   void* at = mmap((void*)AT, PAGES * 4096L, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+   int   flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+   void* at = mmap((void*)AT, PAGES * 4096L, PROT_READ | PROT_WRITE, flags, -1, 0);
    if (argc != 2 || at != (void*)AT)
       return 2;
    store(1);

@@ -1,4 +1,5 @@
-/* Three threads at once, each with pages of its own. Argument: a file for the address of the first; thread i has 16 pages at 64 i pages. */
+/* Three threads at once, each with pages of its own. Argument: a file for the address of the first.
+   Thread i has 16 pages at 64 i pages. */
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/mman.h>

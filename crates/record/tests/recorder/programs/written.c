@@ -1,5 +1,6 @@
-/* Writes memory of which a system call reads only a part: each call names a length of 64 TiB, and
-   the mapped pages end much earlier. The last call writes 40 pages to a pipe that has room for 16. */
+/* Writes memory of which a system call reads only a part. Each call names a length of 64 TiB, and
+   the mapped pages end much earlier. The last call writes 40 pages to a pipe that has room for 16.
+   */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>
@@ -10,12 +11,13 @@
 #define PAGE 4096l
 #define HUGE_LENGTH (0x7fffffffffff >> 1)
 
-/* Maps pages with no mapping behind them. */
+/* Maps pages without a mapping after them. */
 static char* map(long pages)
 {
    static char* at = (char*)(1l << 32);
    at += 1l << 30;
-   if (mmap(at, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != at)
+   int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+   if (mmap(at, pages * PAGE, PROT_READ | PROT_WRITE, flags, -1, 0) != at)
       exit(9);
    return at;
 }

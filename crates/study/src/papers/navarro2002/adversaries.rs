@@ -1,24 +1,26 @@
-//! Programs that superpages can only cost, and the file of which little is written.
+//! Programs for which superpages only cost, and a file with few stores.
 
 use super::setting::{
     BASE, DEMOTION, ENTRY, IN_ORDER, MACHINE, MIB, NO_SLOWDOWN, ONE_BYTE, PAGE, PROMOTION, memory,
 };
 use super::{none, percent, times};
 use crate::failure::Failure;
-use crate::papers::generated::{Generated, Saying, begin, end, file, map, map_file, sweep, touch};
-use crate::papers::replay::{Replay, took};
-use crate::papers::{Scale, Setting, Table};
+use crate::papers::generated::{
+    GeneratedTrace, Saying, begin, end, file, map, map_file, sweep, touch,
+};
+use crate::papers::replay::{PaperReplay, took};
+use crate::papers::{PaperSetting, Scale, Table};
 use broadleaf_metrics::CellResult;
 use broadleaf_model::{Files, MemoryLimits};
 
 const AT: u64 = 1 << 32;
 const OTHER: u64 = 1 << 33;
 
-pub(super) fn run(setting: &Setting) -> Result<Vec<Table>, Failure> {
+pub(super) fn run(setting: &PaperSetting) -> Result<Vec<Table>, Failure> {
     Ok(vec![costs(setting)?, demotion(setting)?])
 }
 
-/// How many bytes these programs use. The paper's file had 100 MB.
+/// The number of bytes that these programs use. The paper's file had 100 MB.
 const fn bytes(scale: Scale) -> u64 {
     match scale {
         Scale::Tiny => 16 * MIB,
@@ -27,7 +29,7 @@ const fn bytes(scale: Scale) -> u64 {
     }
 }
 
-/// Files stand in memory, as after a first run.
+/// Files are in memory, as after a first run.
 fn limits(scale: Scale) -> MemoryLimits {
     MemoryLimits {
         files: Files::InMemory,
@@ -35,7 +37,7 @@ fn limits(scale: Scale) -> MemoryLimits {
     }
 }
 
-/// A byte in each page, so that superpages are made and never used.
+/// A byte in each page: superpages are made and never used.
 fn one_byte(scale: Scale) -> Saying {
     let pages = bytes(scale) / PAGE;
     let bytes = (0..pages).map(|page| touch(AT + page * PAGE, 0, 1));
@@ -61,7 +63,7 @@ fn cmp(scale: Scale) -> Saying {
     Box::new(begin(1, "cmp").chain(mapped).chain(read).chain([end()]))
 }
 
-/// A file is read throughout, and then one page in `every` is stored to.
+/// Reads a whole file, and then stores to one page in `every`.
 fn stores(scale: Scale, every: usize) -> Saying {
     let bytes = bytes(scale);
     let stores = (0..bytes / PAGE)
@@ -84,13 +86,15 @@ struct Slowdown {
     hardware: f64,
 }
 
-fn costs(setting: &Setting) -> Result<Table, Failure> {
+fn costs(setting: &PaperSetting) -> Result<Table, Failure> {
     let scale = setting.scale;
     let mut table = Table::new(
         "Adversaries: what superpages cost where they cannot help",
         format!(
-            "{} MB used once, all sizes against base pages, everything in memory. A promotion writes the page table entry of each base page, which takes {ENTRY} cycles; \
-             the hardware's part is the slowdown that these entries cause. The last program is not in the slides: it stores to each page that it read, so each \
+            "{} MB used once, all sizes against base pages, everything in memory. A promotion \
+             writes the page table entry of each base page, which takes {ENTRY} cycles; \
+             the hardware's part is the slowdown that these entries cause. The last program is not \
+             in the slides: it stores to each page that it read, so each \
              demotion is in vain.",
             bytes(scale) >> 20
         ),
@@ -114,7 +118,7 @@ fn costs(setting: &Setting) -> Result<Table, Failure> {
     ];
     let mut slowdowns = Vec::new();
     for (name, slides, say) in programs {
-        let replay = Replay {
+        let replay = PaperReplay {
             watch: setting.watch,
             doing: name,
             machine: MACHINE,
@@ -122,7 +126,7 @@ fn costs(setting: &Setting) -> Result<Table, Failure> {
             limits: limits(scale),
             interim: Vec::new(),
         };
-        let outcome = replay.generated(Generated::new(move || say(scale)))?;
+        let outcome = replay.generated(GeneratedTrace::new(move || say(scale)))?;
         let (base, all) = (&outcome.results[0], &outcome.results[1]);
         let promotions = all.promotions;
         let entries = entries_written(all) * ENTRY;
@@ -166,7 +170,8 @@ fn claims(table: &mut Table, slowdowns: &[Slowdown]) {
     table
         .direction(
             one_byte.promotions > 0 && one_byte.all > 0.0 && one_byte.all < 10.0,
-            "a program that uses one byte of each page gets superpages and loses by them, but less than a tenth",
+            "a program that uses one byte of each page gets superpages and loses by them, but less \
+             than a tenth",
         )
         .number(ONE_BYTE, one_byte.all, percent)
         .because(chosen);
@@ -181,17 +186,23 @@ fn claims(table: &mut Table, slowdowns: &[Slowdown]) {
     table
         .direction(
             cmp.promotions > 0 && cmp.all < NO_SLOWDOWN,
-            format!("a sequential program (cmp) gets superpages, and loses less than {NO_SLOWDOWN} percent"),
+            format!(
+                "a sequential program (cmp) gets superpages, and loses less than {NO_SLOWDOWN} \
+                     percent"
+            ),
         )
         .words("none", percent(cmp.all))
-        .because("our cmp takes 1.5 cycles for a byte and nothing else, so that faults and promotions weigh; what theirs took for a byte, the slides do not say");
+        .because(
+            "our cmp takes 1.5 cycles for a byte and nothing else, so that faults and \
+                  promotions weigh; what theirs took for a byte, the slides do not say",
+        );
 }
 
-fn demotion(setting: &Setting) -> Result<Table, Failure> {
+fn demotion(setting: &PaperSetting) -> Result<Table, Failure> {
     let scale = setting.scale;
     let ways = ["dirty=demote", "dirty=ignore", "dirty=digest"]
         .map(|way| setting.policy("navarro", &[way]));
-    let replay = Replay {
+    let replay = PaperReplay {
         watch: setting.watch,
         doing: "demotion",
         machine: MACHINE,
@@ -199,12 +210,15 @@ fn demotion(setting: &Setting) -> Result<Table, Failure> {
         limits: limits(scale),
         interim: Vec::new(),
     };
-    let outcome = replay.generated(Generated::new(move || stores(scale, 512)))?;
+    let outcome = replay.generated(GeneratedTrace::new(move || stores(scale, 512)))?;
     let mut table = Table::new(
         "Demotion: a file of which every 512th page is stored to",
         format!(
-            "{} MB, mapped shared, read throughout and then stored to once in every 512 pages; the table shows what is written back at the end. One dirty bit covers each mapping, \
-             so after a store to an unbroken superpage, the whole superpage is written back. Hash digests of base pages find the changed pages as demotion does, at a cost that the slides leave to idle time.",
+            "{} MB, mapped shared, read throughout and then stored to once in every 512 pages; the \
+             table shows what is written back at the end. One dirty bit covers each mapping, \
+             so after a store to an unbroken superpage, the whole superpage is written back. Hash \
+             digests of base pages find the changed pages as demotion does, at a cost that the \
+             slides leave to idle time.",
             bytes(scale) >> 20
         ),
         &[
@@ -221,7 +235,7 @@ fn demotion(setting: &Setting) -> Result<Table, Failure> {
         let Some(memory) = &result.memory else {
             continue;
         };
-        let way = Way {
+        let way = StoreHandling {
             promotions: result.promotions,
             demotions: result.demotions,
             writes: memory.file_pages_written + memory.unsaved_file_pages,
@@ -257,18 +271,18 @@ const WAYS: [&str; 3] = ["demoted at the first store", "kept", "kept, with diges
 
 /// The counts under one way to handle stores to clean superpages.
 #[derive(Clone, Copy)]
-struct Way {
+struct StoreHandling {
     promotions: u64,
     demotions: u64,
-    /// Pages that are written back, those of the flush at the end included.
+    /// Pages written back, including the flush at the end.
     writes: u64,
-    /// All cycles but those of idle time.
+    /// All cycles except idle time.
     cycles: f64,
     /// Cycles of idle time.
     idle: u64,
 }
 
-fn demotion_claims(table: &mut Table, [demoted, kept, digests]: [&Way; 3]) {
+fn demotion_claims(table: &mut Table, [demoted, kept, digests]: [&StoreHandling; 3]) {
     let faster = kept.cycles / demoted.cycles.max(1.0);
     table
         .direction(
@@ -295,7 +309,8 @@ fn demotion_claims(table: &mut Table, [demoted, kept, digests]: [&Way; 3]) {
     table
         .direction(
             demotions > 0 && digests.idle > 10 * demotions,
-            "digests are expensive: in idle time they take more than ten times the cycles of demotions",
+            "digests are expensive: in idle time they take more than ten times the cycles of \
+             demotions",
         )
         .words(
             "expensive",
@@ -336,7 +351,7 @@ mod tests {
     #[test]
     fn demotion_needs_superpages_and_time() {
         let of = |promotions, demotions, cycles, idle| {
-            let way = |demotions, cycles, idle| Way {
+            let way = |demotions, cycles, idle| StoreHandling {
                 promotions,
                 demotions,
                 writes: 16,

@@ -1,17 +1,17 @@
-//! Memory in plenty: what superpages of all sizes give at best.
+//! Unlimited memory: the best case of superpages of all sizes.
 
-use super::programs::{PROGRAMS, Program};
+use super::programs::{NavarroProgram, PROGRAMS};
 use super::setting::{BASE, MACHINE, memory, plenty};
 use super::sizes::sizes;
 use super::web::Web;
 use super::{none, percent, times};
 use crate::failure::Failure;
-use crate::papers::generated::{Generated, Saying, begin, end};
-use crate::papers::replay::{Replay, Took, took};
-use crate::papers::{Scale, Setting, Table};
+use crate::papers::generated::{GeneratedTrace, Saying, begin, end};
+use crate::papers::replay::{PaperReplay, Took, took};
+use crate::papers::{PaperSetting, Scale, Table};
 
-/// Base pages, each size by itself, and all.
-fn policies(setting: &Setting) -> [String; 5] {
+/// Base pages, each size alone, and all sizes.
+fn policies(setting: &PaperSetting) -> [String; 5] {
     let navarro = |parameters: &[&str]| setting.policy("navarro", parameters);
     [
         BASE.to_owned(),
@@ -22,48 +22,52 @@ fn policies(setting: &Setting) -> [String; 5] {
     ]
 }
 
-/// What a program took under each of them, and how many accesses it made.
-pub(super) struct Row {
+/// The costs of a program under each policy, and its number of accesses.
+pub(super) struct BestRow {
     pub(super) name: String,
     pub(super) took: [Took; 5],
-    /// The promotions under each of them.
+    /// The promotions under each policy.
     pub(super) promotions: [u64; 5],
     pub(super) accesses: u64,
 }
 
 /// The slides' mean speedup.
 const MEAN: f64 = 1.3;
-/// A program that takes no more than so many times as long is not much slower; chosen.
+/// A program that takes at most this many times as long is not much slower; chosen.
 const SLOWER: f64 = 1.03;
-impl Row {
-    /// How many times as fast as with base pages the program is under a policy.
+impl BestRow {
+    /// The speedup of the program under a policy, over base pages.
     pub(super) fn speedup(&self, policy: usize) -> f64 {
         self.took[policy].speedup_over(self.took[0])
     }
 
-    /// The part of the misses that a policy spares, in percent.
+    /// The share of misses that a policy saves, in percent.
     pub(super) fn spared(&self, policy: usize) -> f64 {
         self.took[policy].spares_of(self.took[0])
     }
 }
 
-pub(super) fn run(setting: &Setting) -> Result<Vec<Table>, Failure> {
+pub(super) fn run(setting: &PaperSetting) -> Result<Vec<Table>, Failure> {
     let scale = setting.scale;
     let mut rows = Vec::new();
     for program in PROGRAMS {
-        let program: Program = *program;
-        let trace = Generated::new(move || program.say(1, scale));
+        let program: NavarroProgram = *program;
+        let trace = GeneratedTrace::new(move || program.say(1, scale));
         rows.push(row(setting, program.name, trace)?);
     }
-    rows.push(row(setting, "web", Generated::new(move || web(scale)))?);
-    let stands_for = |name: &str| {
+    rows.push(row(
+        setting,
+        "web",
+        GeneratedTrace::new(move || web(scale)),
+    )?);
+    let represents = |name: &str| {
         let program = PROGRAMS.iter().find(|program| program.name == name);
-        program.map_or("Web", |program| program.stands_for)
+        program.map_or("Web", |program| program.represents)
     };
-    Ok(vec![best_case(&rows, stands_for), sizes(&rows)])
+    Ok(vec![best_case(&rows, represents), sizes(&rows)])
 }
 
-/// The same server as elsewhere, in memory that holds all that it is asked for.
+/// The server of the other experiments, in memory that holds all requested files.
 fn web(scale: Scale) -> Saying {
     let (server, requests) = match scale {
         Scale::Tiny => (Web::for_memory(4 << 20), 1000),
@@ -80,9 +84,13 @@ fn web(scale: Scale) -> Saying {
     )
 }
 
-pub(super) fn row(setting: &Setting, name: &str, trace: Generated) -> Result<Row, Failure> {
+pub(super) fn row(
+    setting: &PaperSetting,
+    name: &str,
+    trace: GeneratedTrace,
+) -> Result<BestRow, Failure> {
     let policies = policies(setting);
-    let replay = Replay {
+    let replay = PaperReplay {
         watch: setting.watch,
         doing: name,
         machine: MACHINE,
@@ -95,16 +103,16 @@ pub(super) fn row(setting: &Setting, name: &str, trace: Generated) -> Result<Row
 
 /// Replays any trace of `accesses` accesses.
 pub(super) fn replay<S: broadleaf_model::Source>(
-    setting: &Setting,
+    setting: &PaperSetting,
     name: &str,
     trace: &mut S,
     accesses: u64,
-) -> Result<Row, Failure>
+) -> Result<BestRow, Failure>
 where
     S::Error: std::fmt::Display,
 {
     let policies = policies(setting);
-    let replay = Replay {
+    let replay = PaperReplay {
         watch: setting.watch,
         doing: name,
         machine: MACHINE,
@@ -119,10 +127,10 @@ where
 }
 
 fn of_outcome(
-    setting: &Setting,
+    setting: &PaperSetting,
     name: &str,
     outcome: &broadleaf_model::Outcome,
-) -> Result<Row, Failure> {
+) -> Result<BestRow, Failure> {
     let all: Vec<Took> = (outcome.results.iter())
         .map(|result| took(result, setting))
         .collect();
@@ -135,7 +143,7 @@ fn of_outcome(
     let promotions = promotions
         .try_into()
         .map_err(|_| Failure::failed("a policy is missing"))?;
-    Ok(Row {
+    Ok(BestRow {
         name: name.to_owned(),
         took,
         promotions,
@@ -143,7 +151,7 @@ fn of_outcome(
     })
 }
 
-/// What the slides say of a program.
+/// The slides' statement about a program.
 fn said(name: &str) -> String {
     match name {
         "matrix" => "a miss per 2 accesses".to_owned(),
@@ -152,13 +160,14 @@ fn said(name: &str) -> String {
     }
 }
 
-fn best_case(rows: &[Row], stands_for: impl Fn(&str) -> &'static str) -> Table {
+fn best_case(rows: &[BestRow], represents: impl Fn(&str) -> &'static str) -> Table {
     let mut table = Table::new(
         "Best case: superpages of all sizes against base pages",
-        "512 MB of empty memory; base pages of 8 KiB against navarro with 64 KiB, 512 KiB and 4 MiB.",
+        "512 MB of empty memory; base pages of 8 KiB against navarro with 64 KiB, 512 KiB and 4 \
+         MiB.",
         &[
             "program",
-            "stands for",
+            "represents",
             "slides",
             "accesses per miss",
             "misses spared",
@@ -169,7 +178,7 @@ fn best_case(rows: &[Row], stands_for: impl Fn(&str) -> &'static str) -> Table {
         let per_miss = row.accesses as f64 / row.took[0].misses.max(1) as f64;
         table.row([
             row.name.clone(),
-            stands_for(&row.name).to_owned(),
+            represents(&row.name).to_owned(),
             said(&row.name),
             format!("{per_miss:.1}"),
             percent(row.spared(4)),
@@ -191,7 +200,7 @@ fn best_case(rows: &[Row], stands_for: impl Fn(&str) -> &'static str) -> Table {
 }
 
 /// Adds the claim that superpages slow no program down.
-pub(super) fn none_is_slower(table: &mut Table, rows: &[Row]) {
+pub(super) fn none_is_slower(table: &mut Table, rows: &[BestRow]) {
     let with = rows.iter().filter(|row| row.promotions[4] > 0).count();
     let slowest = rows.iter().map(|row| row.speedup(4)).reduce(f64::min);
     table
@@ -209,12 +218,16 @@ pub(super) fn none_is_slower(table: &mut Table, rows: &[Row]) {
         );
 }
 
-fn best_case_claims(table: &mut Table, rows: &[Row], mean: f64) {
+fn best_case_claims(table: &mut Table, rows: &[BestRow], mean: f64) {
     table
-        .direction(mean >= MEAN, "superpages make programs 1.3 times as fast in the mean, or more")
+        .direction(
+            mean >= MEAN,
+            "superpages make programs 1.3 times as fast in the mean, or more",
+        )
         .number(MEAN, mean, times)
         .because(
-            "the programs are kernels chosen for their TLB misses, without the rest of their programs and without a data cache",
+            "the programs are kernels chosen for their TLB misses, without the rest of their \
+             programs and without a data cache",
         );
     none_is_slower(table, rows);
     let little = rows
@@ -224,7 +237,8 @@ fn best_case_claims(table: &mut Table, rows: &[Row], mean: f64) {
     table
         .direction(
             little.is_some_and(|row| row.speedup(4) < 1.1),
-            "a program may be spared more than 80 percent of its TLB misses, and gain less than 10 percent of time",
+            "a program may be spared more than 80 percent of its TLB misses, and gain less than 10 \
+             percent of time",
         )
         .words(
             "little gain",
@@ -238,22 +252,24 @@ fn best_case_claims(table: &mut Table, rows: &[Row], mean: f64) {
         table
             .direction(
                 web.promotions[4] > 0 && mean > 1.0 && web.speedup(4) - 1.0 < (mean - 1.0) / 2.0,
-                "the web server gets superpages, and gains less than half of the mean: its files are small",
+                "the web server gets superpages, and gains less than half of the mean: its files \
+                 are small",
             )
             .words("does poorly", times(web.speedup(4)));
-        // Half of its accesses fill the arrays, and miss next to nothing.
+        // Half of its accesses fill the arrays, and hardly miss.
         let per_miss = matrix.accesses as f64 / 2.0 / matrix.took[0].misses.max(1) as f64;
         table
             .direction(
                 (1.8..=2.2).contains(&per_miss),
-                "matrix transpose with base pages, once its arrays are filled, misses once per two accesses, to within a tenth",
+                "matrix transpose with base pages, once its arrays are filled, misses once per two \
+                 accesses, to within a tenth",
             )
             .number(2.0, per_miss, |per_miss| format!("{per_miss:.1} accesses"));
     }
 }
 
 #[cfg(test)]
-impl Row {
+impl BestRow {
     /// A program that takes `cycles` and has `promotions` under each policy.
     pub(super) fn made(name: &str, cycles: [f64; 5], promotions: u64) -> Self {
         Self {
@@ -273,7 +289,7 @@ mod tests {
     use super::*;
 
     /// The texts of claims that agree.
-    fn agreeing(rows: &[Row]) -> Vec<String> {
+    fn agreeing(rows: &[BestRow]) -> Vec<String> {
         let tables = [best_case(rows, |_| "-"), sizes(rows)];
         let claims = tables.into_iter().flat_map(|table| table.claims);
         claims
@@ -285,9 +301,9 @@ mod tests {
     #[test]
     fn no_claim_about_superpages_agrees_where_nothing_is_promoted() {
         let names = ["sp", "vpr", "fft", "mcf", "web", "matrix"];
-        let rows = names.map(|name| Row::made(name, [1000.0; 5], 0));
+        let rows = names.map(|name| BestRow::made(name, [1000.0; 5], 0));
         let agreeing = agreeing(&rows);
-        // It is a claim about base pages.
+        // The claim is about base pages.
         assert_eq!(agreeing.len(), 1, "{agreeing:?}");
         assert!(agreeing[0].starts_with("matrix transpose with base pages"));
     }
@@ -296,16 +312,16 @@ mod tests {
     fn claims_hold_the_figures_that_they_name() {
         let faster = [1000.0, 990.0, 990.0, 990.0, 600.0];
         let rows = [
-            Row::made("mcf", faster, 1),
-            Row::made("web", [1000.0; 5], 1),
+            BestRow::made("mcf", faster, 1),
+            BestRow::made("web", [1000.0; 5], 1),
         ];
         let text = "each program gets superpages, and none takes more than 3 percent longer";
         assert!(agreeing(&rows).iter().any(|claim| claim == text));
         for web in [
-            Row::made("web", [1000.0; 5], 0),
-            Row::made("web", [1000.0, 1.0, 1.0, 1.0, 1040.0], 1),
+            BestRow::made("web", [1000.0; 5], 0),
+            BestRow::made("web", [1000.0, 1.0, 1.0, 1.0, 1040.0], 1),
         ] {
-            let rows = [Row::made("mcf", faster, 1), web];
+            let rows = [BestRow::made("mcf", faster, 1), web];
             assert!(agreeing(&rows).iter().all(|claim| claim != text));
         }
     }

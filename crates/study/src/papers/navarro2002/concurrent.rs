@@ -1,43 +1,43 @@
-//! A web server beside a program that wants contiguous memory again and again.
+//! A web server beside a program that repeatedly requests contiguous memory.
 
 use super::percent;
 use super::setting::{ANYWHERE, MACHINE, Small, memory};
 use super::web::Web;
 use crate::failure::Failure;
 use crate::papers::generated::{
-    Generated, Said, Saying, accesses, begin, map, run as switch, sweep, unmap,
+    GeneratedTrace, Said, Saying, accesses, begin, map, run as switch, sweep, unmap,
 };
-use crate::papers::replay::{Replay, took};
-use crate::papers::{Scale, Setting, Table};
+use crate::papers::replay::{PaperReplay, took};
+use crate::papers::{PaperSetting, Scale, Table};
 use broadleaf_metrics::CellResult;
 
 /// Requests to the server between two of the seeker's.
 const fn between(scale: Scale) -> u64 {
     match scale {
         Scale::Tiny | Scale::Quick => 400,
-        // As many times more as memory and extents are larger.
+        // The number grows with memory and with the size of extents.
         Scale::Full => 8 * 400,
     }
 }
 
-/// How many extents the seeker wants at a time.
+/// The number of extents that the seeker requests at a time.
 const AT_A_TIME: u64 = 4;
-/// How many times as many requests come while both run as before.
+/// The factor of requests while both run, over the requests before.
 const LONGER: u64 = 4;
 const WEB: u32 = 1;
 const SEEKER: u32 = 2;
-/// Where the seeker maps.
+/// The address of the seeker's mappings.
 const PLACE: u64 = 1 << 35;
 
-pub(super) fn run(setting: &Setting) -> Result<Vec<Table>, Failure> {
+pub(super) fn run(setting: &PaperSetting) -> Result<Vec<Table>, Failure> {
     let scale = setting.scale;
     let small = Small::at(scale);
     let sizes = small.extent_name;
-    // Only of the size that is sought, so that each request is for one extent of it.
+    // The only size is the requested one, so that each request is for one extent.
     let sizes = format!("sizes={sizes}");
     let policies = ["daemon=cache", "daemon=contiguity"]
         .map(|daemon| setting.policy("navarro", &[&sizes, daemon]));
-    let replay = Replay {
+    let replay = PaperReplay {
         watch: setting.watch,
         doing: "concurrent",
         machine: MACHINE,
@@ -45,7 +45,7 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Table>, Failure> {
         limits: memory(small.memory, ANYWHERE),
         interim: vec![accesses(warm(scale))],
     };
-    let outcome = replay.generated(Generated::new(move || say(scale)))?;
+    let outcome = replay.generated(GeneratedTrace::new(move || say(scale)))?;
     Ok(vec![table(
         setting,
         &small,
@@ -59,7 +59,7 @@ const fn server(scale: Scale) -> (Web, u64) {
     (Web::for_memory(memory), memory / (8 << 10))
 }
 
-/// The server alone until memory is full.
+/// Runs the server alone until memory is full.
 fn warm(scale: Scale) -> Saying {
     let (server, requests) = server(scale);
     let mut serving = server.serves();
@@ -71,7 +71,7 @@ fn say(scale: Scale) -> Saying {
     let (server, requests) = server(scale);
     let extent = Small::at(scale).extent;
     let mut serving = server.serves();
-    // The same requests as before, and then more.
+    // The earlier requests repeat, and then more follow.
     let work = (0..(1 + LONGER) * requests).flat_map(move |number| {
         let mut said: Vec<Said> = Vec::new();
         if number == requests {
@@ -87,7 +87,7 @@ fn say(scale: Scale) -> Saying {
     Box::new(begin(WEB, "web").chain(server.starts()).chain(work))
 }
 
-/// What it has goes, and it wants as much again.
+/// Unmaps the seeker's memory, and requests as much again.
 fn seek(bytes: u64) -> impl Iterator<Item = Said> {
     [switch(SEEKER), unmap(PLACE, bytes), map(PLACE, bytes)]
         .into_iter()
@@ -95,13 +95,20 @@ fn seek(bytes: u64) -> impl Iterator<Item = Said> {
         .chain([switch(WEB)])
 }
 
-fn table(setting: &Setting, small: &Small, before: &[CellResult], after: &[CellResult]) -> Table {
+fn table(
+    setting: &PaperSetting,
+    small: &Small,
+    before: &[CellResult],
+    after: &[CellResult],
+) -> Table {
     let between = between(setting.scale);
     let mut table = Table::new(
         "Concurrent execution: a web server and a seeker of contiguity",
         format!(
-            "{} MB of memory; after as many requests as memory has pages, a second program asks for {AT_A_TIME} extents of {} in a row at every {between} requests, uses all \
-             of them and gives them back before it asks again. Loss (estimated) is of both together with the daemon over cache; the seeker does the same work in both.",
+            "{} MB of memory; after as many requests as memory has pages, a second program asks \
+             for {AT_A_TIME} extents of {} in a row at every {between} requests, uses all \
+             of them and gives them back before it asks again. Loss (estimated) is of both \
+             together with the daemon over cache; the seeker does the same work in both.",
             small.memory >> 20,
             small.extent_name
         ),
@@ -147,17 +154,18 @@ fn table(setting: &Setting, small: &Small, before: &[CellResult], after: &[CellR
     table
 }
 
-/// The slides' shares of requests that are satisfied, with cache and with the daemon, and the loss
-/// of the server, in percent.
+/// The slides' shares of satisfied requests, with cache and with the daemon, and the slowdown of
+/// the server, in percent.
 const SATISFIED: [f64; 2] = [3.0, 30.0];
 const LOSS: f64 = 3.0;
 
-/// Adds the claims, of the shares of requests that are satisfied and of the loss.
+/// Adds the claims on the shares of satisfied requests and on the slowdown.
 fn claims(table: &mut Table, shares: [f64; 2], loss: f64) {
     table
         .direction(
             shares[0] <= SATISFIED[0] && shares[1] >= SATISFIED[1],
-            "the daemon satisfies 30 percent of the requests for contiguity or more, cache alone 3 percent or less",
+            "the daemon satisfies 30 percent of the requests for contiguity or more, cache alone 3 \
+             percent or less",
         )
         .number(SATISFIED[0], shares[0], percent)
         .number(SATISFIED[1], shares[1], percent)
@@ -165,10 +173,14 @@ fn claims(table: &mut Table, shares: [f64; 2], loss: f64) {
     table
         .direction(
             shares[1] > shares[0] && loss <= LOSS,
-            "the daemon, where it satisfies more requests than cache, costs the server and the seeker 3 percent or less",
+            "the daemon, where it satisfies more requests than cache, costs the server and the \
+             seeker 3 percent or less",
         )
         .number(LOSS, loss, percent)
-        .because("waits for the disk are most of what the server takes, and the daemon takes pages that nobody maps");
+        .because(
+            "waits for the disk are most of what the server takes, and the daemon takes unmapped \
+                  pages",
+        );
 }
 
 #[cfg(test)]

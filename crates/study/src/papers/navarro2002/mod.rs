@@ -1,4 +1,5 @@
-//! Navarro, Iyer, Druschel, Cox 2002: the experiments of its slides' evaluation, with programs of today's making.
+//! Navarro, Iyer, Druschel, Cox 2002: the experiments of the evaluation slides, with newly written
+//! programs.
 
 mod adversaries;
 mod best;
@@ -17,12 +18,17 @@ use super::{Experiment, Paper};
 
 pub(crate) const PAPER: Paper = Paper {
     name: "navarro2002",
-    title: "Navarro, Iyer, Druschel, Cox: Practical, Transparent Operating System Support for Superpages (OSDI 2002)",
+    title: "Navarro, Iyer, Druschel, Cox: Practical, Transparent Operating System Support for \
+            Superpages (OSDI 2002)",
     source: "slides",
-    remarks: "The slides' figures stand beside ours; a dash is where they give none. Speedups are estimates: an access that misses no TLB takes a \
-              fixed number of cycles (--cycles-per-access), to which the cycles of walks and of faults are added, those of zeroing, promotion and disk \
-              included. No other cache is modelled, so a program whose references miss those too gains less in truth. Counts are exact. Programs are \
-              the kernels of those of the paper, as references; --full adds recordings of real ones.",
+    remarks: "The slides' figures are beside ours; a dash marks a missing figure. Speedups are \
+              estimates: an access that misses no TLB takes a \
+              fixed number of cycles (--cycles-per-access), to which the cycles of walks and of \
+              faults are added, those of zeroing, promotion and disk \
+              included. No other cache is modelled, so a program whose references miss those too \
+              gains less in truth. Counts are exact. Programs are \
+              the kernels of those of the paper, as references; --full adds recordings of real \
+              ones.",
     cycles_per_access: 1.5,
     switches: Some("navarro"),
     experiments: &[
@@ -56,7 +62,7 @@ pub(crate) const PAPER: Paper = Paper {
             run: adversaries::run,
             only_full: false,
         },
-        // Last, as it takes longest.
+        // The longest experiment comes last.
         Experiment {
             tables: &["real-programs"],
             run: real::run,

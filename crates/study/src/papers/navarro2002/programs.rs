@@ -1,4 +1,5 @@
-//! The kernels of the paper's programs, as references: what each touches, in which order, and how much it reads there.
+//! The kernels of the paper's programs as references: the touched memory, its order, and the amount
+//! of reading.
 
 use broadleaf_trace::synth::SplitMix64;
 
@@ -7,23 +8,24 @@ use super::stand_ins::{CONNECT4, LINKER, POVRAY};
 use crate::papers::Scale;
 use crate::papers::generated::{Saying, begin, end, map, sweep, touch};
 
-/// A program: arrays that it maps and fills, and what it does with them then.
+/// A program: its arrays, and its references after filling them.
 #[derive(Clone, Copy)]
-pub(super) struct Program {
+pub(super) struct NavarroProgram {
     pub(super) name: &'static str,
-    /// What it stands for.
-    pub(super) stands_for: &'static str,
-    /// Bytes of each array.
+    /// The program of the paper.
+    pub(super) represents: &'static str,
+    /// The size of each array, in bytes.
     pub(super) arrays: fn(Scale) -> Vec<u64>,
     pub(super) kernel: fn(Scale, &[u64]) -> Saying,
 }
 
-/// All of them, in the order of the tables.
-pub(super) const PROGRAMS: &[Program] = &[
+/// All programs, in the order of the tables.
+pub(super) const PROGRAMS: &[NavarroProgram] = &[
     FFT, MATRIX, IMAGE, MCF, VPR, SP, TREE, POVRAY, LINKER, CONNECT4,
 ];
 
-/// Where arrays begin: each at a multiple of the largest page, as section 9.12 of the rules has it for large mappings.
+/// The address of the first array. Each array begins at a multiple of the largest page, by section
+/// 9.12 of the rules for large mappings.
 fn places(arrays: &[u64]) -> Vec<u64> {
     let mut next = 1 << 32;
     let place = |bytes: &u64| {
@@ -34,8 +36,8 @@ fn places(arrays: &[u64]) -> Vec<u64> {
     arrays.iter().map(place).collect()
 }
 
-impl Program {
-    /// The whole program in an address space of its own.
+impl NavarroProgram {
+    /// The whole program, in its own address space.
     pub(super) fn say(self, space: u32, scale: Scale) -> Saying {
         let arrays = (self.arrays)(scale);
         let places = places(&arrays);
@@ -45,7 +47,7 @@ impl Program {
             .clone()
             .into_iter()
             .map(|(start, bytes)| map(start, bytes));
-        // A store to each eight bytes.
+        // Each store covers eight bytes.
         let filled = pairs
             .into_iter()
             .flat_map(|(start, bytes)| sweep(start, bytes, 0, 512));
@@ -60,10 +62,11 @@ impl Program {
     }
 }
 
-/// Two-dimensional transforms of complex numbers: rows one after the other, then columns, four at a time through a buffer.
-pub(super) const FFT: Program = Program {
+/// Two-dimensional transforms of complex numbers: all rows, then columns through a buffer, four at
+/// a time.
+pub(super) const FFT: NavarroProgram = NavarroProgram {
     name: "fft",
-    stands_for: "FFTW",
+    represents: "FFTW",
     arrays: |scale| {
         let points = fft_points(scale);
         vec![points * points * 16, 64 * points]
@@ -93,10 +96,10 @@ const fn fft_points(scale: Scale) -> u64 {
     }
 }
 
-/// A transpose that is not blocked: rows are read, columns written.
-const MATRIX: Program = Program {
+/// An unblocked transpose: it reads rows and writes columns.
+const MATRIX: NavarroProgram = NavarroProgram {
     name: "matrix",
-    stands_for: "Matrix",
+    represents: "Matrix",
     arrays: |scale| vec![matrix_side(scale).pow(2) * 8; 2],
     kernel: |scale, places| {
         let (side, from, to) = (matrix_side(scale), places[0], places[1]);
@@ -109,7 +112,7 @@ const MATRIX: Program = Program {
     },
 };
 
-/// A row takes a base page at least.
+/// The minimum size of a row is a base page.
 const fn matrix_side(scale: Scale) -> u64 {
     match scale {
         Scale::Tiny | Scale::Quick => 1024,
@@ -117,10 +120,11 @@ const fn matrix_side(scale: Scale) -> u64 {
     }
 }
 
-/// An image turned by 90 degrees: a row of pixels is read, worked on, and becomes a column.
-const IMAGE: Program = Program {
+/// The rotation of an image by 90 degrees: a row of pixels is read, processed, and becomes a
+/// column.
+const IMAGE: NavarroProgram = NavarroProgram {
     name: "image",
-    stands_for: "Image (rotation)",
+    represents: "Image (rotation)",
     arrays: |scale| {
         let (width, height) = image_sides(scale);
         vec![width * height * 8, width * height * 8, 8 * width]
@@ -148,12 +152,13 @@ const fn image_sides(scale: Scale) -> (u64, u64) {
 
 const ARCS: u64 = 96 * MIB;
 
-/// A network simplex: arcs in order, the nodes at their ends anywhere, and a small basket of candidates. The three differ in size.
-const MCF: Program = Program {
+/// A network simplex: arcs in order, random nodes at their ends, and a small basket of candidates.
+/// The three differ in size.
+const MCF: NavarroProgram = NavarroProgram {
     name: "mcf",
-    stands_for: "mcf",
-    // Pages of 512 KiB do not reach across the arcs; the nodes end in the middle of what would be one of 4 MiB, the basket in the middle of one
-    // of 512 KiB.
+    represents: "mcf",
+    // Pages of 512 KiB do not reach across the arcs. The nodes end in the middle of a possible page
+    // of 4 MiB, and the basket in the middle of one of 512 KiB.
     arrays: |_| vec![ARCS, 3 * MIB + MIB / 2, 384 << 10],
     kernel: |scale, places| {
         let (arcs, nodes, basket) = (places[0], places[1], places[2]);
@@ -174,10 +179,10 @@ const MCF: Program = Program {
     },
 };
 
-/// Blocks on a chip that change places at random, in somewhat less than the largest page.
-const VPR: Program = Program {
+/// Blocks on a chip that swap places at random, in somewhat less than the largest page.
+const VPR: NavarroProgram = NavarroProgram {
     name: "vpr",
-    stands_for: "vpr",
+    represents: "vpr",
     arrays: |_| vec![7 * MIB / 2],
     kernel: |scale, places| {
         let blocks = places[0];
@@ -194,15 +199,15 @@ const VPR: Program = Program {
     },
 };
 
-/// Bytes of one of the grids: 39 points each way, a little less than 512 KiB.
+/// The size of a grid in bytes: 39 points each way, a little less than 512 KiB.
 const GRID: u64 = 58 * PAGE;
 const POINTS: u64 = 39;
 const GRIDS: u64 = 12;
 
-/// Sweeps over twelve grids in three directions; each grid is mapped by itself.
-const SP: Program = Program {
+/// Sweeps over twelve grids in three directions; each grid has its own mapping.
+const SP: NavarroProgram = NavarroProgram {
     name: "sp",
-    stands_for: "SP",
+    represents: "SP",
     arrays: |_| vec![GRID; GRIDS as usize],
     kernel: |scale, places| {
         let places = places.to_vec();
@@ -213,7 +218,7 @@ const SP: Program = Program {
         };
         Box::new((0..sweeps * 2).flat_map(move |number: u64| {
             let places = places.clone();
-            // Along y lines are 312 bytes apart, along z planes of 12 KiB.
+            // Lines along y are 312 bytes apart, and planes along z 12 KiB.
             let (along, across) = match number % 2 {
                 0 => (POINTS * 8, POINTS * POINTS * 8),
                 _ => (POINTS * POINTS * 8, POINTS * 8),
@@ -233,10 +238,10 @@ const SP: Program = Program {
     },
 };
 
-/// A search tree whose nodes lie anywhere: what is near the root is used by all searches.
-const TREE: Program = Program {
+/// A search tree with nodes in random places: all searches use the nodes near the root.
+const TREE: NavarroProgram = NavarroProgram {
     name: "tree",
-    stands_for: "Tree",
+    represents: "Tree",
     arrays: |_| vec![16 * MIB],
     kernel: |scale, places| {
         let nodes = places[0];
@@ -251,7 +256,7 @@ const TREE: Program = Program {
             let key = random.next();
             (0..LEVELS).map(move |level| {
                 let node = (1_u64 << level) + (key >> 1 >> (63 - level));
-                // An odd factor sends each node to a place of its own.
+                // An odd factor gives each node a distinct place.
                 let place = node.wrapping_mul(0x9e37_79b9) % (1 << LEVELS);
                 touch(nodes + place * 32, 4, u32::from(level == LEVELS - 1))
             })

@@ -1,68 +1,69 @@
-//! Real programs that stand on this machine, recorded.
+//! Recordings of real programs on this machine.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-use super::best::{Row, none_is_slower, replay};
+use super::best::{BestRow, none_is_slower, replay};
 use super::{none, percent, times};
 use crate::failure::{Failure, reason};
 use crate::papers::recorded::{is_here, recording};
-use crate::papers::{Setting, Table};
+use crate::papers::{PaperSetting, Table};
 use broadleaf_record::scratch::{Purpose, Scratch};
 
-/// A program, and what it is given to do in a folder where `input` is a text of half a megabyte.
-struct Real {
+/// A program with its arguments, for a folder in which `input` is a text of half a megabyte.
+struct NavarroReal {
     program: &'static str,
-    stands_for: &'static str,
+    represents: &'static str,
     arguments: &'static [&'static str],
 }
 
-const REAL: &[Real] = &[
-    Real {
+const REAL: &[NavarroReal] = &[
+    NavarroReal {
         program: "gcc",
-        stands_for: "gcc (CINT2000)",
+        represents: "gcc (CINT2000)",
         arguments: &["-O2", "-S", "-o", "out.s", "input.c"],
     },
-    Real {
+    NavarroReal {
         program: "sqlite3",
-        stands_for: "-",
+        represents: "-",
         arguments: &[":memory:", ".read input.sql"],
     },
-    Real {
+    NavarroReal {
         program: "xz",
-        stands_for: "bzip2 (CINT2000)",
+        represents: "bzip2 (CINT2000)",
         arguments: &["-k", "-T1", "-2", "input"],
     },
-    Real {
+    NavarroReal {
         program: "povray",
-        stands_for: "POV-Ray",
+        represents: "POV-Ray",
         arguments: &["+Iinput.pov", "+W120", "+H90", "-D", "+Oout.png"],
     },
     // The C library as one object.
-    Real {
+    NavarroReal {
         program: "ld",
-        stands_for: "Linker",
+        represents: "Linker",
         arguments: &["-r", "-o", "out.o", "--whole-archive", "input.a"],
     },
     // Compiled from `connect4.c` below.
-    Real {
+    NavarroReal {
         program: "./connect4",
-        stands_for: "C4",
+        represents: "C4",
         arguments: &[],
     },
-    Real {
+    NavarroReal {
         program: "python3",
-        stands_for: "perlbmk (CINT2000)",
+        represents: "perlbmk (CINT2000)",
         arguments: &[
             "-c",
-            "d = {str(i * 7919 % 40009): i for i in range(40009)}; print(sum(d[str(i)] for i in range(0, 40009, 3)))",
+            "d = {str(i * 7919 % 40009): i for i in range(40009)}; print(sum(d[str(i)] for i in \
+             range(0, 40009, 3)))",
         ],
     },
 ];
 
-pub(super) fn run(setting: &Setting) -> Result<Vec<Table>, Failure> {
+pub(super) fn run(setting: &PaperSetting) -> Result<Vec<Table>, Failure> {
     let failed = |error: std::io::Error| {
         Failure::Failed(format!("a folder for recordings: {}", reason(&error)))
     };
@@ -70,10 +71,11 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Table>, Failure> {
     inputs(work.path()).map_err(failed)?;
     let mut table = Table::new(
         "Real programs: superpages of all sizes against base pages",
-        "Recorded on this machine with their mappings as Linux made them, and replayed on the Alpha in 4 GiB of empty memory.",
+        "Recorded on this machine with their mappings as Linux made them, and replayed on the \
+         Alpha in 4 GiB of empty memory.",
         &[
             "program",
-            "stands for",
+            "represents",
             "slides",
             "accesses",
             "misses spared",
@@ -81,7 +83,7 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Table>, Failure> {
         ],
     );
     let mut rows = Vec::new();
-    let here = |real: &&Real| match real.program {
+    let here = |real: &&NavarroReal| match real.program {
         "./connect4" => compiled(work.path()),
         "ld" => is_here("ld") && library(work.path()),
         program => is_here(program),
@@ -91,7 +93,7 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Table>, Failure> {
         let (base, all) = (row.took[0], row.took[4]);
         table.row([
             row.name.clone(),
-            real.stands_for.to_owned(),
+            real.represents.to_owned(),
             none(),
             broadleaf_report::number::grouped(row.accesses),
             percent(all.spares_of(base)),
@@ -103,7 +105,7 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Table>, Failure> {
     Ok(vec![table])
 }
 
-fn one(setting: &Setting, real: &Real, work: &Path) -> Result<Row, Failure> {
+fn one(setting: &PaperSetting, real: &NavarroReal, work: &Path) -> Result<BestRow, Failure> {
     let arguments = real.arguments.iter().map(OsString::from);
     let command = [real.program.into()].into_iter().chain(arguments);
     let name = real.program.trim_start_matches("./");
@@ -140,7 +142,7 @@ fn library(folder: &Path) -> bool {
     copied
 }
 
-/// What the programs work on.
+/// The inputs of the programs.
 fn inputs(folder: &Path) -> std::io::Result<()> {
     let mut code = String::new();
     let mut sql = "CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT);\n".to_owned();
@@ -148,7 +150,8 @@ fn inputs(folder: &Path) -> std::io::Result<()> {
     for number in 0..100 {
         let _ = writeln!(
             code,
-            "int f{number}(int a, int b) {{ int s = {number}; for (int i = a; i < b; i++) s = s * 31 + (i ^ {number}) % (a | 1); return s; }}"
+            "int f{number}(int a, int b) {{ int s = {number}; for (int i = a; i < b; i++) s = s * \
+             31 + (i ^ {number}) % (a | 1); return s; }}"
         );
     }
     for number in 0_u64..12_000 {
@@ -164,9 +167,11 @@ fn inputs(folder: &Path) -> std::io::Result<()> {
     std::fs::write(folder.join("input"), text)
 }
 
-/// A few thousand balls in a row of rows, with a light.
+/// A picture of a few thousand balls in rows, with a light.
 fn scene() -> String {
-    let mut scene = "camera { location <0, 20, -40> look_at <0, 0, 20> }\nlight_source { <50, 80, -50> rgb 1 }\n".to_owned();
+    let mut scene = "camera { location <0, 20, -40> look_at <0, 0, 20> }\nlight_source { <50, 80, \
+                     -50> rgb 1 }\n"
+        .to_owned();
     for number in 0..4000 {
         let (x, z) = (number % 63 - 31, number / 63);
         let _ = writeln!(

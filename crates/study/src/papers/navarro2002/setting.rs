@@ -1,4 +1,4 @@
-//! What all experiments have alike: the machine, its costs, and how much memory there is.
+//! The common setting of all experiments: the machine, its costs, and the size of memory.
 
 use broadleaf_model::{Costs, Files, MemoryLimits};
 
@@ -12,27 +12,27 @@ pub(super) const BASE: &str = "4k";
 pub(super) const PAGE: u64 = 8 << 10;
 pub(super) const MIB: u64 = 1 << 20;
 
-/// A page of a file that is read in order, at 20 MB/s and 500 MHz; chosen.
+/// The cycles of reading a file page in order, at 20 MB/s and 500 MHz; chosen.
 pub(super) const IN_ORDER: u64 = 200_000;
-/// A page from anywhere on a disk, in 5 ms; chosen.
+/// The cycles of reading a random page from disk, in 5 ms; chosen.
 pub(super) const ANYWHERE: u64 = 2_500_000;
 
-/// Writing the page table's entry of one base page, as this hardware wants at each promotion;
-/// chosen.
+/// The cycles of writing one base page's entry in the page table, which this hardware needs at each
+/// promotion; chosen.
 pub(super) const ENTRY: u64 = 100;
-/// A promotion, without writing those entries, and a demotion; chosen.
+/// The cycles of a promotion, without writing those entries, and of a demotion; chosen.
 pub(super) const PROMOTION: u64 = 1000;
 pub(super) const DEMOTION: u64 = 3000;
 
-/// Slowdowns that are smaller, in percent, are none; chosen. The slides have one decimal, and "no
-/// slowdown" for `cmp`.
+/// The largest slowdown, in percent, that counts as none; chosen. The slides have one decimal, and
+/// "no slowdown" for `cmp`.
 pub(super) const NO_SLOWDOWN: f64 = 1.0;
 /// The slides' slowdown of a program that uses one byte of each page, in percent: their largest.
 pub(super) const ONE_BYTE: f64 = 8.9;
 
 /// Costs of events at 500 MHz, all chosen. A fault takes as many cycles as on other machines. A
-/// promotion has a fixed cost, and one for each base page's entry; a demotion costs as much. Memory
-/// is zeroed at 500, copied at 250 and hashed at 50 MB/s.
+/// promotion has a fixed cost, and a cost for each base page's entry. A demotion costs as much.
+/// Memory is zeroed at 500, copied at 250 and hashed at 50 MB/s.
 fn costs(disk: u64) -> Costs {
     Costs {
         fault: 1500,
@@ -48,7 +48,7 @@ fn costs(disk: u64) -> Costs {
     }
 }
 
-/// Memory of so many bytes, with files on a disk.
+/// Memory of `bytes` bytes, with files on a disk.
 pub(super) fn memory(bytes: u64, disk: u64) -> MemoryLimits {
     MemoryLimits {
         files: Files::OnDisk,
@@ -57,7 +57,7 @@ pub(super) fn memory(bytes: u64, disk: u64) -> MemoryLimits {
     }
 }
 
-/// The 512 MB of the paper, with files in memory already: nothing runs short.
+/// The 512 MB of the paper, with files in memory: no resource runs short.
 pub(super) fn plenty() -> MemoryLimits {
     MemoryLimits {
         files: Files::InMemory,
@@ -65,14 +65,15 @@ pub(super) fn plenty() -> MemoryLimits {
     }
 }
 
-/// The memory that a web server fragments: the paper's 512 MB, or less, with superpages that are smaller by the same factor.
+/// The memory that a web server fragments: the paper's 512 MB, or less, with superpages that are
+/// smaller by the same factor.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Small {
-    /// How large it is.
+    /// The size of memory.
     pub(super) memory: u64,
-    /// The size that the seeker of contiguity wants.
+    /// The size that the seeker of contiguity requests.
     pub(super) extent: u64,
-    /// What it is called.
+    /// The name.
     pub(super) extent_name: &'static str,
 }
 

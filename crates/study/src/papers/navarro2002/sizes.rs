@@ -1,15 +1,15 @@
-//! Memory in plenty: what each size of superpages gives alone.
+//! Unlimited memory: the gain of each superpage size alone.
 
-use super::best::Row;
+use super::best::BestRow;
 use super::{percent, times};
 use crate::papers::Table;
 
-/// A size is best alone if programs are more than so many times as fast as with any other.
+/// A size is the best if its speedup exceeds that of any other size by this factor.
 const WINS: f64 = 1.02;
 /// Sizes alone, by the number of their policy.
 const SIZES: [&str; 4] = ["", "64k", "512k", "4m"];
 
-impl Row {
+impl BestRow {
     /// The sizes alone, the fastest first.
     fn fastest(&self) -> [usize; 3] {
         let mut sizes = [1, 2, 3];
@@ -17,17 +17,18 @@ impl Row {
         sizes
     }
 
-    /// The size that is best alone, if one wins.
+    /// The best single size, if there is a clear one.
     fn best(&self) -> Option<usize> {
         let [first, second, _] = self.fastest();
         (self.speedup(first) > WINS * self.speedup(second)).then_some(first)
     }
 }
 
-pub(super) fn sizes(rows: &[Row]) -> Table {
+pub(super) fn sizes(rows: &[BestRow]) -> Table {
     let mut table = Table::new(
         "Multiple page sizes: each alone against all",
-        "The same runs: speedup over base pages (estimated) with one size of superpages, and with all three; in brackets the misses that are spared.",
+        "The same runs: speedup over base pages (estimated) with one size of superpages, and with \
+         all three; in brackets the misses that are spared.",
         &[
             "program",
             "slides: best",
@@ -67,7 +68,7 @@ pub(super) fn sizes(rows: &[Row]) -> Table {
     table
 }
 
-fn size_claims(table: &mut Table, rows: &[Row]) {
+fn size_claims(table: &mut Table, rows: &[BestRow]) {
     for (name, size) in [("sp", 1), ("vpr", 2), ("fft", 3)] {
         let Some(row) = rows.iter().find(|row| row.name == name) else {
             continue;
@@ -79,10 +80,17 @@ fn size_claims(table: &mut Table, rows: &[Row]) {
         table
             .direction(
                 row.best() == Some(size),
-                format!("{name} does best with {} alone: more than {WINS} times as fast as with any other size", SIZES[size]),
+                format!(
+                    "{name} does best with {} alone: more than {WINS} times as fast as with \
+                         any other size",
+                    SIZES[size]
+                ),
             )
             .words(SIZES[size], here.join(", then "))
-            .because(format!("of its misses the two fastest sizes spare: {}", spared.join(", ")));
+            .because(format!(
+                "of its misses the two fastest sizes spare: {}",
+                spared.join(", ")
+            ));
     }
     if let Some(row) = rows.iter().find(|row| row.name == "mcf") {
         let (all, alone) = (row.speedup(4), row.speedup(row.fastest()[0]));
@@ -94,7 +102,10 @@ fn size_claims(table: &mut Table, rows: &[Row]) {
         table
             .direction(
                 all > WINS * alone,
-                format!("mcf wants several sizes: all are more than {WINS} times as fast as the best alone"),
+                format!(
+                    "mcf wants several sizes: all are more than {WINS} times as fast as the \
+                         best alone"
+                ),
             )
             .words("several", here);
     }
@@ -106,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_size_that_is_level_with_another_is_not_the_best() {
-        let best = |cycles| Row::made("sp", cycles, 1).best();
+        let best = |cycles| BestRow::made("sp", cycles, 1).best();
         assert_eq!(best([1000.0, 700.0, 1000.0, 1000.0, 700.0]), Some(1));
         assert_eq!(best([1000.0, 700.0, 690.0, 1000.0, 700.0]), None);
         assert_eq!(best([1000.0; 5]), None);
@@ -115,7 +126,7 @@ mod tests {
     #[test]
     fn several_sizes_have_to_beat_the_best_alone() {
         let several = |all| {
-            let table = sizes(&[Row::made("mcf", [1000.0, 800.0, 700.0, 900.0, all], 1)]);
+            let table = sizes(&[BestRow::made("mcf", [1000.0, 800.0, 700.0, 900.0, all], 1)]);
             table.claims[0].agrees
         };
         assert!(several(680.0) && !several(690.0));

@@ -1,18 +1,18 @@
-//! Stand-ins for programs that --full records where they are on the machine: a ray tracer, a linker
-//! and a solver of Connect-4.
+//! Substitutes for programs that --full records if the machine has them: a ray tracer, a linker and
+//! a solver of Connect-4.
 
 use broadleaf_trace::synth::SplitMix64;
 
-use super::programs::Program;
+use super::programs::NavarroProgram;
 use super::setting::{MIB, PAGE};
 use crate::papers::Scale;
 use crate::papers::generated::{sweep, touch};
 
-/// Traces rays through a tree of boxes. All rays visit the nodes near the root, leaves lie
-/// anywhere, and each node takes much computation.
-pub(super) const POVRAY: Program = Program {
+/// Traces rays through a tree of boxes. All rays visit the nodes near the root, leaves are in
+/// random places, and each node takes much computation.
+pub(super) const POVRAY: NavarroProgram = NavarroProgram {
     name: "povray",
-    stands_for: "POV-Ray (stand-in)",
+    represents: "POV-Ray (stand-in)",
     arrays: |_| vec![6 * MIB, MIB],
     kernel: |scale, places| {
         const LEVELS: u32 = 16;
@@ -35,9 +35,9 @@ pub(super) const POVRAY: Program = Program {
 };
 
 /// Reads objects in order, looks up each symbol in a table, and writes the linked program in order.
-pub(super) const LINKER: Program = Program {
+pub(super) const LINKER: NavarroProgram = NavarroProgram {
     name: "linker",
-    stands_for: "Linker (stand-in)",
+    represents: "Linker (stand-in)",
     arrays: |scale| {
         let objects = objects(scale);
         vec![objects, 4 * MIB, objects / 2]
@@ -64,11 +64,11 @@ const fn objects(scale: Scale) -> u64 {
     }
 }
 
-/// Looks up positions in a table by their hash. Between two positions, moves are tried on a small
-/// board.
-pub(super) const CONNECT4: Program = Program {
+/// Looks up positions in a table by their hash. Between two positions, the program tries moves on a
+/// small board.
+pub(super) const CONNECT4: NavarroProgram = NavarroProgram {
     name: "c4",
-    stands_for: "C4 (stand-in)",
+    represents: "C4 (stand-in)",
     arrays: |_| vec![8 * MIB, PAGE],
     kernel: |scale, places| {
         let (table, board) = (places[0], places[1]);

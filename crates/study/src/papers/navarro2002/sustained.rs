@@ -1,25 +1,26 @@
-//! Fragmented memory: a web server runs first, then the same program several times, under two page daemons.
+//! Fragmented memory: a web server runs first, then one program runs several times, under two page
+//! daemons.
 
 use super::programs::FFT;
 use super::setting::{ANYWHERE, BASE, MACHINE, Small, memory};
 use super::times;
 use super::web::Web;
 use crate::failure::Failure;
-use crate::papers::generated::{Generated, Saying, accesses, begin, run as switch};
-use crate::papers::replay::{Replay, took};
-use crate::papers::{Scale, Setting, Table};
+use crate::papers::generated::{GeneratedTrace, Saying, accesses, begin, run as switch};
+use crate::papers::replay::{PaperReplay, took};
+use crate::papers::{PaperSetting, Scale, Table};
 use broadleaf_metrics::CellResult;
 
-/// How often the program runs.
+/// The number of runs of the program.
 const RUNS: u32 = 4;
 
-pub(super) fn run(setting: &Setting) -> Result<Vec<Table>, Failure> {
+pub(super) fn run(setting: &PaperSetting) -> Result<Vec<Table>, Failure> {
     let scale = setting.scale;
     let small = Small::at(scale);
     let fragments = accesses(fragment(scale));
     let one = accesses(FFT.say(2, scale));
-    let trace = Generated::new(move || {
-        // The server stays, idle, with what it has mapped.
+    let trace = GeneratedTrace::new(move || {
+        // The server stays idle, with all its mappings.
         let programs = (0..RUNS).flat_map(move |number| FFT.say(2 + number, scale));
         Box::new(
             fragment(scale)
@@ -29,7 +30,7 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Table>, Failure> {
     });
     let [cache, daemon] =
         ["daemon=cache", "daemon=contiguity"].map(|daemon| setting.policy("navarro", &[daemon]));
-    let replay = Replay {
+    let replay = PaperReplay {
         watch: setting.watch,
         doing: "sustained",
         machine: MACHINE,
@@ -43,7 +44,7 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Table>, Failure> {
     Ok(vec![table(setting, &small, &outcome.interim)])
 }
 
-/// A server until memory is full of its files twice over.
+/// A server that runs until its files have filled memory twice.
 fn fragment(scale: Scale) -> Saying {
     let small = Small::at(scale);
     let server = Web::for_memory(small.memory);
@@ -62,12 +63,14 @@ fn extents(result: &CellResult, bytes: u64) -> u64 {
     free.map(|(larger, count)| count << (larger - order)).sum()
 }
 
-fn table(setting: &Setting, small: &Small, at: &[Vec<CellResult>]) -> Table {
+fn table(setting: &PaperSetting, small: &Small, at: &[Vec<CellResult>]) -> Table {
     let mut table = Table::new(
         "Sustained benefit: fft in memory that a web server has fragmented",
         format!(
-            "{} MB of memory; the server asks for seven times as much in files, then fft runs {RUNS} times, one after the other, while the server idles. \
-             Speedups (estimated) are of one run over the same run with base pages; extents of {} are free ones before it. The slides show curves and give no figures.",
+            "{} MB of memory; the server asks for seven times as much in files, then fft runs \
+             {RUNS} times, one after the other, while the server idles. \
+             Speedups (estimated) are of one run over the same run with base pages; extents of {} \
+             are free ones before it. The slides show curves and give no figures.",
             small.memory >> 20,
             small.extent_name
         ),
@@ -110,20 +113,24 @@ fn table(setting: &Setting, small: &Small, at: &[Vec<CellResult>]) -> Table {
 
 /// The least speedup that is a benefit; chosen.
 const BENEFIT: f64 = 1.1;
-/// Speedups that differ by a smaller factor are level; chosen.
+/// The largest ratio of speedups that counts as equal; chosen.
 const LEVEL: f64 = 1.02;
 
-/// Adds the claims. Free extents after the last run and the speedups of all runs are those with
-/// cache, then with the daemon.
+/// Adds the claims. Free extents after the last run, and the speedups of all runs, are given for
+/// cache, then for the daemon.
 fn claims(table: &mut Table, extents: [u64; 2], speedups: &[Vec<f64>; 2]) {
     table
         .direction(
             extents[1] > 2 * extents[0],
-            "the daemon restores contiguity: it leaves more than twice as many extents free as cache alone",
+            "the daemon restores contiguity: it leaves more than twice as many extents free as \
+             cache alone",
         )
         .words(
             "a curve",
-            format!("{} extents after the last run, with cache {}", extents[1], extents[0]),
+            format!(
+                "{} extents after the last run, with cache {}",
+                extents[1], extents[0]
+            ),
         );
     let [cache, daemon] = [0, 1].map(|policy| speedups[policy].last().copied().unwrap_or(1.0));
     let first = speedups[1].first().copied().unwrap_or(1.0);
@@ -131,7 +138,9 @@ fn claims(table: &mut Table, extents: [u64; 2], speedups: &[Vec<f64>; 2]) {
         .direction(
             daemon > BENEFIT && daemon * LEVEL > first && daemon > LEVEL * cache,
             format!(
-                "the benefit is sustained with the daemon: the last run is more than {BENEFIT} times as fast, level with the first or faster, and more than {LEVEL} times as fast as with cache"
+                "the benefit is sustained with the daemon: the last run is more than {BENEFIT} \
+                 times as fast, level with the first or faster, and more than {LEVEL} times as \
+                 fast as with cache"
             ),
         )
         .words(

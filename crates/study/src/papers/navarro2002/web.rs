@@ -1,4 +1,5 @@
-//! A web server: many small files, the popular ones far more often, and more of them than memory holds.
+//! A web server with many small files: popular files are requested far more often, and memory
+//! cannot hold all files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,36 +8,37 @@ use broadleaf_trace::synth::SplitMix64;
 use super::setting::{MIB, PAGE};
 use crate::papers::generated::{Said, file, map, map_file, sweep, touch, unmap};
 
-/// A server, and what it is asked for.
+/// A server with its files.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Web {
-    /// How many files there are.
+    /// The number of files.
     pub(super) files: u64,
-    /// How many bytes of them it keeps mapped.
+    /// The number of bytes that it keeps mapped.
     pub(super) keeps: u64,
     pub(super) seed: u64,
 }
 
-/// Where files are mapped, each at a place of its own.
+/// The address of the first file; each file has a separate place.
 const FILES: u64 = 1 << 36;
-/// The most pages that a file has: too few for the extents that others seek.
+/// The maximum number of pages of a file: too few for the extents of other programs.
 const MOST_PAGES: u64 = 48;
-/// Bytes from one file's place to the next.
+/// The distance between two files, in bytes.
 const APART: u64 = 64 * PAGE;
 const HEAP: u64 = 1 << 34;
 
 impl Web {
-    /// A server for memory of so many bytes: the paper's data were seven times as much, 3.6 GB to 512 MB.
+    /// A server for memory of `bytes` bytes. The paper's data were seven times as large as memory:
+    /// 3.6 GB to 512 MB.
     pub(super) const fn for_memory(bytes: u64) -> Self {
         Self {
-            // They have 3.22 pages in the mean.
+            // The mean size of files is 3.22 pages.
             files: 7 * bytes * 100 / (PAGE * 322),
             keeps: bytes / 8,
             seed: 5,
         }
     }
 
-    /// Pages of a file: half of them have one, and one in fifty the most.
+    /// The number of pages of a file: half of the files have one, and one in fifty the maximum.
     const fn pages(number: u64) -> u64 {
         match number * 31 % 50 {
             0..25 => 1,
@@ -47,18 +49,18 @@ impl Web {
         }
     }
 
-    /// What it does at first, in the address space that runs.
+    /// The initial references, in the running address space.
     pub(super) fn starts(self) -> impl Iterator<Item = Said> + Send {
         let heap = [map(HEAP, MIB)].into_iter();
         heap.chain(sweep(HEAP, MIB, 0, 512))
     }
 
-    /// A sign of life.
+    /// A reference to the server's own memory.
     pub(super) fn idles() -> Said {
         touch(HEAP, 1, 0)
     }
 
-    /// A server that has started.
+    /// A started server.
     pub(super) fn serves(self) -> Serving {
         const ONE: u64 = 1 << 32;
         let mut sum = 0;
@@ -79,16 +81,16 @@ impl Web {
     }
 }
 
-/// A server at work.
+/// A running server.
 #[derive(Clone, Debug)]
 pub(super) struct Serving {
     web: Web,
     random: SplitMix64,
-    /// Popularity by Zipf's law, added up.
+    /// The cumulative popularity of files by Zipf's law.
     sums: Vec<u64>,
-    /// Files that were named.
+    /// The named files.
     known: BTreeSet<u64>,
-    /// When each mapped file was last used, both ways.
+    /// The last use of each mapped file, in both directions.
     used: BTreeMap<u64, u64>,
     mapped: BTreeMap<u64, u64>,
     bytes: u64,
@@ -96,13 +98,13 @@ pub(super) struct Serving {
 }
 
 impl Serving {
-    /// What it does for the next request.
+    /// The references for the next request.
     pub(super) fn request(&mut self) -> Vec<Said> {
         let mut said = Vec::new();
         self.requests += 1;
         let drawn = self.random.below(self.sums.last().copied().unwrap_or(1));
         let rank = self.sums.partition_point(|end| *end <= drawn) as u64;
-        // Popular files are not larger or smaller than others, and do not lie together.
+        // Popularity depends on neither size nor place.
         let number = rank.wrapping_mul(0x9e37_79b1) % self.web.files;
         let pages = Web::pages(number);
         let (start, bytes) = (FILES + number * APART, pages * PAGE);
@@ -119,7 +121,7 @@ impl Serving {
         for _ in 0..4 {
             said.push(touch(HEAP + self.random.below(MIB), 400, 100));
         }
-        // Eight bytes at a time.
+        // Each load covers eight bytes.
         said.extend(sweep(start, bytes, 512, 0));
         while self.bytes > self.web.keeps
             && let Some((_, oldest)) = self.used.pop_first()

@@ -1,18 +1,17 @@
-//! Section 6.1 and appendix B: how many times the cycles of the best choice a policy that waits can
-//! take.
+//! Section 6.1 and appendix B: the ratio of a waiting policy's cycles to those of the best choice.
 
 use broadleaf_metrics::CellResult;
 use broadleaf_trace::synth::SplitMix64;
 
-use super::small::{Stream, one_entry, replay};
+use super::small::{SmallStream, one_entry, replay};
 use crate::failure::Failure;
-use crate::papers::{Scale, Setting, Table};
+use crate::papers::{PaperSetting, Scale, Table};
 
-/// Cycles of a miss, of charging it, and of promoting 8 KiB.
+/// The cycles of a miss, of charging a miss, and of promoting 8 KiB.
 const MISS: f64 = 30.0;
 const BOOKKEEPING: f64 = 100.0;
 const PROMOTION: f64 = 24_000.0;
-/// R: misses that cost as much as the promotion.
+/// R: the number of misses that cost as much as the promotion.
 const RATIO: f64 = PROMOTION / MISS;
 
 /// The factor that a threshold of `thousandths` thousandths of R never exceeds (appendix B).
@@ -23,13 +22,14 @@ fn bound(thousandths: f64) -> f64 {
     stops.max(goes_on)
 }
 
-/// Misses of pages 0 and 1 by turns: as many as the threshold, at which the adversary stops.
-fn adversary(thousandths: f64) -> Stream {
+/// Misses of pages 0 and 1 in alternation: as many as the threshold, after which the adversary
+/// stops.
+fn adversary(thousandths: f64) -> SmallStream {
     let charges = (RATIO * thousandths / 1000.0).ceil() as u64;
-    Stream::of((0..=charges).map(|time| time % 2).collect())
+    SmallStream::of((0..=charges).map(|time| time % 2).collect())
 }
 
-fn random(seed: u64, most: u64) -> Stream {
+fn random(seed: u64, most: u64) -> SmallStream {
     let mut random = SplitMix64::new(seed);
     let length = 1 + random.below(most);
     let often = 1 + random.below(4);
@@ -42,11 +42,11 @@ fn random(seed: u64, most: u64) -> Stream {
         };
         page
     });
-    Stream::of(pages.collect())
+    SmallStream::of(pages.collect())
 }
 
-/// The cycles under a policy over those of the better of promoting at the start and never.
-fn factor(stream: &Stream, policy: &str) -> Result<f64, Failure> {
+/// The ratio of a policy's cycles to the better of promoting at the start and never promoting.
+fn factor(stream: &SmallStream, policy: &str) -> Result<f64, Failure> {
     let outcome = replay(stream, one_entry()?, &[policy, "fixed-4k", "fixed-8k"])?;
     let cycles = |result: &CellResult| {
         let memory = result.memory.as_ref();
@@ -57,10 +57,12 @@ fn factor(stream: &Stream, policy: &str) -> Result<f64, Failure> {
     Ok(online / never.min(large + PROMOTION))
 }
 
-pub(super) fn table(setting: &Setting) -> Result<Table, Failure> {
+pub(super) fn table(setting: &PaperSetting) -> Result<Table, Failure> {
     let mut table = Table::new(
         "Section 6.1: times the cycles of the best choice",
-        "One candidate of 8 KiB and a TLB of one entry. The adversary refers to both pages by turns and stops when the policy promotes. The bound is that of appendix B: 2 + o/b at a threshold of R, with bookkeeping of o = 100 and misses of b = 30 cycles.",
+        "One candidate of 8 KiB and a TLB of one entry. The adversary refers to both pages by \
+         turns and stops when the policy promotes. The bound is that of appendix B: 2 + o/b at a \
+         threshold of R, with bookkeeping of o = 100 and misses of b = 30 cycles.",
         &[
             "threshold (of R)",
             "bound",
@@ -91,13 +93,13 @@ pub(super) fn table(setting: &Setting) -> Result<Table, Failure> {
 const AT_RATIO: f64 = 1000.0;
 const THRESHOLDS: [f64; 5] = [125.0, 500.0, AT_RATIO, 2000.0, 8000.0];
 
-/// How many times the cycles of the best choice a threshold takes.
+/// The ratio of a threshold's cycles to those of the best choice.
 struct WorstCase {
     /// The threshold, in thousandths of R.
     thousandths: f64,
-    /// On the worst of the random streams.
+    /// The ratio on the worst of the random streams.
     random: f64,
-    /// Against the adversary.
+    /// The ratio against the adversary.
     adversary: f64,
 }
 
@@ -107,7 +109,7 @@ impl WorstCase {
     }
 }
 
-/// The worst case of each threshold, over so many random streams.
+/// The worst case of each threshold, over `streams` random streams.
 fn measured(streams: u64) -> Result<Vec<WorstCase>, Failure> {
     let of = |thousandths: f64| {
         let policy = waiting(thousandths);
@@ -125,13 +127,13 @@ fn measured(streams: u64) -> Result<Vec<WorstCase>, Failure> {
     THRESHOLDS.into_iter().map(of).collect()
 }
 
-/// The policy that waits for so many thousandths of R.
+/// The policy that waits for this number of thousandths of R.
 fn waiting(thousandths: f64) -> String {
     format!("approx-online(prefetch={thousandths})")
 }
 
-/// Adds the claims about the policy that waits for `waits` thousandths of R. They are the paper's
-/// if that is R.
+/// Adds the claims about the policy that waits for `waits` thousandths of R. The paper makes these
+/// claims for R.
 fn claims(table: &mut Table, worst: &[WorstCase], waits: f64) -> Result<(), Failure> {
     let bound = bound(AT_RATIO);
     let times = |factor: f64| format!("{factor:.2} times");
@@ -140,7 +142,8 @@ fn claims(table: &mut Table, worst: &[WorstCase], waits: f64) -> Result<(), Fail
         table
             .direction(
                 own.factor() <= bound,
-                "a policy that waits for R never takes more than 2 + o/b times the cycles of the best choice",
+                "a policy that waits for R never takes more than 2 + o/b times the cycles of the \
+                 best choice",
             )
             .number(bound, own.factor(), times);
         table
@@ -164,7 +167,7 @@ fn claims(table: &mut Table, worst: &[WorstCase], waits: f64) -> Result<(), Fail
                 ),
             );
     }
-    let endless = Stream::of((0..100_000).map(|time| time % 2).collect());
+    let endless = SmallStream::of((0..100_000).map(|time| time % 2).collect());
     let never = factor(&endless, &waiting(1_000_000.0))?;
     let promotes = factor(&endless, &waiting(waits))?;
     table

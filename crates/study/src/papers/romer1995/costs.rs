@@ -1,12 +1,12 @@
-//! Table 3: what a miss costs under each policy.
+//! Table 3: the cost of a miss under each policy.
 
 use super::none;
 use super::published::{MISS_COSTS, POLICIES};
-use super::runs::Run;
+use super::runs::ProgramRun;
 use crate::papers::Table;
 
-/// Cycles of misses and of charging them for each miss of all programs.
-fn cost(runs: &[Run], policy: &str) -> Option<f64> {
+/// The cycles of misses and of charging, per miss, over all programs.
+fn cost(runs: &[ProgramRun], policy: &str) -> Option<f64> {
     let under: Option<Vec<_>> = runs.iter().map(|run| run.under(policy)).collect();
     let under = under?;
     let misses: u64 = under.iter().map(|measured| measured.misses).sum();
@@ -16,10 +16,11 @@ fn cost(runs: &[Run], policy: &str) -> Option<f64> {
     Some(cycles.sum::<u64>() as f64 / misses.max(1) as f64)
 }
 
-pub(super) fn table(runs: &[Run]) -> Table {
+pub(super) fn table(runs: &[ProgramRun]) -> Table {
     let mut table = Table::new(
         "Table 3: cycles that a TLB miss costs under each policy",
-        "Cycles of walks and of bookkeeping over misses, of all programs. What promotions copy comes on top.",
+        "Cycles of walks and of bookkeeping over misses, of all programs. What promotions copy \
+         comes on top.",
         &["policy", "paper", "here"],
     );
     let mut equal = true;

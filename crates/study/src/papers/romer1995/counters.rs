@@ -1,5 +1,5 @@
-//! Section 8.1 and appendix A: the memory that counters take, as the policies hold them at the end of
-//! a program.
+//! Section 8.1 and appendix A: the memory of counters that the policies hold at the end of a
+//! program.
 
 use std::collections::BTreeSet;
 
@@ -8,13 +8,13 @@ use broadleaf_charges::ChargeCounters;
 use super::programs::PROGRAMS;
 use super::runs::replay;
 use crate::failure::Failure;
-use crate::papers::generated::{Generated, Said};
-use crate::papers::{Setting, Table};
+use crate::papers::generated::{GeneratedTrace, Said};
+use crate::papers::{PaperSetting, Table};
 
-/// The program that is replayed: the paper's with the most memory.
+/// The replayed program: the paper's program with the most memory.
 const PROGRAM: &str = "cecil";
-/// The policies with the paper's batches, which take counters of their own (appendix A); the KB for
-/// each 8 MB that the paper has for them.
+/// The policies with the paper's batches, which need additional counters (appendix A), and the
+/// paper's KB of counters per 8 MB.
 const POLICIES: [(&str, &str, f64); 2] = [
     ("approx-online", "approx-online(deferral=1600)", 25.0),
     ("online", "online(deferral=1600)", 33.0),
@@ -24,11 +24,14 @@ const EACH: f64 = 3.125;
 /// Base pages of 8 MB, the largest superpage.
 const SEGMENT: u64 = 2048;
 
-pub(super) fn table(setting: &Setting) -> Result<Table, Failure> {
+pub(super) fn table(setting: &PaperSetting) -> Result<Table, Failure> {
     let mut table = Table::new(
         "Section 8.1: counters in bytes for each 8 MB",
         format!(
-            "What the policies hold at the end of {PROGRAM}, with charges of pieces above 64 KiB in batches of 1,600 misses: counters of prefetch charges, of what is in the TLB and of deferred charges, and for online of capacity charges. Only each 8 MB of memory that the program refers to has counters."
+            "What the policies hold at the end of {PROGRAM}, with charges of pieces above 64 KiB \
+             in batches of 1,600 misses: counters of prefetch charges, of what is in the TLB and \
+             of deferred charges, and for online of capacity charges. Only each 8 MB of memory \
+             that the program refers to has counters."
         ),
         &[
             "policy",
@@ -45,8 +48,8 @@ pub(super) fn table(setting: &Setting) -> Result<Table, Failure> {
         return Err(Failure::failed("a program is missing"));
     };
     let names = POLICIES.map(|(_, policy, _)| policy);
-    let outcome =
-        replay(setting, PROGRAM, &names).generated(Generated::new(move || program.say(scale)))?;
+    let outcome = replay(setting, PROGRAM, &names)
+        .generated(GeneratedTrace::new(move || program.say(scale)))?;
     let segments = segments(program.say(scale));
     for ((policy, _, paper), counters) in POLICIES.iter().zip(&outcome.counters) {
         let kib = kib_each(*counters, segments);
@@ -64,7 +67,7 @@ pub(super) fn table(setting: &Setting) -> Result<Table, Failure> {
     Ok(table)
 }
 
-/// The number of 8 MB of memory that a trace refers to.
+/// The number of 8 MB units of memory that a trace references.
 fn segments(trace: impl Iterator<Item = Said>) -> u64 {
     let visited: BTreeSet<u64> = trace
         .filter_map(|said| match said {
@@ -75,7 +78,7 @@ fn segments(trace: impl Iterator<Item = Said>) -> u64 {
     visited.len() as u64
 }
 
-/// The KB of counters for each 8 MB.
+/// The KB of counters per 8 MB.
 fn kib_each(counters: ChargeCounters, segments: u64) -> f64 {
     counters.bytes as f64 / 1024.0 / segments.max(1) as f64
 }
@@ -89,7 +92,10 @@ fn claims(table: &mut Table, counters: &[ChargeCounters], segments: u64) {
                 format!("the counters of {policy} take {paper:.0} KB or less for each 8 MB in use"),
             )
             .number(*paper, kib, |kib| format!("{kib:.1} KB"))
-            .because("a capacity charge of online takes 16 bytes here and 4 in the paper: the number of the last reset is kept with it, so that a reset takes no time");
+            .because(
+                "a capacity charge of online takes 16 bytes here and 4 in the paper: the \
+                      number of the last reset is kept with it, so that a reset takes no time",
+            );
     }
     let each = counters.first().map_or(0.0, |counters| {
         counters.count as f64 / (segments.max(1) * SEGMENT) as f64
@@ -127,7 +133,7 @@ mod tests {
 
     #[test]
     fn counters_are_those_that_the_policies_hold() {
-        let setting = Setting::tiny(3.0, None);
+        let setting = PaperSetting::tiny(3.0, None);
         let counters = table(&setting).expect("a replay").rows;
         let [approximate, both] = [0, 1].map(|row: usize| -> [u64; 3] {
             [1, 2, 3].map(|cell: usize| counters[row][cell].parse().expect("a number"))

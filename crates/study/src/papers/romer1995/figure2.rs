@@ -10,9 +10,9 @@ const REFERENCES: [u64; 7] = [8, 1, 7, 6, 5, 0, 1];
 const ENTRIES: usize = 3;
 
 /// A page: its first base page, and the number of its base pages.
-type Piece = (u64, u64);
+type Figure2Page = (u64, u64);
 
-fn written((first, pages): Piece) -> String {
+fn written((first, pages): Figure2Page) -> String {
     match pages {
         1 => first.to_string(),
         2 => format!("{{{first},{}}}", first + 1),
@@ -21,8 +21,8 @@ fn written((first, pages): Piece) -> String {
 }
 
 /// The content of the TLB after each reference, newest first, and whether the last reference hits.
-fn contents(superpage: Option<Piece>) -> (Vec<String>, bool) {
-    let mut tlb: Vec<Piece> = Vec::new();
+fn contents(superpage: Option<Figure2Page>) -> (Vec<String>, bool) {
+    let mut tlb: Vec<Figure2Page> = Vec::new();
     let mut hits = false;
     let all = REFERENCES.map(|page| {
         let around = superpage.filter(|(first, pages)| (*first..first + pages).contains(&page));
@@ -64,7 +64,8 @@ fn charged() -> Option<[Vec<String>; 2]> {
 pub(super) fn table() -> Table {
     let mut table = Table::new(
         "Figure 2: the charges of one miss",
-        "What a TLB of three entries holds after each reference, the newest first: without superpages, with pages 0 and 1 as one, and with pages 4 to 7 as one.",
+        "What a TLB of three entries holds after each reference, the newest first: without \
+         superpages, with pages 0 and 1 as one, and with pages 4 to 7 as one.",
         &[
             "superpage",
             "8",

@@ -4,7 +4,7 @@ use super::none;
 use super::policies::SIZES;
 use super::published::POLICIES;
 use super::rows::{claim_of, whose};
-use super::runs::Run;
+use super::runs::ProgramRun;
 use super::tables::SHORT;
 use crate::papers::Table;
 
@@ -17,8 +17,8 @@ fn percent(figure: f64) -> String {
     format!("{figure:.1}")
 }
 
-/// Two rows for each run: TLBMCPI, and memory beyond that of 4 KiB.
-fn both(table: &mut Table, runs: &[Run], policies: &[&str]) {
+/// Two rows for each run: TLBMCPI, and memory in excess of the 4 KiB policy's.
+fn both(table: &mut Table, runs: &[ProgramRun], policies: &[&str]) {
     for run in runs {
         let row = |table: &mut Table, series: &str, of: &dyn Fn(&str) -> Option<String>| {
             let cells = policies
@@ -41,10 +41,11 @@ fn heads<'a>(policies: &[&'a str]) -> Vec<&'a str> {
         .collect()
 }
 
-pub(super) fn page_size_tradeoff(runs: &[Run]) -> Table {
+pub(super) fn page_size_tradeoff(runs: &[ProgramRun]) -> Table {
     let mut table = Table::new(
         "Figure 1: TLBMCPI and memory over the size of pages",
-        "Cycles in service of the TLB for each instruction, and memory at its peak beyond what 4 KiB take. The paper's figure has no numbers.",
+        "Cycles in service of the TLB for each instruction, and memory at its peak beyond what 4 \
+         KiB take. The paper's figure has no numbers.",
         &heads(&SIZES),
     );
     both(&mut table, runs, &SIZES);
@@ -63,7 +64,8 @@ pub(super) fn page_size_tradeoff(runs: &[Run]) -> Table {
         &mut table,
         runs,
         10,
-        "no single page size is ideal: none is within a tenth of the least TLBMCPI and adds less than 1 percent of memory",
+        "no single page size is ideal: none is within a tenth of the least TLBMCPI and adds less \
+         than 1 percent of memory",
         |run| {
             let least = SIZES
                 .iter()
@@ -78,7 +80,7 @@ pub(super) fn page_size_tradeoff(runs: &[Run]) -> Table {
     table
 }
 
-pub(super) fn memory(runs: &[Run]) -> Table {
+pub(super) fn memory(runs: &[ProgramRun]) -> Table {
     let policies = &POLICIES[1..];
     let heads: Vec<&str> = ["program", "whose"]
         .into_iter()
@@ -113,7 +115,7 @@ pub(super) fn memory(runs: &[Run]) -> Table {
             "online and approx-online never take more than 4 percent",
         )
         .number(4.0, online, part);
-    let over_two = |run: &&Run| {
+    let over_two = |run: &&ProgramRun| {
         let policies = ["approx-online", "online"];
         (policies.iter()).any(|policy| run.memory_overhead(policy) > Some(2.0))
     };
@@ -124,14 +126,24 @@ pub(super) fn memory(runs: &[Run]) -> Table {
             "online and approx-online take more than 2 percent in one case at most",
         )
         .number(1.0, count as f64, |count| format!("{count} programs"))
-        .because("the kernels are small, so that one superpage with a hole is a larger part of their memory");
+        .because(
+            "the kernels are small, so that one superpage with a hole is a larger part of \
+                  their memory",
+        );
     table
         .direction(most_of("asap") == 0.0, "asap takes no more than 4 KiB do")
         .number(0.0, most_of("asap"), part);
-    claim_of(&mut table, runs, 4, "asap-4-64 takes 5 percent more memory or more", |run| {
-        Some(run.memory_overhead("asap-4-64")? >= 5.0)
-    })
-    .because("the paper does not say where its programs' holes are; ours leave few pieces of 64 KiB between half full and full");
+    claim_of(
+        &mut table,
+        runs,
+        4,
+        "asap-4-64 takes 5 percent more memory or more",
+        |run| Some(run.memory_overhead("asap-4-64")? >= 5.0),
+    )
+    .because(
+        "the paper does not say where its programs' holes are; ours leave few pieces of 64 \
+              KiB between half full and full",
+    );
     table
         .direction(
             most_of("asap-4-64") > most_of("asap"),
@@ -149,7 +161,7 @@ pub(super) fn memory(runs: &[Run]) -> Table {
     table
 }
 
-pub(super) fn tradeoff(runs: &[Run]) -> Table {
+pub(super) fn tradeoff(runs: &[ProgramRun]) -> Table {
     let policies = [
         "4k",
         "16k",

@@ -1,25 +1,27 @@
-//! Programs of which some pages are never used, or late: `coral`, `fpga`, `cecil`, `atom` and `spice`.
+//! Programs with pages that are never used, or used late: `coral`, `fpga`, `cecil`, `atom` and
+//! `spice`.
 
 use broadleaf_trace::synth::SplitMix64;
 
-use super::programs::{KIB, MIB, PAGE, Program, at, pages};
+use super::programs::{KIB, MIB, PAGE, RomerProgram, at, pages};
 use crate::papers::Scale;
 
-/// Pieces within which what belongs together lies.
+/// The sizes of the pieces that hold related data.
 const NEAR: u64 = 64 * KIB;
 
-/// Whether a byte is in the last page of each so many.
+/// Returns true if a byte is in the last page of a group of `every` pages.
 const fn is_hole(byte: u64, of: u64) -> bool {
     byte / PAGE % of == of - 1
 }
 
-/// A byte of an array: at random, but in no page that is never used. These are one of so many, by their address.
+/// A random byte of an array, outside the unused pages. One page of `every` is unused, by its
+/// address.
 fn used(random: &mut SplitMix64, start: u64, bytes: u64, of: u64) -> u64 {
     let byte = start + random.below(bytes);
     if is_hole(byte, of) { byte - PAGE } else { byte }
 }
 
-/// One near another, in the same array.
+/// A random byte near another, in the same array.
 fn near(
     random: &mut SplitMix64,
     byte: u64,
@@ -31,11 +33,11 @@ fn near(
     used(random, piece, within, of).max(start)
 }
 
-/// One page of so many is never used.
+/// The frequency of unused pages: one in this number.
 const SELDOM: u64 = 32;
 
-/// A nested join: tuples anywhere in a relation, and two others near each.
-pub(super) const CORAL: Program = Program {
+/// A nested join: random tuples of a relation, and two others near each.
+pub(super) const CORAL: RomerProgram = RomerProgram {
     name: "coral",
     accesses: 19,
     arrays: |scale| vec![relation(scale)],
@@ -57,8 +59,8 @@ const fn relation(scale: Scale) -> u64 {
     at(scale, [MIB, 4 * MIB, 34 * MIB])
 }
 
-/// Cells of a circuit that change sides: three anywhere, and one near the last.
-pub(super) const FPGA: Program = Program {
+/// Cells of a circuit that change sides: three random cells, and one near the last.
+pub(super) const FPGA: RomerProgram = RomerProgram {
     name: "fpga",
     accesses: 39,
     arrays: |scale| vec![circuit(scale)],
@@ -81,9 +83,9 @@ const fn circuit(scale: Scale) -> u64 {
     at(scale, [MIB, 5 * MIB, 42 * MIB])
 }
 
-/// A compiler with a large heap: it goes on to new memory all the time, which it uses once, and comes back to what is old. Of that something
-/// is in the same 16 KiB and something in the same 64.
-pub(super) const CECIL: Program = Program {
+/// A compiler with a large heap. It always goes on to new memory, which it uses once, and returns
+/// to old memory. Some of the old memory is in the same 16 KiB, and some in the same 64 KiB.
+pub(super) const CECIL: RomerProgram = RomerProgram {
     name: "cecil",
     accesses: 163,
     arrays: |scale| {
@@ -118,8 +120,8 @@ const fn heap(scale: Scale) -> [u64; 2] {
     ]
 }
 
-/// A file is gone through once, a page of eight skipped; what is done to it stands in small tables.
-pub(super) const ATOM: Program = Program {
+/// One pass over a file that skips one page of eight, with small tables for its results.
+pub(super) const ATOM: RomerProgram = RomerProgram {
     name: "atom",
     accesses: 88,
     arrays: |scale| [&TABLES[..], &[at(scale, [MIB, 4 * MIB, 32 * MIB])]].concat(),
@@ -141,8 +143,9 @@ pub(super) const ATOM: Program = Program {
 
 const TABLES: [u64; 5] = [128 * KIB, 128 * KIB, 64 * KIB, 64 * KIB, 64 * KIB];
 
-/// A sparse matrix that is gone through again and again, with a window of 560 KiB in use at a time. One page of eight is used only at the end.
-pub(super) const SPICE: Program = Program {
+/// Repeated passes over a sparse matrix, with a window of 560 KiB in use at a time. One page of
+/// eight is used only at the end.
+pub(super) const SPICE: RomerProgram = RomerProgram {
     name: "spice",
     accesses: 60,
     arrays: |_| vec![MATRIX],
@@ -151,7 +154,7 @@ pub(super) const SPICE: Program = Program {
         let visits = at(scale, [300_000, 1_500_000, 15_000_000]);
         let mut random = SplitMix64::new(7);
         let work = (0..visits).map(move |visit| {
-            // On by a page at every eighth visit.
+            // The window advances by a page at every eighth visit.
             let from = visit / 8 % ((MATRIX - WINDOW) / PAGE) * PAGE;
             used(&mut random, matrix + from, WINDOW, 8)
         });

@@ -1,12 +1,12 @@
-//! Programs whose arrays are used throughout: `compress`, two of `nasa7`, `fft` and `gcc`.
+//! Programs that use all of their arrays: `compress`, two of `nasa7`, `fft` and `gcc`.
 
 use broadleaf_trace::synth::SplitMix64;
 
-use super::programs::{Addresses, KIB, PAGE, Program, at, pages};
+use super::programs::{Addresses, KIB, PAGE, RomerProgram, at, pages};
 use crate::papers::Scale;
 
-/// A table of 69,001 codes found by hashing, another of what they mean, and buffers on both sides.
-pub(super) const COMPRESS: Program = Program {
+/// A hash table of 69,001 codes, a table of their meanings, and buffers on both sides.
+pub(super) const COMPRESS: RomerProgram = RomerProgram {
     name: "compress",
     accesses: 14,
     arrays: |_| vec![CODES * 8, CODES * 2, 64 * KIB],
@@ -17,7 +17,7 @@ pub(super) const COMPRESS: Program = Program {
         let cleared = pages(codes, CODES * 8);
         let work = (0..bytes).flat_map(move |byte: u64| {
             let code = random.below(CODES);
-            // Most bytes go on in a code that is known.
+            // Most bytes continue a known code.
             let known = random.below(4) > 0;
             let buffer = byte
                 .is_multiple_of(64)
@@ -31,9 +31,9 @@ pub(super) const COMPRESS: Program = Program {
 
 const CODES: u64 = 69_001;
 
-/// Gaussian elimination. Rows are subtracted from rows in an array that stands column by column, so that each step is in the next column:
-/// in the next page.
-pub(super) const NASA7_5: Program = Program {
+/// Gaussian elimination. The program subtracts rows from rows in a column-major array, so that each
+/// step is in the next column: in the next page.
+pub(super) const NASA7_5: RomerProgram = RomerProgram {
     name: "nasa7-5",
     accesses: 11,
     arrays: |_| vec![SIDE * SIDE * 8],
@@ -49,11 +49,11 @@ pub(super) const NASA7_5: Program = Program {
     },
 };
 
-/// Equations, and unknowns. A column is a little less than a page.
+/// The numbers of equations and unknowns. A column is a little less than a page.
 const SIDE: u64 = 500;
 
-/// Sweeps through twelve arrays of 132 KiB, one behind the other, forward and back, a plane of each at a time.
-pub(super) const NASA7_4: Program = Program {
+/// Sweeps through twelve adjacent arrays of 132 KiB, forward and back, a plane of each at a time.
+pub(super) const NASA7_4: RomerProgram = RomerProgram {
     name: "nasa7-4",
     accesses: 16,
     arrays: |_| vec![ARRAYS * PLANES * PAGE],
@@ -78,9 +78,9 @@ pub(super) const NASA7_4: Program = Program {
 const ARRAYS: u64 = 12;
 const PLANES: u64 = 33;
 
-/// The transform of textbooks, in place: elements change places, then butterflies in ever larger groups, one group after the other, those of
-/// one factor together.
-pub(super) const FFT: Program = Program {
+/// The textbook transform, in place: elements change places, then butterflies in ever larger
+/// groups, one group after the other, and those of one factor together.
+pub(super) const FFT: RomerProgram = RomerProgram {
     name: "fft",
     accesses: 70,
     arrays: |scale| vec![elements(scale) * 8],
@@ -103,10 +103,10 @@ pub(super) const FFT: Program = Program {
 fn butterflies(array: u64, elements: u64, level: u32) -> Addresses {
     let (apart, page) = (1_u64 << level, PAGE / 8);
     if 2 * apart <= page {
-        // All groups are gone through for each factor, several in each page.
+        // Each factor passes over all groups, several in each page.
         return Box::new((0..apart).flat_map(move |_| pages(array, elements * 8)));
     }
-    // Two factors at a time.
+    // Each pass handles two factors.
     Box::new((0..apart).step_by(2).flat_map(move |factor| {
         let groups = (0..elements).step_by(2 * apart as usize);
         groups.flat_map(move |group| {
@@ -119,8 +119,9 @@ const fn elements(scale: Scale) -> u64 {
     at(scale, [1 << 16, 1 << 19, 1 << 22])
 }
 
-/// A compiler of one function after the other: what is near is used for long, and there is much to do with it.
-pub(super) const GCC: Program = Program {
+/// A compiler that compiles one function after the other: it uses nearby data for a long time, with
+/// much computation.
+pub(super) const GCC: RomerProgram = RomerProgram {
     name: "gcc",
     accesses: 294,
     arrays: |_| vec![1440 * KIB],
@@ -135,5 +136,5 @@ pub(super) const GCC: Program = Program {
     },
 };
 
-/// Pages that are used at a time.
+/// The number of pages in use at a time.
 const NEAR: u64 = 48;

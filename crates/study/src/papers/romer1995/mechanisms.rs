@@ -5,18 +5,18 @@ use broadleaf_metrics::CellResult;
 use broadleaf_trace::synth::SplitMix64;
 
 use super::policies::MACHINE;
-use super::small::{Stream, alone, replay};
+use super::small::{SmallStream, alone, replay};
 use crate::failure::Failure;
 use crate::names;
 use crate::papers::Table;
 
 /// A mechanism, and a stream that shows it.
-struct Mechanism {
+struct RomerMechanism {
     name: &'static str,
     claim: &'static str,
     with: &'static str,
     without: &'static str,
-    stream: fn() -> Stream,
+    stream: fn() -> SmallStream,
     /// The figure of which the mechanism leaves at most half.
     measured: &'static str,
     figure: fn(&CellResult) -> u64,
@@ -41,8 +41,8 @@ fn bloat(result: &CellResult) -> u64 {
     result.resident_pages.saturating_sub(result.touched_pages)
 }
 
-/// Visits each of `pairs` pairs of pages `turns` times. Pages that lie alone evict the pair between
-/// two turns. Each turn is one prefetch charge.
+/// Visits each of `pairs` pairs of pages `turns` times. Isolated pages evict the pair between two
+/// turns. Each turn is one prefetch charge.
 fn pairs(pairs: u64, turns: u64) -> Vec<u64> {
     let turn = |pair: u64| {
         let evicting = (0..32).map(alone);
@@ -67,86 +67,94 @@ fn at_random(pages: u64, count: u64) -> Vec<u64> {
     (0..count).map(|_| random.below(pages)).collect()
 }
 
-const MECHANISMS: [Mechanism; 8] = [
-    Mechanism {
+const MECHANISMS: [RomerMechanism; 8] = [
+    RomerMechanism {
         name: "prefetch charges",
-        claim: "prefetch charges find the pages that miss beside others: without them approx-online misses more than twice as often",
+        claim: "prefetch charges find the pages that miss beside others: without them \
+                approx-online misses more than twice as often",
         with: "approx-online",
         without: "approx-online(prefetch=1000000)",
-        stream: || Stream::of(at_random(64, 60_000)),
+        stream: || SmallStream::of(at_random(64, 60_000)),
         measured: "misses",
         figure: misses,
     },
-    Mechanism {
+    RomerMechanism {
         name: "capacity charges",
-        claim: "capacity charges find pages that never miss and crowd others out: without them online misses more than twice as often",
+        claim: "capacity charges find pages that never miss and crowd others out: without them \
+                online misses more than twice as often",
         with: "online",
         without: "online(capacity=1000000)",
-        stream: || Stream::of(one_too_many(1)),
+        stream: || SmallStream::of(one_too_many(1)),
         measured: "misses",
         figure: misses,
     },
-    Mechanism {
+    RomerMechanism {
         name: "adjusting larger pieces",
-        claim: "a promotion takes the prefetch charges of the promoted piece from larger pieces: without that approx-online copies more than twice as much",
+        claim: "a promotion takes the prefetch charges of the promoted piece from larger pieces: \
+                without that approx-online copies more than twice as much",
         with: "approx-online",
         without: "approx-online(adjust=no)",
-        stream: || Stream::of(pairs(4, 101)),
+        stream: || SmallStream::of(pairs(4, 101)),
         measured: "copying",
         figure: copying,
     },
-    Mechanism {
+    RomerMechanism {
         name: "resetting capacity charges",
-        claim: "a promotion sets capacity charges to zero: without that online promotes every pair that could have spared the same misses",
+        claim: "a promotion sets capacity charges to zero: without that online promotes every pair \
+                that could have spared the same misses",
         with: "online",
         without: "online(reset=no)",
-        stream: || Stream::of(one_too_many(2)),
+        stream: || SmallStream::of(one_too_many(2)),
         measured: "copying",
         figure: copying,
     },
-    Mechanism {
+    RomerMechanism {
         name: "thresholds",
-        claim: "a threshold keeps approx-online from copying what is hardly used: at the first charge it copies more than twice as much",
+        claim: "a threshold keeps approx-online from copying what is hardly used: at the first \
+                charge it copies more than twice as much",
         with: "approx-online",
         without: "approx-online(prefetch=1)",
-        stream: || Stream::of(pairs(40, 10)),
+        stream: || SmallStream::of(pairs(40, 10)),
         measured: "copying",
         figure: copying,
     },
-    Mechanism {
+    RomerMechanism {
         name: "many page sizes",
-        claim: "large working sets want large pages: with pages of at most 64 KiB approx-online misses more than twice as often",
+        claim: "large working sets want large pages: with pages of at most 64 KiB approx-online \
+                misses more than twice as often",
         with: "approx-online",
         without: "approx-online(sizes=8k+16k+32k+64k)",
-        stream: || Stream::of(at_random(1024, 1_200_000)),
+        stream: || SmallStream::of(at_random(1024, 1_200_000)),
         measured: "misses",
         figure: misses,
     },
-    Mechanism {
+    RomerMechanism {
         name: "activation limit",
-        claim: "an online policy that stays inactive below a limit does not harm a program that hardly misses: without the limit it loses more than twice the cycles",
+        claim: "an online policy that stays inactive below a limit does not harm a program that \
+                hardly misses: without the limit it loses more than twice the cycles",
         with: "approx-online(idle_below=50)",
         without: "approx-online",
-        stream: || Stream {
+        stream: || SmallStream {
             pages: pairs(4, 101),
             instructions: 3000,
         },
         measured: "cycles",
         figure: all,
     },
-    Mechanism {
+    RomerMechanism {
         name: "waiting for full pieces",
-        claim: "asap adds no memory since it waits for every page of a piece: at half of a piece it adds pages that nobody uses",
+        claim: "asap adds no memory since it waits for every page of a piece: at half of a piece \
+                it adds unused pages",
         with: "asap",
         without: "asap(part=50)",
-        stream: || Stream::of((0..512).map(|page| 2 * page).collect()),
+        stream: || SmallStream::of((0..512).map(|page| 2 * page).collect()),
         measured: "unused pages",
         figure: bloat,
     },
 ];
 
 /// The figures of two policies on the stream of a mechanism.
-fn figures(mechanism: &Mechanism, policies: [&str; 2]) -> Result<[u64; 2], Failure> {
+fn figures(mechanism: &RomerMechanism, policies: [&str; 2]) -> Result<[u64; 2], Failure> {
     let outcome = replay(&(mechanism.stream)(), names::machine(MACHINE)?, &policies)?;
     Ok([0, 1].map(|at| (mechanism.figure)(&outcome.results[at])))
 }
@@ -159,7 +167,8 @@ const fn shows([with, without]: [u64; 2]) -> bool {
 pub(super) fn table() -> Result<Table, Failure> {
     let mut table = Table::new(
         "Mechanisms: each with it and without it",
-        "Streams of a few pages. A parameter of the policy turns the mechanism off; the claim is that the mechanism leaves at most half of the figure.",
+        "Streams of a few pages. A parameter of the policy turns the mechanism off; the claim is \
+         that the mechanism leaves at most half of the figure.",
         &[
             "mechanism",
             "policy",

@@ -1,4 +1,4 @@
-//! Romer, Ohlrich, Karlin, Bershad 1995: its tables and figures again, with programs of today's making.
+//! Romer, Ohlrich, Karlin, Bershad 1995: its tables and figures, with newly written programs.
 
 mod bound;
 mod costs;
@@ -21,17 +21,25 @@ mod sensitivity;
 mod small;
 mod tables;
 
-use super::{Experiment, Paper, Setting, Table};
+use super::{Experiment, Paper, PaperSetting, Table};
 use crate::failure::Failure;
 
 pub(crate) const PAPER: Paper = Paper {
     name: "romer1995",
-    title: "Romer, Ohlrich, Karlin, Bershad: Reducing TLB and Memory Overhead Using Online Superpage Promotion (ISCA 1995)",
+    title: "Romer, Ohlrich, Karlin, Bershad: Reducing TLB and Memory Overhead Using Online \
+            Superpage Promotion (ISCA 1995)",
     source: "paper",
-    remarks: "The paper's figures stand above ours; a dash is where there is none. Misses are counted in hundreds, as there. Costs are the paper's: 30 cycles for a miss, 100 more where prefetch charges \
-              are kept and 2470 where capacity charges are, 3000 for each KiB that a promotion copies. Counts are exact; times are estimates, in which an access that misses no TLB takes a fixed number of cycles \
-              (--cycles-per-access). Only data references are translated. Programs are kernels after those of the paper, as references: how often each touches a page before it goes on was chosen so that its \
-              misses at 4 KiB weigh about as much as in the paper's tables 2 and 4; what larger pages and policies make of them was not. --full adds recordings of real ones.",
+    remarks: "The paper's figures are above ours; a dash marks a missing figure. Misses are \
+              counted in hundreds, as there. Costs are the paper's: 30 cycles for a miss, 100 more \
+              where prefetch charges \
+              are kept and 2470 where capacity charges are, 3000 for each KiB that a promotion \
+              copies. Counts are exact; times are estimates, in which an access that misses no TLB \
+              takes a fixed number of cycles \
+              (--cycles-per-access). Only data references are translated. Programs are kernels \
+              after those of the paper, as references: how often each touches a page before it \
+              goes on was chosen so that its \
+              misses at 4 KiB weigh about as much as in the paper's tables 2 and 4; what larger \
+              pages and policies make of them was not. --full adds recordings of real ones.",
     cycles_per_access: 3.0,
     switches: None,
     experiments: &[Experiment {
@@ -58,8 +66,8 @@ pub(crate) const PAPER: Paper = Paper {
     }],
 };
 
-/// All tables. Most look at the same runs.
-fn all(setting: &Setting) -> Result<Vec<Table>, Failure> {
+/// All tables. Most use the same runs.
+fn all(setting: &PaperSetting) -> Result<Vec<Table>, Failure> {
     let runs = runs::all(setting)?;
     Ok(vec![
         tables::baseline(setting, &runs),
@@ -81,7 +89,7 @@ fn all(setting: &Setting) -> Result<Vec<Table>, Failure> {
     ])
 }
 
-/// A dash, where there is no figure.
+/// A dash for a missing figure.
 fn none() -> String {
     "-".to_owned()
 }

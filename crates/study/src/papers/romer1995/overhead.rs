@@ -1,19 +1,21 @@
-//! Figure 3: what TLBMCPI is made of.
+//! Figure 3: the parts of TLBMCPI.
 
 use super::figures::cycles;
 use super::published::POLICIES;
 use super::rows::{all_of, claim_of, kernel, most, whose};
-use super::runs::Run;
+use super::runs::ProgramRun;
 use super::tables::SHORT;
 use crate::papers::Table;
 
-/// Letters of the longest bar of a program.
+/// The number of letters of a program's longest bar.
 const LONGEST: f64 = 40.0;
 
-pub(super) fn table(runs: &[Run]) -> Table {
+pub(super) fn table(runs: &[ProgramRun]) -> Table {
     let mut table = Table::new(
         "Figure 3: what TLBMCPI is made of",
-        "Cycles for each instruction in handling misses (m), bookkeeping (b) and copying (c). Bars are as long as the worst of a program's policies, but online, allows; + is what does not fit.",
+        "Cycles for each instruction in handling misses (m), bookkeeping (b) and copying (c). Bars \
+         are as long as the worst of a program's policies, but online, allows; + is what does not \
+         fit.",
         &[
             "program",
             "whose",
@@ -45,7 +47,7 @@ pub(super) fn table(runs: &[Run]) -> Table {
     table
 }
 
-/// Each part as letters; at most as many as the longest bar has.
+/// Draws each part as letters, at most as many as the longest bar has.
 fn bar(parts: [f64; 3], worst: f64) -> String {
     let mut bar = String::new();
     let mut sum = 0.0;
@@ -62,8 +64,9 @@ fn bar(parts: [f64; 3], worst: f64) -> String {
     bar
 }
 
-fn directions(table: &mut Table, runs: &[Run]) {
-    let less = |run: &Run, one: &str, other: &str| Some(run.tlbmcpi(one)? < run.tlbmcpi(other)?);
+fn directions(table: &mut Table, runs: &[ProgramRun]) {
+    let less =
+        |run: &ProgramRun, one: &str, other: &str| Some(run.tlbmcpi(one)? < run.tlbmcpi(other)?);
     if runs.iter().any(|run| run.under("offline").is_some()) {
         claim_of(
             table,
@@ -106,7 +109,8 @@ fn directions(table: &mut Table, runs: &[Run]) {
         all_of(runs, &["coral", "fpga", "cecil", "fft"], |run| {
             less(run, "approx-online", "asap-4-64")
         }),
-        "approx-online is below asap-4-64 for coral, fpga, cecil and fft, whose working sets are large",
+        "approx-online is below asap-4-64 for coral, fpga, cecil and fft, whose working sets are \
+         large",
     )
     .because(SHORT);
     let gcc = kernel(runs, "gcc");
@@ -128,7 +132,8 @@ fn directions(table: &mut Table, runs: &[Run]) {
     table
         .direction(
             agrees,
-            "in more than half of the programs, capacity charges spare online less than a tenth, even if their bookkeeping is not counted",
+            "in more than half of the programs, capacity charges spare online less than a tenth, \
+             even if their bookkeeping is not counted",
         )
         .words("not always better", text);
 }

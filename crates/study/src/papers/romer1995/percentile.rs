@@ -1,7 +1,7 @@
 //! Section 7.2: the thresholds, from the charges of pieces that OFFLINE does not promote.
 
 use super::rows::whose;
-use super::runs::Run;
+use super::runs::ProgramRun;
 use crate::papers::Table;
 
 /// Misses that cost as much as copying a KiB.
@@ -20,7 +20,7 @@ fn quantiles(charges: &mut [[f64; 2]]) -> [f64; 2] {
 }
 
 /// The charges of a run's pieces that OFFLINE leaves as they are, as parts of R.
-fn charges(run: &Run) -> Vec<[f64; 2]> {
+fn charges(run: &ProgramRun) -> Vec<[f64; 2]> {
     let left = run.left.iter();
     left.map(|left| {
         let ratio = RATIO_OF_KIB * left.size.bytes() as f64 / 1024.0;
@@ -29,10 +29,11 @@ fn charges(run: &Run) -> Vec<[f64; 2]> {
     .collect()
 }
 
-pub(super) fn table(runs: &[Run]) -> Table {
+pub(super) fn table(runs: &[ProgramRun]) -> Table {
     let mut table = Table::new(
         "Section 7.2: thresholds by the 99 percent rule",
-        "99 percent of the pieces that OFFLINE does not promote have fewer charges than this, in parts of R.",
+        "99 percent of the pieces that OFFLINE does not promote have fewer charges than this, in \
+         parts of R.",
         &[
             "program",
             "whose",
@@ -78,10 +79,16 @@ pub(super) fn table(runs: &[Run]) -> Table {
         table
             .direction(
                 here <= paper && count > 0,
-                format!("99 percent of the pieces that offline leaves have fewer than {paper} R {kind} charges"),
+                format!(
+                    "99 percent of the pieces that offline leaves have fewer than {paper} R \
+                         {kind} charges"
+                ),
             )
             .number(paper, here, |part| format!("{part:.3} R"))
-            .because("in short programs such as spice and gcc, offline leaves pieces whose charges come close to R; the paper's five programs run longer");
+            .because(
+                "in short programs such as spice and gcc, offline leaves pieces whose charges \
+                      come close to R; the paper's five programs run longer",
+            );
     }
     table
 }

@@ -1,11 +1,12 @@
-//! The paper's policies, by the names that its tables use, and what everything costs there.
+//! The paper's policies, by the names in its tables, with the paper's costs.
 
 use broadleaf_model::{Costs, Files, MemoryLimits};
 
 /// The machine of the paper.
 pub(super) const MACHINE: &str = "romer1995";
 
-/// The policies of the paper: what tables call each, and what it is here. The sizes that tables 4 and 5 do not have are in figures 1 and 5.
+/// The paper's policies: their names in tables, and their names here. Sizes that tables 4 and 5
+/// lack are in figures 1 and 5.
 pub(super) const POLICIES: [(&str, &str); 12] = [
     ("4k", "4k"),
     ("8k", "fixed-8k"),
@@ -21,11 +22,12 @@ pub(super) const POLICIES: [(&str, &str); 12] = [
     ("approx-online", "approx-online"),
 ];
 
-/// The pages of one size, from the smallest.
+/// The single page sizes, from the smallest.
 pub(super) const SIZES: [&str; 7] = ["4k", "8k", "16k", "32k", "64k", "128k", "256k"];
 
-/// Memory that does not run short, with files in it, at the paper's costs (section 8.1): 3,000 cycles for each KiB that a promotion copies, or
-/// would copy if anything were there, and nothing else. Of charges it has those that are taken anyway.
+/// Unlimited memory with files in memory, at the paper's costs (section 8.1). A promotion costs
+/// 3,000 cycles per KiB that it copies, or would copy from full memory. Nothing else costs, except
+/// charges, which policies take anyway.
 pub(super) fn memory() -> MemoryLimits {
     MemoryLimits {
         files: Files::InMemory,

@@ -1,4 +1,5 @@
-//! The paper's programs as references: which pages each touches, in which order, and how often before it goes on.
+//! The paper's programs as references: the touched pages, their order, and the number of accesses
+//! to each.
 
 use broadleaf_trace::Visit;
 
@@ -11,28 +12,28 @@ pub(super) const PAGE: u64 = 4 << 10;
 pub(super) const KIB: u64 = 1 << 10;
 pub(super) const MIB: u64 = 1 << 20;
 
-/// Addresses, in the order in which they are visited.
+/// Addresses, in the order of visits.
 pub(super) type Addresses = Box<dyn Iterator<Item = u64> + Send>;
 
-/// A program of the paper: its arrays, and what it does with them.
+/// A program of the paper: its arrays and its references.
 #[derive(Clone, Copy)]
-pub(super) struct Program {
+pub(super) struct RomerProgram {
     pub(super) name: &'static str,
-    /// Accesses to a page before the next is visited: so many that the program's misses at 4 KiB weigh about as much as they do by the
-    /// paper's tables 2 and 4, at three cycles an access.
+    /// The number of accesses to a page before the next. With this number, the program's misses at
+    /// 4 KiB weigh about as much as in the paper's tables 2 and 4, at three cycles per access.
     pub(super) accesses: u32,
-    /// Bytes of each array.
+    /// The size of each array, in bytes.
     pub(super) arrays: fn(Scale) -> Vec<u64>,
-    /// What is visited, given where the arrays stand.
+    /// The visited addresses, given the addresses of the arrays.
     pub(super) kernel: fn(Scale, &[u64]) -> Addresses,
 }
 
-/// All of them, in the order of the paper's tables.
-pub(super) const PROGRAMS: [Program; 10] = [
+/// All programs, in the order of the paper's tables.
+pub(super) const PROGRAMS: [RomerProgram; 10] = [
     CORAL, COMPRESS, NASA7_5, NASA7_4, FPGA, CECIL, ATOM, FFT, SPICE, GCC,
 ];
 
-/// What a scale takes of three.
+/// Selects one of three values by scale.
 pub(super) const fn at(scale: Scale, [tiny, quick, full]: [u64; 3]) -> u64 {
     match scale {
         Scale::Tiny => tiny,
@@ -41,18 +42,19 @@ pub(super) const fn at(scale: Scale, [tiny, quick, full]: [u64; 3]) -> u64 {
     }
 }
 
-/// Where the memory of a program begins: its mapping is a multiple of the largest page.
+/// The address of a program's memory: a multiple of the largest page.
 const START: u64 = 1 << 32;
-/// Arrays stand one after the other, a page apart, as in the data of a program: the first is aligned to no large page.
+/// The arrays are adjacent, with a page between them, as in a program's data. The first array is
+/// aligned to no large page.
 const FIRST: u64 = START + 192 * KIB;
 const LARGEST: u64 = 8 * MIB;
-/// A page of forty lies alone among eight: what a program has here and there, and uses once.
+/// One page of forty lies alone among eight: scattered data that the program uses once.
 const ALONE: u64 = 40;
 const APART: u64 = 8 * PAGE;
-/// Instructions for each access: three, of which one is a load or a store.
+/// The number of instructions per access: three, one of which is a load or a store.
 const INSTRUCTIONS: u32 = 3;
 
-/// Where arrays of so many bytes stand, and where the next would.
+/// The addresses of arrays of these sizes, and the address after them.
 fn places(arrays: &[u64]) -> (Vec<u64>, u64) {
     let mut next = FIRST;
     let place = |bytes: &u64| {
@@ -63,7 +65,7 @@ fn places(arrays: &[u64]) -> (Vec<u64>, u64) {
     (arrays.iter().map(place).collect(), next)
 }
 
-impl Program {
+impl RomerProgram {
     /// The whole program, which never gives memory back.
     pub(super) fn say(self, scale: Scale) -> Saying {
         let (places, next) = places(&(self.arrays)(scale));
@@ -80,7 +82,7 @@ impl Program {
     }
 }
 
-/// So many accesses to a page, a quarter of them stores.
+/// Makes `count` accesses to a page, a quarter of them stores.
 fn visit(address: u64, accesses: u32) -> Said {
     let stores = accesses.div_ceil(4);
     match touch(address, accesses - stores, stores) {
@@ -92,7 +94,7 @@ fn visit(address: u64, accesses: u32) -> Said {
     }
 }
 
-/// Each page of some bytes, in order.
+/// Visits each page of a range, in order.
 pub(super) fn pages(start: u64, bytes: u64) -> impl Iterator<Item = u64> + Send {
     (0..bytes / PAGE).map(move |page| start + page * PAGE)
 }

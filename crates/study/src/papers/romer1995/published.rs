@@ -1,23 +1,23 @@
-//! The paper's tables 2 to 6, as they are printed.
+//! The paper's tables 2 to 6, as printed.
 
-/// What the paper prints of a program.
+/// The paper's figures of a program.
 pub(super) struct Published {
     pub(super) program: &'static str,
-    /// Table 2: seconds on the Alpha, of which misses of its TLB took so many percent.
+    /// Table 2: seconds on the Alpha, and the percentage of TLB misses in them.
     pub(super) seconds: f64,
     pub(super) measured_misses: u64,
     pub(super) tlb_percent: f64,
     /// Table 4, in the order of [`POLICIES`]: hundreds of misses.
     pub(super) misses: [u64; 8],
-    /// Table 5, of all but the first: by how many percent execution is faster.
+    /// Table 5, for all but the first policy: the speedup in percent.
     pub(super) improvement: [f64; 7],
     /// Table 6: pages of 4 KiB and each power of two above it, up to 8 MiB.
     pub(super) pages: [u64; 12],
-    /// Table 6: all of them, in pages of 4 KiB.
+    /// Table 6: all pages, in pages of 4 KiB.
     pub(super) total: u64,
 }
 
-/// The columns of table 4, by the names that they have here.
+/// The columns of table 4, by the names used here.
 pub(super) const POLICIES: [&str; 8] = [
     "4k",
     "16k",
@@ -29,7 +29,7 @@ pub(super) const POLICIES: [&str; 8] = [
     "approx-online",
 ];
 
-/// Table 3: cycles that a miss costs.
+/// Table 3: the cycles of a miss.
 pub(super) const MISS_COSTS: [u64; 8] = [30, 30, 30, 30, 30, 30, 2600, 130];
 
 /// The clock of the Alpha on which table 2 was measured.

@@ -1,63 +1,64 @@
-//! Real programs of today that do what the paper's did, recorded.
+//! Recordings of today's real programs that do the work of the paper's.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-use super::runs::{Run, policies, replay};
+use super::runs::{ProgramRun, policies, replay};
 use crate::failure::{Failure, reason};
-use crate::papers::Setting;
+use crate::papers::PaperSetting;
 use crate::papers::recorded::{is_here, recording};
 use broadleaf_record::scratch::{Purpose, Scratch};
 
-/// A program, and what it is given to do in a folder with all inputs.
-struct Real {
-    /// That of the paper for which it stands, or its own name.
-    stands_for: &'static str,
+/// A program with its arguments, for a folder with all inputs.
+struct RomerReal {
+    /// The name of the paper's program that it represents, or its own name.
+    represents: &'static str,
     program: &'static str,
     arguments: &'static [&'static str],
 }
 
-/// In the order of the paper's tables.
-const REAL: [Real; 6] = [
-    Real {
-        stands_for: "coral",
+/// The programs, in the order of the paper's tables.
+const REAL: [RomerReal; 6] = [
+    RomerReal {
+        represents: "coral",
         program: "sqlite3",
         arguments: &[":memory:", ".read query.sql"],
     },
-    Real {
-        stands_for: "compress",
+    RomerReal {
+        represents: "compress",
         program: "compress",
         arguments: &["-f", "text"],
     },
-    Real {
-        stands_for: "spice",
+    RomerReal {
+        represents: "spice",
         program: "ngspice",
         arguments: &["-b", "-r", "result", "-o", "log", "circuit.cir"],
     },
-    Real {
-        stands_for: "gcc",
+    RomerReal {
+        represents: "gcc",
         program: "gcc",
         arguments: &["-quiet", "-o", "out.s", "code.c"],
     },
-    Real {
-        stands_for: "xz",
+    RomerReal {
+        represents: "xz",
         program: "xz",
         arguments: &["-k", "-T1", "-2", "text2"],
     },
-    Real {
-        stands_for: "python3",
+    RomerReal {
+        represents: "python3",
         program: "python3",
         arguments: &[
             "-c",
-            "d = {str(i * 7919 % 40009): i for i in range(40009)}; s = sum(d[str(i)] for i in range(0, 40009, 3))",
+            "d = {str(i * 7919 % 40009): i for i in range(40009)}; s = sum(d[str(i)] for i in \
+             range(0, 40009, 3))",
         ],
     },
 ];
 
-/// Those that there are.
-pub(super) fn all(setting: &Setting) -> Result<Vec<Run>, Failure> {
+/// The programs that exist on this machine.
+pub(super) fn all(setting: &PaperSetting) -> Result<Vec<ProgramRun>, Failure> {
     let failed = |error: std::io::Error| {
         Failure::Failed(format!("a folder for recordings: {}", reason(&error)))
     };
@@ -67,16 +68,16 @@ pub(super) fn all(setting: &Setting) -> Result<Vec<Run>, Failure> {
     for real in REAL.iter().filter(|real| is_here(real.program)) {
         let arguments = real.arguments.iter().map(OsString::from);
         let command = [executable(real.program)].into_iter().chain(arguments);
-        // Other papers have the same programs do something else.
+        // Other papers give the same programs other work.
         let name = format!("romer1995-{}", real.program);
         let (mut trace, accesses) = recording(setting, &name, command, work.path())?;
         let outcome = replay(setting, real.program, &policies()).of(&mut trace, accesses)?;
-        runs.push(Run::of(real.stands_for, true, &outcome)?);
+        runs.push(ProgramRun::of(real.represents, true, &outcome)?);
     }
     Ok(runs)
 }
 
-/// What is run: of `gcc` the compiler proper, as the driver only starts it.
+/// The program to run: for `gcc` the compiler proper, which the driver only starts.
 fn executable(program: &str) -> OsString {
     let compiler = || {
         let asked = Command::new(program).arg("-print-prog-name=cc1").output();
@@ -89,7 +90,8 @@ fn executable(program: &str) -> OsString {
     proper.unwrap_or_else(|| program.into())
 }
 
-/// What the programs work on: texts of about a megabyte, code of 30 KB, a circuit, and a query that derives facts from facts.
+/// The inputs of the programs: texts of about a megabyte, code of 30 KB, a circuit, and a query
+/// that derives facts from facts.
 fn inputs(folder: &Path) -> std::io::Result<()> {
     let mut text = String::new();
     let mut number = 0_u64;
@@ -111,14 +113,15 @@ fn code() -> String {
     while code.len() < 30 << 10 {
         let _ = writeln!(
             code,
-            "int f{number}(int a, int b) {{ int s = {number}; for (int i = a; i < b; i++) s = s * 31 + (i ^ {number}) % (a | 1); return s; }}"
+            "int f{number}(int a, int b) {{ int s = {number}; for (int i = a; i < b; i++) s = s * \
+             31 + (i ^ {number}) % (a | 1); return s; }}"
         );
         number += 1;
     }
     code
 }
 
-/// A chain of inverters, through which a pulse goes.
+/// A chain of inverters with a pulse that passes through it.
 fn circuit() -> String {
     let mut circuit = "inverters\nvdd vdd 0 5\nvin n0 0 pulse(0 5 1n 1n 1n 20n 40n)\n".to_owned();
     for stage in 0..200 {
@@ -132,7 +135,7 @@ fn circuit() -> String {
     circuit
 }
 
-/// Who is reached from where, and who is of one generation, over 50,000 facts.
+/// Reachability, and membership in one generation, over 50,000 facts.
 const QUERY: &str = "\
 .output result
 CREATE TABLE fact(a INTEGER, b INTEGER);

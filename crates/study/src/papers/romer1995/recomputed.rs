@@ -1,21 +1,22 @@
-//! Table 5 out of tables 2 and 4, for pages of one size: the only policies of which the paper prints all that this takes.
+//! Table 5 computed from tables 2 and 4, for single page sizes. The paper prints the needed figures
+//! for these policies only.
 
 use super::none;
 use super::published::{HERTZ, PROGRAMS, Published};
 use crate::papers::Table;
 
-/// Cycles of a miss with pages of one size.
+/// The cycles of a miss with pages of one size.
 const MISS: f64 = 30.0;
 
-/// By how many percent execution is faster with so many hundreds of misses instead of those at 4 KiB, given how long it takes and which part of that is TLB
-/// misses (section 8.3).
+/// The speedup in percent with this many hundreds of misses instead of those at 4 KiB, given the
+/// time and its share of TLB misses (section 8.3).
 fn improvement(seconds: f64, tlb_percent: f64, base: f64, misses: f64) -> f64 {
     let other = seconds * (1.0 - tlb_percent / 100.0);
     let time = |hundreds: f64| other + hundreds * 100.0 * MISS / HERTZ;
     100.0 * (1.0 - time(misses) / time(base))
 }
 
-/// The same of what is printed, and between what it lies as that is rounded: by half of the last digit.
+/// The speedup from the printed figures, and its bounds under rounding by half of the last digit.
 fn of(program: &Published, column: usize, part: f64) -> (f64, [f64; 2]) {
     let (base, misses) = (
         part * program.misses[0] as f64,
@@ -33,19 +34,22 @@ fn of(program: &Published, column: usize, part: f64) -> (f64, [f64; 2]) {
     (exact, [at(-1.0), at(1.0)])
 }
 
-/// Whether a printed improvement, rounded itself, is one of those.
+/// Returns true if a printed improvement, itself rounded, lies in the bounds.
 fn holds([least, most]: [f64; 2], printed: f64) -> bool {
     (least - 0.05..=most + 0.05).contains(&printed)
 }
 
-/// A tenth of what table 4 has.
+/// A tenth of the misses in table 4.
 const TENTH: f64 = 0.1;
 
 pub(super) fn table() -> Table {
     let mut table = Table::new(
         "Table 5 recomputed: improvement in percent, from the paper's tables 2 and 4",
-        "Measured time without its part in TLB misses (table 2), and 30 cycles at 225 MHz for each miss (table 4). Of the other policies the paper does not print what they copy. \
-         Spice comes to ten times what is printed: its row fits a tenth of the misses of table 4. Table 4 fits table 2, which has 1,212,271 hundred misses at 8 KB measured on the Alpha, 9.4 % of the time at 37 cycles each, \
+        "Measured time without its part in TLB misses (table 2), and 30 cycles at 225 MHz for each \
+         miss (table 4). Of the other policies the paper does not print what they copy. \
+         Spice comes to ten times what is printed: its row fits a tenth of the misses of table 4. \
+         Table 4 fits table 2, which has 1,212,271 hundred misses at 8 KB measured on the Alpha, \
+         9.4 % of the time at 37 cycles each, \
          so that it is the row of table 5 that is too small.",
         &[
             "program",

@@ -1,19 +1,22 @@
-//! Whose a row is, and of how many programs something holds.
+//! The owners of rows, and the number of programs for which a property holds.
 
 use super::published::{PROGRAMS, Published};
-use super::runs::Run;
-use crate::papers::{Claim, Table};
+use super::runs::ProgramRun;
+use crate::papers::{PaperClaim, Table};
 
-/// The cells of a row that tell whose it is: the paper's, a kernel's, or that of a recording.
+/// The cells that name the owner of a row: the paper, a kernel, or a recording.
 pub(super) fn whose(program: &str, whose: &str) -> [String; 2] {
     [program.to_owned(), whose.to_owned()]
 }
 
-/// The paper's programs in its order, each with the runs that stand for it; then what stands for none.
+/// The paper's programs in its order, each with the runs that represent it; then the runs that
+/// represent none.
 pub(super) fn grouped(
-    runs: &[Run],
-) -> impl Iterator<Item = (&str, Option<&'static Published>, Vec<&Run>)> {
-    let of = |name: &str| -> Vec<&Run> { runs.iter().filter(|run| run.program == name).collect() };
+    runs: &[ProgramRun],
+) -> impl Iterator<Item = (&str, Option<&'static Published>, Vec<&ProgramRun>)> {
+    let of = |name: &str| -> Vec<&ProgramRun> {
+        runs.iter().filter(|run| run.program == name).collect()
+    };
     let others = runs
         .iter()
         .filter(|run| Published::of(run.program).is_none());
@@ -24,16 +27,16 @@ pub(super) fn grouped(
 }
 
 /// The kernel of a program.
-pub(super) fn kernel<'a>(runs: &'a [Run], program: &str) -> Option<&'a Run> {
+pub(super) fn kernel<'a>(runs: &'a [ProgramRun], program: &str) -> Option<&'a ProgramRun> {
     runs.iter()
         .find(|run| run.program == program && !run.recorded)
 }
 
-/// Whether something holds of the kernels of all these programs.
+/// Returns true if a property holds for the kernels of all these programs.
 pub(super) fn all_of(
-    runs: &[Run],
+    runs: &[ProgramRun],
     programs: &[&str],
-    holds: impl Fn(&Run) -> Option<bool>,
+    holds: impl Fn(&ProgramRun) -> Option<bool>,
 ) -> bool {
     let mut kernels = programs.iter().map(|program| kernel(runs, program));
     kernels.all(|run| run.and_then(&holds) == Some(true))
@@ -43,11 +46,11 @@ pub(super) fn all_of(
 /// for at least the same share of ours.
 pub(super) fn claim_of<'t>(
     table: &'t mut Table,
-    runs: &[Run],
+    runs: &[ProgramRun],
     paper: usize,
     text: &str,
-    holds: impl Fn(&Run) -> Option<bool>,
-) -> &'t mut Claim {
+    holds: impl Fn(&ProgramRun) -> Option<bool>,
+) -> &'t mut PaperClaim {
     let those = runs.iter().filter(|run| holds(run) == Some(true)).count();
     let (_, counted) = most(runs, holds);
     let share = match paper {
@@ -64,9 +67,13 @@ const fn is_share(those: usize, all: usize, paper: usize) -> bool {
     those > 0 && those * 10 >= paper * all
 }
 
-/// Whether something holds of more than half of the runs; and of how many, and of which it does not.
-pub(super) fn most(runs: &[Run], holds: impl Fn(&Run) -> Option<bool>) -> (bool, String) {
-    let name = |run: &Run| match run.recorded {
+/// Returns true if a property holds for more than half of the runs; also returns their number, and
+/// the other runs.
+pub(super) fn most(
+    runs: &[ProgramRun],
+    holds: impl Fn(&ProgramRun) -> Option<bool>,
+) -> (bool, String) {
+    let name = |run: &ProgramRun| match run.recorded {
         true => format!("{} (recorded)", run.program),
         false => run.program.to_owned(),
     };

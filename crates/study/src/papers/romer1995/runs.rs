@@ -1,4 +1,4 @@
-//! Every program under every policy, once: what all tables look at.
+//! One run of every program under every policy, for all tables.
 
 use std::collections::BTreeMap;
 
@@ -9,29 +9,29 @@ use super::policies::{MACHINE, POLICIES, memory};
 use super::programs::PROGRAMS;
 use super::real;
 use crate::failure::Failure;
-use crate::papers::generated::Generated;
-use crate::papers::replay::Replay;
-use crate::papers::{Scale, Setting};
+use crate::papers::generated::GeneratedTrace;
+use crate::papers::replay::PaperReplay;
+use crate::papers::{PaperSetting, Scale};
 
-/// What a program came to under a policy.
+/// The result of a program under a policy.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Measured {
+pub(super) struct PolicyResult {
     pub(super) misses: u64,
     /// Cycles of misses.
     pub(super) walking: u64,
     /// Cycles of charging them.
     pub(super) bookkeeping: u64,
-    /// Cycles of promotions; none with pages of one size.
+    /// Cycles of promotions; zero with pages of one size.
     pub(super) copying: u64,
-    /// The most base pages that were held at a time.
+    /// The peak of base pages held.
     pub(super) peak_pages: u64,
-    /// How many base pages were held at the end, by the size in bytes of the pages that map them.
+    /// The base pages held at the end, by the size in bytes of the mapping pages.
     pub(super) pages: BTreeMap<u64, u64>,
-    /// The same as the frames count it.
+    /// The pages held at the end, as frames count them.
     pub(super) resident_pages: u64,
 }
 
-impl Measured {
+impl PolicyResult {
     fn of(result: &CellResult) -> Result<Self, Failure> {
         let memory = result.memory.as_ref();
         let memory = memory.ok_or_else(|| Failure::failed("a replay without memory"))?;
@@ -52,21 +52,21 @@ impl Measured {
     }
 }
 
-/// A program, and what it came to under each policy.
+/// A program with its results under each policy.
 #[derive(Debug)]
-pub(super) struct Run {
-    /// The program of the paper, or that of a recording that stands for none.
+pub(super) struct ProgramRun {
+    /// The program of the paper, or the name of a recording that represents none.
     pub(super) program: &'static str,
-    /// Whether a real program was recorded.
+    /// True for a recording of a real program.
     pub(super) recorded: bool,
     pub(super) accesses: u64,
     pub(super) instructions: u64,
-    by_policy: BTreeMap<&'static str, Measured>,
+    by_policy: BTreeMap<&'static str, PolicyResult>,
     /// The charges of pieces that OFFLINE does not promote.
     pub(super) left: Vec<LeftCharges>,
 }
 
-impl Run {
+impl ProgramRun {
     pub(super) fn of(
         program: &'static str,
         recorded: bool,
@@ -86,7 +86,7 @@ impl Run {
     ) -> Result<Self, Failure> {
         let cells = policies.iter().zip(&outcome.results);
         let by_policy: Result<_, Failure> = cells
-            .map(|((name, _), result)| Ok((*name, Measured::of(result)?)))
+            .map(|((name, _), result)| Ok((*name, PolicyResult::of(result)?)))
             .collect();
         Ok(Self {
             program,
@@ -98,17 +98,17 @@ impl Run {
         })
     }
 
-    /// Whose figures these are.
+    /// The owner of the figures.
     pub(super) const fn whose(&self) -> &'static str {
         if self.recorded { "recorded" } else { "kernel" }
     }
 
-    /// Under a policy, if there is such a one.
-    pub(super) fn under(&self, policy: &str) -> Option<&Measured> {
+    /// The result under a policy, if there is one.
+    pub(super) fn under(&self, policy: &str) -> Option<&PolicyResult> {
         self.by_policy.get(policy)
     }
 
-    /// TLBMCPI (section 3), of so many cycles.
+    /// TLBMCPI (section 3) of this number of cycles.
     pub(super) fn per_instruction(&self, cycles: u64) -> f64 {
         cycles as f64 / self.instructions.max(1) as f64
     }
@@ -119,39 +119,39 @@ impl Run {
         Some(self.per_instruction(measured.cycles()))
     }
 
-    /// All that it takes under a policy, in cycles: an estimate.
-    pub(super) fn time(&self, setting: &Setting, policy: &str) -> Option<f64> {
+    /// The estimated total of cycles under a policy.
+    pub(super) fn time(&self, setting: &PaperSetting, policy: &str) -> Option<f64> {
         let accesses = self.accesses as f64 * setting.cycles_per_access;
         Some(accesses + self.under(policy)?.cycles() as f64)
     }
 
-    /// By how many percent it is faster than with base pages alone.
-    pub(super) fn improvement(&self, setting: &Setting, policy: &str) -> Option<f64> {
+    /// The speedup over base pages alone, in percent.
+    pub(super) fn improvement(&self, setting: &PaperSetting, policy: &str) -> Option<f64> {
         let base = self.time(setting, "4k")?;
         Some(100.0 * (1.0 - self.time(setting, policy)? / base.max(1.0)))
     }
 
-    /// Which part of the misses at 4 KiB is left, in percent.
+    /// The remaining share of the misses at 4 KiB, in percent.
     pub(super) fn misses_left(&self, policy: &str) -> Option<f64> {
         let base = self.under("4k")?.misses.max(1);
         Some(100.0 * self.under(policy)?.misses as f64 / base as f64)
     }
 
-    /// By how many percent more memory is held at the peak than with base pages alone.
+    /// The excess of peak memory over base pages alone, in percent.
     pub(super) fn memory_overhead(&self, policy: &str) -> Option<f64> {
         let base = self.under("4k")?.peak_pages.max(1) as f64;
         Some(100.0 * (self.under(policy)?.peak_pages as f64 / base - 1.0))
     }
 }
 
-/// Every program of this scale.
-pub(super) fn all(setting: &Setting) -> Result<Vec<Run>, Failure> {
+/// All programs of this scale.
+pub(super) fn all(setting: &PaperSetting) -> Result<Vec<ProgramRun>, Failure> {
     let scale = setting.scale;
     let mut runs = Vec::new();
     for program in PROGRAMS {
-        let trace = Generated::new(move || program.say(scale));
+        let trace = GeneratedTrace::new(move || program.say(scale));
         let outcome = replay(setting, program.name, &policies()).generated(trace)?;
-        runs.push(Run::of(program.name, false, &outcome)?);
+        runs.push(ProgramRun::of(program.name, false, &outcome)?);
     }
     if scale == Scale::Full {
         runs.extend(real::all(setting)?);
@@ -159,14 +159,18 @@ pub(super) fn all(setting: &Setting) -> Result<Vec<Run>, Failure> {
     Ok(runs)
 }
 
-/// What is compared, as the catalogue calls it.
+/// The compared policies, by their catalogue names.
 pub(super) fn policies() -> Vec<&'static str> {
     POLICIES.iter().map(|(_, policy)| *policy).collect()
 }
 
-/// A replay under all of them.
-pub(super) fn replay<'a>(setting: &Setting, doing: &'a str, policies: &'a [&'a str]) -> Replay<'a> {
-    Replay {
+/// A replay under all policies.
+pub(super) fn replay<'a>(
+    setting: &PaperSetting,
+    doing: &'a str,
+    policies: &'a [&'a str],
+) -> PaperReplay<'a> {
+    PaperReplay {
         watch: setting.watch,
         doing,
         machine: MACHINE,

@@ -5,10 +5,10 @@ use super::figures::cycles;
 use super::none;
 use super::programs::PROGRAMS;
 use super::rows::{kernel, whose};
-use super::runs::{Run, replay};
+use super::runs::{ProgramRun, replay};
 use crate::failure::Failure;
-use crate::papers::generated::Generated;
-use crate::papers::{Scale, Setting, Table};
+use crate::papers::generated::GeneratedTrace;
+use crate::papers::{PaperSetting, Scale, Table};
 
 /// The kernels, of those whose runs are short.
 const KERNELS: [&str; 4] = ["compress", "nasa7-5", "nasa7-4", "gcc"];
@@ -28,7 +28,7 @@ const POLICIES: [(&str, &str); 11] = [
     ("no capacity", "online(capacity=1000000)"),
 ];
 
-fn runs(setting: &Setting) -> Result<Vec<Run>, Failure> {
+fn runs(setting: &PaperSetting) -> Result<Vec<ProgramRun>, Failure> {
     // The full programs take hours under as many policies.
     let scale = match setting.scale {
         Scale::Tiny => Scale::Tiny,
@@ -39,29 +39,29 @@ fn runs(setting: &Setting) -> Result<Vec<Run>, Failure> {
         .into_iter()
         .filter(|program| KERNELS.contains(&program.name));
     let runs = programs.map(|program| {
-        let trace = Generated::new(move || program.say(scale));
+        let trace = GeneratedTrace::new(move || program.say(scale));
         let outcome = replay(setting, program.name, &names).generated(trace)?;
-        Run::under_these(program.name, &POLICIES, &outcome)
+        ProgramRun::under_these(program.name, &POLICIES, &outcome)
     });
     runs.collect()
 }
 
 /// TLBMCPI without bookkeeping.
-fn bare(run: &Run, policy: &str) -> Option<f64> {
+fn bare(run: &ProgramRun, policy: &str) -> Option<f64> {
     let under = run.under(policy)?;
     Some(run.per_instruction(under.walking + under.copying))
 }
 
 /// What capacity charges and their reset change in a program: TLBMCPI without bookkeeping.
-struct Effect {
+struct ThresholdEffect {
     program: &'static str,
     online: f64,
     no_reset: f64,
     no_capacity: f64,
 }
 
-impl Effect {
-    fn of(run: &Run) -> Option<Self> {
+impl ThresholdEffect {
+    fn of(run: &ProgramRun) -> Option<Self> {
         Some(Self {
             program: run.program,
             online: bare(run, "online")?,
@@ -83,8 +83,8 @@ impl Effect {
 
 /// Adds the claim on the reset of capacity charges. Programs in which these charges change nothing
 /// show nothing about it.
-fn reset_claim(table: &mut Table, effects: &[Effect]) {
-    let shown: Vec<&Effect> = effects
+fn reset_claim(table: &mut Table, effects: &[ThresholdEffect]) {
+    let shown: Vec<&ThresholdEffect> = effects
         .iter()
         .filter(|effect| effect.needs_capacity())
         .collect();
@@ -111,23 +111,27 @@ fn reset_claim(table: &mut Table, effects: &[Effect]) {
 }
 
 /// The reason why charges that are not reset change results.
-const LASTING: &str = "charges that stay promote pieces that spare nothing more, and the programs are too short to win that back";
+const LASTING: &str = "charges that stay promote pieces that spare nothing more, and the programs \
+                       are too short to win that back";
 
 /// The largest part by which one figure differs from another, over all runs.
-fn most_apart(runs: &[Run], of: impl Fn(&Run) -> Option<[f64; 2]>) -> f64 {
+fn most_apart(runs: &[ProgramRun], of: impl Fn(&ProgramRun) -> Option<[f64; 2]>) -> f64 {
     let apart = runs.iter().filter_map(of);
     apart
         .map(|[one, other]| (one / other.max(f64::MIN_POSITIVE) - 1.0).abs())
         .fold(0.0, f64::max)
 }
 
-pub(super) fn table(setting: &Setting) -> Result<Table, Failure> {
+pub(super) fn table(setting: &PaperSetting) -> Result<Table, Failure> {
     let runs = runs(setting)?;
     let mut heads = vec!["program", "whose"];
     heads.extend(POLICIES.iter().map(|(name, _)| *name));
     let mut table = Table::new(
         "Sensitivity: TLBMCPI over thresholds, batching, reset and activation limit",
-        "Thresholds are those of approx-online. Batched: pieces above 64 KiB are charged after 1,600 misses at a time. Limit: inactive below 0.3 walk cycles for each instruction. The others are online, as it is, without resetting capacity charges, and without capacity charges.",
+        "Thresholds are those of approx-online. Batched: pieces above 64 KiB are charged after \
+         1,600 misses at a time. Limit: inactive below 0.3 walk cycles for each instruction. The \
+         others are online, as it is, without resetting capacity charges, and without capacity \
+         charges.",
         &heads,
     );
     for run in &runs {
@@ -146,8 +150,17 @@ pub(super) fn table(setting: &Setting) -> Result<Table, Failure> {
             2 * better > of,
             "waiting for R is too long: a threshold of 0.125 R costs less for most programs",
         )
-        .words("most candidates stay far below R, or exceed it by far", format!("{better} of {of} programs"))
-        .because("programs that touch each piece once or twice never win a promotion back, however early it comes");
+        .words(
+            "most candidates stay far below R, or exceed it by far",
+            format!(
+                "{better} of {of} \
+            programs"
+            ),
+        )
+        .because(
+            "programs that touch each piece once or twice never win a promotion back, however \
+                  early it comes",
+        );
     let apart = most_apart(&runs, |run| {
         let misses = |policy| Some(run.under(policy)?.misses as f64);
         Some([misses("batched")?, misses("0.125 R")?])
@@ -158,8 +171,11 @@ pub(super) fn table(setting: &Setting) -> Result<Table, Failure> {
             "putting the charges of large pieces off changes misses, but by less than a tenth",
         )
         .words("large superpages are promoted only rarely", part(apart))
-        .because("small programs promote few large pieces, so that each promotion that comes late weighs much");
-    let effects: Vec<Effect> = runs.iter().filter_map(Effect::of).collect();
+        .because(
+            "small programs promote few large pieces, so that each promotion that comes late \
+                  weighs much",
+        );
+    let effects: Vec<ThresholdEffect> = runs.iter().filter_map(ThresholdEffect::of).collect();
     reset_claim(&mut table, &effects);
     let gcc = kernel(&runs, "gcc");
     let [with, base, other] = ["limit", "4k", "0.125 R"]
@@ -167,9 +183,18 @@ pub(super) fn table(setting: &Setting) -> Result<Table, Failure> {
     table
         .direction(
             with <= 1.05 * base && other > 1.05 * base,
-            "gcc, which hardly misses, is left alone by a policy that is inactive below a limit, and loses by one that is not",
+            "gcc, which hardly misses, is left alone by a policy that is inactive below a limit, \
+             and loses by one that is not",
         )
-        .words("straightforward to modify", format!("{} with, {} without, {} at 4 KiB", cycles(with), cycles(other), cycles(base)));
+        .words(
+            "straightforward to modify",
+            format!(
+                "{} with, {} without, {} at 4 KiB",
+                cycles(with),
+                cycles(other),
+                cycles(base)
+            ),
+        );
     Ok(table)
 }
 
@@ -180,9 +205,9 @@ mod tests {
     #[test]
     fn the_reset_shows_only_where_capacity_charges_count() {
         let agrees = |effects: &[[f64; 3]]| {
-            let effects: Vec<Effect> = effects
+            let effects: Vec<ThresholdEffect> = effects
                 .iter()
-                .map(|[online, no_reset, no_capacity]| Effect {
+                .map(|[online, no_reset, no_capacity]| ThresholdEffect {
                     program: "gcc",
                     online: *online,
                     no_reset: *no_reset,

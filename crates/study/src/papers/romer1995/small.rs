@@ -1,4 +1,4 @@
-//! Small streams of references, each made to show one mechanism, on machines of the reader's size.
+//! Small streams of references for machines of any size. Each stream shows one mechanism.
 
 use std::ops::ControlFlow;
 
@@ -11,14 +11,14 @@ use super::policies::memory;
 use crate::failure::Failure;
 use crate::names;
 
-/// References to base pages, in order, `instructions` instructions apart.
-pub(super) struct Stream {
+/// References to base pages, in order, with `instructions` instructions per reference.
+pub(super) struct SmallStream {
     pub(super) pages: Vec<u64>,
     pub(super) instructions: u32,
 }
 
-impl Stream {
-    /// The references, three instructions apart.
+impl SmallStream {
+    /// The references, with three instructions each.
     pub(super) const fn of(pages: Vec<u64>) -> Self {
         Self {
             pages,
@@ -27,14 +27,14 @@ impl Stream {
     }
 }
 
-/// A page that lies alone: no candidate holds two of them.
+/// An isolated page: no candidate holds two such pages.
 pub(super) const fn alone(number: u64) -> u64 {
     (1000 + number) << 11
 }
 
 /// Replays a stream at the paper's costs.
 pub(super) fn replay(
-    stream: &Stream,
+    stream: &SmallStream,
     machine: Machine,
     policies: &[&str],
 ) -> Result<Outcome, Failure> {
@@ -55,8 +55,10 @@ pub(super) fn replay(
 
 /// A fully associative TLB of one entry for pages of 4 and 8 KiB.
 pub(super) fn one_entry() -> Result<Machine, Failure> {
-    let text = "name = \"one-entry\"\nsummary = \"one entry\"\nexplanation = \"\"\nsource = \"Romer 1995, section 6.1\"\n\
-         [[tlb]]\nname = \"dtb\"\nlevel = 1\nentries = 1\nways = 1\nreplacement = \"lru\"\nindex = { 4k = \"none\", 8k = \"none\" }\n\
+    let text = "name = \"one-entry\"\nsummary = \"one entry\"\nexplanation = \"\"\nsource = \
+                \"Romer 1995, section 6.1\"\n\
+         [[tlb]]\nname = \"dtb\"\nlevel = 1\nentries = 1\nways = 1\nreplacement = \"lru\"\nindex = \
+         { 4k = \"none\", 8k = \"none\" }\n\
          [walk-cycles]\n4k = 30\n8k = 30\n";
     Machine::from_toml(text).map_err(|error| Failure::failed(error.to_string()))
 }

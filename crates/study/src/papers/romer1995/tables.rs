@@ -1,15 +1,19 @@
-//! Tables 2, 4, 5 and 6: misses, what sparing them is worth, and the pages at the end.
+//! Tables 2, 4, 5 and 6: misses, the value of saved misses, and the pages at the end.
 
 use super::none;
 use super::published::{POLICIES, PROGRAMS, Published};
 use super::rows::{all_of, claim_of, grouped, kernel, whose};
-use super::runs::Run;
-use crate::papers::{Setting, Table};
+use super::runs::ProgramRun;
+use crate::papers::{PaperSetting, Table};
 
-/// Why figures are apart where programs are.
-pub(super) const SHORT: &str = "the kernels stand for the paper's programs and are shorter, so that copying is won back later or not at all; --full has the paper's sizes";
+/// The reason why figures differ: the programs differ.
+pub(super) const SHORT: &str = "the kernels represent the paper's programs and are shorter, so \
+                                that copying is won back later or not at all; --full has the \
+                                paper's sizes";
 /// The reason why online loses here and wins in the paper.
-const DEAR: &str = "each miss costs online 2,600 cycles by table 3; the paper's column online of table 5 fits about 1,540 cycles, and its programs run longer after the last promotion";
+const DEAR: &str = "each miss costs online 2,600 cycles by table 3; the paper's column online of \
+                    table 5 fits about 1,540 cycles, and its programs run longer after the last \
+                    promotion";
 
 fn hundreds(misses: u64) -> String {
     ((misses + 50) / 100).to_string()
@@ -19,16 +23,17 @@ fn one(figure: f64) -> String {
     format!("{figure:.1}")
 }
 
-/// Which part of the time is misses with pages of a size, in percent.
-fn share(setting: &Setting, run: &Run, policy: &str) -> Option<f64> {
+/// The share of time that is misses with pages of a size, in percent.
+fn share(setting: &PaperSetting, run: &ProgramRun, policy: &str) -> Option<f64> {
     let cycles = run.under(policy)?.cycles();
     Some(100.0 * cycles as f64 / run.time(setting, policy)?.max(1.0))
 }
 
-pub(super) fn baseline(setting: &Setting, runs: &[Run]) -> Table {
+pub(super) fn baseline(setting: &PaperSetting, runs: &[ProgramRun]) -> Table {
     let mut table = Table::new(
         "Table 2: the programs, with base pages alone",
-        "The paper's were measured on an Alpha with pages of 8 KB, at up to 37 cycles a miss; ours are of pages of 4 KiB as in its table 4, and of 8 KiB.",
+        "The paper's were measured on an Alpha with pages of 8 KB, at up to 37 cycles a miss; ours \
+         are of pages of 4 KiB as in its table 4, and of 8 KiB.",
         &[
             "program",
             "whose",
@@ -73,16 +78,19 @@ pub(super) fn baseline(setting: &Setting, runs: &[Run]) -> Table {
         "misses with small pages take 5 percent of the time or more",
         |run| Some(share(setting, run, "4k")? >= 5.0),
     )
-    .because("the paper measures 8 KB pages on an Alpha whose misses also miss its caches; here a miss takes 30 cycles");
+    .because(
+        "the paper measures 8 KB pages on an Alpha whose misses also miss its caches; here a \
+              miss takes 30 cycles",
+    );
     table
 }
 
-/// A row of each program and policy, of what the paper prints and what is measured.
+/// A row of each program and policy, with the paper's figures and the measured ones.
 fn by_policy(
     table: &mut Table,
-    runs: &[Run],
+    runs: &[ProgramRun],
     printed: impl Fn(&Published, usize) -> String,
-    measured: impl Fn(&Run, &str) -> Option<String>,
+    measured: impl Fn(&ProgramRun, &str) -> Option<String>,
     from: usize,
 ) {
     for (name, published, runs) in grouped(runs) {
@@ -107,10 +115,10 @@ fn heads(from: usize) -> Vec<&'static str> {
         .collect()
 }
 
-pub(super) fn misses(runs: &[Run]) -> Table {
+pub(super) fn misses(runs: &[ProgramRun]) -> Table {
     let mut table = Table::new(
         "Table 4: TLB misses in hundreds",
-        "Sizes stand for pages of one size throughout.",
+        "Sizes represent pages of one size throughout.",
         &heads(0),
     );
     by_policy(
@@ -120,7 +128,7 @@ pub(super) fn misses(runs: &[Run]) -> Table {
         |run, policy| Some(hundreds(run.under(policy)?.misses)),
         0,
     );
-    let spares = |run: &Run, policy: &str| Some(run.misses_left(policy)? < 50.0);
+    let spares = |run: &ProgramRun, policy: &str| Some(run.misses_left(policy)? < 50.0);
     for (policy, paper) in [
         ("offline", 10),
         ("online", 10),
@@ -152,39 +160,47 @@ pub(super) fn misses(runs: &[Run]) -> Table {
         })
         .because(SHORT);
     let fragmented = ["coral", "fpga", "cecil", "spice"];
-    table.direction(
-        all_of(runs, &fragmented, |run| {
-            Some(run.misses_left("asap")? > 2.0 * run.misses_left("approx-online")?)
-        }),
-        "asap does poorly for coral, fpga, cecil and spice, whose memory is never filled: it leaves more than twice the misses of approx-online",
-    )
-    .words("12 times or more", "see the table")
-    .because(SHORT);
+    table
+        .direction(
+            all_of(runs, &fragmented, |run| {
+                Some(run.misses_left("asap")? > 2.0 * run.misses_left("approx-online")?)
+            }),
+            "asap does poorly for coral, fpga, cecil and spice, whose memory is never filled: it \
+         leaves more than twice the misses of approx-online",
+        )
+        .words("12 times or more", "see the table")
+        .because(SHORT);
     table.direction(
         all_of(runs, &["coral", "fpga"], |run| {
             let (large, small) = (run.misses_left("64k")?, run.misses_left("asap-4-64")?);
             Some(large.min(small) > 3.0 * run.misses_left("approx-online")?)
         }),
-        "pages of at most 64 KiB are too small for coral and fpga: 64k and asap-4-64 leave more than three times the misses of approx-online",
+        "pages of at most 64 KiB are too small for coral and fpga: 64k and asap-4-64 leave more \
+         than three times the misses of approx-online",
     )
     .words("25 and 46 times or more", "see the table")
     .because(SHORT);
-    table.direction(
-        all_of(runs, &["nasa7-5", "nasa7-4", "compress"], |run| {
-            let asap = run.under("asap")?.misses;
-            Some(asap < run.under("online")?.misses && asap < run.under("approx-online")?.misses)
-        }),
-        "online and approx-online miss more often than asap where memory is dense (compress, nasa7): they wait",
-    )
-    .because(SHORT);
+    table
+        .direction(
+            all_of(runs, &["nasa7-5", "nasa7-4", "compress"], |run| {
+                let asap = run.under("asap")?.misses;
+                Some(
+                    asap < run.under("online")?.misses && asap < run.under("approx-online")?.misses,
+                )
+            }),
+            "online and approx-online miss more often than asap where memory is dense (compress, \
+         nasa7): they wait",
+        )
+        .because(SHORT);
     table
 }
 
-pub(super) fn improvement(setting: &Setting, runs: &[Run]) -> Table {
+pub(super) fn improvement(setting: &PaperSetting, runs: &[ProgramRun]) -> Table {
     let mut table = Table::new(
         "Table 5: improvement of execution time over 4 KiB, in percent (estimated)",
         format!(
-            "Here everything else takes {} cycles for each access, in the paper what was measured on the Alpha. The paper's row of spice is ten times too small (see the next table).",
+            "Here everything else takes {} cycles for each access, in the paper what was measured \
+             on the Alpha. The paper's row of spice is ten times too small (see the next table).",
             setting.cycles_per_access
         ),
         &heads(1),
@@ -196,7 +212,7 @@ pub(super) fn improvement(setting: &Setting, runs: &[Run]) -> Table {
         |run, policy| run.improvement(setting, policy).map(one),
         1,
     );
-    let gains = |run: &Run| run.improvement(setting, "approx-online");
+    let gains = |run: &ProgramRun| run.improvement(setting, "approx-online");
     // The counts are of the ten programs in the paper's table 5.
     for (policy, paper) in [
         ("16k", 10),
@@ -208,7 +224,7 @@ pub(super) fn improvement(setting: &Setting, runs: &[Run]) -> Table {
         ("approx-online", 9),
     ] {
         let text = format!("{policy} is faster than base pages");
-        let faster = |run: &Run| Some(run.improvement(setting, policy)? > 0.0);
+        let faster = |run: &ProgramRun| Some(run.improvement(setting, policy)? > 0.0);
         let claim = claim_of(&mut table, runs, paper, &text, faster);
         claim.because(if policy == "online" { DEAR } else { SHORT });
     }
@@ -235,13 +251,13 @@ pub(super) fn improvement(setting: &Setting, runs: &[Run]) -> Table {
         &mut table,
         runs,
         9,
-        "online is behind approx-online, or level with it",
+        "online is worse than approx-online, or level with it",
         |run| Some(run.improvement(setting, "online")? <= gains(run)?),
     );
     table
 }
 
-pub(super) fn page_sizes(runs: &[Run]) -> Table {
+pub(super) fn page_sizes(runs: &[ProgramRun]) -> Table {
     let names = [
         "4k", "8k", "16k", "32k", "64k", "128k", "256k", "512k", "1m", "2m", "4m", "8m",
     ];

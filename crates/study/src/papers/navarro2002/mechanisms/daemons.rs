@@ -9,7 +9,7 @@ use crate::papers::navarro2002::setting::{MIB, PAGE};
 
 const GIANT: u64 = 4 * MIB;
 const LARGE: u64 = MIB / 2;
-/// Base pages each at twice its size from the next, mapped by themselves: too small for a
+/// Base pages at a distance of twice their size, each with its own mapping: too small for a
 /// reservation.
 const APART: u64 = 2 * PAGE;
 const A: u64 = 1 << 32;
@@ -36,8 +36,8 @@ fn files(count: u64) -> impl Iterator<Item = Said> + Send {
     (0..count).map(|number| file(number as u32, FILE))
 }
 
-/// A superpage of which an eighth is used, and a working set that fits into memory only beside that
-/// eighth.
+/// A superpage of which an eighth is used, and a working set that fits into memory only together
+/// with that eighth.
 pub(super) fn partly_used() -> Saying {
     const PAGES: u64 = 600;
     let rounds = (0..30).flat_map(|_| fills(A, LARGE).chain(stores(B, PAGES, APART)));
@@ -50,8 +50,8 @@ pub(super) fn partly_used() -> Saying {
     )
 }
 
-/// A superpage that short memory breaks, while closed files are there to be taken; when the memory
-/// is there again, all of its pages are used again.
+/// A superpage that a shortage of memory breaks, while closed files are available. When memory is
+/// available again, all pages of the superpage are used again.
 pub(super) fn used_again() -> Saying {
     const PAGES: u64 = 330;
     const COUNT: u64 = 38;
@@ -70,7 +70,7 @@ pub(super) fn used_again() -> Saying {
     )
 }
 
-/// Page tables come between the pages of a program that ends; then another wants superpages.
+/// Page tables lie between the pages of a program that ends; another program then needs superpages.
 pub(super) fn page_tables() -> Saying {
     const PAGES: u64 = 60;
     let rounds = (0..40).flat_map(|round| {
@@ -102,7 +102,7 @@ pub(super) fn page_tables() -> Saying {
 /// The number of files that leave less than an extent of 512 KiB of 8 MiB.
 const COUNT: u64 = 114;
 
-/// Files fill memory and are read again each time after an extent was asked for in vain.
+/// Files fill memory, and are read again after each failed allocation of an extent.
 pub(super) fn read_again() -> Saying {
     let all = || (0..COUNT).flat_map(read);
     let rounds = (0..10).flat_map(move |_| {
@@ -123,7 +123,7 @@ pub(super) fn read_again() -> Saying {
     )
 }
 
-/// A working set that is used now and then, and many files that are read once.
+/// A rarely used working set, and many files that are read once.
 pub(super) fn files_closed() -> Saying {
     const PAGES: u64 = 400;
     const EACH: u64 = 200;
@@ -141,7 +141,7 @@ pub(super) fn files_closed() -> Saying {
 }
 
 /// Closed files fill memory. A program uses one page of an object, for which there is no extent,
-/// and then all of another.
+/// and then all of another object.
 pub(super) fn extents_sought() -> Saying {
     let wanted = (0..10).flat_map(|number| {
         let (first, second) = (A + number * 4 * LARGE, A + (number * 4 + 2) * LARGE);

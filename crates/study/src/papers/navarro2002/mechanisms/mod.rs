@@ -5,13 +5,13 @@ mod reservations;
 
 use super::setting::{ANYWHERE, MACHINE, MIB, PAGE, memory};
 use crate::failure::Failure;
-use crate::papers::generated::{Generated, Said, Saying, touch};
-use crate::papers::replay::Replay;
-use crate::papers::{Claim, Setting, Table};
+use crate::papers::generated::{GeneratedTrace, Said, Saying, touch};
+use crate::papers::replay::PaperReplay;
+use crate::papers::{PaperClaim, PaperSetting, Table};
 use broadleaf_metrics::CellResult;
 
 /// A mechanism, and a trace and a measure that show it.
-struct Mechanism {
+struct NavarroMechanism {
     /// The mechanism's name in the policy's parameter `without`.
     name: &'static str,
     /// The slides' claim about it.
@@ -77,8 +77,8 @@ fn pages_of(result: &CellResult, bytes: u64) -> u64 {
     count.unwrap_or(0)
 }
 
-const MECHANISMS: &[Mechanism] = &[
-    Mechanism {
+const MECHANISMS: &[NavarroMechanism] = &[
+    NavarroMechanism {
         name: "least-recent-victim",
         claim: "the reservation that got a page least recently is preempted, and others grow on",
         trace: reservations::contended,
@@ -86,7 +86,7 @@ const MECHANISMS: &[Mechanism] = &[
         measure: PAGES_512K,
         about_superpages: true,
     },
-    Mechanism {
+    NavarroMechanism {
         name: "preemption",
         claim: "where no extent is free, a reservation is preempted for it",
         trace: reservations::contended,
@@ -94,7 +94,7 @@ const MECHANISMS: &[Mechanism] = &[
         measure: PAGES_64K,
         about_superpages: true,
     },
-    Mechanism {
+    NavarroMechanism {
         name: "smallest-list",
         claim: "the list of the size that is wanted comes first, then larger ones",
         trace: reservations::contended,
@@ -102,7 +102,7 @@ const MECHANISMS: &[Mechanism] = &[
         measure: PAGES_4M,
         about_superpages: true,
     },
-    Mechanism {
+    NavarroMechanism {
         name: "partial-preemption",
         claim: "a preempted reservation keeps the parts that are in use",
         trace: reservations::contended,
@@ -110,7 +110,7 @@ const MECHANISMS: &[Mechanism] = &[
         measure: PAGES_64K,
         about_superpages: true,
     },
-    Mechanism {
+    NavarroMechanism {
         name: "large-reservations",
         claim: "reservations are as large as the object allows: too small cannot be enlarged",
         trace: reservations::contended,
@@ -118,7 +118,7 @@ const MECHANISMS: &[Mechanism] = &[
         measure: PAGES_4M,
         about_superpages: true,
     },
-    Mechanism {
+    NavarroMechanism {
         name: "coalescing",
         claim: "the buddy allocator coalesces",
         trace: reservations::after_small_ones,
@@ -126,7 +126,7 @@ const MECHANISMS: &[Mechanism] = &[
         measure: PAGES_4M,
         about_superpages: true,
     },
-    Mechanism {
+    NavarroMechanism {
         name: "promotion",
         claim: "promoted pieces spare TLB misses",
         trace: reservations::filled,
@@ -134,7 +134,7 @@ const MECHANISMS: &[Mechanism] = &[
         measure: MISSES,
         about_superpages: true,
     },
-    Mechanism {
+    NavarroMechanism {
         name: "small-superpages",
         claim: "promotion is incremental: a full piece need not be of the preferred size",
         trace: reservations::filled,
@@ -142,7 +142,7 @@ const MECHANISMS: &[Mechanism] = &[
         measure: MISSES,
         about_superpages: true,
     },
-    Mechanism {
+    NavarroMechanism {
         name: "full-population",
         claim: "only full pieces are promoted: no memory is wasted",
         trace: reservations::filled,
@@ -150,7 +150,7 @@ const MECHANISMS: &[Mechanism] = &[
         measure: RESIDENT,
         about_superpages: true,
     },
-    Mechanism {
+    NavarroMechanism {
         name: "speculative-demotion",
         claim: "short memory breaks superpages, to find the parts that are not used",
         trace: daemons::partly_used,
@@ -158,7 +158,7 @@ const MECHANISMS: &[Mechanism] = &[
         measure: SWAPPED_IN,
         about_superpages: true,
     },
-    Mechanism {
+    NavarroMechanism {
         name: "re-promotion",
         claim: "what was broken is promoted again as its pages are referenced",
         trace: daemons::used_again,
@@ -166,7 +166,7 @@ const MECHANISMS: &[Mechanism] = &[
         measure: PAGES_4M,
         about_superpages: true,
     },
-    Mechanism {
+    NavarroMechanism {
         name: "wired-clustering",
         claim: "wired pages are grouped, so that they fragment little",
         trace: daemons::page_tables,
@@ -174,7 +174,7 @@ const MECHANISMS: &[Mechanism] = &[
         measure: PAGES_512K,
         about_superpages: true,
     },
-    Mechanism {
+    NavarroMechanism {
         name: "cache-hits",
         claim: "cache pages are available memory, and are found again until they are taken",
         trace: daemons::read_again,
@@ -182,7 +182,7 @@ const MECHANISMS: &[Mechanism] = &[
         measure: READ,
         about_superpages: false,
     },
-    Mechanism {
+    NavarroMechanism {
         name: "closing",
         claim: "pages of a file become inactive as soon as it is closed",
         trace: daemons::files_closed,
@@ -190,7 +190,7 @@ const MECHANISMS: &[Mechanism] = &[
         measure: SWAPPED_IN,
         about_superpages: false,
     },
-    Mechanism {
+    NavarroMechanism {
         name: "clearing",
         claim: "the daemon clears an extent that was asked for in vain",
         trace: daemons::extents_sought,
@@ -201,18 +201,18 @@ const MECHANISMS: &[Mechanism] = &[
 ];
 
 /// The measure with a mechanism and without it.
-struct Effect {
+struct MechanismEffect {
     with: u64,
     without: u64,
     /// The promotions with the mechanism.
     promotions: u64,
 }
 
-impl Mechanism {
-    fn effect(&self, setting: &Setting) -> Result<Effect, Failure> {
+impl NavarroMechanism {
+    fn effect(&self, setting: &PaperSetting) -> Result<MechanismEffect, Failure> {
         let without = format!("navarro(without={})", self.name);
         let trace = self.trace;
-        let replay = Replay {
+        let replay = PaperReplay {
             watch: setting.watch,
             doing: self.name,
             machine: MACHINE,
@@ -220,10 +220,10 @@ impl Mechanism {
             limits: memory(self.memory, ANYWHERE),
             interim: Vec::new(),
         };
-        let outcome = replay.generated(Generated::new(trace))?;
+        let outcome = replay.generated(GeneratedTrace::new(trace))?;
         let measured: Vec<u64> = outcome.results.iter().map(self.measure.of).collect();
         match measured[..] {
-            [with, without] => Ok(Effect {
+            [with, without] => Ok(MechanismEffect {
                 with,
                 without,
                 promotions: outcome.results[0].promotions,
@@ -233,14 +233,14 @@ impl Mechanism {
     }
 
     /// Claims that the mechanism improves the measure by more than a twentieth.
-    fn claim(&self, effect: &Effect) -> Claim {
+    fn claim(&self, effect: &MechanismEffect) -> PaperClaim {
         let (less, more) = if self.measure.more {
             (effect.without, effect.with)
         } else {
             (effect.with, effect.without)
         };
         let shown = effect.promotions > 0 || !self.about_superpages;
-        let mut claim = Claim::new(shown && more as f64 > less as f64 * 1.05, self.claim);
+        let mut claim = PaperClaim::new(shown && more as f64 > less as f64 * 1.05, self.claim);
         if !shown {
             claim.because("nothing is promoted");
         } else if !claim.agrees {
@@ -250,10 +250,13 @@ impl Mechanism {
     }
 }
 
-pub(super) fn run(setting: &Setting) -> Result<Vec<Table>, Failure> {
+pub(super) fn run(setting: &PaperSetting) -> Result<Vec<Table>, Failure> {
     let mut table = Table::new(
         "Mechanisms: each turned off by itself",
-        "Small traces on each of which one mechanism matters, replayed under navarro and under navarro(without=MECHANISM). A claim agrees if the mechanism improves the figure by more than a twentieth; all but those on cache hits and closing also need promotions. The slides give no figures for these; their claims are those of the design.",
+        "Small traces on each of which one mechanism matters, replayed under navarro and under \
+         navarro(without=MECHANISM). A claim agrees if the mechanism improves the figure by more \
+         than a twentieth; all but those on cache hits and closing also need promotions. The \
+         slides give no figures for these; their claims are those of the design.",
         &["mechanism", "measured", "better", "with", "without"],
     );
     for mechanism in MECHANISMS {
@@ -289,8 +292,8 @@ fn fills(start: u64, bytes: u64) -> impl Iterator<Item = Said> + Send {
 mod tests {
     use super::*;
 
-    fn agrees(mechanism: &Mechanism, without: Option<&str>) -> (bool, u64, u64) {
-        let setting = Setting::tiny(1.5, without);
+    fn agrees(mechanism: &NavarroMechanism, without: Option<&str>) -> (bool, u64, u64) {
+        let setting = PaperSetting::tiny(1.5, without);
         let effect = mechanism.effect(&setting).expect("a replay");
         (mechanism.claim(&effect).agrees, effect.with, effect.without)
     }
@@ -328,7 +331,7 @@ mod tests {
             .parameters
             .iter()
             .find(|known| known.name == "without");
-        let broadleaf_policy::Kind::Word(words) = parameter.expect("switches").kind else {
+        let broadleaf_policy::ParameterKind::Word(words) = parameter.expect("switches").kind else {
             panic!("no words");
         };
         let mut switches = words[1..].to_vec();

@@ -51,8 +51,8 @@ const SMALLS: Objects = Objects {
     count: 50,
 };
 
-/// Memory is all reserved when small objects want extents. Sparse objects were used first and rest,
-/// dense ones grow meanwhile; giants and the first parts of sparse objects fill at the end.
+/// All memory is reserved when small objects need extents. Sparse objects were used first and are
+/// idle; dense objects grow. Giants and the first parts of sparse objects fill at the end.
 pub(super) fn contended() -> Saying {
     let kinds = [SPARSE, GIANTS, DENSE, SMALLS];
     let mapped = kinds.into_iter().flat_map(Objects::mapped);
@@ -70,7 +70,7 @@ pub(super) fn contended() -> Saying {
     Box::new(begin(1, "contended").chain(all))
 }
 
-/// A program of small objects fills memory and ends; another wants the largest pages.
+/// A program of small objects fills memory and ends; another program needs the largest pages.
 pub(super) fn after_small_ones() -> Saying {
     let small = Objects {
         count: 230,
@@ -89,8 +89,8 @@ pub(super) fn after_small_ones() -> Saying {
     )
 }
 
-/// Arrays of which each fills small superpages alone, one that fills the largest, and one that is
-/// used here and there; then all is swept several times.
+/// Arrays that each fill small superpages only, one that fills the largest, and one that is used
+/// sparsely; then several sweeps over all.
 pub(super) fn filled() -> Saying {
     let arrays = Objects {
         start: 1 << 36,

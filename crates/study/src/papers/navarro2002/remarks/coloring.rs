@@ -5,15 +5,15 @@ use crate::failure::Failure;
 use crate::papers::generated::{Saying, begin, map, sweep, touch, unmap};
 use crate::papers::navarro2002::percent;
 use crate::papers::navarro2002::setting::{IN_ORDER, MACHINE, MIB, PAGE, memory};
-use crate::papers::{Setting, Table};
+use crate::papers::{PaperSetting, Table};
 use broadleaf_metrics::CellResult;
 use broadleaf_trace::synth::SplitMix64;
 
 /// Colours of the second-level cache: 4 MB, direct-mapped, indexed by physical addresses.
 const COLORS: u64 = 4 * MIB / PAGE;
 
-/// Half of the pages of a program go here and there, before another uses as many pages as there are
-/// colours.
+/// Half of a program's pages get random frames, before another program uses as many pages as there
+/// are colours.
 fn scattered() -> Saying {
     const PAGES: u64 = 3000;
     let mut random = SplitMix64::new(7);
@@ -41,7 +41,7 @@ fn conflicts(frames: &[(broadleaf_model::Place, u64)]) -> u64 {
     (pages - distinct.len()) as u64
 }
 
-pub(super) fn table(setting: &Setting) -> Result<Table, Failure> {
+pub(super) fn table(setting: &PaperSetting) -> Result<Table, Failure> {
     let base = setting.policy("navarro", &["sizes=none"]);
     let all = setting.policy("navarro", &[]);
     let outcome = replay(
@@ -55,7 +55,9 @@ pub(super) fn table(setting: &Setting) -> Result<Table, Failure> {
     let mut table = Table::new(
         "Page colouring: frames of an array of 4 MB after others were freed here and there",
         format!(
-            "A cache of 4 MB that is direct-mapped has {COLORS} colours of pages of 8 KB, and the array as many pages. A page whose frame has the colour of another's takes its place in the cache: \
+            "A cache of 4 MB that is direct-mapped has {COLORS} colours of pages of 8 KB, and the \
+             array as many pages. A page whose frame has the colour of another's takes its place \
+             in the cache: \
              that is what page colouring avoids. Caches are not modelled beyond that."
         ),
         &[
@@ -84,7 +86,8 @@ pub(super) fn table(setting: &Setting) -> Result<Table, Failure> {
     table
         .direction(
             superpages[1] == COLORS && without > 0 && 10 * with < without,
-            "page colouring is less useful: an array in superpages, whose frames are contiguous, has less than a tenth of the conflicts",
+            "page colouring is less useful: an array in superpages, whose frames are contiguous, \
+             has less than a tenth of the conflicts",
         )
         .words(
             "less useful",
@@ -93,7 +96,7 @@ pub(super) fn table(setting: &Setting) -> Result<Table, Failure> {
     Ok(table)
 }
 
-/// The base pages that lie in superpages at the end; only the array is large enough for any.
+/// The base pages in superpages at the end; only the array is large enough for superpages.
 fn in_superpages(result: &CellResult) -> u64 {
     let sizes = result.memory.iter().flat_map(|memory| &memory.page_sizes);
     let large = sizes.filter(|(bytes, _)| **bytes > PAGE);

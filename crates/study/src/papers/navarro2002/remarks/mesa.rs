@@ -1,4 +1,4 @@
-//! Frames that are zeroed ahead of time: mesa.
+//! Frames zeroed ahead of time: mesa.
 
 use super::{AT, OTHER, replay};
 use crate::failure::Failure;
@@ -6,10 +6,10 @@ use crate::papers::generated::{Saying, begin, end, map, sweep, unmap};
 use crate::papers::navarro2002::setting::{IN_ORDER, MACHINE, MIB, NO_SLOWDOWN, ONE_BYTE, memory};
 use crate::papers::navarro2002::{none, percent};
 use crate::papers::replay::{Took, took};
-use crate::papers::{Scale, Setting, Table};
+use crate::papers::{PaperSetting, Scale, Table};
 
-/// Draws one picture after the other out of textures that stay mapped. Each picture has a buffer
-/// that is mapped for it and unmapped with it.
+/// Draws pictures with textures that stay mapped. Each picture has its own buffer, which is mapped
+/// before it and unmapped after it.
 fn draws(scale: Scale) -> Saying {
     const BUFFER: u64 = 128 << 10;
     const TEXTURES: u64 = 512 << 10;
@@ -36,7 +36,7 @@ fn draws(scale: Scale) -> Saying {
     )
 }
 
-pub(super) fn table(setting: &Setting) -> Result<Table, Failure> {
+pub(super) fn table(setting: &PaperSetting) -> Result<Table, Failure> {
     let scale = setting.scale;
     let base = setting.policy("navarro", &["sizes=none", "zeroed=40"]);
     let all = setting.policy("navarro", &["zeroed=40"]);
@@ -50,7 +50,9 @@ pub(super) fn table(setting: &Setting) -> Result<Table, Failure> {
     )?;
     let mut table = Table::new(
         "Zeroed frames: mesa",
-        "Pictures are drawn in buffers that are mapped for each. Two frames are zeroed ahead of time in 50,000 accesses, which is more than the buffers take. Base pages come from those first; reservations take \
+        "Pictures are drawn in buffers that are mapped for each. Two frames are zeroed ahead of \
+         time in 50,000 accesses, which is more than the buffers take. Base pages come from those \
+         first; reservations take \
          extents as they lie.",
         &[
             "pages",
@@ -84,17 +86,22 @@ pub(super) fn table(setting: &Setting) -> Result<Table, Failure> {
     Ok(table)
 }
 
-/// Adds the claim; `zeroed` are the pages zeroed in faults, with base pages and with superpages.
+/// Adds the claim. `zeroed` is the number of pages zeroed in faults, with base pages and with
+/// superpages.
 fn claim(table: &mut Table, zeroed: [u64; 2], slowdown: f64) {
     table
         .direction(
             zeroed[1] > zeroed[0] && slowdown > NO_SLOWDOWN && slowdown < ONE_BYTE,
             format!(
-                "mesa slows down by more than {NO_SLOWDOWN} percent, and less than the {ONE_BYTE} of the adversary, as reservations do not favour zeroed frames"
+                "mesa slows down by more than {NO_SLOWDOWN} percent, and less than the {ONE_BYTE} \
+                 of the adversary, as reservations do not favour zeroed frames"
             ),
         )
         .words("slows down", percent(slowdown))
-        .because(format!("faults zero {} pages, and {} without superpages", zeroed[1], zeroed[0]));
+        .because(format!(
+            "faults zero {} pages, and {} without superpages",
+            zeroed[1], zeroed[0]
+        ));
 }
 
 #[cfg(test)]

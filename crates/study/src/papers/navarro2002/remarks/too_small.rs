@@ -6,10 +6,10 @@ use crate::papers::generated::{Saying, begin, end, map, sweep, touch};
 use crate::papers::navarro2002::setting::{BASE, MACHINE, MIB, plenty};
 use crate::papers::navarro2002::{percent, times};
 use crate::papers::replay::took;
-use crate::papers::{Scale, Setting, Table};
+use crate::papers::{PaperSetting, Scale, Table};
 use broadleaf_trace::synth::SplitMix64;
 
-/// An arena of 4 MB, of which less is ever used, in no order.
+/// An arena of 4 MB, partly used, in random order.
 fn arena(scale: Scale) -> Saying {
     const USED: u64 = 11 * MIB / 4;
     let visits = match scale {
@@ -28,7 +28,7 @@ fn arena(scale: Scale) -> Saying {
     )
 }
 
-pub(super) fn table(setting: &Setting) -> Result<Table, Failure> {
+pub(super) fn table(setting: &PaperSetting) -> Result<Table, Failure> {
     let scale = setting.scale;
     let full = setting.policy("navarro", &["sizes=4m"]);
     let half = setting.policy("navarro", &["sizes=4m", "part=50"]);
@@ -43,7 +43,8 @@ pub(super) fn table(setting: &Setting) -> Result<Table, Failure> {
     )?;
     let mut table = Table::new(
         "Programs too small to fill a superpage: an arena of 4 MB of which 2.75 are used",
-        "Pages of 4 MiB alone are made when full, or when half of one is in memory, as the slides suggest; or all sizes are made as they fill.",
+        "Pages of 4 MiB alone are made when full, or when half of one is in memory, as the slides \
+         suggest; or all sizes are made as they fill.",
         &[
             "superpages",
             "misses spared",
@@ -72,7 +73,8 @@ pub(super) fn table(setting: &Setting) -> Result<Table, Failure> {
     table
         .direction(
             spared[1] < 10.0 && spared[3] > 50.0,
-            "some programs are too small to fill a large superpage: it spares less than 10 percent of the misses, all sizes more than 50",
+            "some programs are too small to fill a large superpage: it spares less than 10 percent \
+             of the misses, all sizes more than 50",
         )
         .words(
             "too small",
@@ -85,7 +87,8 @@ pub(super) fn table(setting: &Setting) -> Result<Table, Failure> {
     table
         .direction(
             spared[2] > 50.0 && resident[2] > resident[1],
-            "the system could promote what is not full: that spares more than 50 percent, and takes more memory",
+            "the system could promote what is not full: that spares more than 50 percent, and \
+             takes more memory",
         )
         .words(
             "could be allowed",

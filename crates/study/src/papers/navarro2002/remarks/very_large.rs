@@ -6,7 +6,7 @@ use crate::papers::generated::{Saying, begin, map, touch};
 use crate::papers::navarro2002::setting::{BASE, IN_ORDER, MACHINE, MIB, memory};
 use crate::papers::navarro2002::{none, percent};
 use crate::papers::replay::took;
-use crate::papers::{Scale, Setting, Table};
+use crate::papers::{PaperSetting, Scale, Table};
 use broadleaf_model::MemoryLimits;
 
 /// A byte in each page of 4 KiB.
@@ -15,7 +15,7 @@ fn one_byte(bytes: u64) -> Saying {
     Box::new(begin(1, "one byte").chain([map(AT, bytes)]).chain(pages))
 }
 
-pub(super) fn table(setting: &Setting) -> Result<Table, Failure> {
+pub(super) fn table(setting: &PaperSetting) -> Result<Table, Failure> {
     let (machine, small, bytes) = match setting.scale {
         Scale::Tiny => (MACHINE, "sizes=64k", 16 * MIB),
         Scale::Quick | Scale::Full => ("skylake-1g", "sizes=2m", 1 << 30),
@@ -35,7 +35,8 @@ pub(super) fn table(setting: &Setting) -> Result<Table, Failure> {
     let mut table = Table::new(
         "Very large superpages: what they cost where they cannot help",
         format!(
-            "{} MB of which one byte of each page of 4 KiB is used once, on {machine}, at what things cost there: base pages, one size of superpages, and all up to the largest.",
+            "{} MB of which one byte of each page of 4 KiB is used once, on {machine}, at what \
+             things cost there: base pages, one size of superpages, and all up to the largest.",
             bytes >> 20
         ),
         &["superpages", "largest", "promotions", "slowdown"],
@@ -61,7 +62,8 @@ pub(super) fn table(setting: &Setting) -> Result<Table, Failure> {
     table
         .direction(
             outcome.results[2].promotions > outcome.results[1].promotions && all < one + 2.0,
-            "the system scales to very large superpages: all sizes cost less than 2 percent more than one",
+            "the system scales to very large superpages: all sizes cost less than 2 percent more \
+             than one",
         )
         .words(
             "scales",

@@ -1,0 +1,453 @@
+//! One TLB that looks pages up by itself, for traces in which most lookups miss the first level.
+//!
+//! A miss puts its entry in as the newest of a set and pushes the oldest one out. A hit makes its
+//! entry the newest. Both are the same move: of the entry that was found, or of the oldest one. So
+//! a lookup has no branch that depends on whether it hits the second level, nor on the size of its
+//! page. Entries of the first level stand in the order of their last use. Those of the second stay
+//! where they are, and a word holds the order of their ways.
+//!
+//! This relies on exact LRU replacement, on two page sizes, and on the shape of the design: two
+//! structures of four ways at the first level, one for each size, and one structure of twelve ways
+//! for both sizes at the second, with index functions of one range of bits and of two. It also relies on the host to remove the entry of a superpage when
+//! the superpage is broken. So a base page cannot be found under the entry of a superpage. The
+//! entry of a base page can outlive the promotion of its block: such an entry is a *stray*.
+
+use super::{EMPTY, PageId, Place, SUPERPAGE, Size, Walks};
+use broadleaf_tlb::{FewFields, set};
+use broadleaf_units::PageNumber;
+use pulp::{Arch, NullaryFnOnce};
+
+/// The ways of the first level and of the second.
+pub(super) const FIRST: usize = 4;
+pub(super) const SECOND: usize = 12;
+/// The room for a set of the second level. No more than the ways are ever used.
+const ROOM: usize = 16;
+
+/// The order of the ways of a set whose entries stand in order: four bits for each, newest first.
+const IN_ORDER: u64 = 0xba98_7654_3210;
+/// A number in all ways of an order.
+const EACH: u64 = 0x1111_1111_1111_1111;
+
+/// Where pages of one size stand.
+#[derive(Clone, Copy, Debug)]
+struct Sets {
+    first: FewFields<1>,
+    /// The first set of the structure at the first level.
+    start: usize,
+    second: FewFields<2>,
+}
+
+/// Where pages stand in all TLBs of a design: base pages, and superpages.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AloneShape {
+    base: Sets,
+    superpage: Sets,
+}
+
+impl AloneShape {
+    /// The shape of a design whose two levels keep base pages and superpages at these places.
+    /// `super_sets` is the number of sets of the superpages' structure at the first level.
+    pub(super) fn new(
+        (base_first, base_second): (Place, Place),
+        (super_first, super_second): (Place, Place),
+        super_sets: usize,
+    ) -> Option<Self> {
+        let sets = |first: Place, second: Place, start| {
+            Some(Sets {
+                first: first.index.of_fields()?,
+                start,
+                second: second.index.of_fields()?,
+            })
+        };
+        Some(Self {
+            base: sets(base_first, base_second, super_sets)?,
+            superpage: sets(super_first, super_second, 0)?,
+        })
+    }
+
+    const fn of(&self, size: Size) -> &Sets {
+        match size {
+            Size::Base => &self.base,
+            Size::Superpage => &self.superpage,
+        }
+    }
+}
+
+/// One TLB.
+#[derive(Clone, Debug)]
+pub(super) struct Alone {
+    /// The sets of the first level, those for superpages before those for base pages. Newest entries
+    /// come first, empty ones last.
+    first: Vec<[u32; FIRST]>,
+    /// The sets of the second level, in no order, and the order of the ways of each.
+    second: Vec<[u32; ROOM]>,
+    orders: Vec<u64>,
+    holding: Holding,
+}
+
+/// What a TLB holds, as far as it is known: where a lookup has to look for strays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Holding {
+    /// No superpage: none was looked up.
+    NoSuperpage,
+    /// No base page, so there are no strays.
+    NoBasePage,
+    /// Base pages at the first level alone.
+    BasePagesFirst,
+    /// Both sizes.
+    Both,
+}
+
+impl Alone {
+    /// A TLB of these entries, set by set, newest first, empty ones last.
+    pub(super) fn new(first: &[u32], second: &[u32]) -> Self {
+        let padded = |set: &[u32; SECOND]| {
+            let mut room = [EMPTY; ROOM];
+            room[..SECOND].copy_from_slice(set);
+            room
+        };
+        let second: Vec<[u32; ROOM]> = second.as_chunks().0.iter().map(padded).collect();
+        Self {
+            first: first.as_chunks().0.to_vec(),
+            orders: vec![IN_ORDER; second.len()],
+            second,
+            holding: Holding::Both,
+        }
+    }
+
+    /// The entries of the first level, as [`Alone::new`] takes them.
+    pub(super) fn first(&self) -> &[u32] {
+        self.first.as_flattened()
+    }
+
+    /// The entries of the second level, as [`Alone::new`] takes them.
+    pub(super) fn second(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.second.len()).flat_map(|set| self.in_order(set))
+    }
+
+    /// The entries of a set of the second level, newest first.
+    fn in_order(&self, set: usize) -> [u32; SECOND] {
+        let order = self.orders[set];
+        std::array::from_fn(|rank| self.second[set][(order >> (4 * rank)) as usize & 0xf])
+    }
+
+    /// Whether both hold the same in the same order.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        let is_alike = |set| {
+            let same =
+                (self.second[set], self.orders[set]) == (other.second[set], other.orders[set]);
+            same || self.in_order(set) == other.in_order(set)
+        };
+        self.first == other.first && (0..self.second.len()).all(is_alike)
+    }
+
+    /// Removes entries.
+    pub(super) fn remove_where(&mut self, unwanted: &mut dyn FnMut(u32) -> bool) {
+        for set in &mut self.first {
+            set::remove_where(set, &mut *unwanted);
+        }
+        for set in 0..self.second.len() {
+            self.remove_from_second(set, unwanted);
+        }
+    }
+
+    fn remove_from_second(&mut self, set: usize, unwanted: &mut dyn FnMut(u32) -> bool) {
+        let mut entries = self.in_order(set);
+        set::remove_where(&mut entries, unwanted);
+        self.second[set][..SECOND].copy_from_slice(&entries);
+        self.orders[set] = IN_ORDER;
+    }
+
+    /// Removes the entry of one superpage. `page` is any of its base pages.
+    pub(super) fn remove_superpage(&mut self, shape: &AloneShape, page: PageNumber, unwanted: u32) {
+        let sets = &shape.superpage;
+        let mut is_it = |entry| entry == unwanted;
+        let first = &mut self.first[sets.start + sets.first.set_of(page)];
+        set::remove_where(first, &mut is_it);
+        self.remove_from_second(sets.second.set_of(page), &mut is_it);
+    }
+
+    /// Finds out what it holds.
+    pub(super) fn find_strays(&mut self) {
+        let first = self.first.as_flattened();
+        let second = self.second.as_flattened();
+        let is_base = |entry: &u32| *entry & SUPERPAGE == 0;
+        let is_super = |entry: &u32| *entry & SUPERPAGE != 0 && *entry != EMPTY;
+        self.holding = if second.iter().any(is_base) {
+            if second.iter().any(is_super) || first.iter().any(is_super) {
+                Holding::Both
+            } else {
+                Holding::NoSuperpage
+            }
+        } else if first.iter().any(is_base) {
+            Holding::BasePagesFirst
+        } else {
+            Holding::NoBasePage
+        };
+    }
+
+    /// Looks base pages up. Stops where a walk says so, and answers at which page.
+    pub(super) fn look_up(
+        &mut self,
+        shape: &AloneShape,
+        vectors: Arch,
+        lane: usize,
+        (pages, ids): (&[PageNumber], &[PageId]),
+        walks: &mut impl Walks,
+    ) -> Option<usize> {
+        let mut from = 0;
+        loop {
+            let mut found = Found::default();
+            let lookups = Lookups {
+                holding: self.holding,
+                alone: self,
+                shape,
+                pages: &pages[from..],
+                ids: &ids[from..],
+                size: walks.sizes(lane),
+                found: &mut found,
+            };
+            let made = vectors.dispatch(lookups);
+            let base_walks = found.walks - found.super_walks;
+            if base_walks > 0 && self.holding != Holding::NoSuperpage {
+                self.holding = Holding::Both;
+            }
+            walks.count(lane, found.second_hits, base_walks, found.super_walks);
+            from += made;
+            if from >= pages.len() {
+                return None;
+            }
+            if !self.look_up_odd(shape, lane, (pages[from], ids[from]), from, walks) {
+                return Some(from);
+            }
+            from += 1;
+        }
+    }
+
+    /// One lookup, step by step. Answers whether a page was found.
+    #[cold]
+    fn look_up_odd(
+        &mut self,
+        shape: &AloneShape,
+        lane: usize,
+        (page, id): (PageNumber, PageId),
+        at: usize,
+        walks: &mut impl Walks,
+    ) -> bool {
+        let sizes = [Size::Superpage, Size::Base];
+        for size in sizes {
+            let sets = shape.of(size);
+            let set = &mut self.first[sets.start + sets.first.set_of(page)];
+            if set::renew(set, id.entry(size)) {
+                return true;
+            }
+        }
+        for size in sizes {
+            let set = shape.of(size).second.set_of(page);
+            if self.second[set].contains(&id.entry(size)) {
+                walks.second_hit(lane);
+                self.put_in(shape, page, id, size);
+                return true;
+            }
+        }
+        let Some(size) = walks.walk(lane, at) else {
+            return false;
+        };
+        self.put_in(shape, page, id, size);
+        true
+    }
+
+    /// Makes an entry the newest at both levels.
+    fn put_in(&mut self, shape: &AloneShape, page: PageNumber, id: PageId, size: Size) {
+        let (sets, entry) = (shape.of(size), id.entry(size));
+        let known = match size {
+            Size::Base => self.holding == Holding::NoSuperpage,
+            Size::Superpage => self.holding != Holding::NoSuperpage,
+        };
+        if !known {
+            self.holding = Holding::Both;
+        }
+        use_first(&mut self.first[sets.start + sets.first.set_of(page)], entry);
+        let set = sets.second.set_of(page);
+        use_second(&mut self.second[set], &mut self.orders[set], entry);
+    }
+
+    /// Asserts what has to hold at any time.
+    pub(super) fn check(&self) {
+        self.first.iter().for_each(|set| set::check(set));
+        for set in 0..self.second.len() {
+            set::check(&self.in_order(set));
+        }
+    }
+}
+
+/// Some lookups, which are compiled for the vector instructions that the processor has.
+struct Lookups<'a, F> {
+    alone: &'a mut Alone,
+    shape: &'a AloneShape,
+    pages: &'a [PageNumber],
+    ids: &'a [PageId],
+    /// Whether the page table holds a superpage, and whether it does not for all members of a group.
+    size: F,
+    holding: Holding,
+    found: &'a mut Found,
+}
+
+/// What lookups came to.
+#[derive(Clone, Copy, Default)]
+struct Found {
+    second_hits: u64,
+    walks: u64,
+    super_walks: u64,
+}
+
+impl<F: Fn(PageId) -> (bool, bool)> NullaryFnOnce for Lookups<'_, F> {
+    /// How many were made. The next one is out of the ordinary.
+    type Output = usize;
+
+    #[inline(always)]
+    fn call(self) -> usize {
+        match self.holding {
+            Holding::NoSuperpage => self.look_up::<false, false, false>(),
+            Holding::NoBasePage => self.look_up::<true, false, false>(),
+            Holding::BasePagesFirst => self.look_up::<true, true, false>(),
+            Holding::Both => self.look_up::<true, true, true>(),
+        }
+    }
+}
+
+impl<F: Fn(PageId) -> (bool, bool)> Lookups<'_, F> {
+    /// Makes the lookups. `SUPERPAGES` says whether superpages are looked up; if not, the first is out
+    /// of the ordinary. `FIRST` and `SECOND` say at which levels there may be strays.
+    #[inline(always)]
+    fn look_up<const SUPERPAGES: bool, const FIRST: bool, const SECOND: bool>(self) -> usize {
+        let both = [self.shape.base, self.shape.superpage];
+        let first = self.alone.first.as_mut_slice();
+        let second = self.alone.second.as_mut_slice();
+        let orders = &mut self.alone.orders[..second.len()];
+        let ids = &self.ids[..self.pages.len()];
+        let (mut second_hits, mut walks, mut super_walks) = (0, 0, 0);
+        let mut made = 0;
+        while made < ids.len() {
+            let (page, id) = (self.pages[made], ids[made]);
+            let (is_super, mut is_odd) = (self.size)(id);
+            // Which size it is cannot be predicted, so it is no branch.
+            let sets = &both[usize::from(is_super)];
+            let pick = u32::from(is_super).wrapping_neg();
+            let entry = id.entry(Size::Base) & !pick | id.entry(Size::Superpage) & pick;
+            let ([base, _], stray) = (&both, id.entry(Size::Base));
+            if FIRST {
+                let set = &first[base.start + base.first.set_of(page)];
+                is_odd |= is_super & holds(set, stray);
+            }
+            if SECOND {
+                let set = &second[base.second.set_of(page)];
+                is_odd |= is_super & holds(set, stray);
+            }
+            if !SUPERPAGES {
+                is_odd |= is_super;
+            }
+            if is_odd {
+                break;
+            }
+            made += 1;
+            if use_first(&mut first[sets.start + sets.first.set_of(page)], entry) {
+                continue;
+            }
+            let set = sets.second.set_of(page);
+            let hits = use_second(&mut second[set], &mut orders[set], entry);
+            second_hits += u64::from(hits);
+            walks += u64::from(!hits);
+            super_walks += u64::from(!hits & is_super);
+        }
+        *self.found = Found {
+            second_hits,
+            walks,
+            super_walks,
+        };
+        made
+    }
+}
+
+/// Whether a set holds an entry.
+#[inline(always)]
+fn holds<const WAYS: usize>(set: &[u32; WAYS], wanted: u32) -> bool {
+    let mut found = 0;
+    for entry in set {
+        found |= u32::from(*entry == wanted);
+    }
+    found != 0
+}
+
+/// Makes an entry the newest of a set of the first level. Returns whether it was there; if not, the
+/// oldest entry goes.
+#[inline(always)]
+fn use_first(set: &mut [u32; FIRST], wanted: u32) -> bool {
+    let [a, b, c, d] = *set;
+    let in_a = a == wanted;
+    let in_b = in_a | (b == wanted);
+    let in_c = in_b | (c == wanted);
+    let pick = |found: bool, own: u32, before: u32| {
+        let mask = u32::from(found).wrapping_neg();
+        own & mask | before & !mask
+    };
+    *set = [wanted, pick(in_a, b, a), pick(in_b, c, b), pick(in_c, d, c)];
+    in_c | (d == wanted)
+}
+
+/// Makes an entry the newest of a set of the second level. Returns whether it was there; if not, the
+/// oldest entry goes.
+#[inline(always)]
+fn use_second(set: &mut [u32; ROOM], order: &mut u64, wanted: u32) -> bool {
+    let mut found = 0;
+    for (way, entry) in set.iter().enumerate() {
+        found |= u32::from(*entry == wanted).wrapping_neg() & (way as u32 + 1);
+    }
+    let oldest = (*order >> (4 * (SECOND - 1))) as u32 & 0xf;
+    let way = if found == 0 { oldest } else { found - 1 };
+    // The lowest four bits that are the way: where its rank stands.
+    let others = *order ^ (EACH * u64::from(way));
+    let rank = others.wrapping_sub(EACH) & !others & (EACH << 3);
+    let moved = u64::MAX >> (u64::BITS - 1 - rank.trailing_zeros());
+    *order = *order & !moved | (*order << 4) & moved | u64::from(way);
+    set[way as usize % ROOM] = wanted;
+    found != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both kinds of sets hold what a set in order holds.
+    #[test]
+    fn sets_are_used_as_in_order() {
+        let mut random = 88_172_645_463_325_252u64;
+        let mut first = [EMPTY; FIRST];
+        let (mut second, mut order) = ([EMPTY; ROOM], IN_ORDER);
+        let (mut plain_first, mut plain_second) = ([EMPTY; FIRST], [EMPTY; SECOND]);
+        let mut hits = [0; 2];
+        for _ in 0..10_000 {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            let wanted = (random >> 20) as u32 % 18;
+            let renewed = set::renew(&mut plain_first, wanted);
+            if !renewed {
+                set::insert(&mut plain_first, wanted);
+            }
+            assert_eq!(use_first(&mut first, wanted), renewed);
+            assert_eq!(first, plain_first);
+            hits[0] += u32::from(renewed);
+            let renewed = set::renew(&mut plain_second, wanted);
+            if !renewed {
+                set::insert(&mut plain_second, wanted);
+            }
+            assert_eq!(use_second(&mut second, &mut order, wanted), renewed);
+            for (rank, entry) in plain_second.iter().enumerate() {
+                assert_eq!(second[(order >> (4 * rank)) as usize & 0xf], *entry);
+            }
+            hits[1] += u32::from(renewed);
+        }
+        assert!(hits[0] > 1000 && hits[1] > 5000, "{hits:?}");
+    }
+}

@@ -1,0 +1,53 @@
+//! The arguments of `cache`, and those of commands that use the cache of reduced traces.
+
+use broadleaf_study::cache::{TraceCache, size_limit};
+use broadleaf_study::failure::Failure;
+use clap::Args;
+
+use super::TableOrJson;
+use super::size::size;
+
+/// Show or clear what comparisons have kept to be faster
+///
+/// A first comparison of a trace keeps the trace's reduced form, from which the next comparison reads the same counts in a
+/// fraction of the time. The folder is `broadleaf` in XDG_CACHE_HOME, or ~/.cache/broadleaf.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  broadleaf cache
+  broadleaf cache --clear
+  BROADLEAF_CACHE_SIZE=500M broadleaf compare gzip.bl    keep at most 500 MiB
+  BROADLEAF_CACHE_SIZE=0 broadleaf compare gzip.bl       keep nothing")]
+pub(crate) struct CacheArgs {
+    /// Remove all entries
+    #[arg(long)]
+    pub(crate) clear: bool,
+
+    /// How to print the entries
+    #[arg(long, default_value = "table", conflicts_with = "clear")]
+    pub(crate) format: TableOrJson,
+}
+
+/// Whether a comparison keeps what it learned of the trace, and how much is kept.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct CacheUse {
+    /// Keep at most SIZE of reduced traces in the cache folder for later comparisons [default: BROADLEAF_CACHE_SIZE, or 2G]
+    ///
+    /// The least recently used go first. `broadleaf cache` shows what is kept and where. 0 keeps and reads nothing.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) cache_size: Option<u64>,
+
+    /// Neither read nor keep a reduced trace in the cache folder
+    #[arg(long, conflicts_with = "cache_size")]
+    pub(crate) no_cache: bool,
+}
+
+impl CacheUse {
+    /// The cache to use; `None` if there is none.
+    pub(crate) fn cache(self) -> Result<Option<TraceCache>, Failure> {
+        if self.no_cache {
+            return Ok(None);
+        }
+        Ok(TraceCache::of_user(size_limit(self.cache_size)?))
+    }
+}

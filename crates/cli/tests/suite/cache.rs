@@ -1,0 +1,304 @@
+//! The cache of reduced traces: a second comparison is fast, and its answers are the same.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+use std::time::{Duration, SystemTime};
+
+use crate::support::{broadleaf, file, folder, golden, lackey, names, refused, stderr, succeeded};
+use broadleaf_trace::synth::SplitMix64;
+use serde_json::Value;
+
+const PAGES: u64 = 3000;
+
+/// What `compare` answers with its cache in `caches`.
+fn compare(caches: &Path, trace: &str, more: &[&str]) -> Output {
+    let arguments = [&["compare", trace, "--format", "json"], more].concat();
+    broadleaf(&arguments)
+        .env("XDG_CACHE_HOME", caches)
+        .output()
+        .expect("the command was built for this test")
+}
+
+/// The same, from a comparison that had nothing to say beside.
+fn quietly(caches: &Path, trace: &str, more: &[&str]) -> String {
+    let output = compare(caches, trace, more);
+    let answer = succeeded(&output);
+    assert_eq!(stderr(&output), "");
+    answer
+}
+
+/// The entries of a cache, each made to look as if it were used long ago.
+fn aged_entries(caches: &Path) -> Vec<PathBuf> {
+    let Ok(found) = fs::read_dir(caches.join("broadleaf")) else {
+        return Vec::new();
+    };
+    let entries: Vec<PathBuf> = found.map(|entry| entry.unwrap().path()).collect();
+    for entry in &entries {
+        let long_ago = SystemTime::now() - Duration::from_secs(100_000);
+        let file = fs::File::open(entry).unwrap();
+        file.set_modified(long_ago).unwrap();
+    }
+    entries
+}
+
+/// Returns true if a comparison has read or written the entry since.
+fn was_used(entry: &Path) -> bool {
+    let used = entry.metadata().unwrap().modified().unwrap();
+    used.elapsed().unwrap_or_default() < Duration::from_secs(50_000)
+}
+
+/// Lackey text of accesses at random, with runs on a page.
+fn random_text(seed: u64) -> String {
+    let mut random = SplitMix64::new(seed);
+    let mut text = String::new();
+    for _ in 0..6000 {
+        let kind = ["L", "S", "M"][random.below(3) as usize];
+        let most = 1 + random.below(900);
+        let page = random.below(most);
+        for _ in 0..random.below(30) {
+            let address = 0x2000_0000 + page * 4096 + random.below(500) * 8;
+            text.push_str(&format!(" {kind} {address:x},8\n"));
+        }
+    }
+    text
+}
+
+/// Recordings with events, and texts; the default policies, and one without another pass.
+#[test]
+fn a_second_comparison_has_the_same_answer() {
+    let folder = folder("cache-same");
+    let mut traces: Vec<(String, Vec<u8>)> = golden()
+        .iter()
+        .map(|path| {
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            (name, fs::read(path).unwrap())
+        })
+        .collect();
+    traces.push(("x.lackey".to_owned(), lackey(PAGES).into_bytes()));
+    for seed in 0..3 {
+        let name = format!("{seed}.lackey");
+        traces.push((name, random_text(seed).into_bytes()));
+    }
+    let mut used = 0;
+    for (name, bytes) in &traces {
+        let trace = file(&folder, name, bytes);
+        for more in [
+            &[][..],
+            &["--policy", "pop-64", "--threads", "2"],
+            &[
+                "--machine",
+                "skylake,skylake-unified-96",
+                "--policy",
+                "freebsd",
+            ],
+        ] {
+            let caches = folder.join("caches");
+            let without = quietly(&caches, &trace, &[more, &["--no-cache"]].concat());
+            assert!(!caches.exists(), "--no-cache keeps nothing");
+            assert_eq!(quietly(&caches, &trace, more), without, "{name} {more:?}");
+            let entries = aged_entries(&caches);
+            assert_eq!(quietly(&caches, &trace, more), without, "{name} {more:?}");
+            used += usize::from(entries.iter().any(|entry| was_used(entry)));
+            let _ = fs::remove_dir_all(&caches);
+        }
+    }
+    // A trace whose reduced form is larger than the trace has no entry.
+    assert!(used >= 2 * traces.len(), "{used} entries were used");
+}
+
+/// What was learned for one policy serves another, and a comparison with more accesses than allowed
+/// is refused all the same.
+#[test]
+fn an_entry_serves_any_policy() {
+    let folder = folder("cache-policies");
+    let caches = folder.join("caches");
+    let trace = file(&folder, "x.lackey", lackey(PAGES).as_bytes());
+    quietly(&caches, &trace, &["--policy", "4k"]);
+    let entries = aged_entries(&caches);
+    assert_eq!(entries.len(), 1);
+    let without = quietly(&caches, &trace, &["--no-cache"]);
+    assert_eq!(quietly(&caches, &trace, &[]), without);
+    assert!(was_used(&entries[0]));
+    // Curves, and memory down to the frame, need the whole trace.
+    aged_entries(&caches);
+    for more in [&["--curve"][..], &["--memory", "64M", "--policy", "linux"]] {
+        let with = quietly(&caches, &trace, more);
+        assert_eq!(
+            with,
+            quietly(&caches, &trace, &[more, &["--no-cache"]].concat())
+        );
+        assert!(!was_used(&entries[0]), "{more:?}");
+    }
+}
+
+#[test]
+fn a_changed_trace_is_read() {
+    let folder = folder("cache-changed");
+    let caches = folder.join("caches");
+    let text = lackey(PAGES);
+    let trace = file(&folder, "x.lackey", text.as_bytes());
+    let before = quietly(&caches, &trace, &[]);
+    let written = Path::new(&trace).metadata().unwrap().modified().unwrap();
+    // As long as before, and as old as before.
+    file(&folder, "x.lackey", text.replace(" L 2", " S 2").as_bytes());
+    let open = fs::File::open(&trace).unwrap();
+    open.set_modified(written).unwrap();
+    let after = quietly(&caches, &trace, &[]);
+    assert_ne!(after, before);
+    assert_eq!(after, quietly(&caches, &trace, &["--no-cache"]));
+    assert_eq!(aged_entries(&caches).len(), 1, "the stale entry is gone");
+}
+
+/// A trace that was read with something left out is not kept.
+#[test]
+fn damaged_traces_are_not_kept() {
+    let folder = folder("cache-cut");
+    let caches = folder.join("caches");
+    let bytes = fs::read(&golden()[0]).unwrap();
+    let trace = file(&folder, "cut.bl", &bytes[..bytes.len() - 30]);
+    let output = compare(&caches, &trace, &["--keep-going"]);
+    succeeded(&output);
+    assert!(!caches.exists());
+}
+
+#[test]
+fn a_damaged_entry_costs_time_only() {
+    let folder = folder("cache-damaged");
+    let caches = folder.join("caches");
+    let trace = file(&folder, "x.lackey", lackey(PAGES).as_bytes());
+    let answer = quietly(&caches, &trace, &[]);
+    let entry = aged_entries(&caches).remove(0);
+    let mut bytes = fs::read(&entry).unwrap();
+    bytes[200] ^= 4;
+    fs::write(&entry, bytes).unwrap();
+    let output = compare(&caches, &trace, &[]);
+    assert_eq!(succeeded(&output), answer);
+    let said = stderr(&output);
+    assert!(
+        said.contains("is damaged") && said.contains("was removed"),
+        "{said}"
+    );
+    aged_entries(&caches);
+    assert_eq!(quietly(&caches, &trace, &[]), answer, "it was kept anew");
+    assert!(was_used(&entry));
+}
+
+#[test]
+fn the_size_is_bounded_and_0_keeps_nothing() {
+    let folder = folder("cache-size");
+    let caches = folder.join("caches");
+    let texts = [0, 1, 2].map(|seed| random_text(seed));
+    let traces = [0, 1, 2].map(|at| file(&folder, &format!("{at}.lackey"), texts[at].as_bytes()));
+    quietly(&caches, &traces[0], &["--cache-size", "0"]);
+    for (size, status) in [("0", Some(0)), ("much", Some(2))] {
+        let mut command = broadleaf(&["compare", &traces[0]]);
+        command.env("XDG_CACHE_HOME", &caches);
+        let output = command.env("BROADLEAF_CACHE_SIZE", size).output().unwrap();
+        assert_eq!(output.status.code(), status, "{size}");
+    }
+    assert!(!caches.exists());
+    quietly(&caches, &traces[0], &[]);
+    let bytes = aged_entries(&caches)[0].metadata().unwrap().len();
+    let bound = (5 * bytes / 2).to_string();
+    for trace in &traces {
+        quietly(&caches, trace, &["--cache-size", &bound]);
+    }
+    let entries = aged_entries(&caches);
+    let sum: u64 = entries
+        .iter()
+        .map(|entry| entry.metadata().unwrap().len())
+        .sum();
+    assert!(sum <= 5 * bytes / 2 && !entries.is_empty(), "{sum}");
+}
+
+/// Two comparisons at once leave one entry, which serves; so do comparisons that are killed.
+#[test]
+fn comparisons_at_once_and_killed_ones() {
+    let folder = folder("cache-at-once");
+    let caches = folder.join("caches");
+    let trace = file(&folder, "x.lackey", random_text(5).as_bytes());
+    let answer = quietly(&caches, &trace, &["--no-cache"]);
+    let begin = || {
+        broadleaf(&["compare", &trace, "--format", "json"])
+            .env("XDG_CACHE_HOME", &caches)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    };
+    for round in 0..4 {
+        let _ = fs::remove_dir_all(&caches);
+        let mut killed = begin();
+        let both = [begin(), begin()];
+        std::thread::sleep(Duration::from_millis(20 * round));
+        let _ = killed.kill();
+        killed.wait().unwrap();
+        for child in both {
+            assert_eq!(succeeded(&child.wait_with_output().unwrap()), answer);
+        }
+        assert_eq!(
+            aged_entries(&caches).len(),
+            1,
+            "{:?}",
+            names(&caches.join("broadleaf"))
+        );
+        assert_eq!(quietly(&caches, &trace, &[]), answer);
+        assert!(was_used(
+            &caches
+                .join("broadleaf")
+                .join(&names(&caches.join("broadleaf"))[0])
+        ));
+    }
+}
+
+/// Without a place to keep anything, only the speed is lost.
+#[test]
+fn a_folder_that_cannot_be_written_is_no_matter() {
+    let folder = folder("cache-nowhere");
+    let trace = file(&folder, "x.lackey", lackey(PAGES).as_bytes());
+    let answer = quietly(&folder.join("caches"), &trace, &["--no-cache"]);
+    // A file in the way; a file system that holds no files; a path that is not absolute.
+    for caches in [trace.as_str(), "/proc", "caches"] {
+        let mut command = broadleaf(&["compare", &trace, "--format", "json"]);
+        command.current_dir(&folder).env("XDG_CACHE_HOME", caches);
+        command.env("HOME", "/proc/nobody");
+        for _ in 0..2 {
+            let output = command.output().unwrap();
+            assert_eq!(succeeded(&output), answer);
+            assert_eq!(stderr(&output), "");
+        }
+    }
+    let mut command = broadleaf(&["compare", &trace, "--format", "json"]);
+    command.env_remove("XDG_CACHE_HOME").env_remove("HOME");
+    assert_eq!(succeeded(&command.output().unwrap()), answer);
+    assert_eq!(names(&folder), ["x.lackey"]);
+    let mut command = broadleaf(&["cache"]);
+    command.env_remove("XDG_CACHE_HOME").env_remove("HOME");
+    assert!(refused(&command.output().unwrap()).contains("set HOME"));
+}
+
+#[test]
+fn the_cache_is_shown_and_cleared() {
+    let folder = folder("cache-shown");
+    let caches = folder.join("caches");
+    let trace = file(&folder, "x.lackey", lackey(PAGES).as_bytes());
+    let cache = |arguments: &[&str]| {
+        let mut command = broadleaf(arguments);
+        command.env("XDG_CACHE_HOME", &caches).output().unwrap()
+    };
+    assert!(succeeded(&cache(&["cache"])).contains("in 0 reduced traces"));
+    quietly(&caches, &trace, &[]);
+    let table = succeeded(&cache(&["cache"]));
+    assert!(
+        table.contains("in 1 reduced traces") && table.contains("x.lackey"),
+        "{table}"
+    );
+    let shown: Value =
+        serde_json::from_str(&succeeded(&cache(&["cache", "--format", "json"]))).unwrap();
+    assert_eq!(shown["limit"], 2u64 << 30);
+    assert_eq!(shown["entries"][0]["accesses"], 2 * PAGES);
+    let said = stderr(&cache(&["cache", "--clear"]));
+    assert!(said.contains("removed 1 reduced traces"), "{said}");
+    assert!(aged_entries(&caches).is_empty());
+}

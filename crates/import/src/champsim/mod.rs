@@ -1,0 +1,48 @@
+//! ChampSim's traces: one record of 64 bytes for each instruction (`input_instr`).
+
+mod packer;
+mod reader;
+mod record;
+mod writer;
+
+use broadleaf_units::Described;
+
+use crate::catalogue::ForeignFormat;
+use crate::export::ExportEntry;
+use crate::import::ImportEntry;
+
+pub use record::{CHAMPSIM_BYTES, ChampSimRecord};
+
+/// The catalogue's entry.
+pub(crate) static CHAMPSIM: ForeignFormat = ForeignFormat {
+    described: Described {
+        name: "champsim",
+        summary: "ChampSim's traces (.champsimtrace, .xz, .gz, .zst): one record of 64 bytes for \
+              each instruction",
+        explanation: "A record of 64 bytes (`input_instr`) holds an instruction pointer, two bytes \
+                  about a branch, the numbers of 2 destination and 4 source registers, and the \
+                  addresses of 2 stores and 4 loads; address 0 means none. `import champsim` \
+                  makes the loads of a record and then its stores, each of 1 byte, since no \
+                  record holds sizes. With --instructions the instruction pointers become \
+                  fetches. Branches and registers are not kept. `export champsim` writes the \
+                  first byte of the page or line for each reference, so that an export that is \
+                  imported again has the same references in the same order. Files may be \
+                  compressed with xz, gzip, zstd or LZ4. CloudSuite's traces have other records \
+                  and are not read.",
+        source: "ChampSim, inc/trace_instruction.h",
+    },
+    import: Some(ImportEntry {
+        open: reader::open,
+        records: "records",
+    }),
+    export: Some(ExportEntry {
+        create: writer::create,
+        ending: "champsimtrace",
+        records: "records",
+        notes: &[
+            "addresses are the first byte of their page or line, since the trace holds no others",
+            "no record holds registers or branches, since the trace has none",
+        ],
+    }),
+    sample: include_bytes!("sample"),
+};

@@ -1,0 +1,211 @@
+//! Exporting traces for ChampSim.
+
+use std::io::Write;
+
+use broadleaf_trace::{Event, Header, Item, Lead, Visit};
+
+use super::packer::Packer;
+use super::record::ChampSimRecord;
+use crate::error::ExportError;
+use crate::export::{ExportCounts, TraceExporter};
+use broadleaf_trace::DataAccess;
+use crate::import::LeftOut;
+
+struct ChampSimExporter<'a> {
+    to: &'a mut dyn Write,
+    /// Low bits of an address that lie inside a unit.
+    shift: u8,
+    /// The trace counts instructions or says where they are fetched.
+    counted: bool,
+    packer: Packer,
+    /// The address space of the references so far.
+    space: Option<u32>,
+    /// The address space that runs.
+    running: u32,
+    counts: ExportCounts,
+    events: u64,
+    leads: u64,
+    added: u64,
+}
+
+/// Begins an export.
+pub(super) fn create<'a>(to: &'a mut dyn Write, header: &Header) -> Box<dyn TraceExporter + 'a> {
+    let options = header.options;
+    Box::new(ChampSimExporter {
+        to,
+        shift: header.grain.shift(),
+        counted: options.instruction_counts || options.instruction_pages,
+        packer: Packer::default(),
+        space: None,
+        running: 0,
+        counts: ExportCounts::default(),
+        events: 0,
+        leads: 0,
+        added: 0,
+    })
+}
+
+impl ChampSimExporter<'_> {
+    fn begin(&mut self) -> Result<(), ExportError> {
+        let record = self.packer.begin();
+        self.write(record)
+    }
+
+    fn write(&mut self, record: Option<ChampSimRecord>) -> Result<(), ExportError> {
+        if let Some(record) = record {
+            self.counts.records += 1;
+            self.to.write_all(&record.to_bytes())?;
+        }
+        Ok(())
+    }
+
+    fn begin_many(&mut self, instructions: u64) -> Result<(), ExportError> {
+        (0..instructions).try_for_each(|_| self.begin())
+    }
+
+    /// The address that stands for a unit: its first byte. Address 0 means none, so the first unit
+    /// is named by its second byte.
+    fn address(&self, unit: u64) -> u64 {
+        (unit << self.shift).max(1)
+    }
+
+    fn visit(&mut self, visit: &Visit) -> Result<(), ExportError> {
+        if visit.fetch {
+            self.packer.ip = visit.unit << self.shift;
+            return self.begin_many(u64::from(visit.instructions));
+        }
+        if visit.lookups() > 0 && self.space.replace(self.running) != Some(self.running) {
+            self.refuse_second_space()?;
+        }
+        let mut references = References {
+            visit,
+            starts: u64::from(visit.instructions),
+            left: visit.lookups(),
+        };
+        // Instructions without a reference come before those that have one.
+        let empty = references.starts.saturating_sub(references.left);
+        references.starts -= empty;
+        self.begin_many(empty)?;
+        if visit.lead != Lead::None {
+            self.leads += 1;
+            let access = match visit.lead {
+                Lead::Store => DataAccess::Store,
+                Lead::Load | Lead::None => DataAccess::Load,
+            };
+            self.reference(&mut references, access)?;
+        }
+        let (loads, stores) = (visit.loads, visit.stores);
+        let first = if stores == 0 {
+            loads
+        } else {
+            visit.loads_before_store
+        };
+        self.several(&mut references, DataAccess::Load, first)?;
+        self.several(&mut references, DataAccess::Store, stores.min(1))?;
+        self.several(
+            &mut references,
+            DataAccess::Load,
+            loads.saturating_sub(first),
+        )?;
+        self.several(&mut references, DataAccess::Store, stores.saturating_sub(1))
+    }
+
+    fn several(
+        &mut self,
+        references: &mut References<'_>,
+        access: DataAccess,
+        count: u32,
+    ) -> Result<(), ExportError> {
+        (0..count).try_for_each(|_| self.reference(references, access))
+    }
+
+    /// Writes one reference. An instruction begins with it while there are as many instructions as
+    /// references left. Where there are fewer, references share an instruction as far as they fit.
+    fn reference(
+        &mut self,
+        references: &mut References<'_>,
+        access: DataAccess,
+    ) -> Result<(), ExportError> {
+        let fits = self.packer.fits(access);
+        let begins = if self.counted {
+            !fits || references.starts >= references.left
+        } else {
+            true
+        };
+        if begins {
+            match references.starts.checked_sub(1) {
+                Some(starts) => references.starts = starts,
+                None if self.counted => self.added += 1,
+                None => {}
+            }
+            self.begin()?;
+        }
+        references.left = references.left.saturating_sub(1);
+        self.counts.references += 1;
+        let address = self.address(references.visit.unit);
+        self.packer.put(access, address);
+        Ok(())
+    }
+
+    fn refuse_second_space(&mut self) -> Result<(), ExportError> {
+        if self.counts.references == 0 {
+            return Ok(());
+        }
+        Err(ExportError::NoForm(
+            "holds several address spaces, which a trace of ChampSim cannot tell apart: record \
+             the program without --follow-children, or record the program alone that is meant"
+                .to_owned(),
+        ))
+    }
+}
+
+/// What is left to write of a visit.
+struct References<'v> {
+    visit: &'v Visit,
+    /// Instructions that have not begun.
+    starts: u64,
+    /// References that are not written.
+    left: u64,
+}
+
+impl TraceExporter for ChampSimExporter<'_> {
+    fn item(&mut self, item: &Item<'_>) -> Result<(), ExportError> {
+        match item {
+            Item::Visits(visits) => visits.iter().try_for_each(|visit| self.visit(visit)),
+            Item::Event(event) => {
+                self.events += 1;
+                match event {
+                    Event::SpaceSwitch(space) => self.running = space.0,
+                    // What follows is another space, whatever its number.
+                    Event::SpaceEnd { .. } => self.space = None,
+                    _ => {}
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn finish(&mut self) -> Result<(), ExportError> {
+        let last = self.packer.finish();
+        self.write(last)?;
+        Ok(self.to.flush()?)
+    }
+
+    fn counts(&self) -> ExportCounts {
+        self.counts
+    }
+
+    fn left_out(&self) -> Vec<LeftOut> {
+        LeftOut::some(&[
+            (self.events, "events (mappings, threads): not written"),
+            (
+                self.leads,
+                "accesses that reach into the next page or line: written as one more access there",
+            ),
+            (
+                self.added,
+                "records added, since an instruction has at most 4 loads and then 2 stores",
+            ),
+        ])
+    }
+}

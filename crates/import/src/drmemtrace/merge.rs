@@ -1,0 +1,328 @@
+//! Interleaving the files of a trace by their time stamps, and making visits and events of them.
+//!
+//! Time stamps cut the records of each file into stretches. The stretch with the smallest time
+//! comes next; among equals the file that runs goes on, and then the first by name. So DynamoRIO
+//! interleaves them as well.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use broadleaf_trace::Header;
+
+use super::file::{FileRecords, ThreadFile};
+use super::folder::trace_files;
+use super::record::{DrRecord, IDLE, filetype, marker};
+use super::threads::DrThreads;
+use super::unkept::Unkept;
+use crate::batch::ImportBatch;
+use crate::error::ImportError;
+use broadleaf_trace::{DataAccess, Fold};
+use crate::import::{ImportCounts, ImportOptions, LeftOut, OpenedImport, TraceImporter};
+use crate::source::{ImportMeter, ImportSource};
+
+/// The number of records that one call reads at most, so that a caller can show progress.
+const MOST_RECORDS: u64 = 1 << 18;
+
+struct DrmemtraceImporter {
+    files: Vec<ThreadFile>,
+    meter: ImportMeter,
+    /// Files that have records left, by the time of their next stretch.
+    waiting: BinaryHeap<Reverse<(u64, usize)>>,
+    /// The file whose stretch is read.
+    current: Option<usize>,
+    /// The thread of the next reference may not be the one that runs.
+    may_switch: bool,
+    threads: DrThreads,
+    maker: Maker,
+}
+
+/// What makes visits and counts.
+struct Maker {
+    fold: Fold,
+    fetches: bool,
+    counts: ImportCounts,
+    unkept: Unkept,
+}
+
+/// Begins an import.
+pub(super) fn open(source: ImportSource, options: &ImportOptions) -> OpenedImport {
+    let meter = source.meter();
+    let files = match source.folder() {
+        None => vec![ThreadFile::alone(source)?],
+        Some(folder) => {
+            let paths = trace_files(folder, source.name())?;
+            let sizes = paths.iter().filter_map(|path| path.metadata().ok());
+            meter.set_size(sizes.map(|metadata| metadata.len()).sum());
+            let files = paths.into_iter().map(ThreadFile::of_folder);
+            files.collect::<Result<_, _>>()?
+        }
+    };
+    let times = files.iter().map(|file| file.head.time.unwrap_or(0));
+    Ok(Box::new(DrmemtraceImporter {
+        waiting: times.zip(0..).map(Reverse).collect(),
+        files,
+        meter,
+        current: None,
+        may_switch: true,
+        threads: DrThreads::default(),
+        maker: Maker {
+            fold: Fold::new(options.grain),
+            fetches: options.fetches,
+            counts: ImportCounts::default(),
+            unkept: Unkept::default(),
+        },
+    }))
+}
+
+impl TraceImporter for DrmemtraceImporter {
+    fn describe(&self, header: &mut Header) {
+        header.options.instruction_counts = true;
+        header.options.instruction_pages = self.maker.fetches;
+        let heads = || self.files.iter().map(|file| &file.head);
+        let first = heads().find_map(|head| head.process);
+        let mut processes = heads().filter_map(|head| head.process);
+        header.options.children = processes.any(|process| Some(process) != first);
+        let bits = heads().fold(0, |bits, head| bits | head.filetype);
+        let without_time = heads().filter(|head| head.time.is_none()).count();
+        let mut note = |is_true: bool, note: &str| {
+            if is_true {
+                header.notes.push(note.to_owned());
+            }
+        };
+        note(
+            true,
+            "imported from drmemtrace of DynamoRIO: nothing is known of mappings",
+        );
+        note(
+            self.files.len() > 1 && without_time > 0,
+            "some files have no time stamps: their threads come first, each as a whole",
+        );
+        note(
+            bits & filetype::FILTERED != 0,
+            "the trace was filtered when it was recorded: references that hit in the filter's \
+             cache are missing, so accesses and misses are too few",
+        );
+        note(
+            bits & filetype::INSTRUCTIONS_ONLY != 0,
+            "the trace was recorded without data references",
+        );
+        note(
+            bits & filetype::WHOLE_SYSTEM != 0,
+            "the trace holds references of the kernel among those of the program",
+        );
+    }
+
+    fn read(&mut self, batch: &mut ImportBatch) -> Result<bool, ImportError> {
+        let before = batch.len();
+        let records = self.maker.counts.records;
+        while batch.len() < before + ImportBatch::GOAL
+            && self.maker.counts.records < records + MOST_RECORDS
+        {
+            let Some(current) = self.current.or_else(|| self.next_file()) else {
+                self.maker.fold.cut(&mut batch.visits);
+                return Ok(batch.len() > before);
+            };
+            self.record_of(current, batch)?;
+        }
+        Ok(true)
+    }
+
+    fn counts(&self) -> ImportCounts {
+        self.maker.counts
+    }
+
+    fn left_out(&self) -> Vec<LeftOut> {
+        self.maker.unkept.told()
+    }
+}
+
+impl DrmemtraceImporter {
+    fn next_file(&mut self) -> Option<usize> {
+        let Reverse((_, next)) = self.waiting.pop()?;
+        self.current = Some(next);
+        self.may_switch = true;
+        Some(next)
+    }
+
+    /// Reads a record of the file `current`.
+    fn record_of(&mut self, current: usize, batch: &mut ImportBatch) -> Result<(), ImportError> {
+        let file = &mut self.files[current];
+        let records = match &mut file.records {
+            FileRecords::Open(records) => records,
+            FileRecords::Closed(_) => return file.open(&self.meter),
+            FileRecords::Done => {
+                self.current = None;
+                return Ok(());
+            }
+        };
+        let Some(&bytes) = records.next()? else {
+            if !file.has_ended {
+                return Err(records.bad(
+                    "the file ends behind this record, without a footer: the trace was cut short. \
+                     Convert the raw files again, or record again",
+                ));
+            }
+            file.records = FileRecords::Done;
+            self.current = None;
+            return Ok(());
+        };
+        let record = DrRecord::from_bytes(&bytes).map_err(|kind| {
+            records.bad(format!(
+                "no record has type {kind}: the input is damaged, or newer than version 7"
+            ))
+        })?;
+        if records.count() == file.head.records + 1 {
+            // The head was read when the file was opened.
+            self.maker.counts.records += file.head.records;
+            self.maker.unkept.markers += file.head.markers;
+            if let (Some(thread), Some(process)) = (file.head.thread, file.head.process) {
+                let known = self.threads.belongs(thread, process);
+                known.map_err(|reason| records.bad(reason))?;
+            }
+        }
+        self.maker.counts.records += 1;
+        file.has_ended = record == DrRecord::Footer;
+        match record {
+            DrRecord::Thread(IDLE) | DrRecord::Header(_) | DrRecord::Footer => {}
+            DrRecord::Thread(thread) => {
+                file.head.thread = Some(thread);
+                self.may_switch = true;
+            }
+            DrRecord::Process(process) => {
+                if let Some(thread) = file.head.thread {
+                    let known = self.threads.belongs(thread, process);
+                    known.map_err(|reason| records.bad(reason))?;
+                }
+                self.may_switch = true;
+            }
+            DrRecord::ThreadExit(thread) => {
+                file.head.thread = Some(thread);
+                let ended = self.threads.run(Some(thread), &mut self.maker.fold, batch);
+                ended.map_err(|reason| records.bad(reason))?;
+                self.threads.end(&mut self.maker.fold, batch);
+                self.may_switch = true;
+            }
+            DrRecord::Marker(kind, value) => {
+                file.mark(kind);
+                self.maker.unkept.markers += u64::from(kind != marker::TIMESTAMP);
+                let later = |next: &Reverse<(u64, usize)>| next.0.0 < value;
+                if kind == marker::TIMESTAMP && self.waiting.peek().is_some_and(later) {
+                    self.waiting.push(Reverse((value, current)));
+                    self.current = None;
+                }
+            }
+            reference => {
+                if self.may_switch && !file.in_kernel {
+                    let thread = file.head.thread;
+                    let ran = self.threads.run(thread, &mut self.maker.fold, batch);
+                    ran.map_err(|reason| records.bad(reason))?;
+                    self.may_switch = false;
+                }
+                let made = self.maker.make(file, reference, batch);
+                if let (Err(reason), FileRecords::Open(records)) = (made, &file.records) {
+                    return Err(records.bad(reason));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ThreadFile {
+    /// A marker of this type was read.
+    const fn mark(&mut self, kind: u16) {
+        match kind {
+            marker::SYSCALL_TRACE_START | marker::CONTEXT_SWITCH_START => self.in_kernel = true,
+            marker::SYSCALL_TRACE_END | marker::CONTEXT_SWITCH_END => self.in_kernel = false,
+            _ => {}
+        }
+    }
+}
+
+impl Maker {
+    /// Makes visits of a record that is a reference, an instruction or something like these.
+    #[inline]
+    fn make(
+        &mut self,
+        file: &mut ThreadFile,
+        record: DrRecord,
+        batch: &mut ImportBatch,
+    ) -> Result<(), &'static str> {
+        match record {
+            DrRecord::Encoding => self.unkept.encodings += 1,
+            _ if file.in_kernel => self.unkept.kernel += 1,
+            DrRecord::Data {
+                access,
+                address,
+                size,
+            } => return self.data(access, address, size, batch),
+            DrRecord::Instruction { address, size } => {
+                self.instruction(file, address, size, batch);
+            }
+            DrRecord::MaybeFetch { address, .. } if address == file.pointer => {
+                self.unkept.iterations += 1;
+            }
+            DrRecord::MaybeFetch { address, size } => self.instruction(file, address, size, batch),
+            DrRecord::NoFetch => self.unkept.iterations += 1,
+            DrRecord::Bundle { count, lengths } => {
+                let lengths = lengths.get(..usize::from(count));
+                let lengths =
+                    lengths.ok_or("a bundle has more than 8 instructions: the input is damaged")?;
+                for length in lengths {
+                    self.instruction(file, file.next_pointer, u16::from(*length), batch);
+                }
+            }
+            DrRecord::Prefetch => self.unkept.prefetches += 1,
+            DrRecord::Flush => self.unkept.flushes += 1,
+            // The caller handles these.
+            DrRecord::Thread(_)
+            | DrRecord::ThreadExit(_)
+            | DrRecord::Process(_)
+            | DrRecord::Header(_)
+            | DrRecord::Footer
+            | DrRecord::Marker(..) => {}
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn data(
+        &mut self,
+        access: DataAccess,
+        address: u64,
+        size: u16,
+        batch: &mut ImportBatch,
+    ) -> Result<(), &'static str> {
+        let reach = u64::from(size.max(1)) - 1;
+        let last = address.checked_add(reach);
+        let last = last.ok_or("the reference reaches past the end of the address space")?;
+        match access {
+            DataAccess::Load => self.counts.loads += 1,
+            DataAccess::Store => self.counts.stores += 1,
+        }
+        self.fold.access(access, address, last, &mut batch.visits);
+        Ok(())
+    }
+
+    #[inline]
+    fn instruction(
+        &mut self,
+        file: &mut ThreadFile,
+        address: u64,
+        size: u16,
+        batch: &mut ImportBatch,
+    ) {
+        file.pointer = address;
+        file.next_pointer = address.wrapping_add(u64::from(size));
+        if size == 0 {
+            self.unkept.pointers += 1;
+            return;
+        }
+        self.counts.instructions += 1;
+        if self.fetches {
+            self.fold.fetch(address, &mut batch.visits);
+        } else {
+            self.fold.instruction();
+        }
+    }
+}

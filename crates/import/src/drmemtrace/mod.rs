@@ -1,0 +1,44 @@
+//! Traces of DynamoRIO's drmemtrace (drcachesim), recorded with `drrun -t drcachesim -offline`.
+//!
+//! `record` is the layout of a record. `folder` finds the files of a trace, `file` reads the
+//! records of one of them, and `zip` the chunks of an archive. `merge` interleaves the files and
+//! makes visits and events; `threads` knows which thread of which process runs.
+
+mod file;
+mod folder;
+mod merge;
+mod record;
+mod threads;
+mod unkept;
+mod zip;
+
+use broadleaf_units::Described;
+
+use crate::catalogue::ForeignFormat;
+use crate::import::ImportEntry;
+
+/// The catalogue's entry.
+pub(crate) static DRMEMTRACE: ForeignFormat = ForeignFormat {
+    described: Described {
+        name: "drmemtrace",
+        summary: "offline traces of DynamoRIO's drcachesim: a folder with one file for each \
+              thread, or one file",
+        explanation: "`drrun -t drcachesim -offline` writes a folder with raw files, and DynamoRIO's \
+                  next command on that folder (for example `drrun -t drcachesim -indir FOLDER`) \
+                  converts them to one file for each thread below `trace`. Give `import \
+                  drmemtrace` that folder, its folder `trace`, or one file. Files may be plain, \
+                  .zip, .gz, .zst, .lz4 or .sz. A record has 12 bytes: type, size, and an \
+                  address or a value. Threads are interleaved by their time stamps, as DynamoRIO \
+                  does it, and become events; so do processes. Loads, stores and instructions \
+                  are kept. Prefetches, flushes, encodings, references of the kernel, repeated \
+                  iterations of string instructions and other markers are counted and left out. \
+                  Traces of 32-bit builds, whose records have 8 bytes, are not read.",
+        source: "DynamoRIO, clients/drcachesim/common/trace_entry.h",
+    },
+    import: Some(ImportEntry {
+        open: merge::open,
+        records: "records",
+    }),
+    export: None,
+    sample: include_bytes!("sample"),
+};

@@ -1,0 +1,104 @@
+//! The record of drmemtrace: `trace_entry_t` of DynamoRIO's trace_entry.h.
+
+use broadleaf_trace::DataAccess;
+
+/// Bytes of a record: type and size of two bytes each, and an address or value of eight.
+pub(super) const RECORD_BYTES: usize = 12;
+/// The newest version of the format that is known.
+pub(super) const NEWEST_VERSION: u64 = 7;
+/// The thread id that marks an idle core.
+pub(super) const IDLE: u64 = u64::MAX;
+
+/// What a record says. Numbers are those of `trace_type_t`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DrRecord {
+    /// A reference of `size` bytes.
+    Data {
+        access: DataAccess,
+        address: u64,
+        size: u16,
+    },
+    /// An instruction was fetched. Size 0 only tells the instruction pointer.
+    Instruction { address: u64, size: u16 },
+    /// An instruction ran again without a fetch: an iteration of a string instruction.
+    NoFetch,
+    /// One of the two above: a fetch, unless the instruction before was at this address.
+    MaybeFetch { address: u64, size: u16 },
+    /// Instructions behind the one before, with their lengths.
+    Bundle { count: u16, lengths: [u8; 8] },
+    /// A prefetch of software or hardware.
+    Prefetch,
+    /// A cache flush, or the end of its range.
+    Flush,
+    /// Bytes of the instruction that follows.
+    Encoding,
+    /// From here on, records belong to this thread.
+    Thread(u64),
+    /// The thread ended.
+    ThreadExit(u64),
+    /// The process of the thread.
+    Process(u64),
+    /// The start of a file, with its version.
+    Header(u64),
+    /// The end of a file.
+    Footer,
+    /// A marker of this type, with its value.
+    Marker(u16, u64),
+}
+
+/// Types of markers (`trace_marker_type_t`) that mean something here.
+pub(super) mod marker {
+    pub(crate) const TIMESTAMP: u16 = 2;
+    pub(crate) const FILETYPE: u16 = 9;
+    pub(crate) const VERSION: u16 = 12;
+    pub(crate) const SYSCALL_TRACE_START: u16 = 27;
+    pub(crate) const SYSCALL_TRACE_END: u16 = 28;
+    pub(crate) const CONTEXT_SWITCH_START: u16 = 34;
+    pub(crate) const CONTEXT_SWITCH_END: u16 = 35;
+}
+
+/// Bits of a file's type (`offline_file_type_t`).
+pub(super) mod filetype {
+    pub(crate) const FILTERED: u64 = 0x01 | 0x80 | 0x100;
+    pub(crate) const INSTRUCTIONS_ONLY: u64 = 0x04;
+    pub(crate) const WHOLE_SYSTEM: u64 = 0x4_0000;
+}
+
+impl DrRecord {
+    /// The record that these bytes hold, or its type if there is none of that type.
+    #[inline]
+    pub(super) const fn from_bytes(bytes: &[u8; RECORD_BYTES]) -> Result<Self, u16> {
+        let [t0, t1, s0, s1, value @ ..] = *bytes;
+        let kind = u16::from_le_bytes([t0, t1]);
+        let size = u16::from_le_bytes([s0, s1]);
+        let address = u64::from_le_bytes(value);
+        Ok(match kind {
+            0 | 1 => Self::Data {
+                access: if kind == 0 {
+                    DataAccess::Load
+                } else {
+                    DataAccess::Store
+                },
+                address,
+                size,
+            },
+            2..=9 | 27 | 32..=46 => Self::Prefetch,
+            10..=16 | 31 | 48 | 49 => Self::Instruction { address, size },
+            17 => Self::Bundle {
+                count: size,
+                lengths: value,
+            },
+            18..=21 => Self::Flush,
+            22 => Self::Thread(address),
+            23 => Self::ThreadExit(address),
+            24 => Self::Process(address),
+            25 => Self::Header(address),
+            26 => Self::Footer,
+            28 => Self::Marker(size, address),
+            29 => Self::NoFetch,
+            30 => Self::MaybeFetch { address, size },
+            47 => Self::Encoding,
+            unknown => return Err(unknown),
+        })
+    }
+}

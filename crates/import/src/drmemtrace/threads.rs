@@ -1,0 +1,95 @@
+//! Which thread of which process runs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use broadleaf_trace::Event;
+use broadleaf_units::{SpaceId, ThreadId};
+
+use crate::batch::ImportBatch;
+use broadleaf_trace::Fold;
+
+/// The maximum number of threads, and of processes, of a trace.
+const MOST: usize = 1 << 20;
+
+/// The threads of a trace, and the one that runs.
+#[derive(Debug, Default)]
+pub(super) struct DrThreads {
+    /// The process of each thread.
+    processes: BTreeMap<u64, u64>,
+    /// The address space of each process.
+    spaces: BTreeMap<u64, SpaceId>,
+    /// Threads that have begun and not ended.
+    started: BTreeSet<(SpaceId, ThreadId)>,
+    space: SpaceId,
+    thread: Option<ThreadId>,
+}
+
+impl DrThreads {
+    /// A thread belongs to this process.
+    pub(super) fn belongs(&mut self, thread: u64, process: u64) -> Result<(), &'static str> {
+        if self.processes.len() >= MOST && !self.processes.contains_key(&thread) {
+            return Err("the trace has more than 1,048,576 threads");
+        }
+        self.processes.insert(thread, process);
+        Ok(())
+    }
+
+    /// This thread runs from here on. Appends the events that say so.
+    pub(super) fn run(
+        &mut self,
+        thread: Option<u64>,
+        fold: &mut Fold,
+        batch: &mut ImportBatch,
+    ) -> Result<(), &'static str> {
+        let Some(thread) = thread else {
+            return Err(
+                "a reference stands before the thread that makes it: the input is \
+                        damaged before this record",
+            );
+        };
+        let Some(&process) = self.processes.get(&thread) else {
+            return Err(
+                "a reference stands before the process of its thread: the input is \
+                        damaged before this record",
+            );
+        };
+        let thread = u32::try_from(thread).map_err(|_| "the thread's number is over 2^32")?;
+        let thread = ThreadId(thread);
+        let known = self.spaces.get(&process).copied();
+        if known.is_none() && self.spaces.len() >= MOST || self.started.len() >= MOST {
+            return Err("the trace has more than 1,048,576 processes or threads");
+        }
+        let space = known.unwrap_or(SpaceId(self.spaces.len() as u32));
+        if known == Some(self.space) && self.thread == Some(thread) {
+            return Ok(());
+        }
+        fold.cut(&mut batch.visits);
+        if space != self.space {
+            batch.event(Event::SpaceSwitch(space));
+            self.space = space;
+        }
+        if known.is_none() {
+            self.spaces.insert(process, space);
+            batch.event(Event::SpaceStart {
+                pid: process as u32,
+                parent: 0,
+                command: Vec::new(),
+            });
+        }
+        if self.started.insert((space, thread)) {
+            batch.event(Event::ThreadStart(thread));
+        }
+        batch.event(Event::ThreadSwitch(thread));
+        self.thread = Some(thread);
+        Ok(())
+    }
+
+    /// The thread that runs ends.
+    pub(super) fn end(&mut self, fold: &mut Fold, batch: &mut ImportBatch) {
+        if let Some(thread) = self.thread.take() {
+            fold.cut(&mut batch.visits);
+            batch.event(Event::ThreadEnd(thread));
+            self.started.remove(&(self.space, thread));
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What an importer is.
+
+use broadleaf_trace::{Grain, Header};
+
+use crate::batch::ImportBatch;
+use crate::error::ImportError;
+use crate::source::ImportSource;
+
+/// How a foreign trace is to be imported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImportOptions {
+    /// The unit of a visit.
+    pub grain: Grain,
+    /// Instruction fetches become visits, as `record --instructions` makes them.
+    pub fetches: bool,
+}
+
+/// An import that has begun.
+pub type OpenedImport = Result<Box<dyn TraceImporter>, ImportError>;
+
+/// How a format is read: an entry of the catalogue.
+#[derive(Clone, Copy, Debug)]
+pub struct ImportEntry {
+    /// Begins an import. The first bytes are read, so that a wrong input is refused at once.
+    pub open: fn(ImportSource, &ImportOptions) -> OpenedImport,
+    /// What the format's records are called, in the plural: "lines".
+    pub records: &'static str,
+}
+
+/// Reads a foreign trace.
+pub trait TraceImporter {
+    /// Says in the trace's header what the trace holds, and what users of the trace should know.
+    /// The grain and the name of the importer are set by the caller.
+    fn describe(&self, header: &mut Header);
+
+    /// Appends visits and events to `batch`, some thousands at most. `false` means that the input
+    /// is at its end and nothing was appended.
+    ///
+    /// # Errors
+    /// The first record that cannot be, with its place; or the input cannot be read. What was
+    /// appended before is whole.
+    fn read(&mut self, batch: &mut ImportBatch) -> Result<bool, ImportError>;
+
+    /// What was read so far.
+    fn counts(&self) -> ImportCounts;
+
+    /// What was read and has no place in the trace.
+    fn left_out(&self) -> Vec<LeftOut> {
+        Vec::new()
+    }
+}
+
+/// What an importer has read so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ImportCounts {
+    /// Records of the foreign format, of every kind.
+    pub records: u64,
+    /// Instructions.
+    pub instructions: u64,
+    /// Loads.
+    pub loads: u64,
+    /// Stores.
+    pub stores: u64,
+}
+
+impl ImportCounts {
+    /// Loads and stores.
+    pub const fn accesses(&self) -> u64 {
+        self.loads + self.stores
+    }
+}
+
+/// Records that have no place in a trace of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The number of them.
+    pub count: u64,
+    /// What they are, in the plural.
+    pub what: &'static str,
+}
+
+impl LeftOut {
+    /// Those of `all` that occurred.
+    pub(crate) fn some(all: &[(u64, &'static str)]) -> Vec<Self> {
+        let found = all.iter().filter(|(count, _)| *count > 0);
+        found.map(|&(count, what)| Self { count, what }).collect()
+    }
+}

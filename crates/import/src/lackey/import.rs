@@ -1,0 +1,95 @@
+//! Lackey's text as an entry of the catalogue.
+
+use broadleaf_trace::Header;
+use broadleaf_units::Described;
+
+use super::{LackeyError, LackeyReader};
+use crate::batch::ImportBatch;
+use crate::catalogue::ForeignFormat;
+use crate::compression::Bytes;
+use crate::error::ImportError;
+use crate::import::{ImportCounts, ImportEntry, ImportOptions, OpenedImport, TraceImporter};
+use crate::source::ImportSource;
+
+/// The catalogue's entry.
+pub(crate) static LACKEY: ForeignFormat = ForeignFormat {
+    described: Described {
+        name: "lackey",
+        summary: "text of `valgrind --tool=lackey --trace-mem=yes` (.lackey): every reference, \
+              no mappings",
+        explanation: "One line for each instruction (`I  addr,size`), load (` L addr,size`), store \
+                  (` S addr,size`) and load and store of the same bytes by one instruction \
+                  (` M addr,size`; the processor asks for write access at once, so the store \
+                  comes first). Addresses are hexadecimal, sizes decimal. Valgrind's own lines \
+                  (`==PID==`) and blank lines are skipped; any other line is refused with its \
+                  number. Read by `import lackey`, `info`, `compare` and `advise`, also from \
+                  standard input.",
+        source: "Valgrind, lackey/lk_main.c",
+    },
+    import: Some(ImportEntry {
+        open,
+        records: "lines",
+    }),
+    export: None,
+    sample: include_bytes!("sample"),
+};
+
+struct LackeyImporter {
+    name: String,
+    reader: LackeyReader<Bytes>,
+    fetches: bool,
+}
+
+fn open(source: ImportSource, options: &ImportOptions) -> OpenedImport {
+    let opened = source.decompressed()?;
+    let reader = LackeyReader::new(opened.bytes, options.grain);
+    Ok(Box::new(LackeyImporter {
+        name: opened.name,
+        reader: if options.fetches {
+            reader.with_fetches()
+        } else {
+            reader
+        },
+        fetches: options.fetches,
+    }))
+}
+
+impl TraceImporter for LackeyImporter {
+    fn describe(&self, header: &mut Header) {
+        header.options.instruction_counts = true;
+        header.options.instruction_pages = self.fetches;
+        header
+            .notes
+            .push("imported from Lackey text: nothing is known of mappings".to_owned());
+    }
+
+    fn read(&mut self, batch: &mut ImportBatch) -> Result<bool, ImportError> {
+        let name = || self.name.clone();
+        self.reader
+            .read(&mut batch.visits)
+            .map_err(|error| match error {
+                LackeyError::Io(error) if error.raw_os_error().is_none() => ImportError::input(
+                    &self.name,
+                    format!("the compressed data is damaged or cut short ({error})"),
+                ),
+                LackeyError::Io(error) => ImportError::Io {
+                    name: name(),
+                    error,
+                },
+                error => ImportError::Lackey {
+                    name: name(),
+                    error,
+                },
+            })
+    }
+
+    fn counts(&self) -> ImportCounts {
+        let counts = self.reader.counts();
+        ImportCounts {
+            records: counts.lines,
+            instructions: counts.instructions,
+            loads: counts.loads,
+            stores: counts.stores,
+        }
+    }
+}

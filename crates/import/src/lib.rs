@@ -1,0 +1,36 @@
+//! Traces of other tools: importers and exporters, in one catalogue.
+//!
+//! An importer turns a foreign trace into visits and events, a batch at a time, from anything that
+//! implements [`std::io::Read`]. An exporter does the reverse. Both hold buffers of a fixed size,
+//! whatever the input says. [`FOREIGN_FORMATS`] lists all formats. The crate knows nothing of memory,
+//! TLBs or the engine.
+#![forbid(unsafe_code)]
+
+mod batch;
+mod catalogue;
+mod compression;
+mod error;
+mod export;
+mod import;
+mod records;
+mod source;
+
+pub use batch::ImportBatch;
+pub use catalogue::{ForeignFormat, exportable, importable};
+pub use champsim::{CHAMPSIM_BYTES, ChampSimRecord};
+pub use compression::{Compression, Compressor};
+pub use error::{ExportError, ImportError, Spot};
+pub use export::{ExportCounts, ExportEntry, TraceExporter};
+pub use import::{ImportCounts, ImportEntry, ImportOptions, LeftOut, OpenedImport, TraceImporter};
+pub use lackey::{LackeyCounts, LackeyError, LackeyReader, LackeyReason, looks_like_lackey};
+pub use source::{ImportMeter, ImportSource};
+
+broadleaf_units::catalogue! {
+    /// All foreign formats. Command-line names, help, `list formats`, the book's page, the fuzz
+    /// target and the contract tests follow from this list.
+    pub static FOREIGN_FORMATS: ForeignFormat = [
+        lackey::LACKEY,
+        drmemtrace::DRMEMTRACE,
+        champsim::CHAMPSIM,
+    ];
+}

@@ -1,0 +1,7 @@
+//! Importers and exporters, held against their catalogue and against traces written by hand.
+
+mod champsim;
+mod common;
+mod contract;
+mod drmemtrace;
+mod drmemtrace_files;

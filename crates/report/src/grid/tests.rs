@@ -1,0 +1,107 @@
+//! Alignment, wrapping, cutting and splitting.
+
+use super::*;
+
+fn sample() -> Grid {
+    let mut grid = Grid::new()
+        .column("name", Align::Left)
+        .column("count", Align::Right)
+        .column("what", Align::Left);
+    grid.row(["a", "1", "one short"]);
+    grid.row(["bcd", "12345678", ""]);
+    grid
+}
+
+#[test]
+fn columns_are_aligned_and_no_line_ends_in_blanks() {
+    assert_eq!(
+        sample().render(View::default()),
+        "name     count  what\n----  --------  ---------\na            1  one short\nbcd   \
+         12345678\n"
+    );
+    assert_eq!(sample().width(), 25);
+}
+
+#[test]
+fn the_last_column_is_wrapped_where_the_view_is_narrow() {
+    let mut grid = sample();
+    grid.row([
+        "e",
+        "2",
+        "a long sentence that does not fit a narrow view at all",
+    ]);
+    let text = grid.render(View {
+        width: Some(40),
+        ..View::default()
+    });
+    assert!(text.lines().all(|line| line.len() <= 40), "{text}");
+    assert!(
+        text.contains("\n                does not fit a narrow\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn colour_does_not_move_columns() {
+    let mut grid = Grid::new().column("", Align::Right).column("", Align::Left);
+    grid.row([
+        Cell {
+            text: "1".to_owned(),
+            style: Style::Best,
+        },
+        "x".into(),
+    ]);
+    grid.row([Cell::from("10"), "y".into()]);
+    let text = grid.render(View {
+        width: None,
+        paint: Paint::Colour,
+    });
+    assert_eq!(text, " \x1b[32m1\x1b[0m  x\n10  y\n");
+}
+
+#[test]
+fn a_grid_of_numbers_wraps_its_headings_and_then_splits() {
+    let mut grid = Grid::new()
+        .column("process", Align::Right)
+        .cut_column("command", 8)
+        .column("would promote", Align::Right)
+        .column("then in superpages", Align::Right)
+        .keys(2);
+    grid.row(["1", "a-long-name-of-a-program", "12", "3.4%"]);
+    for (width, blocks) in [(80, 1), (50, 1), (40, 1), (30, 2)] {
+        let view = View {
+            width: Some(width),
+            ..View::default()
+        };
+        let text = grid.render(view);
+        assert!(text.lines().all(|line| length(line) <= width), "{text}");
+        assert_eq!(text.matches("process").count(), blocks, "{text}");
+        assert!(text.contains("12") && text.contains("3.4%"), "{text}");
+    }
+}
+
+#[test]
+fn a_word_that_is_too_long_for_its_column_starts_further_left() {
+    let mut grid = Grid::new().column("", Align::Left).column("", Align::Left);
+    grid.row(["a fact of the file", "0123456789012345678901234"]);
+    let text = grid.render(View {
+        width: Some(30),
+        ..View::default()
+    });
+    assert_eq!(text, "a fact of the file\n     0123456789012345678901234\n");
+}
+
+#[test]
+fn wide_characters_take_two_columns() {
+    let mut grid = Grid::new().column("", Align::Left).column("", Align::Left);
+    grid.row(["日本", "x"]);
+    grid.row(["abcd", "y"]);
+    assert_eq!(grid.render(View::default()), "日本  x\nabcd  y\n");
+}
+
+#[test]
+fn words_are_wrapped_at_blanks() {
+    assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+    assert_eq!(wrap("unbreakable", 3), ["unbreakable"]);
+    assert_eq!(wrap("", 3), [""]);
+}

@@ -1,0 +1,87 @@
+//! The recommendations of a comparison: one for each machine with a choice.
+
+use broadleaf_metrics::{CellResult, Comparison, MemoryAsked, Recommendation};
+
+use crate::advice::{Advice, BASELINE, advise};
+
+/// The data for the table apart from the comparison itself.
+pub struct Context<'a> {
+    /// The results of [`BASELINE`] and [`REFERENCE`] on each machine, even if they are not in the
+    /// comparison.
+    pub references: &'a [CellResult],
+    /// Returns true if a policy could decide for a live program. A policy that looks into the
+    /// future could not.
+    pub can_be_run: &'a dyn Fn(&str) -> bool,
+    /// Machines that are judged by walk cycles alone. Their memory is modelled down to the frame
+    /// only because another machine of the comparison needs it.
+    pub by_walks: &'a [String],
+}
+
+/// Returns the recommendations of the tables, for programs: one for each machine with a choice.
+pub fn recommendations(comparison: &Comparison, context: &Context<'_>) -> Vec<Recommendation> {
+    let on = |machine: &&str| {
+        let advice = context.advise(
+            machine,
+            &of_machine(comparison, machine),
+            context.reference(BASELINE, machine)?,
+            comparison.memory.as_ref(),
+        )?;
+        Some(Recommendation {
+            machine: (*machine).to_owned(),
+            policy: advice.policy,
+            sentence: advice.sentence,
+        })
+    };
+    machines(comparison).iter().filter_map(on).collect()
+}
+
+impl Context<'_> {
+    /// Returns the advice for a machine. Other machines of the comparison do not change it.
+    pub(crate) fn advise(
+        &self,
+        machine: &str,
+        results: &[&CellResult],
+        baseline: &CellResult,
+        memory: Option<&MemoryAsked>,
+    ) -> Option<Advice> {
+        if !self.is_by_walks(machine) {
+            return advise(results, baseline, self.can_be_run, memory);
+        }
+        let without_memory = |result: &CellResult| CellResult {
+            memory: None,
+            ..result.clone()
+        };
+        let results: Vec<CellResult> = results.iter().copied().map(without_memory).collect();
+        let results: Vec<&CellResult> = results.iter().collect();
+        advise(&results, &without_memory(baseline), self.can_be_run, None)
+    }
+
+    fn is_by_walks(&self, machine: &str) -> bool {
+        self.by_walks.iter().any(|name| name == machine)
+    }
+
+    pub(crate) fn reference(&self, policy: &str, machine: &str) -> Option<&CellResult> {
+        self.references
+            .iter()
+            .find(|other| other.policy == policy && other.machine == machine)
+    }
+}
+
+/// Returns the machines of a comparison, in its order.
+pub(crate) fn machines(comparison: &Comparison) -> Vec<&str> {
+    let mut machines: Vec<&str> = Vec::new();
+    for result in &comparison.results {
+        if !machines.contains(&result.machine.as_str()) {
+            machines.push(&result.machine);
+        }
+    }
+    machines
+}
+
+pub(crate) fn of_machine<'a>(comparison: &'a Comparison, machine: &str) -> Vec<&'a CellResult> {
+    comparison
+        .results
+        .iter()
+        .filter(|result| result.machine == machine)
+        .collect()
+}

@@ -1,0 +1,152 @@
+//! The file of an entry: a reduced trace, and behind it what the entry is good for.
+//!
+//! ```text
+//! reduced trace | facts (JSON) | length of the facts (4 bytes) | XXH3 of all before (8) | magic (8)
+//! ```
+
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+
+use broadleaf_trace::WriteError;
+use broadleaf_trace::reduced::{ReducedHeader, ReducedWriter};
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::Xxh3Default;
+
+const MAGIC: [u8; 8] = *b"BLCACHE1";
+/// Length, check and magic.
+const TAIL_BYTES: u64 = 4 + 8 + 8;
+/// The maximum length of the facts: a path has at most 4,096 bytes.
+const MOST_FACTS: u64 = 1 << 16;
+/// Bytes that are read at a time to check an entry.
+const READ_BYTES: usize = 1 << 18;
+
+/// What an entry was made of and is good for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EntryFacts {
+    /// The path of the trace when the entry was made.
+    pub path: String,
+    /// The hash of the trace's bytes, as results name it.
+    pub hash: String,
+    /// The number of these bytes.
+    pub bytes: u64,
+    /// The accesses of the trace.
+    pub accesses: u64,
+    /// The filter that made the entry, in words ([`broadleaf_accel::filter_in_words`]).
+    pub filter: String,
+    /// The family of machines, as text ([`broadleaf_filter::Family`]).
+    pub family: String,
+}
+
+/// Hashes what passes through.
+struct HashedWriter<W> {
+    to: W,
+    hasher: Xxh3Default,
+}
+
+impl<W: Write> Write for HashedWriter<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.to.write(bytes)?;
+        self.hasher.update(&bytes[..count]);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+/// Writes an entry of these parts of a reduced trace. Returns its size.
+pub(super) fn write(to: &mut File, facts: &EntryFacts, parts: &[Vec<u8>]) -> io::Result<u64> {
+    let cannot = |error| match error {
+        WriteError::Io(error) => error,
+        error => io::Error::other(error),
+    };
+    let header = ReducedHeader {
+        trace: facts.hash.clone(),
+        family: facts.family.clone(),
+    };
+    let checked = HashedWriter {
+        to: BufWriter::new(&mut *to),
+        hasher: Xxh3Default::new(),
+    };
+    let mut writer = ReducedWriter::new(checked, &header).map_err(cannot)?;
+    for part in parts {
+        writer.append(part).map_err(cannot)?;
+    }
+    let (mut checked, _) = writer.finish().map_err(cannot)?;
+    let facts = serde_json::to_vec(facts)?;
+    checked.write_all(&facts)?;
+    checked.write_all(&(facts.len() as u32).to_le_bytes())?;
+    let check = checked.hasher.digest();
+    checked.write_all(&check.to_le_bytes())?;
+    checked.write_all(&MAGIC)?;
+    checked.flush()?;
+    drop(checked);
+    to.stream_position()
+}
+
+/// An entry whose tail was read.
+#[derive(Debug)]
+pub(super) struct EntryTail {
+    pub(super) facts: EntryFacts,
+    /// The bytes of the reduced trace.
+    pub(super) body: u64,
+    /// The bytes that the check covers.
+    covered: u64,
+    check: u64,
+}
+
+fn damaged(reason: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, reason)
+}
+
+/// Reads the tail of an entry.
+///
+/// # Errors
+/// If the file cannot be read, or is no entry.
+pub(super) fn tail(mut file: &File) -> io::Result<EntryTail> {
+    let size = file.metadata()?.len();
+    let covered = size.checked_sub(TAIL_BYTES - 4);
+    let covered = covered.ok_or_else(|| damaged("it is too short"))?;
+    let mut tail = [0; TAIL_BYTES as usize];
+    file.seek(SeekFrom::Start(covered.saturating_sub(4)))?;
+    file.read_exact(&mut tail)?;
+    let [l0, l1, l2, l3, check @ .., _, _, _, _, _, _, _, _] = tail;
+    if !tail.ends_with(&MAGIC) {
+        return Err(damaged("its last bytes are not those of an entry"));
+    }
+    let length = u64::from(u32::from_le_bytes([l0, l1, l2, l3]));
+    let body = covered.checked_sub(4 + length);
+    let body = body.filter(|_| length <= MOST_FACTS);
+    let body = body.ok_or_else(|| damaged("its facts are too long"))?;
+    file.seek(SeekFrom::Start(body))?;
+    let mut facts = vec![0; length as usize];
+    file.read_exact(&mut facts)?;
+    Ok(EntryTail {
+        facts: serde_json::from_slice(&facts)?,
+        body,
+        covered,
+        check: u64::from_le_bytes(check),
+    })
+}
+
+/// Checks the whole entry.
+///
+/// # Errors
+/// If the file cannot be read, or differs from what was written.
+pub(super) fn check(mut file: &File, tail: &EntryTail) -> io::Result<()> {
+    file.rewind()?;
+    let mut hasher = Xxh3Default::new();
+    let mut from = file.take(tail.covered);
+    let mut bytes = vec![0; READ_BYTES];
+    loop {
+        match from.read(&mut bytes)? {
+            0 => break,
+            count => hasher.update(&bytes[..count]),
+        }
+    }
+    if hasher.digest() != tail.check {
+        return Err(damaged("its check does not agree"));
+    }
+    Ok(())
+}

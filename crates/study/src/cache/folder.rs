@@ -1,0 +1,238 @@
+//! The folder of the cache: finding an entry, and adding one.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Read};
+use std::os::unix::fs::{DirBuilderExt, FileExt};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use broadleaf_filter::Family;
+use broadleaf_machine::Machine;
+
+use super::entry::{self, EntryFacts, EntryTail};
+use super::{folder_of_user, tidy};
+use crate::output::shown;
+use crate::source::origin::Origin;
+use crate::source::reduced::{family, hash};
+use crate::unfinished::Unfinished;
+
+/// The ending of an entry's name.
+const ENDING: &str = ".reduced";
+/// The beginning of the name of an entry that is being written.
+pub(super) const NEW: &str = ".new-";
+/// Hexadecimal digits of a hash in a name.
+const DIGITS: usize = 32;
+
+/// A folder of reduced traces, bounded in size.
+#[derive(Clone, Debug)]
+pub struct TraceCache {
+    folder: PathBuf,
+    /// The maximum bytes of all entries.
+    limit: u64,
+}
+
+/// An entry of the cache.
+#[derive(Clone, Debug)]
+pub struct CacheEntry {
+    /// What the entry was made of and is good for.
+    pub facts: EntryFacts,
+    /// The size of its file.
+    pub bytes: u64,
+    /// When a comparison read or wrote the entry last.
+    pub used: SystemTime,
+}
+
+impl TraceCache {
+    /// The user's cache. `None` if `limit` is 0, or if the user has no cache folder.
+    pub fn of_user(limit: u64) -> Option<Self> {
+        let folder = folder_of_user().filter(|_| limit > 0)?;
+        Some(Self::new(folder, limit))
+    }
+
+    /// A cache in `folder` of at most `limit` bytes.
+    pub const fn new(folder: PathBuf, limit: u64) -> Self {
+        Self { folder, limit }
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The maximum bytes of all entries.
+    pub const fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// The reduced form of a trace for these machines, if there is one. A damaged entry is removed.
+    ///
+    /// The key is the hash of the trace's bytes, so changed content is never accepted. A trace of a
+    /// size that no entry names is not hashed.
+    pub(crate) fn find(&self, trace: &Origin, machines: &[Machine]) -> Option<Origin> {
+        let (file, size) = (trace.file()?, trace.size()?);
+        let of_size = size_in_name(size);
+        let mut candidates = self.files();
+        candidates.retain(|path| name_of(path).starts_with(&of_size));
+        if candidates.is_empty() {
+            return None;
+        }
+        // The trace's decoder reads on in the same open file: its place there stays.
+        let hash = hash(PositionedReader { file, at: 0 }).ok()?;
+        candidates.retain(|path| name_of(path).starts_with(&name_prefix(size, &hash)));
+        let wanted = family(machines);
+        let does = |facts: &EntryFacts| {
+            facts.hash == hash
+                && facts.bytes == size
+                && facts.filter == broadleaf_accel::filter_in_words()
+                && wanted.is_within(&Family::parse(&facts.family))
+        };
+        candidates.into_iter().find_map(|path| {
+            // Another comparison may have removed the entry.
+            let file = File::open(&path).ok()?;
+            match open(&file, does) {
+                Ok(tail) => {
+                    let tail = tail?;
+                    // The time of the last use. Without the right to set it, the entry ages.
+                    let _ = file.set_modified(SystemTime::now());
+                    Origin::of_entry(shown(&path), file, tail.body, size).ok()
+                }
+                Err(error) => {
+                    let removed = match fs::remove_file(&path) {
+                        Ok(()) => "was removed",
+                        Err(_) => "cannot be removed",
+                    };
+                    log::warn!(
+                        "{}: is damaged ({error}) and {removed}; {} itself is read, which takes longer",
+                        shown(&path),
+                        trace.name()
+                    );
+                    None
+                }
+            }
+        })
+    }
+
+    /// Adds an entry, which appears whole or not at all, and removes what is stale or too much.
+    ///
+    /// # Errors
+    /// If the entry cannot be written. A failure costs speed only.
+    pub(crate) fn keep(&self, facts: &EntryFacts, parts: &[Vec<u8>]) -> io::Result<()> {
+        let bytes: u64 = parts.iter().map(|part| part.len() as u64).sum();
+        // An entry that is larger than its trace saves nothing.
+        if bytes > self.limit.min(facts.bytes) {
+            return Ok(());
+        }
+        let mut builder = DirBuilder::new();
+        builder.recursive(true).mode(0o700).create(&self.folder)?;
+        // Mode 0600: an entry tells what a program did.
+        let mut new = tempfile::Builder::new()
+            .prefix(NEW)
+            .tempfile_in(&self.folder)?;
+        // The lock tells other commands that the file is no leftover.
+        if new.as_file().try_lock().is_err() {
+            return Ok(());
+        }
+        let unfinished = Unfinished::new(new.path());
+        let size = entry::write(new.as_file_mut(), facts, parts)?;
+        if size > self.limit {
+            return Ok(());
+        }
+        let path = self.folder.join(entry_name(facts));
+        new.persist(&path)?;
+        drop(unfinished);
+        tidy::tidy(self, &path, facts);
+        Ok(())
+    }
+
+    /// All entries that can be read, the last used first.
+    pub fn entries(&self) -> Vec<CacheEntry> {
+        let of = |path: PathBuf| {
+            let file = File::open(path).ok()?;
+            let (tail, metadata) = (entry::tail(&file).ok()?, file.metadata().ok()?);
+            Some(CacheEntry {
+                facts: tail.facts,
+                bytes: metadata.len(),
+                used: metadata.modified().ok()?,
+            })
+        };
+        let mut entries: Vec<CacheEntry> = self.files().into_iter().filter_map(of).collect();
+        entries.sort_by_key(|entry| std::cmp::Reverse(entry.used));
+        entries
+    }
+
+    /// Removes all entries, and what killed commands left. Returns the number of removed files.
+    ///
+    /// # Errors
+    /// If a file cannot be removed.
+    pub fn clear(&self) -> io::Result<usize> {
+        let mut removed = 0;
+        for path in self.files() {
+            match fs::remove_file(path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => removed += 1,
+            }
+        }
+        tidy::sweep(&self.folder);
+        Ok(removed)
+    }
+
+    /// The paths of all entries.
+    pub(super) fn files(&self) -> Vec<PathBuf> {
+        let Ok(found) = fs::read_dir(&self.folder) else {
+            return Vec::new();
+        };
+        let paths = found.filter_map(|file| Some(file.ok()?.path()));
+        let mut paths: Vec<PathBuf> = paths.collect();
+        paths.retain(|path| name_of(path).ends_with(ENDING) && !name_of(path).starts_with(NEW));
+        paths.sort();
+        paths
+    }
+}
+
+/// Reads a file from its start, without its cursor.
+struct PositionedReader {
+    file: File,
+    at: u64,
+}
+
+impl Read for PositionedReader {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read_at(into, self.at)?;
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+/// Opens an entry that does. `None` if another trace or family needs it.
+fn open(file: &File, does: impl Fn(&EntryFacts) -> bool) -> io::Result<Option<EntryTail>> {
+    let tail = entry::tail(file)?;
+    if !does(&tail.facts) {
+        return Ok(None);
+    }
+    entry::check(file, &tail)?;
+    Ok(Some(tail))
+}
+
+pub(super) fn name_of(path: &Path) -> &str {
+    path.file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or("")
+}
+
+fn size_in_name(size: u64) -> String {
+    format!("{size:x}-")
+}
+
+fn name_prefix(size: u64, hash: &str) -> String {
+    let digits = hash.rsplit(':').next().unwrap_or_default();
+    let digits = digits.get(..DIGITS).unwrap_or(digits);
+    format!("{}{digits}-", size_in_name(size))
+}
+
+/// The name of an entry: the size of the trace, its hash, and the hash of the fingerprint.
+fn entry_name(facts: &EntryFacts) -> String {
+    let fingerprint = format!("{}\n{}", facts.filter, facts.family);
+    let fingerprint = blake3::hash(fingerprint.as_bytes()).to_hex();
+    let prefix = name_prefix(facts.bytes, &facts.hash);
+    format!("{prefix}{}{ENDING}", &fingerprint[..DIGITS / 2])
+}

@@ -1,0 +1,106 @@
+//! The cache of reduced traces: what a first comparison learned of a trace, for the next ones.
+//!
+//! A comparison filters the trace. What the filter leaves is the reduced form: few visits from which
+//! every count follows. The cache keeps it in the user's cache folder, one file for each trace and
+//! family of machines. `docs/decisions/0019-where-comparisons-keep-what-they-learned.md` gives the
+//! reasons.
+
+mod entry;
+mod folder;
+mod show;
+mod tidy;
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use broadleaf_machine::Machine;
+
+use crate::failure::Failure;
+use crate::source::Trace;
+use crate::source::reduced::family;
+
+pub use entry::EntryFacts;
+pub use folder::{CacheEntry, TraceCache};
+
+/// The maximum size of the cache without another wish.
+pub const DEFAULT_SIZE: u64 = 2 << 30;
+/// The environment variable of the maximum size.
+pub const SIZE_VARIABLE: &str = "BROADLEAF_CACHE_SIZE";
+
+/// The maximum size of the cache: `asked`, or what [`SIZE_VARIABLE`] says, or [`DEFAULT_SIZE`]. 0
+/// turns the cache off.
+///
+/// # Errors
+/// [`Failure::Wrong`] if the variable holds no size.
+pub fn size_limit(asked: Option<u64>) -> Result<u64, Failure> {
+    match (asked, std::env::var_os(SIZE_VARIABLE)) {
+        (Some(asked), _) => Ok(asked),
+        (None, Some(text)) => size_in(&text),
+        (None, None) => Ok(DEFAULT_SIZE),
+    }
+}
+
+fn size_in(text: &OsStr) -> Result<u64, Failure> {
+    let text = text.to_string_lossy();
+    if text.is_empty() {
+        return Ok(DEFAULT_SIZE);
+    }
+    broadleaf_units::size(&text).ok_or_else(|| {
+        Failure::Wrong(format!(
+            "{SIZE_VARIABLE}: \"{}\" is no size: write 256M or 2G, or 0 to keep nothing",
+            broadleaf_report::printable(&text)
+        ))
+    })
+}
+
+/// The folder of the cache: `broadleaf` in `XDG_CACHE_HOME`, or in `.cache` of the home folder.
+/// `None` if neither is known. A relative path in either variable counts as none, as the XDG Base
+/// Directory Specification asks.
+pub fn folder_of_user() -> Option<PathBuf> {
+    let absolute = |name: &str| {
+        let path = PathBuf::from(std::env::var_os(name)?);
+        path.is_absolute().then_some(path)
+    };
+    let caches = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
+    Some(caches.join("broadleaf"))
+}
+
+/// Keeps the reduced form of a trace that was read to its end. A failure costs speed only.
+pub(crate) fn keep(
+    cache: &TraceCache,
+    path: &Path,
+    trace: &Trace,
+    machines: &[Machine],
+    accesses: u64,
+    parts: &[Vec<u8>],
+) {
+    let Some((hash, bytes)) = trace.keepable() else {
+        return;
+    };
+    let facts = EntryFacts {
+        path: remembered(path, trace.name()),
+        hash,
+        bytes,
+        accesses,
+        filter: broadleaf_accel::filter_in_words(),
+        family: family(machines).to_string(),
+    };
+    if let Err(error) = cache.keep(&facts, parts) {
+        let folder = cache.folder().display();
+        log::debug!(
+            "{folder}: cannot keep the reduced form of {}: {error}",
+            trace.name()
+        );
+    }
+}
+
+/// The path under which an entry remembers its trace.
+fn remembered(path: &Path, name: &str) -> String {
+    match path.canonicalize() {
+        Ok(path) if path.is_file() => path.to_string_lossy().into_owned(),
+        _ => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+//! The entries of the cache as a table, and as JSON.
+
+use std::time::UNIX_EPOCH;
+
+use broadleaf_report::number::{grouped, size};
+use broadleaf_report::{Align, Grid, View, printable};
+use serde_json::{Value, json};
+
+use super::{CacheEntry, TraceCache};
+use crate::failure::Failure;
+use crate::info::date;
+use crate::output::{self, shown};
+
+impl TraceCache {
+    /// The folder, its size and its entries, for people.
+    pub fn table(&self, view: View) -> String {
+        let entries = self.entries();
+        let mut text = format!(
+            "{}: {} of {}, in {} reduced traces\n",
+            shown(self.folder()),
+            size(sum(&entries)),
+            size(self.limit()),
+            entries.len()
+        );
+        if !entries.is_empty() {
+            let mut grid = Grid::new()
+                .column("size", Align::Right)
+                .column("accesses", Align::Right)
+                .column("last used", Align::Left)
+                .column("trace", Align::Left);
+            for entry in &entries {
+                grid.row([
+                    size(entry.bytes),
+                    grouped(entry.facts.accesses),
+                    date(seconds(entry)),
+                    printable(&entry.facts.path),
+                ]);
+            }
+            text.push('\n');
+            text.push_str(&grid.render(view));
+        }
+        text
+    }
+
+    /// The same for programs.
+    ///
+    /// # Errors
+    /// [`Failure::Failed`] if a value has no form in JSON.
+    pub fn json(&self) -> Result<String, Failure> {
+        let entries = self.entries();
+        output::json(&json!({
+            "folder": self.folder().to_string_lossy(),
+            "limit": self.limit(),
+            "bytes": sum(&entries),
+            "entries": entries.iter().map(of_entry).collect::<Vec<Value>>(),
+        }))
+    }
+}
+
+fn of_entry(entry: &CacheEntry) -> Value {
+    json!({
+        "trace": entry.facts.path,
+        "hash": entry.facts.hash,
+        "accesses": entry.facts.accesses,
+        "filter": entry.facts.filter,
+        "family": entry.facts.family,
+        "bytes": entry.bytes,
+        "used": seconds(entry),
+    })
+}
+
+fn sum(entries: &[CacheEntry]) -> u64 {
+    entries.iter().map(|entry| entry.bytes).sum()
+}
+
+/// When an entry was used last, in seconds since 1970.
+fn seconds(entry: &CacheEntry) -> u64 {
+    let since = entry.used.duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}

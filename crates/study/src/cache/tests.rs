@@ -1,0 +1,241 @@
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use broadleaf_machine::{Machine, machine};
+use broadleaf_trace::reduced::{
+    KeptVisit, Manner, ReducedHeader, ReducedReader, ReducedWriter, Sums,
+};
+
+use super::{EntryFacts, TraceCache, size_in};
+use crate::source::origin::{Origin, PassCount};
+use crate::source::reduced::{family, hash};
+
+/// A cache folder, and traces beside it.
+struct CacheFolder(tempfile::TempDir);
+
+impl CacheFolder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a folder"))
+    }
+
+    fn cache(&self, limit: u64) -> TraceCache {
+        TraceCache::new(self.0.path().join("caches").join("broadleaf"), limit)
+    }
+
+    /// A trace of this many bytes, all alike: the cache does not look into traces.
+    fn trace(&self, name: &str, byte: u8) -> PathBuf {
+        let path = self.0.path().join(name);
+        fs::write(&path, [byte; 5000]).expect("a trace");
+        path
+    }
+}
+
+fn skylake() -> Vec<Machine> {
+    vec![machine("skylake").expect("a machine")]
+}
+
+fn part(page: u64) -> Vec<u8> {
+    let to = ReducedWriter::new(Vec::new(), &ReducedHeader::default());
+    let mut writer = to.expect("a writer");
+    let visit = KeptVisit {
+        page,
+        time: 0,
+        loads_before_store: 0,
+        manner: Manner::LOAD,
+    };
+    let sums = Sums {
+        loads: 1,
+        data: true,
+        ..Sums::default()
+    };
+    writer.visits(&[visit], &sums).expect("written");
+    writer.finish().expect("written").0
+}
+
+fn facts(trace: &Path, machines: &[Machine]) -> EntryFacts {
+    EntryFacts {
+        path: trace.display().to_string(),
+        hash: hash(File::open(trace).expect("a trace")).expect("a hash"),
+        bytes: trace.metadata().expect("a trace").len(),
+        accesses: 2,
+        filter: broadleaf_accel::filter_in_words(),
+        family: family(machines).to_string(),
+    }
+}
+
+fn keep(cache: &TraceCache, trace: &Path) {
+    let kept = cache.keep(&facts(trace, &skylake()), &[part(1), part(2)]);
+    kept.expect("it can be written");
+}
+
+/// The reduced form that the cache has, as bytes.
+fn found(cache: &TraceCache, trace: &Path, machines: &[Machine]) -> Option<Vec<u8>> {
+    let origin = Origin::open(trace, PassCount::One).expect("a trace");
+    let mut bytes = Vec::new();
+    let mut entry = cache.find(&origin, machines)?;
+    assert_eq!(entry.size(), Some(5000), "limits go by the trace's size");
+    entry.bytes().unwrap().read_to_end(&mut bytes).unwrap();
+    Some(bytes)
+}
+
+fn set_used(path: &Path, ago: u64) {
+    let time = SystemTime::now() - Duration::from_secs(ago);
+    File::open(path).unwrap().set_modified(time).unwrap();
+}
+
+/// What was kept comes back as one reduced trace of all parts, and the entry is the user's alone.
+#[test]
+fn what_is_kept_is_found() {
+    let place = CacheFolder::new();
+    let (cache, trace) = (place.cache(1 << 20), place.trace("a", 1));
+    assert!(found(&cache, &trace, &skylake()).is_none());
+    keep(&cache, &trace);
+    let bytes = found(&cache, &trace, &skylake()).expect("an entry");
+    let mut reader = ReducedReader::new(&*bytes).unwrap();
+    assert_eq!(reader.header().trace, facts(&trace, &skylake()).hash);
+    let mut parts = 0;
+    while reader.next_part().unwrap().is_some() {
+        parts += 1;
+    }
+    assert_eq!(parts, 2);
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(cache.folder()), 0o700);
+    assert_eq!(mode(&cache.files()[0]), 0o600);
+    // A copy of the trace has the same content, and its entry.
+    let copy = place.0.path().join("copy");
+    fs::copy(&trace, &copy).unwrap();
+    assert!(found(&cache, &copy, &skylake()).is_some());
+}
+
+/// Content of the same length is no key, whatever the times of the file say. Once the changed trace
+/// is kept, the entry of the old content is gone.
+#[test]
+fn changed_content_is_not_accepted() {
+    let place = CacheFolder::new();
+    let (cache, trace) = (place.cache(1 << 20), place.trace("a", 1));
+    keep(&cache, &trace);
+    let time = trace.metadata().unwrap().modified().unwrap();
+    place.trace("a", 2);
+    File::open(&trace).unwrap().set_modified(time).unwrap();
+    assert!(found(&cache, &trace, &skylake()).is_none());
+    let old = cache.files();
+    keep(&cache, &trace);
+    assert!(found(&cache, &trace, &skylake()).is_some());
+    assert_eq!(cache.files().len(), 1);
+    assert_ne!(cache.files(), old);
+}
+
+/// Machines with other first levels, and entries of another filter, do not serve.
+#[test]
+fn another_fingerprint_does_not_serve() {
+    let place = CacheFolder::new();
+    let (cache, trace) = (place.cache(1 << 20), place.trace("a", 1));
+    let both = ["skylake", "skylake-va23"].map(|name| machine(name).expect("a machine"));
+    keep(&cache, &trace);
+    assert!(found(&cache, &trace, &both[1..]).is_none());
+    assert!(found(&cache, &trace, &both).is_none());
+    // An entry for both takes the place of the one for skylake, and serves each.
+    cache.keep(&facts(&trace, &both), &[part(1)]).unwrap();
+    assert_eq!(cache.files().len(), 1);
+    for machines in [&both[..], &both[1..], &both[..1]] {
+        assert!(found(&cache, &trace, machines).is_some());
+    }
+    let older = EntryFacts {
+        filter: "filter 0".to_owned(),
+        ..facts(&trace, &skylake())
+    };
+    cache.clear().unwrap();
+    cache.keep(&older, &[part(1)]).unwrap();
+    assert_eq!(cache.files().len(), 1);
+    assert!(found(&cache, &trace, &skylake()).is_none());
+    // It is stale: the next entry, of whichever trace, takes its place.
+    keep(&cache, &place.trace("b", 2));
+    assert_eq!(cache.files().len(), 1);
+}
+
+/// The least recently used entries go first, and reading is a use.
+#[test]
+fn the_limit_is_kept() {
+    let place = CacheFolder::new();
+    let traces = [1, 2, 3].map(|byte| place.trace(&byte.to_string(), byte));
+    let cache = place.cache(1 << 20);
+    keep(&cache, &traces[0]);
+    let one = cache.files()[0].clone();
+    let bytes = one.metadata().unwrap().len();
+    let cache = place.cache(2 * bytes + bytes / 2);
+    keep(&cache, &traces[1]);
+    assert_eq!(cache.files().len(), 2);
+    for path in cache.files() {
+        set_used(&path, if path == one { 2000 } else { 1000 });
+    }
+    assert!(found(&cache, &traces[0], &skylake()).is_some());
+    keep(&cache, &traces[2]);
+    assert_eq!(cache.files().len(), 2);
+    assert!(found(&cache, &traces[1], &skylake()).is_none(), "used last");
+    assert!(found(&cache, &traces[0], &skylake()).is_some());
+    // What is larger than the limit is not kept, and drives out nothing.
+    let small = place.cache(bytes / 2);
+    keep(&small, &place.trace("4", 4));
+    assert_eq!(small.files().len(), 2);
+}
+
+/// An entry with any byte changed, or cut short, is removed and not read.
+#[test]
+fn a_damaged_entry_is_removed() {
+    let place = CacheFolder::new();
+    let (cache, trace) = (place.cache(1 << 20), place.trace("a", 1));
+    keep(&cache, &trace);
+    let path = cache.files()[0].clone();
+    let whole = fs::read(&path).unwrap();
+    let mut damages: Vec<Vec<u8>> = (0..whole.len())
+        .map(|at| {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 4;
+            bytes
+        })
+        .collect();
+    damages.extend(
+        (0..whole.len())
+            .step_by(7)
+            .map(|length| whole[..length].to_vec()),
+    );
+    for bytes in damages {
+        fs::write(&path, bytes).unwrap();
+        assert!(found(&cache, &trace, &skylake()).is_none());
+    }
+    fs::write(&path, &whole).unwrap();
+    assert!(found(&cache, &trace, &skylake()).is_some());
+    fs::write(&path, &whole[..whole.len() - 1]).unwrap();
+    assert!(found(&cache, &trace, &skylake()).is_none());
+    assert!(!path.exists(), "it stays");
+}
+
+/// What a killed command left is removed; what another command is writing is not.
+#[test]
+fn leftovers_are_swept() {
+    let place = CacheFolder::new();
+    let (cache, trace) = (place.cache(1 << 20), place.trace("a", 1));
+    fs::create_dir_all(cache.folder()).unwrap();
+    let (left, written) = (cache.folder().join(".new-1"), cache.folder().join(".new-2"));
+    fs::write(&left, "half").unwrap();
+    let file = File::create(&written).unwrap();
+    file.lock().unwrap();
+    keep(&cache, &trace);
+    assert!(!left.exists(), "it stays");
+    assert!(written.exists(), "another command writes it");
+    drop(file);
+    assert_eq!(cache.clear().unwrap(), 1);
+    assert!(!written.exists(), "it stays");
+}
+
+#[test]
+fn sizes_in_the_environment() {
+    assert_eq!(size_in("512M".as_ref()).ok(), Some(512 << 20));
+    assert_eq!(size_in("0".as_ref()).ok(), Some(0));
+    assert_eq!(size_in("".as_ref()).ok(), Some(super::DEFAULT_SIZE));
+    let error = size_in("much".as_ref()).expect_err("no size").to_string();
+    assert!(error.contains("BROADLEAF_CACHE_SIZE: \"much\""), "{error}");
+}

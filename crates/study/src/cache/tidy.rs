@@ -1,0 +1,76 @@
+//! Removing entries: stale ones, those of killed commands, and the least recently used.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use broadleaf_filter::Family;
+
+use super::entry::{self, EntryFacts};
+use super::folder::{NEW, TraceCache, name_of};
+
+/// Removes what is stale beside the new entry, and then the least recently used entries until the
+/// cache keeps its limit. Another command may do the same at the same time.
+pub(super) fn tidy(cache: &TraceCache, new: &Path, facts: &EntryFacts) {
+    sweep(cache.folder());
+    let mut entries: Vec<(SystemTime, u64, PathBuf)> = Vec::new();
+    for path in cache.files() {
+        let Ok(file) = File::open(&path) else {
+            continue;
+        };
+        let is_new = path == new;
+        let is_stale = match entry::tail(&file) {
+            Ok(tail) => is_stale(&tail.facts, facts),
+            Err(_) => true,
+        };
+        let used = file.metadata().and_then(|metadata| {
+            let used = metadata.modified()?;
+            Ok((used, metadata.len()))
+        });
+        match used {
+            _ if is_stale && !is_new => remove(&path),
+            Ok((used, bytes)) if !is_new => entries.push((used, bytes, path)),
+            // The new entry is the last that goes, and it is within the limit.
+            Ok((_, bytes)) => entries.push((SystemTime::now(), bytes, path)),
+            Err(_) => {}
+        }
+    }
+    entries.sort();
+    let mut sum: u64 = entries.iter().map(|(_, bytes, _)| bytes).sum();
+    for (_, bytes, path) in entries {
+        if sum <= cache.limit() {
+            break;
+        }
+        remove(&path);
+        sum -= bytes;
+    }
+}
+
+/// Returns true if an entry is of no use beside a new one: another filter made it, the file that it
+/// names has changed, or the new entry serves all its machines.
+fn is_stale(old: &EntryFacts, new: &EntryFacts) -> bool {
+    let has_changed = old.path == new.path && old.hash != new.hash;
+    let is_served =
+        old.hash == new.hash && Family::parse(&old.family).is_within(&Family::parse(&new.family));
+    old.filter != new.filter || has_changed || is_served
+}
+
+/// Removes files that killed commands left: those that nobody holds a lock on.
+pub(super) fn sweep(folder: &Path) {
+    let Ok(found) = fs::read_dir(folder) else {
+        return;
+    };
+    for path in found.filter_map(|file| Some(file.ok()?.path())) {
+        let is_free = |path: &Path| File::open(path).is_ok_and(|file| file.try_lock().is_ok());
+        if name_of(&path).starts_with(NEW) && is_free(&path) {
+            remove(&path);
+        }
+    }
+}
+
+/// Removes a file. An error costs room only.
+fn remove(path: &Path) {
+    if let Err(error) = fs::remove_file(path) {
+        log::debug!("{}: cannot be removed: {error}", path.display());
+    }
+}
