@@ -6,7 +6,7 @@
 mod plain;
 
 use broadleaf_filter::Fed;
-use broadleaf_model::{Part, Piece, Source};
+use broadleaf_model::{Source, SourcePart, SourcePiece};
 use broadleaf_trace::reduced::{ReducedHeader, ReducedPartReader, ReducedReader, ReducedWriter};
 use broadleaf_trace::{Grain, TraceError, WriteError};
 use plain::{PlainReader, PlainVisits};
@@ -331,14 +331,14 @@ pub(crate) enum KeptPart<'a> {
     Plain(PlainReader<'a>),
 }
 
-impl Part for KeptPart<'_> {
+impl SourcePart for KeptPart<'_> {
     type Error = TraceError;
 
-    fn next(&mut self) -> Result<Option<Piece<'_>>, TraceError> {
+    fn next(&mut self) -> Result<Option<SourcePiece<'_>>, TraceError> {
         match self {
-            Self::Packed(part) => Ok(part.next_item()?.map(Piece::from)),
+            Self::Packed(part) => Ok(part.next_item()?.map(SourcePiece::from)),
             Self::Plain(visits) => {
-                Ok((visits.next_piece()).map(|(visits, sums)| Piece::Reduced(visits, sums)))
+                Ok((visits.next_piece()).map(|(visits, sums)| SourcePiece::Reduced(visits, sums)))
             }
         }
     }
@@ -384,10 +384,10 @@ mod tests {
         while let Some(mut part) = source.next_part().expect("no damage") {
             while let Some(piece) = part.next().expect("no damage") {
                 match piece {
-                    Piece::Reduced(visits, _) => {
+                    SourcePiece::Reduced(visits, _) => {
                         pages.extend(visits.iter().map(|visit| visit.page))
                     }
-                    piece => assert!(matches!(piece, Piece::Event(Event::SpaceSwitch(_)))),
+                    piece => assert!(matches!(piece, SourcePiece::Event(Event::SpaceSwitch(_)))),
                 }
             }
             let end = source.close(part).expect("no damage");

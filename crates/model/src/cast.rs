@@ -4,7 +4,7 @@ use super::cell::Cell;
 use super::choices::{Choices, cycles, few_of};
 use super::filter::SharedFilter;
 use super::follow::{self, Follower};
-use super::limits::Limits;
+use super::limits::MemoryLimits;
 use super::mmu::Mmu;
 use crate::Plan;
 use crate::foresight::Foresight;
@@ -71,7 +71,7 @@ impl<'a> Cast<'a> {
     /// If memory cannot be set up within the limits.
     pub(super) fn new(
         plan: &'a Plan,
-        limits: &Limits,
+        limits: &MemoryLimits,
         foresight: &'a Foresight,
         choices: &'a Choices,
     ) -> Result<Self, String> {
@@ -137,7 +137,7 @@ impl<'a> Cast<'a> {
     pub(super) fn following(
         followers: &'a [Follower<'a>],
         plan: &'a Plan,
-        limits: &Limits,
+        limits: &MemoryLimits,
     ) -> Result<Self, String> {
         let mut runs = Runs::default();
         for cell in follow::cells(followers, plan, limits)? {
@@ -217,7 +217,11 @@ impl<'a> Cast<'a> {
 }
 
 /// Adds the policy to which faults are compared, on each machine.
-fn add_baseline<'a>(runs: &mut Runs<'a>, plan: &'a Plan, limits: &Limits) -> Result<(), String> {
+fn add_baseline<'a>(
+    runs: &mut Runs<'a>,
+    plan: &'a Plan,
+    limits: &MemoryLimits,
+) -> Result<(), String> {
     let first = runs.cells.len();
     for machine in plan.machines() {
         if !runs.observe(first, machine) {

@@ -9,7 +9,7 @@
 use super::cast::Cast;
 use super::cell::Cell;
 use super::choices::{cycles, few_of};
-use super::limits::Limits;
+use super::limits::MemoryLimits;
 use crate::Plan;
 use broadleaf_memory::system::{Foreseen, Schedule, Span};
 use broadleaf_policy::{
@@ -29,7 +29,7 @@ pub(super) struct Follower<'a> {
     pub(super) pair: usize,
 }
 
-/// When the followed policy promotes.
+/// The time of the followed policy's promotions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
     Misses,
@@ -123,7 +123,7 @@ pub(super) fn followers<'a>(plan: &'a Plan, cast: &Cast<'_>, best: &[usize]) -> 
 pub(super) fn cells<'a>(
     followers: &'a [Follower<'a>],
     plan: &'a Plan,
-    limits: &Limits,
+    limits: &MemoryLimits,
 ) -> Result<Vec<Cell<'a>>, String> {
     let pairs: Vec<_> = plan.pairs().collect();
     let cells = followers.iter().map(|follower| {

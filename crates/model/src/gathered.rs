@@ -15,7 +15,7 @@ pub(super) struct GatheredVisits {
     vocabulary: Vec<Visit>,
     /// The part of the trace that the vocabulary belongs to.
     of_part: Option<u64>,
-    /// What the visits add up to.
+    /// The sums of the visits.
     pub(super) sums: Sums,
     /// Accesses before the first visit.
     pub(super) begin: u64,

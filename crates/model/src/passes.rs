@@ -6,8 +6,8 @@ use crate::foresight::{Foresight, Promoted};
 use crate::pool::Pool;
 use crate::replay::{Ended, Replay, Replayed, spaces_told};
 use crate::stream::Stream;
-use crate::{Error, Outcome, Plan, Progress, Source};
-use crate::{Limits, choices, follow, result};
+use crate::{Error, Outcome, Plan, ReplayProgress, Source};
+use crate::{MemoryLimits, choices, follow, result};
 use broadleaf_units::SpaceId;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -35,11 +35,11 @@ impl<S: Source> Sources<'_, S> {
 pub fn run<S: Source>(
     mut sources: Sources<'_, S>,
     plan: &Plan,
-    limits: &Limits,
+    limits: &MemoryLimits,
     foresight: &Foresight,
     pool: &Pool,
-    mut state: Progress,
-    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    mut state: ReplayProgress,
+    progress: &mut dyn FnMut(ReplayProgress) -> ControlFlow<()>,
 ) -> Result<Outcome, Error<S::Error>> {
     let mut passes = Passes {
         sources: &mut sources,
@@ -70,10 +70,10 @@ pub fn run<S: Source>(
 pub(crate) struct Passes<'p, 's, S> {
     pub(crate) sources: &'p mut Sources<'s, S>,
     pub(crate) plan: &'p Plan,
-    pub(crate) limits: &'p Limits,
+    pub(crate) limits: &'p MemoryLimits,
     pub(crate) pool: &'p Pool,
-    pub(crate) state: &'p mut Progress,
-    pub(crate) progress: &'p mut dyn FnMut(Progress) -> ControlFlow<()>,
+    pub(crate) state: &'p mut ReplayProgress,
+    pub(crate) progress: &'p mut dyn FnMut(ReplayProgress) -> ControlFlow<()>,
     /// Spaces whose mappings the trace lists.
     pub(crate) told: BTreeSet<SpaceId>,
 }

@@ -2,18 +2,18 @@
 
 mod batches;
 
-use super::Limits;
+use super::MemoryLimits;
 use super::cast::Cast;
 use super::earlier::Names;
 use super::filter::{SharedFilter, VisitSlice};
 use super::gathered::GatheredVisits;
 use super::result;
-use crate::events::tells_a_mapping;
+use crate::events::lists_a_mapping;
 use crate::outcome::refused;
 use crate::pool::Pool;
 use crate::populate::parts;
 use crate::stream::{Refused, Stream, TooLate};
-use crate::{Error, Part, Piece, Plan, Progress, Source};
+use crate::{Error, Plan, ReplayProgress, Source, SourcePart, SourcePiece};
 use batches::{OpenBatch, UnusualVisits};
 use broadleaf_memory::GEOMETRY;
 use broadleaf_metrics::CellResult;
@@ -46,8 +46,8 @@ pub(super) fn spaces_told<S: Source>(
     while let Some(mut part) = source.next_part().map_err(Error::Source)? {
         while let Some(piece) = part.next().map_err(Error::Source)? {
             match piece {
-                Piece::Event(Event::SpaceSwitch(space)) => running = names.space(*space)?,
-                Piece::Event(event) if tells_a_mapping(event) => {
+                SourcePiece::Event(Event::SpaceSwitch(space)) => running = names.space(*space)?,
+                SourcePiece::Event(event) if lists_a_mapping(event) => {
                     told.insert(running);
                 }
                 _ => {}
@@ -94,7 +94,7 @@ impl<'a, 'p> Replay<'a, 'p> {
         cast: Cast<'a>,
         stream: Stream,
         plan: &'p Plan,
-        limits: &Limits,
+        limits: &MemoryLimits,
         pool: &'p Pool,
     ) -> Self {
         let mut cast = cast;
@@ -166,24 +166,24 @@ impl<'a, 'p> Replay<'a, 'p> {
     pub(super) fn all<S: Source>(
         &mut self,
         source: &mut S,
-        state: &mut Progress,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+        state: &mut ReplayProgress,
+        progress: &mut dyn FnMut(ReplayProgress) -> ControlFlow<()>,
     ) -> Result<Ended, Error<S::Error>> {
         while let Some(mut part) = source.next_part().map_err(Error::Source)? {
             self.begin_trace_part();
             while let Some(piece) = part.next().map_err(Error::Source)? {
                 match piece {
-                    Piece::Visits(visits) => self
+                    SourcePiece::Visits(visits) => self
                         .visits(VisitSlice::Each(visits))
                         .map_err(|why| refused(why, self.cast.cells.len()))?,
-                    Piece::Phrased(phrased) => self
+                    SourcePiece::Phrased(phrased) => self
                         .visits(VisitSlice::Named(phrased))
                         .map_err(|why| refused(why, self.cast.cells.len()))?,
-                    Piece::Reduced(..) => {
+                    SourcePiece::Reduced(..) => {
                         let why = "a reduced form leaves out what limited memory notices";
                         return Err(Error::Memory(why.to_string()));
                     }
-                    Piece::Event(event) => {
+                    SourcePiece::Event(event) => {
                         let event = self.names.of(event)?;
                         if let Event::Populate { range, touch, .. } = &*event {
                             let populated = self.populate(*range, *touch);
@@ -299,7 +299,7 @@ impl<'a, 'p> Replay<'a, 'p> {
             if cell.ended.is_some() {
                 continue;
             }
-            if crate::events::takes_something_away(event) {
+            if crate::events::removes_or_moves_pages(event) {
                 cell.system.visited(running);
             }
             if let Event::Fork { child } = event {

@@ -4,7 +4,7 @@ use super::cast::Cast;
 use super::cell::Cell;
 use super::choices::{Choices, few_of};
 use super::follow::Follower;
-use super::limits::Limits;
+use super::limits::MemoryLimits;
 use super::mmu::Mmu;
 use super::replay::Replayed;
 use crate::shared::{notes, of_memory};
@@ -29,7 +29,7 @@ pub(super) fn outcome(
         mut interim,
     } = replayed;
     let told = (plan.pairs().enumerate()).filter_map(|(pair, (policy, machine))| {
-        choices.told(policy, machine, cast.stands_in(pair, best[pair]))
+        choices.choice(policy, machine, cast.stands_in(pair, best[pair]))
     });
     let asked = |all: Vec<CellResult>| -> Vec<CellResult> {
         best.iter().map(|number| all[*number].clone()).collect()
@@ -146,7 +146,7 @@ pub(super) fn follow(
 
 /// Compares each policy's cycles with those of the first policy with foresight on the same machine.
 /// A note names the policies for which that policy is no bound.
-pub(super) fn compare_with_offline(outcome: &mut Outcome, plan: &Plan, limits: &Limits) {
+pub(super) fn compare_with_offline(outcome: &mut Outcome, plan: &Plan, limits: &MemoryLimits) {
     let pairs: Vec<_> = plan.pairs().collect();
     let with_foresight = (pairs.iter()).find_map(|(policy, _)| Some((policy, few_of(*policy)?)));
     let Some((offline, which)) = with_foresight else {
@@ -179,7 +179,7 @@ pub(super) fn compare_with_offline(outcome: &mut Outcome, plan: &Plan, limits: &
             below.join(", ")
         ));
     }
-    if limits.memory < Limits::none().memory {
+    if limits.memory < MemoryLimits::none().memory {
         outcome.notes.push(format!(
             "memory is limited: {name} is a bound for the policies compared here, and for no others"
         ));

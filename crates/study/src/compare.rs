@@ -292,7 +292,7 @@ pub fn replay(
         .collect();
     let mut shown: Option<(_, Box<dyn Task>)> = None;
     let mut number = all.len() - 1;
-    let mut show = |state: broadleaf_model::Progress| {
+    let mut show = |state: broadleaf_model::ReplayProgress| {
         number = state.earlier.unwrap_or(all.len() - 1);
         let (name, work, meter) = &all[number];
         let reading = (state.pass, state.trial, number);

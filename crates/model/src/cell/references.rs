@@ -47,7 +47,7 @@ impl Cell<'_> {
                 page,
             };
             recorder.pass(self.moment);
-            recorder.look_for_a_chance(&self.system, &scene.stream.spaces, at);
+            recorder.note_chance(&self.system, &scene.stream.spaces, at);
             recorder.refer(at);
             return Some(());
         }
