@@ -1,9 +1,9 @@
 //! The schedules of policies with foresight: which pieces are worth being superpages, and when.
 
-use super::cast::Cast;
-use super::cell::{Cell, entries};
 use super::mmu::Mmu;
 use super::passes::Passes;
+use super::world::{World, entries};
+use super::worlds::Worlds;
 use crate::offline::{self, Choice, Decision, OfflineSetting, Recorder};
 use crate::{Error, Source};
 use broadleaf_machine::Machine;
@@ -78,20 +78,20 @@ pub(super) fn choose<S: Source>(
         return Ok(Choices::default());
     }
     passes.state.passes = passes.state.passes.max(passes.state.pass + 2);
-    let cast = || {
-        let cells = pairs.iter().map(|(policy, machine, _)| {
+    let worlds = || {
+        let worlds = pairs.iter().map(|(policy, machine, _)| {
             let spec = limits.spec_on(machine, *policy, plan.layouts())?;
             let largest = spec.sizes.order(spec.sizes.levels() - 1);
             let recorder = Recorder::new(entries(machine, spec.base), largest, plan.most_course());
-            Ok(Cell::new(*policy, machine, &spec, None).recording(recorder))
+            Ok(World::new(*policy, machine, &spec, None).recording(recorder))
         });
-        Ok(Cast::of(cells.collect::<Result<_, String>>()?))
+        Ok(Worlds::of(worlds.collect::<Result<_, String>>()?))
     };
-    let cast = passes.replay(cast)?.cast;
+    let worlds = passes.replay(worlds)?.worlds;
     let mut choices = Choices::default();
-    for ((policy, machine, search), cell) in pairs.iter().zip(cast.cells) {
+    for ((policy, machine, search), world) in pairs.iter().zip(worlds.all) {
         let spec = (limits.spec_on(machine, *policy, plan.layouts())).map_err(Error::Memory)?;
-        let Some(recorder) = cell.into_recorder() else {
+        let Some(recorder) = world.into_recorder() else {
             continue;
         };
         let kept = recorder
@@ -113,14 +113,14 @@ pub(super) fn choose<S: Source>(
     Ok(choices)
 }
 
-/// The cycles of a policy that another policy minimizes. A cell that ran out of memory counts as
+/// The cycles of a policy that another policy minimizes. A world that ran out of memory counts as
 /// the maximum.
-pub(super) fn cycles((cell, mmu): (&Cell<'_>, &Mmu<'_>), which: Cycles) -> u64 {
-    if cell.ended.is_some() {
+pub(super) fn cycles((world, mmu): (&World<'_>, &Mmu<'_>), which: Cycles) -> u64 {
+    if world.ended.is_some() {
         return u64::MAX;
     }
-    let counters = cell.system.counters();
-    let bookkeeping = cell.charged.as_ref().map_or(0, |charged| charged.cycles);
+    let counters = world.system.counters();
+    let bookkeeping = world.charged.as_ref().map_or(0, |charged| charged.cycles);
     let others = match which {
         Cycles::All => counters.fault_cycles + counters.daemon_cycles,
         Cycles::Tlb => counters.promotion_cycles,

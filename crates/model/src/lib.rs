@@ -6,8 +6,6 @@
 //! result for each policy and machine. The model touches no file and no clock.
 #![forbid(unsafe_code)]
 
-mod cast;
-mod cell;
 mod charged;
 mod choices;
 mod earlier;
@@ -30,6 +28,8 @@ pub mod shared;
 mod source;
 mod steps;
 pub mod stream;
+mod world;
+mod worlds;
 
 pub use broadleaf_memory::frames::{Buddyinfo, Pagetypeinfo, Start};
 pub use broadleaf_memory::system::{Costs, Files, Place};

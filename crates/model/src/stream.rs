@@ -1,4 +1,4 @@
-//! The trace as all cells see it: address spaces, time, and what the trace comes to.
+//! The trace as all worlds see it: address spaces, time, and what the trace comes to.
 
 use broadleaf_memory::{
     AddressSpaces, BlockId, Change, GEOMETRY, Histories, PageHistory, Touched, Touches,
@@ -73,7 +73,7 @@ struct Earlier {
     touches: Touches,
 }
 
-/// The trace as all cells see it.
+/// The trace as all worlds see it.
 pub struct Stream {
     /// The address spaces.
     pub spaces: Arc<AddressSpaces>,
