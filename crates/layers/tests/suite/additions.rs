@@ -73,10 +73,18 @@ const ADDITIONS: &[Addition] = &[
         list: "POLICIES",
         line: "third::ENTRY,",
     },
+    Addition {
+        recipe: "Add a metric",
+        file: "crates/metrics/src/catalogue/walks_per_fault.rs",
+        text: include_str!("../additions/walks_per_fault.rs"),
+        catalogue: "crates/metrics/src/catalogue/mod.rs",
+        list: "METRICS",
+        line: "walks_per_fault::WALKS_PER_FAULT,",
+    },
 ];
 
 /// The crates whose tests run with the additions.
-const TESTED: &[&str] = &["tlb", "pagetable", "cache", "import", "policy"];
+const TESTED: &[&str] = &["tlb", "pagetable", "cache", "import", "policy", "metrics"];
 
 /// Crates that the tested ones import.
 const IMPORTED: &[&str] = &["units", "trace"];
