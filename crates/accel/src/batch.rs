@@ -2,7 +2,7 @@
 
 use crate::PageId;
 use crate::followed::Followed;
-use broadleaf_memory::{BlockId, Seen};
+use broadleaf_memory::{BlockId, PageHistory};
 use broadleaf_trace::reduced::{KeptVisit, Manner};
 use broadleaf_units::{PageNumber, SpaceId};
 
@@ -20,7 +20,7 @@ pub(crate) struct Incident {
     /// How many of its loads come before the first store.
     pub(crate) loads_before_store: u32,
     /// What was known of the page before.
-    pub(crate) seen: Seen,
+    pub(crate) seen: PageHistory,
 }
 
 /// Visits in one address space without an event between them that any policy sees the effect of. Each list but the incidents and the trail has one entry for each visit.
@@ -72,7 +72,7 @@ impl Batch {
         at: usize,
         id: PageId,
         time: u64,
-        seen: Seen,
+        seen: PageHistory,
     ) {
         self.incidents.push(Incident {
             at,

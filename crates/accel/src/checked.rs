@@ -36,7 +36,7 @@ fn the_facts_agree_after_every_item() {
                 OwnedItem::Event(event) => items.event(event),
             };
         }
-        // In this build the replay checks every cell where all teams have come as far as the trace was prepared.
+        // In this build the replay checks every cell at each point that all teams have reached.
         let mut go_on = |_| ControlFlow::Continue(());
         let [alone, others @ ..] = [1, 2, 3].map(|threads| {
             let mut items = items.clone().in_parts_of(2);

@@ -37,6 +37,15 @@ pub enum WhyNot {
         /// The name of the machine.
         machine: String,
     },
+    /// A policy is notified of TLB misses.
+    #[error("{policy} is notified of misses")]
+    Notified {
+        /// The name of the policy.
+        policy: String,
+    },
+    /// The plan has no use for the accelerator, for the reason given.
+    #[error("{0}")]
+    NotAsked(&'static str),
     /// Memory is modelled down to the frame.
     #[error("memory is modelled down to the frame")]
     Memory,

@@ -1,11 +1,11 @@
-//! TLBs of every geometry under one policy.
+//! Miss-ratio curves: TLBs of every geometry under one policy.
 
 use crate::Stacks;
 use broadleaf_memory::{GEOMETRY, Shootdown};
 use broadleaf_metrics::CurvePoint;
 use broadleaf_units::{BlockNumber, PageNumber, PageSize, SpaceId};
 
-/// TLBs of every geometry under one policy, for each page size some of its own.
+/// TLBs of every geometry under one policy, with separate TLBs for each page size.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Curve {
     base_pages: Stacks,
@@ -13,7 +13,7 @@ pub(crate) struct Curve {
 }
 
 impl Curve {
-    /// A base page is looked up that is part of a superpage, or not.
+    /// Looks up a base page, as part of a superpage or not.
     #[inline]
     pub(crate) fn look_up(&mut self, space: SpaceId, page: PageNumber, superpage: bool) {
         if superpage {
@@ -48,7 +48,7 @@ impl Curve {
         }
     }
 
-    /// What each geometry missed.
+    /// The misses of each geometry.
     pub(crate) fn points(&self) -> Vec<CurvePoint> {
         let sizes = [
             (PageSize::SIZE_4K, &self.base_pages),

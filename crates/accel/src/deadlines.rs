@@ -1,9 +1,10 @@
-//! When reservations reach the age at which a policy wants to be asked.
+//! Deadlines: the times at which reservations reach the age that a policy asks about.
 
 use broadleaf_memory::BlockId;
 use std::collections::VecDeque;
 
-/// A reservation, by its block and the time at which it was made, and when it is due.
+/// The deadline of a reservation: the time when it is due, its block, and the time of the
+/// reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Deadline {
     pub(crate) due: u64,
@@ -13,7 +14,8 @@ pub(crate) struct Deadline {
 
 /// Deadlines in the order in which they fall due.
 ///
-/// All have the same age, so those of new reservations go to the end; only one that moves to another block is put between.
+/// All deadlines allow the same age, so the deadlines of new reservations go to the end. Only a
+/// reservation that moves to another block is inserted in between.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Deadlines {
     age: Option<u64>,
@@ -28,18 +30,18 @@ impl Deadlines {
         }
     }
 
-    /// Whether there may be any.
+    /// Returns true if there may be deadlines.
     pub(crate) const fn are_kept(&self) -> bool {
         self.age.is_some()
     }
 
-    /// When the first one falls due; later than any access where there is none.
+    /// The time of the first deadline, in accesses. `u64::MAX` if there is none.
     #[inline]
     pub(crate) fn next(&self) -> u64 {
         self.queue.front().map_or(u64::MAX, |deadline| deadline.due)
     }
 
-    /// A block has a reservation made at that time. A deadline before `now` has been dealt with where the reservation was.
+    /// Adds the deadline of a block's reservation. Deadlines before `now` are already handled.
     pub(crate) fn add(&mut self, block: BlockId, reserved_at: u64, now: u64) {
         let Some(due) = self.age.and_then(|age| reserved_at.checked_add(age)) else {
             return;
@@ -55,13 +57,13 @@ impl Deadlines {
             }
             _ => self.queue.len(),
         };
-        // A reservation that went away and came back has its deadline still.
+        // A reservation that left and came back still has its deadline.
         if due >= now && self.queue.get(at) != Some(&deadline) {
             self.queue.insert(at, deadline);
         }
     }
 
-    /// Takes the first one out, if it is due at that time.
+    /// Removes and returns the first deadline, if it is due at `now`.
     pub(crate) fn take(&mut self, now: u64) -> Option<Deadline> {
         self.queue.pop_front_if(|deadline| deadline.due <= now)
     }

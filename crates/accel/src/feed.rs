@@ -4,14 +4,14 @@ mod ahead;
 mod lists;
 
 use crate::kept::{Keeper, Kept};
-use crate::slot::Slot;
+use crate::slot::TaskCell;
 use ahead::{Ahead, Output};
 use broadleaf_filter::Fed;
 use broadleaf_filter::Sieve;
 use broadleaf_memory::GEOMETRY;
 use broadleaf_model::pool::Crew;
-use broadleaf_model::{Part, Source};
-pub(crate) use lists::Lists;
+use broadleaf_model::{Source, SourcePart};
+pub(crate) use lists::ListPool;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -27,10 +27,10 @@ const MOST_WAITING: usize = 1 << 22;
 const LEAST_WAITING: usize = 1 << 17;
 
 /// A part, and how it ended.
-type Ended<P> = (P, Result<(), <P as Part>::Error>);
+type Ended<P> = (P, Result<(), <P as SourcePart>::Error>);
 
 /// A part that is decoded ahead, wherever it is.
-type Shared<P> = Arc<Slot<Box<Ahead<P>>>>;
+type Shared<P> = Arc<TaskCell<Box<Ahead<P>>>>;
 
 /// The trace as a stream of pieces in order.
 pub(crate) struct Feed<'a, S: Source> {
@@ -48,7 +48,7 @@ pub(crate) struct Feed<'a, S: Source> {
     /// The source has no more parts, or failed after those that it had.
     end: Option<Option<S::Error>>,
     /// Lists that are used again.
-    lists: Lists,
+    lists: ListPool,
     sieves: Vec<Sieve>,
     /// What was handed out, where it is to be kept and is not too much.
     kept: Option<Kept>,
@@ -57,7 +57,7 @@ pub(crate) struct Feed<'a, S: Source> {
 
 impl<'a, S: Source> Feed<'a, S> {
     /// The trace of a source, sifted; so many parts at a time at most, with a crew.
-    pub(crate) fn new(source: &'a mut S, sieve: Sieve, most: usize, lists: Lists) -> Self {
+    pub(crate) fn new(source: &'a mut S, sieve: Sieve, most: usize, lists: ListPool) -> Self {
         Self {
             source,
             sieve,
@@ -101,7 +101,7 @@ impl<'a, S: Source> Feed<'a, S> {
         S::Part: 'scope,
         S::Error: 'scope,
     {
-        let most = if crew.is_nobody() { 1 } else { self.most };
+        let most = if crew.is_empty() { 1 } else { self.most };
         while self.end.is_none() && self.ahead.len() < most {
             match self.source.next_part() {
                 Ok(Some(part)) => {
@@ -112,7 +112,7 @@ impl<'a, S: Source> Feed<'a, S> {
                         }
                         None => self.sieve.clone(),
                     };
-                    let slot = Arc::new(Slot::new(Box::new(Ahead {
+                    let slot = Arc::new(TaskCell::new(Box::new(Ahead {
                         part,
                         sieve,
                         shift: u32::from(GEOMETRY.base().shift() - self.source.grain().shift()),
@@ -177,7 +177,7 @@ impl<'a, S: Source> Feed<'a, S> {
                 }
                 self.ahead.pop_front();
                 // Alone, the part's reader is used again for the next, when it was closed.
-                if !crew.is_nobody() {
+                if !crew.is_empty() {
                     self.open(crew);
                 }
             } else {
@@ -189,7 +189,7 @@ impl<'a, S: Source> Feed<'a, S> {
 
     /// Decodes a step of the first part that nobody decodes. Whether there is one.
     pub(crate) fn work(&self, crew: Crew<'_, '_>) -> bool {
-        let most = if crew.is_nobody() { STEP } else { SHARED_STEP };
+        let most = if crew.is_empty() { STEP } else { SHARED_STEP };
         self.ahead
             .iter()
             .any(|slot| slot.work_on(|ahead| ahead.step(most)).is_some())
@@ -213,20 +213,20 @@ impl<'a, S: Source> Feed<'a, S> {
     }
 
     /// Where the lists of pieces go that are no longer needed.
-    pub(crate) const fn lists(&self) -> &Lists {
+    pub(crate) const fn lists(&self) -> &ListPool {
         &self.lists
     }
 }
 
 /// Has the crew decode a part, step by step, as far as its pieces may wait. A step ends early
 /// enough that the first pieces can be taken while the crew goes on.
-fn hand<'scope, P: Part + 'scope>(slot: &Shared<P>, crew: Crew<'_, 'scope>)
+fn hand<'scope, P: SourcePart + 'scope>(slot: &Shared<P>, crew: Crew<'_, 'scope>)
 where
     P::Error: Send + 'scope,
 {
     // A part that nobody waits for any more is not decoded.
     let slot = Arc::downgrade(slot);
-    crew.hand(move || {
+    crew.queue(move || {
         while let Some(slot) = slot.upgrade()
             && slot.work_on(|ahead| ahead.step(SHARED_STEP)) == Some(true)
         {}
@@ -259,7 +259,7 @@ mod tests {
         let sieve = Sieve::new(Recency::new([&machine.design]));
         for threads in [1, 2, 3, 4].into_iter().cycle().take(24) {
             let mut source = items.clone().in_parts_of(20_000);
-            let mut feed = Feed::new(&mut source, sieve.clone(), threads + 2, Lists::default());
+            let mut feed = Feed::new(&mut source, sieve.clone(), threads + 2, ListPool::default());
             let mut next = 0;
             Pool::new(threads).expect("threads").with(|crew| {
                 while !feed.is_at_end() {

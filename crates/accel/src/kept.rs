@@ -6,7 +6,7 @@
 mod plain;
 
 use broadleaf_filter::Fed;
-use broadleaf_model::{Part, Piece, Source};
+use broadleaf_model::{Source, SourcePart, SourcePiece};
 use broadleaf_trace::reduced::{ReducedHeader, ReducedPartReader, ReducedReader, ReducedWriter};
 use broadleaf_trace::{Grain, TraceError, WriteError};
 use plain::{PlainReader, PlainVisits};
@@ -98,6 +98,11 @@ impl Keeper {
 
     /// Keeps a piece. `plain` says that its visits do not repeat.
     pub(crate) fn add(&mut self, piece: &Fed, plain: bool) {
+        // Few visits are packed in any case: then the part can be kept for later replays.
+        self.add_as(piece, plain && self.visits > FREE_VISITS);
+    }
+
+    fn add_as(&mut self, piece: &Fed, plain: bool) {
         if let Fed::Visits(sifted, sums) = piece {
             self.visits += sifted.kept.len() as u64;
             self.accesses += sums.accesses();
@@ -331,14 +336,14 @@ pub(crate) enum KeptPart<'a> {
     Plain(PlainReader<'a>),
 }
 
-impl Part for KeptPart<'_> {
+impl SourcePart for KeptPart<'_> {
     type Error = TraceError;
 
-    fn next(&mut self) -> Result<Option<Piece<'_>>, TraceError> {
+    fn next(&mut self) -> Result<Option<SourcePiece<'_>>, TraceError> {
         match self {
-            Self::Packed(part) => Ok(part.next_item()?.map(Piece::from)),
+            Self::Packed(part) => Ok(part.next_item()?.map(SourcePiece::from)),
             Self::Plain(visits) => {
-                Ok((visits.next_piece()).map(|(visits, sums)| Piece::Reduced(visits, sums)))
+                Ok((visits.next_piece()).map(|(visits, sums)| SourcePiece::Reduced(visits, sums)))
             }
         }
     }
@@ -372,8 +377,8 @@ mod tests {
     }
 
     fn part(keeper: &mut Keeper, page: u64, count: u64) -> Option<Vec<KeptStretch>> {
-        keeper.add(&Fed::Event(Event::SpaceSwitch(SpaceId(page as u32))), false);
-        keeper.add(&visits(page, count), false);
+        keeper.add_as(&Fed::Event(Event::SpaceSwitch(SpaceId(page as u32))), false);
+        keeper.add_as(&visits(page, count), false);
         keeper.end_part();
         keeper.take_part()
     }
@@ -384,10 +389,10 @@ mod tests {
         while let Some(mut part) = source.next_part().expect("no damage") {
             while let Some(piece) = part.next().expect("no damage") {
                 match piece {
-                    Piece::Reduced(visits, _) => {
+                    SourcePiece::Reduced(visits, _) => {
                         pages.extend(visits.iter().map(|visit| visit.page))
                     }
-                    piece => assert!(matches!(piece, Piece::Event(Event::SpaceSwitch(_)))),
+                    piece => assert!(matches!(piece, SourcePiece::Event(Event::SpaceSwitch(_)))),
                 }
             }
             let end = source.close(part).expect("no damage");
@@ -419,7 +424,7 @@ mod tests {
             let keeper = &mut keepers[number as usize % 2];
             for piece in 0..pieces {
                 let first = (number << 20) + (piece << 14);
-                keeper.add(&visits(first, 1 << 14), plain(number, piece));
+                keeper.add_as(&visits(first, 1 << 14), plain(number, piece));
                 expected.extend(first..first + (1 << 14));
             }
             kept = kept
@@ -461,11 +466,24 @@ mod tests {
             for plain in [false, true] {
                 let mut keeper = Keeper::new(1 << 24, only_few);
                 for round in 0..rounds {
-                    keeper.add(&visits(round << 14, 1 << 14), plain);
+                    keeper.add_as(&visits(round << 14, 1 << 14), plain);
                 }
                 let kept = part(&mut keeper, 1, 0);
                 assert_eq!(kept.is_some(), is_kept, "{only_few} {rounds} {plain}");
             }
+        }
+    }
+
+    /// A short part can be kept for later replays, and a long one of random visits cannot.
+    #[test]
+    fn few_visits_are_packed() {
+        for (rounds, is_packed) in [(2, true), (40, false)] {
+            let kept = Kept::new(1 << 24);
+            let mut keeper = kept.keeper();
+            (0..rounds).for_each(|round| keeper.add(&visits(round << 14, 1 << 14), true));
+            keeper.end_part();
+            let kept = kept.with(keeper.take_part()).expect("little enough");
+            assert_eq!(kept.into_parts().is_some(), is_packed, "{rounds} rounds");
         }
     }
 
@@ -474,7 +492,7 @@ mod tests {
         let kept = |most| {
             let mut keeper = Keeper::new(most, false);
             for page in 0..8 {
-                keeper.add(&visits(page << 14, 1 << 14), true);
+                keeper.add_as(&visits(page << 14, 1 << 14), true);
             }
             keeper.end_part();
             keeper.take_part()

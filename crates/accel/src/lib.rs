@@ -4,6 +4,7 @@
 //! accelerator may be deleted, and every result stays.
 #![forbid(unsafe_code)]
 
+mod accelerators;
 mod batch;
 mod cell;
 #[cfg(test)]
@@ -28,6 +29,7 @@ mod team;
 mod teams;
 mod translation;
 
+pub use accelerators::{ACCELERATORS, Accelerator, Choice as AcceleratorChoice, explain};
 pub use covers::{WhyNot, covers, covers_all};
 pub use lanes::{Entry, MOST_LANES, PageId, Size, Tlbs, Walks};
 pub use reduce::{filter_in_words, reduce};

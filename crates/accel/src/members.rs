@@ -5,7 +5,7 @@ use broadleaf_memory::BlockId;
 /// Some of the policies of a team, a bit for each.
 pub(crate) type Members = u64;
 
-/// How many policies a team can have.
+/// The maximum number of policies in a team.
 pub(crate) const MOST_MEMBERS: usize = Members::BITS as usize;
 
 const _: () = assert!(MOST_MEMBERS <= crate::MOST_LANES);
@@ -20,7 +20,7 @@ pub(crate) fn numbers(members: Members) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Under which policies each block is a superpage.
+/// The policies under which each block is a superpage.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Superpages(Vec<Members>);
 

@@ -1,7 +1,7 @@
-//! A pass over a trace: what is decoded is prepared once, and all teams replay it.
+//! A pass over a trace: each batch is prepared once, and all teams replay it.
 
 use crate::PageId;
-use crate::feed::{Feed, Lists};
+use crate::feed::{Feed, ListPool};
 use crate::kept::Kept;
 use crate::prepare;
 use crate::team::Team;
@@ -11,10 +11,10 @@ use broadleaf_filter::Recency;
 use broadleaf_filter::Sieve;
 use broadleaf_filter::{Fed, Sifted, stretches};
 use broadleaf_memory::Change;
-use broadleaf_model::events::{changes_spaces, tells_a_mapping};
+use broadleaf_model::events::{changes_spaces, lists_a_mapping};
 use broadleaf_model::pool::{Crew, Pool};
 use broadleaf_model::stream::{MOST_BLOCKS, Stream, TooLate};
-use broadleaf_model::{Error, Plan, Progress, Source, refused};
+use broadleaf_model::{Error, Plan, ReplayProgress, Source, refused};
 use broadleaf_trace::reduced::Sums;
 use broadleaf_trace::{Event, KernelTouch, Range};
 
@@ -25,42 +25,43 @@ use broadleaf_units::SpaceId;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-/// How many batches are prepared before the teams begin with them.
+/// The number of batches that are prepared before the teams begin.
 const MOST_BATCHES: usize = 16;
 
-/// What a pass came to.
-pub(crate) struct Replayed<'t> {
-    /// The trace as it saw it.
+/// The result of a pass.
+pub(crate) struct PassResult<'t> {
+    /// The stream at the end of the trace.
     pub(crate) stream: Stream,
-    /// What of it was kept.
+    /// The visits that the pass kept.
     pub(crate) kept: Option<Kept>,
     pub(crate) teams: Vec<Team<'t>>,
 }
 
-/// What the passes over a trace share.
-pub(crate) struct Passes<'a> {
-    pub(crate) progress: &'a mut dyn FnMut(Progress) -> ControlFlow<()>,
-    pub(crate) state: Progress,
-    /// Address spaces that are known to have their mappings told.
-    pub(crate) told: BTreeSet<SpaceId>,
+/// The state that the passes over a trace share.
+pub(crate) struct QuickPasses<'a> {
+    pub(crate) progress: &'a mut dyn FnMut(ReplayProgress) -> ControlFlow<()>,
+    pub(crate) state: ReplayProgress,
+    /// Address spaces whose mappings the trace is known to list.
+    pub(crate) listed: BTreeSet<SpaceId>,
     pub(crate) plan: &'a Plan,
     pub(crate) pool: Pool,
-    /// Lists that are used again, from pass to pass.
-    pub(crate) lists: Lists,
+    /// The pool of lists, shared by all passes.
+    pub(crate) lists: ListPool,
 }
 
-impl Passes<'_> {
-    /// Takes the teams through the trace. `None` where it has to be done again with new ones: what a space's mappings are
-    /// was told too late, and is known now.
+impl QuickPasses<'_> {
+    /// Replays the trace on the teams. `None` if the pass must start again with new teams: the
+    /// trace listed a space's mappings too late, and they are known now.
     ///
-    /// In turns: what was decoded is prepared, up to an event that changes what policies see; then the teams replay it. Where there are other threads, the next turn is
-    /// prepared meanwhile, and more is decoded all the time, by whoever has nothing else to do. What was replayed is kept, in `keeps`, if that has room for it.
+    /// The pass takes turns. Decoded visits are prepared, up to an event that changes the policies'
+    /// view. Then the teams replay them. With workers, the next turn is prepared meanwhile, and
+    /// idle workers decode ahead. The replayed visits are kept in `keeps` while they fit.
     pub(crate) fn replay<'t, S: Source>(
         &mut self,
         source: &mut S,
         teams: Vec<Team<'t>>,
         keeps: Option<Kept>,
-    ) -> Result<Option<Replayed<'t>>, Error<S::Error>> {
+    ) -> Result<Option<PassResult<'t>>, Error<S::Error>> {
         if self.state.pass > 0 {
             source.rewind().map_err(Error::Source)?;
         }
@@ -84,7 +85,7 @@ impl Passes<'_> {
         let ahead = parts_ahead(self.plan.threads(), heavy);
         let mut pass = Pass {
             feed: Feed::new(source, sieve, ahead, self.lists.clone()).keeping(keeps),
-            stream: Stream::new(self.told.clone()),
+            stream: Stream::new(self.listed.clone()),
             teams: Teams::new(teams),
             prepared: Prepared::default(),
             pending: None,
@@ -97,7 +98,7 @@ impl Passes<'_> {
             loop {
                 if let Err(TooLate) = pass.prepare(crew)? {
                     let running = pass.stream.running;
-                    learn(&mut self.told, &mut pass.feed, running, crew)?;
+                    learn(&mut self.listed, &mut pass.feed, running, crew)?;
                     self.state.passes += 1;
                     return Ok(None);
                 }
@@ -117,21 +118,22 @@ impl Passes<'_> {
 /// A pass that is being made.
 struct Pass<'s, 't, S: Source> {
     feed: Feed<'s, S>,
-    /// The trace as far as it was prepared. The teams may be a turn behind.
+    /// The stream as far as it was prepared. The teams may lag by one turn.
     stream: Stream,
     teams: Teams<'t>,
     /// The next turn.
     prepared: Prepared,
-    /// A piece before which the teams have to come as far.
+    /// A piece that waits until the teams have replayed everything before.
     pending: Option<Fed>,
-    /// How many policies may keep blocks, and how many blocks they may keep in all.
+    /// The number of policies that keep blocks, and the limit of their blocks.
     policies: usize,
     most_blocks: usize,
     most_bytes: Option<u64>,
 }
 
 impl<'s, 't: 's, S: Source> Pass<'s, 't, S> {
-    /// Prepares as much as makes a turn, or as is decoded, or comes before what changes what policies see. [`TooLate`] where the pass has to begin anew.
+    /// Prepares a turn: at most [`MOST_BATCHES`] batches, up to the end of the decoded visits or an
+    /// event that changes the policies' view. [`TooLate`] if the pass must start again.
     fn prepare<'scope>(
         &mut self,
         crew: Crew<'_, 'scope>,
@@ -205,12 +207,12 @@ impl<'s, 't: 's, S: Source> Pass<'s, 't, S> {
         let touches = touches.map_err(|why| refused(why, self.policies))?;
         let Self { stream, teams, .. } = self;
         teams
-            .here()
+            .idle()
             .for_each(|team| team.populate(&touches, &stream.spaces));
         Ok(())
     }
 
-    /// Has the teams replay what was prepared; where that is nothing, sees to it that there will be something.
+    /// Starts the replay of the prepared visits. Without any, the crew decodes more.
     fn go_on<'scope>(&mut self, crew: Crew<'_, 'scope>)
     where
         't: 'scope,
@@ -225,41 +227,42 @@ impl<'s, 't: 's, S: Source> Pass<'s, 't, S> {
         }
     }
 
-    /// Waits until no team is away, and decodes meanwhile.
+    /// Waits until all teams are idle, and decodes meanwhile.
     fn call_back(&mut self, crew: Crew<'_, '_>) {
         let Self { feed, teams, .. } = self;
         teams.back(|| feed.work(crew));
     }
 
-    /// The teams come as far as the trace was prepared. Nothing is prepared that they were not sent to.
+    /// Brings the teams up to the prepared point. All prepared visits were sent to them.
     fn catch_up(&mut self, crew: Crew<'_, '_>) {
         self.call_back(crew);
-        self.teams.here().for_each(|team| team.pass(&self.stream));
+        self.teams.idle().for_each(|team| team.pass(&self.stream));
         #[cfg(test)]
         self.teams.check(&self.stream);
     }
 
-    /// Tells all teams what changes. They have replayed all that comes before; but for a fork, which changes nothing where memory is not limited.
+    /// Applies changes to all teams. The teams have replayed everything before. A fork is an
+    /// exception, as it changes nothing without limited memory.
     fn apply(&mut self, changes: &[Change]) {
         let Self { stream, teams, .. } = self;
         for change in changes {
             stream.histories.make_room(stream.spaces.blocks());
-            for team in teams.here() {
+            for team in teams.idle() {
                 team.apply(change, stream);
             }
             stream.histories.apply(change);
         }
     }
 
-    /// Whether all was prepared, and the teams were sent to it.
+    /// Returns true if all visits were prepared and sent to the teams.
     fn is_over(&self) -> bool {
         self.prepared.len() == 0 && self.pending.is_none() && self.feed.is_at_end()
     }
 
-    fn end(mut self, crew: Crew<'_, '_>) -> Replayed<'t> {
+    fn end(mut self, crew: Crew<'_, '_>) -> PassResult<'t> {
         self.catch_up(crew);
-        self.teams.here().for_each(Team::end);
-        Replayed {
+        self.teams.idle().for_each(Team::end);
+        PassResult {
             stream: self.stream,
             kept: self.feed.into_kept(),
             teams: self.teams.into_all(),
@@ -267,7 +270,8 @@ impl<'s, 't: 's, S: Source> Pass<'s, 't, S> {
     }
 }
 
-/// How many parts of the trace are decoded at a time. A thread that decodes replays nothing, so where there are several teams to be replayed, threads are left to them.
+/// The number of parts of the trace that are decoded at a time. A worker that decodes replays
+/// nothing, so several teams leave fewer workers for decoding.
 fn parts_ahead(threads: usize, teams: usize) -> usize {
     if teams <= 1 {
         threads + 2
@@ -276,22 +280,23 @@ fn parts_ahead(threads: usize, teams: usize) -> usize {
     }
 }
 
-/// Reads the rest of the trace for the spaces whose mappings it tells; the running one is known to be such.
+/// Reads the rest of the trace for the spaces whose mappings it lists. The running space is one of
+/// them.
 fn learn<'scope, S: Source + 'scope>(
-    told: &mut BTreeSet<SpaceId>,
+    listed: &mut BTreeSet<SpaceId>,
     feed: &mut Feed<'_, S>,
     mut running: SpaceId,
     crew: Crew<'_, 'scope>,
 ) -> Result<(), Error<S::Error>> {
-    told.insert(running);
+    listed.insert(running);
     // The pass begins anew.
     feed.keep_nothing();
     while !feed.is_at_end() {
         while let Some(piece) = feed.next(crew).map_err(Error::Source)? {
             match piece {
                 Fed::Event(Event::SpaceSwitch(space)) => running = space,
-                Fed::Event(event) if tells_a_mapping(&event) => {
-                    told.insert(running);
+                Fed::Event(event) if lists_a_mapping(&event) => {
+                    listed.insert(running);
                 }
                 Fed::Event(_) => {}
                 visits @ Fed::Visits(..) => feed.lists().give_back(visits),
@@ -302,7 +307,7 @@ fn learn<'scope, S: Source + 'scope>(
     Ok(())
 }
 
-/// Whether every policy may keep all blocks that are known.
+/// Returns an error if the policies may not keep all known blocks.
 fn has_room<E>(stream: &Stream, policies: usize, limit: usize) -> Result<(), Error<E>> {
     let blocks = stream.spaces.blocks();
     if blocks.saturating_mul(policies) <= limit {

@@ -3,19 +3,22 @@
 use crate::cell::Cell;
 use crate::kept::Kept;
 use crate::members::MOST_MEMBERS;
-use crate::passes::{Passes, Replayed};
+use crate::passes::{PassResult, QuickPasses};
 use crate::result;
 use crate::team::Team;
 use broadleaf_model::foresight::{Foresight, Promoted};
 use broadleaf_model::{Error, Outcome, Plan, Source};
 use broadleaf_policy::Policy;
 
-/// The same where memory never runs short.
+/// Replays a plan in memory that never runs short.
 ///
-/// All policies are replayed in the pass that finds out what some foresee: those as if that were nothing. Beside one that promotes nothing that is hardly any work, since they look up the same; where all foresee, they
-/// wait until it is known. Where it is nothing, the first pass was all there is to do; where it is not, they alone are replayed once more.
+/// The first pass replays all policies, and finds the promotions that some of them foresee.
+/// Policies with foresight run as if they foresaw nothing. Beside a policy that promotes nothing
+/// they add little work, since they look up the same pages. If all policies have foresight, they
+/// wait for the second pass. If nothing is foreseen, the first pass is enough. Otherwise these
+/// policies alone are replayed again.
 pub(crate) fn run<S: Source>(
-    passes: &mut Passes<'_>,
+    passes: &mut QuickPasses<'_>,
     source: &mut S,
     plan: &Plan,
 ) -> Result<Outcome, Error<S::Error>> {
@@ -36,7 +39,7 @@ pub(crate) fn run<S: Source>(
         let mut beside = remembering(plan);
         beside.retain(|cell| !is_at_once(&cell.policy.name()));
         if !is_at_once(&baseline) {
-            // Only its faults are wanted.
+            // Only the baseline's faults are needed.
             beside.push(Cell::new(plan.baseline(), None));
         }
         let count = teams.len();
@@ -50,7 +53,7 @@ pub(crate) fn run<S: Source>(
         let keeps = wanted && !plan.curves() && !source.is_reduced();
         let keeps = keeps.then(|| Kept::new(plan.most_kept()).only_few(!foresees));
         if let Some(replayed) = passes.replay(source, teams, keeps)? {
-            let Replayed {
+            let PassResult {
                 stream,
                 kept,
                 teams,
@@ -78,7 +81,7 @@ pub(crate) fn run<S: Source>(
                 None => passes.replay(source, teams, None)?,
                 Some(kept) => replay_kept(passes, kept, teams)?,
             };
-            if let Some(Replayed { stream, teams, .. }) = replayed {
+            if let Some(PassResult { stream, teams, .. }) = replayed {
                 break result::of_policies(&teams, &stream, faults).into_iter();
             }
         };
@@ -95,12 +98,12 @@ pub(crate) fn run<S: Source>(
     Ok(outcome)
 }
 
-/// Takes teams through what an earlier pass kept.
+/// Replays the visits that an earlier pass kept.
 fn replay_kept<'t, E>(
-    passes: &mut Passes<'_>,
+    passes: &mut QuickPasses<'_>,
     kept: &Kept,
     teams: Vec<Team<'t>>,
-) -> Result<Option<Replayed<'t>>, Error<E>> {
+) -> Result<Option<PassResult<'t>>, Error<E>> {
     let replayed = passes.replay(&mut kept.source(), teams, None);
     replayed.map_err(|error| match error {
         Error::Source(error) => Error::Kept(error.to_string()),
@@ -133,12 +136,14 @@ fn replay_kept<'t, E>(
     })
 }
 
-/// How many policies a team has at least, where there are threads for another: what they look up in common they look up once.
+/// The minimum number of policies in a team, if there are threads for more teams. A team makes the
+/// lookups that its policies share once.
 const WORTH_A_TEAM: usize = 16;
 
-/// No more teams than there are threads, unless one would be too large, of about the same size.
+/// Groups cells into teams of about equal size: at most one for each thread, unless a team would be
+/// too large.
 fn teams<'a>(mut cells: Vec<Cell<'a>>, plan: &'a Plan) -> Vec<Team<'a>> {
-    // Each policy has curves of its own, which are most of the work.
+    // The separate curves of each policy are most of the work.
     let worth = if plan.curves() { 1 } else { WORTH_A_TEAM };
     let count = plan
         .threads()
@@ -165,24 +170,24 @@ fn remembering(plan: &Plan) -> Vec<Cell<'_>> {
     cells.collect()
 }
 
-/// What each policy of some teams promoted, of those that were to remember it.
+/// The promotions of each policy that was to remember them.
 fn promoted(teams: Vec<Team<'_>>) -> Foresight {
     let cells = teams.into_iter().flat_map(Team::into_cells);
     let promoted = cells.filter_map(|cell| Some((cell.policy.name(), cell.into_promoted()?)));
     promoted.collect()
 }
 
-/// What each policy that others foresee promotes, by a pass over the trace for that alone.
+/// Returns the promotions of each policy that others foresee, by a separate pass over the trace.
 pub(crate) fn foresee<S: Source>(
-    passes: &mut Passes<'_>,
+    passes: &mut QuickPasses<'_>,
     source: &mut S,
     plan: &Plan,
 ) -> Result<Foresight, Error<S::Error>> {
     if plan.foreseen().is_empty() {
         return Ok(Foresight::new());
     }
-    // Spaces of other traces have the same names.
-    passes.told.clear();
+    // Spaces of other traces use the same numbers.
+    passes.listed.clear();
     loop {
         let teams = vec![Team::new(remembering(plan), &[])];
         if let Some(replayed) = passes.replay(source, teams, None)? {

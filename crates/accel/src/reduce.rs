@@ -1,11 +1,11 @@
-//! Reducing a trace: what a replay would be handed, handed out.
+//! The reducer: writes the visits that a replay would use.
 
-use crate::feed::{Feed, Lists};
+use crate::feed::{Feed, ListPool};
 use broadleaf_filter::{Fed, Recency, Sieve};
 use broadleaf_machine::Machine;
 use broadleaf_memory::GEOMETRY;
 use broadleaf_model::pool::Pool;
-use broadleaf_model::{Error, MOST_THREADS, Piece, Progress, Source};
+use broadleaf_model::{Error, MOST_THREADS, ReplayProgress, Source, SourcePiece};
 use std::ops::ControlFlow;
 
 /// The version of the filter. It changes with every change to which visits are left out. A reduced
@@ -22,23 +22,28 @@ pub fn filter_in_words() -> String {
     )
 }
 
-/// Hands out the reduced form of a trace: the visits that may change something on any of these machines, and what all come to. `each` takes
-/// one piece after the other, and stops the work with [`ControlFlow::Break`].
+/// Passes the reduced form of a trace to `each`, piece by piece: the visits that may change a
+/// machine's state, and the sums of all visits. [`ControlFlow::Break`] stops the work.
 ///
 /// # Errors
-/// Where the source fails, the threads cannot be had, or `each` or `progress` stops.
+/// Returns an error if the source fails, a thread cannot start, or `each` or `progress` stops.
 pub fn reduce<S: Source>(
     source: &mut S,
     machines: &[Machine],
     threads: usize,
-    each: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
-    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    each: &mut dyn FnMut(SourcePiece<'_>) -> ControlFlow<()>,
+    progress: &mut dyn FnMut(ReplayProgress) -> ControlFlow<()>,
 ) -> Result<(), Error<S::Error>> {
     let threads = threads.clamp(1, MOST_THREADS);
     let pool = Pool::new(threads).map_err(|reason| Error::NoThreads { threads, reason })?;
     let recency = Recency::new(machines.iter().map(|machine| &machine.design));
-    let mut feed = Feed::new(source, Sieve::new(recency), threads + 2, Lists::default());
-    let mut state = Progress {
+    let mut feed = Feed::new(
+        source,
+        Sieve::new(recency),
+        threads + 2,
+        ListPool::default(),
+    );
+    let mut state = ReplayProgress {
         pass: 1,
         passes: 1,
         earlier: None,
@@ -51,9 +56,9 @@ pub fn reduce<S: Source>(
                 let stops = match &fed {
                     Fed::Visits(sifted, sums) => {
                         state.accesses += sums.accesses();
-                        each(Piece::Reduced(&sifted.kept, *sums))
+                        each(SourcePiece::Reduced(&sifted.kept, *sums))
                     }
-                    Fed::Event(event) => each(Piece::Event(event)),
+                    Fed::Event(event) => each(SourcePiece::Event(event)),
                 };
                 feed.lists().give_back(fed);
                 if stops.is_break() {

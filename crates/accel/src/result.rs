@@ -1,4 +1,4 @@
-//! From what was counted to results and notes.
+//! Results and notes, from the counts of a replay.
 
 use crate::cell::Cell;
 use crate::curve::Curve;
@@ -11,7 +11,7 @@ use broadleaf_model::shared::{notes, of_memory};
 use broadleaf_model::stream::Stream;
 use broadleaf_units::PageSize;
 
-/// What a replay found, without results.
+/// The outcome of a replay, without results.
 pub(crate) fn outcome(stream: &Stream) -> Outcome {
     Outcome {
         trace: TraceSummary {
@@ -30,7 +30,8 @@ pub(crate) fn faults_of(policy: &str, teams: &[Team<'_>]) -> u64 {
     cell.map_or(0, |cell| cell.memory.counters().page_faults)
 }
 
-/// The results of each policy of some teams, in their order; `base_faults` are the page faults of the policy `4k`.
+/// The results of each policy of some teams, in their order; `base_faults` are the page faults of
+/// the policy `4k`.
 pub(crate) fn of_policies(
     teams: &[Team<'_>],
     stream: &Stream,
@@ -43,7 +44,8 @@ pub(crate) fn of_policies(
     results.collect()
 }
 
-/// The results of a member of a team, one for each machine; `base_faults` are the page faults of the policy `4k`.
+/// The results of a member of a team, one for each machine; `base_faults` are the page faults of
+/// the policy `4k`.
 fn results(
     team: &Team<'_>,
     member: usize,

@@ -1,47 +1,50 @@
 //! The planner: chooses the quick path if it covers the plan, and the model if not.
 
 use crate::covers::covers;
-use crate::feed::Lists;
-use crate::passes::Passes;
+use crate::feed::ListPool;
+use crate::passes::QuickPasses;
 use crate::quick;
 use broadleaf_model::foresight::Foresight;
 use broadleaf_model::pool::Pool;
 use broadleaf_model::{
-    Error, Limits, MOST_EARLIER, Outcome, Plan, Progress, Source, Sources, named,
+    Error, MOST_EARLIER, MemoryLimits, Outcome, Plan, ReplayProgress, Source, Sources, named,
 };
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 /// Replays a trace under every policy and machine of a plan.
 ///
-/// Takes one pass, and one more where a policy has something to foresee, or memory is limited and a policy may have. Where a trace turns out to tell the mappings of an
-/// address space only after references to it, it is read again from the start. `progress` is called many times
-/// a second, and stops the replay with [`ControlFlow::Break`].
+/// Takes one pass over the trace, and one more if a policy has foresight, or may have in limited
+/// memory. If the trace lists the mappings of an address space only after references to the space,
+/// the pass starts again. `progress` is called many times a second, and stops the replay with
+/// [`ControlFlow::Break`].
 ///
 /// # Errors
-/// Where the source fails, the trace holds an address or a number of address spaces or blocks that the model cannot take,
-/// or `progress` stops.
+/// Returns an error if the source fails, the trace holds an address or a number that the model
+/// cannot take, or `progress` stops.
 pub fn run<S: Source>(
     source: &mut S,
     plan: &Plan,
-    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    progress: &mut dyn FnMut(ReplayProgress) -> ControlFlow<()>,
 ) -> Result<Outcome, Error<S::Error>> {
     run_after(&mut [], source, plan, progress)
 }
 
-/// The same in memory that earlier traces have used, one after the other: what they leave in it, and in the TLBs, is what the trace begins
-/// with. Nothing of them is counted. A process of theirs that has not ended goes on living; a file that two traces name by the same path is one.
+/// Replays a trace in memory that earlier traces have used in turn. The trace begins with the
+/// memory and the TLBs that they left. Their accesses are not counted. Their processes live on if
+/// they have not ended. A file that two traces name by the same path is one file.
 ///
 /// # Errors
-/// As [`run`]; and where there are earlier traces and memory is not modelled down to the frame, or there are too many.
+/// Returns the errors of [`run`]. Returns an error as well if there are earlier traces and memory
+/// has no frames, or there are too many earlier traces.
 pub fn run_after<S: Source>(
     earlier: &mut [S],
     source: &mut S,
     plan: &Plan,
-    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    progress: &mut dyn FnMut(ReplayProgress) -> ControlFlow<()>,
 ) -> Result<Outcome, Error<S::Error>> {
     let quick = covers(plan);
-    let unlimited = Limits::none();
+    let unlimited = MemoryLimits::none();
     let limits = match (plan.limits(), &quick) {
         (Some(limits), _) => Some(limits),
         (None, Ok(())) => None,
@@ -60,25 +63,25 @@ pub fn run_after<S: Source>(
     }
     let passes = match limits {
         Some(_) if !plan.foreseen().is_empty() => 2 + earlier.len() as u32,
-        // Whether anything is foreseen, the first shows.
+        // The first pass shows whether a policy foresees anything.
         _ => 1,
     };
-    let mut passes = Passes {
+    let mut passes = QuickPasses {
         progress,
-        state: Progress {
+        state: ReplayProgress {
             pass: 0,
             passes,
             earlier: None,
             trial: None,
             accesses: 0,
         },
-        told: BTreeSet::new(),
+        listed: BTreeSet::new(),
         plan,
         pool: Pool::new(plan.threads()).map_err(|reason| Error::NoThreads {
             threads: plan.threads(),
             reason,
         })?,
-        lists: Lists::default(),
+        lists: ListPool::default(),
     };
     let Some(limits) = limits else {
         return quick::run(&mut passes, source, plan);
@@ -97,7 +100,7 @@ pub fn run_after<S: Source>(
     for (policy, promoted) in before {
         foresight.entry(policy).or_default().extend(promoted);
     }
-    let Passes {
+    let QuickPasses {
         progress,
         state,
         pool,

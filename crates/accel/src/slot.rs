@@ -1,50 +1,50 @@
-//! Something that goes to and fro between who uses it and who works at it: whoever comes first does.
+//! A task cell. The first thread to claim the task runs it.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Where it is.
-enum Place<T> {
-    /// Here, to be worked at.
-    ToDo(T),
-    /// With somebody who does that.
-    Away,
-    /// Here, worked at.
+/// The progress of a task.
+enum TaskState<T> {
+    /// No thread has claimed the task.
+    Unclaimed(T),
+    /// A thread runs the task, or has taken the value.
+    Running,
+    /// The task has finished.
     Done(T),
-    /// Here, worked at, and more work can follow before the value is taken.
+    /// The task has run in part, and more work can follow before the value is taken.
     Partly(T),
-    /// Whoever had it panicked.
+    /// The task panicked.
     Lost,
 }
 
-/// Something to be worked at, wherever it is.
-pub(crate) struct Slot<T> {
-    place: Mutex<Place<T>>,
-    came_back: Condvar,
+/// A value with a task to run on the value.
+pub(crate) struct TaskCell<T> {
+    state: Mutex<TaskState<T>>,
+    finished: Condvar,
 }
 
-/// Says that it is lost, where who works at it panics.
-struct Returning<'a, T>(&'a Slot<T>);
+/// Marks the cell as lost if the task panics.
+struct PanicGuard<'a, T>(&'a TaskCell<T>);
 
-impl<T> Drop for Returning<'_, T> {
+impl<T> Drop for PanicGuard<'_, T> {
     fn drop(&mut self) {
-        *self.0.place() = Place::Lost;
-        self.0.came_back.notify_all();
+        *self.0.state() = TaskState::Lost;
+        self.0.finished.notify_all();
     }
 }
 
-impl<T> Slot<T> {
+impl<T> TaskCell<T> {
     pub(crate) const fn new(it: T) -> Self {
         Self {
-            place: Mutex::new(Place::ToDo(it)),
-            came_back: Condvar::new(),
+            state: Mutex::new(TaskState::Unclaimed(it)),
+            finished: Condvar::new(),
         }
     }
 
-    fn place(&self) -> MutexGuard<'_, Place<T>> {
-        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, TaskState<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Works at it, if nobody does or did. Says whether that was so.
+    /// Runs the task if no thread has claimed it. Returns true if this call ran the task.
     pub(crate) fn work(&self, work: impl FnOnce(&mut T)) -> bool {
         let all = |it: &mut T| {
             work(it);
@@ -57,58 +57,55 @@ impl<T> Slot<T> {
     /// more work can follow. The value can be taken in between. Returns the answer of `work`.
     pub(crate) fn work_on(&self, work: impl FnOnce(&mut T) -> bool) -> Option<bool> {
         let mut it = {
-            let mut place = self.place();
-            match std::mem::replace(&mut *place, Place::Away) {
-                Place::ToDo(it) | Place::Partly(it) => it,
+            let mut state = self.state();
+            match std::mem::replace(&mut *state, TaskState::Running) {
+                TaskState::Unclaimed(it) | TaskState::Partly(it) => it,
                 other => {
-                    *place = other;
+                    *state = other;
                     return None;
                 }
             }
         };
-        let returning = Returning(self);
+        let guard = PanicGuard(self);
         let more = work(&mut it);
-        // Once it is done, somebody else may have it: who is away then is nobody's business here.
-        std::mem::forget(returning);
-        *self.place() = match more {
-            true => Place::Partly(it),
-            false => Place::Done(it),
+        // From here on another thread may take the value, so the guard must not mark the cell.
+        std::mem::forget(guard);
+        *self.state() = match more {
+            true => TaskState::Partly(it),
+            false => TaskState::Done(it),
         };
-        self.came_back.notify_all();
+        self.finished.notify_all();
         Some(more)
     }
 
-    /// It, where it was worked at.
+    /// The value, if the task has finished.
     pub(crate) fn take(&self) -> Option<T> {
-        let mut place = self.place();
-        match std::mem::replace(&mut *place, Place::Away) {
-            Place::Done(it) | Place::Partly(it) => Some(it),
+        let mut state = self.state();
+        match std::mem::replace(&mut *state, TaskState::Running) {
+            TaskState::Done(it) | TaskState::Partly(it) => Some(it),
             other => {
-                *place = other;
+                *state = other;
                 None
             }
         }
     }
 
-    /// Waits until somebody who works at it is done.
+    /// Waits until the thread that runs the task has finished.
     ///
     /// # Panics
-    /// Where whoever had it panicked.
+    /// Panics if the task panicked.
     pub(crate) fn wait(&self) {
-        let mut place = self.place();
-        while matches!(*place, Place::Away) {
-            let waited = self.came_back.wait(place);
-            place = waited.unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state();
+        while matches!(*state, TaskState::Running) {
+            let waited = self.finished.wait(state);
+            state = waited.unwrap_or_else(PoisonError::into_inner);
         }
-        assert!(
-            !matches!(*place, Place::Lost),
-            "whoever worked at it panicked"
-        );
+        assert!(!matches!(*state, TaskState::Lost), "the task panicked");
     }
 
-    /// Gives it back after it was taken, to be worked at once more.
+    /// Puts the value back after [`TaskCell::take`], as an unclaimed task.
     pub(crate) fn put(&self, it: T) {
-        *self.place() = Place::ToDo(it);
+        *self.state() = TaskState::Unclaimed(it);
     }
 }
 
@@ -118,45 +115,45 @@ mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     #[test]
-    fn whoever_comes_first_works() {
-        let slot = Slot::new(1);
-        assert_eq!(slot.take(), None, "nobody worked at it");
-        assert!(slot.work(|it| *it += 1));
-        assert!(!slot.work(|it| *it += 1), "somebody did");
-        slot.wait();
-        assert_eq!(slot.take(), Some(2));
-        assert!(!slot.work(|it| *it += 1), "it was taken");
-        slot.put(5);
-        assert!(slot.work(|it| *it += 1));
-        assert_eq!(slot.take(), Some(6));
+    fn the_first_thread_to_claim_a_task_runs_it() {
+        let cell = TaskCell::new(1);
+        assert_eq!(cell.take(), None, "the task has not run");
+        assert!(cell.work(|it| *it += 1));
+        assert!(!cell.work(|it| *it += 1), "the task ran already");
+        cell.wait();
+        assert_eq!(cell.take(), Some(2));
+        assert!(!cell.work(|it| *it += 1), "the value was taken");
+        cell.put(5);
+        assert!(cell.work(|it| *it += 1));
+        assert_eq!(cell.take(), Some(6));
     }
 
     /// Work in steps goes on until it says that it is done, and the value can be taken between two.
     #[test]
     fn a_value_can_be_taken_between_two_steps() {
-        let slot = Slot::new(0);
+        let cell = TaskCell::new(0);
         let step = |it: &mut i32| {
             *it += 1;
             *it % 3 != 0
         };
-        assert_eq!(slot.work_on(step), Some(true));
-        assert_eq!(slot.work_on(step), Some(true));
-        assert_eq!(slot.take(), Some(2));
-        assert_eq!(slot.work_on(step), None, "it was taken");
-        slot.put(2);
-        assert_eq!(slot.work_on(step), Some(false));
-        assert_eq!(slot.work_on(step), None, "no work is left");
-        assert_eq!(slot.take(), Some(3));
+        assert_eq!(cell.work_on(step), Some(true));
+        assert_eq!(cell.work_on(step), Some(true));
+        assert_eq!(cell.take(), Some(2));
+        assert_eq!(cell.work_on(step), None, "it was taken");
+        cell.put(2);
+        assert_eq!(cell.work_on(step), Some(false));
+        assert_eq!(cell.work_on(step), None, "no work is left");
+        assert_eq!(cell.take(), Some(3));
     }
 
-    /// Nobody waits for what does not come back.
+    /// A waiting thread must not block for ever on a task that panicked.
     #[test]
-    fn who_waits_is_told_of_a_panic() {
-        let slot = Slot::new(1);
-        let failing = || slot.work(|_| panic!("on purpose"));
+    fn a_panic_reaches_the_waiting_thread() {
+        let cell = TaskCell::new(1);
+        let failing = || cell.work(|_| panic!("on purpose"));
         assert!(catch_unwind(AssertUnwindSafe(failing)).is_err());
-        assert_eq!(slot.take(), None);
-        assert!(!slot.work(|_| ()));
-        assert!(catch_unwind(AssertUnwindSafe(|| slot.wait())).is_err());
+        assert_eq!(cell.take(), None);
+        assert!(!cell.work(|_| ()));
+        assert!(catch_unwind(AssertUnwindSafe(|| cell.wait())).is_err());
     }
 }

@@ -1,21 +1,22 @@
-//! The teams of a pass: here, or at visits that were prepared, while more are.
+//! The teams of a pass. Replays one turn on all teams while the next turn is prepared.
 
 use crate::batch::Batch;
-use crate::slot::Slot;
+use crate::slot::TaskCell;
 use crate::team::Team;
 use broadleaf_memory::AddressSpaces;
 use broadleaf_model::pool::Crew;
 use broadleaf_model::stream::Stream;
 use std::sync::Arc;
 
-/// How many lookups another thread is woken for: replaying so many takes some ten times as long.
+/// The minimum number of lookups in a turn that pays for waking another worker. Replaying this many
+/// lookups takes about ten times as long as the wake-up.
 #[cfg(not(test))]
-const LITTLE: usize = 1 << 9;
+const MIN_LOOKUPS: usize = 1 << 9;
 /// The crate's own tests have short traces.
 #[cfg(test)]
-const LITTLE: usize = 1;
+const MIN_LOOKUPS: usize = 1;
 
-/// Batches that are prepared, and old ones whose memory is used again.
+/// Prepared batches of a turn, and old batches whose buffers are reused.
 #[derive(Default)]
 pub(crate) struct Prepared {
     batches: Vec<Batch>,
@@ -23,12 +24,12 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    /// How many there are.
+    /// The number of prepared batches.
     pub(crate) const fn len(&self) -> usize {
         self.used
     }
 
-    /// Another, to be filled.
+    /// Adds an empty batch and returns the batch.
     pub(crate) fn add(&mut self) -> &mut Batch {
         if self.used == self.batches.len() {
             self.batches.push(Batch::default());
@@ -41,22 +42,22 @@ impl Prepared {
         &self.batches[..self.used]
     }
 
-    /// Whether there is so little to replay that nobody else need be woken for it.
+    /// Returns true if the turn has too few lookups to pay for waking a worker.
     fn is_little(&self) -> bool {
         let lookups = |batch: &Batch| batch.pages.len() + batch.trail.pages.len();
-        self.get().iter().map(lookups).sum::<usize>() < LITTLE
+        self.get().iter().map(lookups).sum::<usize>() < MIN_LOOKUPS
     }
 }
 
-/// A team that is away, and what it replays.
-struct Errand<'a> {
+/// A task for a worker: one team and the turn that the team replays.
+struct TeamTask<'a> {
     team: Team<'a>,
     prepared: Arc<Prepared>,
-    /// As they were when it left.
+    /// The address spaces at the start of the task.
     spaces: Arc<AddressSpaces>,
 }
 
-impl Errand<'_> {
+impl TeamTask<'_> {
     fn run(&mut self) {
         replay(&mut self.team, &self.prepared, &self.spaces);
     }
@@ -67,44 +68,45 @@ fn replay(team: &mut Team<'_>, prepared: &Prepared, spaces: &AddressSpaces) {
     each.for_each(|batch| team.replay(batch, spaces));
 }
 
-/// Where a team is.
-enum Stand<'a> {
-    Here(Team<'a>),
-    Away(Arc<Slot<Errand<'a>>>),
+/// A team of the pass, idle or in a task of the queue.
+enum TeamState<'a> {
+    Idle(Team<'a>),
+    Queued(Arc<TaskCell<TeamTask<'a>>>),
 }
 
-const AWAY: &str = "a team is away";
+const IN_A_TASK: &str = "a team is in a task";
 
-impl<'a> Stand<'a> {
-    fn here(self) -> Team<'a> {
+impl<'a> TeamState<'a> {
+    fn idle(self) -> Team<'a> {
         match self {
-            Self::Here(team) => team,
-            Self::Away(_) => unreachable!("{AWAY}"),
+            Self::Idle(team) => team,
+            Self::Queued(_) => unreachable!("{IN_A_TASK}"),
         }
     }
 }
 
 /// The teams of a pass.
 pub(crate) struct Teams<'a> {
-    all: Vec<Stand<'a>>,
-    /// What those are at that are away.
+    all: Vec<TeamState<'a>>,
+    /// The turn that the teams replay.
     turn: Arc<Prepared>,
-    /// Of a turn that is over.
+    /// The batches of a finished turn, kept for reuse.
     spare: Prepared,
 }
 
 impl<'a> Teams<'a> {
-    /// All of these, here.
+    /// A pass over `teams`, all idle.
     pub(crate) fn new(teams: Vec<Team<'a>>) -> Self {
         Self {
-            all: teams.into_iter().map(Stand::Here).collect(),
+            all: teams.into_iter().map(TeamState::Idle).collect(),
             turn: Arc::default(),
             spare: Prepared::default(),
         }
     }
 
-    /// Has all teams replay what was prepared, of which nothing is left. They have to be here. Whoever has time sees to it; what nobody began with is done
-    /// when they are called [back](Teams::back).
+    /// Starts the replay of a prepared turn on all teams and empties `prepared`. All teams must be
+    /// idle. Workers of `crew` claim the tasks. [`Teams::back`] runs the tasks that no worker
+    /// claimed.
     pub(crate) fn send<'scope>(
         &mut self,
         prepared: &mut Prepared,
@@ -115,23 +117,23 @@ impl<'a> Teams<'a> {
     {
         let spare = std::mem::take(&mut self.spare);
         self.turn = Arc::new(std::mem::replace(prepared, spare));
-        let stays = crew.is_nobody() || self.turn.is_little();
+        let stays = crew.is_empty() || self.turn.is_little();
         let all = std::mem::take(&mut self.all);
-        for mut team in all.into_iter().map(Stand::here) {
+        for mut team in all.into_iter().map(TeamState::idle) {
             self.all.push(if stays || team.is_light() {
                 replay(&mut team, &self.turn, &stream.spaces);
-                Stand::Here(team)
+                TeamState::Idle(team)
             } else {
-                let slot = Arc::new(Slot::new(Errand {
+                let cell = Arc::new(TaskCell::new(TeamTask {
                     team,
                     prepared: Arc::clone(&self.turn),
                     spaces: Arc::clone(&stream.spaces),
                 }));
-                let handed = Arc::clone(&slot);
-                crew.hand(move || {
-                    handed.work(Errand::run);
+                let queued = Arc::clone(&cell);
+                crew.queue(move || {
+                    queued.work(TeamTask::run);
                 });
-                Stand::Away(slot)
+                TeamState::Queued(cell)
             });
         }
         if stays {
@@ -139,28 +141,29 @@ impl<'a> Teams<'a> {
         }
     }
 
-    /// Does what a team is away for, if nobody began with it. Whether there was any.
+    /// Runs one task that no worker has claimed. Returns true if there was one.
     pub(crate) fn work(&self) -> bool {
-        self.all.iter().any(|stand| match stand {
-            Stand::Here(_) => false,
-            Stand::Away(slot) => slot.work(Errand::run),
+        self.all.iter().any(|state| match state {
+            TeamState::Idle(_) => false,
+            TeamState::Queued(cell) => cell.work(TeamTask::run),
         })
     }
 
-    /// Waits until all teams are here. Says what can be done `meanwhile`, which answers whether it did anything.
+    /// Waits until all teams are idle. Calls `meanwhile` instead of blocking as long as `meanwhile`
+    /// returns true.
     pub(crate) fn back(&mut self, meanwhile: impl Fn() -> bool) {
         while self.work() {}
-        for stand in &mut self.all {
-            if let Stand::Away(slot) = stand {
-                let errand = loop {
-                    if let Some(errand) = slot.take() {
-                        break errand;
+        for state in &mut self.all {
+            if let TeamState::Queued(cell) = state {
+                let task = loop {
+                    if let Some(task) = cell.take() {
+                        break task;
                     }
                     if !meanwhile() {
-                        slot.wait();
+                        cell.wait();
                     }
                 };
-                *stand = Stand::Here(errand.team);
+                *state = TeamState::Idle(task.team);
             }
         }
         if let Some(turn) = Arc::get_mut(&mut self.turn)
@@ -171,26 +174,26 @@ impl<'a> Teams<'a> {
         }
     }
 
-    /// All teams, which have to be here.
-    pub(crate) fn here(&mut self) -> impl Iterator<Item = &mut Team<'a>> {
-        self.all.iter_mut().map(|stand| match stand {
-            Stand::Here(team) => team,
-            Stand::Away(_) => unreachable!("{AWAY}"),
+    /// All teams, which must be idle.
+    pub(crate) fn idle(&mut self) -> impl Iterator<Item = &mut Team<'a>> {
+        self.all.iter_mut().map(|state| match state {
+            TeamState::Idle(team) => team,
+            TeamState::Queued(_) => unreachable!("{IN_A_TASK}"),
         })
     }
 
-    /// The same, for good.
+    /// Consumes the pass and returns all teams, which must be idle.
     pub(crate) fn into_all(self) -> Vec<Team<'a>> {
-        self.all.into_iter().map(Stand::here).collect()
+        self.all.into_iter().map(TeamState::idle).collect()
     }
 
-    /// Asserts what has to hold between any two items of the trace, where all teams are here.
+    /// Asserts the invariants between two items of the trace, if all teams are idle.
     #[cfg(test)]
     pub(crate) fn check(&self, stream: &Stream) {
-        for stand in &self.all {
-            match stand {
-                Stand::Here(team) => team.check(stream),
-                Stand::Away(_) => return,
+        for state in &self.all {
+            match state {
+                TeamState::Idle(team) => team.check(stream),
+                TeamState::Queued(_) => return,
             }
         }
     }

@@ -4,7 +4,7 @@ use crate::answers::Answers;
 use crate::walk::Walked;
 use crate::{Failed, MACHINE, replay};
 use broadleaf_filter::Family;
-use broadleaf_model::{Part, Piece, Plan, Source};
+use broadleaf_model::{Plan, Source, SourcePart, SourcePiece};
 use broadleaf_trace::reduced::{
     ReducedHeader, ReducedItem, ReducedPartReader, ReducedReader, ReducedWriter,
 };
@@ -31,9 +31,9 @@ pub fn write<R: Read, W: Write>(open: impl Fn() -> io::Result<R>, to: W) -> Resu
         1,
         &mut |piece| {
             written = match piece {
-                Piece::Reduced(visits, sums) => writer.visits(visits, &sums),
-                Piece::Event(event) => writer.event(event),
-                Piece::Visits(_) | Piece::Phrased(_) => Ok(()),
+                SourcePiece::Reduced(visits, sums) => writer.visits(visits, &sums),
+                SourcePiece::Event(event) => writer.event(event),
+                SourcePiece::Visits(_) | SourcePiece::Phrased(_) => Ok(()),
             };
             match written {
                 Ok(()) => ControlFlow::Continue(()),
@@ -77,11 +77,11 @@ struct Reduced<R, O> {
 /// A chunk of a reduced form.
 struct ReducedChunk(ReducedPartReader);
 
-impl Part for ReducedChunk {
+impl SourcePart for ReducedChunk {
     type Error = TraceError;
 
-    fn next(&mut self) -> Result<Option<Piece<'_>>, Self::Error> {
-        Ok(self.0.next_item()?.map(Piece::from))
+    fn next(&mut self) -> Result<Option<SourcePiece<'_>>, Self::Error> {
+        Ok(self.0.next_item()?.map(SourcePiece::from))
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::answers::{self, Answers};
 use crate::{Failed, MACHINE, walk};
 use broadleaf_accel::run;
-use broadleaf_model::{Part, Piece, Plan, Source};
+use broadleaf_model::{Plan, Source, SourcePart, SourcePiece};
 use broadleaf_trace::{Grain, PartReader, TraceError, TraceReader};
 use std::io::{self, Read};
 use std::ops::ControlFlow;
@@ -30,11 +30,11 @@ impl<R: Read, O: Fn() -> io::Result<R>> EngineRecording<R, O> {
 /// A chunk of a recording.
 pub(crate) struct RecordingChunk(PartReader);
 
-impl Part for RecordingChunk {
+impl SourcePart for RecordingChunk {
     type Error = TraceError;
 
-    fn next(&mut self) -> Result<Option<Piece<'_>>, Self::Error> {
-        Ok(self.0.next_part_item()?.map(Piece::from))
+    fn next(&mut self) -> Result<Option<SourcePiece<'_>>, Self::Error> {
+        Ok(self.0.next_part_item()?.map(SourcePiece::from))
     }
 }
 

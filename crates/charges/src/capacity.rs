@@ -2,28 +2,37 @@
 //!
 //! # The rule
 //!
-//! Let `newer` translations have been used since the missing one was, and let `c` of them lie in a candidate that does not hold the missing page. Had the candidate been a
-//! superpage from the start, they would be one, and `newer - c + 1` translations would have been used since. The TLB's `entries` newest are those that it holds, so the reference would have hit where
-//! that is less than `entries`: where `c >= newer + 2 - entries`. The pseudo-code of appendix A looks at what the TLB holds alone, and would not charge what the paper's own example charges.
+//! Let `newer` translations have been used since the missing one, and let `c` of them lie in a
+//! candidate that does not hold the missing page. Had the candidate been a superpage from the
+//! start, these `c` would be one, and `newer - c + 1` translations would have been used since. The
+//! TLB holds its `entries` newest translations. So the reference would have hit if this number were
+//! less than `entries`: if `c >= newer + 2 - entries`. The pseudo-code of appendix A counts only
+//! translations in the TLB, and would not make the charge of the paper's own example.
 //!
-//! Where `newer` is less than `entries`, the reference missed for another reason (a promotion or a shootdown emptied some entries, or the set was too small), and
-//! nothing is charged. Neither is the first reference to a page. A page is forgotten as soon as so many translations were used since that no candidate could have kept it, `entries`
-//! less one and as many as the largest has pages: the removal of some of them does not bring it back.
+//! If `newer` is less than `entries`, the reference missed for another reason, and nothing is
+//! charged: a promotion or a shootdown emptied some entries, or the set was too small. The first
+//! reference to a page is not charged either. A page is forgotten when no candidate could have kept
+//! it: after `entries` less one plus the pages of the largest candidate. The removal of some
+//! translations does not bring it back.
 
 use super::count::Count;
-use super::held::Held;
-use super::recent::{Element, Recent};
-use super::regions::Regions;
-use super::used::Tree;
-use crate::{Candidate, ChargeCounters, Ladder, Span};
+use super::held::HeldCounts;
+use super::recent::{Element, RecentTranslations};
+use super::regions::RegionMap;
+use super::used::UsedTree;
+use crate::{Candidate, ChargeCounters, Ladder, PageSpan};
 use broadleaf_units::SpaceTag;
 
-/// How many misses each candidate would have prevented because the pages of it took several entries of a TLB.
+/// Capacity charges: the misses that each candidate would have prevented because its pages took
+/// several entries of a TLB.
 ///
-/// The host tells of each reference that hits ([`touch`](Self::touch)) and of each that misses ([`miss`](Self::miss)); a reference to what was used last need not be told. Superpages count as one
-/// translation; the host says of which level the one of a page is. One that is larger than the largest candidate is of no concern, so that results are right only where there is none.
+/// The caller reports each reference that hits ([`touch`](Self::touch)) and each that misses
+/// ([`miss`](Self::miss)). It may omit repeated references to the last page. A superpage counts as
+/// one translation, and the caller passes the level of each page's translation. Translations larger
+/// than the largest candidate are ignored, so results are exact only without them.
 ///
-/// Memory is taken for each region, the pages of a largest candidate, of which something was referenced: 20 bytes for each base page and two bits.
+/// Each region of a referenced page, the pages of a largest candidate, takes memory: 20 bytes and
+/// two bits for each base page.
 ///
 /// The paper's example (figure 2), with three entries:
 ///
@@ -36,36 +45,39 @@ use broadleaf_units::SpaceTag;
 ///     charges.miss(tag, page, 0, |_, _| unreachable!("never referenced before"));
 /// }
 /// let mut charged = Vec::new();
-/// charges.miss(tag, 1, 0, |candidate, charge| charged.push((candidate.first, candidate.level, charge)));
+/// charges.miss(tag, 1, 0, |candidate, charge| {
+///     charged.push((candidate.first, candidate.level, charge));
+/// });
 /// assert_eq!(charged, [(4, 2, 1)]);
 /// ```
 #[derive(Clone, Debug)]
 pub struct CapacityCharges {
     ladder: Ladder,
     entries: usize,
-    /// How often all charges were set to nothing.
+    /// The number of resets.
     resets: u64,
-    regions: Regions<Tree>,
-    recent: Recent,
-    /// What was told last, where nothing was removed since.
+    regions: RegionMap<UsedTree>,
+    recent: RecentTranslations,
+    /// The last reported translation, if nothing was removed since.
     newest: Option<(SpaceTag, u64, usize)>,
-    held: Held,
+    held: HeldCounts,
     count: Count,
 }
 
 impl CapacityCharges {
-    /// Of an empty TLB of so many entries, fully associative and with exact LRU replacement.
+    /// The charges of an empty, fully associative TLB of `entries` entries with exact LRU
+    /// replacement.
     pub fn new(ladder: Ladder, entries: usize) -> Self {
-        // The last that the largest candidate could have kept.
+        // The last translation that the largest candidate could have kept.
         let kept = entries.saturating_add(ladder.pages(ladder.largest()) as usize - 1);
         Self {
             ladder,
             entries,
             resets: 0,
-            regions: Regions::new(),
-            recent: Recent::new(kept),
+            regions: RegionMap::new(),
+            recent: RecentTranslations::new(kept),
             newest: None,
-            held: Held::default(),
+            held: HeldCounts::default(),
             count: Count::new(&ladder),
         }
     }
@@ -78,11 +90,12 @@ impl CapacityCharges {
     #[inline]
     fn element(&mut self, tag: SpaceTag, page: u64, level: usize) -> Element {
         let ladder = &self.ladder;
-        let region = (self.regions).obtain(tag, ladder.region(page), || Tree::new(ladder));
+        let region = (self.regions).obtain(tag, ladder.region(page), || UsedTree::new(ladder));
         Element::new(region, ladder.first_of(level, ladder.within(page)), level)
     }
 
-    /// A translation is used that need not be charged to anybody: a reference hit, or the translation was loaded. It becomes the newest.
+    /// Notes a use that is not charged: a hit, or a load without a miss. The translation becomes
+    /// the newest.
     #[inline]
     pub fn touch(&mut self, tag: SpaceTag, page: u64, level: usize) {
         if self.newest == Some((tag, page, level)) || level > self.ladder.largest() {
@@ -99,10 +112,12 @@ impl CapacityCharges {
         }
     }
 
-    /// A reference to a page missed, and its translation, of that level, is about to be loaded. Each candidate that does not hold it and would have prevented the miss is charged. The translation
-    /// then is the newest.
+    /// Notes a miss whose translation of `level` is about to be loaded. Charges each candidate that
+    /// does not hold the page and would have prevented the miss. The translation then is the
+    /// newest.
     ///
-    /// `visit` is shown the candidates that are charged, smaller ones first, and what they were charged in all since the last [`reset`](Self::reset). They may be of any space.
+    /// `visit` receives the charged candidates, smaller ones first, with their charges since the
+    /// last [`reset`](Self::reset). They may be of any space.
     pub fn miss(
         &mut self,
         tag: SpaceTag,
@@ -145,7 +160,8 @@ impl CapacityCharges {
         }
     }
 
-    /// Charges the candidates, those of `missing` left out, that hold `wanted` or more of the `newer` newest translations.
+    /// Charges the candidates that hold `wanted` or more of the `newer` newest translations, except
+    /// those of `missing`.
     fn charge_those_that_hold(
         &mut self,
         wanted: usize,
@@ -167,31 +183,34 @@ impl CapacityCharges {
         });
     }
 
-    /// A candidate becomes a superpage: its translation stands for those of what it holds, and is the newest. A host that then loads the missing page's tells so with
+    /// Notes a promotion: the superpage's translation replaces those of its pages, and is the
+    /// newest. A caller that then loads the missing page's translation reports this with
     /// [`touch`](Self::touch).
     pub fn promote(&mut self, candidate: Candidate) {
         self.demote(candidate);
         self.touch(candidate.tag, candidate.first, candidate.level);
     }
 
-    /// A superpage becomes base pages again: its translation goes, and those of what it holds if there are any.
+    /// Notes a demotion: the translations of the superpage and of its pages are removed.
     pub fn demote(&mut self, candidate: Candidate) {
-        if let Some(span) = Span::of(&self.ladder, candidate) {
+        if let Some(span) = PageSpan::of(&self.ladder, candidate) {
             self.remove(candidate.tag, span, false);
         }
     }
 
-    /// Every translation of a space that overlaps `pages` base pages from `start` on goes. Charges stay.
+    /// Notes a shootdown of every translation of a space that overlaps `pages` base pages from
+    /// `start` on. Charges stay.
     pub fn shoot_down(&mut self, tag: SpaceTag, start: u64, pages: u64) {
-        self.remove(tag, Span::new(start, pages), false);
+        self.remove(tag, PageSpan::new(start, pages), false);
     }
 
-    /// `pages` base pages from `start` on are no more: their translations go, and what candidates that lie in them were charged is forgotten.
+    /// Notes that `pages` base pages from `start` on are unmapped. Their translations and the
+    /// charges of candidates inside are removed.
     pub fn forget(&mut self, tag: SpaceTag, start: u64, pages: u64) {
-        self.remove(tag, Span::new(start, pages), true);
+        self.remove(tag, PageSpan::new(start, pages), true);
     }
 
-    fn remove(&mut self, tag: SpaceTag, span: Span, with_charges: bool) {
+    fn remove(&mut self, tag: SpaceTag, span: PageSpan, with_charges: bool) {
         let Some((first, last)) = span.regions(&self.ladder) else {
             return;
         };
@@ -228,12 +247,12 @@ impl CapacityCharges {
         }
     }
 
-    /// All charges are set to nothing, as ONLINE does at each promotion (section 7.2). Takes no time.
+    /// Resets all charges, as ONLINE does at each promotion (section 7.2). Takes constant time.
     pub const fn reset(&mut self) {
         self.resets += 1;
     }
 
-    /// What a candidate was charged since the last [`reset`](Self::reset).
+    /// The charges of a candidate since the last [`reset`](Self::reset).
     pub fn charge(&self, candidate: Candidate) -> u64 {
         let Candidate { tag, first, level } = candidate;
         match self.regions.get(tag, self.ladder.region(first)) {
@@ -245,15 +264,15 @@ impl CapacityCharges {
         }
     }
 
-    /// The counters of all regions that memory is taken for.
+    /// The counters of all regions in memory.
     pub fn counters(&self) -> ChargeCounters {
         (self.regions.all()).map(|(_, tree)| tree.counters()).sum()
     }
 
-    /// Asserts what has to hold at any time.
+    /// Asserts the invariants.
     ///
     /// # Panics
-    /// Where it does not hold.
+    /// Panics if an invariant is broken.
     pub fn check(&self) {
         self.regions.check();
         let recent = self.recent.last(usize::MAX);

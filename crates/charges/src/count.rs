@@ -1,18 +1,19 @@
-//! How many of the newest translations each candidate holds.
+//! Counts of the newest translations in each candidate.
 //!
-//! A candidate of fewer pages than are wanted is left out from the start. What lies in each of the smallest others is counted, and larger ones get the sums of what they hold.
+//! Candidates with fewer pages than wanted are left out. The translations of the smallest others
+//! are counted, and larger candidates get the sums of their parts.
 
 use super::Ladder;
 use super::recent::Element;
 
-/// A count, and the room that it takes.
+/// A count with its buffers.
 #[derive(Clone, Debug)]
 pub(super) struct Count {
-    /// How many candidates a region has, or more: that power of two.
+    /// The order of the number of candidates of a region: the base-two logarithm, rounded up.
     order: u32,
-    /// For each place of a region, and each candidate there, how many were counted; 0 outside a count.
+    /// The count of each candidate, by the place of its region. 0 outside a count.
     counts: Vec<u32>,
-    /// For each level, where in `counts` there are some.
+    /// For each level, the indexes of nonzero counts.
     counted: Vec<Vec<usize>>,
 }
 
@@ -25,8 +26,9 @@ impl Count {
         }
     }
 
-    /// Shows each candidate that holds `wanted` or more of some translations and does not hold `missing`: its level, the place of its region, and its own among the region's. Smaller ones
-    /// come first.
+    /// Passes each candidate that holds `wanted` or more of some translations, and not `missing`:
+    /// its level, the place of its region, and its own place in the region. Smaller ones come
+    /// first.
     pub(super) fn those_that_hold(
         &mut self,
         ladder: &Ladder,
@@ -53,7 +55,7 @@ impl Count {
             let mut counted = std::mem::take(&mut self.counted[level]);
             for at in counted.drain(..) {
                 let held = std::mem::take(&mut self.counts[at]);
-                // What holds the missing page lies in larger ones that hold it.
+                // Candidates around the missing page lie in larger ones around it.
                 if at == excepted {
                     continue;
                 }
@@ -84,7 +86,7 @@ impl Count {
         *count += held;
     }
 
-    /// Asserts what has to hold outside a count.
+    /// Asserts the invariants outside a count.
     pub(super) fn check(&self) {
         assert!(
             self.counts.iter().all(|count| *count == 0),

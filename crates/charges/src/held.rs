@@ -1,16 +1,16 @@
-//! How many recent translations each region holds, and how many the one that holds most.
+//! Counts of recent translations in each region, with their maximum.
 
 /// One number for each place of a region.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Held {
+pub(super) struct HeldCounts {
     held: Vec<u32>,
-    /// How many regions hold so many. Nobody asks how many hold none.
+    /// The number of regions by their count. The number of regions with count 0 is not kept.
     regions: Vec<u32>,
     most: usize,
 }
 
-impl Held {
-    /// One translation more.
+impl HeldCounts {
+    /// Adds a translation to a region.
     #[inline]
     pub(super) fn add(&mut self, region: usize) {
         if region >= self.held.len() {
@@ -26,20 +26,20 @@ impl Held {
         self.most = self.most.max(held + 1);
     }
 
-    /// One less.
+    /// Removes a translation from a region.
     #[inline]
     pub(super) fn remove(&mut self, region: usize) {
         let held = self.held[region] as usize;
         self.held[region] -= 1;
         self.regions[held] -= 1;
         self.regions[held - 1] += 1;
-        // The region itself holds one less now, so no lower number has to be looked at.
+        // The region itself holds one less now, so the maximum falls by one only.
         if self.most == held && self.regions[held] == 0 {
             self.most = held - 1;
         }
     }
 
-    /// How many the region holds that holds most.
+    /// The maximum count of a region.
     #[inline]
     pub(super) const fn most(&self) -> usize {
         self.most

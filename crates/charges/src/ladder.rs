@@ -1,4 +1,4 @@
-//! The sizes that candidates have, and where a candidate stands among those of its region.
+//! Ladders: the sizes of candidates, and the places of candidates in their region.
 
 /// The most sizes that a ladder may have: Romer's has 12.
 const MOST_LEVELS: usize = 16;
@@ -6,26 +6,28 @@ const MOST_LEVELS: usize = 16;
 /// The largest order that a size may have: 1 GiB of 4 KiB pages.
 const LARGEST_ORDER: u8 = 18;
 
-/// The base page and the sizes of candidates, each as an *order*, the base-two logarithm of its number of base pages. A size is named by
-/// its *level*, its place among them. The *children* of a candidate are the pieces of the next smaller size that it is made of: two on
-/// Romer's ladder, more where sizes lie further apart.
+/// The base page and the sizes of candidates, each as an *order*, the base-two logarithm of its
+/// number of base pages. A size is named by its *level*, its place among them. The *children* of a
+/// candidate are the pieces of the next smaller size that it is made of: two on Romer's ladder,
+/// more where sizes lie further apart.
 ///
-/// Every size that the TLB holds and that is not larger than the largest candidate has to be on the ladder.
+/// Every size that the TLB holds and that is not larger than the largest candidate has to be on the
+/// ladder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ladder {
     orders: [u8; MOST_LEVELS],
-    /// Where the candidates of a level begin among those of a region: the largest first, as in a heap.
+    /// The first place of each level's candidates in a region: the largest first, as in a heap.
     offsets: [u32; MOST_LEVELS],
     largest: u8,
 }
 
-/// Why some orders are no ladder.
+/// The reason why some orders are no ladder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LadderError {
-    /// There are none, or the first is not 0.
+    /// The list is empty, or its first order is not 0.
     #[error("the first size has to be the base page, whose order is 0")]
     NoBasePage,
-    /// There is nothing that could become a superpage.
+    /// There is no order above that of the base page.
     #[error("there is no size above that of the base page")]
     NoCandidates,
     /// An order that does not exceed the one before it.
@@ -40,13 +42,15 @@ pub enum LadderError {
 }
 
 impl Ladder {
-    /// The orders of Romer's: every power of two from two base pages to 2048 of them, 8 KiB to 8 MiB (1995, section 6).
+    /// The orders of Romer's: every power of two from two base pages to 2048 of them, 8 KiB to 8
+    /// MiB (1995, section 6).
     pub const ROMER: [u8; 12] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
 
     /// The base page and candidates of these orders; the base page's, 0, is the first.
     ///
     /// # Errors
-    /// Where they are too few or too many, one is too large, they do not ascend, or the first is not 0.
+    /// Returns an error if there are too few or too many orders, one is too large, they do not
+    /// ascend, or the first is not 0.
     pub fn new(orders: &[u8]) -> Result<Self, LadderError> {
         match orders {
             [0] => return Err(LadderError::NoCandidates),
@@ -82,13 +86,13 @@ impl Ladder {
         self.largest as usize
     }
 
-    /// The order of the size of that level. There is none above the largest, whose order is given instead.
+    /// The order of the size of a level. Levels above the largest return the largest order.
     #[inline]
     pub fn order(&self, level: usize) -> u8 {
         self.orders[level.min(self.largest())]
     }
 
-    /// How many base pages a candidate of that level has.
+    /// The number of base pages in a candidate of a level.
     #[inline]
     pub fn pages(&self, level: usize) -> u64 {
         1 << self.order(level)
@@ -100,7 +104,7 @@ impl Ladder {
         page & !(self.pages(level) - 1)
     }
 
-    /// The number of the largest candidate that a page lies in. What it holds is called a region.
+    /// The number of a page's region: the largest candidate around the page.
     #[inline]
     pub(super) fn region(&self, page: u64) -> u64 {
         page >> self.order(self.largest())
@@ -112,26 +116,27 @@ impl Ladder {
         page & (self.pages(self.largest()) - 1)
     }
 
-    /// The place, among the candidates of a region, of the one of that level that a page of it lies in.
+    /// The place, among the candidates of a region, of the one of that level that a page of it lies
+    /// in.
     #[inline]
     pub(super) fn candidate(&self, level: usize, within: u64) -> usize {
         let level = level % MOST_LEVELS;
         self.offsets[level] as usize + (within >> self.orders[level]) as usize
     }
 
-    /// Where the candidates of a level stand among those of a region.
+    /// The places of a level's candidates in their region.
     pub(super) fn candidates(&self, level: usize) -> std::ops::Range<usize> {
         let start = self.offsets[level] as usize;
         start..start + (1 << (self.order(self.largest()) - self.order(level)))
     }
 
-    /// The first page in its region of the candidate of that level that stands there.
+    /// The first page in the region of the candidate of a level at a place.
     #[inline]
     pub(super) fn first_within(&self, level: usize, candidate: usize) -> u64 {
         ((candidate - self.offsets[level] as usize) as u64) << self.orders[level]
     }
 
-    /// How many candidates of that level and larger ones a region has.
+    /// The number of candidates of a region of this level and above.
     pub(super) fn candidates_from(&self, level: usize) -> usize {
         if level > self.largest() {
             return 0;

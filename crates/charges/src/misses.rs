@@ -1,27 +1,29 @@
-//! Every miss of a page, counted for each candidate that holds it.
+//! Miss counts: every miss of a page, counted for each candidate around the page.
 
-use super::regions::Regions;
-use crate::{Candidate, Ladder, Span};
+use super::regions::RegionMap;
+use crate::{Candidate, Ladder, PageSpan};
 use broadleaf_units::SpaceTag;
 
-/// How many misses of its pages each candidate saw since it last was, or ceased to be, a superpage. It takes 4 bytes for each base page of a region of which anything missed.
+/// The misses of each candidate's pages since its last promotion or demotion. Each region with a
+/// miss takes 4 bytes for each base page.
 #[derive(Clone, Debug)]
 pub struct MissCounts {
     ladder: Ladder,
-    /// By candidate, the largest of a region first.
-    regions: Regions<Box<[u32]>>,
+    /// The counts by region and candidate, the largest first.
+    regions: RegionMap<Box<[u32]>>,
 }
 
 impl MissCounts {
-    /// Nothing counted.
+    /// No counted miss.
     pub fn new(ladder: Ladder) -> Self {
         Self {
             ladder,
-            regions: Regions::new(),
+            regions: RegionMap::new(),
         }
     }
 
-    /// A reference to a page missed, and its translation is of that level. `visit` is shown the larger candidates that hold the page, smallest first, and how many misses each saw.
+    /// Counts a miss of a page with a translation of `level`. `visit` receives the larger
+    /// candidates around the page, smallest first, with their counts.
     #[inline]
     pub fn miss(
         &mut self,
@@ -43,7 +45,7 @@ impl MissCounts {
         }
     }
 
-    /// How many misses a candidate saw.
+    /// The count of a candidate.
     pub fn count(&self, candidate: Candidate) -> u64 {
         let Candidate { tag, first, level } = candidate;
         match self.regions.get(tag, self.ladder.region(first)) {
@@ -55,19 +57,20 @@ impl MissCounts {
         }
     }
 
-    /// A candidate became a superpage, or ceases to be one: it and those that it holds begin at nothing.
+    /// Resets the counts of a promoted or demoted candidate and of the candidates inside.
     pub fn restart(&mut self, candidate: Candidate) {
-        if let Some(span) = Span::of(&self.ladder, candidate) {
+        if let Some(span) = PageSpan::of(&self.ladder, candidate) {
             self.clear(candidate.tag, span);
         }
     }
 
-    /// `pages` base pages from `start` on are no more, and what candidates that lie in them saw is forgotten.
+    /// Notes that `pages` base pages from `start` on are unmapped, and forgets the counts of
+    /// candidates inside.
     pub fn forget(&mut self, tag: SpaceTag, start: u64, pages: u64) {
-        self.clear(tag, Span::new(start, pages));
+        self.clear(tag, PageSpan::new(start, pages));
     }
 
-    fn clear(&mut self, tag: SpaceTag, span: Span) {
+    fn clear(&mut self, tag: SpaceTag, span: PageSpan) {
         let Some((first, last)) = span.regions(&self.ladder) else {
             return;
         };
@@ -75,7 +78,7 @@ impl MissCounts {
         for (region, at) in all {
             let (start, end) = span.within(&self.ladder, region);
             for level in 1..=self.ladder.largest() {
-                // Only those that lie in it as a whole.
+                // Only candidates wholly in the range are forgotten.
                 let pages = self.ladder.pages(level);
                 let (from, to) = (start.div_ceil(pages), end / pages);
                 for number in from..to {
@@ -111,7 +114,7 @@ mod tests {
         let at = |first, level| Candidate { tag, first, level };
         misses.restart(at(4, 1));
         assert_eq!((misses.count(at(4, 1)), misses.count(at(4, 2))), (0, 3));
-        // What is not whole in the range keeps its count.
+        // Candidates partly in the range keep their counts.
         misses.forget(tag, 0, 8);
         assert_eq!((misses.count(at(4, 2)), misses.count(at(0, 3))), (0, 3));
         misses.forget(tag, 0, u64::MAX);

@@ -1,29 +1,33 @@
 //! Prefetch charges, without a scan of the TLB: Romer 1995, appendix A.
 
-use super::presence::Tree;
-use super::regions::Regions;
-use crate::{Candidate, ChargeCounters, Ladder, Span};
+use super::presence::PresenceTree;
+use super::regions::RegionMap;
+use crate::{Candidate, ChargeCounters, Ladder, PageSpan};
 use broadleaf_units::SpaceTag;
 
-/// How charges of large candidates are put off (Romer 1995, appendix A: up to 64 KiB at once, and larger ones once a promotion is possible, which
-/// takes as many misses as the smallest of them has for a threshold: 1600).
+/// Batching of the charges of large candidates. Romer 1995, appendix A, charges candidates up to 64
+/// KiB at once. Larger ones get their charges once a promotion is possible, after as many misses as
+/// the threshold of the smallest of them: 1600.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batching {
     /// The largest level whose charges are brought up to date at each miss; 1 at least.
     pub eager: usize,
-    /// After how many charges that were put off in a region its larger candidates get theirs; 1 at least. What is known of one is never behind
-    /// by as many.
+    /// The number of deferred charges in a region after which its larger candidates get theirs, at
+    /// least 1. Known charges lag by fewer than this number.
     pub deferral: u32,
 }
 
-/// How many misses each candidate would have prevented because a page of it was in the TLB when another one missed.
+/// Prefetch charges: the misses that each candidate would have prevented because another of its
+/// pages was in the TLB.
 ///
-/// The host tells of each translation that the TLB takes in ([`miss`](Self::miss), [`load`](Self::load)) and loses; what is told twice is told once.
-/// A translation is named by a page that it covers and its level. One that is larger than the largest candidate is of no concern.
+/// The caller reports each translation that the TLB loads ([`miss`](Self::miss),
+/// [`load`](Self::load)) and loses. Repeated reports count once. A page inside and a level name a
+/// translation. Translations larger than the largest candidate are ignored.
 ///
-/// Memory is taken for each region, the pages of a largest candidate, of which something was ever in the TLB: for each base page of it 4 bytes for charges, 4 for
-/// counts and a bit. Batching takes another half byte on Romer's ladder, where charges of an eighth as many candidates as there are base pages are put off. The paper has
-/// 3.125 counters a base page: one for charges, two for counts and an eighth.
+/// Each region that was ever in the TLB, the pages of a largest candidate, takes memory. A base
+/// page takes 4 bytes for charges, 4 for counts and a bit. Batching takes another half byte on
+/// Romer's ladder, which defers the charges of an eighth as many candidates as base pages. The
+/// paper has 3.125 counters for a base page: one for charges, two for counts and an eighth.
 ///
 /// ```
 /// use broadleaf_units::SpaceTag;
@@ -32,30 +36,32 @@ pub struct Batching {
 /// let mut charges = PrefetchCharges::new(Ladder::new(&[0, 1, 2]).unwrap());
 /// charges.miss(tag, 5, 0, |_, _| unreachable!("nothing is in the TLB"));
 /// let mut charged = Vec::new();
-/// charges.miss(tag, 6, 0, |candidate, charge| charged.push((candidate.first, candidate.level, charge)));
+/// charges.miss(tag, 6, 0, |candidate, charge| {
+///     charged.push((candidate.first, candidate.level, charge));
+/// });
 /// assert_eq!(charged, [(4, 2, 1)]);
 /// ```
 #[derive(Clone, Debug)]
 pub struct PrefetchCharges {
     ladder: Ladder,
-    /// Candidates up to that level are up to date at any time.
+    /// The largest level whose candidates are always up to date.
     eager: usize,
     deferral: u32,
-    regions: Regions<Tree>,
+    regions: RegionMap<PresenceTree>,
 }
 
 impl PrefetchCharges {
-    /// Of an empty TLB. All charges are up to date at any time.
+    /// The charges of an empty TLB, always up to date.
     pub fn new(ladder: Ladder) -> Self {
         Self {
             ladder,
             eager: ladder.largest(),
             deferral: 1,
-            regions: Regions::new(),
+            regions: RegionMap::new(),
         }
     }
 
-    /// Of an empty TLB. Charges of large candidates are put off.
+    /// The charges of an empty TLB. Charges of large candidates are deferred.
     pub fn batched(ladder: Ladder, batching: Batching) -> Self {
         Self {
             eager: batching.eager.clamp(1, ladder.largest()),
@@ -69,11 +75,12 @@ impl PrefetchCharges {
         &self.ladder
     }
 
-    /// A reference to a page missed, and its translation, of that level, is about to be loaded. Each candidate that holds it, is larger, and of which something was in the
-    /// TLB before is charged.
+    /// Notes a miss whose translation of `level` is about to be loaded. Charges each larger
+    /// candidate around the page with another page in the TLB.
     ///
-    /// `visit` is shown the candidates whose charges changed, smallest first, and what they were charged in all. With [`Batching`], where charges that were put off fall due, it
-    /// is then shown every larger candidate of the region that was charged anything, again smallest first.
+    /// `visit` receives the candidates whose charges changed, smallest first, with all their
+    /// charges. With [`Batching`], deferred charges of a region may fall due. Then `visit` also
+    /// receives every larger charged candidate of the region, smallest first.
     #[inline]
     pub fn miss(
         &mut self,
@@ -88,7 +95,9 @@ impl PrefetchCharges {
             return;
         }
         let eager = self.eager;
-        let at = (self.regions).obtain(tag, ladder.region(page), || Tree::new(ladder, eager));
+        let at = (self.regions).obtain(tag, ladder.region(page), || {
+            PresenceTree::new(ladder, eager)
+        });
         let tree = self.regions.at(at);
         let within = ladder.within(page);
         let first = tree.load(ladder, level, within);
@@ -112,7 +121,7 @@ impl PrefetchCharges {
         }
     }
 
-    /// Charges that were put off in a region fall due.
+    /// Applies the deferred charges of a region.
     #[cold]
     fn catch_up(&mut self, tag: SpaceTag, at: usize, mut visit: impl FnMut(Candidate, u64)) {
         let (_, region) = self.regions.home(at);
@@ -131,16 +140,18 @@ impl PrefetchCharges {
         }
     }
 
-    /// A translation comes into the TLB without a miss that would be charged.
+    /// Notes a load without a miss to charge.
     pub fn load(&mut self, tag: SpaceTag, page: u64, level: usize) {
         let (ladder, eager) = (&self.ladder, self.eager);
         if level <= ladder.largest() {
-            let at = (self.regions).obtain(tag, ladder.region(page), || Tree::new(ladder, eager));
+            let at = (self.regions).obtain(tag, ladder.region(page), || {
+                PresenceTree::new(ladder, eager)
+            });
             (self.regions.at(at)).load(ladder, level, ladder.within(page));
         }
     }
 
-    /// A translation leaves the TLB: another one took its place, or it alone was shot down.
+    /// Notes an eviction or the shootdown of one translation.
     #[inline]
     pub fn evict(&mut self, tag: SpaceTag, page: u64, level: usize) {
         if level <= self.ladder.largest()
@@ -151,25 +162,27 @@ impl PrefetchCharges {
         }
     }
 
-    /// A candidate becomes a superpage: the translations of what it holds leave the TLB, and its own comes in. What it and they were charged is spent.
+    /// Notes a promotion: the translations of the candidate's pages leave the TLB, and its own is
+    /// loaded. The charges of the candidate and of the candidates inside are spent.
     ///
-    /// What larger candidates were charged stays as it is: see [`relieve`](Self::relieve), which a host that wants the charge of this one for it calls first.
+    /// The charges of larger candidates stay. A caller that reduces them by this candidate's charge
+    /// calls [`relieve`](Self::relieve) first.
     pub fn promote(&mut self, candidate: Candidate) {
-        if let Some(span) = Span::of(&self.ladder, candidate) {
+        if let Some(span) = PageSpan::of(&self.ladder, candidate) {
             self.remove(candidate.tag, span, true);
             self.load(candidate.tag, candidate.first, candidate.level);
         }
     }
 
-    /// A superpage becomes base pages again: its translation leaves the TLB, and those of what it holds if there are any.
+    /// Notes a demotion: the translations of the superpage and of its pages leave the TLB.
     pub fn demote(&mut self, candidate: Candidate) {
-        if let Some(span) = Span::of(&self.ladder, candidate) {
+        if let Some(span) = PageSpan::of(&self.ladder, candidate) {
             self.remove(candidate.tag, span, false);
         }
     }
 
-    /// The candidates that hold this one were charged so much less, down to nothing: what promoting it has made good (section 6.1: its own charge; section 7.3:
-    /// the threshold).
+    /// Reduces the charges of larger candidates around this one by `amount`, down to 0. The
+    /// promotion made these misses good (section 6.1: its own charge; section 7.3: the threshold).
     pub fn relieve(&mut self, candidate: Candidate, amount: u64) {
         let Candidate { tag, first, level } = candidate;
         let Some(at) = self.regions.find(tag, self.ladder.region(first)) else {
@@ -185,17 +198,19 @@ impl PrefetchCharges {
         }
     }
 
-    /// Every translation of a space that overlaps `pages` base pages from `start` on leaves the TLB. Charges stay.
+    /// Notes a shootdown of every translation of a space that overlaps `pages` base pages from
+    /// `start` on. Charges stay.
     pub fn shoot_down(&mut self, tag: SpaceTag, start: u64, pages: u64) {
-        self.remove(tag, Span::new(start, pages), false);
+        self.remove(tag, PageSpan::new(start, pages), false);
     }
 
-    /// `pages` base pages from `start` on are no more: their translations leave the TLB, and what candidates that lie in them were charged is forgotten.
+    /// Notes that `pages` base pages from `start` on are unmapped. Their translations leave the
+    /// TLB, and the charges of candidates inside are forgotten.
     pub fn forget(&mut self, tag: SpaceTag, start: u64, pages: u64) {
-        self.remove(tag, Span::new(start, pages), true);
+        self.remove(tag, PageSpan::new(start, pages), true);
     }
 
-    fn remove(&mut self, tag: SpaceTag, span: Span, with_charges: bool) {
+    fn remove(&mut self, tag: SpaceTag, span: PageSpan, with_charges: bool) {
         let Some((first, last)) = span.regions(&self.ladder) else {
             return;
         };
@@ -209,14 +224,14 @@ impl PrefetchCharges {
             let tree = self.regions.at(at);
             tree.evict_range(&self.ladder, start, end);
             if with_charges {
-                // What was put off of them is due to others.
+                // Their deferred charges belong to other candidates.
                 tree.settle(&self.ladder, self.eager);
                 tree.clear_charges(&self.ladder, start, end);
             }
         }
     }
 
-    /// What a candidate was charged, as far as it was brought up to date.
+    /// The charges of a candidate, without deferred ones.
     pub fn charge(&self, candidate: Candidate) -> u64 {
         let Candidate { tag, first, level } = candidate;
         match self.regions.get(tag, self.ladder.region(first)) {
@@ -228,8 +243,8 @@ impl PrefetchCharges {
         }
     }
 
-    /// `tlbcount` of a candidate, or of a base page at level 0: how many of its children have something in the TLB, and one more where its own translation
-    /// is there.
+    /// `tlbcount` of a candidate, or of a base page at level 0: the number of its children with a
+    /// page in the TLB, plus one if its own translation is there.
     pub fn tlb_count(&self, candidate: Candidate) -> u32 {
         let Candidate { tag, first, level } = candidate;
         match self.regions.get(tag, self.ladder.region(first)) {
@@ -240,15 +255,15 @@ impl PrefetchCharges {
         }
     }
 
-    /// The counters of all regions that memory is taken for.
+    /// The counters of all regions in memory.
     pub fn counters(&self) -> ChargeCounters {
         (self.regions.all()).map(|(_, tree)| tree.counters()).sum()
     }
 
-    /// Asserts what has to hold at any time.
+    /// Asserts the invariants.
     ///
     /// # Panics
-    /// Where it does not hold.
+    /// Panics if an invariant is broken.
     pub fn check(&self) {
         self.regions.check();
         for (_, tree) in self.regions.all() {

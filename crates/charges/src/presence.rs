@@ -1,25 +1,27 @@
-//! Which candidates of a region have something in the TLB: `tlbcount` of Romer 1995, appendix A.
+//! Presence of candidates in the TLB: `tlbcount` of Romer 1995, appendix A.
 //!
-//! The paper's count is 0 where nothing of a candidate is in the TLB, 1 where its own translation or one child is, and 2 where two children are. Here it is
-//! the number of children that are, and one more for its own translation, so that it holds for any number of children and for translations
-//! that outlive a promotion. The paper's -1, for what lies in a superpage, is not needed: a miss says of which level its translation is.
+//! The paper's count is 0 if no page of a candidate is in the TLB, 1 for its own translation or one
+//! child, and 2 for two children. This count is the number of children with a page in the TLB, plus
+//! one for the candidate's own translation. So it holds for any number of children, and for
+//! translations that outlive a promotion. The paper's -1, for candidates inside a superpage, is not
+//! needed: a miss passes the level of its translation.
 
 use crate::{ChargeCounters, Ladder};
 
-/// The bit of a count that is set where the candidate's own translation is in the TLB.
+/// The bit of a count that is set if the candidate's own translation is in the TLB.
 const OWN: u32 = 1 << 31;
 
-/// What is kept of a candidate.
+/// The state of a candidate.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Node {
-    /// What it was charged.
+pub(super) struct PresenceNode {
+    /// The charges of the candidate.
     pub(super) charge: u32,
-    /// How many children have something in the TLB, and [`OWN`].
+    /// The number of children with a page in the TLB, and [`OWN`].
     count: u32,
 }
 
-impl Node {
-    /// Whether something of it is in the TLB.
+impl PresenceNode {
+    /// Returns true if a page of the candidate is in the TLB.
     #[inline]
     const fn is_present(self) -> bool {
         self.count != 0
@@ -28,19 +30,21 @@ impl Node {
 
 /// The candidates of one region.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tree {
+pub(super) struct PresenceTree {
     /// One bit for each base page whose translation is in the TLB.
     pages: Box<[u64]>,
     /// The candidates, the largest first.
-    pub(super) nodes: Box<[Node]>,
-    /// For each that has larger ones and is not updated eagerly: charges that the larger ones have not got yet.
+    pub(super) nodes: Box<[PresenceNode]>,
+    /// For each candidate with larger ones that is not updated eagerly: charges that the larger
+    /// ones have not received yet.
     pub(super) deferred: Box<[u32]>,
-    /// How many charges were deferred since all were last shown.
+    /// The number of charges deferred since all were last applied.
     pub(super) waited: u32,
 }
 
-impl Tree {
-    /// A region of which nothing is in the TLB; what candidates from level `eager` on are charged can be deferred.
+impl PresenceTree {
+    /// A region with no page in the TLB. Charges of candidates from level `eager` on can be
+    /// deferred.
     pub(super) fn new(ladder: &Ladder, eager: usize) -> Self {
         let pages = ladder.pages(ladder.largest()).div_ceil(64) as usize;
         let deferred = match eager < ladder.largest() {
@@ -49,14 +53,14 @@ impl Tree {
         };
         Self {
             pages: vec![0; pages].into(),
-            nodes: vec![Node::default(); ladder.candidates_from(1)].into(),
+            nodes: vec![PresenceNode::default(); ladder.candidates_from(1)].into(),
             deferred: vec![0; deferred].into(),
             waited: 0,
         }
     }
 
-    /// Its counters: of charges and of presence for each candidate, of presence for each base
-    /// page, and of charges that are deferred.
+    /// The counters of the region: charges and presence of each candidate, presence of each base
+    /// page, and deferred charges.
     pub(super) fn counters(&self) -> ChargeCounters {
         let bits = u64::from(u64::BITS);
         ChargeCounters::of(&self.nodes, 2)
@@ -64,8 +68,8 @@ impl Tree {
             + ChargeCounters::of(&self.deferred, 1)
     }
 
-    /// The translation of that level for a page comes into the TLB. Answers the smallest level above of whose candidate something
-    /// was there before, or the one behind the largest.
+    /// Loads the translation of `level` for a page. Returns the smallest level above whose
+    /// candidate had a page in the TLB before, or the number of levels.
     #[inline]
     pub(super) fn load(&mut self, ladder: &Ladder, level: usize, within: u64) -> usize {
         let was_present = match level {
@@ -97,7 +101,7 @@ impl Tree {
         above
     }
 
-    /// The translation of that level for a page leaves the TLB, if it was there.
+    /// Evicts the translation of `level` for a page, if it was in the TLB.
     #[inline]
     pub(super) fn evict(&mut self, ladder: &Ladder, level: usize, within: u64) {
         if !self.has_own(ladder, level, within) {
@@ -122,12 +126,12 @@ impl Tree {
         }
     }
 
-    /// Every translation that overlaps pages `start..end` of the region leaves the TLB.
+    /// Evicts every translation that overlaps pages `start..end` of the region.
     pub(super) fn evict_range(&mut self, ladder: &Ladder, start: u64, end: u64) {
         for page in start..end {
             self.pages[page as usize / 64] &= !(1 << (page % 64));
         }
-        // Smaller ones are right by the time that larger ones are counted.
+        // Smaller candidates are correct before larger ones are counted.
         for level in 1..=ladder.largest() {
             let order = ladder.order(level);
             for number in start >> order..end.div_ceil(1 << order) {
@@ -138,7 +142,7 @@ impl Tree {
         }
     }
 
-    /// Sets what the candidates that lie in pages `start..end` of the region were charged to nothing.
+    /// Resets the charges of candidates inside pages `start..end` of the region.
     pub(super) fn clear_charges(&mut self, ladder: &Ladder, start: u64, end: u64) {
         for level in 1..=ladder.largest() {
             let order = ladder.order(level);
@@ -148,7 +152,7 @@ impl Tree {
         }
     }
 
-    /// Whether the translation of that level for a page is in the TLB.
+    /// Returns true if the translation of `level` for a page is in the TLB.
     #[inline]
     fn has_own(&self, ladder: &Ladder, level: usize, within: u64) -> bool {
         match level {
@@ -157,7 +161,8 @@ impl Tree {
         }
     }
 
-    /// How many children of the candidate of that level that begins there have something in the TLB.
+    /// The number of children with a page in the TLB, of the candidate of `level` that begins at
+    /// `first`.
     fn children(&self, ladder: &Ladder, level: usize, first: u64) -> u32 {
         let below = level - 1;
         let children = (first..first + ladder.pages(level)).step_by(ladder.pages(below) as usize);
@@ -177,7 +182,8 @@ impl Tree {
         children + u32::from(self.has_own(ladder, level, within))
     }
 
-    /// Gives larger candidates what was deferred of smaller ones; those up to level `eager` have theirs.
+    /// Applies the deferred charges to larger candidates. Candidates up to level `eager` already
+    /// have theirs.
     pub(super) fn settle(&mut self, ladder: &Ladder, eager: usize) {
         if self.waited == 0 {
             return;
@@ -198,7 +204,7 @@ impl Tree {
         }
     }
 
-    /// Asserts what has to hold at any time.
+    /// Asserts the invariants.
     pub(super) fn check(&self, ladder: &Ladder) {
         for level in 1..=ladder.largest() {
             for at in ladder.candidates(level) {
@@ -226,8 +232,8 @@ mod tests {
     #[test]
     fn counters_of_8_mib() {
         let ladder = Ladder::new(&Ladder::ROMER).unwrap();
-        let tree = Tree::new(&ladder, 4);
-        assert_eq!((tree.nodes.len(), size_of::<Node>()), (2047, 8));
+        let tree = PresenceTree::new(&ladder, 4);
+        assert_eq!((tree.nodes.len(), size_of::<PresenceNode>()), (2047, 8));
         assert_eq!((tree.pages.len(), tree.deferred.len()), (2048 / 64, 255));
         // The paper has 3.125 counters for each base page, of four bytes each. Here a base page's
         // counter is a bit.

@@ -1,4 +1,4 @@
-//! Translations in the order of their last use.
+//! An LRU list of translations: the most recently used ones, in order.
 
 /// A translation: the place of its region, the first page that it covers there, and its level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,18 +26,19 @@ impl Element {
     }
 }
 
-/// Those that were used last, each once. The newest is the last, so that what comes new moves nothing.
+/// The most recently used translations, each once. The newest is the last element, so that a new
+/// one moves nothing.
 #[derive(Clone, Debug)]
-pub(super) struct Recent {
+pub(super) struct RecentTranslations {
     elements: Vec<Element>,
-    /// How many are kept at least.
+    /// The minimum number of kept translations.
     kept: usize,
 }
 
-/// How many are compared before it is asked whether one of them was the one.
+/// The number of translations compared at a time, without a branch.
 const STRIDE: usize = 8;
 
-impl Recent {
+impl RecentTranslations {
     pub(super) const fn new(kept: usize) -> Self {
         Self {
             elements: Vec::new(),
@@ -50,7 +51,7 @@ impl Recent {
         self.elements.last().copied()
     }
 
-    /// How many are newer than this one, which is there.
+    /// The number of translations newer than this one, which must be there.
     #[inline]
     pub(super) fn newer_than(&self, wanted: Element) -> Option<usize> {
         let mut newer = 0;
@@ -65,7 +66,7 @@ impl Recent {
         None
     }
 
-    /// The one that so many are newer than becomes the newest.
+    /// Makes the translation with `newer` newer ones the newest.
     #[inline]
     pub(super) fn renew(&mut self, newer: usize) {
         let length = self.elements.len();
@@ -74,23 +75,23 @@ impl Recent {
         }
     }
 
-    /// One that is not there becomes the newest. Answers those that were used so long ago that they are not kept.
+    /// Adds a new translation as the newest. Returns the translations that are too old to keep.
     #[inline]
     pub(super) fn push(&mut self, element: Element) -> Option<impl Iterator<Item = Element>> {
         self.elements.push(element);
         let length = self.elements.len();
-        // Many at a time, since all others move then.
+        // Many are removed at a time, since every removal moves all others.
         (length > self.kept.saturating_add(self.kept / 4 + 16))
             .then(|| self.elements.drain(..length - self.kept))
     }
 
-    /// Takes out those that are not kept, so that no removal of others brings them back.
+    /// Removes the translations beyond the limit, so that no removal of others brings them back.
     pub(super) fn trim(&mut self) -> impl Iterator<Item = Element> {
         let surplus = self.elements.len().saturating_sub(self.kept);
         self.elements.drain(..surplus)
     }
 
-    /// The newest ones, so many of them, the newest last.
+    /// The `count` newest translations, the newest last.
     #[inline]
     pub(super) fn last(&self, count: usize) -> &[Element] {
         &self.elements[self.elements.len().saturating_sub(count)..]
@@ -112,7 +113,7 @@ mod tests {
     #[test]
     fn the_newest_are_kept_in_order() {
         let element = |number| Element::new(number as usize * 3, number << 6, number as usize % 5);
-        let mut recent = Recent::new(20);
+        let mut recent = RecentTranslations::new(20);
         let mut slow: Vec<Element> = Vec::new();
         for step in 0..4000u64 {
             let one = element(step * step % 97 % 41);

@@ -1,14 +1,15 @@
-//! Where what is kept of each region is.
+//! The map of regions, with a small cache in front.
 //!
-//! A region is what the largest candidate holds. Misses come back to few of them, so a small table of those met lately stands before the map.
+//! A region is the page range of a largest candidate. Misses concentrate on few regions, so a small
+//! table of recent ones is searched before the map.
 
 use broadleaf_units::SpaceTag;
 use std::collections::BTreeMap;
 
-/// How many regions the small table has room for.
+/// The capacity of the cache, in regions.
 const RECENT: usize = 256;
 
-/// Where a region was found lately.
+/// The place of a recent region.
 #[derive(Clone, Copy, Debug)]
 struct Lately {
     number: u64,
@@ -17,7 +18,7 @@ struct Lately {
 }
 
 impl Lately {
-    /// No region; no map has so many.
+    /// No region: no map has this place.
     const NONE: Self = Self {
         number: 0,
         tag: SpaceTag::ZERO,
@@ -25,18 +26,18 @@ impl Lately {
     };
 }
 
-/// One `T` for each region that was met. Its place stays the same until it is removed.
+/// One `T` for each known region. A region's place does not change until the region is removed.
 #[derive(Clone, Debug)]
-pub(super) struct Regions<T> {
+pub(super) struct RegionMap<T> {
     places: BTreeMap<(SpaceTag, u64), u32>,
     recent: Vec<Lately>,
     regions: Vec<T>,
-    /// Whose and which each one is.
+    /// The address space and the number of each region.
     homes: Vec<(SpaceTag, u64)>,
     free: Vec<u32>,
 }
 
-impl<T: Default> Regions<T> {
+impl<T: Default> RegionMap<T> {
     pub(super) fn new() -> Self {
         Self {
             places: BTreeMap::new(),
@@ -52,7 +53,7 @@ impl<T: Default> Regions<T> {
         (number as usize).wrapping_add(usize::from(tag.number()).wrapping_mul(37)) % RECENT
     }
 
-    /// The place of a region that was met before.
+    /// The place of a known region.
     #[inline]
     pub(super) fn find(&mut self, tag: SpaceTag, number: u64) -> Option<usize> {
         let recent = self.recent[Self::slot(tag, number)];
@@ -69,7 +70,7 @@ impl<T: Default> Regions<T> {
         Some(at as usize)
     }
 
-    /// The place of a region; it is made where it was not met before.
+    /// The place of a region, which is added if it is unknown.
     #[inline]
     pub(super) fn obtain(&mut self, tag: SpaceTag, number: u64, make: impl FnOnce() -> T) -> usize {
         match self.find(tag, number) {
@@ -96,25 +97,26 @@ impl<T: Default> Regions<T> {
         at as usize
     }
 
-    /// What is kept of the region of that place.
+    /// The value of the region at a place.
     #[inline]
     pub(super) fn at(&mut self, at: usize) -> &mut T {
         &mut self.regions[at]
     }
 
-    /// The same, to look at.
+    /// The value of a region, if it is known.
     pub(super) fn get(&self, tag: SpaceTag, number: u64) -> Option<&T> {
         let at = *self.places.get(&(tag, number))?;
         self.regions.get(at as usize)
     }
 
-    /// Whose region stands at that place, and its number.
+    /// The address space and the number of the region at a place.
     #[inline]
     pub(super) fn home(&self, at: usize) -> (SpaceTag, u64) {
         self.homes[at]
     }
 
-    /// The regions of a space from the `first` number to the `last`: the number and the place of each.
+    /// The regions of a space from the `first` number to the `last`: the number and the place of
+    /// each.
     pub(super) fn among(
         &self,
         tag: SpaceTag,
@@ -125,7 +127,7 @@ impl<T: Default> Regions<T> {
         regions.map(|((_, number), at)| (*number, *at as usize))
     }
 
-    /// Drops what is kept of a region.
+    /// Removes a region.
     pub(super) fn remove(&mut self, tag: SpaceTag, number: u64) {
         if let Some(at) = self.places.remove(&(tag, number)) {
             self.recent[Self::slot(tag, number)] = Lately::NONE;
@@ -140,7 +142,7 @@ impl<T: Default> Regions<T> {
         places.map(|at| (*at as usize, &self.regions[*at as usize]))
     }
 
-    /// Asserts what has to hold at any time.
+    /// Asserts the invariants.
     pub(super) fn check(&self) {
         assert_eq!(self.places.len() + self.free.len(), self.regions.len());
         for (home, at) in &self.places {

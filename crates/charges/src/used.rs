@@ -1,37 +1,37 @@
-//! What was used of late of a region, and what its candidates were charged because of it.
+//! The recently used translations of a region, and the capacity charges of its candidates.
 
 use super::recent::Element;
 use crate::{ChargeCounters, Ladder};
 
-/// What is kept of a candidate.
+/// The state of a candidate.
 #[derive(Clone, Copy, Debug, Default)]
-struct Node {
-    /// After how many resets it was charged last.
+struct UsedNode {
+    /// The number of resets before the candidate's last charge.
     resets: u64,
-    /// What it was charged since.
+    /// The charges of the candidate since that reset.
     charge: u32,
 }
 
 /// The candidates of one region.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tree {
+pub(super) struct UsedTree {
     /// The candidates, the largest first.
-    nodes: Box<[Node]>,
-    /// One bit for each base page, and then for each candidate, whose translation is among the recent ones.
+    nodes: Box<[UsedNode]>,
+    /// One bit for each base page, and then for each candidate: set if its translation is recent.
     recent: Box<[u64]>,
 }
 
-impl Tree {
+impl UsedTree {
     pub(super) fn new(ladder: &Ladder) -> Self {
         let nodes = ladder.candidates_from(1);
         let bits = ladder.pages(ladder.largest()) as usize + nodes;
         Self {
-            nodes: vec![Node::default(); nodes].into(),
+            nodes: vec![UsedNode::default(); nodes].into(),
             recent: vec![0; bits.div_ceil(64)].into(),
         }
     }
 
-    /// Its counters: one of charges for each candidate.
+    /// The counters of the region: one for the charges of each candidate.
     pub(super) fn counters(&self) -> ChargeCounters {
         ChargeCounters::of(&self.nodes, 1)
     }
@@ -60,7 +60,7 @@ impl Tree {
         self.recent[word] ^= bit;
     }
 
-    /// How many translations are noted as recent.
+    /// The number of recent translations.
     pub(super) fn recent(&self) -> usize {
         self.recent
             .iter()
@@ -68,17 +68,17 @@ impl Tree {
             .sum()
     }
 
-    /// Charges the candidate that stands there once more. Answers what it was charged in all since the last of so many resets.
+    /// Charges the candidate at a place once. Returns its charges since reset number `resets`.
     pub(super) fn charge(&mut self, at: usize, resets: u64) -> u64 {
         let node = &mut self.nodes[at];
         if node.resets != resets {
-            *node = Node { resets, charge: 0 };
+            *node = UsedNode { resets, charge: 0 };
         }
         node.charge = node.charge.saturating_add(1);
         u64::from(node.charge)
     }
 
-    /// What the candidate that stands there was charged since the last of so many resets.
+    /// The charges of the candidate at a place since reset number `resets`.
     pub(super) fn charged(&self, at: usize, resets: u64) -> u64 {
         let node = self.nodes[at];
         match node.resets == resets {
@@ -87,7 +87,7 @@ impl Tree {
         }
     }
 
-    /// Sets what the candidates that lie in pages `start..end` of the region were charged to nothing.
+    /// Resets the charges of candidates inside pages `start..end` of the region.
     pub(super) fn clear_charges(&mut self, ladder: &Ladder, start: u64, end: u64) {
         for level in 1..=ladder.largest() {
             let order = ladder.order(level);

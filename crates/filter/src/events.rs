@@ -2,7 +2,8 @@
 
 use broadleaf_trace::Event;
 
-/// Whether an event changes nothing that a policy sees, and takes no page and no translation away.
+/// Returns true if an event changes nothing that a policy sees, and removes no page and no
+/// translation.
 pub const fn is_seen_by_no_policy(event: &Event) -> bool {
     matches!(
         event,

@@ -1,10 +1,11 @@
-//! Families of machines: those for which the same lookups are known to change nothing.
+//! Families of machines: the machines for which one filter is exact.
 
 use broadleaf_tlb::{Design, Structure};
 use std::collections::BTreeSet;
 
-/// What the first levels of some machines look like, as far as [`crate::Recency`] cares: which sizes each structure holds, how it is indexed, and how many ways
-/// it has. What is found for a family holds for each machine whose first level is made of structures of the family; what stands behind is no matter.
+/// The fingerprint of the first TLB levels of some machines, as [`crate::Recency`] needs it: the
+/// sizes, the index and the ways of each structure. A filter for a family is exact for each machine
+/// whose first level consists of structures of the family. Higher levels do not matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Family(BTreeSet<String>);
 
@@ -18,12 +19,12 @@ impl Family {
         Self(structures.map(describe).collect())
     }
 
-    /// Reads a family as it is written.
+    /// Parses a family's text.
     pub fn parse(text: &str) -> Self {
         Self(text.split("; ").map(str::to_owned).collect())
     }
 
-    /// Whether all machines of this family are of the other one too.
+    /// Returns true if all machines of this family belong to the other one too.
     pub fn is_within(&self, other: &Self) -> bool {
         self.0.is_subset(&other.0)
     }

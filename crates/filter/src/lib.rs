@@ -17,7 +17,7 @@ mod trail;
 
 pub use events::is_seen_by_no_policy;
 pub use family::Family;
-pub use recency::{LeavingOut, Made, Place, Places, Recency};
+pub use recency::{LeavingOut, Made, Recency, RecencyPlace, RecencyPlaces};
 pub use sieve::Sieve;
 pub use sifted::{Fed, Sifted, Stretch, stretches};
 pub use trail::{Follows, Trail};

@@ -5,7 +5,7 @@ mod words;
 use crate::is_seen_by_no_policy;
 use crate::sifted::Sifted;
 use crate::trail::{Follows, Trail};
-use crate::{Places, Recency};
+use crate::{Recency, RecencyPlaces};
 use broadleaf_trace::reduced::{KeptVisit, Manner, Sums};
 use broadleaf_trace::{Event, Lead, Phrased, Visit};
 use broadleaf_units::Geometry;
@@ -313,7 +313,7 @@ impl Sieve {
     }
 
     /// A page was stored to, by a visit that is kept. Where pages no longer stand: the larger pages around it may have been forgotten.
-    fn note_store(&mut self, page: PageNumber) -> Option<Places> {
+    fn note_store(&mut self, page: PageNumber) -> Option<RecencyPlaces> {
         self.stored[page.0 as usize % STORED] = page;
         let block = Geometry::X86_64.block_of(page);
         let dirty = &mut self.dirty[block.0 as usize % DIRTY];

@@ -62,7 +62,7 @@ pub fn parts() -> [(&'static str, Vec<Described>); 4] {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no machine is called {name:?}")]
 pub struct UnknownMachine {
-    /// What was asked.
+    /// The requested name.
     pub name: String,
 }
 
@@ -74,7 +74,7 @@ pub fn machine_names() -> impl Iterator<Item = &'static str> {
 /// The description of the built-in machine of that name, as its file has it.
 ///
 /// # Errors
-/// Where no machine has that name.
+/// Returns an error if no machine has that name.
 pub fn machine_text(name: &str) -> Result<&'static str, UnknownMachine> {
     let found = MACHINES.iter().find(|(known, _)| *known == name);
     let unknown = || UnknownMachine {
@@ -83,20 +83,20 @@ pub fn machine_text(name: &str) -> Result<&'static str, UnknownMachine> {
     found.map(|(_, text)| *text).ok_or_else(unknown)
 }
 
-/// Why a built-in machine is not to be had.
+/// The reason why there is no such built-in machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(transparent)]
 pub enum NoMachine {
     /// No machine has that name.
     Unknown(#[from] UnknownMachine),
-    /// Its description is wrong.
+    /// The machine's description is invalid.
     Wrong(#[from] MachineError),
 }
 
 /// The built-in machine of that name.
 ///
 /// # Errors
-/// Where no machine has that name.
+/// Returns an error if no machine has that name.
 pub fn machine(name: &str) -> Result<Machine, NoMachine> {
     Ok(Machine::from_toml(machine_text(name)?)?)
 }

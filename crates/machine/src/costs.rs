@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 pub struct WalkCosts(pub(crate) BTreeMap<PageSize, u64>);
 
 impl WalkCosts {
-    /// The cost of a walk that finds a page of that size; `None` where the machine has no such pages.
+    /// The cost of a walk that finds a page of that size; `None` where the machine has no such
+    /// pages.
     pub fn of(&self, size: PageSize) -> Option<u64> {
         self.0.get(&size).copied()
     }

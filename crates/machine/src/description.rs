@@ -1,4 +1,4 @@
-//! Machines: a TLB design and what a walk costs, read from the text of a TOML file.
+//! Machines: a TLB design and the cost of a walk, read from the text of a TOML file.
 
 use crate::{MachineError, WalkCosts, parts};
 use broadleaf_cache::CacheKind;
@@ -9,16 +9,16 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::Spanned;
 
-/// A machine, as far as translation goes.
+/// A machine: the parts that translate addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
     /// Its name.
     pub name: String,
-    /// One line.
+    /// A one-line summary.
     pub summary: String,
-    /// A few sentences; empty where the description has none.
+    /// An explanation of a few sentences. Empty if the description has none.
     pub explanation: String,
-    /// Where its numbers come from; empty where the description does not say.
+    /// The source of the numbers. Empty if the description names none.
     pub source: String,
     /// Its TLB.
     pub design: Design,
@@ -26,16 +26,17 @@ pub struct Machine {
     pub page_table: &'static PageTableKind,
     /// Its caches.
     pub caches: &'static CacheKind,
-    /// What a walk costs.
+    /// The cost of a walk, in cycles.
     pub costs: WalkCosts,
 }
 
-/// The most cycles that one walk may cost: enough for any machine, and far from where sums would overflow.
+/// The maximum cost of one walk, in cycles: enough for any machine, and too small for an overflow
+/// of sums.
 const MOST_CYCLES: u64 = 1_000_000;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Text {
+struct MachineText {
     name: Spanned<String>,
     summary: String,
     #[serde(default)]
@@ -71,10 +72,10 @@ impl Machine {
     /// Reads a machine's description.
     ///
     /// # Errors
-    /// Which line and key is wrong, and why: the text is not TOML, a key is missing or unknown, or a number or an index
-    /// does not fit the others.
+    /// Returns an error with the line, the key and the reason: the text is not TOML, a key is
+    /// missing or unknown, or a number or an index contradicts the others.
     pub fn from_toml(text: &str) -> Result<Self, MachineError> {
-        let parsed: Text = toml::from_str(text).map_err(|error| {
+        let parsed: MachineText = toml::from_str(text).map_err(|error| {
             MachineError::at(
                 text,
                 error.span().map_or(0, |span| span.start),
@@ -154,14 +155,14 @@ fn page_size(name: &str) -> Result<PageSize, String> {
     }
 }
 
-/// What a table says of page sizes, and where.
+/// The values of a table by page size, with their places in the text.
 type BySize<'a, T> = Vec<(PageSize, &'a Spanned<T>)>;
 
-/// The entries of a table whose keys are page sizes, smallest first. `4k`, `4K` and `4096` are one key, which TOML does
-/// not know.
+/// The entries of a table whose keys are page sizes, smallest first. `4k`, `4K` and `4096` are one
+/// key, which TOML does not know.
 ///
 /// # Errors
-/// Where a key is none, or says what one further up says.
+/// Returns an error if a key is no page size, or repeats one.
 fn by_size<T>(table: &BTreeMap<String, Spanned<T>>) -> Result<BySize<'_, T>, (usize, String)> {
     let mut in_order: Vec<_> = table.iter().collect();
     in_order.sort_by_key(|(_, value)| value.span().start);
@@ -242,7 +243,7 @@ fn part<T>(
     })
 }
 
-/// Where in the text a field of a structure stands.
+/// The place in the text of a structure's field.
 fn position(tlb: &Spanned<TlbText>, field: Field) -> usize {
     let text = tlb.get_ref();
     match field {

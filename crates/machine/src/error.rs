@@ -1,19 +1,22 @@
-//! What can be wrong with a machine's description.
+//! Errors of a machine's description.
 
-/// Why a text does not describe a machine.
+/// The reason why a text does not describe a machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}{}: {message}", match key.as_str() { "" => String::new(), key => format!(", {key}") })]
+#[error(
+    "line {line}{}: {message}",
+    match key.as_str() { "" => String::new(), key => format!(", {key}") }
+)]
 pub struct MachineError {
-    /// Which line of the text, from 1.
+    /// The line number in the text, from 1.
     pub line: usize,
-    /// The key that stands there; empty where there is none.
+    /// The key. Empty if there is none.
     pub key: String,
-    /// What is wrong with it.
+    /// The reason.
     pub message: String,
 }
 
 impl MachineError {
-    /// An error about what stands at byte `at` of `text`.
+    /// An error about byte `at` of `text`.
     pub(crate) fn at(text: &str, at: usize, message: impl Into<String>) -> Self {
         let at = at.min(text.len());
         let before = &text.as_bytes()[..at];

@@ -1,6 +1,6 @@
 //! Machines: TLBs, page table, caches and walk costs, read from one TOML description.
 //!
-//! A [`Machine`] is a validated value. It knows no world: which pages are mapped is not its matter.
+//! A [`Machine`] is a validated value. It holds no state of a run, such as mapped pages.
 #![forbid(unsafe_code)]
 
 mod catalogue;

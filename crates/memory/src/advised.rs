@@ -3,7 +3,7 @@
 use crate::Pages;
 use crate::pages::PageSet;
 
-/// Where a program advised superpages, and where it advised against them. No page is in both.
+/// The ranges for which a program advised superpages, and those against which. No page is in both.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Advised {
     pub(crate) for_them: PageSet,
@@ -11,7 +11,7 @@ pub(crate) struct Advised {
 }
 
 impl Advised {
-    /// Nothing was advised of these pages.
+    /// Forgets the advice on a range.
     pub(crate) fn forget(&mut self, pages: Pages) {
         self.for_them.remove(pages);
         self.against.remove(pages);
@@ -22,7 +22,7 @@ impl Advised {
         [self.for_them.within(pages), self.against.within(pages)]
     }
 
-    /// Gives the same advice on ranges that stand so many pages further on.
+    /// Gives the advice again on ranges `distance` pages further on.
     pub(crate) fn put_down(&mut self, advice: &[Vec<Pages>; 2], distance: u64) {
         for (set, parts) in [&mut self.for_them, &mut self.against]
             .into_iter()

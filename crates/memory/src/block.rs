@@ -2,11 +2,13 @@
 
 use crate::{PAGES_PER_BLOCK, PageMap};
 
-/// The state of one block under one policy. The maps that every reference looks at stand first.
+/// The state of one block under one policy. The maps that every reference reads come first, for the
+/// cache.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[repr(align(64))]
-pub struct Block {
-    /// Pages referenced since they became resident. A resident page that is not was filled by a promotion.
+pub struct UnpackedBlock {
+    /// Pages referenced since they became resident. A resident page that is not was filled by a
+    /// promotion.
     pub(crate) used: PageMap,
     /// Pages stored to since they became resident.
     pub(crate) dirty: PageMap,
@@ -14,60 +16,61 @@ pub struct Block {
     pub(crate) resident: PageMap,
     /// Of the filled pages, those that were read from a file.
     pub(crate) from_file: PageMap,
-    /// When the reservation was made, in accesses since the start of the trace.
+    /// The time of the reservation, in accesses since the start of the trace.
     pub(crate) reserved_at: Option<u64>,
-    /// How many pages are resident.
+    /// The number of resident pages.
     pub(crate) populated: u32,
-    /// How many are dirty.
+    /// The number of dirty pages.
     pub(crate) dirty_pages: u32,
-    /// Whether the block is a superpage.
+    /// True if the block is a superpage.
     pub(crate) promoted: bool,
 }
 
-impl Block {
-    /// How many base pages are resident.
+impl UnpackedBlock {
+    /// The number of resident base pages.
     pub const fn populated(&self) -> u32 {
         self.populated
     }
 
-    /// How many base pages are dirty.
+    /// The number of dirty base pages.
     pub const fn dirty(&self) -> u32 {
         self.dirty_pages
     }
 
-    /// Whether the block is a superpage.
+    /// True if the block is a superpage.
     pub const fn is_promoted(&self) -> bool {
         self.promoted
     }
 
-    /// When the reservation was made, in accesses since the start of the trace; `None` where there is none.
+    /// The time of the reservation, in accesses since the start of the trace. `None` if there is no
+    /// reservation.
     pub const fn reserved_at(&self) -> Option<u64> {
         self.reserved_at
     }
 
-    /// Whether that page is resident.
+    /// Returns true if a page is resident.
     pub fn is_resident(&self, offset: usize) -> bool {
         self.resident.get(offset)
     }
 
-    /// Whether that page is dirty.
+    /// Returns true if a page is dirty.
     pub fn is_dirty(&self, offset: usize) -> bool {
         self.dirty.get(offset)
     }
 
-    /// Pages that a promotion filled and nobody referenced.
+    /// Pages that a promotion filled and no reference used.
     pub fn filled(&self) -> PageMap {
         self.resident.without(&self.used)
     }
 
-    /// Filled pages by what filled them: zeroes, and a file.
+    /// The numbers of filled pages: those filled with zeroes, and those read from a file.
     pub(crate) fn filled_counts(&self, pages: &PageMap) -> (u64, u64) {
         let filled = self.filled().and(pages);
         let read = filled.and(&self.from_file).count();
         (u64::from(filled.count() - read), u64::from(read))
     }
 
-    /// Takes those pages away. Where none is left, the reservation ends.
+    /// Removes pages. Removing the last page ends the reservation.
     pub(crate) fn drop_pages(&mut self, pages: &PageMap) {
         for map in [
             &mut self.used,
@@ -80,7 +83,7 @@ impl Block {
         self.recount();
     }
 
-    /// Counts again after the maps changed.
+    /// Recounts the pages after the maps changed.
     pub(crate) fn recount(&mut self) {
         self.populated = self.resident.count();
         self.dirty_pages = self.dirty.count();
@@ -89,10 +92,10 @@ impl Block {
         }
     }
 
-    /// Asserts what the fields say about each other.
+    /// Asserts the invariants between the fields.
     ///
     /// # Panics
-    /// Where they disagree.
+    /// Panics if the fields disagree.
     pub fn check(&self) {
         assert_eq!(
             self.populated,

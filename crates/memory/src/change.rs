@@ -1,11 +1,11 @@
-//! What an event does to memory, and what a memory then asks of the TLBs.
+//! Changes that an event makes to memory, and the shootdowns that follow.
 
 use crate::{BlockId, MemoryId, Pages};
 use broadleaf_units::{PageNumber, PageSize, SpaceId};
 
-/// The part of one block that a range holds: offsets of base pages, `from` in it, `to` not.
+/// The part of one block that a range holds, as offsets of base pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub struct BlockSpan {
     /// The block.
     pub block: BlockId,
     /// The first offset.
@@ -14,7 +14,7 @@ pub struct Span {
     pub to: usize,
 }
 
-/// A range of one address space, and the blocks of it that anything was ever known of.
+/// A range of one address space, and its known blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// The space.
@@ -22,51 +22,53 @@ pub struct Extent {
     /// The range.
     pub pages: Pages,
     /// Its blocks, in order.
-    pub spans: Vec<Span>,
+    pub spans: Vec<BlockSpan>,
 }
 
-/// Pages of one block that go to another.
+/// Pages of one block that move to another block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Move {
-    /// What moves.
-    pub source: Span,
-    /// The block that it goes to.
+    /// The pages that move.
+    pub source: BlockSpan,
+    /// The target block.
     pub target: BlockId,
-    /// The offset there of the first page.
+    /// The offset of the first page in the target block.
     pub at: usize,
 }
 
 impl Move {
-    /// Whether a whole block goes to a whole block, so that a superpage and a reservation go with it.
+    /// Returns true if a whole block moves to a whole block. Then its superpage and its reservation
+    /// move too.
     pub const fn is_whole_block(&self) -> bool {
         self.at == 0 && self.source.to - self.source.from == crate::PAGES_PER_BLOCK
     }
 }
 
-/// What an event does to the pages of a memory. The same for every policy.
+/// A change that an event makes to the pages of every memory. Changes do not depend on the policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The pages of the extent go.
+    /// The pages of the extent are removed.
     Release(Extent),
     /// The rights of the extent changed.
     Protect(Extent),
-    /// Pages go elsewhere, where nothing is resident.
+    /// Pages move to a range in which no page is resident.
     Relocate {
-        /// Where they are.
+        /// The source range.
         from: Extent,
-        /// The page at which the first of them will be.
+        /// The page at which the range begins after the move.
         to: u64,
-        /// What of which known block goes where.
+        /// The moves of parts of known blocks.
         moves: Vec<Move>,
     },
-    /// An address space ends; the extent holds all of it.
+    /// An address space ends. The extent holds all of the space.
     End(Extent),
-    /// Pages of shared memory hold nothing any more, whoever maps them. They are numbered from its beginning.
+    /// Pages of shared memory are removed for all processes. The pages are numbered from the start
+    /// of the memory.
     Emptied(MemoryId, Pages),
 }
 
 impl Change {
-    /// The blocks whose pages it concerns; some may come more than once.
+    /// The blocks that the change concerns. A block may occur more than once.
     pub fn blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
         let (spans, moves) = match self {
             Self::Release(extent) | Self::Protect(extent) | Self::End(extent) => {
@@ -80,28 +82,28 @@ impl Change {
     }
 }
 
-/// TLB entries that are wrong from now on and have to be removed before the next lookup.
+/// A shootdown: TLB entries that are stale and must be removed before the next lookup.
 #[must_use = "a TLB that keeps these entries translates wrongly"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shootdown {
-    /// None.
+    /// No entry is stale.
     Nothing,
-    /// The superpage that begins at this base page; entries of its base pages stay right.
+    /// The superpage that begins at this base page. Entries of its base pages stay valid.
     Superpage {
-        /// In which space.
+        /// The address space.
         space: SpaceId,
         /// Its first base page.
         first: PageNumber,
-        /// Its size.
+        /// The size of the superpage.
         size: PageSize,
     },
-    /// Whatever overlaps the range, of any size.
+    /// All entries that overlap the range, of any size.
     Range {
-        /// In which space.
+        /// The address space.
         space: SpaceId,
         /// The range.
         pages: Pages,
     },
-    /// Everything of a space, which has ended.
+    /// All entries of a space, which has ended.
     Space(SpaceId),
 }

@@ -1,9 +1,10 @@
-//! Which pages a program referenced and stored to since they last became resident: the same for every policy, as no policy
-//! decides what a program references, and what takes pages away takes them away under each.
+//! Histories: the pages that a program referenced and stored to since they last became resident.
+//! Histories do not depend on the policy: no policy decides the references, and every policy sees
+//! the same removals.
 
-use crate::{BlockId, Change, Move, PageMap, Span};
+use crate::{BlockId, BlockSpan, Change, Move, PageMap};
 
-/// What was referenced of one block. One look at one map says whether a reference changes anything.
+/// The history of one block. A single map shows whether a reference changes anything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[repr(align(64))]
 pub struct History {
@@ -13,36 +14,36 @@ pub struct History {
     pub(crate) dirty: PageMap,
 }
 
-/// What a reference finds of its page.
+/// The history of a page before a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
-    /// It was referenced before.
+pub struct PageHistory {
+    /// True if the page was referenced before.
     pub used: bool,
-    /// It was stored to before.
+    /// True if the page was stored to before.
     pub dirty: bool,
 }
 
-impl Seen {
-    /// Whether another reference changes nothing under any policy.
+impl PageHistory {
+    /// Returns true if another reference to the page changes nothing under any policy.
     #[inline]
     pub const fn is_settled(self, store: bool) -> bool {
         if store { self.dirty } else { self.used }
     }
 }
 
-/// What was referenced of each block.
+/// The histories of all blocks.
 #[derive(Clone, Debug, Default)]
 pub struct Histories {
     blocks: Vec<History>,
 }
 
 impl Histories {
-    /// Nothing was referenced.
+    /// Histories without a reference.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Makes room for blocks with ids below `count`. Everything else needs it for the blocks that it is given.
+    /// Makes room for blocks with ids below `count`. All other methods need this room.
     #[inline]
     pub fn make_room(&mut self, count: usize) {
         if self.blocks.len() < count {
@@ -50,36 +51,36 @@ impl Histories {
         }
     }
 
-    /// What was referenced of a block.
+    /// The history of a block.
     ///
     /// # Panics
-    /// Where no room was made for it, as everywhere here.
+    /// Panics if there is no room for the block, as do all methods here.
     #[inline]
     pub fn block(&self, block: BlockId) -> &History {
         &self.blocks[block.index()]
     }
 
-    /// Whether a reference to a page, a store or not, changes nothing under any policy.
+    /// Returns true if a reference to a page, or a store, changes nothing under any policy.
     #[inline]
     pub fn is_settled(&self, block: BlockId, offset: usize, store: bool) -> bool {
         let history = &self.blocks[block.index()];
-        // Which of the two maps is looked at is no branch: stores come and go.
+        // The choice between the two maps is no branch, since stores are hard to predict.
         [&history.used, &history.dirty][usize::from(store)].get(offset)
     }
 
-    /// Notes a reference to a page, a store or not, and says what was known of the page before.
+    /// Notes a reference to a page, or a store, and returns the page's earlier history.
     #[inline]
-    pub fn note(&mut self, block: BlockId, offset: usize, store: bool) -> Seen {
+    pub fn note(&mut self, block: BlockId, offset: usize, store: bool) -> PageHistory {
         let history = &mut self.blocks[block.index()];
         let used = !history.used.set(offset);
         let dirty = history.dirty.get(offset);
         if store {
             history.dirty.set(offset);
         }
-        Seen { used, dirty }
+        PageHistory { used, dirty }
     }
 
-    /// Does what an event asks. To be told after every memory was.
+    /// Applies a change. Every memory must apply the change first.
     pub fn apply(&mut self, change: &Change) {
         match change {
             Change::Release(extent) | Change::End(extent) => {
@@ -98,7 +99,7 @@ impl Histories {
         }
     }
 
-    fn take(&mut self, span: Span) -> History {
+    fn take(&mut self, span: BlockSpan) -> History {
         let pages = PageMap::of(span.from..span.to);
         let history = &mut self.blocks[span.block.index()];
         let taken = History {

@@ -1,9 +1,11 @@
 //! Address spaces, reservations, population maps.
 //!
-//! Two halves. [`AddressSpaces`] and [`Histories`] are what a trace says: which mappings there are, which pages were referenced and
-//! stored to. They are the same for every policy, so they are kept once. [`Memory`] is what one policy made of it, a few bytes for each
-//! block: whether it is reserved and promoted, and what filled the pages that nobody referenced. An event becomes a list of
-//! [`Change`]s in the first half, and each memory applies them, and then the histories. Every verb that may leave a TLB with something wrong returns a [`Shootdown`] to carry out.
+//! The crate has two halves. [`AddressSpaces`] and [`Histories`] hold the facts of a trace: its
+//! mappings, and the pages referenced and stored to. These facts are equal for every policy, so
+//! they are kept once. [`Memory`] holds the state of one policy, a few bytes for each block:
+//! whether the block is reserved and promoted, and what filled its unreferenced pages. The first
+//! half turns an event into a list of [`Change`]s. Each memory applies the changes, and then the
+//! histories do. Every verb that may leave a stale TLB entry returns a [`Shootdown`] to carry out.
 //!
 //! The rules are those of docs/spec/model.md.
 #![forbid(unsafe_code)]
@@ -29,12 +31,12 @@ pub mod system;
 mod touched;
 mod unpacked;
 
-pub use block::Block;
+pub use block::UnpackedBlock;
 pub use by_kind::ByKind;
-pub use change::{Change, Extent, Move, Shootdown, Span};
-pub use history::{Histories, History, Seen};
+pub use change::{BlockSpan, Change, Extent, Move, Shootdown};
+pub use history::{Histories, History, PageHistory};
 pub use mapping::{Backing, Mapping};
-pub use memory::{Counters, Memory, Totals};
+pub use memory::{Counters, Memory, MemoryTotals};
 pub use notice::{Leaf, Notice};
 pub use page_map::PageMap;
 pub use pages::Pages;

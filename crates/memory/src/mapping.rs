@@ -1,10 +1,10 @@
-//! Mappings: addresses with something behind them.
+//! Mappings: address ranges with their rights and their backing.
 
 use crate::{GEOMETRY, MemoryId, Pages};
 use broadleaf_policy::BackingKind;
 use broadleaf_units::{FileId, PageSize, Rights};
 
-/// What stands behind a mapping.
+/// The backing of a mapping: the source of its pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backing {
     /// Private memory that begins as zeroes.
@@ -15,24 +15,24 @@ pub enum Backing {
     Stack,
     /// Memory shared between processes that begins as zeroes.
     SharedMemory {
-        /// Which ([`crate::AddressSpaces::shared_memory`]).
+        /// The number of the memory ([`crate::AddressSpaces::shared_memory`]).
         memory: MemoryId,
-        /// Its byte that stands at the first byte of the mapping.
+        /// The offset in the memory of the mapping's first byte.
         offset: u64,
     },
     /// A file's pages.
     File {
-        /// Which file.
+        /// The file.
         file: FileId,
-        /// The file's byte that stands at the first byte of the mapping.
+        /// The offset in the file of the mapping's first byte.
         offset: u64,
     },
-    /// Pages that the kernel provides: never in a superpage.
+    /// Pages that the kernel provides. They are never in a superpage.
     Kernel,
 }
 
 impl Backing {
-    /// How a policy is told of it.
+    /// The kind of backing that policies see.
     pub const fn kind(self) -> BackingKind {
         match self {
             Self::File { .. } => BackingKind::File,
@@ -41,7 +41,7 @@ impl Backing {
         }
     }
 
-    /// What stands behind the page that lies that many pages further up.
+    /// The backing of the page `pages` pages further up.
     fn advanced(self, pages: u64) -> Self {
         let bytes = pages << GEOMETRY.base().shift();
         match self {
@@ -57,7 +57,7 @@ impl Backing {
         }
     }
 
-    /// Which shared memory it is, where it is any.
+    /// The number of the shared memory, if the backing is one.
     pub(crate) const fn memory(self) -> Option<MemoryId> {
         match self {
             Self::SharedMemory { memory, .. } => Some(memory),
@@ -69,18 +69,18 @@ impl Backing {
 /// A mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapping {
-    /// Where.
+    /// The range of pages.
     pub pages: Pages,
-    /// With which rights.
+    /// The access rights.
     pub rights: Rights,
-    /// Whether stores are shared with other processes.
+    /// True if stores are shared with other processes.
     pub shared: bool,
-    /// What stands behind it.
+    /// The backing.
     pub backing: Backing,
 }
 
 impl Mapping {
-    /// The part of it that lies in that range, which has to meet it.
+    /// The part of the mapping in a range that meets the mapping.
     pub(crate) fn part(&self, pages: Pages) -> Self {
         let pages = self.pages.common(pages);
         Self {
@@ -90,7 +90,7 @@ impl Mapping {
         }
     }
 
-    /// The same memory at another place.
+    /// The mapping at another place, with its backing unchanged.
     pub(crate) fn moved_to(&self, start: u64) -> Self {
         Self {
             pages: Pages {
@@ -101,8 +101,9 @@ impl Mapping {
         }
     }
 
-    /// Whether the other one begins where this one ends and goes on with the same: then both count as one mapping. Stacks
-    /// do not say which they are, and shared memory does not to whoever reads a trace, so one never goes on with another.
+    /// Returns true if the other mapping begins where this one ends and continues this one, so that
+    /// both count as one mapping. Stacks and shared memory have no name in a trace, so neither is
+    /// ever continued.
     pub(crate) fn is_continued_by(&self, other: &Self) -> bool {
         self.rights == other.rights
             && self.shared == other.shared
@@ -110,7 +111,7 @@ impl Mapping {
             && self.goes_on_with(other)
     }
 
-    /// Whether the other one begins where this one ends, in memory and in what stands behind it.
+    /// Returns true if the other mapping begins where this one ends, in addresses and in backing.
     pub(crate) fn goes_on_with(&self, other: &Self) -> bool {
         self.pages.end == other.pages.start
             && self.backing.advanced(self.pages.len()) == other.backing
@@ -136,8 +137,9 @@ impl Mapping {
         }
     }
 
-    /// Whether the mapping grows into a block that reaches past its growing end: by no more than the mapping's present
-    /// size, so that a small heap does not hold a large reservation. At its other end the block has to lie inside.
+    /// Returns true if the mapping may grow into a block that reaches past its growing end. The
+    /// growth is at most the mapping's present size, so that a small heap does not hold a large
+    /// reservation. The block must lie inside the mapping at the other end.
     pub(crate) fn may_grow_into(&self, block: Pages) -> bool {
         let beyond = match self.backing {
             Backing::Heap if self.pages.start <= block.start => {

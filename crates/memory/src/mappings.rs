@@ -4,8 +4,8 @@ use crate::{Mapping, Pages};
 use broadleaf_units::Rights;
 use std::collections::BTreeMap;
 
-/// Mappings by their first page, none overlapping another, neighbours that continue each other joined into one. A change
-/// costs no more than what it meets, however many others there are.
+/// Mappings by their first page. No two overlap, and neighbours that continue each other are
+/// joined. A change takes time in proportion to the mappings that it meets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mappings(BTreeMap<u64, Mapping>);
 
@@ -26,7 +26,7 @@ impl Mappings {
             .map(|(_, mapping)| mapping)
     }
 
-    /// Cuts a range out, and returns what was there.
+    /// Cuts a range out, and returns the mappings that were in the range.
     pub(crate) fn cut(&mut self, pages: Pages) -> Vec<Mapping> {
         if pages.is_empty() {
             return Vec::new();
@@ -43,7 +43,7 @@ impl Mappings {
         met.iter().map(|mapping| mapping.part(pages)).collect()
     }
 
-    /// Puts a mapping in place of whatever stands in its range.
+    /// Adds a mapping in place of all others in its range.
     pub(crate) fn put(&mut self, mapping: Mapping) {
         if mapping.pages.is_empty() {
             return;
@@ -57,7 +57,7 @@ impl Mappings {
         }
     }
 
-    /// Joins the mapping that begins at that page with the one after it, where that continues it.
+    /// Joins the mapping that begins at a page with the next one, if the next one continues it.
     fn join(&mut self, start: u64) {
         let mut both = self.0.range_mut(start..).map(|(_, mapping)| mapping);
         if let (Some(first), Some(next)) = (both.next(), both.next())
@@ -69,7 +69,7 @@ impl Mappings {
         }
     }
 
-    /// Gives a range other rights, and returns the parts of it that had others.
+    /// Sets the rights of a range. Returns the parts that had other rights.
     pub(crate) fn protect(&mut self, pages: Pages, rights: Rights) -> Vec<Pages> {
         let differing = self
             .meeting(pages)
@@ -81,12 +81,12 @@ impl Mappings {
         parts.iter().map(|part| part.pages).collect()
     }
 
-    /// Removes them all.
+    /// Removes all mappings.
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// Asserts order, disjointness and that nothing is left to join.
+    /// Asserts that mappings are in order, disjoint and joined.
     #[cfg(test)]
     pub(crate) fn check(&self) {
         for (start, mapping) in &self.0 {
@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(ranges(&mappings), [(0, 30)]);
         assert_eq!(mappings.protect(pages(5, 15), READ), [pages(5, 15)]);
         assert_eq!(ranges(&mappings), [(0, 5), (5, 15), (15, 30)]);
-        // Only what had other rights is changed by the next.
+        // Only the parts with other rights change.
         assert_eq!(
             mappings.protect(pages(0, 40), READ),
             [pages(0, 5), pages(15, 30)]

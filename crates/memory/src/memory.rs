@@ -1,42 +1,46 @@
-//! The half of memory that depends on the policy: which pages are resident and dirty, which blocks reserved and promoted.
+//! The half of memory that depends on the policy: resident and dirty pages, reserved and promoted
+//! blocks.
 //!
-//! The verbs do what they are told and count it; when to do it is decided elsewhere. A verb on a block or page that is not
-//! in the state that it needs does nothing.
+//! The verbs carry out decisions and count them. The policy decides elsewhere. A verb on a block or
+//! page in an unsuitable state does nothing.
 
-use crate::state::{OddBlocks, State};
+use crate::state::{OddBlocks, PackedBlock};
 use crate::unpacked::Unpacked;
 use crate::{
-    Block, BlockId, ByKind, Change, GEOMETRY, Histories, PAGES_PER_BLOCK, PageMap, Shootdown,
+    BlockId, ByKind, Change, GEOMETRY, Histories, PAGES_PER_BLOCK, PageMap, Shootdown,
+    UnpackedBlock,
 };
 use broadleaf_policy::BackingKind;
 use broadleaf_units::{BlockNumber, SpaceId};
 use std::collections::BTreeMap;
 
-/// What a memory counted so far.
+/// The counters of a memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// References to pages that were not resident.
     pub page_faults: u64,
-    /// Blocks that became a superpage.
+    /// Blocks that became superpages.
     pub promotions: u64,
     /// Superpages that were broken into base pages.
     pub demotions: u64,
-    /// Pages that a promotion zeroed and that went without having been referenced.
+    /// Pages that a promotion zeroed and that were removed without a reference.
     pub zeroed_and_gone: u64,
-    /// Pages that a promotion read from a file and that went without having been referenced.
+    /// Pages that a promotion read from a file and that were removed without a reference.
     pub read_and_gone: u64,
-    /// Base pages that are resident.
+    /// Resident base pages.
     pub resident: u64,
-    /// The most that there ever were.
+    /// The maximum of `resident`.
     pub peak_resident: u64,
 }
 
-/// What a memory comes to, if the trace ends here.
+/// The totals of a memory, if the trace ends now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Anonymous pages that a promotion filled and that were not referenced while they stood.
+pub struct MemoryTotals {
+    /// Anonymous pages that a promotion filled and that were not referenced while they were
+    /// resident.
     pub extra_zeroed_pages: u64,
-    /// File-backed ones.
+    /// File-backed pages that a promotion filled and that were not referenced while they were
+    /// resident.
     pub extra_disk_read_pages: u64,
     /// Clean pages in superpages that hold a dirty one.
     pub false_dirty_pages: ByKind,
@@ -44,7 +48,7 @@ pub struct Totals {
     pub clean_pages_in_superpages: ByKind,
 }
 
-impl Totals {
+impl MemoryTotals {
     /// Adds a superpage that exists at the end, with `pages` base pages, `dirty` of them dirty.
     pub(crate) fn add_superpage(&mut self, kind: BackingKind, pages: u64, dirty: u64) {
         self.clean_pages_in_superpages.add(kind, pages - dirty);
@@ -57,7 +61,7 @@ impl Totals {
 /// The memory of one policy.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
-    states: Vec<State>,
+    states: Vec<PackedBlock>,
     odd: OddBlocks,
     counters: Counters,
 }
@@ -68,48 +72,49 @@ impl Memory {
         Self::default()
     }
 
-    /// Makes room for blocks with ids below `count`. Every verb needs it for the blocks that it is given.
+    /// Makes room for blocks with ids below `count`. All other methods need this room.
     #[inline]
     pub fn make_room(&mut self, count: usize) {
         if self.states.len() < count {
-            self.states.resize_with(count, State::default);
+            self.states.resize_with(count, PackedBlock::default);
         }
     }
 
     #[inline]
-    fn state(&self, block: BlockId) -> &State {
+    fn state(&self, block: BlockId) -> &PackedBlock {
         &self.states[block.index()]
     }
 
-    /// How many base pages of a block are resident.
+    /// The number of resident base pages of a block.
     ///
     /// # Panics
-    /// Where no room was made for it, as in every verb.
+    /// Panics if there is no room for the block, as does every verb.
     #[inline]
     pub fn populated(&self, block: BlockId) -> u32 {
         self.state(block).populated.into()
     }
 
-    /// How many base pages of a block are dirty.
+    /// The number of dirty base pages of a block.
     #[inline]
     pub fn dirty(&self, block: BlockId) -> u32 {
         self.state(block).dirty.into()
     }
 
-    /// Whether a block is a superpage.
+    /// Returns true if a block is a superpage.
     #[inline]
     pub fn is_promoted(&self, block: BlockId) -> bool {
         self.state(block).promoted
     }
 
-    /// When a block's reservation was made, in accesses since the start of the trace; `None` where there is none.
+    /// The time of a block's reservation, in accesses since the start of the trace. `None` if there
+    /// is no reservation.
     #[inline]
     pub fn reserved_at(&self, block: BlockId) -> Option<u64> {
         self.state(block).reserved_at()
     }
 
-    /// What a policy is told of a block: how many base pages are resident, how many are dirty, when
-    /// the reservation was made, and whether the block is a superpage.
+    /// The facts about a block that a policy sees: its resident pages, its dirty pages, the time of
+    /// its reservation, and true if it is a superpage.
     #[inline]
     pub fn told_of(&self, block: BlockId) -> (u32, u32, Option<u64>, bool) {
         let state = self.state(block);
@@ -121,28 +126,29 @@ impl Memory {
         )
     }
 
-    /// All that there is to know of a block.
-    pub fn block(&self, block: BlockId, histories: &Histories) -> Block {
+    /// The whole state of a block.
+    pub fn block(&self, block: BlockId, histories: &Histories) -> UnpackedBlock {
         self.state(block).unpack(histories.block(block), &self.odd)
     }
 
-    /// What was counted so far.
+    /// The counters so far.
     pub const fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// Whether a page is resident. `used` says whether it was referenced since it became so.
+    /// Returns true if a page is resident. `used` is true if the page was referenced since it
+    /// became resident.
     #[inline]
     pub fn is_resident(&self, block: BlockId, offset: usize, used: bool) -> bool {
         self.state(block).is_resident(offset, used, &self.odd)
     }
 
-    /// A page that was not resident is referenced at time `now`: it becomes resident and used. Where the block was empty
-    /// and may be reserved, it is, and the answer is true.
+    /// Handles a page fault at time `now`: the page becomes resident and used. An empty block is
+    /// reserved if `reservable`. Returns true if the block was reserved.
     #[inline]
     pub fn fault(&mut self, block: BlockId, offset: usize, now: u64, reservable: bool) -> bool {
         let state = &mut self.states[block.index()];
-        // Only an empty block: frames that lie elsewhere already cannot be gathered into a reservation.
+        // Only an empty block is reserved: frames that lie elsewhere cannot be gathered.
         let reserve = reservable && state.populated == 0;
         if reserve {
             state.reserve(now);
@@ -153,7 +159,7 @@ impl Memory {
         reserve
     }
 
-    /// A page that was clean is stored to.
+    /// Counts the first store to a clean page.
     #[inline]
     pub fn store(&mut self, block: BlockId) {
         self.store_to(block, 1);
@@ -165,8 +171,8 @@ impl Memory {
         self.states[block.index()].dirty += pages;
     }
 
-    /// Makes a superpage of a reserved block: pages that are not resident are filled, from a file or with zeroes. Entries of
-    /// its base pages stay right, so no TLB is concerned.
+    /// Promotes a reserved block to a superpage. Pages that are not resident are filled, from a
+    /// file or with zeroes. TLB entries of its base pages stay valid, so no shootdown follows.
     pub fn promote(&mut self, block: BlockId, backing: BackingKind) -> Shootdown {
         let state = &mut self.states[block.index()];
         if state.promoted || state.reserved_at().is_none() {
@@ -180,7 +186,8 @@ impl Memory {
         Shootdown::Nothing
     }
 
-    /// Breaks a superpage into base pages, which all stay resident. The block stands at that place.
+    /// Demotes a superpage to base pages, which all stay resident. The block lies at the given
+    /// place.
     pub fn demote(&mut self, block: BlockId, (space, number): (SpaceId, BlockNumber)) -> Shootdown {
         let state = &mut self.states[block.index()];
         if !std::mem::replace(&mut state.promoted, false) {
@@ -199,7 +206,7 @@ impl Memory {
         self.counters.peak_resident = self.counters.peak_resident.max(self.counters.resident);
     }
 
-    /// Does what an event asks. The histories are those before the event.
+    /// Applies a change. The histories are those before the event.
     pub fn apply(&mut self, change: &Change, histories: &Histories) -> Shootdown {
         let mut unpacked = Unpacked {
             blocks: BTreeMap::new(),
@@ -208,7 +215,7 @@ impl Memory {
         for block in change.blocks() {
             let state = &self.states[block.index()];
             let history = histories.block(block);
-            // Nothing happens to an empty block but that pages arrive.
+            // An empty block can only gain pages.
             if state.populated > 0 || matches!(change, Change::Relocate { .. }) {
                 unpacked
                     .blocks
@@ -222,16 +229,16 @@ impl Memory {
         shootdown
     }
 
-    /// The totals, if the trace ends here. `kind_of` tells the kind of a block's first page.
+    /// The totals, if the trace ends now. `kind_of` returns the kind of a block's first page.
     pub fn totals(
         &self,
         histories: &Histories,
         kind_of: impl Fn(BlockId) -> BackingKind,
-    ) -> Totals {
-        let mut totals = Totals {
+    ) -> MemoryTotals {
+        let mut totals = MemoryTotals {
             extra_zeroed_pages: self.counters.zeroed_and_gone,
             extra_disk_read_pages: self.counters.read_and_gone,
-            ..Totals::default()
+            ..MemoryTotals::default()
         };
         for number in 0..self.states.len() {
             let id = BlockId(number as u32);
@@ -250,10 +257,10 @@ impl Memory {
         totals
     }
 
-    /// Asserts what has to hold between any two verbs.
+    /// Asserts the invariants between two verbs.
     ///
     /// # Panics
-    /// Where it does not hold.
+    /// Panics if an invariant is broken.
     pub fn check(&self, histories: &Histories) {
         let mut resident = 0;
         for number in 0..self.states.len() {

@@ -1,4 +1,4 @@
-//! Leaves and notices: what a memory tells page tables and TLBs.
+//! Leaves and notices: the mapped pages of a memory, as page tables and TLBs see them.
 
 use broadleaf_units::{PageNumber, PageSize, SpaceId};
 
@@ -18,7 +18,7 @@ pub struct Leaf {
 /// A change of the mapped pages. Translations that became stale are a [`crate::Shootdown`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// The page is mapped no more.
+    /// The page is no longer mapped.
     Unmapped(Leaf),
     /// The page is mapped. No other leaf overlaps the page.
     Mapped(Leaf),

@@ -30,16 +30,16 @@ impl PageMap {
         map
     }
 
-    /// Whether the bit of that page is set.
+    /// Returns true if a page's bit is set.
     ///
     /// # Panics
-    /// Where `offset` is not below 512, as for every other method that takes one.
+    /// Panics if `offset` is not below 512, as do all methods with an offset.
     #[inline]
     pub fn get(&self, offset: usize) -> bool {
         self.0[offset / WORD_BITS] >> (offset % WORD_BITS) & 1 != 0
     }
 
-    /// Sets the bit of that page, and says whether it was clear.
+    /// Sets a page's bit. Returns true if the bit was clear.
     #[inline]
     pub fn set(&mut self, offset: usize) -> bool {
         let (word, bit) = (&mut self.0[offset / WORD_BITS], 1 << (offset % WORD_BITS));
@@ -48,12 +48,12 @@ impl PageMap {
         was_clear
     }
 
-    /// How many bits are set.
+    /// The number of set bits.
     pub fn count(&self) -> u32 {
         self.0.iter().map(|word| word.count_ones()).sum()
     }
 
-    /// Whether no bit is set.
+    /// Returns true if no bit is set.
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|word| *word == 0)
     }
@@ -85,7 +85,7 @@ impl PageMap {
         self
     }
 
-    /// Whether every bit that is set here is set there.
+    /// Returns true if the other map contains every bit that is set here.
     pub fn is_within(&self, other: &Self) -> bool {
         self.without(other).is_empty()
     }

@@ -21,7 +21,8 @@ impl Pages {
         end: 1 << (64 - GEOMETRY.base().shift()),
     };
 
-    /// The pages that `len` bytes from `start` on lie in. Bytes beyond the last address are left out.
+    /// The pages that `len` bytes from `start` on lie in. Bytes beyond the last address are left
+    /// out.
     pub fn of_bytes(start: VirtAddr, len: u64) -> Self {
         let shift = GEOMETRY.base().shift();
         let first = start.0 >> shift;
@@ -46,27 +47,27 @@ impl Pages {
         }
     }
 
-    /// Whether there are none.
+    /// Returns true if the range is empty.
     pub const fn is_empty(self) -> bool {
         self.end <= self.start
     }
 
-    /// How many there are.
+    /// The number of pages.
     pub const fn len(self) -> u64 {
         self.end.saturating_sub(self.start)
     }
 
-    /// Whether that page is one of them.
+    /// Returns true if the range contains a page.
     pub const fn contains(self, page: u64) -> bool {
         self.start <= page && page < self.end
     }
 
-    /// Whether all of the other range's pages are in this one.
+    /// Returns true if the range contains all pages of the other range.
     pub const fn covers(self, other: Self) -> bool {
         self.start <= other.start && other.end <= self.end
     }
 
-    /// What both have; empty where that is nothing.
+    /// The intersection, which may be empty.
     pub fn common(self, other: Self) -> Self {
         let start = self.start.max(other.start);
         Self {
@@ -80,7 +81,7 @@ impl Pages {
         PageNumber(self.start)
     }
 
-    /// What is left without the other range: a part below it and a part above it, either possibly empty.
+    /// The difference: a part below the other range and a part above it. Either may be empty.
     pub fn without(self, other: Self) -> [Self; 2] {
         if self.common(other).is_empty() {
             return [
@@ -104,7 +105,7 @@ impl Pages {
     }
 }
 
-/// A set of pages, which costs what its ranges do and not what they hold.
+/// A set of pages, which takes memory in proportion to its ranges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PageSet(Runs);
 
@@ -131,7 +132,7 @@ impl PageSet {
         self.parts(pages).collect()
     }
 
-    /// Whether it holds all of that range.
+    /// Returns true if the set contains all pages of a range.
     pub(crate) fn covers(&self, pages: Pages) -> bool {
         self.parts(pages).next() == Some(pages)
     }

@@ -1,4 +1,4 @@
-//! One address space: its mappings, and what they say about a block.
+//! One address space: its mappings and its advice, and the facts about a block.
 
 use crate::advised::Advised;
 use crate::mappings::Mappings;
@@ -7,20 +7,20 @@ use broadleaf_policy::{BackingKind, Coverage};
 use broadleaf_units::{FileId, PageSize, Rights, SpaceId};
 use std::collections::BTreeMap;
 
-/// What the mappings say about a block, seen from one of its pages.
+/// The facts of the mappings about a block, seen from one of its pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// Whether it could be a superpage.
+    /// The coverage of the block: whether the block could be a superpage.
     pub coverage: Coverage,
-    /// What stands behind it; where no one mapping covers it, behind the page.
+    /// The backing of the block. If no single mapping covers the block, the backing of the page.
     pub backing: BackingKind,
-    /// Whether stores are allowed there.
+    /// True if stores are allowed at the page.
     pub writable: bool,
-    /// Whether superpages are advised against for any page of it.
+    /// True if superpages are advised against for any page of the block.
     pub advised_against: bool,
-    /// Whether superpages are advised for every page of it.
+    /// True if superpages are advised for every page of the block.
     pub advised_for: bool,
-    /// Whether a fault may make a reservation of it.
+    /// True if a fault may reserve the block.
     pub reservable: bool,
 }
 
@@ -29,24 +29,25 @@ pub struct Facts {
 pub(crate) struct Space {
     pub(crate) id: SpaceId,
     pub(crate) mappings: Mappings,
-    /// Whether the trace tells this space's mappings. Where it does not, one mapping of all pages is assumed.
-    pub(crate) told: bool,
-    /// Whether it was ever referenced.
+    /// True if the trace lists this space's mappings. Otherwise one mapping of all pages is
+    /// assumed.
+    pub(crate) listed: bool,
+    /// True if the space was ever referenced.
     pub(crate) visited: bool,
-    /// Where the heap stands now.
+    /// The current range of the heap.
     pub(crate) heap: Option<Pages>,
-    /// What the program advised of superpages.
+    /// The program's advice about superpages.
     pub(crate) advised: Advised,
-    /// Moves on with every change, so that what was found out before is known to be old.
+    /// The number of changes, from 1. Cached facts of an older generation are stale.
     pub(crate) generation: u64,
 }
 
 impl Space {
-    pub(crate) fn new(id: SpaceId, told: bool) -> Self {
+    pub(crate) fn new(id: SpaceId, listed: bool) -> Self {
         let mut space = Self {
             id,
             mappings: Mappings::default(),
-            told,
+            listed,
             visited: false,
             heap: None,
             advised: Advised::default(),
@@ -56,10 +57,10 @@ impl Space {
         space
     }
 
-    /// Where the trace does not tell mappings, nothing tells of those that follow an `munmap(2)` or stand where no event
-    /// was seen either: memory that can be read and written is taken to be there.
+    /// Assumes readable and writable memory in a range of a space whose mappings the trace does not
+    /// list. Such a trace has no event for the mappings that follow an `munmap(2)`.
     pub(crate) fn assume(&mut self, pages: Pages) {
-        if !self.told {
+        if !self.listed {
             self.mappings.put(Mapping {
                 pages,
                 rights: Rights::READ_WRITE,
@@ -69,22 +70,22 @@ impl Space {
         }
     }
 
-    /// The trace tells the mappings: nothing is assumed any more.
-    pub(crate) fn tell(&mut self) {
-        if !self.told {
-            self.told = true;
+    /// Notes that the trace lists the mappings, and drops the assumed ones.
+    pub(crate) fn list_mappings(&mut self) {
+        if !self.listed {
+            self.listed = true;
             self.mappings.clear();
             self.generation += 1;
         }
     }
 
-    /// Makes a mapping; advice that stood there is gone.
+    /// Makes a mapping and forgets the old advice in its range.
     pub(crate) fn map(&mut self, mapping: Mapping) {
         self.advised.forget(mapping.pages);
         self.mappings.put(mapping);
     }
 
-    /// Takes mappings away, and advice with them.
+    /// Removes the mappings and the advice of a range.
     pub(crate) fn unmap(&mut self, pages: Pages) {
         self.advised.forget(pages);
         self.mappings.cut(pages);

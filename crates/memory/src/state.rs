@@ -1,28 +1,29 @@
-//! What one policy made of one block, packed: most of what there is to know follows from what the program referenced.
+//! The packed state of a block under one policy. Most of a block's state follows from its history.
 
-use crate::{Block, History, PAGES_PER_BLOCK, PageMap};
+use crate::{History, PAGES_PER_BLOCK, PageMap, UnpackedBlock};
 
 /// No reservation.
 const NEVER: u64 = u64::MAX;
 
-/// Which pages of a block are resident.
+/// The resident pages of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Residency {
-    /// Those that were referenced.
+    /// The referenced pages.
     #[default]
     Used,
-    /// All; those that were not referenced hold zeroes.
+    /// All pages. The pages without a reference hold zeroes.
     Zeroed,
-    /// All; those that were not referenced were read from a file.
+    /// All pages. The pages without a reference were read from a file.
     Read,
-    /// What a map says: part of a superpage was taken away, or it was filled from more than one source.
+    /// The pages of a map, by the map's number. Part of a superpage was removed, or a superpage was
+    /// filled from more than one source.
     Odd(u32),
 }
 
-/// What one policy made of one block.
+/// The packed state of a block under one policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct State {
-    /// When the reservation was made, or [`NEVER`].
+pub(crate) struct PackedBlock {
+    /// The time of the reservation in accesses, or [`NEVER`].
     reserved_at: u64,
     residency: Residency,
     pub(crate) populated: u16,
@@ -30,10 +31,10 @@ pub(crate) struct State {
     pub(crate) promoted: bool,
 }
 
-/// The bound that is promised for each touched block of each policy.
-const _: () = assert!(size_of::<State>() <= 24);
+/// The documented limit of memory for each touched block of each policy, in bytes.
+const _: () = assert!(size_of::<PackedBlock>() <= 24);
 
-impl Default for State {
+impl Default for PackedBlock {
     fn default() -> Self {
         Self {
             reserved_at: NEVER,
@@ -49,7 +50,7 @@ impl Default for State {
 #[derive(Clone, Debug)]
 struct Maps {
     resident: PageMap,
-    /// Pages that were read from a file; of those that were referenced since, it says nothing.
+    /// Pages that were read from a file. Bits of pages that were referenced since have no meaning.
     from_file: PageMap,
 }
 
@@ -71,7 +72,7 @@ impl OddBlocks {
     }
 }
 
-impl State {
+impl PackedBlock {
     pub(crate) fn reserved_at(&self) -> Option<u64> {
         (self.reserved_at != NEVER).then_some(self.reserved_at)
     }
@@ -80,7 +81,7 @@ impl State {
         self.reserved_at = now;
     }
 
-    /// Whether a page is resident, given whether it was referenced.
+    /// Returns true if a page is resident, given whether it was referenced.
     #[inline]
     pub(crate) fn is_resident(&self, offset: usize, used: bool, odd: &OddBlocks) -> bool {
         match self.residency {
@@ -90,7 +91,7 @@ impl State {
         }
     }
 
-    /// A page becomes resident because it is referenced.
+    /// Makes a page resident at its reference.
     pub(crate) fn add(&mut self, offset: usize, odd: &mut OddBlocks) {
         self.populated += 1;
         if let Residency::Odd(at) = self.residency {
@@ -98,7 +99,7 @@ impl State {
         }
     }
 
-    /// All pages become resident: those that are not are read from a file, or zeroed.
+    /// Makes all pages resident. Missing ones are read from a file, or zeroed.
     pub(crate) fn fill(&mut self, read: bool, odd: &mut OddBlocks) {
         self.populated = PAGES_PER_BLOCK as u16;
         match self.residency {
@@ -116,8 +117,8 @@ impl State {
         }
     }
 
-    /// All that there is to know.
-    pub(crate) fn unpack(&self, history: &History, odd: &OddBlocks) -> Block {
+    /// Returns the whole state of the block.
+    pub(crate) fn unpack(&self, history: &History, odd: &OddBlocks) -> UnpackedBlock {
         let (resident, from_file) = match self.residency {
             Residency::Used => (history.used, PageMap::EMPTY),
             Residency::Zeroed => (PageMap::FULL, PageMap::EMPTY),
@@ -127,7 +128,7 @@ impl State {
                 (maps.resident, maps.from_file)
             }
         };
-        Block {
+        UnpackedBlock {
             used: history.used,
             dirty: history.dirty,
             resident,
@@ -139,8 +140,8 @@ impl State {
         }
     }
 
-    /// Becomes what an unpacked block says.
-    pub(crate) fn pack(&mut self, block: &Block, odd: &mut OddBlocks) {
+    /// Packs the state of a block.
+    pub(crate) fn pack(&mut self, block: &UnpackedBlock, odd: &mut OddBlocks) {
         if let Residency::Odd(at) = self.residency {
             odd.free.push(at);
         }

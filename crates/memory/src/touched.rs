@@ -1,4 +1,4 @@
-//! Which pages were ever referenced.
+//! The pages that were ever referenced.
 
 use crate::{BlockId, ByKind, PageMap};
 use broadleaf_policy::BackingKind;
@@ -25,7 +25,7 @@ impl Sub for Touches {
     }
 }
 
-/// Which base pages of each block were ever referenced.
+/// The base pages of each block that were ever referenced.
 #[derive(Clone, Debug, Default)]
 pub struct Touched {
     pages: Vec<PageMap>,
@@ -33,7 +33,7 @@ pub struct Touched {
 }
 
 impl Touched {
-    /// None yet.
+    /// No referenced page.
     pub fn new() -> Self {
         Self::default()
     }

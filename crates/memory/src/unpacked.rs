@@ -1,26 +1,28 @@
-//! What an event does to the blocks of one policy that it concerns, unpacked: rare, so that it may take its time.
+//! Changes to the blocks of one policy, applied to unpacked blocks: events are rare, so speed
+//! matters little.
 
 use crate::{
-    Block, BlockId, Change, Counters, Extent, Move, PAGES_PER_BLOCK, PageMap, Shootdown, Span,
+    BlockId, BlockSpan, Change, Counters, Extent, Move, PAGES_PER_BLOCK, PageMap, Shootdown,
+    UnpackedBlock,
 };
 use std::collections::BTreeMap;
 
-/// What is on its way from one block to another.
+/// The content that moves from one block to another.
 enum Carried {
     /// All of a block, with its reservation.
-    Block(Block),
-    /// Which pages of a part of one are resident, used, dirty and filled from a file.
+    Whole(UnpackedBlock),
+    /// The resident, used, dirty and file-filled pages of a part of a block.
     Pages([PageMap; 4]),
 }
 
-/// The blocks that an event concerns. Those that it does not name are empty.
+/// The blocks that an event concerns, unpacked. Absent blocks are empty.
 pub(crate) struct Unpacked<'a> {
-    pub(crate) blocks: BTreeMap<BlockId, Block>,
+    pub(crate) blocks: BTreeMap<BlockId, UnpackedBlock>,
     pub(crate) counters: &'a mut Counters,
 }
 
 impl Unpacked<'_> {
-    /// Does what an event asks.
+    /// Applies a change.
     pub(crate) fn apply(&mut self, change: &Change) -> Shootdown {
         match change {
             Change::Release(extent) => self.release(extent),
@@ -30,7 +32,7 @@ impl Unpacked<'_> {
                 let _superseded = self.release(extent);
                 Shootdown::Space(extent.space)
             }
-            // Where frames are not told apart, what processes share is not either.
+            // This model has no frames, so shared memory has no state of its own.
             Change::Emptied(..) => Shootdown::Nothing,
         }
     }
@@ -40,7 +42,7 @@ impl Unpacked<'_> {
         for span in &extent.spans {
             any |= self.release_span(*span);
         }
-        // What is not resident is in no TLB.
+        // No TLB holds a page that is not resident.
         if any {
             range(extent)
         } else {
@@ -48,7 +50,7 @@ impl Unpacked<'_> {
         }
     }
 
-    fn release_span(&mut self, span: Span) -> bool {
+    fn release_span(&mut self, span: BlockSpan) -> bool {
         let pages = PageMap::of(span.from..span.to);
         let block = self.block(span.block);
         let going = block.resident.and(&pages);
@@ -56,7 +58,7 @@ impl Unpacked<'_> {
             return false;
         }
         if going == block.resident {
-            // The superpage goes as a whole, which is no demotion.
+            // The superpage is removed as a whole, which is no demotion.
             block.promoted = false;
         } else {
             self.break_up(span.block);
@@ -72,7 +74,7 @@ impl Unpacked<'_> {
 
     fn protect(&mut self, extent: &Extent) -> Shootdown {
         for span in &extent.spans {
-            // A superpage can have other rights as a whole, but not in part.
+            // A superpage can change its rights as a whole, but not in part.
             if span.to - span.from < PAGES_PER_BLOCK {
                 self.break_up(span.block);
             }
@@ -84,8 +86,8 @@ impl Unpacked<'_> {
         }
     }
 
-    /// All pages leave before any arrives, so that a block which is both left and entered loses its reservation in between
-    /// whichever way the range moves.
+    /// Moves the pages of an extent. All pages leave before any arrives. So a block that pages
+    /// leave and enter loses its reservation, whichever way the range moves.
     fn relocate(&mut self, extent: &Extent, moves: &[Move]) -> Shootdown {
         let carried: Vec<Carried> = moves.iter().map(|moved| self.pick_up(moved)).collect();
         for (moved, carried) in moves.iter().zip(carried) {
@@ -101,7 +103,7 @@ impl Unpacked<'_> {
     fn pick_up(&mut self, moved: &Move) -> Carried {
         if moved.is_whole_block() {
             let block = self.block(moved.source.block);
-            return Carried::Block(std::mem::take(block));
+            return Carried::Whole(std::mem::take(block));
         }
         self.break_up(moved.source.block);
         let pages = PageMap::of(moved.source.from..moved.source.to);
@@ -112,11 +114,12 @@ impl Unpacked<'_> {
         Carried::Pages(going)
     }
 
-    /// Where pages arrive one by one, the target keeps the reservation that it has and gets none.
+    /// Puts moved pages into their target block. If single pages arrive, the target keeps its
+    /// reservation and gets none.
     fn put_down(&mut self, moved: &Move, carried: Carried) {
         let target = self.block(moved.target);
         let going = match carried {
-            Carried::Block(block) => {
+            Carried::Whole(block) => {
                 *target = block;
                 return;
             }
@@ -136,7 +139,7 @@ impl Unpacked<'_> {
         target.recount();
     }
 
-    fn block(&mut self, block: BlockId) -> &mut Block {
+    fn block(&mut self, block: BlockId) -> &mut UnpackedBlock {
         self.blocks.entry(block).or_default()
     }
 

@@ -1,30 +1,30 @@
 //! The schedules of policies with foresight: which pieces are worth being superpages, and when.
 
-use super::cast::Cast;
-use super::cell::{Cell, entries};
 use super::mmu::Mmu;
 use super::passes::Passes;
-use crate::offline::{self, Choice, Decision, Recorder, Setting};
+use super::world::{World, entries};
+use super::worlds::Worlds;
+use crate::offline::{self, Choice, Decision, OfflineSetting, Recorder};
 use crate::{Error, Source};
 use broadleaf_machine::Machine;
 use broadleaf_memory::system::{Schedule, Spec};
 use broadleaf_policy::{Cycles, Foresight, OfflineSearch, Policy};
 use std::collections::BTreeMap;
 
-/// What was chosen for each policy that chooses, on each machine, by their names.
+/// The choices of each policy with foresight on each machine, by the names of both.
 #[derive(Debug, Default)]
 pub(super) struct Choices(BTreeMap<(String, String), (Decision, Vec<Schedule>)>);
 
 impl Choices {
-    /// The best choice by what is known, then others that may be better on the machine itself.
+    /// The best choice by its expected cost, then choices that may be better on the machine itself.
     pub(super) fn of(&self, policy: &dyn Policy, machine: &Machine) -> &[Schedule] {
         let key = (policy.name(), machine.name.clone());
         let chosen = self.0.get(&key);
         chosen.map_or(&[], |(_, schedules)| schedules)
     }
 
-    /// The choice of that number, for others.
-    pub(super) fn told(
+    /// The public form of a choice, by the choice's index.
+    pub(super) fn choice(
         &self,
         policy: &dyn Policy,
         machine: &Machine,
@@ -32,7 +32,7 @@ impl Choices {
     ) -> Option<Choice> {
         let key = (policy.name(), machine.name.clone());
         let (decision, _) = self.0.get(&key)?;
-        Some(decision.told(number, key.0, key.1))
+        Some(decision.to_choice(number, key.0, key.1))
     }
 }
 
@@ -43,21 +43,26 @@ fn search(policy: &dyn Policy) -> Option<OfflineSearch> {
     }
 }
 
-/// What there is to choose for, of a policy on a machine.
-fn setting(search: OfflineSearch, machine: &Machine, spec: &Spec, tells_ranges: bool) -> Setting {
+/// The parameters of OFFLINE's choice for a policy on a machine.
+fn setting(
+    search: OfflineSearch,
+    machine: &Machine,
+    spec: &Spec,
+    by_range: bool,
+) -> OfflineSetting {
     let cycles = (0..spec.sizes.levels()).map(|level| {
         let shift = spec.base.shift() + spec.sizes.order(level);
         let size = broadleaf_units::PageSize::from_shift(shift);
         size.and_then(|size| machine.costs.of(size)).unwrap_or(0)
     });
-    Setting {
+    OfflineSetting {
         search,
         base: spec.base,
         sizes: spec.sizes,
         entries: entries(machine, spec.base),
         walk_cycles: cycles.collect(),
         costs: spec.costs,
-        tells_ranges,
+        by_range,
     }
 }
 
@@ -73,26 +78,26 @@ pub(super) fn choose<S: Source>(
         return Ok(Choices::default());
     }
     passes.state.passes = passes.state.passes.max(passes.state.pass + 2);
-    let cast = || {
-        let cells = pairs.iter().map(|(policy, machine, _)| {
+    let worlds = || {
+        let worlds = pairs.iter().map(|(policy, machine, _)| {
             let spec = limits.spec_on(machine, *policy, plan.layouts())?;
             let largest = spec.sizes.order(spec.sizes.levels() - 1);
             let recorder = Recorder::new(entries(machine, spec.base), largest, plan.most_course());
-            Ok(Cell::new(*policy, machine, &spec, None).recording(recorder))
+            Ok(World::new(*policy, machine, &spec, None).recording(recorder))
         });
-        Ok(Cast::of(cells.collect::<Result<_, String>>()?))
+        Ok(Worlds::of(worlds.collect::<Result<_, String>>()?))
     };
-    let cast = passes.replay(cast)?.cast;
+    let worlds = passes.replay(worlds)?.worlds;
     let mut choices = Choices::default();
-    for ((policy, machine, search), cell) in pairs.iter().zip(cast.cells) {
+    for ((policy, machine, search), world) in pairs.iter().zip(worlds.all) {
         let spec = (limits.spec_on(machine, *policy, plan.layouts())).map_err(Error::Memory)?;
-        let Some(recorder) = cell.into_recorder() else {
+        let Some(recorder) = world.into_recorder() else {
             continue;
         };
         let kept = recorder
             .finish()
             .map_err(|error| Error::Memory(error.to_string()))?;
-        let setting = setting(*search, machine, &spec, plan.tells_ranges());
+        let setting = setting(*search, machine, &spec, plan.has_ranges());
         let mut progress = |trial| {
             passes.state.trial = Some(trial);
             (passes.progress)(*passes.state)
@@ -108,13 +113,14 @@ pub(super) fn choose<S: Source>(
     Ok(choices)
 }
 
-/// Those of a policy's cycles that another has few of; what ran out of memory has most.
-pub(super) fn cycles((cell, mmu): (&Cell<'_>, &Mmu<'_>), which: Cycles) -> u64 {
-    if cell.ended.is_some() {
+/// The cycles of a policy that another policy minimizes. A world that ran out of memory counts as
+/// the maximum.
+pub(super) fn cycles((world, mmu): (&World<'_>, &Mmu<'_>), which: Cycles) -> u64 {
+    if world.ended.is_some() {
         return u64::MAX;
     }
-    let counters = cell.system.counters();
-    let bookkeeping = cell.charged.as_ref().map_or(0, |charged| charged.cycles);
+    let counters = world.system.counters();
+    let bookkeeping = world.charged.as_ref().map_or(0, |charged| charged.cycles);
     let others = match which {
         Cycles::All => counters.fault_cycles + counters.daemon_cycles,
         Cycles::Tlb => counters.promotion_cycles,
@@ -122,7 +128,7 @@ pub(super) fn cycles((cell, mmu): (&Cell<'_>, &Mmu<'_>), which: Cycles) -> u64 {
     mmu.walk_cycles() + bookkeeping + others
 }
 
-/// Which cycles a policy has few of, if it knows what they will be.
+/// The cycles that a policy with foresight minimizes.
 pub(super) fn few_of(policy: &dyn Policy) -> Option<Cycles> {
     search(policy).map(|search| search.cycles)
 }

@@ -1,22 +1,24 @@
-//! What ran before the trace that is asked about: other traces, whose processes and files get names that no other has. A file that two
-//! traces name by the same path is one, and what the first left in memory the second finds there.
+//! Earlier traces: traces replayed before the one that the results are about. Their processes and
+//! files get numbers of their own. A file that two traces name by the same path is one file: the
+//! second trace finds the pages that the first left in memory.
 
 use broadleaf_trace::{Backing, Event, Mapping};
 use broadleaf_units::{FileId, SpaceId};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// From here on names belong to earlier traces: the copies of spaces that have not begun are named from the end down.
+/// The first number that belongs to earlier traces. Copies of spaces that have not begun are
+/// numbered from the end down.
 const FIRST: u32 = 1 << 30;
-/// How many names an earlier trace has.
+/// The count of numbers for each earlier trace.
 const EACH: u32 = 1 << 23;
-/// How many earlier traces there may be.
+/// The maximum number of earlier traces.
 pub const MOST_EARLIER: usize = (FIRST / EACH) as usize;
 
-/// Names in one of several traces that are replayed one after the other.
+/// The numbers of one of several traces that are replayed in turn.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
-    /// Which of the earlier traces it is, or that it is the last.
+    /// The index of the earlier trace. `None` for the last trace.
     earlier: Option<u32>,
     /// Files by their paths, each as the first trace that names it does, and that trace.
     paths: BTreeMap<String, (Option<u32>, FileId)>,
@@ -24,22 +26,22 @@ pub(crate) struct Names {
     known: BTreeMap<FileId, FileId>,
 }
 
-/// A number in a trace that leaves no room for those of other traces.
+/// The error of a number that leaves no room for the numbers of other traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NoRoom {
     pub(crate) number: u32,
-    /// The first number of a trace in this place that leaves no room.
+    /// The first number that leaves no room.
     pub(crate) limit: u32,
 }
 
 impl Names {
-    /// A trace begins: one of the earlier ones, or the last.
+    /// Begins a trace: an earlier one by its index, or the last one.
     pub(crate) fn begin(&mut self, earlier: Option<usize>) {
         self.earlier = earlier.map(|number| number as u32);
         self.known.clear();
     }
 
-    /// Whether this is one of the earlier traces.
+    /// Returns true if the current trace is an earlier one.
     pub(crate) const fn are_earlier(&self) -> bool {
         self.earlier.is_some()
     }
@@ -55,7 +57,10 @@ impl Names {
         }
     }
 
-    /// What a space of this trace is called.
+    /// The shared number of a space of this trace.
+    ///
+    /// # Errors
+    /// Returns [`NoRoom`] if the space's number is too high.
     pub(crate) fn space(&self, space: SpaceId) -> Result<SpaceId, NoRoom> {
         self.name(space.0).map(SpaceId)
     }
@@ -67,7 +72,10 @@ impl Names {
         }
     }
 
-    /// An event of this trace, with the names that all traces share.
+    /// An event of this trace with the shared numbers.
+    ///
+    /// # Errors
+    /// Returns [`NoRoom`] if a number in the event is too high.
     pub(crate) fn of<'e>(&mut self, event: &'e Event) -> Result<Cow<'e, Event>, NoRoom> {
         let named = match event {
             Event::SpaceSwitch(space) => Event::SpaceSwitch(self.space(*space)?),
@@ -110,7 +118,7 @@ impl Names {
         let first = self.paths.entry(path.to_owned());
         let (trace, first) = *first.or_insert((self.earlier, own));
         if trace == self.earlier {
-            // It may have been the number of another file.
+            // The number may have belonged to another file.
             self.known.remove(&file);
             return Ok(own);
         }
@@ -119,7 +127,7 @@ impl Names {
     }
 }
 
-/// Whether a space belongs to an earlier trace.
+/// Returns true if a space belongs to an earlier trace.
 pub(crate) const fn is_earlier(space: SpaceId) -> bool {
     space.0 >= FIRST
 }

@@ -1,4 +1,4 @@
-//! What each event of a trace means for memory.
+//! The changes that each trace event makes to address spaces.
 
 use crate::stream::{Stream, TooLate};
 use broadleaf_filter::is_seen_by_no_policy;
@@ -16,14 +16,14 @@ fn mapping(
     space: SpaceId,
     mapping: &broadleaf_trace::Mapping,
 ) -> Mapping {
-    use broadleaf_trace::Backing as Told;
+    use broadleaf_trace::Backing as TraceBacking;
     let backing = match mapping.backing {
-        Told::Anonymous => Backing::Anonymous,
-        Told::Heap => Backing::Heap,
-        Told::Stack => Backing::Stack,
-        Told::SharedMemory => spaces.shared_memory(space, pages(mapping.range)),
-        Told::File { file, offset } => Backing::File { file, offset },
-        Told::Kernel => Backing::Kernel,
+        TraceBacking::Anonymous => Backing::Anonymous,
+        TraceBacking::Heap => Backing::Heap,
+        TraceBacking::Stack => Backing::Stack,
+        TraceBacking::SharedMemory => spaces.shared_memory(space, pages(mapping.range)),
+        TraceBacking::File { file, offset } => Backing::File { file, offset },
+        TraceBacking::Kernel => Backing::Kernel,
     };
     Mapping {
         pages: pages(mapping.range),
@@ -33,53 +33,56 @@ fn mapping(
     }
 }
 
-/// What stands behind a mapping, as traces tell it.
-pub fn told(backing: Backing) -> broadleaf_trace::Backing {
-    use broadleaf_trace::Backing as Told;
+/// The backing of a mapping, in the form that traces use.
+pub fn trace_backing(backing: Backing) -> broadleaf_trace::Backing {
+    use broadleaf_trace::Backing as TraceBacking;
     match backing {
-        Backing::Anonymous => Told::Anonymous,
-        Backing::Heap => Told::Heap,
-        Backing::Stack => Told::Stack,
-        Backing::SharedMemory { .. } => Told::SharedMemory,
-        Backing::File { file, offset } => Told::File { file, offset },
-        Backing::Kernel => Told::Kernel,
+        Backing::Anonymous => TraceBacking::Anonymous,
+        Backing::Heap => TraceBacking::Heap,
+        Backing::Stack => TraceBacking::Stack,
+        Backing::SharedMemory { .. } => TraceBacking::SharedMemory,
+        Backing::File { file, offset } => TraceBacking::File { file, offset },
+        Backing::Kernel => TraceBacking::Kernel,
     }
 }
 
-/// Whether an event tells a mapping of its space.
-pub const fn tells_a_mapping(event: &Event) -> bool {
+/// Returns true if an event lists a mapping of the running address space.
+pub const fn lists_a_mapping(event: &Event) -> bool {
     matches!(event, Event::Map(_) | Event::Brk(_) | Event::StackGrow(_))
 }
 
-/// Whether an event changes its address space.
+/// Returns true if an event changes the running address space.
 const fn changes_a_space(event: &Event) -> bool {
-    tells_a_mapping(event) || takes_something_away(event)
+    lists_a_mapping(event) || removes_or_moves_pages(event)
 }
 
-/// Whether an event takes pages away, changes their rights or moves them.
-pub const fn takes_something_away(event: &Event) -> bool {
+/// Returns true if an event unmaps or moves pages, or changes their rights.
+pub const fn removes_or_moves_pages(event: &Event) -> bool {
     matches!(
         event,
         Event::Unmap(_) | Event::Protect(..) | Event::Remap { .. } | Event::Advise(..)
     )
 }
 
-/// Whether an event changes address spaces.
+/// Returns true if an event changes any address space.
 pub const fn changes_spaces(event: &Event) -> bool {
     !is_seen_by_no_policy(event) || matches!(event, Event::Fork { .. })
 }
 
-/// What an event changes for every memory.
+/// Applies an event to the address spaces and returns the changes for every memory.
+///
+/// # Errors
+/// Returns [`TooLate`] if the event lists the first mapping of a space that was already referenced.
 pub fn changes(stream: &mut Stream, event: &Event) -> Result<Vec<Change>, TooLate> {
     stream.summary.events |= changes_a_space(event);
     let space = stream.running;
-    if tells_a_mapping(event) && !stream.spaces_mut().tell(space) {
+    if lists_a_mapping(event) && !stream.spaces_mut().list_mappings(space) {
         return Err(TooLate);
     }
     Ok(match event {
-        Event::Map(told) => {
+        Event::Map(listed) => {
             let spaces = stream.spaces_mut();
-            let mapping = mapping(spaces, space, told);
+            let mapping = mapping(spaces, space, listed);
             spaces.map(space, mapping)
         }
         Event::Unmap(range) => stream.spaces_mut().unmap(space, pages(*range)),
@@ -122,7 +125,8 @@ pub fn changes(stream: &mut Stream, event: &Event) -> Result<Vec<Change>, TooLat
         }
         // [`Stream::populate`] has already handled the pages that the event makes resident.
         Event::Populate { .. } => Vec::new(),
-        // `exec` may fail; where it does not, the space ends or begins again by an event of its own.
+        // `exec` may fail. If it succeeds, the trace ends or restarts the space with a separate
+        // event.
         Event::Exec { .. }
         | Event::ThreadStart(_)
         | Event::ThreadSwitch(_)

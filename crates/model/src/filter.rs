@@ -1,6 +1,6 @@
 //! Trace filtering: visits that change neither memory nor any TLB are left out.
 //!
-//! One [`Sieve`] filters each part of a batch for all cells. A visit is left out if
+//! One [`Sieve`] filters each part of a batch for all worlds. A visit is left out if
 //!
 //! - the part visited its page before, and stored to the page before if the visit stores, and
 //! - its lookup hits the first level of every TLB of the plan and changes no order, or an order
@@ -10,17 +10,17 @@
 //! referenced and, if it stored, dirty. [`System::look`] finds such a page settled. A reference to
 //! a settled page changes nothing: the lists of the page daemon hold no time of last use, only the
 //! reference bit counts. The number of references so far and the instructions so far do change, so
-//! [`covers`] declines cells that read these numbers.
+//! [`covers`] declines worlds that read these numbers.
 //!
-//! Both conditions hold until the cell's memory *unsettles* a page or drops a translation: the page
-//! daemon clears a reference bit, a page leaves memory, a superpage is demoted. Each cell watches
-//! for this ([`System::unsettled`], [`System::has_shootdowns`]). The cell then catches up with the
+//! Both conditions hold until the world's memory *unsettles* a page or drops a translation: the page
+//! daemon clears a reference bit, a page leaves memory, a superpage is demoted. Each world watches
+//! for this ([`System::unsettled`], [`System::has_shootdowns`]). The world then catches up with the
 //! lookups that were left out so far, before the translation is dropped, and goes on with a filter
-//! of its own that knows nothing yet ([`super::cell`]). At the next part all cells begin with the
+//! of its own that knows nothing yet ([`super::world`]). At the next part all worlds begin with the
 //! shared filter again.
 //!
 //! A daemon of a policy runs before the first reference at or after its time. The filter may have
-//! left this reference out, so a cell looks for the reference among all visits of the part.
+//! left this reference out, so a world looks for the reference among all visits of the part.
 //!
 //! [`System::look`]: broadleaf_memory::system::System::look
 //! [`System::unsettled`]: broadleaf_memory::system::System::unsettled
@@ -34,10 +34,10 @@ use broadleaf_trace::reduced::{KeptVisit, Sums};
 use broadleaf_trace::{Phrased, Visit};
 use broadleaf_units::SpaceId;
 
-/// The reason why a cell replays every visit.
+/// The reason why a world replays every visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unfiltered {
-    /// The cell records the course of all references, to choose superpages from it.
+    /// The world records the course of all references, to choose superpages from it.
     Recorded,
     /// References are numbered: a schedule names moments, or changes are logged with their moments.
     Numbered,
@@ -46,22 +46,22 @@ pub(crate) enum Unfiltered {
     Charged,
 }
 
-/// What of a cell decides whether its visits can be filtered.
+/// What of a world decides whether its visits can be filtered.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct CellNeeds {
-    /// The cell records references.
+pub(crate) struct WorldNeeds {
+    /// The world records references.
     pub(crate) records: bool,
-    /// The cell reads the numbers of references.
+    /// The world reads the numbers of references.
     pub(crate) numbers: bool,
-    /// The cell charges misses.
+    /// The world charges misses.
     pub(crate) charges: bool,
 }
 
-/// Whether the filter leaves every figure of a cell as it is.
+/// Whether the filter leaves every figure of a world as it is.
 ///
 /// # Errors
 /// The reason why it does not.
-pub(crate) const fn covers(needs: CellNeeds) -> Result<(), Unfiltered> {
+pub(crate) const fn covers(needs: WorldNeeds) -> Result<(), Unfiltered> {
     if needs.records {
         return Err(Unfiltered::Recorded);
     }
@@ -208,7 +208,7 @@ impl Filtered {
 /// How many parts the filter lets pass, after one of which it left out less than half.
 const RESTS_FOR: u32 = 15;
 
-/// The filter that all cells share.
+/// The filter that all worlds share.
 #[derive(Debug)]
 pub(super) struct SharedFilter {
     sieve: Sieve,
@@ -269,7 +269,7 @@ impl SharedFilter {
 
     /// The part ends, whose visits add up to `sums`. Returns what the filter made of it.
     ///
-    /// The next part begins with nothing known, so that a cell that left the filter can come back.
+    /// The next part begins with nothing known, so that a world that left the filter can come back.
     pub(super) fn end_part(&mut self, sums: &Sums) -> &Filtered {
         self.filtered.sums = *sums;
         self.sieve.catch_up(&mut self.filtered.sifted, sums);
@@ -289,7 +289,7 @@ impl SharedFilter {
     }
 }
 
-/// Filters a part a second time, up to where a cell leaves the shared filter.
+/// Filters a part a second time, up to where a world leaves the shared filter.
 #[derive(Debug)]
 pub(crate) struct FilterRerun {
     sieve: Sieve,
@@ -298,7 +298,7 @@ pub(crate) struct FilterRerun {
     sifted: Sifted,
 }
 
-/// Where a cell leaves the shared filter.
+/// Where a world leaves the shared filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LeavingPoint {
     /// After the visit that was kept under this number.

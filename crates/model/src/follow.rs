@@ -6,10 +6,10 @@
 //! compared with. The schedule records when each piece is promoted or demoted by choice. Frames are
 //! placed and copied as under the followed policy.
 
-use super::cast::Cast;
-use super::cell::Cell;
 use super::choices::{cycles, few_of};
-use super::limits::Limits;
+use super::limits::MemoryLimits;
+use super::world::World;
+use super::worlds::Worlds;
 use crate::Plan;
 use broadleaf_memory::system::{Foreseen, Schedule, Span};
 use broadleaf_policy::{
@@ -29,7 +29,7 @@ pub(super) struct Follower<'a> {
     pub(super) pair: usize,
 }
 
-/// When the followed policy promotes.
+/// The time of the followed policy's promotions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
     Misses,
@@ -73,8 +73,12 @@ impl Policy for Follower<'_> {
 }
 
 /// The followers of policies that took fewer cycles than a policy with foresight on the same
-/// machine; `best` is the cell of each pair of the plan.
-pub(super) fn followers<'a>(plan: &'a Plan, cast: &Cast<'_>, best: &[usize]) -> Vec<Follower<'a>> {
+/// machine; `best` is the world of each pair of the plan.
+pub(super) fn followers<'a>(
+    plan: &'a Plan,
+    worlds: &Worlds<'_>,
+    best: &[usize],
+) -> Vec<Follower<'a>> {
     let pairs: Vec<_> = plan.pairs().collect();
     let mut followers = Vec::new();
     for (pair, (policy, machine)) in pairs.iter().enumerate() {
@@ -83,13 +87,13 @@ pub(super) fn followers<'a>(plan: &'a Plan, cast: &Cast<'_>, best: &[usize]) -> 
         else {
             continue;
         };
-        let own = cycles(cast.run(best[pair]), which);
+        let own = cycles(worlds.run(best[pair]), which);
         let others = (0..pairs.len()).filter(|other| pairs[*other].1.name == machine.name);
         let cheapest = others
-            .filter(|other| cycles(cast.run(best[*other]), which) < own)
-            .min_by_key(|other| cycles(cast.run(best[*other]), which));
+            .filter(|other| cycles(worlds.run(best[*other]), which) < own)
+            .min_by_key(|other| cycles(worlds.run(best[*other]), which));
         let Some(followed) = cheapest else { continue };
-        let Some((changes, at_misses)) = cast.run(best[followed]).0.own_changes() else {
+        let Some((changes, at_misses)) = worlds.run(best[followed]).0.own_changes() else {
             continue;
         };
         let at = |change: &broadleaf_memory::system::Resized| {
@@ -119,18 +123,18 @@ pub(super) fn followers<'a>(plan: &'a Plan, cast: &Cast<'_>, best: &[usize]) -> 
     followers
 }
 
-/// The cells in which followers replay, in their order.
-pub(super) fn cells<'a>(
+/// The worlds in which followers replay, in their order.
+pub(super) fn worlds<'a>(
     followers: &'a [Follower<'a>],
     plan: &'a Plan,
-    limits: &Limits,
-) -> Result<Vec<Cell<'a>>, String> {
+    limits: &MemoryLimits,
+) -> Result<Vec<World<'a>>, String> {
     let pairs: Vec<_> = plan.pairs().collect();
-    let cells = followers.iter().map(|follower| {
+    let worlds = followers.iter().map(|follower| {
         let machine = pairs[follower.pair].1;
         let spec = limits.spec_on(machine, follower, plan.layouts())?;
         let foreseen = Some(Foreseen::Schedule(&follower.schedule));
-        Ok(Cell::new(follower, machine, &spec, foreseen))
+        Ok(World::new(follower, machine, &spec, foreseen))
     });
-    cells.collect()
+    worlds.collect()
 }

@@ -1,10 +1,10 @@
-//! Visits that are gathered until cells replay them.
+//! Visits that are gathered until worlds replay them.
 
 use super::filter::VisitSlice;
 use broadleaf_trace::reduced::Sums;
 use broadleaf_trace::{Phrased, Visit};
 
-/// Visits that cells have not replayed yet: one by one, or by the words of a part of the trace.
+/// Visits that worlds have not replayed yet: one by one, or by the words of a part of the trace.
 ///
 /// A source hands out a few thousand visits at a time. A filter that begins anew keeps the first
 /// visit to each page, so it has to see more of them in one go.
@@ -15,7 +15,7 @@ pub(super) struct GatheredVisits {
     vocabulary: Vec<Visit>,
     /// The part of the trace that the vocabulary belongs to.
     of_part: Option<u64>,
-    /// What the visits add up to.
+    /// The sums of the visits.
     pub(super) sums: Sums,
     /// Accesses before the first visit.
     pub(super) begin: u64,

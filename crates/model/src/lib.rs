@@ -6,8 +6,6 @@
 //! result for each policy and machine. The model touches no file and no clock.
 #![forbid(unsafe_code)]
 
-mod cast;
-mod cell;
 mod charged;
 mod choices;
 mod earlier;
@@ -30,13 +28,15 @@ pub mod shared;
 mod source;
 mod steps;
 pub mod stream;
+mod world;
+mod worlds;
 
 pub use broadleaf_memory::frames::{Buddyinfo, Pagetypeinfo, Start};
 pub use broadleaf_memory::system::{Costs, Files, Place};
 pub use earlier::MOST_EARLIER;
-pub use limits::Limits;
+pub use limits::MemoryLimits;
 pub use offline::{Choice, ChosenPiece, ChosenRange, LeftCharges, Region};
-pub use outcome::{Error, Outcome, Progress, refused};
+pub use outcome::{Error, Outcome, ReplayProgress, refused};
 pub use passes::{Sources, named, run};
 pub use plan::{MOST_THREADS, Plan, PlanError};
-pub use source::{Items, Part, Piece, SomeItems, Source};
+pub use source::{Items, SomeItems, Source, SourcePart, SourcePiece};

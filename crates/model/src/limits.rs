@@ -1,4 +1,4 @@
-//! How much memory there is, and how it stands at first.
+//! The memory of a replay: its size, its costs and its initial state.
 
 use broadleaf_machine::Machine;
 use broadleaf_memory::frames::{Layout, MOST_ORDER, Start, StartError, room_for};
@@ -9,30 +9,31 @@ use broadleaf_units::PageSize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How many frames there are at most: as many as have a place on the lists of the page daemon.
+/// The maximum number of frames: the capacity of the page daemon's lists.
 const MOST_FRAMES: u64 = 1 << 31;
 
-/// How much memory a replay has, and how it stands at first.
+/// The memory of a replay: its size, its costs and its initial state.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Limits {
-    /// How large memory is, in bytes. What does not fill a base page is left out.
+pub struct MemoryLimits {
+    /// The size of memory, in bytes. A rest that does not fill a base page is ignored.
     pub memory: u64,
-    /// What stands in it before the trace begins.
+    /// The contents of memory before the trace begins.
     pub start: Start,
-    /// How large the swap is, in bytes.
+    /// The size of the swap, in bytes.
     pub swap: u64,
-    /// Where the pages of files are at first.
+    /// The initial place of files' pages: memory or disk.
     pub files: Files,
-    /// What things cost.
+    /// The costs of events, in cycles.
     pub costs: Costs,
-    /// Whether pages that instructions are fetched from are in this memory too, where a trace tells of them.
+    /// True if the memory also holds pages that instructions are fetched from, if the trace records
+    /// fetches.
     pub code: bool,
     /// The accesses that the program makes per second: the time scale of policies' daemons.
     pub rate: u64,
 }
 
-impl Limits {
-    /// Empty memory of that size, with a swap that is never full.
+impl MemoryLimits {
+    /// Empty memory of `memory` bytes, with a swap that is never full.
     pub fn new(memory: u64) -> Self {
         Self {
             memory,
@@ -50,7 +51,7 @@ impl Limits {
         Self::new(MOST_FRAMES << PageSize::SIZE_4K.shift())
     }
 
-    /// The memory of a machine under a policy that needs that.
+    /// The memory of a machine under a policy that needs the frame-level model.
     pub(crate) fn spec(
         &self,
         machine: &Machine,
@@ -89,12 +90,13 @@ impl Limits {
         }
         if frames == 0 {
             return Err(format!(
-                "memory of {} bytes has no room for a page of {} bytes: write a larger size, such as 512M",
+                "memory of {} bytes has no room for a page of {} bytes: write a larger size, such \
+                 as 512M",
                 self.memory,
                 base.bytes()
             ));
         }
-        // Linux's greatest order is 10; where pages are larger, so are extents.
+        // Linux's greatest order is 10. Larger pages have larger extents.
         let most_order = orders.iter().copied().max().unwrap_or(0).max(10);
         let most_order = most_order.min(MOST_ORDER);
         let start = layouts
@@ -126,7 +128,8 @@ impl Limits {
         spec.map_err(|why| format!("{}: {why}", machine.name))
     }
 
-    /// Why memory cannot stand at first as was asked, and how much of it could.
+    /// The message for an impossible initial state, with the largest possible share of occupied
+    /// memory.
     fn no_layout(&self, error: &StartError, base: PageSize, most_order: u8) -> String {
         let would_do = match (&self.start, error) {
             (Start::Recorded { free, .. }, StartError::Room { .. }) => {
@@ -145,8 +148,8 @@ impl Limits {
     }
 }
 
-/// Layouts of a pool that were made already, by the number of frames and the greatest order:
-/// policies and machines share them.
+/// Initial layouts of a pool, by the number of frames and the greatest order. Policies and machines
+/// share the layouts.
 #[derive(Debug, Default)]
 pub(crate) struct Layouts(Mutex<BTreeMap<(u64, u8), Arc<Layout>>>);
 
@@ -190,7 +193,7 @@ mod tests {
                 let layout = layout.unwrap_or_else(|error| panic!("{free:?}: {error}"));
                 let held: u64 = (free.iter().zip(0..)).map(|(n, order)| n << order).sum();
                 assert_eq!(layout.buddy.free_frames(), held);
-                // It is not much more than what is needed.
+                // The suggested pool is not much larger than necessary.
                 assert!(frames <= 2 * held + (1 << most_order), "{free:?}");
             }
         }

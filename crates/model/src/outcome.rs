@@ -19,22 +19,25 @@ pub enum Error<E> {
         /// The first byte of its page.
         address: u64,
     },
-    /// The blocks that the trace reaches, kept once for each policy, would take more memory than a replay may.
+    /// The blocks that the trace reaches, kept once for each policy, exceed the memory limit of a
+    /// replay.
     #[error(
-        "the trace reaches {blocks} blocks of 2 MiB or more; under {policies} policies at a time (4k, with which faults are \
+        "the trace reaches {blocks} blocks of 2 MiB or more; under {policies} policies at a time \
+         (4k, with which faults are \
          compared, is always one) a replay keeps {limit} in all: compare fewer policies at a time"
     )]
     TooManyBlocks {
-        /// How many blocks it had reached.
+        /// The number of blocks that the trace had reached.
         blocks: usize,
-        /// How many policies were replayed at a time.
+        /// The number of policies replayed at a time.
         policies: usize,
-        /// How many blocks of all policies together are kept.
+        /// The limit of blocks of all policies together.
         limit: usize,
     },
     /// The model takes more memory of this machine than it may ([`Plan::within_bytes`]).
     #[error(
-        "the model takes {needed} bytes of memory after {blocks} blocks of 2 MiB under {policies} policies and machines, and {limit} may be used: compare \
+        "the model takes {needed} bytes of memory after {blocks} blocks of 2 MiB under {policies} \
+         policies and machines, and {limit} may be used: compare \
          fewer at a time, or use a machine with more memory"
     )]
     NoRoom {
@@ -47,12 +50,14 @@ pub enum Error<E> {
         /// The number of policies replayed at a time, each on each machine.
         policies: usize,
     },
-    /// What a pass kept for the next cannot be read.
+    /// The data that one pass kept for the next cannot be read.
     #[error("what the first pass kept cannot be read again: {0}")]
     Kept(String),
-    /// A number of a process, an address space or a file in a trace that is replayed with others.
+    /// A number of a process, an address space or a file is too high in a trace that is replayed
+    /// with others.
     #[error(
-        "a process, an address space or a file has the number {number}, and numbers below {limit} can be replayed in this \
+        "a process, an address space or a file has the number {number}, and numbers below {limit} \
+         can be replayed in this \
          place: give a trace that broadleaf recorded or imported"
     )]
     Number {
@@ -61,15 +66,15 @@ pub enum Error<E> {
         /// The first number that leaves no room for those of other traces.
         limit: u32,
     },
-    /// Memory cannot be as it was asked for.
+    /// A machine cannot have the memory that the limits describe.
     #[error("{0}")]
     Memory(String),
-    /// The threads that were asked for cannot be had.
+    /// The system cannot start the threads.
     #[error("cannot start {threads} threads: {reason}")]
     NoThreads {
-        /// How many.
+        /// The number of threads.
         threads: usize,
-        /// What the system says.
+        /// The system's error message.
         reason: String,
     },
     /// The progress callback asked to stop.
@@ -77,39 +82,42 @@ pub enum Error<E> {
     Stopped,
 }
 
-/// How far a replay has come.
+/// The progress of a replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
-    /// Which pass over the trace this is, from 1.
+pub struct ReplayProgress {
+    /// The number of the current pass over the trace, from 1.
     pub pass: u32,
-    /// How many passes there will be, as far as is known.
+    /// The expected number of passes.
     pub passes: u32,
-    /// Which of the traces that ran before is being read, from 0; `None` for the one that results are about.
+    /// The index of the earlier trace that is being read, from 0. `None` for the trace that the
+    /// results are about.
     pub earlier: Option<usize>,
-    /// What a policy with foresight would do is being tried: for which time, from 1. The trace is not being read.
+    /// The number of the current trial of a policy with foresight, from 1. The trace is not read
+    /// meanwhile.
     pub trial: Option<u32>,
-    /// Accesses of that trace that were replayed in this pass, or are about to be.
+    /// Accesses of the current trace that this pass has replayed, or is about to replay.
     pub accesses: u64,
 }
 
-/// What a replay found.
+/// The outcome of a replay.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// The trace, with an empty path and hash, which only the host knows.
+    /// The summary of the trace. Its path and hash are empty: only the caller knows them.
     pub trace: TraceSummary,
-    /// One result for each policy and machine: policies in the order asked, machines inside.
+    /// One result for each policy and machine: policies in the order of the plan, machines inside.
     pub results: Vec<CellResult>,
-    /// The same for each time of [`Plan::with_interim_results`], as if the trace ended before the first visit at or after it. Address spaces that had ended
-    /// are gone.
+    /// The interim results of [`Plan::with_interim_results`], one list for each time. Each is the
+    /// result of the trace cut before the first visit at or after that time. Address spaces that
+    /// had ended are gone.
     pub interim: Vec<Vec<CellResult>>,
-    /// What a reader of the numbers has to know about the trace and the model.
+    /// Notes that a reader of the numbers needs about the trace and the model.
     pub notes: Vec<String>,
-    /// What was chosen for policies that know the trace beforehand, in the order of their results.
+    /// The superpages chosen for policies with foresight, in the order of their results.
     pub choices: Vec<Choice>,
     /// The reduced form of the trace in parts, each a whole reduced trace, if the plan keeps it
     /// ([`Plan::keeping_reduced`](crate::Plan::keeping_reduced)) and few enough visits are left.
     pub reduced: Option<Vec<Vec<u8>>>,
-    /// For each result the frame of each resident page at the end, where the plan wants that
+    /// For each result the frame of each resident page at the end, if the plan asks for frames
     /// ([`Plan::with_frames`]).
     pub frames: Vec<Vec<(Place, u64)>>,
     /// For each result the counters of TLB misses that the policy has at the end. Only replays in
@@ -117,7 +125,7 @@ pub struct Outcome {
     pub counters: Vec<ChargeCounters>,
 }
 
-/// Returns the error of a trace that holds more than the model takes, under so many policies.
+/// Returns the error of a trace that holds more than the model may keep under `policies` policies.
 pub fn refused<E>(refused: Refused, policies: usize) -> Error<E> {
     match refused {
         Refused::Page(page) => Error::Address {

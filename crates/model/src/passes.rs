@@ -1,13 +1,13 @@
 //! Passes over traces: first those that choose and foresee, then the replay.
 
-use crate::cast::Cast;
 use crate::earlier::{Names, NoRoom};
 use crate::foresight::{Foresight, Promoted};
 use crate::pool::Pool;
 use crate::replay::{Ended, Replay, Replayed, spaces_told};
 use crate::stream::Stream;
-use crate::{Error, Outcome, Plan, Progress, Source};
-use crate::{Limits, choices, follow, result};
+use crate::worlds::Worlds;
+use crate::{Error, Outcome, Plan, ReplayProgress, Source};
+use crate::{MemoryLimits, choices, follow, result};
 use broadleaf_units::SpaceId;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -35,11 +35,11 @@ impl<S: Source> Sources<'_, S> {
 pub fn run<S: Source>(
     mut sources: Sources<'_, S>,
     plan: &Plan,
-    limits: &Limits,
+    limits: &MemoryLimits,
     foresight: &Foresight,
     pool: &Pool,
-    mut state: Progress,
-    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    mut state: ReplayProgress,
+    progress: &mut dyn FnMut(ReplayProgress) -> ControlFlow<()>,
 ) -> Result<Outcome, Error<S::Error>> {
     let mut passes = Passes {
         sources: &mut sources,
@@ -51,15 +51,15 @@ pub fn run<S: Source>(
         told: BTreeSet::new(),
     };
     let choices = choices::choose(&mut passes)?;
-    let cast = || Cast::new(plan, limits, foresight, &choices);
-    let replayed = passes.replay(cast)?;
-    let best = replayed.cast.best(plan);
-    let followers = follow::followers(plan, &replayed.cast, &best);
+    let worlds = || Worlds::new(plan, limits, foresight, &choices);
+    let replayed = passes.replay(worlds)?;
+    let best = replayed.worlds.best(plan);
+    let followers = follow::followers(plan, &replayed.worlds, &best);
     let mut outcome = result::outcome(replayed, &best, &choices, plan);
     if !followers.is_empty() {
         passes.state.passes = passes.state.passes.max(passes.state.pass + 1);
-        let cast = || Cast::following(&followers, plan, limits);
-        let replayed = passes.replay(cast)?;
+        let worlds = || Worlds::following(&followers, plan, limits);
+        let replayed = passes.replay(worlds)?;
         result::follow(&mut outcome, replayed, &followers, plan);
     }
     result::compare_with_offline(&mut outcome, plan, limits);
@@ -70,24 +70,24 @@ pub fn run<S: Source>(
 pub(crate) struct Passes<'p, 's, S> {
     pub(crate) sources: &'p mut Sources<'s, S>,
     pub(crate) plan: &'p Plan,
-    pub(crate) limits: &'p Limits,
+    pub(crate) limits: &'p MemoryLimits,
     pub(crate) pool: &'p Pool,
-    pub(crate) state: &'p mut Progress,
-    pub(crate) progress: &'p mut dyn FnMut(Progress) -> ControlFlow<()>,
+    pub(crate) state: &'p mut ReplayProgress,
+    pub(crate) progress: &'p mut dyn FnMut(ReplayProgress) -> ControlFlow<()>,
     /// Spaces whose mappings the trace lists.
     pub(crate) told: BTreeSet<SpaceId>,
 }
 
 impl<S: Source> Passes<'_, '_, S> {
-    /// Has cells go through all traces, which are made anew where a pass has to begin again.
+    /// Has worlds go through all traces, which are made anew where a pass has to begin again.
     pub(crate) fn replay<'a>(
         &mut self,
-        cast: impl Fn() -> Result<Cast<'a>, String>,
+        worlds: impl Fn() -> Result<Worlds<'a>, String>,
     ) -> Result<Replayed<'a>, Error<S::Error>> {
         'again: loop {
             let stream = Stream::new(self.told.clone());
-            let cast = cast().map_err(Error::Memory)?;
-            let mut replay = Replay::new(cast, stream, self.plan, self.limits, self.pool);
+            let worlds = worlds().map_err(Error::Memory)?;
+            let mut replay = Replay::new(worlds, stream, self.plan, self.limits, self.pool);
             if self.sources.read {
                 for (_, source) in self.sources.in_order() {
                     source.rewind().map_err(Error::Source)?;

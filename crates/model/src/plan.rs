@@ -1,29 +1,31 @@
-//! What to replay.
+//! The plan of a replay: policies, machines, memory and limits.
 
-use crate::Limits;
+use crate::MemoryLimits;
 use crate::limits::Layouts;
 use broadleaf_machine::Machine;
 use broadleaf_policy::{ParseError, Policy};
 use broadleaf_units::PageSize;
 
-/// How many blocks a replay keeps unless told, those of each policy counted by themselves: 192 MiB of them, and up to 1.6 GiB of what is kept of each block once.
-/// Enough for nineteen policies on a program that uses 800 GiB, and few enough that a trace of nothing but far-apart pages does not
-/// use up a machine's memory.
+/// The default limit of blocks that a replay keeps, those of each policy counted separately. They
+/// take 192 MiB, and up to 1.6 GiB of data that is kept once per block. This is enough for nineteen
+/// policies on a program that uses 800 GiB. The limit keeps a trace of far-apart pages from using
+/// up a machine's memory.
 const MOST_BLOCKS: usize = 1 << 23;
 
-/// How many bytes of a trace's reduced form are kept between two passes unless told: enough for some 10^10 accesses of most programs.
+/// The default limit of a trace's reduced form between two passes, in bytes: enough for about 10^10
+/// accesses of most programs.
 const MOST_KEPT: usize = 1 << 28;
 
-/// How many bytes of what matters of a trace are kept for a policy that chooses with foresight, on each machine.
+/// The limit of a course that is kept for OFFLINE on each machine, in bytes.
 const MOST_COURSE: usize = 1 << 31;
 
-/// The most threads that do anything: each holds what it has decoded ahead.
+/// The maximum number of threads. Each holds the data that it has decoded ahead.
 pub const MOST_THREADS: usize = 256;
 
 /// The policies and machines to replay: each policy on each machine.
 pub struct Plan {
     policies: Vec<Box<dyn Policy>>,
-    /// Policies that these foresee.
+    /// Policies whose promotions the compared policies foresee.
     foreseen: Vec<Box<dyn Policy>>,
     /// `4k`, to which page faults are compared.
     baseline: Box<dyn Policy>,
@@ -35,7 +37,7 @@ pub struct Plan {
     threads: usize,
     curves: bool,
     ranges: bool,
-    limits: Option<Box<Limits>>,
+    limits: Option<Box<MemoryLimits>>,
     /// The layouts of memory at the start, under these limits.
     layouts: Layouts,
     most_bytes: Option<u64>,
@@ -49,30 +51,31 @@ pub struct Plan {
 /// Why a plan cannot be carried out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// There is nothing to do.
+    /// The plan has no policy or no machine.
     #[error("nothing to compare: at least one policy and one machine are needed")]
     Empty,
     /// A machine has base pages only, and a policy makes superpages.
     #[error(
-        "policy {policy} makes {size} pages, and the machine {machine} has none: leave the policy out, or choose a machine with {size} pages"
+        "policy {policy} makes {size} pages, and the machine {machine} has none: leave the policy \
+         out, or choose a machine with {size} pages"
     )]
     NoSuperpages {
         /// The policy's name.
         policy: String,
         /// The machine's name.
         machine: String,
-        /// The size.
+        /// The page size that the policy makes.
         size: String,
     },
-    /// Memory cannot be as it was asked for.
+    /// A machine cannot have the memory that the limits describe.
     #[error("{machine}: {reason}")]
     Memory {
-        /// The machine on which.
+        /// The machine's name.
         machine: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// A policy foresees one that there is not.
+    /// A policy foresees a policy that does not exist.
     #[error(transparent)]
     Foreseen(#[from] ParseError),
 }
@@ -91,23 +94,27 @@ impl Plan {
         Self::of(policies, machines)
     }
 
-    /// The same, but each policy on each machine has a memory of its own, down to the frame, and of the sizes that the machine has.
+    /// A plan in limited memory. Each policy on each machine has a memory of its own, modelled to
+    /// the frame, with the machine's page sizes.
     ///
     /// # Errors
-    /// Where there are none, or memory cannot be as the limits say on one of the machines.
+    /// Returns an error if there are no policies or machines, or a machine cannot have the memory
+    /// that the limits describe.
+    ///
+    /// # Errors
     pub fn within(
         policies: Vec<Box<dyn Policy>>,
         machines: Vec<Machine>,
-        limits: Limits,
+        limits: MemoryLimits,
     ) -> Result<Self, PlanError> {
         Self::of(policies, machines)?.limited_to(limits)
     }
 
-    /// Gives each policy on each machine a memory of its own, down to the frame.
+    /// Gives each policy on each machine a memory of its own, modelled to the frame.
     ///
     /// # Errors
-    /// Where memory cannot be as the limits say on one of the machines.
-    pub fn limited_to(mut self, limits: Limits) -> Result<Self, PlanError> {
+    /// Returns an error if a machine cannot have the memory that the limits describe.
+    pub fn limited_to(mut self, limits: MemoryLimits) -> Result<Self, PlanError> {
         self.layouts = Layouts::default();
         for machine in &self.machines {
             for policy in &self.policies {
@@ -122,9 +129,10 @@ impl Plan {
         Ok(self)
     }
 
-    /// Asks for results as if the trace ended there, after each of these numbers of accesses, in increasing order: differences between
-    /// them are what happened in a part of the trace. Only replays in limited memory have them. Samples of memory
-    /// over time may stand at other times for it; nothing else changes.
+    /// Asks for interim results: results as if the trace ended after each of these numbers of
+    /// accesses. The numbers increase. Differences between interim results show one part of the
+    /// trace. Only replays in limited memory have interim results. Memory may be sampled at other
+    /// times; nothing else changes.
     pub fn with_interim_results(mut self, after: Vec<u64>) -> Self {
         self.interim = after;
         self
@@ -134,7 +142,7 @@ impl Plan {
         &self.interim
     }
 
-    /// Adds to the outcome which frame each resident page has at the end. Only replays in limited
+    /// Adds the frame of each resident page at the end to the outcome. Only replays in limited
     /// memory have frames.
     pub fn with_frames(mut self) -> Self {
         self.frames = true;
@@ -206,19 +214,21 @@ impl Plan {
         })
     }
 
-    /// Lets a replay keep that many blocks, those of each policy counted by themselves. One that needs more is refused.
+    /// Sets the limit of blocks that a replay keeps, those of each policy counted separately. A
+    /// replay that needs more returns an error.
     pub fn keeping(mut self, blocks: usize) -> Self {
         self.most_blocks = blocks;
         self
     }
 
-    /// Lets a replay of two passes keep that many bytes of what the first one decoded. Where more would be needed, the trace is decoded twice.
+    /// Sets the limit of decoded data that a replay of two passes keeps, in bytes. A replay that
+    /// needs more decodes the trace twice.
     pub fn keeping_decoded(mut self, bytes: usize) -> Self {
         self.most_kept = bytes;
         self
     }
 
-    /// How many bytes of what matters of a trace are kept for a policy that chooses with foresight.
+    /// The limit of a course that is kept for OFFLINE, in bytes.
     pub(crate) fn most_course(&self) -> usize {
         // The rest is for choosing among the kept data, and for memory itself.
         let part = self.most_bytes.map_or(u64::MAX, |bytes| bytes / 4);
@@ -244,8 +254,8 @@ impl Plan {
         self.most_kept
     }
 
-    /// Lets the model take about that many bytes of memory. A replay that needs more is refused;
-    /// without this, none is.
+    /// Sets the approximate limit of the model's memory, in bytes. A replay that needs more returns
+    /// an error. Without this call there is no limit.
     pub const fn within_bytes(mut self, bytes: u64) -> Self {
         self.most_bytes = Some(bytes);
         self
@@ -261,11 +271,11 @@ impl Plan {
     }
 
     /// The size and the state of memory. `None` if memory never runs short and has no frames.
-    pub fn limits(&self) -> Option<&Limits> {
+    pub fn limits(&self) -> Option<&MemoryLimits> {
         self.limits.as_deref()
     }
 
-    /// Counts for each policy what TLBs of every geometry would miss.
+    /// Counts for each policy the misses of TLBs of every geometry: the miss-ratio curve.
     pub fn with_curves(mut self) -> Self {
         self.curves = true;
         self
@@ -276,17 +286,19 @@ impl Plan {
         self.curves
     }
 
-    /// Has it told what superpages that are chosen with foresight spare by range ([`crate::Choice::ranges`]), which takes a trial more for each range of several.
-    pub fn telling_ranges(mut self) -> Self {
+    /// Asks for the savings of OFFLINE's superpages by range ([`crate::Choice::ranges`]). Each
+    /// range of several pieces takes one more trial.
+    pub fn with_ranges(mut self) -> Self {
         self.ranges = true;
         self
     }
 
-    pub(crate) const fn tells_ranges(&self) -> bool {
+    pub(crate) const fn has_ranges(&self) -> bool {
         self.ranges
     }
 
-    /// Lets a replay use that many threads, at most 256, on which no result depends. One unless told.
+    /// Sets the number of threads, at most 256. No result depends on this number. The default is
+    /// one.
     pub fn on_threads(mut self, threads: usize) -> Self {
         self.threads = threads.clamp(1, MOST_THREADS);
         self
@@ -307,13 +319,14 @@ impl Plan {
         &self.foreseen
     }
 
-    /// Whether others foresee what a policy of that name does.
+    /// Returns true if other policies foresee the promotions of a policy of that name.
     pub fn is_foreseen(&self, policy: &dyn Policy) -> bool {
         let name = policy.name();
         self.foreseen.iter().any(|foreseen| foreseen.name() == name)
     }
 
-    /// How many policies are replayed at a time at most: those that others foresee, and `4k`, always among them.
+    /// The maximum number of policies replayed at a time: the compared ones, those that others
+    /// foresee, and `4k`.
     pub fn policies_in_all(&self) -> usize {
         let is_one = |name: &str| self.policies.iter().any(|policy| policy.name() == name);
         let beside = self.foreseen.iter().chain([&self.baseline]);

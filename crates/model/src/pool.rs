@@ -1,30 +1,33 @@
-//! Work that can be done at the same time.
+//! A pool of workers for tasks that run at the same time.
 
 use std::sync::{Mutex, PoisonError};
 
-/// The threads of a replay: the caller's own, and those of a pool beside it.
+/// The threads of a replay: the caller's thread and the pool's workers.
 pub struct Pool(Option<rayon::ThreadPool>);
 
-/// Those who take work over while the caller does something else.
+/// The workers that run tasks while the caller does something else.
 #[derive(Clone, Copy)]
 pub struct Crew<'a, 'scope>(Option<&'a rayon::Scope<'scope>>);
 
 impl<'scope> Crew<'_, 'scope> {
-    /// Has work done some time, if there is anybody to do it.
-    pub fn hand(self, work: impl FnOnce() + Send + 'scope) {
+    /// Queues a task. Without workers, the task is dropped.
+    pub fn queue(self, work: impl FnOnce() + Send + 'scope) {
         if let Some(scope) = self.0 {
             scope.spawn(|_| work());
         }
     }
 
-    /// Whether there is nobody.
-    pub const fn is_nobody(self) -> bool {
+    /// Returns true if there are no workers.
+    pub const fn is_empty(self) -> bool {
         self.0.is_none()
     }
 }
 
 impl Pool {
-    /// So many threads. One is the caller's own.
+    /// A pool of `threads` threads, of which one is the caller's.
+    ///
+    /// # Errors
+    /// Returns the system's message if a thread cannot start.
     pub fn new(threads: usize) -> Result<Self, String> {
         let Some(beside @ 1..) = threads.checked_sub(1) else {
             return Ok(Self(None));
@@ -33,7 +36,7 @@ impl Pool {
         Ok(Self(Some(pool.map_err(|error| error.to_string())?)))
     }
 
-    /// Does something with a crew at hand. What was handed to it is done when this returns.
+    /// Runs `work` with the pool's workers. All queued tasks have finished when this returns.
     pub fn with<'scope, R>(&self, work: impl FnOnce(Crew<'_, 'scope>) -> R) -> R {
         match &self.0 {
             None => work(Crew(None)),
@@ -41,7 +44,7 @@ impl Pool {
         }
     }
 
-    /// Does all of this, in any order.
+    /// Runs all tasks, in any order.
     pub fn run<W: FnOnce() + Send>(&self, mut works: impl ExactSizeIterator<Item = W> + Send) {
         let beside = match &self.0 {
             Some(pool) => pool
@@ -57,7 +60,7 @@ impl Pool {
         let next = || works.lock().unwrap_or_else(PoisonError::into_inner).next();
         self.with(|crew| {
             for _ in 0..beside {
-                crew.hand(|| std::iter::from_fn(next).for_each(|work| work()));
+                crew.queue(|| std::iter::from_fn(next).for_each(|work| work()));
             }
             std::iter::from_fn(next).for_each(|work| work());
         });
@@ -86,17 +89,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_handed_over_is_done_in_the_end() {
+    fn queued_tasks_finish() {
         let done = AtomicUsize::new(0);
         Pool::new(3).unwrap().with(|crew| {
-            assert!(!crew.is_nobody());
+            assert!(!crew.is_empty());
             for _ in 0..10 {
-                crew.hand(|| {
+                crew.queue(|| {
                     done.fetch_add(1, Ordering::Relaxed);
                 });
             }
         });
         assert_eq!(done.into_inner(), 10);
-        assert!(Pool::new(1).unwrap().with(|crew| crew.is_nobody()));
+        assert!(Pool::new(1).unwrap().with(|crew| crew.is_empty()));
     }
 }

@@ -1,19 +1,19 @@
-//! Cells go through a trace together.
+//! Worlds go through a trace together.
 
 mod batches;
 
-use super::Limits;
-use super::cast::Cast;
+use super::MemoryLimits;
 use super::earlier::Names;
 use super::filter::{SharedFilter, VisitSlice};
 use super::gathered::GatheredVisits;
 use super::result;
-use crate::events::tells_a_mapping;
+use super::worlds::Worlds;
+use crate::events::lists_a_mapping;
 use crate::outcome::refused;
 use crate::pool::Pool;
 use crate::populate::parts;
 use crate::stream::{Refused, Stream, TooLate};
-use crate::{Error, Part, Piece, Plan, Progress, Source};
+use crate::{Error, Plan, ReplayProgress, Source, SourcePart, SourcePiece};
 use batches::{OpenBatch, UnusualVisits};
 use broadleaf_memory::GEOMETRY;
 use broadleaf_metrics::CellResult;
@@ -24,9 +24,9 @@ use std::ops::ControlFlow;
 
 /// The state after all traces were read.
 pub(super) struct Replayed<'a> {
-    pub(super) cast: Cast<'a>,
+    pub(super) worlds: Worlds<'a>,
     pub(super) stream: Stream,
-    /// The results of all cells at the times that the plan asks for.
+    /// The results of all worlds at the times that the plan asks for.
     pub(super) interim: Vec<Vec<CellResult>>,
 }
 
@@ -46,8 +46,8 @@ pub(super) fn spaces_told<S: Source>(
     while let Some(mut part) = source.next_part().map_err(Error::Source)? {
         while let Some(piece) = part.next().map_err(Error::Source)? {
             match piece {
-                Piece::Event(Event::SpaceSwitch(space)) => running = names.space(*space)?,
-                Piece::Event(event) if tells_a_mapping(event) => {
+                SourcePiece::Event(Event::SpaceSwitch(space)) => running = names.space(*space)?,
+                SourcePiece::Event(event) if lists_a_mapping(event) => {
                     told.insert(running);
                 }
                 _ => {}
@@ -60,19 +60,19 @@ pub(super) fn spaces_told<S: Source>(
     Ok(told)
 }
 
-/// Cells that are going through traces.
+/// Worlds that are going through traces.
 pub(super) struct Replay<'a, 'p> {
-    cast: Cast<'a>,
+    worlds: Worlds<'a>,
     stream: Stream,
     names: Names,
     /// Accesses before the trace that is being read.
     begun: u64,
     batch: OpenBatch,
-    /// Visits of the batch that cells have not replayed yet.
+    /// Visits of the batch that worlds have not replayed yet.
     gathered: GatheredVisits,
     /// The number of the part of a trace that is read.
     trace_part: u64,
-    /// The filter that cells share; `None` if no cell uses it.
+    /// The filter that worlds share; `None` if no world uses it.
     filter: Option<SharedFilter>,
     /// The unusual visits of the vocabulary at this address and of this length.
     unusual: Option<(usize, usize, UnusualVisits)>,
@@ -89,27 +89,27 @@ pub(super) struct Replay<'a, 'p> {
 }
 
 impl<'a, 'p> Replay<'a, 'p> {
-    /// A replay of cells at their beginning.
+    /// A replay of worlds at their beginning.
     pub(super) fn new(
-        cast: Cast<'a>,
+        worlds: Worlds<'a>,
         stream: Stream,
         plan: &'p Plan,
-        limits: &Limits,
+        limits: &MemoryLimits,
         pool: &'p Pool,
     ) -> Self {
-        let mut cast = cast;
+        let mut worlds = worlds;
         let mut designs = plan.machines().iter().map(|machine| &machine.design);
         let filters = !limits.code && !plan.replays_all_visits();
         let filter = (filters && designs.all(broadleaf_tlb::Design::is_sets_with_lru))
             .then(|| SharedFilter::new(plan.machines().iter().map(|machine| &machine.design)));
         let mut filter = filter;
         if let Some(shared) = &filter
-            && !cast.filter(shared)
+            && !worlds.filter(shared)
         {
             filter = None;
         }
         Self {
-            cast,
+            worlds,
             stream,
             names: Names::default(),
             begun: 0,
@@ -135,9 +135,9 @@ impl<'a, 'p> Replay<'a, 'p> {
     /// All traces were read.
     pub(super) fn finish(mut self) -> Replayed<'a> {
         self.end_batch();
-        self.cast.pass(&self.stream);
+        self.worlds.pass(&self.stream);
         Replayed {
-            cast: self.cast,
+            worlds: self.worlds,
             stream: self.stream,
             interim: self.interim,
         }
@@ -158,7 +158,10 @@ impl<'a, 'p> Replay<'a, 'p> {
         if earlier.is_none() {
             self.stream.begin();
             let now = self.stream.now();
-            self.cast.cells.iter_mut().for_each(|cell| cell.begin(now));
+            self.worlds
+                .all
+                .iter_mut()
+                .for_each(|world| world.begin(now));
         }
         Ok(())
     }
@@ -166,33 +169,33 @@ impl<'a, 'p> Replay<'a, 'p> {
     pub(super) fn all<S: Source>(
         &mut self,
         source: &mut S,
-        state: &mut Progress,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+        state: &mut ReplayProgress,
+        progress: &mut dyn FnMut(ReplayProgress) -> ControlFlow<()>,
     ) -> Result<Ended, Error<S::Error>> {
         while let Some(mut part) = source.next_part().map_err(Error::Source)? {
             self.begin_trace_part();
             while let Some(piece) = part.next().map_err(Error::Source)? {
                 match piece {
-                    Piece::Visits(visits) => self
+                    SourcePiece::Visits(visits) => self
                         .visits(VisitSlice::Each(visits))
-                        .map_err(|why| refused(why, self.cast.cells.len()))?,
-                    Piece::Phrased(phrased) => self
+                        .map_err(|why| refused(why, self.worlds.all.len()))?,
+                    SourcePiece::Phrased(phrased) => self
                         .visits(VisitSlice::Named(phrased))
-                        .map_err(|why| refused(why, self.cast.cells.len()))?,
-                    Piece::Reduced(..) => {
+                        .map_err(|why| refused(why, self.worlds.all.len()))?,
+                    SourcePiece::Reduced(..) => {
                         let why = "a reduced form leaves out what limited memory notices";
                         return Err(Error::Memory(why.to_string()));
                     }
-                    Piece::Event(event) => {
+                    SourcePiece::Event(event) => {
                         let event = self.names.of(event)?;
                         if let Event::Populate { range, touch, .. } = &*event {
                             let populated = self.populate(*range, *touch);
-                            populated.map_err(|why| refused(why, self.cast.cells.len()))?;
+                            populated.map_err(|why| refused(why, self.worlds.all.len()))?;
                         } else if self.event(&event).is_err() {
                             return Ok(Ended::ToBeginAgain(self.stream.running));
                         }
                         let room = self.refuse_more_than_may_be();
-                        room.map_err(|why| refused(why, self.cast.cells.len()))?;
+                        room.map_err(|why| refused(why, self.worlds.all.len()))?;
                     }
                 }
                 state.accesses = self.stream.now() - self.begun;
@@ -213,12 +216,12 @@ impl<'a, 'p> Replay<'a, 'p> {
         let Some(limit) = self.plan.most_bytes() else {
             return Ok(());
         };
-        let of_cells = self
-            .cast
-            .cells
+        let of_worlds = self
+            .worlds
+            .all
             .iter()
-            .map(|cell| cell.system.bytes() as u64);
-        let needed = self.stream.bytes() + of_cells.sum::<u64>();
+            .map(|world| world.system.bytes() as u64);
+        let needed = self.stream.bytes() + of_worlds.sum::<u64>();
         if needed <= limit {
             return Ok(());
         }
@@ -236,15 +239,15 @@ impl<'a, 'p> Replay<'a, 'p> {
         after.filter(|_| !self.names.are_earlier())
     }
 
-    /// Keeps the results of all cells if the plan asks for results before the next visit.
+    /// Keeps the results of all worlds if the plan asks for results before the next visit.
     fn look_at_results(&mut self) {
         while self
             .next_results()
             .is_some_and(|after| after <= self.stream.summary.accesses)
         {
             self.end_batch();
-            self.cast.pass(&self.stream);
-            let results = result::results(&self.cast, &self.stream, self.plan);
+            self.worlds.pass(&self.stream);
+            let results = result::results(&self.worlds, &self.stream, self.plan);
             self.interim.push(results);
         }
     }
@@ -252,19 +255,19 @@ impl<'a, 'p> Replay<'a, 'p> {
     /// Removes the spaces that ended, before anything else happens.
     fn end_spaces(&mut self) {
         self.end_batch();
-        self.cast.pass(&self.stream);
+        self.worlds.pass(&self.stream);
         for change in &self.stream.end_spaces() {
-            self.cast
-                .cells
+            self.worlds
+                .all
                 .iter_mut()
-                .for_each(|cell| cell.apply(change));
+                .for_each(|world| world.apply(change));
         }
     }
 
     /// The kernel makes pages resident, without a reference of the program.
     fn populate(&mut self, range: Range, touch: KernelTouch) -> Result<(), Refused> {
         self.end_batch();
-        self.cast.pass(&self.stream);
+        self.worlds.pass(&self.stream);
         let space = self.stream.running;
         let parts = parts(&self.stream.spaces, space, range, touch);
         for part in &parts {
@@ -272,10 +275,10 @@ impl<'a, 'p> Replay<'a, 'p> {
                 self.stream.notice(PageNumber(page))?;
             }
         }
-        for cell in &mut self.cast.cells {
-            cell.populate(space, &parts, &self.stream);
+        for world in &mut self.worlds.all {
+            world.populate(space, &parts, &self.stream);
             if touch == KernelTouch::Collapse {
-                cell.collapse(space, crate::events::pages(range), &self.stream);
+                world.collapse(space, crate::events::pages(range), &self.stream);
             }
         }
         Ok(())
@@ -291,27 +294,28 @@ impl<'a, 'p> Replay<'a, 'p> {
             return self.stream.event(event).map(|_| ());
         }
         self.end_batch();
-        self.cast.pass(&self.stream);
+        self.worlds.pass(&self.stream);
         let running = self.stream.running;
         let changes = self.stream.event(event)?;
         let spaces = &self.stream.spaces;
-        for cell in &mut self.cast.cells {
-            if cell.ended.is_some() {
+        for world in &mut self.worlds.all {
+            if world.ended.is_some() {
                 continue;
             }
-            if crate::events::takes_something_away(event) {
-                cell.system.visited(running);
+            if crate::events::removes_or_moves_pages(event) {
+                world.system.visited(running);
             }
             if let Event::Fork { child } = event {
                 // The pages of an unborn child of the same number go first, then memory that no
                 // other space shares.
-                cell.system.fork(spaces, running, *child);
+                world.system.fork(spaces, running, *child);
             }
-            changes.iter().for_each(|change| cell.apply(change));
+            changes.iter().for_each(|change| world.apply(change));
             match event {
-                Event::SpaceStart { pid, .. } if self.children => cell.system.begin(running, *pid),
+                Event::SpaceStart { pid, .. } if self.children => world.system.begin(running, *pid),
                 Event::Advise(range, Advice::Free) => {
-                    cell.system
+                    world
+                        .system
                         .freed(spaces, running, crate::events::pages(*range));
                 }
                 _ => {}

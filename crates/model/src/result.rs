@@ -1,12 +1,12 @@
-//! From what cells counted to results.
+//! From what worlds counted to results.
 
-use super::cast::Cast;
-use super::cell::Cell;
 use super::choices::{Choices, few_of};
 use super::follow::Follower;
-use super::limits::Limits;
+use super::limits::MemoryLimits;
 use super::mmu::Mmu;
 use super::replay::Replayed;
+use super::world::World;
+use super::worlds::Worlds;
 use crate::shared::{notes, of_memory};
 use crate::stream::Stream;
 use crate::{Outcome, Plan};
@@ -16,7 +16,7 @@ use broadleaf_metrics::{CellResult, MemoryResult, MemorySample, Tlbmcpi, TraceSu
 use broadleaf_policy::{Cycles, NOMINAL_RATE};
 use std::collections::BTreeMap;
 
-/// The outcome of a replay; `best` is the index of each pair's cell in the plan.
+/// The outcome of a replay; `best` is the index of each pair's world in the plan.
 pub(super) fn outcome(
     replayed: Replayed<'_>,
     best: &[usize],
@@ -24,18 +24,22 @@ pub(super) fn outcome(
     plan: &Plan,
 ) -> Outcome {
     let Replayed {
-        cast,
+        worlds,
         stream,
         mut interim,
     } = replayed;
     let told = (plan.pairs().enumerate()).filter_map(|(pair, (policy, machine))| {
-        choices.told(policy, machine, cast.stands_in(pair, best[pair]))
+        choices.choice(policy, machine, worlds.stands_in(pair, best[pair]))
     });
     let asked = |all: Vec<CellResult>| -> Vec<CellResult> {
         best.iter().map(|number| all[*number].clone()).collect()
     };
-    let idle = idle_daemons(best.iter().map(|number| cast.run(*number).0), &stream, plan);
-    let results = results(&cast, &stream, plan);
+    let idle = idle_daemons(
+        best.iter().map(|number| worlds.run(*number).0),
+        &stream,
+        plan,
+    );
+    let results = results(&worlds, &stream, plan);
     interim.resize(plan.interim().len(), results.clone());
     let interim = interim.into_iter().map(&asked).collect();
     let results = asked(results);
@@ -49,35 +53,35 @@ pub(super) fn outcome(
         interim,
         notes: notes(&stream).into_iter().chain(idle).collect(),
         choices: told.collect(),
-        frames: frames(&cast, best, plan),
+        frames: frames(&worlds, best, plan),
         counters: best
             .iter()
-            .map(|number| counters(cast.run(*number).0))
+            .map(|number| counters(worlds.run(*number).0))
             .collect(),
     }
 }
 
-/// The counters that a cell's policy has at the end.
-fn counters(cell: &Cell<'_>) -> ChargeCounters {
-    let charged = cell.charged.as_ref();
+/// The counters that a world's policy has at the end.
+fn counters(world: &World<'_>) -> ChargeCounters {
+    let charged = world.charged.as_ref();
     charged.map_or_else(ChargeCounters::default, |charged| charged.counters())
 }
 
 /// A note for each policy whose daemon had no turn.
 fn idle_daemons<'c, 'a: 'c>(
-    cells: impl Iterator<Item = &'c Cell<'a>>,
+    worlds: impl Iterator<Item = &'c World<'a>>,
     stream: &Stream,
     plan: &Plan,
 ) -> Vec<String> {
     let rate = plan.limits().map_or(NOMINAL_RATE, |limits| limits.rate);
     let accesses = grouped(stream.summary.accesses);
     let mut notes = Vec::new();
-    for cell in cells {
-        let idle = cell.ended.is_none() && cell.system.counters().daemon_turns == 0;
-        if !idle || cell.policy.needs().scan.is_none() {
+    for world in worlds {
+        let idle = world.ended.is_none() && world.system.counters().daemon_turns == 0;
+        if !idle || world.policy.needs().scan.is_none() {
             continue;
         }
-        let (policy, period) = (cell.policy.name(), cell.system.scan_period());
+        let (policy, period) = (world.policy.name(), world.system.scan_period());
         let seconds = period as f64 / rate as f64;
         let note = format!(
             "policy {policy}: its daemon did not run: the trace of {accesses} accesses is shorter than the daemon's period of {} accesses. That is {seconds} s at {} accesses per second; --rate sets the program's rate",
@@ -99,11 +103,11 @@ fn grouped(number: u64) -> String {
     groups.join(",")
 }
 
-/// The frame of each resident page, of each cell that was asked for; nothing where the plan does
+/// The frame of each resident page, of each world that was asked for; nothing where the plan does
 /// not want them.
-fn frames(cast: &Cast<'_>, best: &[usize], plan: &Plan) -> Vec<Vec<(Place, u64)>> {
+fn frames(worlds: &Worlds<'_>, best: &[usize], plan: &Plan) -> Vec<Vec<(Place, u64)>> {
     let asked = best.iter().filter(|_| plan.wants_frames());
-    let of = |number: &usize| cast.run(*number).0.system.frames_of_pages().collect();
+    let of = |number: &usize| worlds.run(*number).0.system.frames_of_pages().collect();
     asked.map(of).collect()
 }
 
@@ -114,14 +118,14 @@ pub(super) fn follow(
     followers: &[Follower<'_>],
     plan: &Plan,
 ) {
-    let last = results(&replayed.cast, &replayed.stream, plan);
+    let last = results(&replayed.worlds, &replayed.stream, plan);
     let pairs: Vec<_> = plan.pairs().collect();
-    for (cell, follower) in followers.iter().enumerate() {
+    for (world, follower) in followers.iter().enumerate() {
         let Some(which) = few_of(pairs[follower.pair].0) else {
             continue;
         };
         let before = cycles_of(&outcome.results[follower.pair], which);
-        let after = cycles_of(&last[cell], which);
+        let after = cycles_of(&last[world], which);
         let better = match (before, after) {
             (Some(before), Some(after)) => after < before,
             (before, after) => before.is_none() && after.is_some(),
@@ -129,10 +133,10 @@ pub(super) fn follow(
         if !better {
             continue;
         }
-        outcome.results[follower.pair] = last[cell].clone();
+        outcome.results[follower.pair] = last[world].clone();
         for (number, interim) in outcome.interim.iter_mut().enumerate() {
             let found = replayed.interim.get(number).unwrap_or(&last);
-            interim[follower.pair] = found[cell].clone();
+            interim[follower.pair] = found[world].clone();
         }
         let (policy, machine) = pairs[follower.pair];
         outcome.notes.push(format!(
@@ -146,7 +150,7 @@ pub(super) fn follow(
 
 /// Compares each policy's cycles with those of the first policy with foresight on the same machine.
 /// A note names the policies for which that policy is no bound.
-pub(super) fn compare_with_offline(outcome: &mut Outcome, plan: &Plan, limits: &Limits) {
+pub(super) fn compare_with_offline(outcome: &mut Outcome, plan: &Plan, limits: &MemoryLimits) {
     let pairs: Vec<_> = plan.pairs().collect();
     let with_foresight = (pairs.iter()).find_map(|(policy, _)| Some((policy, few_of(*policy)?)));
     let Some((offline, which)) = with_foresight else {
@@ -179,7 +183,7 @@ pub(super) fn compare_with_offline(outcome: &mut Outcome, plan: &Plan, limits: &
             below.join(", ")
         ));
     }
-    if limits.memory < Limits::none().memory {
+    if limits.memory < MemoryLimits::none().memory {
         outcome.notes.push(format!(
             "memory is limited: {name} is a bound for the policies compared here, and for no others"
         ));
@@ -198,49 +202,52 @@ fn cycles_of(result: &CellResult, which: Cycles) -> Option<u64> {
 }
 
 /// The result of each run, if the trace ends here.
-pub(super) fn results(cast: &Cast<'_>, stream: &Stream, plan: &Plan) -> Vec<CellResult> {
+pub(super) fn results(worlds: &Worlds<'_>, stream: &Stream, plan: &Plan) -> Vec<CellResult> {
     let baseline = plan.baseline().name();
     // Pages of another size fault at other times: each machine has a baseline of its own.
     let base_faults = |of: &Mmu<'_>| {
-        let all = (0..cast.runs()).map(|number| cast.run(number));
-        let mut same = all.filter(|(cell, mmu)| {
-            cell.policy.name() == baseline && mmu.machine.name == of.machine.name
+        let all = (0..worlds.runs()).map(|number| worlds.run(number));
+        let mut same = all.filter(|(world, mmu)| {
+            world.policy.name() == baseline && mmu.machine.name == of.machine.name
         });
         same.next()
-            .map_or(0, |(cell, _)| cell.system.counters().page_faults)
+            .map_or(0, |(world, _)| world.system.counters().page_faults)
     };
-    (0..cast.runs())
-        .map(|number| cast.run(number))
+    (0..worlds.runs())
+        .map(|number| worlds.run(number))
         .map(|run| result(run, stream, base_faults(run.1)))
         .collect()
 }
 
-fn result((cell, mmu): (&Cell<'_>, &Mmu<'_>), stream: &Stream, base_faults: u64) -> CellResult {
-    let counters = cell.system.counters();
-    let totals = cell.totals(&stream.spaces);
+fn result((world, mmu): (&World<'_>, &Mmu<'_>), stream: &Stream, base_faults: u64) -> CellResult {
+    let counters = world.system.counters();
+    let totals = world.totals(&stream.spaces);
     let mut walks = Walks::new();
     let mut page_sizes = BTreeMap::new();
     for (level, count) in mmu.walks.iter().enumerate() {
-        let size = cell.system.size(level);
+        let size = world.system.size(level);
         walks.add(mmu.translated[level], *count);
         page_sizes.insert(size.bytes(), totals.mappings[level]);
     }
-    let ended = cell.ended.map(|time| stream.since_begun(time));
+    let ended = world.ended.map(|time| stream.since_begun(time));
     let accesses = ended.unwrap_or(stream.summary.accesses);
     let instructions = match ended {
-        Some(_) => cell.instructions,
+        Some(_) => world.instructions,
         None => stream.summary.instructions,
     };
     let walk_cycles = mmu.walk_cycles();
-    let bookkeeping_cycles = cell.charged.as_ref().map_or(0, |charged| charged.cycles);
+    let bookkeeping_cycles = world.charged.as_ref().map_or(0, |charged| charged.cycles);
     let parts = [walk_cycles, bookkeeping_cycles, counters.copy_cycles];
     let last = Sample {
-        time: cell.ended.unwrap_or(stream.now()),
-        ..cell.system.sample()
+        time: world.ended.unwrap_or(stream.now()),
+        ..world.system.sample()
     };
-    let earlier = cell.samples.iter().filter(|sample| sample.time < last.time);
+    let earlier = world
+        .samples
+        .iter()
+        .filter(|sample| sample.time < last.time);
     CellResult {
-        policy: cell.policy.name(),
+        policy: world.policy.name(),
         machine: mmu.machine.name.clone(),
         accesses,
         l1_misses: mmu.second_hits + walks.total(),
@@ -248,7 +255,7 @@ fn result((cell, mmu): (&Cell<'_>, &Mmu<'_>), stream: &Stream, base_faults: u64)
         walks,
         walk_cycles,
         memory: Some(MemoryResult {
-            base_page_bytes: cell.system.size(0).bytes(),
+            base_page_bytes: world.system.size(0).bytes(),
             page_sizes,
             write_faults: counters.write_faults,
             peak_superpage_pages: counters.peak_in_superpages,
@@ -261,7 +268,7 @@ fn result((cell, mmu): (&Cell<'_>, &Mmu<'_>), stream: &Stream, base_faults: u64)
             reservations: counters.reservations,
             reservations_broken: counters.reservations_broken,
             extents_refused: counters.extents_refused,
-            copied_bytes: counters.copied * cell.system.size(0).bytes(),
+            copied_bytes: counters.copied * world.system.size(0).bytes(),
             migrated_pages: counters.migrated,
             zeroed_pages: counters.zeroed,
             zeroed_ahead_pages: counters.zeroed_ahead,
@@ -276,7 +283,7 @@ fn result((cell, mmu): (&Cell<'_>, &Mmu<'_>), stream: &Stream, base_faults: u64)
             free_contiguity: by_order(&last.extents),
             in_swap_pages: totals.in_swap,
             out_of_memory_after: ended,
-            at_peak: sample_of(&cell.peak, stream),
+            at_peak: sample_of(&world.peak, stream),
             over_time: earlier
                 .chain([&last])
                 .map(|sample| sample_of(sample, stream))
@@ -285,7 +292,7 @@ fn result((cell, mmu): (&Cell<'_>, &Mmu<'_>), stream: &Stream, base_faults: u64)
         ..of_memory(
             &counters.common(),
             &totals.common,
-            cell.system.refusals(),
+            world.system.refusals(),
             stream,
             base_faults,
         )

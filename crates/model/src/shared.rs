@@ -2,14 +2,14 @@
 
 use crate::earlier::is_earlier;
 use crate::stream::Stream;
-use broadleaf_memory::{Counters, Totals, Touches};
+use broadleaf_memory::{Counters, MemoryTotals, Touches};
 use broadleaf_metrics::CellResult;
 use broadleaf_policy::{Refusal, Refusals};
 
-/// What a memory counted, and what a policy was refused.
+/// The counts of a memory, and the promotions that a policy was refused.
 pub fn of_memory(
     counters: &Counters,
-    totals: &Totals,
+    totals: &MemoryTotals,
     refusals: &Refusals,
     stream: &Stream,
     base_faults: u64,
@@ -44,12 +44,12 @@ pub fn of_memory(
     }
 }
 
-/// What a reader of the numbers has to know about the trace.
+/// The notes that a reader of the numbers needs about the trace.
 pub fn notes(stream: &Stream) -> Vec<String> {
     let mut notes = Vec::new();
     let untold: Vec<String> = stream
         .spaces
-        .untold()
+        .unlisted()
         .filter(|space| !is_earlier(*space))
         .map(|space| space.0.to_string())
         .collect();
@@ -69,11 +69,11 @@ pub fn notes(stream: &Stream) -> Vec<String> {
     match stream.misplaced {
         0 => {}
         1 => notes.push(
-            "1 mapping stands elsewhere modulo 2 MiB than the kernel would have put it".to_string(),
+            "1 mapping lies elsewhere modulo 2 MiB than the kernel would have put it".to_string(),
         ),
         count => {
             notes.push(format!(
-                "{count} mappings stand elsewhere modulo 2 MiB than the kernel would have put them"
+                "{count} mappings lie elsewhere modulo 2 MiB than the kernel would have put them"
             ));
         }
     }

@@ -1,23 +1,24 @@
-//! Where a trace comes from, as far as the engine cares.
+//! Sources of traces, as the replay sees them.
 
 use broadleaf_trace::reduced::{KeptVisit, ReducedItem, Sums};
 use broadleaf_trace::{Event, Grain, Item, PartItem, Phrased, Visit};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// A trace that can be read from its start more than once, in parts that can be decoded at the same time.
+/// A trace that can be read from its start more than once, in parts that can be decoded at the same
+/// time.
 ///
 /// A source that cannot be cut has one part.
 pub trait Source {
-    /// What can go wrong while reading.
+    /// The error of a failed read.
     type Error: Send;
     /// A part of the trace.
-    type Part: Part<Error = Self::Error>;
+    type Part: SourcePart<Error = Self::Error>;
 
     /// The unit in which visits name places.
     fn grain(&self) -> Grain;
 
-    /// Whether the trace holds the processes that others fork. Where it does not, a child is not heard of again.
+    /// Returns true if the trace holds forked child processes. Otherwise a child has no events.
     fn holds_children(&self) -> bool {
         true
     }
@@ -27,41 +28,43 @@ pub trait Source {
         false
     }
 
-    /// Goes back to the start. Called before each pass but the first, when all parts were given back or are gone; most plans
-    /// need one pass only.
+    /// Goes back to the start. The replay calls this before each pass but the first, when all parts
+    /// were closed or dropped. Most plans need one pass only.
     ///
     /// # Errors
-    /// Where the source cannot be read again.
+    /// Returns an error if the source cannot be read again.
     fn rewind(&mut self) -> Result<(), Self::Error>;
 
     /// The next part of the trace, or `None` at its end.
     ///
     /// # Errors
-    /// Where the source is damaged or cannot be read. What stands before that was handed out.
+    /// Returns an error if the source is damaged or cannot be read. Earlier parts remain valid.
     fn next_part(&mut self) -> Result<Option<Self::Part>, Self::Error>;
 
-    /// Takes a part back that was read to its end, in the order in which parts were handed out. The answer [`ControlFlow::Break`]
-    /// says that the trace ends with it, whatever was handed out after.
+    /// Closes a part that was read to its end. Parts close in the order of [`Source::next_part`].
+    /// [`ControlFlow::Break`] ends the trace with this part, even if later parts were returned.
     ///
     /// # Errors
-    /// Where that shows that the source is damaged.
+    /// Returns an error if the part shows that the source is damaged.
     fn close(&mut self, part: Self::Part) -> Result<ControlFlow<()>, Self::Error>;
 }
 
-/// What a part holds next.
+/// A piece of a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece<'a> {
+pub enum SourcePiece<'a> {
     /// References, in order, with no event between them.
     Visits(&'a [Visit]),
-    /// The same by their words. All pieces of a part have one vocabulary.
+    /// References by their words, in order, with no event between them. All pieces of a part share
+    /// one vocabulary.
     Phrased(Phrased<'a>),
-    /// Those of them that may change something on the machines of the plan, and what all come to.
+    /// References that may change the state of the plan's machines, with the sums of all
+    /// references.
     Reduced(&'a [KeptVisit], Sums),
-    /// Something that takes effect before the next visit.
+    /// An event that takes effect before the next visit.
     Event(&'a Event),
 }
 
-impl<'a> From<Item<'a>> for Piece<'a> {
+impl<'a> From<Item<'a>> for SourcePiece<'a> {
     fn from(item: Item<'a>) -> Self {
         match item {
             Item::Visits(visits) => Self::Visits(visits),
@@ -70,7 +73,7 @@ impl<'a> From<Item<'a>> for Piece<'a> {
     }
 }
 
-impl<'a> From<PartItem<'a>> for Piece<'a> {
+impl<'a> From<PartItem<'a>> for SourcePiece<'a> {
     fn from(item: PartItem<'a>) -> Self {
         match item {
             PartItem::Visits(visits) => Self::Visits(visits),
@@ -80,7 +83,7 @@ impl<'a> From<PartItem<'a>> for Piece<'a> {
     }
 }
 
-impl<'a> From<ReducedItem<'a>> for Piece<'a> {
+impl<'a> From<ReducedItem<'a>> for SourcePiece<'a> {
     fn from(item: ReducedItem<'a>) -> Self {
         match item {
             ReducedItem::Visits(visits, sums) => Self::Reduced(visits, sums),
@@ -89,22 +92,22 @@ impl<'a> From<ReducedItem<'a>> for Piece<'a> {
     }
 }
 
-/// A part of a trace. Nothing is known of the parts before it: each begins in the address space that its first event names, if that is
-/// another than that of the part before.
-pub trait Part: Send {
-    /// What can go wrong while reading.
+/// A part of a trace, independent of earlier parts. If a part begins in another address space than
+/// the previous part ended in, its first event names the space.
+pub trait SourcePart: Send {
+    /// The error of a failed read.
     type Error;
 
     /// The next piece of the part, or `None` at its end.
     ///
     /// # Errors
-    /// Where the part is damaged or cannot be read.
-    fn next(&mut self) -> Result<Option<Piece<'_>>, Self::Error>;
+    /// Returns an error if the part is damaged or cannot be read.
+    fn next(&mut self) -> Result<Option<SourcePiece<'_>>, Self::Error>;
 }
 
 /// One piece of a trace that is kept in memory.
 #[derive(Clone, Debug)]
-enum Kind {
+enum ItemKind {
     Visits(Vec<Visit>),
     Event(Event),
 }
@@ -113,8 +116,8 @@ enum Kind {
 #[derive(Clone, Debug)]
 pub struct Items {
     grain: Grain,
-    pieces: Arc<Vec<Kind>>,
-    /// How many pieces a part has.
+    pieces: Arc<Vec<ItemKind>>,
+    /// The number of pieces in a part.
     part: usize,
     at: usize,
     children: bool,
@@ -132,13 +135,13 @@ impl Items {
         }
     }
 
-    /// The trace follows no processes that others fork.
+    /// Makes the trace one that does not hold forked child processes.
     pub fn without_children(mut self) -> Self {
         self.children = false;
         self
     }
 
-    /// Hands the trace out in parts of so many pieces, of which a part has at least one.
+    /// Cuts the trace into parts of `pieces` pieces. Values below 1 count as 1.
     pub fn in_parts_of(mut self, pieces: usize) -> Self {
         self.part = pieces.max(1);
         self
@@ -146,15 +149,15 @@ impl Items {
 
     /// Adds visits at the end.
     pub fn visits(&mut self, visits: impl IntoIterator<Item = Visit>) -> &mut Self {
-        self.add(Kind::Visits(visits.into_iter().collect()))
+        self.add(ItemKind::Visits(visits.into_iter().collect()))
     }
 
     /// Adds an event at the end.
     pub fn event(&mut self, event: Event) -> &mut Self {
-        self.add(Kind::Event(event))
+        self.add(ItemKind::Event(event))
     }
 
-    fn add(&mut self, piece: Kind) -> &mut Self {
+    fn add(&mut self, piece: ItemKind) -> &mut Self {
         Arc::make_mut(&mut self.pieces).push(piece);
         self
     }
@@ -198,22 +201,22 @@ impl Source for Items {
 /// A part of [`Items`].
 #[derive(Clone, Debug)]
 pub struct SomeItems {
-    pieces: Arc<Vec<Kind>>,
+    pieces: Arc<Vec<ItemKind>>,
     at: usize,
     to: usize,
 }
 
-impl Part for SomeItems {
+impl SourcePart for SomeItems {
     type Error = std::convert::Infallible;
 
-    fn next(&mut self) -> Result<Option<Piece<'_>>, Self::Error> {
+    fn next(&mut self) -> Result<Option<SourcePiece<'_>>, Self::Error> {
         if self.at == self.to {
             return Ok(None);
         }
         self.at += 1;
         Ok(Some(match &self.pieces[self.at - 1] {
-            Kind::Visits(visits) => Piece::Visits(visits),
-            Kind::Event(event) => Piece::Event(event),
+            ItemKind::Visits(visits) => SourcePiece::Visits(visits),
+            ItemKind::Event(event) => SourcePiece::Event(event),
         }))
     }
 }

@@ -1,4 +1,4 @@
-//! Visits as cells with memories of their own replay them.
+//! Visits as worlds with memories of their own replay them.
 
 use broadleaf_trace::reduced::KeptVisit;
 use broadleaf_trace::{Lead, Visit};

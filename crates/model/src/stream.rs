@@ -1,7 +1,7 @@
-//! The trace as all cells see it: address spaces, time, and what the trace comes to.
+//! The trace as all worlds see it: address spaces, time, and what the trace comes to.
 
 use broadleaf_memory::{
-    AddressSpaces, BlockId, Change, GEOMETRY, Histories, Seen, Touched, Touches,
+    AddressSpaces, BlockId, Change, GEOMETRY, Histories, PageHistory, Touched, Touches,
 };
 use broadleaf_metrics::TraceSummary;
 use broadleaf_tlb::Tlb;
@@ -73,7 +73,7 @@ struct Earlier {
     touches: Touches,
 }
 
-/// The trace as all cells see it.
+/// The trace as all worlds see it.
 pub struct Stream {
     /// The address spaces.
     pub spaces: Arc<AddressSpaces>,
@@ -217,7 +217,7 @@ impl Stream {
         page: PageNumber,
         store: bool,
         wait: &mut dyn FnMut(),
-    ) -> Result<(BlockId, Option<Seen>), Refused> {
+    ) -> Result<(BlockId, Option<PageHistory>), Refused> {
         let Found { block, entered } = self.block(page, wait)?;
         let offset = GEOMETRY.offset_in_block(page);
         if self.histories.is_settled(block, offset, store) && !entered {

@@ -15,6 +15,7 @@ use broadleaf_policy::{Foresight, Policy};
 use broadleaf_report::{BASELINE, Context, REFERENCE, recommendations};
 
 use crate::cache::TraceCache;
+use crate::explained::{PlannedAccelerator, explained};
 use crate::failure::Failure;
 use crate::memory::MemoryRequest;
 use crate::provenance::provenance;
@@ -46,6 +47,8 @@ pub struct Request<'a> {
     pub memory: Option<&'a MemoryRequest>,
     /// Keeps the reduced form of the trace for later comparisons, and holds those of earlier ones.
     pub cache: Option<&'a TraceCache>,
+    /// Receives the planner's choice of accelerators before the replay, if the user asked for it.
+    pub explain_plan: Option<&'a dyn Fn(&[PlannedAccelerator])>,
     /// Receives the progress.
     pub watch: &'a dyn Watch,
 }
@@ -96,6 +99,7 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
         curves,
         memory,
         cache,
+        explain_plan,
         watch,
     } = request;
     let path = trace;
@@ -191,6 +195,9 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
     } else {
         Trace::open_for(trace, reading, plan.machines(), cache)?
     };
+    if let Some(show) = explain_plan {
+        show(&explained(&plan, &trace));
+    }
     let mut earlier = Vec::new();
     for path in memory.iter().flat_map(|memory| &memory.after) {
         earlier.push(Trace::open(path, reading, Whole::Memory)?);
@@ -285,7 +292,7 @@ pub fn replay(
         .collect();
     let mut shown: Option<(_, Box<dyn Task>)> = None;
     let mut number = all.len() - 1;
-    let mut show = |state: broadleaf_model::Progress| {
+    let mut show = |state: broadleaf_model::ReplayProgress| {
         number = state.earlier.unwrap_or(all.len() - 1);
         let (name, work, meter) = &all[number];
         let reading = (state.pass, state.trial, number);

@@ -50,6 +50,7 @@ pub fn compare_sort(recording: &Path, watch: &dyn Watch) -> Result<ComparisonAns
         memory: None,
         // The recording is removed at the end.
         cache: None,
+        explain_plan: None,
         trace: recording,
         keep_going: false,
         max_accesses: None,

@@ -15,6 +15,7 @@ pub mod catalogues;
 pub mod compare;
 pub mod costs;
 pub mod demo;
+pub mod explained;
 pub mod failure;
 pub mod in_file;
 pub mod info;

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use broadleaf_metrics::MemoryAsked;
-use broadleaf_model::{Buddyinfo, Costs, Files, Limits, Pagetypeinfo, Plan, Start};
+use broadleaf_model::{Buddyinfo, Costs, Files, MemoryLimits, Pagetypeinfo, Plan, Start};
 use broadleaf_report::number::size;
 use broadleaf_units::PageSize;
 
@@ -51,7 +51,7 @@ pub struct MemoryRequest {
 impl MemoryRequest {
     /// A request for memory that never runs short.
     pub fn unlimited() -> Self {
-        let usual = Limits::none();
+        let usual = MemoryLimits::none();
         Self {
             memory: Some(Amount::Unlimited),
             after: Vec::new(),
@@ -158,7 +158,7 @@ pub fn limits(
     asked: &MemoryRequest,
     trace: &Path,
     reading: &TraceReading,
-) -> Result<Option<(Limits, Option<u64>)>, Failure> {
+) -> Result<Option<(MemoryLimits, Option<u64>)>, Failure> {
     if asked.memory.is_none() && asked.pagetypeinfo.is_none() {
         return Ok(None);
     }
@@ -181,11 +181,11 @@ pub fn limits(
     }
     let mut held = None;
     let mut limits = match amount {
-        Amount::Unlimited => Limits::none(),
-        Amount::Bytes(bytes) => Limits::new(bytes),
+        Amount::Unlimited => MemoryLimits::none(),
+        Amount::Bytes(bytes) => MemoryLimits::new(bytes),
         Amount::Percent(percent) => {
             let footprint = *held.insert(footprint(trace, reading)?);
-            Limits::new((footprint as f64 * percent / 100.0).ceil() as u64)
+            MemoryLimits::new((footprint as f64 * percent / 100.0).ceil() as u64)
         }
     };
     limits.start = start;
@@ -219,7 +219,7 @@ fn recorded_size(start: &Start) -> Result<u64, Failure> {
 }
 
 /// A note that names the source of the size of memory, if `--memory` is not given.
-pub(crate) fn size_note(asked: &MemoryRequest, limits: &Limits) -> Option<String> {
+pub(crate) fn size_note(asked: &MemoryRequest, limits: &MemoryLimits) -> Option<String> {
     let file = asked
         .pagetypeinfo
         .as_ref()
@@ -240,10 +240,10 @@ fn says_how_it_begins(asked: &MemoryRequest) -> bool {
 /// Converts limits into their form in results.
 pub fn asked(
     request: &MemoryRequest,
-    limits: &Limits,
+    limits: &MemoryLimits,
     footprint_bytes: Option<u64>,
 ) -> MemoryAsked {
-    let unlimited = Limits::none();
+    let unlimited = MemoryLimits::none();
     let (start, occupied, movable, seed) = match &limits.start {
         Start::Empty => ("empty", 0.0, 0.0, 0),
         Start::Grouped { .. } => ("grouped", request.occupied, request.movable, request.seed),

@@ -5,7 +5,7 @@ use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use broadleaf_model::{Error, Piece};
+use broadleaf_model::{Error, SourcePiece};
 use broadleaf_tlb::Tlb;
 use broadleaf_trace::WriteError;
 use broadleaf_trace::reduced::{KeptVisit, ReducedHeader, ReducedWriter};
@@ -101,7 +101,7 @@ pub fn reduce(request: &ReduceRequest<'_>) -> Result<ReducedTrace, Failure> {
         threads,
         &mut |piece| {
             let written = match piece {
-                Piece::Reduced(visits, sums) => {
+                SourcePiece::Reduced(visits, sums) => {
                     let cannot = |visit: &&KeptVisit| !Tlb::can_translate(PageNumber(visit.page));
                     if let Some(visit) = visits.iter().find(cannot) {
                         untranslatable = Some(visit.page);
@@ -110,8 +110,8 @@ pub fn reduce(request: &ReduceRequest<'_>) -> Result<ReducedTrace, Failure> {
                     accesses += sums.accesses();
                     writer.visits(visits, &sums)
                 }
-                Piece::Event(event) => writer.event(event),
-                Piece::Visits(_) | Piece::Phrased(_) => Ok(()),
+                SourcePiece::Event(event) => writer.event(event),
+                SourcePiece::Visits(_) | SourcePiece::Phrased(_) => Ok(()),
             };
             match written {
                 Ok(()) => ControlFlow::Continue(()),

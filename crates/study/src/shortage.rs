@@ -6,7 +6,7 @@ use std::path::Path;
 
 use broadleaf_machine::Machine;
 use broadleaf_metrics::{CellResult, MemoryAsked};
-use broadleaf_model::{Limits, Plan};
+use broadleaf_model::{MemoryLimits, Plan};
 use broadleaf_policy::{ParameterKind, Policy, Sizes};
 use broadleaf_report::number::{grouped, size};
 use broadleaf_report::{BASELINE, is_mostly_disk};
@@ -29,7 +29,7 @@ pub(crate) struct FinishedReplay<'a> {
     /// True if other traces were replayed before in the same memory. Their remaining pages take
     /// room too.
     pub(crate) after_others: bool,
-    pub(crate) limits: Limits,
+    pub(crate) limits: MemoryLimits,
     pub(crate) machines: Vec<Machine>,
     /// Notes on page sizes that policies name and machines lack.
     pub(crate) left_out: Vec<String>,
@@ -89,7 +89,7 @@ impl FinishedReplay<'_> {
 
     /// Suggests options for a policy with this peak memory in bytes, if known.
     fn advised(&self, peak: Option<u64>) -> String {
-        let swap = if self.limits.swap < Limits::none().swap {
+        let swap = if self.limits.swap < MemoryLimits::none().swap {
             ", or more swap"
         } else {
             ""
@@ -123,10 +123,10 @@ impl FinishedReplay<'_> {
         if !self.is_file() || self.after_others {
             return Ok(PeakMemory::new());
         }
-        let limits = Limits {
+        let limits = MemoryLimits {
             files: self.limits.files,
             code: self.limits.code,
-            ..Limits::none()
+            ..MemoryLimits::none()
         };
         let plan =
             Plan::within(policies, self.machines.clone(), limits).map_err(Failure::failed)?;

@@ -2,21 +2,21 @@
 
 use broadleaf_units::{PageNumber, PageSize, SpaceTag};
 
-/// Where a lookup found its translation.
+/// The result of a lookup: the level that held the translation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Lookup {
     /// In the first level.
     First,
     /// In the second level; it has been copied to the first.
     Second,
-    /// Nowhere: walk the page table, and [`Packed::fill`] what it holds.
+    /// In no level: the caller walks the page table and fills the result in ([`Packed::fill`]).
     Miss,
 }
 
 /// A translation that no level holds any more, since others took its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Evicted {
-    /// Whose it was.
+    /// The address space of the translation.
     pub tag: SpaceTag,
     /// The first base page that it covered.
     pub page: PageNumber,

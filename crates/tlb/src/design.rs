@@ -1,4 +1,4 @@
-//! A TLB design: what the structures are, checked once, never changed.
+//! A TLB design: its structures, validated once and never changed.
 
 use crate::{IndexFunction, Organisation, Replacement};
 use broadleaf_units::PageSize;
@@ -8,27 +8,27 @@ use broadleaf_units::PageSize;
 pub struct Structure {
     /// Its name, for people.
     pub name: String,
-    /// 1 for the level that is asked first, 2 for the one behind it.
+    /// The level: 1 is looked up first, 2 second.
     pub level: usize,
-    /// How many translations it holds.
+    /// The number of entries.
     pub entries: usize,
-    /// How many of them share a set.
+    /// The number of ways of a set.
     pub ways: usize,
     /// The page sizes that it holds, smallest first, each with its index function.
     pub pages: Vec<(PageSize, IndexFunction)>,
-    /// How its entries hold and find translations.
+    /// The organisation of the entries.
     pub organisation: &'static Organisation,
-    /// Which translation of a full set makes room.
+    /// The replacement rule.
     pub replacement: &'static Replacement,
 }
 
 impl Structure {
-    /// How many sets it has.
+    /// The number of sets.
     pub const fn sets(&self) -> usize {
         self.entries / self.ways
     }
 
-    /// The index function for pages of that size, where it holds such.
+    /// The index function for pages of a size, if the structure holds them.
     pub fn index(&self, size: PageSize) -> Option<&IndexFunction> {
         self.pages
             .iter()
@@ -37,15 +37,16 @@ impl Structure {
     }
 }
 
-/// A TLB of one or two levels. At each level larger pages are looked up first; each level has at most one structure for
-/// each page size, and the first level holds every size that the second does.
+/// A TLB of one or two levels. At each level larger pages are looked up first; each level has at
+/// most one structure for each page size, and the first level holds every size that the second
+/// does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Design {
     structures: Vec<Structure>,
     sizes: Vec<PageSize>,
 }
 
-/// The most entries that one structure may have, so that a slip of the pen does not ask for all memory.
+/// The maximum number of entries of a structure, so that a mistyped number does not exhaust memory.
 const MOST_ENTRIES: usize = 1 << 24;
 /// Page sizes are coded in four bits of an entry, of which 0 means an empty one.
 const MOST_SIZES: usize = 15;
@@ -120,7 +121,7 @@ impl Design {
         orders.max().unwrap_or(0)
     }
 
-    /// Whether there is a second level.
+    /// Returns true if there is a second level.
     pub fn has_second_level(&self) -> bool {
         self.structures.iter().any(|structure| structure.level == 2)
     }
@@ -191,7 +192,7 @@ fn check(structures: &[Structure]) -> Result<(), DesignError> {
                 return at(
                     field,
                     format!(
-                        "{index} tells {} sets apart, but {} entries in {} ways make {}",
+                        "{index} distinguishes {} sets, but {} entries in {} ways make {}",
                         index.sets(),
                         structure.entries,
                         structure.ways,
@@ -221,7 +222,8 @@ fn check(structures: &[Structure]) -> Result<(), DesignError> {
                     ),
                 );
             }
-            // Otherwise a second access to a page would miss the first level again, however soon it came.
+            // Otherwise a second access to a page would miss the first level again, however soon it
+            // came.
             let first = |other: &Structure| other.level == 1 && other.index(*size).is_some();
             if !structures.iter().any(first) {
                 return at(

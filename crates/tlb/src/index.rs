@@ -1,4 +1,4 @@
-//! Index functions: from an address to a set, as values.
+//! Index functions: values that map an address to a set.
 
 use broadleaf_units::{PageNumber, PageSize};
 
@@ -50,7 +50,8 @@ impl IndexFunction {
         for field in &fields {
             if field.high > 63 || field.low < BASE_SHIFT || field.high < field.low {
                 return Err(format!(
-                    "va[{}:{}] is not a range of address bits from 63 down to {BASE_SHIFT}, the higher first",
+                    "va[{}:{}] is not a range of address bits from 63 down to {BASE_SHIFT}, the \
+                     higher first",
                     field.high, field.low
                 ));
             }
@@ -113,7 +114,7 @@ impl IndexFunction {
         }
     }
 
-    /// The lowest address bit that it looks at; `None` where it looks at none.
+    /// The lowest address bit that the function uses. `None` if it uses none.
     pub fn lowest_bit(&self) -> Option<u32> {
         self.fields.iter().map(|field| field.low).min()
     }

@@ -1,8 +1,8 @@
 //! Translation lookaside buffers: designs, organisations, replacement, and the state of one TLB.
 //!
 //! A [`Design`] is a validated value: the structures of a TLB, their index functions, their
-//! organisation and their replacement. A [`Tlb`] is its state. A TLB knows no mapping: after a miss,
-//! its user walks the page table and passes the page to [`Tlb::fill`].
+//! organisation and their replacement. A [`Tlb`] is its state. A TLB knows no mapping: after a
+//! miss, its user walks the page table and passes the page to [`Tlb::fill`].
 #![forbid(unsafe_code)]
 
 mod answer;

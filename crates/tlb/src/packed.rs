@@ -1,7 +1,8 @@
 //! The state of a TLB of sets with exact LRU replacement, as packed arrays.
 //!
-//! Entries of a set stand in the order of their last use, newest first, so that exact LRU needs no ages: a hit moves its
-//! entry to the front, a fill pushes the last one out, and empty entries stand at the end.
+//! Entries of a set are in the order of their last use, newest first, so that exact LRU needs no
+//! ages. A hit moves its entry to the front, a fill pushes the last one out, and empty entries come
+//! last.
 
 mod evicting;
 
@@ -9,59 +10,60 @@ use crate::{Compiled, Design, Lookup, set};
 use broadleaf_units::{PageNumber, PageSize, SpaceTag};
 
 /// A page number, its space's tag and the code of its size.
-type Entry = u64;
+type PackedEntry = u64;
 
-/// How many bits of an entry hold the space's tag.
+/// The number of bits of an entry for the space's tag (ASID).
 const TAG_BITS: u32 = SpaceTag::BITS;
-/// How many bits of an entry hold the code of the page size.
+/// The number of bits of an entry for the code of the page size.
 const SIZE_BITS: u32 = 4;
-/// How many bits of a page number an entry keeps: all that canonical addresses of 57 bits have.
+/// The number of bits of an entry for the page number: all bits of canonical 57-bit addresses.
 const PAGE_BITS: u32 = u64::BITS - TAG_BITS - SIZE_BITS;
 
-/// The bits of a base-page number that are above those, and set in canonical addresses of the upper half.
+/// The bits of a base-page number that are above those, and set in canonical addresses of the upper
+/// half.
 const UPPER: u64 = ((1 << 52) - 1) & !(u64::MAX >> (u64::BITS - PAGE_BITS));
 
-/// Where to look for pages of one size at one level.
+/// A probe: the position of a structure's entries for pages of one size.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
     index: Compiled,
-    /// Where the structure's entries begin.
+    /// The index of the structure's first entry.
     base: usize,
     ways: usize,
-    /// Clears what an entry of this size does not keep of a page number.
+    /// The mask of the page-number bits that an entry of this size keeps.
     keep: u64,
     code: u64,
 }
 
 impl Probe {
     #[inline]
-    fn entry(&self, tag: SpaceTag, page: PageNumber) -> Entry {
+    fn entry(&self, tag: SpaceTag, page: PageNumber) -> PackedEntry {
         ((page.0 & self.keep) << (TAG_BITS + SIZE_BITS))
             | (u64::from(tag.number()) << SIZE_BITS)
             | self.code
     }
 
     #[inline]
-    fn set<'a>(&self, entries: &'a mut [Entry], page: PageNumber) -> &'a mut [Entry] {
+    fn set<'a>(&self, entries: &'a mut [PackedEntry], page: PageNumber) -> &'a mut [PackedEntry] {
         let start = self.base + self.index.set_of(page) * self.ways;
         &mut entries[start..start + self.ways]
     }
 
-    /// Looks, and makes what it finds the newest of its set.
+    /// Looks an entry up. A hit becomes the newest of its set.
     #[inline]
-    fn find(&self, entries: &mut [Entry], tag: SpaceTag, page: PageNumber) -> bool {
+    fn find(&self, entries: &mut [PackedEntry], tag: SpaceTag, page: PageNumber) -> bool {
         let wanted = self.entry(tag, page);
         let set = self.set(entries, page);
         set[0] == wanted || set::renew(set, wanted)
     }
 
     #[inline]
-    fn insert(&self, entries: &mut [Entry], tag: SpaceTag, page: PageNumber) {
+    fn insert(&self, entries: &mut [PackedEntry], tag: SpaceTag, page: PageNumber) {
         let entry = self.entry(tag, page);
         set::insert(self.set(entries, page), entry);
     }
 
-    fn remove(&self, entries: &mut [Entry], tag: SpaceTag, page: PageNumber) {
+    fn remove(&self, entries: &mut [PackedEntry], tag: SpaceTag, page: PageNumber) {
         let unwanted = self.entry(tag, page);
         set::remove_where(self.set(entries, page), |entry| entry == unwanted);
     }
@@ -80,10 +82,10 @@ struct Sized {
 pub struct Packed {
     /// Largest size first: the order of lookup at each level.
     sizes: Vec<Sized>,
-    /// The sizes that were ever filled in, largest first: there is nothing to find of the others.
+    /// The sizes that were ever filled in, largest first. Other sizes cannot hit.
     filled: Vec<Sized>,
-    entries: Vec<Entry>,
-    /// Where each structure begins in `entries`, and how many ways its sets have.
+    entries: Vec<PackedEntry>,
+    /// The first entry of each structure, and the number of ways of its sets.
     structures: Vec<(usize, usize)>,
 }
 
@@ -107,7 +109,7 @@ impl Packed {
                 code: code as u64 + 1,
             })
         };
-        // The design has seen to it that the first level holds every size.
+        // The design guarantees that the first level holds every size.
         let sizes: Vec<Sized> = (design.sizes().iter().enumerate().rev())
             .filter_map(|(code, size)| {
                 let (first, second) = (probe(1, code, *size)?, probe(2, code, *size));
@@ -126,14 +128,15 @@ impl Packed {
         }
     }
 
-    /// Whether addresses of this page can be told apart: those that are canonical with 57 bits can.
+    /// Returns true if an entry can represent the page: its addresses are canonical with 57 bits.
     pub const fn can_translate(page: PageNumber) -> bool {
-        // A base-page number has 52 bits; from bit 44 up they have to be equal, and what is above has to be clear.
+        // A base-page number has 52 bits; from bit 44 up they have to be equal, and what is above
+        // has to be clear.
         page.0 >> (PAGE_BITS - 1) == 0 || page.0 >> (PAGE_BITS - 1) == 0xff
     }
 
-    /// Looks the translation of a base page up: larger sizes first at each level. What it finds becomes the newest of its
-    /// set; what only the second level holds is copied to the first.
+    /// Looks up the translation of a base page, larger sizes first at each level. A hit becomes the
+    /// newest of its set. A hit in the second level alone is copied to the first.
     #[inline]
     pub fn lookup(&mut self, tag: SpaceTag, page: PageNumber) -> Lookup {
         for sized in &self.filled {
@@ -156,8 +159,8 @@ impl Packed {
         Lookup::Miss
     }
 
-    /// Takes in what a walk found after a [`Lookup::Miss`]: the page of that size that holds the base page, at both levels.
-    /// A size that the design does not hold is left out.
+    /// Fills in a walk's result after a [`Lookup::Miss`]: the page of a size around the base page,
+    /// at both levels. A size that the design does not hold is ignored.
     pub fn fill(&mut self, tag: SpaceTag, page: PageNumber, size: PageSize) {
         if let Some(sized) = self.filled.iter().find(|sized| sized.size == size) {
             sized.first.insert(&mut self.entries, tag, page);
@@ -173,7 +176,8 @@ impl Packed {
 
     /// Removes the entry of that size for the page that holds this base page.
     pub fn invalidate(&mut self, tag: SpaceTag, page: PageNumber, size: PageSize) {
-        // No entry is of a page that cannot be translated, though one may look the same in the bits that it keeps.
+        // No entry represents a page that cannot be translated, though one may have equal kept
+        // bits.
         if !Self::can_translate(page) {
             return;
         }
@@ -187,7 +191,8 @@ impl Packed {
 
     /// Removes every entry, of any size, that overlaps `pages` base pages from `start` on.
     pub fn invalidate_range(&mut self, tag: SpaceTag, start: PageNumber, pages: u64) {
-        // Page by page where the range is small; where it is larger than the TLB, each entry is looked at instead.
+        // A small range is removed page by page. For a range larger than the TLB, all entries are
+        // compared.
         if pages <= self.entries.len() as u64 / 16 {
             for page in start.0..start.0.saturating_add(pages) {
                 for at in 0..self.sizes.len() {
@@ -222,7 +227,7 @@ impl Packed {
         self.remove_where(|entry| tag_of(entry) == tag);
     }
 
-    fn remove_where(&mut self, unwanted: impl Fn(Entry) -> bool) {
+    fn remove_where(&mut self, unwanted: impl Fn(PackedEntry) -> bool) {
         let ends = self
             .structures
             .iter()
@@ -242,20 +247,21 @@ impl Packed {
         }
     }
 
-    /// Whether both hold the same in the same order, so that they answer alike for ever.
+    /// Returns true if both TLBs hold equal entries in equal order. They then return equal answers
+    /// for ever.
     pub fn holds_as(&self, other: &Self) -> bool {
         self.entries == other.entries
     }
 
-    /// How many entries are in use.
+    /// The number of used entries.
     pub fn occupied(&self) -> usize {
         self.entries.iter().filter(|entry| **entry != 0).count()
     }
 
-    /// Asserts what has to hold at any time: no set holds an entry twice, and empty entries stand last.
+    /// Asserts the invariants: no set holds an entry twice, and empty entries come last.
     ///
     /// # Panics
-    /// Where it does not hold.
+    /// Panics if an invariant is broken.
     pub fn check(&self) {
         let ends = self
             .structures
@@ -269,13 +275,13 @@ impl Packed {
     }
 }
 
-fn tag_of(entry: Entry) -> SpaceTag {
+fn tag_of(entry: PackedEntry) -> SpaceTag {
     SpaceTag::wrapping((entry >> SIZE_BITS) as u16)
 }
 
-/// The first base page of what an entry translates, with the upper bits that the entry does not keep: all as the highest
-/// one that it keeps, as canonical addresses have them.
-fn page_of(entry: Entry) -> u64 {
+/// The first base page of an entry's page. The upper bits, which the entry does not keep, equal its
+/// highest kept bit, as in canonical addresses.
+fn page_of(entry: PackedEntry) -> u64 {
     let kept = entry >> (TAG_BITS + SIZE_BITS);
     if kept >> (PAGE_BITS - 1) == 0 {
         kept

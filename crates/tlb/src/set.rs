@@ -2,25 +2,25 @@
 //!
 //! Sets are short, so the usual sizes are compiled on their own.
 
-/// What a set holds.
-pub trait Entry: Copy + Eq + std::fmt::Debug {
+/// An entry of a set.
+pub trait SetEntry: Copy + Eq + std::fmt::Debug {
     /// No entry.
     const EMPTY: Self;
 }
 
 /// A page number with its space's tag and the code of its size. No size has the code 0.
-impl Entry for u64 {
+impl SetEntry for u64 {
     const EMPTY: Self = 0;
 }
 
 /// The number of a block or a page, as [`crate::Tlbs`] have it. No block has the highest.
-impl Entry for u32 {
+impl SetEntry for u32 {
     const EMPTY: Self = Self::MAX;
 }
 
-/// Looks for an entry, and makes it the newest where it is there.
+/// Looks an entry up. Returns true and makes it the newest if it is there.
 #[inline]
-pub fn renew<T: Entry>(set: &mut [T], wanted: T) -> bool {
+pub fn renew<T: SetEntry>(set: &mut [T], wanted: T) -> bool {
     match set.len() {
         12 => renew_fixed::<T, 12>(set, wanted),
         8 => renew_fixed::<T, 8>(set, wanted),
@@ -30,14 +30,15 @@ pub fn renew<T: Entry>(set: &mut [T], wanted: T) -> bool {
 }
 
 #[inline]
-fn renew_fixed<T: Entry, const WAYS: usize>(set: &mut [T], wanted: T) -> bool {
+fn renew_fixed<T: SetEntry, const WAYS: usize>(set: &mut [T], wanted: T) -> bool {
     set.first_chunk_mut::<WAYS>()
         .is_some_and(|set| renew_any(set, wanted))
 }
 
-/// Where the entry stands may be anywhere, so that a branch that depends on it would be foretold wrongly most of the time.
+/// Any position is equally likely, so a branch on the position would be mispredicted most of the
+/// time.
 #[inline(always)]
-fn renew_any<T: Entry>(set: &mut [T], wanted: T) -> bool {
+fn renew_any<T: SetEntry>(set: &mut [T], wanted: T) -> bool {
     let mut found = 0;
     for (way, entry) in set.iter().enumerate() {
         found |= u32::from(*entry == wanted).wrapping_neg() & (way as u32 + 1);
@@ -54,9 +55,9 @@ fn renew_any<T: Entry>(set: &mut [T], wanted: T) -> bool {
     true
 }
 
-/// Puts an entry in as the newest; the oldest goes.
+/// Inserts an entry as the newest. Returns the oldest, which is pushed out.
 #[inline]
-pub fn insert<T: Entry>(set: &mut [T], entry: T) {
+pub fn insert<T: SetEntry>(set: &mut [T], entry: T) {
     match set.len() {
         12 => insert_fixed::<T, 12>(set, entry),
         8 => insert_fixed::<T, 8>(set, entry),
@@ -66,20 +67,20 @@ pub fn insert<T: Entry>(set: &mut [T], entry: T) {
 }
 
 #[inline]
-fn insert_fixed<T: Entry, const WAYS: usize>(set: &mut [T], entry: T) {
+fn insert_fixed<T: SetEntry, const WAYS: usize>(set: &mut [T], entry: T) {
     if let Some(set) = set.first_chunk_mut::<WAYS>() {
         set.copy_within(..WAYS - 1, 1);
         set[0] = entry;
     }
 }
 
-fn insert_any<T: Entry>(set: &mut [T], entry: T) {
+fn insert_any<T: SetEntry>(set: &mut [T], entry: T) {
     set.copy_within(..set.len() - 1, 1);
     set[0] = entry;
 }
 
-/// Removes entries. What stays keeps its order.
-pub fn remove_where<T: Entry>(set: &mut [T], mut unwanted: impl FnMut(T) -> bool) {
+/// Removes entries. The others keep their order.
+pub fn remove_where<T: SetEntry>(set: &mut [T], mut unwanted: impl FnMut(T) -> bool) {
     let mut kept = 0;
     for way in 0..set.len() {
         let entry = set[way];
@@ -91,8 +92,8 @@ pub fn remove_where<T: Entry>(set: &mut [T], mut unwanted: impl FnMut(T) -> bool
     set[kept..].fill(T::EMPTY);
 }
 
-/// Asserts that no entry is there twice, and empty ones stand last.
-pub fn check<T: Entry>(set: &[T]) {
+/// Asserts that no entry is there twice, and that empty entries come last.
+pub fn check<T: SetEntry>(set: &[T]) {
     let used = set.iter().take_while(|entry| **entry != T::EMPTY).count();
     assert!(
         set[used..].iter().all(|entry| *entry == T::EMPTY),

@@ -27,8 +27,7 @@ impl Tlb {
         }
     }
 
-    /// Returns true if a TLB tells the addresses of this page apart: all canonical addresses of 57
-    /// bits.
+    /// Returns true if a TLB can represent the page: its addresses are canonical with 57 bits.
     pub const fn can_translate(page: PageNumber) -> bool {
         Packed::can_translate(page)
     }

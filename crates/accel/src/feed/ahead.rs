@@ -1,10 +1,10 @@
 //! A part of the trace that is decoded and sieved ahead of its use.
 
-use super::Lists;
+use super::ListPool;
 use crate::kept::Keeper;
 use broadleaf_filter::Sieve;
 use broadleaf_filter::{Fed, Sifted};
-use broadleaf_model::{Part, Piece};
+use broadleaf_model::{SourcePart, SourcePiece};
 use broadleaf_trace::reduced::Sums;
 use std::collections::VecDeque;
 
@@ -20,7 +20,7 @@ const FEWEST_PLAIN: usize = 1 << 10;
 const STEP_ITEMS: usize = 1 << 12;
 
 /// A part that is decoded ahead.
-pub(super) struct Ahead<P: Part> {
+pub(super) struct Ahead<P: SourcePart> {
     pub(super) part: P,
     pub(super) sieve: Sieve,
     /// How many low bits of a unit lie inside a base page.
@@ -40,7 +40,7 @@ pub(super) struct Output {
     pub(super) most_waiting: usize,
     /// Keeps all of it, where somebody wants it once more.
     pub(super) keeper: Option<Keeper>,
-    pub(super) lists: Lists,
+    pub(super) lists: ListPool,
 }
 
 impl Output {
@@ -76,7 +76,7 @@ impl Output {
     }
 }
 
-impl<P: Part> Ahead<P> {
+impl<P: SourcePart> Ahead<P> {
     /// Decodes a step further: about `most` visits, or up to the end. Returns true if another step
     /// can follow before the pieces are taken.
     pub(super) fn step(&mut self, most: usize) -> bool {
@@ -96,17 +96,17 @@ impl<P: Part> Ahead<P> {
             items += 1;
             let output = &mut self.output;
             match self.part.next() {
-                Ok(Some(Piece::Visits(some))) => {
+                Ok(Some(SourcePiece::Visits(some))) => {
                     visits += some.len();
                     self.sieve.sift(some, self.shift, &mut sifted, &mut sums);
                 }
-                Ok(Some(Piece::Phrased(some))) => {
+                Ok(Some(SourcePiece::Phrased(some))) => {
                     visits += some.words.len();
                     most_kept = STEP_KEPT_OF_WORDS;
                     let (sifted, sums) = (&mut sifted, &mut sums);
                     self.sieve.sift_phrased(&some, self.shift, sifted, sums);
                 }
-                Ok(Some(Piece::Reduced(some, of_piece))) => {
+                Ok(Some(SourcePiece::Reduced(some, of_piece))) => {
                     // It counts its time from its own beginning, and of what it leaves out nothing is known.
                     self.sieve.catch_up(&mut sifted, &sums);
                     self.sieve.forget();
@@ -117,7 +117,7 @@ impl<P: Part> Ahead<P> {
                     kept_before +=
                         output.put_visits(&mut sifted, &mut of_piece.clone(), usize::MAX);
                 }
-                Ok(Some(Piece::Event(event))) => {
+                Ok(Some(SourcePiece::Event(event))) => {
                     self.sieve.catch_up(&mut sifted, &sums);
                     self.sieve.pass(event);
                     kept += output.put_visits(&mut sifted, &mut sums, visits - before);

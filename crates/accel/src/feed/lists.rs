@@ -1,26 +1,26 @@
-//! Lists that are used again, so that their memory need not be asked for again.
+//! Pools of buffers: lists of sifted visits that are reused without a new allocation.
 
 use super::ahead::PIECE_KEPT;
 use broadleaf_filter::{Fed, Sifted};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How many are kept at most.
+/// The maximum number of pooled lists.
 const MOST: usize = 64;
-/// For how many visits they have room from the start: for all that are kept of a piece, mostly, so that what is written is not moved.
+/// The initial capacity of a list, in visits: most pieces keep fewer, so their lists do not grow.
 const ROOM: usize = 2 * PIECE_KEPT;
-/// Where fewer are kept, a piece gets lists of its own, and these go on being used.
+/// A piece that keeps fewer visits gets lists of its own, and the large lists stay in use.
 const FEW: usize = PIECE_KEPT / 4;
 
-/// Lists that are used again, by whoever needs one. Clones share them.
+/// A pool of lists. Clones share the pool.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Lists(Arc<Mutex<Vec<Sifted>>>);
+pub(crate) struct ListPool(Arc<Mutex<Vec<Sifted>>>);
 
-impl Lists {
+impl ListPool {
     fn all(&self) -> MutexGuard<'_, Vec<Sifted>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lists that hold nothing.
+    /// Takes empty lists from the pool.
     pub(super) fn take(&self) -> Sifted {
         let some = self.all().pop();
         some.unwrap_or_else(|| Sifted {
@@ -29,7 +29,7 @@ impl Lists {
         })
     }
 
-    /// What was sifted so far, as a piece of its own. Nothing is left in `sifted`.
+    /// Returns the visits sifted so far as a piece, and empties `sifted`.
     pub(super) fn cut(&self, sifted: &mut Sifted) -> Sifted {
         if sifted.kept.len().max(sifted.trail.pages.len()) > FEW {
             return std::mem::replace(sifted, self.take());
@@ -39,7 +39,7 @@ impl Lists {
         few
     }
 
-    /// Takes the lists of a piece back that is no longer needed.
+    /// Returns the lists of a finished piece to the pool.
     pub(crate) fn give_back(&self, piece: Fed) {
         if let Fed::Visits(sifted, _) = piece {
             self.put(sifted);

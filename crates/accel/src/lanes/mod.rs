@@ -22,7 +22,7 @@ use rows::Rows;
 pub const MOST_LANES: usize = 64;
 
 /// No entry.
-const EMPTY: u32 = <u32 as set::Entry>::EMPTY;
+const EMPTY: u32 = <u32 as set::SetEntry>::EMPTY;
 /// Marks an entry of a superpage.
 const SUPERPAGE: u32 = 1 << 31;
 /// How many bits of a base page's entry say which page of its block it is.

@@ -1,8 +1,9 @@
-//! The lower part of the list of one set: what lies below the upper 16 entries, down to 4096.
+//! The lower part of the list of one set: the entries below the upper 16, down to 4096.
 //!
-//! Only powers of two of ways are asked about, so the list is cut into *parts* that end at those depths, and each entry knows its part. What moves
-//! down by one crosses at most one end of each part, and a linked list tells which entry that is: a reference costs a step for each part above
-//! it, not for each entry.
+//! The results have powers of two of ways alone. So the list is cut into *parts* that end at those
+//! depths, and each entry knows its part. An entry that moves down by one crosses at most one end
+//! of each part, and the linked list finds that entry. So a reference takes a step for each part
+//! above it, not for each entry.
 
 use std::collections::BTreeMap;
 
@@ -13,17 +14,18 @@ mod finder;
 
 use finder::Finder;
 
-/// How many parts there are; they end at 32, 64, ... 4096 entries, the upper 16 counted.
+/// The number of parts. They end at 32, 64, ... 4096 entries, including the upper 16.
 pub(super) const PARTS: usize = 8;
-/// The most entries of all of them.
+/// The maximum number of entries in all parts.
 const MOST: usize = (WAYS << PARTS) - WAYS;
-/// The node before the first and behind the last.
+/// The sentinel: the node before the first and after the last.
 const ENDS: u16 = 0;
 
 /// One entry, or a hole.
 #[derive(Clone, Copy, Debug)]
-struct Node {
-    /// When it came here, from the upper part; a hole has the time of what it was. Times fall from the top down.
+struct DeepNode {
+    /// The time of the entry's move from the upper part. A hole has the time of its former entry.
+    /// Times fall from the top down.
     time: u64,
     name: Option<Name>,
     above: u16,
@@ -34,8 +36,8 @@ struct Node {
 /// The lower part of a list.
 #[derive(Clone, Debug)]
 pub(super) struct Deep {
-    /// The first is [`ENDS`].
-    nodes: Vec<Node>,
+    /// The nodes. The first is [`ENDS`].
+    nodes: Vec<DeepNode>,
     finder: Finder,
     /// The holes by their time.
     holes: BTreeMap<u64, u16>,
@@ -44,14 +46,14 @@ pub(super) struct Deep {
     time: u64,
 }
 
-/// How many entries there are down to the end of a part.
+/// The number of entries down to the end of a part.
 const fn down_to(part: usize) -> usize {
     (WAYS << (part + 1)) - WAYS
 }
 
 impl Deep {
     pub(super) fn new() -> Self {
-        let ends = Node {
+        let ends = DeepNode {
             time: 0,
             name: None,
             above: ENDS,
@@ -67,7 +69,8 @@ impl Deep {
         }
     }
 
-    /// `wanted` leaves for the upper part, which has pushed `lost` out, unless it had a hole. Says in which part `wanted` was; [`PARTS`] is nowhere.
+    /// Moves `wanted` to the upper part, which has pushed `lost` out, unless the upper part had a
+    /// hole. Returns the part in which `wanted` was: [`PARTS`] if absent.
     #[inline]
     pub(super) fn exchange(&mut self, lost: Option<Name>, wanted: Name) -> usize {
         let found = self.finder.take(wanted);
@@ -76,7 +79,7 @@ impl Deep {
         });
         match (lost, found) {
             (None, None) => {}
-            // A hole further up stopped what moved down, and comes to be here.
+            // A hole further up ended the move down, and moves here.
             (None, Some(found)) => self.make_hole(found),
             (Some(lost), found) => {
                 let node = self.room(found);
@@ -86,8 +89,8 @@ impl Deep {
         part
     }
 
-    /// The node that gives its place up when the entries above it move down by one: `found`, or a hole further up, which then
-    /// is at `found`; where there is neither, a new one, or the last.
+    /// The node whose place becomes free when the entries above it move down by one: `found`, or a
+    /// hole further up, which then moves to `found`. Without both, a new node, or the last.
     fn room(&mut self, found: Option<u16>) -> u16 {
         if let Some(hole) = self.topmost_hole_above(found) {
             if let Some(found) = found {
@@ -101,7 +104,7 @@ impl Deep {
         if self.nodes.len() <= MOST {
             return self.new_node();
         }
-        // It is no hole, or it would have been taken.
+        // The last node is no hole, or it would have been taken.
         let last = self.nodes[usize::from(ENDS)].above;
         if let Some(name) = self.nodes[usize::from(last)].name {
             self.finder.take(name);
@@ -109,7 +112,7 @@ impl Deep {
         last
     }
 
-    /// Takes the topmost hole out of those that are known, if it is above a node.
+    /// Removes the topmost hole from the known ones, if it is above a node.
     fn topmost_hole_above(&mut self, found: Option<u16>) -> Option<u16> {
         let topmost = self.holes.last_entry()?;
         if found.is_some_and(|found| self.nodes[usize::from(found)].time > *topmost.key()) {
@@ -121,11 +124,11 @@ impl Deep {
     /// A node at the end of the list, about to be put on top.
     fn new_node(&mut self) -> u16 {
         let node = self.nodes.len() as u16;
-        // Which part grows by one.
+        // The part that grows by one.
         let part = (0..PARTS).find(|part| usize::from(node) <= down_to(*part));
         let part = part.expect("no more nodes than the parts hold");
         let above = self.nodes[usize::from(ENDS)].above;
-        self.nodes.push(Node {
+        self.nodes.push(DeepNode {
             time: 0,
             name: None,
             above,
@@ -140,14 +143,15 @@ impl Deep {
         node
     }
 
-    /// Takes a node from its place, and puts it on top under a name. What was above it moves down by one.
+    /// Moves a node to the top under a name. The nodes above it move down by one.
     #[inline]
     fn put_on_top(&mut self, node: u16, name: Name) {
-        let Node {
+        let DeepNode {
             above, below, part, ..
         } = self.nodes[usize::from(node)];
         let part = usize::from(part);
-        // Parts are larger than one entry, so the one above the last is of the same part, or about to move down into it.
+        // Parts are larger than one entry, so the one above the last is of the same part, or about
+        // to move down into it.
         if self.last[part] == node {
             self.last[part] = above;
         }
@@ -155,7 +159,7 @@ impl Deep {
         self.nodes[usize::from(below)].above = above;
         self.time += 1;
         let first = self.nodes[usize::from(ENDS)].below;
-        self.nodes[usize::from(node)] = Node {
+        self.nodes[usize::from(node)] = DeepNode {
             time: self.time,
             name: Some(name),
             above: ENDS,
@@ -191,7 +195,7 @@ impl Deep {
         unwanted.into_iter().for_each(|name| self.remove(name));
     }
 
-    /// The entries, in no order that means anything.
+    /// The entries, in no particular order.
     pub(super) fn names(&self) -> impl Iterator<Item = Name> + '_ {
         self.nodes.iter().filter_map(|node| node.name)
     }
@@ -207,10 +211,10 @@ impl Deep {
         }
     }
 
-    /// Asserts what has to hold at any time.
+    /// Asserts the invariants.
     ///
     /// # Panics
-    /// Where it does not hold.
+    /// Panics if an invariant is broken.
     pub(super) fn check(&self) {
         let mut depth = 0;
         let mut time = u64::MAX;

@@ -1,27 +1,35 @@
-//! Every geometry of a TLB in one pass over the references: stack simulation.
+//! Stack simulation: LRU stack distances for TLBs of every geometry, in one pass over the
+//! references.
 //!
 //! # The method
 //!
-//! Exact LRU has the *inclusion property* (Mattson, Gecsei, Slutz and Traiger 1970, "Evaluation techniques for storage
-//! hierarchies"): what a set of `w` ways holds, a set of `w + 1` ways holds as well. So one list serves every associativity. An entry's *depth* in it
-//! is the number of ways that are too few to hold it, and a reference misses exactly where the ways are not more than the depth at which it is found.
-//! Each number of sets has lists of its own. They are gone through from one set to many. Where the page is the newest of its set, nothing
-//! else of the set was referenced since; then it is the newest of its set in every finer division too (*bit selection* refines sets: Hill and
-//! Smith 1989, "Evaluating associativity in CPU caches"), no list changes, and the work is done.
+//! Exact LRU has the *inclusion property* (Mattson, Gecsei, Slutz and Traiger 1970, "Evaluation
+//! techniques for storage hierarchies"): a set of `w + 1` ways holds everything that a set of `w`
+//! ways holds. So one list serves every associativity. The *depth* of an entry in the list is its
+//! LRU stack distance: the largest number of ways that is too small to hold it. A reference misses
+//! exactly if the set has no more ways than that depth. Each number of sets has lists of its own,
+//! searched from one set to many. If the page is the newest of its set, no other page of the set
+//! was referenced since. Then it is the newest of its set in every finer division too (*bit
+//! selection* refines sets: Hill and Smith 1989, "Evaluating associativity in CPU caches"). No list
+//! changes, and the search ends.
 //!
 //! # Removals
 //!
-//! An entry that is shot down leaves a *hole* at its depth, the empty way of all sets that held it (Thompson and Smith 1989, "Efficient
-//! (stack) algorithms for analysis of write-back and sector memories"). Let a reference find its page at depth `d` (without end where it is in
-//! no list), and let `h` be the depth of the topmost hole.
+//! An entry that is shot down leaves a *hole* at its depth, the empty way of all sets that held it
+//! (Thompson and Smith 1989, "Efficient (stack) algorithms for analysis of write-back and sector
+//! memories"). Let a reference find its page at depth `d` (without end where it is in no list), and
+//! let `h` be the depth of the topmost hole.
 //!
-//! - Where `d` is above `h`, or there is no hole, what lies above `d` moves down by one, as ever.
-//! - Otherwise what lies above `h` moves down by one, into the hole, and a hole is left at `d`.
+//! - If `d` is above `h`, or there is no hole, the entries above `d` move down by one, as without
+//!   removals.
+//! - Otherwise the entries above `h` move down by one, into the hole, and leave a hole at `d`.
 //!
-//! With either the entries stay in the order of their last use, so that of a set of `w` ways the oldest entry is the deepest above `w`. And a set of
-//! `w` ways, which holds the entries above depth `w`, does what it should: one with `w > d` hits and holds the same pages as before, its hole moved from
-//! `h` to `d`; one with `h < w <= d` misses, fills its empty way and loses nothing; one with `w <= h` has no empty way, misses, and loses the entry that moved
-//! from `w - 1` to `w`, its oldest. Ways that were never filled are holes at the end of the list.
+//! With either the entries stay in the order of their last use, so that of a set of `w` ways the
+//! oldest entry is the deepest above `w`. And a set of `w` ways, which holds the entries above
+//! depth `w`, does what it should: one with `w > d` hits and holds the same pages as before, its
+//! hole moved from `h` to `d`; one with `h < w <= d` misses, fills its empty way and loses nothing;
+//! one with `w <= h` has no empty way, misses, and loses the entry that moved from `w - 1` to `w`,
+//! its oldest. Ways that were never filled are holes at the end of the list.
 
 mod deep;
 mod names;
@@ -34,26 +42,29 @@ use names::{Name, Names};
 use pair::{Pair, set_of};
 use set::{Set, WAYS};
 
-/// How many numbers of sets there are: 1, 2, 4 and so on.
+/// The count of simulated numbers of sets: 1, 2, 4 and so on.
 const LEVELS: usize = 13;
 
-/// What a TLB of one geometry would have missed.
+/// The misses of a TLB of one geometry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GeometryMisses {
-    /// How many sets it has; the low bits of the page number say which one a page belongs to.
+    /// The number of sets. The low bits of the page number choose a page's set.
     pub sets: usize,
-    /// How many ways a set has.
+    /// The number of ways of a set.
     pub ways: usize,
-    /// Lookups that it missed.
+    /// The number of lookups that missed.
     pub misses: u64,
 }
 
-/// What exact-LRU TLBs of many geometries miss of the same references, counted in one pass.
+/// The misses of exact-LRU TLBs of many geometries for one stream of references, counted in one
+/// pass.
 ///
-/// It holds pages of one size, whichever that is; page numbers are counted in pages of that size, and a page's set is chosen by the low bits of its
-/// number. Entries carry their address space, which has no part in the choice of the set.
+/// A simulation has pages of one size, and numbers them in this size. The low bits of a page's
+/// number choose its set. Entries carry their address space, which has no part in the choice of the
+/// set.
 ///
-/// A reference to the page that was referenced last hits in every geometry and changes nothing, so it need not be told.
+/// A repeated reference to the last page hits in every geometry and changes nothing, so the caller
+/// may omit it.
 ///
 /// ```
 /// use broadleaf_accel::Stacks;
@@ -72,13 +83,16 @@ pub struct GeometryMisses {
 pub struct Stacks {
     names: Names,
     pair: Pair,
-    /// The upper part of each list, one set beside the other: the one of one set first, then those of two, and so on.
+    /// The upper part of each list, set after set: first that of one set, then those of two, and so
+    /// on.
     sets: Vec<Set>,
     /// The lower part of the list of one set.
     deep: Deep,
-    /// For each number of sets, how many references were found at which depth, but for those that the pair counts; behind those, what was found deeper or nowhere.
+    /// For each number of sets, the number of references found at each depth, except those that the
+    /// pair counts. The last element counts deeper and absent pages.
     found: [[u64; WAYS + 1]; LEVELS],
-    /// How many were found in which part of the lower list; behind those, what was not found.
+    /// The number of references found in each part of the lower list. The last element counts
+    /// absent pages.
     found_deep: [u64; deep::PARTS + 1],
 }
 
@@ -88,16 +102,17 @@ impl Default for Stacks {
     }
 }
 
-/// Where the sets of a level begin among all.
+/// The index of a level's first set.
 const fn first_set(level: usize) -> usize {
     (1 << level) - 1
 }
 
 impl Stacks {
-    /// Ranges of more pages are swept out entry by entry, not page by page: by then the one is about as much work as the other.
+    /// The number of pages from which a range is removed by a sweep over all entries. Page by page
+    /// would then be about as much work.
     const MANY_PAGES: u64 = 4096;
 
-    /// Nothing was referenced yet.
+    /// Empty TLBs.
     pub fn new() -> Self {
         Self {
             names: Names::new(),
@@ -109,7 +124,7 @@ impl Stacks {
         }
     }
 
-    /// A page is looked up; where that misses, a walk brings it in. `page` is the page's number in pages of this size.
+    /// Looks up a page, and loads it after a miss. `page` is a number in pages of this size.
     #[inline]
     pub fn reference(&mut self, space: SpaceId, page: u64) {
         if self.pair.is_newest(space, page) || self.pair.turn(space, page) {
@@ -145,8 +160,8 @@ impl Stacks {
         let Some(name) = self.names.name(space, page) else {
             return;
         };
-        // A set of a coarser division holds no more of a set's pages than the finer set of as many ways does: what is not in the finest is in none.
-        // Only the fully associative ones are larger than that.
+        // Pages absent from the finest division are in no coarser one with as many ways. Only the
+        // fully associative TLBs are larger.
         for level in (0..LEVELS).rev() {
             if !self.sets[set_of(page, level)].remove(name) {
                 break;
@@ -164,7 +179,7 @@ impl Stacks {
         }
         let mut page = start;
         while page < end {
-            // Most of what is unmapped was never referenced with pages of this size.
+            // Most unmapped pages were never referenced in this size.
             let next = names::next_region(page);
             if self.names.name(space, page).is_some() {
                 for page in page..next.min(end) {
@@ -193,8 +208,9 @@ impl Stacks {
         self.deep.remove_where(goes);
     }
 
-    /// What each geometry has missed: for every power of two of sets up to 4096, 1 to 16 ways; and for one set every power of two of
-    /// ways from 32 to 4096. In the order of sets, then ways.
+    /// The misses of each geometry, in the order of sets and then of ways. Every power of two of
+    /// sets up to 4096 has 1 to 16 ways. One set also has every power of two of ways from 32 to
+    /// 4096.
     pub fn misses(&self) -> impl Iterator<Item = GeometryMisses> + '_ {
         (0..LEVELS).flat_map(move |level| {
             let of = move |ways: usize| GeometryMisses {
@@ -213,7 +229,7 @@ impl Stacks {
         })
     }
 
-    /// Names a page that lies where none was named yet.
+    /// Names a page of a region without a number.
     #[cold]
     fn new_name(&mut self, space: SpaceId, page: u64) -> Name {
         if self.names.is_full() {
@@ -222,7 +238,8 @@ impl Stacks {
         self.names.add(space, page)
     }
 
-    /// Gives the names of pages that no list holds any more to others, so that memory does not grow with all that was ever referenced.
+    /// Reuses the names of pages that no list holds any more, so that memory does not grow with
+    /// every page ever referenced.
     fn forget_unused(&mut self) {
         let mut used = self.names.none_used();
         let in_sets = self.sets.iter().flat_map(Set::entries).flatten();
@@ -236,10 +253,10 @@ impl Stacks {
         self.deep.rename(|name| renaming.of(name));
     }
 
-    /// Asserts what has to hold at any time.
+    /// Asserts the invariants.
     ///
     /// # Panics
-    /// Where it does not hold.
+    /// Panics if an invariant is broken.
     pub fn check(&self) {
         for (number, set) in self.sets.iter().enumerate() {
             let level = (number + 1).ilog2() as usize;

@@ -24,14 +24,15 @@ impl Name {
     }
 }
 
-/// A region is that many pages as a power of two: programs use neighbours, so regions are few and those in use are soon found.
+/// The order of a region, in pages. Programs use neighbouring pages, so regions are few and quickly
+/// found.
 const OFFSET_BITS: u32 = 9;
 const OFFSETS: u64 = 1 << OFFSET_BITS;
 
-/// How many regions have room for a number at first.
+/// The initial capacity in regions.
 const FIRST_ROOM: usize = 1 << 10;
 
-/// The first page behind the region of `page`.
+/// The first page after the region of `page`.
 pub(super) fn next_region(page: u64) -> u64 {
     (page | (OFFSETS - 1)).saturating_add(1)
 }
@@ -39,11 +40,11 @@ pub(super) fn next_region(page: u64) -> u64 {
 /// The regions that have numbers, from 1 on.
 #[derive(Clone, Debug)]
 pub(super) struct Names {
-    /// What each number stands for; number 0 for nothing.
+    /// The region of each number. Number 0 has none.
     regions: Vec<(SpaceId, u64)>,
-    /// An open-addressing table of numbers, of which 0 is none; never more than half full.
+    /// An open-addressing table of numbers, at most half full. 0 marks an empty slot.
     table: Vec<u32>,
-    /// What was asked for last.
+    /// The region of the last query.
     last: (SpaceId, u64, u32),
 }
 
@@ -52,7 +53,7 @@ impl Names {
         Self::of(vec![NOTHING], FIRST_ROOM)
     }
 
-    /// These regions, and room for that many.
+    /// A table of these regions, with room for `capacity` regions.
     fn of(regions: Vec<(SpaceId, u64)>, room: usize) -> Self {
         let mut names = Self {
             regions,
@@ -67,10 +68,11 @@ impl Names {
         names
     }
 
-    /// The slot that holds a region's number, or the empty one where it would stand.
+    /// The slot with a region's number, or the empty slot for it.
     #[inline]
     fn slot(&self, space: SpaceId, region: u64) -> usize {
-        // Fibonacci hashing (Knuth, The Art of Computer Programming, volume 3, section 6.4): neighbours lie far apart.
+        // Fibonacci hashing (Knuth, The Art of Computer Programming, volume 3, section 6.4):
+        // neighbours lie far apart.
         let key = region << 15 ^ u64::from(space.0);
         let hash = key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mask = self.table.len() - 1;
@@ -84,7 +86,7 @@ impl Names {
         }
     }
 
-    /// A page's name, where its region has a number.
+    /// The name of a page, if its region has a number.
     #[inline]
     pub(super) fn name(&mut self, space: SpaceId, page: u64) -> Option<Name> {
         let region = page >> OFFSET_BITS;
@@ -105,7 +107,7 @@ impl Names {
         (space, region << OFFSET_BITS | offset)
     }
 
-    /// Whether no further region has room.
+    /// Returns true if there is no room for another region.
     pub(super) fn is_full(&self) -> bool {
         self.regions.len() > self.table.len() / 2
     }
@@ -127,7 +129,8 @@ impl Names {
         Used(vec![false; self.regions.len()])
     }
 
-    /// Forgets the regions that are not in use, and numbers the others anew. There is room for as many again afterwards, at least.
+    /// Removes unused regions and renumbers the others. Afterwards there is room for at least as
+    /// many again.
     pub(super) fn keep(&mut self, used: &Used) -> Renaming {
         let mut kept = vec![NOTHING];
         let mut numbers = vec![0; self.regions.len()];
@@ -144,10 +147,10 @@ impl Names {
     }
 }
 
-/// What number 0 stands for.
+/// The region of number 0: none.
 const NOTHING: (SpaceId, u64) = (SpaceId(u32::MAX), u64::MAX);
 
-/// Which numbers are in use.
+/// The set of used numbers.
 pub(super) struct Used(Vec<bool>);
 
 impl Used {
@@ -160,7 +163,7 @@ impl Used {
 pub(super) struct Renaming(Vec<u32>);
 
 impl Renaming {
-    /// The new name of what is in use.
+    /// The new name of a page in use.
     pub(super) fn of(&self, name: Name) -> Option<Name> {
         let number = self.0[name.region()];
         Name::from_bits(number << OFFSET_BITS | name.bits() & (OFFSETS as u32 - 1))

@@ -1,29 +1,31 @@
-//! The two pages that were referenced last. Programs go to and fro between two pages more than anything else, and that is counted without touching a list.
+//! The pair of the two most recent pages. Programs alternate between two pages more than anything
+//! else, and the pair counts these references without a change of lists.
 //!
-//! Where the page before the newest is referenced, it is found at depth 1 in each set that it shares with the newest, and changes places with it; in finer divisions, where
-//! each is the newest of its own set, nothing changes. So such references are counted by how finely the sets have to be divided to part the two, and the lists are put right when
-//! a third page comes, or anything is removed.
+//! A reference to the second page finds it at depth 1 in each set that it shares with the newest
+//! page, and the two swap places. In finer divisions each is the newest of its own set, and nothing
+//! changes. So the pair counts such references by the last level at which the two share a set. The
+//! lists are corrected when a third page is referenced, or anything is removed.
 
 use super::set::Set;
 use super::{LEVELS, first_set};
 use broadleaf_units::SpaceId;
 
-/// No page: an address has 64 bits, and a page more than one byte.
+/// No page: page numbers have fewer than 64 bits.
 const NOTHING: u64 = u64::MAX;
 
 /// The two pages that were referenced last, of one space.
 #[derive(Clone, Debug)]
 pub(super) struct Pair {
     space: SpaceId,
-    /// What was referenced last, where nothing was removed since.
+    /// The most recent page, if nothing was removed since.
     newest: u64,
-    /// What was referenced before it, where nothing was removed since that.
+    /// The page before it, if nothing was removed since.
     other: u64,
     /// The last level at which they share a set.
     common: usize,
-    /// Whether the lists have them the other way round.
+    /// True if the lists have the two in the opposite order.
     turned: bool,
-    /// For each such level, how often one was referenced after the other.
+    /// For each level, the number of alternations.
     turns: [u64; LEVELS],
 }
 
@@ -39,13 +41,13 @@ impl Pair {
         }
     }
 
-    /// Whether a page was referenced last.
+    /// Returns true if a page is the most recent one.
     #[inline]
     pub(super) fn is_newest(&self, space: SpaceId, page: u64) -> bool {
         self.newest == page && self.space == space
     }
 
-    /// Counts a reference to the page before the newest; says whether it is one.
+    /// Counts a reference to the second page. Returns true if the page is the second one.
     #[inline]
     pub(super) fn turn(&mut self, space: SpaceId, page: u64) -> bool {
         let turns = self.other == page && self.space == space;
@@ -57,7 +59,7 @@ impl Pair {
         turns
     }
 
-    /// Puts the lists right.
+    /// Corrects the lists.
     #[inline]
     pub(super) fn settle(&mut self, sets: &mut [Set]) {
         if self.turned {
@@ -68,7 +70,7 @@ impl Pair {
         }
     }
 
-    /// A third page is referenced.
+    /// Notes a reference to a third page.
     #[inline]
     pub(super) fn put(&mut self, space: SpaceId, page: u64) {
         self.other = if self.space == space {
@@ -81,13 +83,13 @@ impl Pair {
         self.common = (apart.trailing_zeros() as usize).min(LEVELS - 1);
     }
 
-    /// Something is removed.
+    /// Corrects the lists and clears the pair, before a removal.
     pub(super) fn forget(&mut self, sets: &mut [Set]) {
         self.settle(sets);
         (self.newest, self.other) = (NOTHING, NOTHING);
     }
 
-    /// How many references were found at depth 1 at a level.
+    /// The number of references found at depth 1 at a level.
     pub(super) fn turns(&self, level: usize) -> u64 {
         self.turns[level..].iter().sum()
     }

@@ -2,7 +2,7 @@
 
 use super::names::Name;
 
-/// How many entries it has.
+/// The number of entries.
 pub(super) const WAYS: usize = 16;
 
 /// Entries in the order of their last use; 0 is a hole. One line of a cache.
@@ -13,22 +13,25 @@ pub(super) struct Set([u32; WAYS]);
 impl Set {
     pub(super) const EMPTY: Self = Self([0; WAYS]);
 
-    /// What was referenced last, where it was not removed.
+    /// The most recent entry, if it was not removed.
     #[inline]
     pub(super) fn newest(&self) -> Option<Name> {
         Name::from_bits(self.0[0])
     }
 
-    /// The newest and the one behind it change places.
+    /// Swaps the two newest entries.
     #[inline]
     pub(super) const fn turn(&mut self) {
         self.0.swap(0, 1);
     }
 
-    /// Makes an entry the newest. Says at which depth it was, [`WAYS`] where it was not there, and which one was pushed out.
+    /// Makes an entry the newest. Returns its former depth, [`WAYS`] if it was absent, and the
+    /// entry that was pushed out.
     ///
-    /// One by one from the top: most are found near there. Comparing all at once and moving what has to move without branches takes more
-    /// time on recordings of programs, since the next reference to the set would wait for all of it. In line, since it is done for several numbers of sets each time.
+    /// The search runs from the top, where most entries are found. A comparison of all entries and
+    /// a branchless move take more time on recordings of programs, since the next reference to the
+    /// set waits for them. The function is inlined, as it runs for several numbers of sets each
+    /// time.
     #[inline(always)]
     pub(super) fn reference(&mut self, name: Name) -> (usize, Option<Name>) {
         let wanted = name.bits();
@@ -45,7 +48,7 @@ impl Set {
         (WAYS, Name::from_bits(moving))
     }
 
-    /// Makes a hole of what is found from that depth on, and says at which depth that was.
+    /// Makes a hole of an entry found from a depth on. Returns the depth.
     fn leave_hole(&mut self, wanted: u32, from: usize) -> usize {
         let below = self.0[from..].iter().position(|entry| *entry == wanted);
         below.map_or(WAYS, |below| {
@@ -54,7 +57,7 @@ impl Set {
         })
     }
 
-    /// Makes a hole of an entry. Says whether it was there.
+    /// Makes a hole of an entry. Returns true if it was there.
     pub(super) fn remove(&mut self, name: Name) -> bool {
         let found = self.0.iter_mut().find(|entry| **entry == name.bits());
         let was_there = found.is_some();
@@ -64,12 +67,12 @@ impl Set {
         was_there
     }
 
-    /// What it holds, newest first, with its holes.
+    /// The entries, newest first, with holes.
     pub(super) fn entries(&self) -> impl Iterator<Item = Option<Name>> + '_ {
         self.0.iter().map(|entry| Name::from_bits(*entry))
     }
 
-    /// Replaces each entry by what `of` says of it: another name, or a hole.
+    /// Replaces each entry by the result of `of`: another name, or a hole.
     pub(super) fn replace(&mut self, of: impl Fn(Name) -> Option<Name>) {
         for entry in &mut self.0 {
             if let Some(name) = Name::from_bits(*entry) {
@@ -87,7 +90,7 @@ mod tests {
         Name::from_bits(number).unwrap()
     }
 
-    /// Whatever the depth of what is found and of the topmost hole, as the proof in `mod.rs` has it.
+    /// The cases of the proof in `mod.rs`: any depth of the entry and of the topmost hole.
     #[test]
     fn holes_stop_what_moves_down() {
         for depth in 0..=WAYS {

@@ -1,9 +1,10 @@
-//! What ran before: it leaves memory and TLBs as they are, and nothing of it is counted.
+//! Earlier traces: they leave memory and TLBs in their state, and none of their accesses is
+//! counted.
 
 use crate::common::*;
 use broadleaf_accel::{run, run_after};
 use broadleaf_metrics::{CellResult, MemoryResult};
-use broadleaf_model::{Error, Items, Limits, Outcome, Plan, Progress};
+use broadleaf_model::{Error, Items, MemoryLimits, Outcome, Plan, ReplayProgress};
 use broadleaf_trace::{Backing, Event, Grain, Mapping, Visit};
 use broadleaf_units::{FileId, SpaceId};
 use std::ops::ControlFlow;
@@ -15,14 +16,14 @@ fn plan(policies: &[&str], memory: u64) -> Plan {
         .iter()
         .map(|name| broadleaf_policy::parse(name).expect("a policy"));
     let machine = broadleaf_machine::machine("skylake").expect("a machine");
-    Plan::within(policies.collect(), vec![machine], Limits::new(memory)).expect("a plan")
+    Plan::within(policies.collect(), vec![machine], MemoryLimits::new(memory)).expect("a plan")
 }
 
-fn on(_: Progress) -> ControlFlow<()> {
+fn on(_: ReplayProgress) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
-/// A program that stores to so many pages of anonymous memory twice, and reads a file.
+/// A program that stores to `pages` pages of anonymous memory twice, and reads a file.
 fn program(space: u32, pages: u64, file: (u32, &str, u64), ends: bool) -> Items {
     let mut items = Items::new(Grain::Page);
     write(&mut items, space, pages, file, ends);
@@ -206,9 +207,9 @@ fn what_is_left_unused_of_what_was_filled_before_is_not_counted() {
 fn what_only_fetched_before_is_not_counted_either() {
     let machine = broadleaf_machine::machine("skylake").expect("a machine");
     let policy = broadleaf_policy::parse("4k").expect("a policy");
-    let limits = Limits {
+    let limits = MemoryLimits {
         code: true,
-        ..Limits::new(16 << 20)
+        ..MemoryLimits::new(16 << 20)
     };
     let plan = Plan::within(vec![policy], vec![machine], limits).expect("a plan");
     let mut earlier = Items::new(Grain::Page);
@@ -245,12 +246,12 @@ fn progress_is_that_of_each_trace() {
     ];
     let mut later = program(0, 300, (7, "/c", 1), false);
     let mut most = [0; 3];
-    let mut told = |state: Progress| {
+    let mut report = |state: ReplayProgress| {
         let trace = &mut most[state.earlier.unwrap_or(2)];
         *trace = state.accesses.max(*trace);
         ControlFlow::Continue(())
     };
-    run_after(&mut earlier, &mut later, &plan, &mut told).expect("a replay");
+    run_after(&mut earlier, &mut later, &plan, &mut report).expect("a replay");
     assert_eq!(most, [201, 401, 601]);
 }
 
@@ -283,7 +284,7 @@ fn children_that_a_recording_does_not_follow_keep_no_shared_memory() {
 fn a_program_that_another_replaces_leaves_its_memory() {
     let plan = plan(&["4k"], 64 << 20);
     let mut items = Items::new(Grain::Page);
-    // Forty times the same process, each time in a space of its own, of which none is told to end.
+    // Forty times the same process, each time in a space of its own. The trace ends none of them.
     for space in 0..40 {
         write(&mut items, space, 100, (0, "/a", 1), false);
     }

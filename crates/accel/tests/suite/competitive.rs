@@ -1,20 +1,23 @@
-//! How much dearer a promotion that waits can be than the best choice in hindsight (Romer 1995, section 6.1 and appendix B): one candidate of two pages, a TLB of one entry.
+//! The competitive ratio: the cost of a promotion that waits, relative to the best choice in
+//! hindsight (Romer 1995, section 6.1 and appendix B), for one candidate of two pages and a TLB of
+//! one entry.
 //!
-//! With a miss of b cycles, bookkeeping of o, a promotion of C = R b and a threshold of t charges, never by more than a factor of
-//! `max(1 + o/b + R/t, t/R + o t/C + 1)`; and who stops at the worst moment comes close to it.
+//! With a miss of b cycles, bookkeeping of o, a promotion of C = R b and a threshold of t charges,
+//! never by more than a factor of `max(1 + o/b + R/t, t/R + o t/C + 1)`; and who stops at the worst
+//! moment comes close to it.
 
 use std::ops::ControlFlow;
 
 use broadleaf_accel::run;
 use broadleaf_machine::Machine;
-use broadleaf_model::{Costs, Items, Limits, Plan};
+use broadleaf_model::{Costs, Items, MemoryLimits, Plan};
 use broadleaf_oracle::random::Rng;
 use broadleaf_trace::{Grain, Visit};
 
 /// Cycles of a miss.
 const MISS: u64 = 30;
 
-/// What misses, charges and promotions cost.
+/// The costs of misses, charges and promotions.
 #[derive(Clone, Copy, Debug)]
 struct Prices {
     bookkeeping: u64,
@@ -33,7 +36,7 @@ impl Prices {
         self.promotion() as f64 / MISS as f64
     }
 
-    /// The factor for a threshold of so many charges.
+    /// The bound on the ratio for a threshold of `charges` charges.
     fn bound(self, threshold: u64) -> f64 {
         let (t, o, b) = (threshold as f64, self.bookkeeping as f64, MISS as f64);
         let at_least = 1.0 + o / b + self.ratio() / t;
@@ -45,13 +48,14 @@ impl Prices {
 fn machine() -> Machine {
     let text = format!(
         "name = \"one\"\nsummary = \"one entry\"\nexplanation = \"\"\nsource = \"a test\"\n\
-         [[tlb]]\nname = \"dtb\"\nlevel = 1\nentries = 1\nways = 1\nreplacement = \"lru\"\nindex = {{ 4k = \"none\", 8k = \"none\" }}\n\
+         [[tlb]]\nname = \"dtb\"\nlevel = 1\nentries = 1\nways = 1\nreplacement = \"lru\"\n\
+         index = {{ 4k = \"none\", 8k = \"none\" }}\n\
          [walk-cycles]\n4k = {MISS}\n8k = {MISS}\n"
     );
     Machine::from_toml(&text).expect("a machine")
 }
 
-/// What each policy costs in all, in cycles, and how many promotions it makes.
+/// The total cost of each policy, in cycles, and its number of promotions.
 fn costs<const N: usize>(stream: &[u64], policies: [&str; N], prices: Prices) -> [(u64, u64); N] {
     let mut items = Items::new(Grain::Page);
     items.visits(stream.iter().map(|&page| Visit {
@@ -60,7 +64,7 @@ fn costs<const N: usize>(stream: &[u64], policies: [&str; N], prices: Prices) ->
         loads_before_store: 1,
         ..Visit::default()
     }));
-    let limits = Limits {
+    let limits = MemoryLimits {
         costs: Costs {
             copy_kib: prices.copy,
             zero_kib: prices.copy,
@@ -69,7 +73,7 @@ fn costs<const N: usize>(stream: &[u64], policies: [&str; N], prices: Prices) ->
             capacity: 0,
             ..Costs::default()
         },
-        ..Limits::none()
+        ..MemoryLimits::none()
     };
     let named = policies.map(|policy| broadleaf_policy::parse(policy).expect("a policy"));
     let plan = Plan::within(named.into(), vec![machine()], limits).expect("a plan");
@@ -86,7 +90,8 @@ fn costs<const N: usize>(stream: &[u64], policies: [&str; N], prices: Prices) ->
     std::array::from_fn(of)
 }
 
-/// How much dearer than the better of promoting at time 0 and never, and whether anything was promoted.
+/// The cost relative to the better of promoting at time 0 and never, and true if anything was
+/// promoted.
 fn factor(stream: &[u64], policy: &str, prices: Prices) -> (f64, bool) {
     let policies = [policy, "fixed-4k", "fixed-8k"];
     let [(online, promotions), (never, _), (large, _)] = costs(stream, policies, prices);
@@ -128,7 +133,8 @@ fn no_stream_is_dearer_than_the_bound() {
         let thousandths = rng.pick(&[125, 300, 625, 1000, 1500, 3000]);
         let (policy, threshold) = waiting(&mut rng, prices, thousandths);
         let bound = prices.bound(threshold);
-        // Pages 8 and 12 belong to pieces of which nothing else is used; the more of them, the fewer misses can be prevented.
+        // Pages 8 and 12 belong to pieces of which nothing else is used; the more of them, the
+        // fewer misses can be prevented.
         let (others, length) = (rng.below(6), rng.below(4 * threshold + 8));
         let mut stream: Vec<u64> = Vec::new();
         for _ in 0..1 + length {

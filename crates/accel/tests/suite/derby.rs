@@ -1,5 +1,6 @@
-//! Zhu 2018, tables 6.2 and 6.3, row derby: five reservations of files that end with 1, 103, 174, 457 and 501 populated
-//! pages, of which only the one with 174 was written to, in each of them. From that the table follows, figure by figure.
+//! Zhu 2018, tables 6.2 and 6.3, row derby: five reservations of files that end with 1, 103, 174,
+//! 457 and 501 populated pages, of which only the one with 174 was written to, in each of them.
+//! From that the table follows, figure by figure.
 
 use crate::common::{BLOCK, backed_by, file, load, loads, map, replay, store};
 use broadleaf_metrics::CellResult;
@@ -8,11 +9,12 @@ use broadleaf_trace::{Backing, Grain};
 
 /// Table 6.3.
 const RESERVATIONS: f64 = 5.0;
-/// Where the page stands whose loads let time go by: a mapping too small for a reservation.
+/// The page whose loads let time pass: its mapping is too small for a reservation.
 const CLOCK: u64 = 1 << 30;
 
-/// Derby's populations. The three that the tables show to be older than 1e9 accesses at the end come first; the one of a
-/// single page is between 1e7 and 1e8 accesses old, and the written one between 1e6 and 1e7.
+/// Derby's populations. The three that the tables show to be older than 1e9 accesses at the end
+/// come first; the one of a single page is between 1e7 and 1e8 accesses old, and the written one
+/// between 1e6 and 1e7.
 fn derby() -> Items {
     let mut items = Items::new(Grain::Page);
     items.event(map(CLOCK, 1, Backing::Anonymous));
@@ -46,7 +48,8 @@ fn figures(result: &CellResult) -> (f64, f64) {
 
 #[test]
 fn every_figure_of_the_table() {
-    // The printed headings of dirty-x are ambiguous: with 174 dirty pages at most, 64 and 128 are the ones that are not 0.
+    // The printed headings of dirty-x are ambiguous: with 174 dirty pages at most, 64 and 128 are
+    // the ones that are not 0.
     let table = [
         ("4k", 0.0, 0.0),
         ("freebsd", 0.0, 0.0),

@@ -1,8 +1,8 @@
-//! The engine against the oracle, on random traces: every count and every refusal of every policy has to be equal,
-//! on each of the machines that are built in.
+//! The engine against the oracle, on random traces: every count and every refusal of every policy
+//! has to be equal, on each of the machines that are built in.
 //!
-//! `BROADLEAF_CASES` sets how many traces are tried (1,000 unless told). A difference is cut down to the steps and the
-//! visits that it needs, and printed with the seed that it came from.
+//! `BROADLEAF_CASES` sets the number of traces (default: 1,000). A differing trace is cut down to
+//! the necessary steps and visits, and printed with its seed.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use broadleaf_accel::{reduce, run};
 use broadleaf_metrics::CellResult;
-use broadleaf_model::{Items, Limits, Part, Piece, Plan, Source};
+use broadleaf_model::{Items, MemoryLimits, Plan, Source, SourcePart, SourcePiece};
 use broadleaf_oracle::random::{Rng, Script, shrink, thin};
 use broadleaf_oracle::split::split;
 use broadleaf_oracle::{
@@ -24,8 +24,9 @@ use broadleaf_trace::{
 };
 use broadleaf_units::{FileId, PageSize, SpaceId};
 
-/// The names of counts, and of refusals with `refused:` before them, with their numbers; zeroes left out.
-type Figures = BTreeMap<String, i64>;
+/// The names of counts, and of refusals with `refused:` before them, with their numbers; zeroes
+/// left out.
+type CountsByName = BTreeMap<String, i64>;
 
 fn cases(of_thousand: u64) -> u64 {
     #[expect(
@@ -40,7 +41,7 @@ fn cases(of_thousand: u64) -> u64 {
     (all * of_thousand).div_ceil(1000)
 }
 
-/// The nineteen, and a few whose numbers random traces pass more often.
+/// The nineteen policies, and a few whose numbers random traces pass more often.
 fn policies(rng: &mut Rng) -> Vec<PolicySpec> {
     let mut policies = PolicySpec::ALL.to_vec();
     policies.push(PolicySpec::Life(1 + rng.below(2000)));
@@ -59,17 +60,17 @@ fn machine_of(seed: u64) -> Machine {
     Machine::ALL[(seed % Machine::ALL.len() as u64) as usize]
 }
 
-fn engine(recording: &Recording, policies: &[PolicySpec], machine: Machine) -> Vec<Figures> {
+fn engine(recording: &Recording, policies: &[PolicySpec], machine: Machine) -> Vec<CountsByName> {
     replayed(recording, policies, machine, |plan| plan)
 }
 
-/// What the engine counts by a plan to which something was done.
+/// The model's counts under a changed plan.
 fn replayed(
     recording: &Recording,
     policies: &[PolicySpec],
     machine: Machine,
     more: impl Fn(Plan) -> Plan,
-) -> Vec<Figures> {
+) -> Vec<CountsByName> {
     // Cut and shared out as the trace's length has it: results depend on neither.
     in_parts(
         recording,
@@ -80,14 +81,14 @@ fn replayed(
     )
 }
 
-/// What the engine counts of a trace that is handed out in parts of so many items.
+/// The model's counts of a trace that is cut into parts of `part` items.
 fn in_parts(
     recording: &Recording,
     policies: &[PolicySpec],
     machine: Machine,
     part: usize,
     more: impl Fn(Plan) -> Plan,
-) -> Vec<Figures> {
+) -> Vec<CountsByName> {
     let length = recording.items.len();
     let mut items = Items::new(recording.grain).in_parts_of(part);
     for item in &recording.items {
@@ -99,14 +100,14 @@ fn in_parts(
     of_source(&mut items, length, policies, machine, more)
 }
 
-/// What the engine counts of a source, of a trace of so many items.
+/// The model's counts of a source with a trace of `items` items.
 fn of_source<S: Source<Error: std::fmt::Debug>>(
     source: &mut S,
     length: usize,
     policies: &[PolicySpec],
     machine: Machine,
     more: impl Fn(Plan) -> Plan,
-) -> Vec<Figures> {
+) -> Vec<CountsByName> {
     let parse =
         |policy: &PolicySpec| broadleaf_policy::parse(&policy.to_string()).expect("a policy");
     let named: Vec<_> = policies.iter().map(parse).collect();
@@ -141,7 +142,7 @@ fn of_source<S: Source<Error: std::fmt::Debug>>(
         .collect()
 }
 
-fn figures(list: &[(&str, i64)], refusals: impl Iterator<Item = (String, u64)>) -> Figures {
+fn figures(list: &[(&str, i64)], refusals: impl Iterator<Item = (String, u64)>) -> CountsByName {
     let refusals = refusals.map(|(reason, count)| (format!("refused: {reason}"), count as i64));
     let counts = list.iter().map(|&(name, count)| (name.to_string(), count));
     counts
@@ -150,7 +151,7 @@ fn figures(list: &[(&str, i64)], refusals: impl Iterator<Item = (String, u64)>) 
         .collect()
 }
 
-fn figures_of_engine(result: &CellResult, loads: u64, stores: u64) -> Figures {
+fn figures_of_engine(result: &CellResult, loads: u64, stores: u64) -> CountsByName {
     assert_eq!(result.walks.total(), result.l2_misses);
     figures(
         &[
@@ -208,7 +209,7 @@ fn figures_of_engine(result: &CellResult, loads: u64, stores: u64) -> Figures {
     )
 }
 
-fn oracle(recording: &Recording, policies: &[PolicySpec], machine: Machine) -> Vec<Figures> {
+fn oracle(recording: &Recording, policies: &[PolicySpec], machine: Machine) -> Vec<CountsByName> {
     let counts = |policy| broadleaf_oracle::replay(recording, policy, machine);
     let base = counts(PolicySpec::FourK);
     let result = |&policy| {
@@ -224,7 +225,7 @@ fn oracle(recording: &Recording, policies: &[PolicySpec], machine: Machine) -> V
         .collect()
 }
 
-fn figures_of_oracle(counts: Counts, faults_of_4k: u64) -> Figures {
+fn figures_of_oracle(counts: Counts, faults_of_4k: u64) -> CountsByName {
     figures(
         &[
             ("accesses", counts.accesses as i64),
@@ -284,8 +285,8 @@ fn figures_of_oracle(counts: Counts, faults_of_4k: u64) -> Figures {
     )
 }
 
-/// What differs between two results, as lines to read.
-fn differences(left: &Figures, right: &Figures) -> String {
+/// The differences between two results, as readable lines.
+fn differences(left: &CountsByName, right: &CountsByName) -> String {
     let mut text = String::new();
     let names: std::collections::BTreeSet<&String> = left.keys().chain(right.keys()).collect();
     for name in names {
@@ -321,7 +322,8 @@ fn print(recording: &Recording) -> String {
                     let run = 1 + rest.windows(2).take_while(|pair| follows(pair)).count();
                     let _ = writeln!(
                         text,
-                        "  {run} times from {:#x} by {distance:#x}: {:?} lead, {} loads ({} first), {} stores, fetch {}",
+                        "  {run} times from {:#x} by {distance:#x}: {:?} lead, {} loads ({} \
+                         first), {} stores, fetch {}",
                         first.unit,
                         first.lead,
                         first.loads,
@@ -361,7 +363,7 @@ fn report(
     seed: u64,
     script: &Script,
     policy: PolicySpec,
-    pair: impl Fn(&Recording) -> (Figures, Figures),
+    pair: impl Fn(&Recording) -> (CountsByName, CountsByName),
 ) -> ! {
     let differs = |recording: &Recording| {
         let (left, right) = pair(recording);
@@ -400,14 +402,14 @@ fn every_count_equals_the_oracles() {
     });
 }
 
-/// The figures of the model alone: memory down to the frame that never runs short, and walks through
-/// page tables.
+/// The figures of the model alone: memory down to the frame that never runs short, and walks
+/// through page tables.
 fn in_ample_memory(
     recording: &Recording,
     policies: &[PolicySpec],
     machine: Machine,
-) -> Vec<Figures> {
-    let limited = |plan: Plan| plan.limited_to(Limits::none()).expect("a memory");
+) -> Vec<CountsByName> {
+    let limited = |plan: Plan| plan.limited_to(MemoryLimits::none()).expect("a memory");
     let walked = |plan: Plan| limited(plan).walking_tables();
     replayed(recording, policies, machine, walked)
 }
@@ -574,8 +576,9 @@ fn curves_do_not_depend_on_where_visits_are_cut() {
     });
 }
 
-/// What the sieve leaves out depends on the machine, and what curves count does not: on machines where no lookup is made up for, nor left out but of the newest
-/// page, they are shown every visit that does not repeat it. Reservations fall due at all times, those of visits among them.
+/// The sieve depends on the machine, and curves do not. Some machines allow no deferred lookup and
+/// skip only repeats of the newest page. There the curves see every visit that does not repeat it.
+/// Reservations fall due at all times, those of visits among them.
 #[test]
 fn curves_do_not_depend_on_the_machine() {
     for_each_seed(cases(400), |seed| {
@@ -617,7 +620,8 @@ fn a_curve_changes_no_other_count() {
     });
 }
 
-/// Visits with much locality: two places that share sets of the larger page's structure, and now and then another.
+/// Visits with much locality: two places that share sets of the larger page's structure, and now
+/// and then another.
 fn near(count: usize) -> Vec<Visit> {
     use broadleaf_trace::synth::SplitMix64;
     let mut random = SplitMix64::new(7);
@@ -698,7 +702,7 @@ fn what_comes_after_a_long_stretch_without_locality() {
     }
 }
 
-/// Where much is kept, pieces are cut, and lists are used again.
+/// If many visits are kept, pieces are cut and lists are reused.
 #[test]
 fn curves_do_not_depend_on_how_much_is_kept_at_a_time() {
     use broadleaf_trace::synth::updates;
@@ -719,13 +723,13 @@ fn curves_do_not_depend_on_how_much_is_kept_at_a_time() {
     }
 }
 
-/// What the engine counts of a trace that was written and recoded, so that its parts name what repeats.
+/// The model's counts of a trace that was written and recoded, so that its parts name repeats.
 fn of_recoded(
     recording: &Recording,
     policies: &[PolicySpec],
     machine: Machine,
     more: impl Fn(Plan) -> Plan,
-) -> Vec<Figures> {
+) -> Vec<CountsByName> {
     let header = Header {
         options: Options {
             instruction_counts: true,
@@ -739,7 +743,7 @@ fn of_recoded(
     for item in &recording.items {
         match item {
             OwnedItem::Visits(visits) => {
-                // Nobody counts fetches here.
+                // This model does not count fetches.
                 let data: Vec<Visit> = (visits.iter().copied())
                     .filter(|visit| !visit.fetch)
                     .collect();
@@ -775,13 +779,13 @@ struct RecodedBytes<'a> {
 
 struct RecodedPart(PartReader);
 
-impl Part for RecodedPart {
+impl SourcePart for RecodedPart {
     type Error = String;
 
-    fn next(&mut self) -> Result<Option<Piece<'_>>, String> {
+    fn next(&mut self) -> Result<Option<SourcePiece<'_>>, String> {
         let item = self.0.next_part_item().map_err(|error| error.to_string())?;
         assert!(!matches!(item, Some(PartItem::Visits(_))), "not recoded");
-        Ok(item.map(Piece::from))
+        Ok(item.map(SourcePiece::from))
     }
 }
 
@@ -841,8 +845,12 @@ fn a_recoded_trace_gives_the_counts_of_the_trace() {
     });
 }
 
-/// What the engine counts of the reduced form of a trace, written and read again.
-fn of_reduced(recording: &Recording, policies: &[PolicySpec], machine: Machine) -> Vec<Figures> {
+/// The model's counts of the reduced form of a trace, written and read again.
+fn of_reduced(
+    recording: &Recording,
+    policies: &[PolicySpec],
+    machine: Machine,
+) -> Vec<CountsByName> {
     use broadleaf_trace::reduced::{ReducedHeader, ReducedWriter};
     let length = recording.items.len();
     let mut items = Items::new(recording.grain).in_parts_of(1 + length % 5);
@@ -855,11 +863,11 @@ fn of_reduced(recording: &Recording, policies: &[PolicySpec], machine: Machine) 
     let machine = broadleaf_machine::machine(&machine.to_string()).expect("a machine");
     let header = ReducedHeader::default();
     let mut writer = ReducedWriter::new(Vec::new(), &header).expect("a head");
-    let mut each = |piece: Piece<'_>| {
+    let mut each = |piece: SourcePiece<'_>| {
         match piece {
-            Piece::Reduced(visits, sums) => writer.visits(visits, &sums).expect("visits"),
-            Piece::Event(event) => writer.event(event).expect("an event"),
-            Piece::Visits(_) | Piece::Phrased(_) => unreachable!("it is reduced"),
+            SourcePiece::Reduced(visits, sums) => writer.visits(visits, &sums).expect("visits"),
+            SourcePiece::Event(event) => writer.event(event).expect("an event"),
+            SourcePiece::Visits(_) | SourcePiece::Phrased(_) => unreachable!("it is reduced"),
         }
         ControlFlow::Continue(())
     };
@@ -884,12 +892,12 @@ struct ReducedBytes(Vec<u8>, usize);
 
 struct Pieces(ReducedPartReader);
 
-impl Part for Pieces {
+impl SourcePart for Pieces {
     type Error = String;
 
-    fn next(&mut self) -> Result<Option<Piece<'_>>, String> {
+    fn next(&mut self) -> Result<Option<SourcePiece<'_>>, String> {
         let item = self.0.next_item().map_err(|error| error.to_string())?;
-        Ok(item.map(Piece::from))
+        Ok(item.map(SourcePiece::from))
     }
 }
 
@@ -970,12 +978,12 @@ fn machines_do_not_disturb_each_other() {
     });
 }
 
-/// What the engine counts on several machines in one replay: policy by policy, the machines inside.
+/// The model's counts on several machines in one replay: policy by policy, the machines inside.
 fn replayed_on(
     recording: &Recording,
     policies: &[PolicySpec],
     machines: &[Machine],
-) -> Vec<Figures> {
+) -> Vec<CountsByName> {
     let mut items = Items::new(recording.grain);
     for item in &recording.items {
         match item {

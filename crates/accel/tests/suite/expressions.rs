@@ -1,10 +1,11 @@
-//! Expressions that say what a policy of the catalogue does give its counts on random traces, refusals and their reasons included.
+//! Expressions that say what a policy of the catalogue does give its counts on random traces,
+//! refusals and their reasons included.
 
 use std::ops::ControlFlow;
 
 use broadleaf_accel::run;
 use broadleaf_metrics::CellResult;
-use broadleaf_model::{Items, Limits, Plan};
+use broadleaf_model::{Items, MemoryLimits, Plan};
 use broadleaf_oracle::random::{Rng, Script};
 use broadleaf_oracle::{OwnedItem, Recording};
 
@@ -21,7 +22,7 @@ fn results(recording: &Recording, policies: &[String], within: bool) -> Vec<Cell
     let machine = broadleaf_machine::machine("skylake").expect("a machine");
     let plan = Plan::new(policies.iter().map(parse).collect(), vec![machine]).expect("a plan");
     let plan = if within {
-        plan.limited_to(Limits::none()).expect("a memory")
+        plan.limited_to(MemoryLimits::none()).expect("a memory")
     } else {
         plan
     };
@@ -35,7 +36,8 @@ fn results(recording: &Recording, policies: &[String], within: bool) -> Vec<Cell
         .collect()
 }
 
-/// What the catalogue has, and how somebody might write it. Numbers that random traces pass often are among them.
+/// Policies of the catalogue, and equivalent expressions. Numbers that random traces pass often are
+/// among them.
 fn pairs(rng: &mut Rng) -> Vec<(String, String)> {
     let (few, many, age) = (1 + rng.below(20), 2 + rng.below(510), 1 + rng.below(2000));
     let mut pairs = vec![
@@ -105,7 +107,8 @@ fn a_rule_that_demotes_equals_freebsd_but_for_one_reason() {
     assert!(demotions > 0, "random traces demote nothing");
 }
 
-/// Two counters at a time, held against the built-in policies that bound them: what asks for both promotes no more than either, and what asks for one promotes no less.
+/// Two counters at a time, held against the built-in policies that bound them: what asks for both
+/// promotes no more than either, and what asks for one promotes no less.
 #[test]
 fn what_is_joined_lies_between() {
     for seed in 0..60 {

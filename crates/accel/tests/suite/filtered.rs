@@ -3,7 +3,7 @@
 use crate::common::*;
 use broadleaf_accel::run;
 use broadleaf_machine::Machine;
-use broadleaf_model::{Limits, Outcome, Part, Piece, Plan, Source};
+use broadleaf_model::{MemoryLimits, Outcome, Plan, Source, SourcePart, SourcePiece};
 use broadleaf_policy::{NOMINAL_RATE, Policy};
 use broadleaf_trace::synth::SplitMix64;
 use broadleaf_trace::{Advice, Backing, Event, Grain, Lead, Phrased, Visit};
@@ -77,24 +77,24 @@ impl Source for Chunks {
     }
 }
 
-impl Part for ChunksPart {
+impl SourcePart for ChunksPart {
     type Error = Infallible;
 
-    fn next(&mut self) -> Result<Option<Piece<'_>>, Infallible> {
+    fn next(&mut self) -> Result<Option<SourcePiece<'_>>, Infallible> {
         let (piece, from) = self.at;
         let Some(chunk) = self.pieces.get(piece) else {
             return Ok(None);
         };
         self.at = (piece + 1, 0);
         Ok(Some(match chunk {
-            Chunked::Visits(visits) => Piece::Visits(visits),
-            Chunked::Event(event) => Piece::Event(event),
+            Chunked::Visits(visits) => SourcePiece::Visits(visits),
+            Chunked::Event(event) => SourcePiece::Event(event),
             Chunked::Words(vocabulary, words, each) => {
                 let to = (from + each).min(words.len());
                 if to < words.len() {
                     self.at = (piece, to);
                 }
-                Piece::Phrased(Phrased {
+                SourcePiece::Phrased(Phrased {
                     vocabulary,
                     words: &words[from..to],
                 })
@@ -200,7 +200,7 @@ fn replayed(source: &Chunks, plan: &Plan) -> Outcome {
     .expect("a replay")
 }
 
-fn plan(machines: &[&str], limits: &Limits) -> Plan {
+fn plan(machines: &[&str], limits: &MemoryLimits) -> Plan {
     let machine = |name: &&str| -> Machine { broadleaf_machine::machine(name).unwrap() };
     let policy = |name: &&str| -> Box<dyn Policy> { broadleaf_policy::parse(name).unwrap() };
     let plan = Plan::within(
@@ -214,22 +214,22 @@ fn plan(machines: &[&str], limits: &Limits) -> Plan {
 }
 
 /// Memory that never runs short, that is swapped, and that is used up; daemons that run often.
-fn limits() -> [Limits; 4] {
+fn limits() -> [MemoryLimits; 4] {
     let often = NOMINAL_RATE / 100_000;
-    let swapped = Limits::new(3 << 20);
+    let swapped = MemoryLimits::new(3 << 20);
     [
-        Limits {
+        MemoryLimits {
             rate: often,
-            ..Limits::none()
+            ..MemoryLimits::none()
         },
-        Limits {
+        MemoryLimits {
             rate: often * 40,
             ..swapped.clone()
         },
         swapped,
-        Limits {
+        MemoryLimits {
             swap: 128 << 10,
-            ..Limits::new(2 << 20)
+            ..MemoryLimits::new(2 << 20)
         },
     ]
 }

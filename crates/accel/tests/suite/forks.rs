@@ -1,9 +1,10 @@
-//! What a fork changes where the child's process number was another's before: one that never began, or one that ended.
+//! Forks of a child whose process number belonged to another child before: one that never began, or
+//! one that ended.
 
 use crate::common::*;
 use broadleaf_accel::run;
 use broadleaf_metrics::MemoryResult;
-use broadleaf_model::{Items, Limits, Plan};
+use broadleaf_model::{Items, MemoryLimits, Plan};
 use broadleaf_trace::{Backing, Event, Grain, Mapping};
 use broadleaf_units::SpaceId;
 use std::ops::ControlFlow;
@@ -13,11 +14,12 @@ const PAGES: u64 = 3000;
 /// The process number that is used more than once.
 const CHILD: u32 = 7;
 
-/// What became of memory of 4,096 frames under policies that keep memory in different ways.
+/// The final state of memory of 4,096 frames under policies that keep memory in different ways.
 fn replayed(items: &Items) -> Vec<MemoryResult> {
     let policies = ["4k", "navarro", "linux"].map(|name| broadleaf_policy::parse(name).unwrap());
     let machine = broadleaf_machine::machine("skylake").expect("a machine");
-    let plan = Plan::within(policies.into(), vec![machine], Limits::new(16 << 20)).expect("a plan");
+    let plan =
+        Plan::within(policies.into(), vec![machine], MemoryLimits::new(16 << 20)).expect("a plan");
     let outcome = run(
         &mut items.clone(),
         &plan,
@@ -67,7 +69,7 @@ fn shared_memory_of_a_child_that_never_began_goes_where_its_number_is_used_again
     let swapped_out = |again: bool| -> Vec<u64> {
         let mut items = sharing();
         items.event(fork());
-        // Nobody has it any more but the child that may begin yet.
+        // Only the child that may still begin has the memory now.
         items.event(Event::Unmap(range(0, PAGES)));
         if again {
             items.event(fork());

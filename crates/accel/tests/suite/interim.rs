@@ -1,8 +1,8 @@
-//! Results in the course of a trace: what happened up to a time, and so between two.
+//! Interim results: counts up to a time, and so between two times.
 
 use crate::common::*;
 use broadleaf_accel::run;
-use broadleaf_model::{Items, Limits, Outcome, Plan};
+use broadleaf_model::{Items, MemoryLimits, Outcome, Plan};
 use broadleaf_trace::{Backing, Event, Grain};
 use broadleaf_units::SpaceId;
 use std::ops::ControlFlow;
@@ -22,7 +22,7 @@ fn two(first: u64, second: u64) -> Items {
 fn replayed(items: &Items, after: &[u64]) -> Outcome {
     let policies = ["4k", "navarro"].map(|name| broadleaf_policy::parse(name).expect("a policy"));
     let machine = broadleaf_machine::machine("alpha21264").expect("a machine");
-    let plan = Plan::within(policies.into(), vec![machine], Limits::new(64 << 20));
+    let plan = Plan::within(policies.into(), vec![machine], MemoryLimits::new(64 << 20));
     let plan = plan.expect("a plan").with_interim_results(after.to_vec());
     run(
         &mut items.clone(),
@@ -45,13 +45,13 @@ fn what_is_counted_up_to_a_time_is_what_a_trace_that_ends_there_comes_to() {
         assert_eq!(interim.walks, alone.walks);
         assert_eq!(interim.page_faults, alone.page_faults);
         assert_eq!(interim.promotions, alone.promotions);
-        // What ended is gone.
+        // Ended spaces are gone.
         assert_eq!(
             (interim.resident_pages, alone.resident_pages > 0),
             (0, true)
         );
     }
-    // Times at the end and behind it.
+    // Times at the end and after it.
     assert_eq!(outcome.interim.len(), 3);
     assert_eq!(outcome.interim[1], outcome.results);
     assert_eq!(outcome.interim[2], outcome.results);

@@ -3,7 +3,7 @@
 use crate::common::*;
 use broadleaf_accel::run_after;
 use broadleaf_machine::Machine;
-use broadleaf_model::{Items, Limits, Outcome, Plan};
+use broadleaf_model::{Items, MemoryLimits, Outcome, Plan};
 use broadleaf_policy::Policy;
 use broadleaf_trace::synth::SplitMix64;
 use broadleaf_trace::{Advice, Backing, Event, Grain};
@@ -19,7 +19,8 @@ const MACHINES: [&str; 6] = [
     "skylake-1g",
     "romer1995",
 ];
-/// Policies that promote at faults, with a daemon, from reservations, at misses, and with foresight.
+/// Policies that promote at faults, with a daemon, from reservations, at misses, and with
+/// foresight.
 const POLICIES: [&str; 7] = [
     "4k",
     "greedy",
@@ -62,7 +63,7 @@ fn random(seed: u64) -> Items {
 }
 
 /// Replays `items` after `earlier`, with results also after 2,000 accesses.
-fn replayed(earlier: &Items, items: &Items, machines: &[&str], limits: &Limits) -> Outcome {
+fn replayed(earlier: &Items, items: &Items, machines: &[&str], limits: &MemoryLimits) -> Outcome {
     replayed_as(earlier, items, machines, limits, |plan| plan)
 }
 
@@ -71,7 +72,7 @@ fn replayed_as(
     earlier: &Items,
     items: &Items,
     machines: &[&str],
-    limits: &Limits,
+    limits: &MemoryLimits,
     change: impl Fn(Plan) -> Plan,
 ) -> Outcome {
     let machine = |name: &&str| -> Machine { broadleaf_machine::machine(name).unwrap() };
@@ -93,14 +94,14 @@ fn replayed_as(
 
 #[test]
 fn machines_that_share_a_memory_count_what_they_count_alone() {
-    let small = Limits::new(6 << 20);
-    let smallest = Limits {
+    let small = MemoryLimits::new(6 << 20);
+    let smallest = MemoryLimits {
         swap: 64 << 10,
-        ..Limits::new(2 << 20)
+        ..MemoryLimits::new(2 << 20)
     };
     let (mut ended, mut promoted) = (0, [0; MACHINES.len()]);
     // Memory that never runs short, that is swapped, and that is used up.
-    for (seed, limits) in [(1, Limits::none()), (2, small), (3, smallest)] {
+    for (seed, limits) in [(1, MemoryLimits::none()), (2, small), (3, smallest)] {
         let (earlier, items) = (random(seed + 10), random(seed));
         let together = replayed(&earlier, &items, &MACHINES, &limits);
         for (number, machine) in MACHINES.iter().enumerate() {
@@ -128,8 +129,8 @@ fn machines_that_share_a_memory_count_what_they_count_alone() {
 /// Walks of a build with assertions fail here if a page table lacks a notice.
 #[test]
 fn walks_through_page_tables_find_the_pages_of_the_memory() {
-    let small = Limits::new(6 << 20);
-    for (seed, limits) in [(1, Limits::none()), (2, small)] {
+    let small = MemoryLimits::new(6 << 20);
+    for (seed, limits) in [(1, MemoryLimits::none()), (2, small)] {
         let (earlier, items) = (random(seed + 10), random(seed));
         let plain = replayed(&earlier, &items, &MACHINES, &limits);
         let walked = replayed_as(&earlier, &items, &MACHINES, &limits, Plan::walking_tables);

@@ -3,7 +3,7 @@
 use crate::common::*;
 use broadleaf_accel::run;
 use broadleaf_metrics::CellResult;
-use broadleaf_model::{Items, Limits, Plan};
+use broadleaf_model::{Items, MemoryLimits, Plan};
 use broadleaf_trace::{Advice, Backing, Event, Grain, KernelTouch, Mapping, TouchOrigin};
 use std::ops::ControlFlow;
 
@@ -20,7 +20,7 @@ fn replayed(items: &Items, policy: &str, limited: bool) -> CellResult {
     let policies = vec![broadleaf_policy::parse(policy).expect("a policy")];
     let machines = vec![broadleaf_machine::machine("skylake").expect("a machine")];
     let plan = if limited {
-        Plan::within(policies, machines, Limits::new(1 << 30))
+        Plan::within(policies, machines, MemoryLimits::new(1 << 30))
     } else {
         Plan::new(policies, machines)
     };

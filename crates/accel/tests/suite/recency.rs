@@ -1,4 +1,5 @@
-//! Lookups that need not be made, on machines that nobody built: a TLB that is asked only for those that are left misses what one does that is asked for all.
+//! Skipped lookups on random machines: a filtered TLB misses as often as one that makes every
+//! lookup.
 
 use broadleaf_filter::Recency;
 use broadleaf_machine::Machine;
@@ -9,7 +10,7 @@ use broadleaf_units::{PageNumber, PageSize};
 
 const BLOCKS: u64 = 128;
 
-/// A TLB, and what it found.
+/// A TLB with the numbers of its hits.
 struct Counting {
     tlb: Tlb,
     second: u64,
@@ -17,11 +18,11 @@ struct Counting {
 }
 
 /// TLBs of some designs under one page table.
-struct World {
+struct RandomMachines {
     tlbs: Vec<Counting>,
 }
 
-impl World {
+impl RandomMachines {
     fn new(designs: &[Design]) -> Self {
         let tlbs = designs.iter().map(|design| Counting {
             tlb: Tlb::new(design),
@@ -76,7 +77,7 @@ fn index(low: u32, width: u32, folded: bool) -> String {
     }
 }
 
-/// A structure that keeps pages of these sizes, each indexed from that bit on.
+/// A structure for pages of these sizes, indexed from these bits on.
 fn structure(level: u32, rng: &mut Rng, width: u32, pages: &[(&str, u32)]) -> String {
     let (ways, folded) = (1 + rng.below(6), rng.below(2) == 0);
     let indices: Vec<String> = (pages.iter())
@@ -84,12 +85,14 @@ fn structure(level: u32, rng: &mut Rng, width: u32, pages: &[(&str, u32)]) -> St
         .collect();
     let (name, entries) = (rng.below(1 << 40), ways << width);
     format!(
-        "[[tlb]]\nname = \"t{name}\"\nlevel = {level}\nentries = {entries}\nways = {ways}\nreplacement = \"lru\"\nindex = {{ {} }}\n",
+        "[[tlb]]\nname = \"t{name}\"\nlevel = {level}\nentries = {entries}\nways = {ways}\n\
+         replacement = \"lru\"\nindex = {{ {} }}\n",
         indices.join(", ")
     )
 }
 
-/// 1 to 6 ways, 1 to 256 sets, one structure for both sizes or one for each, with and without a second level.
+/// 1 to 6 ways, 1 to 256 sets, one structure for both sizes or one for each, with and without a
+/// second level.
 fn design(rng: &mut Rng) -> Design {
     let mut text = String::from("name = \"x\"\nsummary = \"x\"\nsource = \"x\"\n");
     let width = [0, 1, 2, 3, 4, 6, 7, 8][rng.below(8) as usize];
@@ -124,7 +127,7 @@ fn what_is_left_out_is_missed_by_no_design() {
             .map(|_| design(&mut rng))
             .collect();
         let mut recency = Recency::new(&designs);
-        let (mut all, mut some) = (World::new(&designs), World::new(&designs));
+        let (mut all, mut some) = (RandomMachines::new(&designs), RandomMachines::new(&designs));
         let mut promoted = [false; BLOCKS as usize];
         let blocks = one_of(&mut rng, &[2, 3, 5, 9, 20, BLOCKS]);
         let spread = one_of(&mut rng, &[1, 2, 4, 8, 16]);
@@ -139,7 +142,8 @@ fn what_is_left_out_is_missed_by_no_design() {
                 promoted[any as usize] = true;
             }
             if rng.below(150) == 0 {
-                // A store that may break a superpage: the page is looked up before, after or both, as visits with loads before the store are.
+                // A store that may break a superpage: the page is looked up before, after or both,
+                // as visits with loads before the store are.
                 recency.make(page, &mut |page| some.look_up(page, &promoted));
                 let before = rng.below(2) == 0;
                 let breaks = promoted[block as usize] && rng.below(3) > 0;

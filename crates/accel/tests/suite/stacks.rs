@@ -7,7 +7,8 @@ use broadleaf_units::SpaceId;
 /// A page and its space.
 type Key = (usize, u64);
 
-/// One TLB, slow and obvious: the pages of each set in the order of their last use, as many as there are ways at most.
+/// One TLB, slow and obvious: the pages of each set in the order of their last use, as many as
+/// there are ways at most.
 struct Slow {
     sets: usize,
     ways: usize,
@@ -42,7 +43,7 @@ impl Slow {
     }
 }
 
-/// Both models, told the same.
+/// Both models, with the same references.
 struct Both {
     fast: Stacks,
     slow: Vec<Slow>,
@@ -148,7 +149,8 @@ fn every_geometry_misses_as_a_tlb_of_its_own() {
     for seed in 0..24 {
         let mut rng = Rng::new(seed);
         let mut both = Both::new(every_geometry());
-        // From a few pages that all fit to more than most geometries hold, in strides that share sets.
+        // From a few pages that all fit to more than most geometries hold, in strides that share
+        // sets.
         let many = rng.pick(&[6, 20, 40, 150, 600]);
         let stride = rng.pick(&[1, 1, 16, 512, 4096, 3 << 9]);
         let spaces = rng.pick(&[1, 1, 3]);
@@ -200,7 +202,8 @@ fn large_fully_associative_ones_miss_as_a_tlb_of_their_own() {
     }
 }
 
-/// A chase through `n` pages misses nowhere but at first where there is room for all, and always where there is not.
+/// A chase through `n` pages misses nowhere but at first where there is room for all, and always
+/// where there is not.
 #[test]
 fn a_chase_finds_how_many_entries_there_are() {
     for pages in [15, 16, 17, 31, 32, 33, 63, 64, 65, 4095, 4096, 4097] {
@@ -218,7 +221,8 @@ fn a_chase_finds_how_many_entries_there_are() {
     }
 }
 
-/// Pages far apart, more regions than there is room for: names have to be given to others, and nothing changes by that.
+/// Pages far apart, more regions than there is room for: names have to be given to others, and
+/// nothing changes by that.
 #[test]
 fn memory_does_not_grow_with_what_was_referenced() {
     let mut rng = Rng::new(7);
@@ -238,7 +242,7 @@ fn memory_does_not_grow_with_what_was_referenced() {
     both.compare("far apart");
 }
 
-/// A page whose entry was removed is the newest no more.
+/// A page whose entry was removed is no longer the newest.
 #[test]
 fn what_was_removed_last_is_missed_again() {
     let mut both = Both::new(every_geometry());

@@ -60,7 +60,8 @@ fn ages() {
 
 #[test]
 fn an_age_is_counted_from_the_reservation_and_asked_between_accesses_of_one_visit() {
-    // Reserved at time 500: the visit's access with time 1500 is its 1000th, after a fault elsewhere at time 501.
+    // Reserved at time 500: the visit's access with time 1500 is its 1000th, after a fault
+    // elsewhere at time 501.
     let trace = |count| lackey([loads(9999, 500), load(0), loads(9999, count)]);
     assert_eq!(
         result(&trace(500), "life-1e3").promotions,
@@ -213,7 +214,8 @@ fn thp_takes_empty_anonymous_blocks_and_refuses_others_by_name() {
         );
         assert_eq!(counted.refusals.len(), 1, "{reason}");
     }
-    // The first page came while the block was too small; it grows, and the second finds a neighbour there already.
+    // The first page came while the block was too small; it grows, and the second finds a neighbour
+    // there already.
     let mut items = Items::new(Grain::Page);
     items
         .event(map(0, 511, Backing::Anonymous))
@@ -241,7 +243,8 @@ fn no_policy_promotes_a_block_that_is_not_covered() {
         .copied()
         .collect();
     let mut items = Items::new(Grain::Page);
-    // A heap that may grow into its block, so that there is a reservation; and a block in two mappings.
+    // A heap that may grow into its block, so that there is a reservation; and a block in two
+    // mappings.
     items.event(map(0, 511, Backing::Heap));
     items
         .event(map(1024, 256, Backing::Anonymous))

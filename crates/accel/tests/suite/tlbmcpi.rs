@@ -1,9 +1,10 @@
-//! What of promotions counts as copying (spec charges 19), under any policy; and what all of it is for each instruction.
+//! The part of promotions that counts as copying (spec charges 19), under any policy, and the total
+//! for each instruction.
 
 use crate::common::{load, map};
 use broadleaf_accel::run;
 use broadleaf_metrics::{CellResult, MemoryResult, Tlbmcpi};
-use broadleaf_model::{Items, Limits, Plan};
+use broadleaf_model::{Items, MemoryLimits, Plan};
 use broadleaf_trace::{Backing, Grain, Visit};
 use std::ops::ControlFlow;
 
@@ -20,7 +21,7 @@ fn round_and_round(instructions: u32) -> Items {
     items
 }
 
-fn result(items: &Items, policy: &str, machine: &str, limits: Limits) -> CellResult {
+fn result(items: &Items, policy: &str, machine: &str, limits: MemoryLimits) -> CellResult {
     let policy = broadleaf_policy::parse(policy).expect("a policy");
     let machine = broadleaf_machine::machine(machine).expect("a machine");
     let plan = Plan::within(vec![policy], vec![machine], limits).expect("a plan");
@@ -48,7 +49,7 @@ fn promotions_count_where_they_copy_or_have_the_price_of_that() {
         ("offline", true),
         ("offline(cycles=all)", false),
     ] {
-        let result = result(&items, policy, "romer1995", Limits::none());
+        let result = result(&items, policy, "romer1995", MemoryLimits::none());
         let memory = memory(&result);
         let promoted = memory.promotion_cycles;
         assert!(result.promotions > 0 && promoted > 0, "{policy}");
@@ -62,24 +63,29 @@ fn promotions_count_where_they_copy_or_have_the_price_of_that() {
             "{policy}"
         );
     }
-    let base = result(&items, "4k", "romer1995", Limits::none());
+    let base = result(&items, "4k", "romer1995", MemoryLimits::none());
     assert_eq!(memory(&base).copy_cycles, 0);
     assert!(memory(&base).tlbmcpi.is_some_and(|parts| parts.miss > 9.0));
 }
 
 #[test]
 fn nothing_is_divided_by_instructions_that_nobody_counted() {
-    let result = result(&round_and_round(0), "asap", "romer1995", Limits::none());
+    let result = result(
+        &round_and_round(0),
+        "asap",
+        "romer1995",
+        MemoryLimits::none(),
+    );
     assert!(memory(&result).copy_cycles > 0);
     assert_eq!(memory(&result).tlbmcpi, None);
 }
 
-/// What ends before the trace does is divided by the instructions up to there.
+/// Counts of a process that ends before the trace are divided by the instructions up to its end.
 #[test]
 fn where_memory_is_used_up_later_instructions_do_not_count() {
-    let limits = Limits {
+    let limits = MemoryLimits {
         swap: 0,
-        ..Limits::new(40 << 12)
+        ..MemoryLimits::new(40 << 12)
     };
     let items = round_and_round(10);
     let result = result(&items, "4k", "romer1995", limits);

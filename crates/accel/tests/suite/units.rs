@@ -4,13 +4,13 @@
 use crate::common::*;
 use broadleaf_accel::run;
 use broadleaf_machine::Machine;
-use broadleaf_model::{Items, Limits, Outcome, Plan, PlanError};
+use broadleaf_model::{Items, MemoryLimits, Outcome, Plan, PlanError};
 use broadleaf_policy::NOMINAL_RATE;
 use broadleaf_trace::{Advice, Backing, Event, Grain};
 use broadleaf_units::PageSize;
 use std::ops::ControlFlow;
 
-fn within(items: &Items, policies: &[&str], machine: &str, limits: Limits) -> Outcome {
+fn within(items: &Items, policies: &[&str], machine: &str, limits: MemoryLimits) -> Outcome {
     let parse = |name: &&str| broadleaf_policy::parse(name).expect("a policy");
     let machine = broadleaf_machine::machine(machine).expect("a machine");
     let policies = policies.iter().map(parse).collect();
@@ -38,7 +38,12 @@ const UNITS: &str = "linux(sizes=64k+2m)";
 /// Multi-size THP on x86-64: a fault maps 16 pages, and the TLB holds each page separately.
 #[test]
 fn a_kernel_allocates_extents_that_the_tlb_does_not_know() {
-    let outcome = within(&one_mib(), &["linux", UNITS], "skylake", Limits::none());
+    let outcome = within(
+        &one_mib(),
+        &["linux", UNITS],
+        "skylake",
+        MemoryLimits::none(),
+    );
     let [pages, units] = &outcome.results[..] else {
         panic!("two results");
     };
@@ -57,7 +62,7 @@ fn a_kernel_allocates_extents_that_the_tlb_does_not_know() {
 /// A machine whose TLB has such pages has their translations too.
 #[test]
 fn a_tlb_that_has_such_pages_holds_them() {
-    let outcome = within(&one_mib(), &[UNITS], "neoverse-n1", Limits::none());
+    let outcome = within(&one_mib(), &[UNITS], "neoverse-n1", MemoryLimits::none());
     let result = &outcome.results[0];
     let size = PageSize::from_shift(16).expect("a size");
     assert_eq!((result.page_faults, result.walks.of(size)), (16, 16));
@@ -70,7 +75,7 @@ fn an_extent_that_loses_a_page_goes_on_as_pages() {
     let mut items = one_mib();
     items.event(Event::Advise(range(3, 1), Advice::DontNeed));
     items.visits((0..256).map(load));
-    let outcome = within(&items, &[UNITS], "skylake", Limits::none());
+    let outcome = within(&items, &[UNITS], "skylake", MemoryLimits::none());
     let result = &outcome.results[0];
     assert_eq!((result.demotions, result.page_faults), (1, 17));
     assert_eq!(result.walks.of(PageSize::SIZE_4K), result.l2_misses);
@@ -83,7 +88,7 @@ fn other_policies_have_the_machine_s_sizes() {
         &one_mib(),
         &["two-stage(sizes=64k+2m)"],
         "skylake",
-        Limits::none(),
+        MemoryLimits::none(),
     );
     let result = &outcome.results[0];
     assert_eq!((result.page_faults, result.promotions), (256, 0));
@@ -135,7 +140,7 @@ fn a_machine_may_have_base_pages_alone() {
         outcome.results[0].clone()
     };
     let quick = replayed(plan("4k").expect("a plan"));
-    let slow = plan("4k").expect("a plan").limited_to(Limits::none());
+    let slow = plan("4k").expect("a plan").limited_to(MemoryLimits::none());
     let slow = replayed(slow.expect("a plan"));
     assert!(quick.l2_misses > 100 && quick.l1_misses > quick.l2_misses);
     assert_eq!(quick.walk_cycles, 30 * quick.l2_misses);
@@ -166,7 +171,12 @@ fn filled() -> Items {
 
 #[test]
 fn a_daemon_that_has_no_turn_is_named_and_the_rate_gives_it_some() {
-    let outcome = within(&filled(), &["ingens", "4k"], "skylake", Limits::none());
+    let outcome = within(
+        &filled(),
+        &["ingens", "4k"],
+        "skylake",
+        MemoryLimits::none(),
+    );
     let named = |outcome: &Outcome| -> Vec<String> {
         let notes = outcome.notes.iter();
         let named = notes.filter(|note| note.contains("its daemon did not run"));
@@ -175,15 +185,16 @@ fn a_daemon_that_has_no_turn_is_named_and_the_rate_gives_it_some() {
     assert_eq!(
         named(&outcome),
         [
-            "policy ingens: its daemon did not run: the trace of 41,984 accesses is shorter than the daemon's period of 100,000,000 accesses. \
+            "policy ingens: its daemon did not run: the trace of 41,984 accesses is shorter than \
+             the daemon's period of 100,000,000 accesses. \
              That is 0.1 s at 1,000,000,000 accesses per second; --rate sets the program's rate"
         ]
     );
     assert_eq!(outcome.results[0].promotions, 0);
     // A tenth of a second of a program that makes 1e5 accesses in a second.
-    let limits = Limits {
+    let limits = MemoryLimits {
         rate: NOMINAL_RATE / 10_000,
-        ..Limits::none()
+        ..MemoryLimits::none()
     };
     let outcome = within(&filled(), &["ingens", "4k"], "skylake", limits);
     assert_eq!(named(&outcome), [""; 0]);
@@ -217,7 +228,7 @@ fn a_store_that_faults_is_one_question_of_frames() {
     let mut edge = Items::new(Grain::Page);
     edge.visits((0..511).map(load)).visits([store(511)]);
     for policy in ["freebsd14", "navarro(sizes=2m)"] {
-        let outcome = within(&edge, &[policy], "skylake", Limits::none());
+        let outcome = within(&edge, &[policy], "skylake", MemoryLimits::none());
         let result = &outcome.results[0];
         assert_eq!((result.promotions, result.demotions), (0, 0), "{policy}");
         assert_eq!(refused(result, "mixed_dirty"), 1, "{policy}");
@@ -228,7 +239,7 @@ fn a_store_that_faults_is_one_question_of_frames() {
         "promote(frames=any) if dirty == 512",
         "promote(copies=on) if dirty == 512",
     ] {
-        let outcome = within(&stores, &[policy], "skylake", Limits::none());
+        let outcome = within(&stores, &[policy], "skylake", MemoryLimits::none());
         let result = &outcome.results[0];
         assert_eq!(result.promotions, 1, "{policy}");
         assert_eq!(result.refusals.values().sum::<u64>(), 511, "{policy}");

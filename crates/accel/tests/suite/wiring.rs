@@ -1,8 +1,10 @@
-//! What the engine does around the model: passes, notes, errors, progress, and what machines share.
+//! The replay around the model: passes, notes, errors, progress, and machines that share a memory.
 
 use crate::common::*;
 use broadleaf_accel::{WhyNot, run};
-use broadleaf_model::{Error, Items, Part, Piece, Plan, PlanError, Progress, Source};
+use broadleaf_model::{
+    Error, Items, Plan, PlanError, ReplayProgress, Source, SourcePart, SourcePiece,
+};
 use broadleaf_trace::{Advice, Backing, Event, Grain, Lead, Visit};
 use broadleaf_units::{PageSize, SpaceId, ThreadId, VirtAddr};
 use std::ops::ControlFlow;
@@ -39,7 +41,7 @@ fn results_come_policy_by_policy_with_the_machines_inside() {
         .collect();
     let (a, b) = ("skylake", "skylake-unified-96");
     assert_eq!(order, [("greedy", a), ("greedy", b), ("4k", a), ("4k", b)]);
-    // One memory stands behind both.
+    // Both machines observe one memory.
     assert_eq!(outcome.results[0].refusals, outcome.results[1].refusals);
     assert_eq!(
         outcome.results[0].page_faults,
@@ -141,8 +143,8 @@ fn mappings_told_late_count_from_the_start() {
     })
     .unwrap();
     assert_eq!(passes, 2);
-    // The first access was outside every mapping, so it made no reservation; the mapping took its page away, and the second
-    // access found an empty block.
+    // The first access was outside every mapping, so it made no reservation; the mapping took its
+    // page away, and the second access found an empty block.
     let result = &outcome.results[0];
     assert_eq!(
         (
@@ -160,7 +162,8 @@ fn rights_split_the_mapping_that_is_assumed() {
     let mut items = Items::new(Grain::Page);
     items.visits((0..64).map(store));
     let protect = |pages: u64, rights| Event::Protect(range(0, pages), rights);
-    // The same rights again do nothing; others of a part break the superpage, and the second time do nothing either.
+    // The same rights again do nothing; others of a part break the superpage, and the second time
+    // do nothing either.
     items.event(protect(8, READ_WRITE)).visits([load(64)]);
     assert_eq!(result(&items, "pop-64").demotions, 0);
     items.event(protect(8, READ)).visits([load(8)]);
@@ -176,7 +179,7 @@ fn rights_split_the_mapping_that_is_assumed() {
         .event(protect(512, READ_WRITE))
         .visits([store(65), load(66)]);
     assert_eq!(result(&items, "pop-64").promotions, 2);
-    // What is unmapped falls back to what was assumed.
+    // Unmapped ranges fall back to the assumed mapping.
     let mut items = Items::new(Grain::Page);
     items
         .event(protect(8, READ))
@@ -213,7 +216,7 @@ fn notes_say_what_the_trace_does_not() {
         "{notes:?}"
     );
     assert!(
-        notes[1].starts_with("1 mapping stands elsewhere"),
+        notes[1].starts_with("1 mapping lies elsewhere"),
         "{notes:?}"
     );
 }
@@ -328,7 +331,7 @@ fn plans_without_anything_to_do_are_refused() {
     assert!(matches!(why, WhyNot::PageSize { size, .. } if size == "2m"));
 }
 
-/// What a source does when it is asked for a part.
+/// The behaviour of a source that is asked for a part.
 #[derive(Clone, Copy)]
 enum Then {
     Load(u64),
@@ -336,7 +339,8 @@ enum Then {
     End,
 }
 
-/// A source of parts that load one page each or fail, which cannot be read twice, and ends with its `ends_with`th part.
+/// A source of parts that load one page each or fail, which cannot be read twice, and ends with its
+/// `ends_with`th part.
 struct Failing {
     parts: Vec<Then>,
     at: usize,
@@ -346,16 +350,16 @@ struct Failing {
 
 struct OneLoad(Option<Result<[Visit; 1], &'static str>>, [Visit; 1]);
 
-impl Part for OneLoad {
+impl SourcePart for OneLoad {
     type Error = &'static str;
 
-    fn next(&mut self) -> Result<Option<Piece<'_>>, Self::Error> {
+    fn next(&mut self) -> Result<Option<SourcePiece<'_>>, Self::Error> {
         match self.0.take() {
             None => Ok(None),
             Some(Err(error)) => Err(error),
             Some(Ok(visits)) => {
                 self.1 = visits;
-                Ok(Some(Piece::Visits(&self.1)))
+                Ok(Some(SourcePiece::Visits(&self.1)))
             }
         }
     }
@@ -409,7 +413,8 @@ fn plan_of(policy: &str, threads: usize) -> Plan {
     plan.unwrap().on_threads(threads)
 }
 
-/// Other threads replay a turn while the next is prepared, which meets new blocks, spaces and children of which that turn knows nothing.
+/// Other threads replay a turn while the next is prepared, which meets new blocks, spaces and
+/// children of which that turn knows nothing.
 #[test]
 fn what_is_prepared_while_teams_are_away_changes_nothing() {
     let mut items = Items::new(Grain::Page).in_parts_of(3);
@@ -480,7 +485,7 @@ fn errors_of_the_source_come_through() {
     }
 }
 
-/// Where `freebsd` promotes nothing, nothing is foreseen, and what was counted as if that were so stands.
+/// If `freebsd` promotes nothing, nothing is foreseen, and the counts of the first pass remain.
 #[test]
 fn a_second_pass_is_made_only_where_something_is_foreseen() {
     for (pages, promoted) in [(BLOCK - 1, 0), (BLOCK, 1)] {
@@ -492,7 +497,7 @@ fn a_second_pass_is_made_only_where_something_is_foreseen() {
             let machines = vec![broadleaf_machine::machine("skylake").unwrap()];
             let plan = Plan::new(policies.into(), machines).unwrap();
             let mut passes = 0;
-            let mut note = |progress: Progress| {
+            let mut note = |progress: ReplayProgress| {
                 assert_eq!(progress.passes, progress.pass, "as far as is known");
                 passes = progress.pass;
                 ControlFlow::Continue(())
@@ -518,7 +523,7 @@ fn what_foresees_alone_is_looked_up_once() {
         let beside = &replay(&items, &["foresight", "4k"]).results[0];
         for threads in [1, 2] {
             let mut passes = 0;
-            let mut note = |progress: Progress| {
+            let mut note = |progress: ReplayProgress| {
                 passes = progress.pass;
                 ControlFlow::Continue(())
             };
@@ -539,7 +544,7 @@ fn teams_that_are_away_when_a_replay_ends_early_are_waited_for() {
     bad.visits([load(1 << 44)]);
     for threads in [1, 2, 3] {
         let plan = plan_of("greedy", threads);
-        let stop = &mut |progress: Progress| match progress.accesses {
+        let stop = &mut |progress: ReplayProgress| match progress.accesses {
             ..300_000 => ControlFlow::Continue(()),
             _ => ControlFlow::Break(()),
         };

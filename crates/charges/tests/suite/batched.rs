@@ -1,12 +1,12 @@
-//! Charges that are put off, against those that are not.
+//! Batched charges, compared with exact ones.
 
-use super::slow::{Mapped, SlowTlb, Step, around, cases};
+use super::slow::{HostStep, Mapped, SlowTlb, around, cases};
 use broadleaf_charges::{Batching, Candidate, Ladder, PrefetchCharges};
 use broadleaf_units::SpaceTag;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Two that are told the same.
+/// Exact and batched charges of the same references.
 struct Both {
     exact: PrefetchCharges,
     batched: PrefetchCharges,
@@ -24,12 +24,12 @@ impl Both {
         }
     }
 
-    fn each(&mut self, told: impl Fn(&mut PrefetchCharges)) {
-        told(&mut self.exact);
-        told(&mut self.batched);
+    fn each(&mut self, report: impl Fn(&mut PrefetchCharges)) {
+        report(&mut self.exact);
+        report(&mut self.batched);
     }
 
-    /// A reference, and what is shown of it by the one and by the other.
+    /// Makes a reference. Returns the candidates that exact and batched charges report.
     fn refer(&mut self, tag: SpaceTag, page: u64) -> [Vec<(Candidate, u64)>; 2] {
         let ladder = *self.exact.ladder();
         let mut shown = [Vec::new(), Vec::new()];
@@ -46,11 +46,11 @@ impl Both {
         shown
     }
 
-    fn step(&mut self, step: &Step) -> [Vec<(Candidate, u64)>; 2] {
+    fn step(&mut self, step: &HostStep) -> [Vec<(Candidate, u64)>; 2] {
         let ladder = *self.exact.ladder();
         match *step {
-            Step::Refer(tag, page) => return self.refer(tag, page),
-            Step::Promote(tag, page, level, relief) => {
+            HostStep::Refer(tag, page) => return self.refer(tag, page),
+            HostStep::Promote(tag, page, level, relief) => {
                 let candidate = around(&ladder, tag, page, level);
                 if self.mapped.promote(&ladder, candidate) {
                     self.tlb
@@ -65,11 +65,11 @@ impl Both {
                     });
                 }
             }
-            Step::Map(tag, page, level) => {
+            HostStep::Map(tag, page, level) => {
                 self.mapped
                     .promote(&ladder, around(&ladder, tag, page, level));
             }
-            Step::Demote(tag, page) => {
+            HostStep::Demote(tag, page) => {
                 if let Some(candidate) = self.mapped.demote(&ladder, tag, page) {
                     self.tlb.shoot_down(
                         &ladder,
@@ -80,21 +80,21 @@ impl Both {
                     self.each(|charges| charges.demote(candidate));
                 }
             }
-            Step::ShootDown(tag, start, pages) => {
+            HostStep::ShootDown(tag, start, pages) => {
                 self.tlb.shoot_down(&ladder, tag, start, pages);
                 self.each(|charges| charges.shoot_down(tag, start, pages));
             }
-            Step::Forget(tag, start, pages) => {
+            HostStep::Forget(tag, start, pages) => {
                 self.mapped.forget(&ladder, tag, start, pages);
                 self.tlb.shoot_down(&ladder, tag, start, pages);
                 self.each(|charges| charges.forget(tag, start, pages));
             }
-            Step::ForgetSpace(tag) => {
+            HostStep::ForgetSpace(tag) => {
                 self.mapped.forget(&ladder, tag, 0, u64::MAX);
                 self.tlb.shoot_down(&ladder, tag, 0, u64::MAX);
                 self.each(|charges| charges.forget(tag, 0, u64::MAX));
             }
-            Step::Evict(_) | Step::Reset => {}
+            HostStep::Evict(_) | HostStep::Reset => {}
         }
         [Vec::new(), Vec::new()]
     }
@@ -117,17 +117,19 @@ proptest! {
             all.extend(shown.into_iter().map(|(candidate, _)| candidate));
             both.batched.check();
             for candidate in &all {
-                let (exact, known) = (both.exact.charge(*candidate), both.batched.charge(*candidate));
+                let exact = both.exact.charge(*candidate);
+                let known = both.batched.charge(*candidate);
                 prop_assert!(known <= exact, "{candidate:?}");
-                let behind = exact - known;
-                prop_assert!(behind < u64::from(deferral.max(1)), "{candidate:?} {known} {exact}");
-                prop_assert!(behind == 0 || candidate.level > eager.max(1));
+                let lag = exact - known;
+                prop_assert!(lag < u64::from(deferral.max(1)), "{candidate:?} {known} {exact}");
+                prop_assert!(lag == 0 || candidate.level > eager.max(1));
             }
         }
     }
 
-    /// A candidate is promoted where it is shown with its threshold or more. With charges put off, that happens to those that would be promoted without, and before as many
-    /// charges of its region as may be put off have gone by.
+    /// A candidate is promoted when it is reported with its threshold or more. Batched charges
+    /// promote the same candidates as exact ones, before as many charges of the region as may be
+    /// deferred have passed.
     #[test]
     fn promotions_differ_by_no_more_than_what_may_be_put_off(
         (ladder, steps) in cases(400),
@@ -137,14 +139,17 @@ proptest! {
         threshold in 1..20u64,
     ) {
         let mut both = Both::new(ladder, entries, Batching { eager, deferral });
-        let region = |candidate: Candidate| (candidate.tag, ladder.first_of(ladder.largest(), candidate.first));
-        // Charges of each region that may have been put off; and how many it had when a candidate was first shown with its threshold.
+        let region = |candidate: Candidate| {
+            (candidate.tag, ladder.first_of(ladder.largest(), candidate.first))
+        };
+        // The deferred charges of each region, and the number of charges when a candidate was first
+        // reported with its threshold.
         let mut charges: BTreeMap<(SpaceTag, u64), u64> = BTreeMap::new();
         let mut promoted = [BTreeMap::new(), BTreeMap::new()];
         for step in &steps {
-            let Step::Refer(tag, page) = *step else { continue };
+            let HostStep::Refer(tag, page) = *step else { continue };
             let shown = both.refer(tag, page);
-            // What is charged to the largest alone is not put off.
+            // Charges of the largest candidate alone are not deferred.
             if let Some((candidate, _)) = shown[0].first() {
                 let may_wait = candidate.level < ladder.largest();
                 *charges.entry(region(*candidate)).or_default() += u64::from(may_wait);
@@ -157,7 +162,8 @@ proptest! {
         }
         let [exactly, late] = promoted;
         for (candidate, then) in &late {
-            prop_assert!(exactly.get(candidate).is_some_and(|before| before <= then), "{candidate:?}");
+            let before = exactly.get(candidate);
+            prop_assert!(before.is_some_and(|before| before <= then), "{candidate:?}");
         }
         for (candidate, then) in &exactly {
             let until = late.get(candidate).copied().unwrap_or(charges[&region(*candidate)]);
@@ -167,7 +173,8 @@ proptest! {
     }
 }
 
-/// Romer's ladder, 32 pages in a circle, two for each of 16 entries, and a superpage of 128 KiB at 1600 charges.
+/// Romer's ladder, 32 pages in a circle, two for each of 16 entries, and a superpage of 128 KiB at
+/// 1600 charges.
 #[test]
 fn a_superpage_of_128_kib_is_promoted_when_its_charges_fall_due() {
     let ladder = Ladder::new(&Ladder::ROMER).unwrap();
@@ -185,7 +192,8 @@ fn a_superpage_of_128_kib_is_promoted_when_its_charges_fall_due() {
                 }
             }
         }
-        // Every reference misses, and is charged but for the first, before which nothing was in the TLB.
+        // Every reference misses, and is charged but for the first, before which nothing was in the
+        // TLB.
         assert_eq!(promoted, [Some(1600), Some(expected)]);
     }
 }

@@ -1,29 +1,30 @@
-//! Capacity charges against their rule, counted over a list of all translations in the order of their last use.
+//! Capacity charges against their rule, counted over a list of all translations in the order of
+//! their last use.
 
-use super::slow::{Entry, Mapped, Step, around, cases, lies_in, meets, overlap};
+use super::slow::{HostStep, Mapped, TlbEntry, around, cases, lies_in, meets, overlap};
 use broadleaf_charges::{Candidate, CapacityCharges, Ladder};
 use broadleaf_units::SpaceTag;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The list, and what each candidate was charged.
+/// The LRU list, and the charges of each candidate.
 struct Listing {
     ladder: Ladder,
     entries: usize,
     mapped: Mapped,
-    /// The newest is the last.
-    recent: Vec<Entry>,
+    /// The translations, the newest last.
+    recent: Vec<TlbEntry>,
     charges: BTreeMap<Candidate, u64>,
 }
 
 impl Listing {
-    fn depth(&self, entry: Entry) -> Option<usize> {
+    fn depth(&self, entry: TlbEntry) -> Option<usize> {
         let at = self.recent.iter().rposition(|other| *other == entry)?;
         // The depth is 1 for the newest.
         Some(self.recent.len() - at)
     }
 
-    fn miss(&mut self, entry: Entry) -> Vec<(Candidate, u64)> {
+    fn miss(&mut self, entry: TlbEntry) -> Vec<(Candidate, u64)> {
         let Some(depth) = self.depth(entry).filter(|depth| *depth > self.entries) else {
             return Vec::new();
         };
@@ -48,7 +49,7 @@ impl Listing {
         charged.into_iter().map(charge).collect()
     }
 
-    fn touch(&mut self, entry: Entry) {
+    fn touch(&mut self, entry: TlbEntry) {
         self.recent.retain(|other| *other != entry);
         self.recent.push(entry);
         // No candidate could have kept what was used longer ago.
@@ -68,13 +69,13 @@ impl Listing {
         (self.charges).retain(|one, _| !lies_in(&ladder, *one, tag, start, pages));
     }
 
-    fn step(&mut self, step: &Step, charges: &mut CapacityCharges) {
+    fn step(&mut self, step: &HostStep, charges: &mut CapacityCharges) {
         let ladder = self.ladder;
         match *step {
-            Step::Refer(tag, page) => {
+            HostStep::Refer(tag, page) => {
                 let level = self.mapped.level_of(&ladder, tag, page);
                 let entry = around(&ladder, tag, page, level);
-                // What is told to have hit is not charged, wherever it stands.
+                // A reported hit is not charged, at any depth.
                 if self.depth(entry).is_some_and(|depth| depth <= self.entries) {
                     charges.touch(tag, page, level);
                 } else {
@@ -87,7 +88,7 @@ impl Listing {
                 }
                 self.touch(entry);
             }
-            Step::Promote(tag, page, level, _) => {
+            HostStep::Promote(tag, page, level, _) => {
                 let candidate = around(&ladder, tag, page, level);
                 if self.mapped.promote(&ladder, candidate) {
                     self.shoot_down(tag, candidate.first, ladder.pages(level));
@@ -95,27 +96,27 @@ impl Listing {
                     charges.promote(candidate);
                 }
             }
-            Step::Demote(tag, page) => {
+            HostStep::Demote(tag, page) => {
                 if let Some(candidate) = self.mapped.demote(&ladder, tag, page) {
                     self.shoot_down(tag, candidate.first, ladder.pages(candidate.level));
                     charges.demote(candidate);
                 }
             }
-            // An eviction changes nothing of the order, and a promotion has to be told.
-            Step::Evict(_) | Step::Map(..) => {}
-            Step::ShootDown(tag, start, pages) => {
+            // An eviction does not change the order. A promotion must be reported.
+            HostStep::Evict(_) | HostStep::Map(..) => {}
+            HostStep::ShootDown(tag, start, pages) => {
                 self.shoot_down(tag, start, pages);
                 charges.shoot_down(tag, start, pages);
             }
-            Step::Forget(tag, start, pages) => {
+            HostStep::Forget(tag, start, pages) => {
                 self.forget(tag, start, pages);
                 charges.forget(tag, start, pages);
             }
-            Step::ForgetSpace(tag) => {
+            HostStep::ForgetSpace(tag) => {
                 self.forget(tag, 0, u64::MAX);
                 charges.forget(tag, 0, u64::MAX);
             }
-            Step::Reset => {
+            HostStep::Reset => {
                 self.charges.clear();
                 charges.reset();
             }
@@ -158,7 +159,7 @@ fn a_long_time_ago() {
         charges.check();
         let mut charged = Vec::new();
         charges.miss(tag, 0, 0, |one, _| charged.push(one.first));
-        // Nothing of this is seen by the next.
+        // These references do not affect the next one.
         charges.forget(tag, 0, u64::MAX);
         charged.len()
     };
@@ -167,7 +168,7 @@ fn a_long_time_ago() {
     assert_eq!(charged, [0, 1, 1, 1, 0, 0]);
 }
 
-/// What no candidate could have kept is not brought back by the removal of what was used since.
+/// Removals of newer translations do not bring back a page that no candidate could have kept.
 #[test]
 fn removals_bring_nothing_back() {
     let tag = SpaceTag::default();

@@ -3,7 +3,8 @@
 use broadleaf_charges::{Candidate, CapacityCharges, Ladder, PrefetchCharges};
 use broadleaf_units::SpaceTag;
 
-/// Three entries; 8, 1, 7, 6, 5, 0 are referenced, and then 1 misses. Those that are charged, of each kind: the first page, and the last.
+/// Three entries; 8, 1, 7, 6, 5, 0 are referenced, and then 1 misses. Those that are charged, of
+/// each kind: the first page, and the last.
 fn charged(orders: &[u8]) -> [Vec<(u64, u64)>; 2] {
     let tag = SpaceTag::default();
     let ladder = Ladder::new(orders).unwrap();

@@ -1,5 +1,5 @@
-//! Charges against what they are defined as: scans of a TLB's content, counts over a list in the order of last use, and the references
-//! replayed with the candidate a superpage from the start.
+//! Tests of charges against their definitions: scans of a TLB's content, counts over an LRU list,
+//! and replays with the candidate as a superpage from the start.
 
 mod batched;
 mod capacity;

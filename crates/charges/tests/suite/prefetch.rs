@@ -1,12 +1,12 @@
 //! Prefetch charges against a scan of the TLB's content.
 
-use super::slow::{Mapped, SlowTlb, Step, around, cases, lies_in, meets, overlap};
+use super::slow::{HostStep, Mapped, SlowTlb, around, cases, lies_in, meets, overlap};
 use broadleaf_charges::{Candidate, Ladder, PrefetchCharges};
 use broadleaf_units::SpaceTag;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// A host, and what each candidate was charged by a scan.
+/// A host, and the charges of each candidate by a scan.
 struct Scanning {
     ladder: Ladder,
     mapped: Mapped,
@@ -26,14 +26,14 @@ impl Scanning {
         }
     }
 
-    /// Whether the translation of the candidate or of a part of it is in the TLB.
+    /// Returns true if the translation of the candidate or of a part is in the TLB.
     fn is_present(&self, candidate: Candidate) -> bool {
         let mut entries = self.tlb.entries.iter();
         entries
             .any(|entry| entry.level <= candidate.level && overlap(&self.ladder, *entry, candidate))
     }
 
-    /// Something of how many children is in the TLB, and the candidate's own translation.
+    /// The number of children with a page in the TLB, plus one for the candidate's own translation.
     fn count(&self, candidate: Candidate) -> u32 {
         let Candidate { tag, first, level } = candidate;
         let own = u32::from(self.tlb.entries.contains(&candidate));
@@ -62,10 +62,10 @@ impl Scanning {
     }
 
     /// Does a step, and has the charges do it.
-    fn step(&mut self, step: &Step, charges: &mut PrefetchCharges) {
+    fn step(&mut self, step: &HostStep, charges: &mut PrefetchCharges) {
         let ladder = self.ladder;
         match *step {
-            Step::Refer(tag, page) => {
+            HostStep::Refer(tag, page) => {
                 if self.tlb.lookup(&ladder, tag, page) {
                     return;
                 }
@@ -84,7 +84,7 @@ impl Scanning {
                     );
                 }
             }
-            Step::Promote(tag, page, level, relief) => {
+            HostStep::Promote(tag, page, level, relief) => {
                 let candidate = around(&ladder, tag, page, level);
                 if !self.mapped.promote(&ladder, candidate) {
                     return;
@@ -104,11 +104,11 @@ impl Scanning {
                     charges.evict(lost.tag, lost.first, lost.level);
                 }
             }
-            Step::Map(tag, page, level) => {
+            HostStep::Map(tag, page, level) => {
                 self.mapped
                     .promote(&ladder, around(&ladder, tag, page, level));
             }
-            Step::Demote(tag, page) => {
+            HostStep::Demote(tag, page) => {
                 if let Some(candidate) = self.mapped.demote(&ladder, tag, page) {
                     self.tlb.shoot_down(
                         &ladder,
@@ -119,7 +119,7 @@ impl Scanning {
                     charges.demote(candidate);
                 }
             }
-            Step::Evict(index) => {
+            HostStep::Evict(index) => {
                 if !self.tlb.entries.is_empty() {
                     let lost = index.index(self.tlb.entries.len());
                     let lost = self.tlb.entries.remove(lost);
@@ -127,19 +127,19 @@ impl Scanning {
                     charges.evict(lost.tag, lost.first, lost.level);
                 }
             }
-            Step::ShootDown(tag, start, pages) => {
+            HostStep::ShootDown(tag, start, pages) => {
                 self.tlb.shoot_down(&ladder, tag, start, pages);
                 charges.shoot_down(tag, start, pages);
             }
-            Step::Forget(tag, start, pages) => {
+            HostStep::Forget(tag, start, pages) => {
                 self.forget(tag, start, pages);
                 charges.forget(tag, start, pages);
             }
-            Step::ForgetSpace(tag) => {
+            HostStep::ForgetSpace(tag) => {
                 self.forget(tag, 0, u64::MAX);
                 charges.forget(tag, 0, u64::MAX);
             }
-            Step::Reset => {}
+            HostStep::Reset => {}
         }
     }
 
@@ -168,15 +168,15 @@ impl Scanning {
     }
 }
 
-fn place(step: &Step) -> Option<(SpaceTag, u64)> {
+fn place(step: &HostStep) -> Option<(SpaceTag, u64)> {
     match *step {
-        Step::Refer(tag, page)
-        | Step::Promote(tag, page, ..)
-        | Step::Map(tag, page, _)
-        | Step::Demote(tag, page)
-        | Step::ShootDown(tag, page, _)
-        | Step::Forget(tag, page, _) => Some((tag, page)),
-        Step::Evict(_) | Step::ForgetSpace(_) | Step::Reset => None,
+        HostStep::Refer(tag, page)
+        | HostStep::Promote(tag, page, ..)
+        | HostStep::Map(tag, page, _)
+        | HostStep::Demote(tag, page)
+        | HostStep::ShootDown(tag, page, _)
+        | HostStep::Forget(tag, page, _) => Some((tag, page)),
+        HostStep::Evict(_) | HostStep::ForgetSpace(_) | HostStep::Reset => None,
     }
 }
 

@@ -1,4 +1,5 @@
-//! Charges against what they stand for: would the reference have hit, had the candidate been a superpage from the start?
+//! Charges compared with replays: would the reference have hit, had the candidate been a superpage
+//! from the start?
 
 use super::slow::{SlowTlb, around};
 use broadleaf_charges::{Candidate, CapacityCharges, Ladder, PrefetchCharges};
@@ -6,7 +7,8 @@ use broadleaf_units::SpaceTag;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// Whether the last reference hits where one candidate, or none, is a superpage from the start.
+/// Returns true if the last reference hits with one candidate, or none, as a superpage from the
+/// start.
 fn hits(ladder: &Ladder, entries: usize, superpage: Option<Candidate>, pages: &[u64]) -> bool {
     let tag = SpaceTag::default();
     let mut tlb = SlowTlb::new(entries);

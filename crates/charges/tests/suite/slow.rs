@@ -1,18 +1,19 @@
-//! A slow, obvious TLB, its host, and what a host may be asked to do.
+//! A naive TLB with its host, and the random steps of a host.
 
 use broadleaf_charges::{Candidate, Ladder};
 use broadleaf_units::SpaceTag;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// What happens.
+/// A random step.
 #[derive(Clone, Debug)]
-pub(crate) enum Step {
+pub(crate) enum HostStep {
     /// A page is referenced.
     Refer(SpaceTag, u64),
-    /// The candidate of that level that holds a page becomes a superpage, and those that hold it are relieved of that much.
+    /// The candidate of that level that holds a page becomes a superpage, and those that hold it
+    /// are relieved of that much.
     Promote(SpaceTag, u64, usize, u64),
-    /// It becomes one, and the TLB keeps what it has.
+    /// The candidate becomes a superpage, and the TLB keeps its entries.
     Map(SpaceTag, u64, usize),
     /// The superpage that holds a page becomes base pages.
     Demote(SpaceTag, u64),
@@ -29,7 +30,7 @@ pub(crate) enum Step {
 }
 
 /// A translation in the TLB, or in the order of last use.
-pub(crate) type Entry = Candidate;
+pub(crate) type TlbEntry = Candidate;
 
 /// Ladders of two children, of many, and of one size alone.
 pub(crate) fn ladders() -> impl Strategy<Value = Ladder> {
@@ -44,8 +45,8 @@ pub(crate) fn ladders() -> impl Strategy<Value = Ladder> {
     prop::sample::select(known).prop_map(|orders| Ladder::new(orders).unwrap())
 }
 
-/// Steps in two spaces and in a few regions, the last one that there is among them.
-pub(crate) fn steps(ladder: Ladder, most: usize) -> impl Strategy<Value = (Ladder, Vec<Step>)> {
+/// Steps in two spaces and in a few regions, the last possible one among them.
+pub(crate) fn steps(ladder: Ladder, most: usize) -> impl Strategy<Value = (Ladder, Vec<HostStep>)> {
     let pages = ladder.pages(ladder.largest());
     let tag = || (0..2usize).prop_map(|number| SpaceTag::new(number).unwrap());
     let page = move || {
@@ -57,26 +58,29 @@ pub(crate) fn steps(ladder: Ladder, most: usize) -> impl Strategy<Value = (Ladde
     let length = move || prop_oneof![Just(0), 1..9u64, 1..2 * pages + 2, Just(u64::MAX)];
     let relief = prop_oneof![Just(0), 1..4u64, Just(u64::MAX)];
     let step = prop_oneof![
-        60 => (tag(), page()).prop_map(|(tag, page)| Step::Refer(tag, page)),
+        60 => (tag(), page()).prop_map(|(tag, page)| HostStep::Refer(tag, page)),
         3 => (tag(), page(), level(), relief)
-            .prop_map(|(tag, page, level, relief)| Step::Promote(tag, page, level, relief)),
-        3 => (tag(), page(), level()).prop_map(|(tag, page, level)| Step::Map(tag, page, level)),
-        2 => (tag(), page()).prop_map(|(tag, page)| Step::Demote(tag, page)),
-        2 => any::<prop::sample::Index>().prop_map(Step::Evict),
-        2 => (tag(), page(), length()).prop_map(|(tag, page, pages)| Step::ShootDown(tag, page, pages)),
-        1 => (tag(), page(), length()).prop_map(|(tag, page, pages)| Step::Forget(tag, page, pages)),
-        1 => tag().prop_map(Step::ForgetSpace),
-        1 => Just(Step::Reset),
+            .prop_map(|(tag, page, level, relief)| HostStep::Promote(tag, page, level, relief)),
+        3 => (tag(), page(), level())
+            .prop_map(|(tag, page, level)| HostStep::Map(tag, page, level)),
+        2 => (tag(), page()).prop_map(|(tag, page)| HostStep::Demote(tag, page)),
+        2 => any::<prop::sample::Index>().prop_map(HostStep::Evict),
+        2 => (tag(), page(), length())
+            .prop_map(|(tag, page, pages)| HostStep::ShootDown(tag, page, pages)),
+        1 => (tag(), page(), length())
+            .prop_map(|(tag, page, pages)| HostStep::Forget(tag, page, pages)),
+        1 => tag().prop_map(HostStep::ForgetSpace),
+        1 => Just(HostStep::Reset),
     ];
     prop::collection::vec(step, 0..most).prop_map(move |steps| (ladder, steps))
 }
 
 /// Any of the ladders, and steps.
-pub(crate) fn cases(most: usize) -> impl Strategy<Value = (Ladder, Vec<Step>)> {
+pub(crate) fn cases(most: usize) -> impl Strategy<Value = (Ladder, Vec<HostStep>)> {
     ladders().prop_flat_map(move |ladder| steps(ladder, most))
 }
 
-/// Whether a candidate meets `pages` base pages of a space from `start` on.
+/// Returns true if a candidate meets `pages` base pages of a space from `start` on.
 pub(crate) fn meets(
     ladder: &Ladder,
     one: Candidate,
@@ -88,7 +92,7 @@ pub(crate) fn meets(
     one.tag == tag && pages > 0 && last >= start && one.first <= start.saturating_add(pages - 1)
 }
 
-/// Whether a candidate lies in `pages` base pages of a space from `start` on.
+/// Returns true if a candidate lies in `pages` base pages of a space from `start` on.
 pub(crate) fn lies_in(
     ladder: &Ladder,
     one: Candidate,
@@ -100,7 +104,7 @@ pub(crate) fn lies_in(
     one.tag == tag && one.first >= start && last - start < pages
 }
 
-/// Whether two candidates have a page in common.
+/// Returns true if two candidates overlap.
 pub(crate) fn overlap(ladder: &Ladder, one: Candidate, other: Candidate) -> bool {
     meets(
         ladder,
@@ -117,7 +121,7 @@ pub(crate) fn around(ladder: &Ladder, tag: SpaceTag, page: u64, level: usize) ->
     Candidate { tag, first, level }
 }
 
-/// What is mapped how.
+/// The current superpages.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mapped(BTreeSet<Candidate>);
 
@@ -131,7 +135,7 @@ impl Mapped {
         superpage.map_or(0, |superpage| superpage.level)
     }
 
-    /// Whether it was promoted: what lies in a superpage cannot be.
+    /// Returns true if the candidate was promoted. Candidates inside a superpage cannot be.
     pub(crate) fn promote(&mut self, ladder: &Ladder, candidate: Candidate) -> bool {
         let may = self.level_of(ladder, candidate.tag, candidate.first) < candidate.level;
         if may {
@@ -167,7 +171,7 @@ impl Mapped {
 /// A fully associative TLB with exact LRU replacement; the newest entry is the last.
 #[derive(Clone, Debug)]
 pub(crate) struct SlowTlb {
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<TlbEntry>,
     pub(crate) most: usize,
 }
 
@@ -179,7 +183,7 @@ impl SlowTlb {
         }
     }
 
-    /// Whether a reference hits. What it finds becomes the newest.
+    /// Returns true if a reference hits. A hit becomes the newest.
     pub(crate) fn lookup(&mut self, ladder: &Ladder, tag: SpaceTag, page: u64) -> bool {
         let page = around(ladder, tag, page, 0);
         let found = self
@@ -192,8 +196,8 @@ impl SlowTlb {
         found.is_some()
     }
 
-    /// Answers what gave way.
-    pub(crate) fn fill(&mut self, entry: Entry) -> Option<Entry> {
+    /// Returns the evicted translation.
+    pub(crate) fn fill(&mut self, entry: TlbEntry) -> Option<TlbEntry> {
         self.entries.push(entry);
         (self.entries.len() > self.most).then(|| self.entries.remove(0))
     }

@@ -95,6 +95,12 @@ pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) cache: CacheUse,
 
+    /// Show which accelerators the replay uses, and why it does not use the others
+    ///
+    /// No result depends on an accelerator. The plan goes to standard error, before the replay.
+    #[arg(long)]
+    pub(crate) explain_plan: bool,
+
     /// Compare a damaged or truncated trace up to the damage, and report the loss
     ///
     /// The exit status is 0 if the trace has an access before the damage, otherwise 2.

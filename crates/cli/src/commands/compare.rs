@@ -7,7 +7,7 @@ use broadleaf_machine::Machine;
 use broadleaf_metrics::CellResult;
 use broadleaf_policy::{Policy, Refusal};
 use broadleaf_report::{
-    BASELINE, Glyphs, REFERENCE, View, comparison_table, curves, over_time, write_csv,
+    Align, BASELINE, Glyphs, Grid, REFERENCE, View, comparison_table, curves, over_time, write_csv,
     write_parquet,
 };
 use broadleaf_study::compare::{ComparisonAnswer, Request, compare, policies};
@@ -16,6 +16,7 @@ use broadleaf_study::machines::machines;
 use crate::args::{Compare, CompareFormat};
 use crate::progress::Bars;
 use crate::terminal::glyphs;
+use broadleaf_study::explained::PlannedAccelerator;
 use broadleaf_study::failure::Failure;
 use broadleaf_study::output::json;
 use broadleaf_study::policies_file;
@@ -69,6 +70,7 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
         threads: options.threads,
         memory: Some(&memory),
         cache: cache.as_ref(),
+        explain_plan: options.explain_plan.then_some(&show_plan),
         watch: &Bars,
         curves: options.curve,
     };
@@ -103,6 +105,27 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
     out.write_all(&bytes)
         .map_err(|error| Failure::writing(out.name(), &error))?;
     out.finish()
+}
+
+/// Prints the accelerators of a plan to standard error.
+fn show_plan(accelerators: &[PlannedAccelerator]) {
+    let mut grid = Grid::new()
+        .column("accelerator", Align::Left)
+        .column("used", Align::Left)
+        .column("what it does, or why it is not used", Align::Left);
+    for planned in accelerators {
+        let (used, text) = match &planned.why_not {
+            None => (
+                "yes",
+                format!("{}; relies on {}", planned.does, planned.relies_on),
+            ),
+            Some(why) => ("no", why.clone()),
+        };
+        grid.row([planned.name.to_owned(), used.to_owned(), text]);
+    }
+    for line in grid.render(View::default()).lines() {
+        say!("{line}");
+    }
 }
 
 /// Refuses to overwrite a file that is read.

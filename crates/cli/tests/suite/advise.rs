@@ -256,7 +256,7 @@ fn each_format_expresses_what_it_can_and_says_what_it_cannot() {
     let notes = stderr(&output);
     assert_eq!(
         notes
-            .matches(" is left out: a layout is about the heap")
+            .matches(" is left out: a layout covers the heap")
             .count(),
         3,
         "{notes}"

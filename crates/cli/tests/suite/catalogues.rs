@@ -57,7 +57,7 @@ fn columns_of_the_table_can_be_explained() {
         ("vs freebsd", "divided by those of the policy freebsd"),
         ("added", "peak_resident_pages"),
         ("resident", "held at the end"),
-        ("Peak", "at any one time"),
+        ("Peak", "The peak of base-page frames"),
         ("walks spared", "with the superpages of this range alone"),
         ("lies_in", "the bounds of the mapping"),
         ("per KiB added", "`free` if nothing is added"),

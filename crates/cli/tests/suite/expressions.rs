@@ -286,7 +286,7 @@ fn an_expression_is_spread_out() {
     );
     assert!(succeeded(&run(&["list", "policies"])).contains("promote if EXPRESSION"));
     assert!(
-        !broadleaf(&["explain", "promoted"])
+        !broadleaf(&["explain", "promotes"])
             .output()
             .unwrap()
             .status

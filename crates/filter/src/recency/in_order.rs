@@ -1,10 +1,11 @@
-//! A few places in the order of their times.
+//! A small sorter: at most `MOST` places in the order of their times.
 
-use super::{PLACES, Place};
+use super::{PLACES, RecencyPlace};
 
-/// At most `MOST` places to be put in order, each once.
+/// At most `MOST` distinct places to sort.
 pub(super) struct InOrder<const MOST: usize> {
-    /// The time of each, and behind it the place: numbers are compared the fastest. Behind the last nothing is earlier than any.
+    /// The time and the place of each in one number, which compares fastest. Unused slots hold the
+    /// maximum.
     times: [u64; MOST],
     count: usize,
 }
@@ -19,23 +20,23 @@ impl<const MOST: usize> InOrder<MOST> {
     }
 
     #[inline]
-    pub(super) const fn add(&mut self, time: u64, place: Place) {
+    pub(super) const fn add(&mut self, time: u64, place: RecencyPlace) {
         self.times[self.count] = time * PLACES as u64 + place.index() as u64;
         self.count += 1;
     }
 
-    /// All of them, the earliest first.
+    /// Returns all places, the earliest first.
     #[inline]
-    pub(super) fn sorted(&mut self) -> impl Iterator<Item = Place> {
+    pub(super) fn sorted(&mut self) -> impl Iterator<Item = RecencyPlace> {
         let times = &mut self.times[..];
-        // Branches on what is random cost more than all comparisons.
+        // Unpredictable branches cost more than all comparisons.
         if let Some(times) = times.as_mut_array() {
             put_eight_in_order(times);
         } else {
             times[..self.count].sort_unstable();
         }
         let times = self.times[..self.count].iter();
-        times.map(|time| Place::from_index(*time as usize))
+        times.map(|time| RecencyPlace::from_index(*time as usize))
     }
 }
 
@@ -63,7 +64,7 @@ fn put_eight_in_order(times: &mut [u64; 8]) {
 mod tests {
     use super::*;
 
-    /// A network that puts every list of two different numbers in order does so with every list.
+    /// A network that sorts every list of two distinct numbers sorts every list (0-1 principle).
     #[test]
     fn eight_are_put_in_order() {
         for bits in 0..1u32 << 8 {
@@ -77,11 +78,11 @@ mod tests {
         let mut order = InOrder::<MOST>::new();
         for index in 0..count {
             let time = (index * 37 % PLACES) as u64;
-            order.add(time, Place::from_index(index));
+            order.add(time, RecencyPlace::from_index(index));
         }
         let mut right: Vec<usize> = (0..count).collect();
         right.sort_by_key(|index| index * 37 % PLACES);
-        let sorted: Vec<usize> = order.sorted().map(Place::index).collect();
+        let sorted: Vec<usize> = order.sorted().map(RecencyPlace::index).collect();
         assert_eq!(sorted, right);
     }
 

@@ -1,20 +1,21 @@
-//! Making up for what was left out.
+//! Replay of deferred lookups, before later lookups can see their absence.
 
 use super::in_order::InOrder;
-use super::{DEPTH, PLACES, Place, Places, Recency};
+use super::{DEPTH, PLACES, Recency, RecencyPlace, RecencyPlaces};
 use broadleaf_units::PageNumber;
 
-/// How many places are put in order the quick way.
+/// The number of places that the small sorter takes.
 const FEW: usize = 8;
 
 impl Recency {
-    /// Makes up for everything that was left out.
+    /// Makes all deferred lookups. `look_up` receives their pages, the earliest first.
     pub fn catch_up(&mut self, look_up: &mut impl FnMut(PageNumber)) {
         self.make_up(self.left_out, look_up);
     }
 
-    /// Makes up for what was left out in one set of base pages and one of larger ones, and for all that came before any of that in a set that both use:
-    /// where that were made up for later, it would seem the newer.
+    /// Makes the deferred lookups of one set of base pages and one of larger ones. Also makes all
+    /// earlier deferred lookups that share a set with one of these: made later, they would look
+    /// newer than they are.
     #[inline]
     pub(super) fn make_up_for(
         &mut self,
@@ -22,23 +23,23 @@ impl Recency {
         larger_set: usize,
         look_up: &mut impl FnMut(PageNumber),
     ) {
-        let concerned = Places::of_set(set).or(self.using_larger(larger_set));
+        let concerned = RecencyPlaces::of_set(set).or(self.using_larger(larger_set));
         let concerned = concerned.and(self.left_out);
         if !concerned.is_empty() {
             self.make_up(concerned, look_up);
         }
     }
 
-    /// The places of pages whose larger pages use this set.
+    /// The places of pages whose larger pages lie in this set.
     #[inline]
-    fn using_larger(&self, larger_set: usize) -> Places {
-        (0..DEPTH).fold(Places::NONE, |places, at| {
-            places.or(self.with_larger[Place::of(larger_set, at).index()])
+    fn using_larger(&self, larger_set: usize) -> RecencyPlaces {
+        (0..DEPTH).fold(RecencyPlaces::NONE, |places, at| {
+            places.or(self.with_larger[RecencyPlace::of(larger_set, at).index()])
         })
     }
 
-    /// Makes up for some of what was left out, and what has to go before.
-    fn make_up(&mut self, some: Places, look_up: &mut impl FnMut(PageNumber)) {
+    /// Makes the deferred lookups of `some` places, and the earlier ones that must precede them.
+    fn make_up(&mut self, some: RecencyPlaces, look_up: &mut impl FnMut(PageNumber)) {
         let all = self.with_what_goes_before(some);
         self.left_out = self.left_out.without(all);
         if all.count() <= FEW {
@@ -50,14 +51,14 @@ impl Recency {
 
     fn make_up_in_order<const MOST: usize>(
         &mut self,
-        all: Places,
+        all: RecencyPlaces,
         look_up: &mut impl FnMut(PageNumber),
     ) {
         let mut order = InOrder::<MOST>::new();
         for place in all {
             order.add(self.when[place.index()], place);
         }
-        // What comes and goes is no branch.
+        // A branch here would be unpredictable.
         let mut pages = [0; MOST];
         let mut count = 0;
         for place in order.sorted() {
@@ -90,26 +91,28 @@ impl Recency {
         }
     }
 
-    /// Where the larger page around the page at a place stands.
+    /// The place of the larger page around the page at a place.
     #[inline]
-    fn larger_of(&self, place: Place) -> Place {
-        Place::from_index(self.larger_place[place.index()].into())
+    fn larger_of(&self, place: RecencyPlace) -> RecencyPlace {
+        RecencyPlace::from_index(self.larger_place[place.index()].into())
     }
 
-    /// Adds to some places of pages that were left out those that were left out before one of these in the same set of either size.
+    /// Adds to `some` the places whose lookups were deferred before one of these in the same set of
+    /// either size.
     #[inline]
-    fn with_what_goes_before(&self, some: Places) -> Places {
+    fn with_what_goes_before(&self, some: RecencyPlaces) -> RecencyPlaces {
         let mut all = some;
         let mut left = some;
         while let Some(place) = left.next() {
             let larger = self.larger_of(place);
             let when = self.when[place.index()];
-            let mut before = Places::NONE;
+            let mut before = RecencyPlaces::NONE;
             for at in 0..DEPTH {
-                let other = Place::of(place.set(), at);
+                let other = RecencyPlace::of(place.set(), at);
                 before.insert_if(self.when[other.index()] < when, other);
             }
-            // Whichever page renews the entry of a larger page, and however often, where that stands among others is the same.
+            // Any page of a larger page renews its entry, any number of times, with the same
+            // result.
             let others = self.using_larger(larger.set());
             let others = others.without(self.with_larger[larger.index()]);
             for other in others.and(self.left_out).without(all) {

@@ -1,4 +1,5 @@
-//! Which pages were used last in each set of the first level: what tells lookups that need not be made, whatever sizes the pages have.
+//! The recency table: the most recently used pages of each first-level set. It shows which lookups
+//! need not be made, for any page sizes.
 
 mod in_order;
 mod making_up;
@@ -8,46 +9,49 @@ mod strict;
 use broadleaf_tlb::{Compiled, Design, IndexFunction, Structure};
 use broadleaf_units::{PageNumber, PageSize};
 use places::PLACES;
-pub use places::{Place, Places};
+pub use places::{RecencyPlace, RecencyPlaces};
 use strict::Strict;
 
-/// How many sets of a structure are told apart. Where it has more, several are taken for one: what is known of all of them together holds for
-/// each.
+/// The number of distinguished sets of a structure. In larger structures several sets share an
+/// entry of the table; facts that hold for all of them together hold for each.
 const SETS: usize = 16;
 
-/// How many pages of a set are kept in order at most.
+/// The maximum number of pages in the order of a set.
 const DEPTH: usize = 4;
 
 /// No page of any size.
 const NOTHING: u64 = u64::MAX;
 
-/// The base pages that were looked up last in a set. They stand in any order; when tells.
+/// The base pages of a set that were looked up last. Their times give the order; their positions do
+/// not.
 #[derive(Clone, Copy, Debug)]
-struct Pages {
+struct RecentPages {
     newest: u64,
     newest_stamp: u64,
     number: [u64; DEPTH],
-    /// The larger page around each, by its stay in its own set.
+    /// The larger page around each page, by the larger page's stay in its own set.
     stamp: [u64; DEPTH],
 }
 
-/// The larger pages that were looked up last in a set.
+/// The larger pages of a set that were looked up last.
 #[derive(Clone, Copy, Debug)]
 struct LargerPages {
     newest: u64,
     newest_stay: u64,
     number: [u64; DEPTH],
-    /// Each time that one comes it has another.
+    /// The stay of each larger page. A page that enters the set again gets a new stay.
     stay: [u64; DEPTH],
-    /// When one of its pages was looked up last, but for lookups that were left out by place and not made up for.
+    /// The time of the last lookup of one of its pages, except lookups skipped by place and still
+    /// deferred.
     when: [u64; DEPTH],
-    /// When the last lookup of one of its pages was made, or made up for: in this order the entries stand.
+    /// The time of the last lookup of one of its pages that was made. The entries of the TLB are in
+    /// the order of these times.
     made: [u64; DEPTH],
-    /// The last of these times.
+    /// The latest time in `made`.
     made_last: u64,
 }
 
-const NO_PAGES: Pages = Pages {
+const NO_PAGES: RecentPages = RecentPages {
     newest: NOTHING,
     newest_stamp: 0,
     number: [NOTHING; DEPTH],
@@ -64,7 +68,7 @@ const NO_LARGER_PAGES: LargerPages = LargerPages {
     made_last: 0,
 };
 
-/// Where a number stands; [`DEPTH`] or more where it does not.
+/// The position of a number. [`DEPTH`] or more if the number is absent.
 #[inline]
 fn find(numbers: &[u64; DEPTH], wanted: u64) -> usize {
     let mut found = 0;
@@ -74,7 +78,7 @@ fn find(numbers: &[u64; DEPTH], wanted: u64) -> usize {
     found.trailing_zeros() as usize
 }
 
-/// Where the oldest of the first `depth` stands.
+/// The position of the oldest of the first `depth` entries.
 #[inline]
 fn oldest(when: &[u64; DEPTH], depth: usize) -> usize {
     let mut first = u64::MAX;
@@ -85,27 +89,29 @@ fn oldest(when: &[u64; DEPTH], depth: usize) -> usize {
     first as usize % DEPTH
 }
 
-/// What came of noting a lookup that is made.
+/// The result of noting a lookup that is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Made {
-    /// Where the page is kept now, in place of another perhaps. What is kept nowhere has none.
-    pub place: Option<Place>,
-    /// Pages at these places [stand](Recency::stands) no longer; that was not so of all of them before.
-    pub fallen: Places,
+    /// The page's place in the table, perhaps in place of another page. `None` if the page is not
+    /// kept.
+    pub place: Option<RecencyPlace>,
+    /// Pages at these places are no longer [skippable](Recency::is_skippable). Some of them were
+    /// not before.
+    pub fallen: RecencyPlaces,
 }
 
-/// Leaves lookups out, one after the other.
+/// Skips lookups, one after the other.
 #[derive(Debug)]
 pub struct LeavingOut<'a> {
     clock: u64,
-    left_out: Places,
+    left_out: RecencyPlaces,
     recency: &'a mut Recency,
 }
 
 impl LeavingOut<'_> {
-    /// Leaves out a lookup of the page at a place, which has to [stand](Recency::stands).
+    /// Skips a lookup of the page at a place, which must be [skippable](Recency::is_skippable).
     #[inline]
-    pub const fn leave_out(&mut self, place: Place) {
+    pub const fn leave_out(&mut self, place: RecencyPlace) {
         self.clock += 1;
         self.recency.when[place.index()] = self.clock;
         self.left_out.insert(place);
@@ -119,76 +125,90 @@ impl Drop for LeavingOut<'_> {
     }
 }
 
-/// Tells lookups that need not be made in any TLB of some designs, without knowing which size each page has.
+/// A filter of lookups that change no TLB of some designs, without knowledge of each page's size.
 ///
-/// A lookup of a base page uses, in each first-level structure, at most the set of the base page or that of the larger page around it: what the page
-/// table holds, and which entries are left from before, decides which. Here each lookup is noted in all of them.
+/// In each first-level structure, a lookup of a base page uses at most two sets: that of the base
+/// page and that of the larger page around it. The page table and earlier entries decide which. The
+/// filter notes each lookup in both sets.
 ///
-/// *Which lookups hit.* The lookup of a page hits the first level, in every TLB, where since the last one of the same page
+/// *Hits.* The lookup of a page hits the first level of every TLB if both conditions hold since the
+/// last lookup of the same page:
 ///
-/// - fewer other pages were noted in the base page's set than that has ways, so that an entry of the base page that the last lookup found or brought
-///   is still there, and
-/// - fewer other larger pages were noted in the larger page's set at any time than that has ways, so that an entry of the larger page, whether the last lookup found
-///   or brought it or one since, is still there: the larger page's *stay* in the order of its set is the same.
+/// - fewer other pages were noted in the base page's set than the set has ways, so that the base
+///   page's entry is still there, and
+/// - fewer other larger pages were noted in the larger page's set than the set has ways, so that
+///   the larger page's entry is still there: the larger page's *stay* in the order of its set did
+///   not change.
 ///
-/// Larger pages are looked up first, so one of the two is found, and the place of its entry in its set's order changes, which nobody sees before something is put into
-/// that set.
+/// Larger pages are looked up first, so the lookup finds one of the two entries. The entry becomes
+/// the newest of its set. Only the next insertion into that set depends on this change.
 ///
-/// *Making up.* So such a lookup can be left out, if it is made up for in time. What was left out in a set and is made up for with one lookup of each page, in the order in
-/// which each was looked up last, leaves the order that the program's own lookups left, provided that each page is found where the program found it: by an entry
-/// of its own, or by that of its larger page. Which of these it is can only change where entries come or go, in the base page's set or the larger page's. So before
-/// the lookup of a page is made, all is made up for that was left out in its own set, and all whose larger page's set is that of its larger page. A lookup that is made up
-/// for also renews another entry than the one that it is made up for on account of: so what was left out before it in the same set of either
-/// size, which would seem the newer if it were made up for later, goes first.
+/// *Deferral.* So the filter may defer such a lookup until just before the next dependent
+/// insertion. The deferred lookups of a set can be replaced by one lookup of each page, in the
+/// order of last use. They leave the same order, provided that each page is found in the entry that
+/// the program's lookup used: its own, or its larger page's. This can only change when entries come
+/// or go in the base page's set or the larger page's. So before the lookup of a page is made, the
+/// filter makes all deferred lookups of its own set, and all whose larger pages lie in its larger
+/// page's set. A deferred lookup also renews an entry in its second set. So earlier deferred
+/// lookups in either set are made first, or they would look newer than they are.
 ///
-/// Of what was left out before it in its larger page's set, lookups of other pages of the same larger page may stay left out: whichever of them renews that entry, and
-/// however often, it stands where it stood among others.
+/// Deferred lookups of other pages of the same larger page may stay deferred. Each of them renews
+/// that larger page's entry, any number of times, with the same result.
 ///
-/// *Letting be.* It need not be made up for where it would renew what is the newest anyway: where of what is there of its set nothing was made after it, and
-/// of its larger page's set nothing after that. (That something was looked up later which its larger page's entry answered does not say that its own entry stands above.)
+/// *Dropping.* A deferred lookup that would renew the newest entry anyway is dropped. This holds if
+/// no lookup was made after it in the base page's set, and none in the larger page's set. (A later
+/// lookup that the larger page's entry answered does not put the page's own entry on top.)
 ///
-/// Where a structure holds both sizes, or there are several for one size, only lookups are left out that change no order: of the page that was the last one
-/// noted in all its sets, while its larger page was.
+/// If a structure holds both sizes, or several structures hold one size, the filter skips only
+/// lookups that change no order: those of the last page noted in all its sets, while the larger
+/// page was the last as well.
 ///
-/// *Places.* Who looks the same pages up again and again need not ask each time: as long as a page [stands](Recency::stands) at its [`Place`], its lookups need not be made, and
-/// [`LeavingOut`] notes each with a single store. That changes with what [`Recency::note_made`] and [`Recency::remove_larger`] do alone.
+/// *Places.* A caller that looks up the same pages again and again need not ask each time. The page
+/// at a [`RecencyPlace`] may stay [skippable](Recency::is_skippable). Then [`LeavingOut`] notes
+/// each skipped lookup with a single store. Only [`Recency::note_made`] and
+/// [`Recency::remove_larger`] end this.
 ///
-/// All that holds until entries are removed: those of one larger page are to be told with [`Recency::remove_larger`], and after any other everything has
-/// to be forgotten with [`Recency::forget`], after [`Recency::catch_up`]. It holds in one address space.
+/// These rules hold until entries are removed. [`Recency::remove_larger`] notes the removal of one
+/// larger page's entries. After any other removal, the caller makes the deferred lookups with
+/// [`Recency::catch_up`] and clears the table with [`Recency::forget`]. The rules hold in one
+/// address space.
 #[derive(Clone, Debug)]
 pub struct Recency {
-    /// One structure of base pages and one of larger ones, which most designs have and no others; where a design has none, sets as fine as these
-    /// are taken.
+    /// The index of the structure of base pages. Most designs have exactly one such structure and
+    /// one of larger pages. A design without one gets an index as fine as the other.
     index: Compiled,
-    pages: [Pages; SETS],
+    pages: [RecentPages; SETS],
     larger_index: Compiled,
-    /// How far a larger page's number is from that of a base page.
+    /// The shift from a base page's number to a larger page's.
     shift: u32,
     larger: [LargerPages; SETS],
     strict: Box<Strict>,
     has_strict: bool,
-    /// How many pages of a set are surely there. With 1, no lookup is left out that changes anything.
+    /// The number of pages that every set surely holds. With 1, the filter skips no lookup that
+    /// changes anything.
     depth: usize,
-    /// Whether only the newest of each set are looked at.
+    /// True if only the newest page of each set is compared.
     shallow: bool,
-    /// By place, when each page was looked up last, but for lookups of what was the newest in both its sets.
+    /// By place: the time of each page's last lookup, except lookups of the newest page of both
+    /// sets.
     when: [u64; PLACES],
-    /// By place, when the last lookup of each page was made, or made up for: in this order the entries of a set stand.
+    /// By place: the time of each page's last lookup that was made. The entries of a set are in
+    /// this order.
     made: [u64; PLACES],
-    /// By set, the last of these times.
+    /// By set: the latest time in `made`.
     made_last: [u64; SETS],
-    /// By place, where in which set the larger page around each stands: the same for two pages of one.
+    /// By place: the place of the larger page around each page.
     larger_place: [u8; PLACES],
-    /// By that, which places have such pages.
-    with_larger: [Places; PLACES],
-    /// The places of pages whose last lookups were left out and not made up for.
-    left_out: Places,
-    /// Counts lookups that were left out, and stays.
+    /// By place of a larger page: the places of its base pages.
+    with_larger: [RecencyPlaces; PLACES],
+    /// The places of pages whose last lookup is deferred.
+    left_out: RecencyPlaces,
+    /// The number of skipped lookups and of stays: the clock.
     clock: u64,
 }
 
 impl Recency {
-    /// Nothing noted yet, for TLBs of these designs.
+    /// An empty table for TLBs of these designs.
     pub fn new<'a>(designs: impl IntoIterator<Item = &'a Design>) -> Self {
         let mut recency = Self::for_any_design();
         let mut known: Vec<&Structure> = Vec::new();
@@ -231,8 +251,8 @@ impl Recency {
             recency.depth = ways;
             recency.shallow = ways == 1;
         }
-        // If no structure holds base pages alone, or none larger ones alone, sets as fine as those of
-        // another structure are made up: the others decide.
+        // Without a structure for base pages alone, or for larger pages alone, an index as fine as
+        // that of another structure takes its place. The other structures decide.
         let mixed = known.iter().find(|structure| structure.pages.len() > 1);
         let finest = |mixed: &&Structure| mixed.pages.first().map(|(_, index)| index.clone());
         let largest = |mixed: &&Structure| {
@@ -250,7 +270,8 @@ impl Recency {
         recency
     }
 
-    /// Nothing noted yet, for TLBs of any design: only a lookup of the page that was looked up last is sure to change nothing in all of them.
+    /// An empty table for TLBs of any design. Only a repeated lookup of the last page changes
+    /// nothing in all of them.
     fn for_any_design() -> Self {
         Self {
             index: Compiled::default(),
@@ -266,13 +287,14 @@ impl Recency {
             made: [0; PLACES],
             made_last: [0; SETS],
             larger_place: [0; PLACES],
-            with_larger: [Places::NONE; PLACES],
-            left_out: Places::NONE,
+            with_larger: [RecencyPlaces::NONE; PLACES],
+            left_out: RecencyPlaces::NONE,
             clock: 0,
         }
     }
 
-    /// Notes the lookup of a base page, and says whether it has to be made. Pages that have to be looked up before it are handed to `look_up`.
+    /// Notes the lookup of a base page. Returns true if the lookup must be made. `look_up` receives
+    /// deferred pages that must be looked up first.
     #[inline]
     pub fn has_to_be_made(
         &mut self,
@@ -309,7 +331,7 @@ impl Recency {
             let stay = larger.stay[at_larger];
             if pages.stamp[at] == stay {
                 self.clock += 1;
-                let place = Place::of(set, at);
+                let place = RecencyPlace::of(set, at);
                 self.when[place.index()] = self.clock;
                 self.left_out.insert(place);
                 (pages.newest, pages.newest_stamp) = (page.0, stay);
@@ -322,8 +344,9 @@ impl Recency {
         true
     }
 
-    /// Where most lookups have to be made, finding the others costs more than it saves: with `shallow`, none is left out but of the newest in both sets. To be told after
-    /// [`Recency::catch_up`]. Where that is another than before, everything is forgotten.
+    /// Sets the depth of the search. If most lookups must be made, a search costs more than it
+    /// saves. A shallow filter skips only lookups of the newest page of both sets. The caller calls
+    /// [`Recency::catch_up`] first. A changed depth clears the table.
     pub fn be_shallow(&mut self, shallow: bool) {
         if self.depth > 1 && shallow != self.shallow {
             self.shallow = shallow;
@@ -342,12 +365,13 @@ impl Recency {
         (pages.newest, pages.newest_stamp) = (page, larger.newest_stay);
     }
 
-    /// Notes the lookup of a base page that is made in any case. Pages that have to be looked up before it are handed to `look_up`.
+    /// Notes the lookup of a base page that is made in any case. `look_up` receives deferred pages
+    /// that must be looked up first.
     pub fn make(&mut self, page: PageNumber, look_up: &mut impl FnMut(PageNumber)) {
         self.note_made(page, look_up);
     }
 
-    /// The same, and says where the page is kept.
+    /// Notes a lookup as [`Recency::make`] does. Returns the page's place.
     pub fn note_made(&mut self, page: PageNumber, look_up: &mut impl FnMut(PageNumber)) -> Made {
         let set = self.index.set_of(page) % SETS;
         let larger_set = self.larger_index.set_of(page) % SETS;
@@ -357,18 +381,18 @@ impl Recency {
             self.note_newest(page.0, number, set);
             return Made {
                 place: None,
-                fallen: Places::NONE,
+                fallen: RecencyPlaces::NONE,
             };
         }
         self.clock += 1;
         let larger = &mut self.larger[larger_set];
         let mut at_larger = find(&larger.number, number);
-        let mut fallen = Places::NONE;
+        let mut fallen = RecencyPlaces::NONE;
         if at_larger >= DEPTH {
             at_larger = oldest(&larger.when, self.depth);
             larger.number[at_larger] = number;
             larger.stay[at_larger] = self.clock;
-            fallen = self.with_larger[Place::of(larger_set, at_larger).index()];
+            fallen = self.with_larger[RecencyPlace::of(larger_set, at_larger).index()];
         }
         let stay = larger.stay[at_larger];
         larger.when[at_larger] = self.clock;
@@ -382,19 +406,19 @@ impl Recency {
         };
         let pages = &mut self.pages[set];
         let found = find(&pages.number, page.0);
-        let first = Place::of(set, 0).index();
+        let first = RecencyPlace::of(set, 0).index();
         let when = std::array::from_fn(|at| self.when[first + at]);
         let oldest = oldest(&when, self.depth);
         let at = if found < DEPTH { found } else { oldest };
         pages.number[at] = page.0;
         pages.stamp[at] = stamp;
         (pages.newest, pages.newest_stamp) = (page.0, stamp);
-        let place = Place::of(set, at);
+        let place = RecencyPlace::of(set, at);
         self.when[place.index()] = self.clock;
         self.made[place.index()] = self.clock;
         self.made_last[set] = self.clock;
         self.left_out.remove(place);
-        let larger_place = Place::of(larger_set, at_larger).index() as u8;
+        let larger_place = RecencyPlace::of(larger_set, at_larger).index() as u8;
         let before = std::mem::replace(&mut self.larger_place[place.index()], larger_place);
         self.with_larger[usize::from(before)].remove(place);
         self.with_larger[usize::from(larger_place)].insert(place);
@@ -405,16 +429,17 @@ impl Recency {
         }
     }
 
-    /// How many places there are.
+    /// The number of places.
     pub const PLACES: usize = PLACES;
 
-    /// Whether pages are kept at places where they stand. For some designs, and while it [is shallow](Self::be_shallow), none is.
+    /// Returns true if pages have places. For some designs, and while the filter [is
+    /// shallow](Self::be_shallow), no page has one.
     pub const fn keeps_places(&self) -> bool {
         !self.shallow && !self.has_strict
     }
 
-    /// Whether the page that is kept at a place stands there: its lookups need not be made.
-    pub fn stands(&self, place: Place) -> bool {
+    /// Returns true if lookups of the page at a place need not be made.
+    pub fn is_skippable(&self, place: RecencyPlace) -> bool {
         let pages = &self.pages[place.set()];
         let page = PageNumber(pages.number[place.at()]);
         let larger = &self.larger[self.larger_index.set_of(page) % SETS];
@@ -422,7 +447,7 @@ impl Recency {
         page.0 != NOTHING && at < DEPTH && larger.stay[at] == pages.stamp[place.at()]
     }
 
-    /// To leave lookups out of pages that stand.
+    /// Begins to skip lookups of skippable pages.
     pub const fn leaving_out(&mut self) -> LeavingOut<'_> {
         LeavingOut {
             clock: self.clock,
@@ -431,7 +456,8 @@ impl Recency {
         }
     }
 
-    /// Which pages are the newest of their sets is no longer known: to be told between leaving out by place and asking with [`Recency::has_to_be_made`].
+    /// Forgets the newest page of each set. The caller calls this between skipping by place and
+    /// [`Recency::has_to_be_made`].
     pub fn lose_newest(&mut self) {
         for pages in &mut self.pages {
             pages.newest = NOTHING;
@@ -441,18 +467,19 @@ impl Recency {
         }
     }
 
-    /// The entries of the larger pages around a base page were removed, and no others. That page was just looked up. Pages at the places that are answered [stand](Recency::stands)
-    /// no longer.
-    pub fn remove_larger(&mut self, page: PageNumber) -> Places {
+    /// Notes that the entries of the larger pages around a base page were removed, and no others.
+    /// The base page was just looked up. Returns the places of pages that are no longer
+    /// [skippable](Recency::is_skippable).
+    pub fn remove_larger(&mut self, page: PageNumber) -> RecencyPlaces {
         let number = page.0 >> self.shift;
         let set = self.larger_index.set_of(page) % SETS;
         let larger = &mut self.larger[set];
         self.clock += 1;
         let at = find(&larger.number, number);
-        let mut fallen = Places::NONE;
+        let mut fallen = RecencyPlaces::NONE;
         if at < DEPTH {
             larger.stay[at] = self.clock;
-            fallen = self.with_larger[Place::of(set, at).index()];
+            fallen = self.with_larger[RecencyPlace::of(set, at).index()];
         }
         if larger.newest == number {
             larger.newest_stay = self.clock;
@@ -461,18 +488,15 @@ impl Recency {
         fallen
     }
 
-    /// Entries were removed, or another address space's will be looked up.
+    /// Clears the table, after entries were removed or before another address space.
     pub fn forget(&mut self) {
-        debug_assert!(
-            self.left_out.is_empty(),
-            "something was left out and not made up for"
-        );
+        debug_assert!(self.left_out.is_empty(), "a deferred lookup was not made");
         self.pages.fill(NO_PAGES);
         self.larger.fill(NO_LARGER_PAGES);
         self.when.fill(0);
         self.made.fill(0);
         self.made_last.fill(0);
-        self.with_larger.fill(Places::NONE);
+        self.with_larger.fill(RecencyPlaces::NONE);
         self.strict.forget();
     }
 }

@@ -1,16 +1,16 @@
-//! Places where pages are kept, and sets of them.
+//! Places of pages in the recency table, and sets of places.
 
 use super::{DEPTH, SETS};
 
-/// How many pages are kept in all.
+/// The number of places in the table.
 pub(super) const PLACES: usize = SETS * DEPTH;
 const _: () = assert!(PLACES <= u64::BITS as usize && PLACES.is_power_of_two());
 
-/// Where a page is kept.
+/// The place of a page in the recency table: its set and its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place(u8);
+pub struct RecencyPlace(u8);
 
-impl Place {
+impl RecencyPlace {
     #[inline]
     pub(super) const fn of(set: usize, at: usize) -> Self {
         Self((set * DEPTH + at) as u8)
@@ -32,39 +32,39 @@ impl Place {
         self.0 as usize % PLACES
     }
 
-    /// The place of that number, of which as many of the lowest bits count as there are places.
+    /// The place with an index. Only the low bits of the index count.
     #[inline]
     pub const fn from_index(index: usize) -> Self {
         Self((index % PLACES) as u8)
     }
 }
 
-/// Some places: a bit for each.
+/// A set of places, one bit each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Places(u64);
+pub struct RecencyPlaces(u64);
 
-impl Places {
+impl RecencyPlaces {
     pub(super) const NONE: Self = Self(0);
 
-    /// Those of one set.
+    /// The places of one set.
     #[inline]
     pub(super) const fn of_set(set: usize) -> Self {
         Self(((1 << DEPTH) - 1) << (set * DEPTH))
     }
 
     #[inline]
-    pub(super) const fn insert(&mut self, place: Place) {
+    pub(super) const fn insert(&mut self, place: RecencyPlace) {
         self.0 |= 1 << place.index();
     }
 
     #[inline]
-    pub(super) const fn remove(&mut self, place: Place) {
+    pub(super) const fn remove(&mut self, place: RecencyPlace) {
         self.0 &= !(1 << place.index());
     }
 
-    /// Whether a place is among them.
+    /// Returns true if the set holds a place.
     #[inline]
-    pub const fn has(self, place: Place) -> bool {
+    pub const fn has(self, place: RecencyPlace) -> bool {
         self.0 >> place.index() & 1 != 0
     }
 
@@ -78,9 +78,9 @@ impl Places {
         self.0.count_ones() as usize
     }
 
-    /// Puts a place in, where that holds.
+    /// Inserts a place if the condition holds.
     #[inline]
-    pub(super) const fn insert_if(&mut self, holds: bool, place: Place) {
+    pub(super) const fn insert_if(&mut self, holds: bool, place: RecencyPlace) {
         self.0 |= (holds as u64) << place.index();
     }
 
@@ -100,14 +100,14 @@ impl Places {
     }
 }
 
-impl Iterator for Places {
-    type Item = Place;
+impl Iterator for RecencyPlaces {
+    type Item = RecencyPlace;
 
-    /// Takes the first out.
+    /// Removes and returns the first place.
     #[inline]
-    fn next(&mut self) -> Option<Place> {
+    fn next(&mut self) -> Option<RecencyPlace> {
         let first = self.0.trailing_zeros() as usize;
         self.0 &= self.0.wrapping_sub(1);
-        (first < PLACES).then_some(Place::from_index(first))
+        (first < PLACES).then_some(RecencyPlace::from_index(first))
     }
 }

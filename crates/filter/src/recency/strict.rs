@@ -1,10 +1,10 @@
-//! Structures beside the usual two: of those only the newest page of each set is known.
+//! Structures beside the usual two, of which the filter knows only the newest page of each set.
 
 use broadleaf_tlb::Compiled;
 use broadleaf_tlb::Structure;
 use broadleaf_units::{PageNumber, PageSize};
 
-/// The number of sets of a structure that are told apart.
+/// The number of distinguished sets of a structure.
 const SETS: usize = 64;
 
 /// No page.
@@ -35,7 +35,7 @@ struct LargerSets {
 /// set. The entry that the lookup uses is one of these.
 #[derive(Clone, Debug)]
 struct MixedSets {
-    /// For each size: the index, and how far a page's number is from that of a base page.
+    /// The index of each size, and the shift from a base page's number to a number of this size.
     sizes: Vec<(Compiled, u32)>,
     /// By set: the page that was noted last, and the set's generation. The generation grows when
     /// another page is noted, or an entry is removed.

@@ -1,11 +1,11 @@
-//! Held against TLBs that are asked for every lookup.
+//! Tests against TLBs that make every lookup.
 
 use super::*;
 use crate::testing;
 use broadleaf_tlb::{Lookup, Tlb};
 use broadleaf_units::SpaceTag;
 
-/// TLBs that are told the same lookups, and what they found.
+/// TLBs that make the same lookups, with the numbers of their hits.
 struct CountingAll(Vec<Counting>);
 
 impl CountingAll {
@@ -43,7 +43,7 @@ const TOGETHER: [&[&str]; 5] = [
     &["neoverse-n1", "skylake"],
 ];
 
-/// A TLB, and what it found.
+/// A TLB with the numbers of its hits.
 struct Counting {
     tlb: Tlb,
     found: [u64; 3],
@@ -69,8 +69,8 @@ impl Counting {
     }
 }
 
-/// Random pages of a few blocks, of which some are superpages, become such, or are broken: a TLB that is asked for nothing but what has to be made
-/// misses what one does that is asked for all, and holds the same once it has caught up.
+/// Random pages of a few blocks, which are promoted and demoted. A filtered TLB misses as often as
+/// a TLB that makes every lookup, and holds the same entries after it has caught up.
 #[test]
 fn what_is_left_out_changes_nothing() {
     let alone = testing::TWO_SIZES.map(|name| vec![name]).into_iter();
@@ -144,8 +144,8 @@ fn what_is_left_out_changes_nothing() {
     }
 }
 
-/// The same where few pages of few sets are looked up, so that orders are all that matters, and asked in both ways in turn: by page, and by the place where
-/// it stood. Blocks become superpages while entries of their base pages are left.
+/// Random pages of few sets, so that the order of entries is all that matters. Lookups are filtered
+/// by page and by place in turn. Blocks are promoted while entries of their base pages remain.
 #[test]
 fn what_is_let_be_changes_no_order() {
     let design = crate::testing::skylake();
@@ -158,7 +158,7 @@ fn what_is_let_be_changes_no_order() {
         };
         let (mut all, mut some) = (new(), new());
         let mut promoted = [false; 64];
-        let mut places: std::collections::BTreeMap<PageNumber, Place> = Default::default();
+        let mut places: std::collections::BTreeMap<PageNumber, RecencyPlace> = Default::default();
         let mut random = 88_172_645_463_325_252u64 * seed;
         let mut hot = [PageNumber(0); 5];
         let mut by_place = false;
@@ -194,18 +194,18 @@ fn what_is_let_be_changes_no_order() {
                 some.look_up(page, &promoted);
             };
             let breaks = random >> 54 & 63 == 0;
-            let stands = |places: &std::collections::BTreeMap<PageNumber, Place>,
-                          recency: &Recency| {
+            let skippable = |places: &std::collections::BTreeMap<PageNumber, RecencyPlace>,
+                             recency: &Recency| {
                 let place = places.get(&page).copied();
                 place.filter(|place| {
                     recency.pages[place.set()].number[place.at()] == page.0
-                        && recency.stands(*place)
+                        && recency.is_skippable(*place)
                 })
             };
-            if let (true, false, Some(place)) = (by_place, breaks, stands(&places, &recency)) {
+            if let (true, false, Some(place)) = (by_place, breaks, skippable(&places, &recency)) {
                 recency.leaving_out().leave_out(place);
             } else if !by_place && !breaks {
-                let left_out: u64 = behind_pages(&recency);
+                let left_out: u64 = deferred_pages(&recency);
                 if recency.has_to_be_made(page, &mut look_up) {
                     let_be += left_out - made.get();
                     made_up += made.get();
@@ -214,18 +214,18 @@ fn what_is_let_be_changes_no_order() {
             } else {
                 let stood: Vec<_> = places
                     .values()
-                    .map(|&place| (place, recency.stands(place)))
+                    .map(|&place| (place, recency.is_skippable(place)))
                     .collect();
-                let left_out = behind_pages(&recency);
+                let left_out = deferred_pages(&recency);
                 let done = recency.note_made(page, &mut look_up);
                 let_be += left_out - made.get();
                 made_up += made.get();
                 look_up(page);
                 let place = done.place.expect("a place");
                 for (other, stood) in stood {
-                    let stands = stood && !done.fallen.has(other);
+                    let skippable = stood && !done.fallen.has(other);
                     assert!(
-                        other == place || recency.stands(other) == stands,
+                        other == place || recency.is_skippable(other) == skippable,
                         "seed {seed}, step {step}"
                     );
                 }
@@ -240,12 +240,16 @@ fn what_is_let_be_changes_no_order() {
                         tlb.invalidate(SpaceTag::default(), page, PageSize::SIZE_2M);
                     }
                     let stood: Vec<_> = (places.values())
-                        .map(|&place| (place, recency.stands(place)))
+                        .map(|&place| (place, recency.is_skippable(place)))
                         .collect();
                     let fallen = recency.remove_larger(page);
                     for (other, stood) in stood {
-                        let stands = stood && !fallen.has(other);
-                        assert_eq!(recency.stands(other), stands, "seed {seed}, step {step}");
+                        let skippable = stood && !fallen.has(other);
+                        assert_eq!(
+                            recency.is_skippable(other),
+                            skippable,
+                            "seed {seed}, step {step}"
+                        );
                     }
                 }
             }
@@ -260,7 +264,8 @@ fn what_is_let_be_changes_no_order() {
     assert!(let_be > 10_000 && made_up > 10_000, "{let_be} {made_up}");
 }
 
-/// What was left out of another superpage of the same set goes before, though its base page's set is not concerned: made up for later, it would put that superpage on top.
+/// A deferred lookup of another superpage in the same set is made first, even if its base page's
+/// set is not concerned. Made later, it would move that superpage to the top.
 #[test]
 fn superpages_of_a_set_stay_in_order() {
     let design = crate::testing::skylake();
@@ -274,7 +279,8 @@ fn superpages_of_a_set_stay_in_order() {
     (promoted[0], promoted[16]) = (true, true);
     let page = |block: u64, offset: u64| PageNumber(block << 9 | offset);
     let (one, other) = (page(0, 0), page(16, 3));
-    // Lookups of the two are left out, the first's last; then those that use their base pages' sets, one after the other, come from elsewhere.
+    // The lookups of both pages are deferred, the first page's last. Then lookups of other pages in
+    // their base pages' sets follow in turn.
     let lookups = [one, other, one, other, one, page(2, 16), page(2, 3)];
     for page in lookups {
         let mut look_up = |page: PageNumber| some.look_up(page, &promoted);
@@ -287,7 +293,7 @@ fn superpages_of_a_set_stay_in_order() {
     assert!(all.tlb.holds_as(&some.tlb));
 }
 
-/// How many pages' last lookups were left out.
-fn behind_pages(recency: &Recency) -> u64 {
+/// The number of pages whose last lookup is deferred.
+fn deferred_pages(recency: &Recency) -> u64 {
     recency.left_out.count() as u64
 }

@@ -1,6 +1,6 @@
 //! What is known of the words of a part: which of them change nothing now.
 
-use crate::{Made, Place, Places, Recency};
+use crate::{Made, Recency, RecencyPlace, RecencyPlaces};
 use broadleaf_trace::Visit;
 use broadleaf_units::PageNumber;
 
@@ -150,7 +150,7 @@ impl Words {
                 return (at, sums);
             }
             each(word.page, sums);
-            leaving_out.leave_out(Place::from_index(state as usize));
+            leaving_out.leave_out(RecencyPlace::from_index(state as usize));
             sums.0 += word.sums.0;
         }
         (words.len(), sums)
@@ -162,9 +162,9 @@ impl Words {
     }
 
     /// Where the page stands; `None` where its lookups have to be made.
-    pub(super) fn stands(&self, slot: Slot) -> Option<Place> {
+    pub(super) fn stands(&self, slot: Slot) -> Option<RecencyPlace> {
         let state = self.states[slot.0 as usize];
-        (state & STANDS != 0).then_some(Place::from_index(state as usize))
+        (state & STANDS != 0).then_some(RecencyPlace::from_index(state as usize))
     }
 
     /// Whether the page was stored to.
@@ -189,7 +189,7 @@ impl Words {
     }
 
     /// Pages no longer stand where they are kept.
-    pub(super) fn fall(&mut self, fallen: Places) {
+    pub(super) fn fall(&mut self, fallen: RecencyPlaces) {
         for place in fallen {
             let owner = self.owners[place.index()];
             if owner != NONE {

@@ -1,5 +1,6 @@
-//! The pointer chases by which Zhu 2018 (chapter 4) found out how Skylake's TLBs are built, run against the machine
-//! `skylake`. Each has a closed form: a chase that goes round and round misses never or always.
+//! The pointer chases by which Zhu 2018 (chapter 4) found out how Skylake's TLBs are built, run
+//! against the machine `skylake`. Each has a closed form: a chase that goes round and round misses
+//! never or always.
 
 use broadleaf_machine::machine;
 use broadleaf_tlb::{Lookup, Tlb};
@@ -8,7 +9,8 @@ use broadleaf_units::{PageNumber, PageSize};
 
 const SIZES: [PageSize; 2] = [PageSize::SIZE_4K, PageSize::SIZE_2M];
 
-/// Shares of lookups that miss the first level and both levels, in percent, once the chase has gone round a few times.
+/// Shares of lookups that miss the first level and both levels, in percent, once the chase has gone
+/// round a few times.
 fn chase(addresses: &[u64], size: PageSize) -> (usize, usize) {
     let design = machine("skylake").unwrap().design;
     let mut tlb = Tlb::new(&design);
@@ -66,8 +68,8 @@ fn replacement_is_exact_lru() {
     }
 }
 
-/// Addresses one more than a set's ways: they differ in bits above every index, and some of them in `detection` too. A
-/// detection that changes the index spreads them over two sets, which hold them.
+/// Addresses one more than a set's ways: they differ in bits above every index, and some of them in
+/// `detection` too. A detection that changes the index spreads them over two sets, which hold them.
 fn with_detection(ways: u64, detection: u64) -> Vec<u64> {
     let top = (ways + 1).next_power_of_two() / 2;
     (0..=ways)
@@ -75,7 +77,7 @@ fn with_detection(ways: u64, detection: u64) -> Vec<u64> {
         .collect()
 }
 
-/// The address bits that change the set of a structure with so many ways at that level.
+/// The address bits that change the set of a structure with `ways` ways at a level.
 fn index_bits(ways: u64, level: usize, size: PageSize) -> Vec<u32> {
     let changes = |bit: &u32| {
         let (first, second) = chase(&with_detection(ways, 1 << bit), size);

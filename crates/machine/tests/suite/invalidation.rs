@@ -1,4 +1,4 @@
-//! What removals take away, and what they leave.
+//! Removals of translations: the removed entries and the remaining ones.
 
 use broadleaf_machine::machine;
 use broadleaf_tlb::{Lookup, Tlb};
@@ -75,7 +75,7 @@ fn ranges_do_not_wrap() {
         tlb.check();
         move |page| present(&tlb, 1, page)
     };
-    // 2^57 bytes and two pages: all of the lower half, and what lies behind it is not canonical.
+    // 2^57 bytes and two pages: all of the lower half, and the bytes after it are not canonical.
     for pages in [LOWER_END, 2 * LOWER_END + 2, UPPER_START] {
         let left = remove(0, pages);
         assert!(!left(0) && !left(29) && !left(777) && !left(LOWER_END - 1));

@@ -1,4 +1,5 @@
-//! Descriptions of machines: what the built-in ones say, and what is refused with which line and key.
+//! Descriptions of machines: what the built-in ones say, and what is refused with which line and
+//! key.
 
 use broadleaf_machine::{Machine, NoMachine, machine, machine_names, machine_text, parts};
 use broadleaf_tlb::{Lookup, Tlb};
@@ -61,7 +62,8 @@ fn structures_have_the_sets_of_the_thesis() {
 
 #[test]
 fn neighbouring_superpages_share_a_set_only_in_skylake() {
-    // Zhu's index leaves bit 21 out, so blocks 0 and 1 are in one set of the first level: with three more it overflows.
+    // Zhu's index leaves bit 21 out, so blocks 0 and 1 are in one set of the first level: with
+    // three more it overflows.
     for (name, found) in [("skylake", Lookup::Second), ("skylake-va23", Lookup::First)] {
         let mut tlb = Tlb::new(&machine(name).unwrap().design);
         for block in [0, 1, 16, 32, 48] {
@@ -110,7 +112,7 @@ fn an_unknown_name_is_one() {
     }
 }
 
-/// What is said of skylake's description with one thing replaced.
+/// The error of skylake's description with one part replaced.
 fn wrong(from: &str, to: &str) -> (usize, String, String) {
     let text = machine_text("skylake").unwrap();
     assert!(text.contains(from), "{from}");
@@ -141,7 +143,7 @@ fn errors_name_the_line_and_the_key() {
             "entries",
             "invalid type",
         ),
-        ("va[24:22]", "va[24:21]", "index", "tells 16 sets apart"),
+        ("va[24:22]", "va[24:21]", "index", "distinguishes 16 sets"),
         ("va[24:22]", "va[22:20]", "index", "inside a 2m page"),
         ("va[24:22]", "24..22", "index", "is not an index"),
         ("level = 2", "level = 3", "level", "the level is 1 or 2"),

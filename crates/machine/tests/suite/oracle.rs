@@ -1,5 +1,6 @@
-//! Every built-in machine's TLBs against slow ones, on random lookups and removals: those with 4 KiB and 2 MiB pages against the oracle's,
-//! which keep an age on every entry; others against lists in the order of last use.
+//! Every built-in machine's TLBs against slow ones, on random lookups and removals: those with 4
+//! KiB and 2 MiB pages against the oracle's, which keep an age on every entry; others against lists
+//! in the order of last use.
 
 use broadleaf_machine::{machine, machine_names};
 use broadleaf_oracle::random::Rng;
@@ -8,7 +9,8 @@ use broadleaf_tlb::{Lookup, Tlb};
 use broadleaf_units::SpaceTag;
 use broadleaf_units::{PageNumber, PageSize, SpaceId};
 
-/// Pages that fall into few sets: `number` picks one of many, in strides that one structure or another cannot tell apart.
+/// Pages that fall into few sets: `number` picks one of many, in strides that one structure or
+/// another cannot distinguish.
 fn page(rng: &mut Rng) -> u64 {
     let stride = rng.pick(&[1, 16, 129, 512, 1024, 16 * 512, 128 * 512, 1 << 14]);
     0x20_0000 + rng.below(18) * stride + rng.pick(&[0, 0, 0, 1, 511])
@@ -16,13 +18,13 @@ fn page(rng: &mut Rng) -> u64 {
 
 #[test]
 fn every_machine_hits_and_misses_as_the_oracle_says() {
-    let told: Vec<String> = Machine::ALL.iter().map(Machine::to_string).collect();
+    let known: Vec<String> = Machine::ALL.iter().map(Machine::to_string).collect();
     assert_eq!(
         machine_names()
             .filter(|name| has_oracle_sizes(name))
             .collect::<Vec<_>>(),
-        told,
-        "the oracle has to be told of each machine"
+        known,
+        "the oracle must know each machine"
     );
     Machine::ALL.into_iter().for_each(compare);
 }
@@ -37,11 +39,12 @@ fn has_oracle_sizes(name: &str) -> bool {
         == sizes
 }
 
-/// One structure, told a second time: its level, its ways, and the set of an address in a page of `1 << shift` bytes, where it holds such.
-type Told = (usize, usize, fn(u8, u64) -> Option<u64>);
+/// An independent description of one structure: its level, its ways, and the set of an address in a
+/// page of `1 << shift` bytes, if it holds such pages.
+type SecondStructure = (usize, usize, fn(u8, u64) -> Option<u64>);
 
 /// The structures of a machine that has other page sizes than the oracle.
-fn told(name: &str) -> Vec<Told> {
+fn second_description(name: &str) -> Vec<SecondStructure> {
     fn of(sizes: &[u8], shift: u8, set: u64) -> Option<u64> {
         sizes.contains(&shift).then_some(set)
     }
@@ -70,7 +73,7 @@ fn told(name: &str) -> Vec<Told> {
                 of(&[14, 21, 25], shift, at >> shift & 255)
             }),
         ],
-        _ => panic!("{name} has to be told a second time here"),
+        _ => panic!("{name} needs a second description here"),
     }
 }
 
@@ -80,22 +83,26 @@ fn machines_of_other_sizes_hit_and_miss_as_lists_in_the_order_of_last_use() {
     others.for_each(compare_with_lists);
 }
 
-/// What a list holds of a page: its space, its size and its first byte.
+/// A page in a list: its space, its size and its first byte.
 type Key = (usize, u8, u64);
 
-/// Lists in the order of last use, the newest last: one for each set of each structure.
-struct Lists {
-    told: Vec<Told>,
+/// LruLists in the order of last use, the newest last: one for each set of each structure.
+struct LruLists {
+    structures: Vec<SecondStructure>,
     sets: std::collections::BTreeMap<(usize, u64), Vec<Key>>,
 }
 
-impl Lists {
-    /// The set for a page at a level, and how many it has room for.
+impl LruLists {
+    /// The set for a page at a level, and its number of ways.
     fn set(&mut self, level: usize, key: Key) -> Option<(&mut Vec<Key>, usize)> {
-        let found = self.told.iter().enumerate().find_map(|(number, told)| {
-            let set = (told.2)(key.1, key.2).filter(|_| told.0 == level)?;
-            Some((number, set, told.1))
-        });
+        let found = self
+            .structures
+            .iter()
+            .enumerate()
+            .find_map(|(number, structure)| {
+                let set = (structure.2)(key.1, key.2).filter(|_| structure.0 == level)?;
+                Some((number, set, structure.1))
+            });
         let (number, set, ways) = found?;
         Some((self.sets.entry((number, set)).or_default(), ways))
     }
@@ -117,7 +124,7 @@ impl Lists {
         }
     }
 
-    /// Looks a page up, and takes it in where it is not there.
+    /// Looks a page up, and inserts it after a miss.
     fn look(&mut self, key: Key) -> Lookup {
         let first = self.remove(1, key);
         self.insert(1, key);
@@ -136,15 +143,16 @@ fn compare_with_lists(name: &str) {
     for seed in 0..20 {
         let mut rng = Rng::new(seed);
         let mut ours = Tlb::new(&design);
-        let mut lists = Lists {
-            told: told(name),
+        let mut lists = LruLists {
+            structures: second_description(name),
             sets: Default::default(),
         };
         for step in 0..6000 {
             let number = rng.pick(&[0, 0, 0, 1]);
             let tag = SpaceTag::new(number).expect("a small tag");
-            // Each part of the address space has pages of one size. Some hundred are in use, side by side or in few sets.
-            // No more than four sizes at a time, so that some pages come again while they are there.
+            // Each part of the address space has pages of one size. Some hundred are in use, side
+            // by side or in few sets. No more than four sizes at a time, so that some pages come
+            // again while they are there.
             let sizes = design.sizes();
             let size = sizes[(seed as usize + rng.below(4) as usize) % sizes.len()];
             let pages = size.bytes() >> 12;

@@ -1,4 +1,4 @@
-//! Giving frames out: which free extent is taken, and how it is cut.
+//! Allocation of frames: the choice of a free extent, and of the part that is split off.
 
 use super::Frame;
 use super::buddy::Buddy;
@@ -6,9 +6,10 @@ use super::lists::{Free, Zeroed};
 use super::mobility::Mobility;
 use std::ops::Range;
 
-/// Which of the free extents of the smallest order that suffices is given out, and where it is cut.
+/// The choice among the free extents of the smallest sufficient order.
 ///
-/// Where an extent is larger than what was asked for, it is halved until it is not, and the same choice is made between the halves.
+/// An extent that is larger than the request is halved until it fits. The same choice applies to
+/// the halves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
     /// The lowest address.
@@ -16,14 +17,14 @@ pub enum Choice {
     Lowest,
     /// The highest address.
     Highest,
-    /// One that holds zeroes throughout, else one that does in part, else any; of these the lowest.
+    /// An extent that holds zeroes throughout, else in part, else any. Of equals, the lowest.
     Zeroed,
-    /// One that holds zeroes nowhere, else one that does in part, else any; of these the lowest.
+    /// An extent that holds zeroes nowhere, else in part, else any. Of equals, the lowest.
     NotZeroed,
 }
 
 impl Choice {
-    /// The contents in the order in which they are wanted, for a choice that goes by them.
+    /// The preferred contents in order, for a choice by content.
     const fn contents(self) -> Option<[Zeroed; 3]> {
         match self {
             Self::Lowest | Self::Highest => None,
@@ -32,7 +33,7 @@ impl Choice {
         }
     }
 
-    /// Which of two halves is taken.
+    /// The index of the half that is taken.
     fn half(self, halves: &[Free; 2]) -> usize {
         match self.contents() {
             None => usize::from(self == Self::Highest),
@@ -44,31 +45,31 @@ impl Choice {
     }
 }
 
-/// Frames that were given out.
+/// Allocated frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Given {
-    /// The first of them.
+    /// The first frame.
     pub first: Frame,
-    /// How many of them were known to hold zeroes.
+    /// The number of frames that were known to hold zeroes.
     pub zeroed: u64,
 }
 
 impl Buddy {
-    /// Gives out an extent of that order: of the free extents of the smallest order that suffices the lowest, and its lowest part. `None`
-    /// where no free extent is large enough.
+    /// Allocates an extent of an order: the lowest part of the lowest free extent of the smallest
+    /// sufficient order. `None` if no free extent is large enough.
     pub fn allocate(&mut self, order: u8) -> Option<Frame> {
         self.allocate_by(order, Choice::Lowest)
             .map(|given| given.first)
     }
 
-    /// Gives out an extent of that order for movable pages, as chosen. `None` where no free extent
-    /// is large enough.
+    /// Allocates an extent of an order for movable pages, by `choice`. `None` if no free extent is
+    /// large enough.
     pub fn allocate_by(&mut self, order: u8, choice: Choice) -> Option<Given> {
         self.allocate_for(order, choice, Mobility::Movable)
     }
 
-    /// Gives out an extent of that order for pages of that mobility, as chosen, from their own
-    /// blocks while these have one. `None` where no free extent is large enough.
+    /// Allocates an extent of an order for pages of a mobility, by `choice`, from blocks of this
+    /// mobility if they have one. `None` if no free extent is large enough.
     pub fn allocate_for(&mut self, order: u8, choice: Choice, mobility: Mobility) -> Option<Given> {
         // Memory that was empty at first has no pageblocks: all of it counts as movable.
         let mobility = match self.blocks {
@@ -89,7 +90,8 @@ impl Buddy {
         })
     }
 
-    /// Gives out exactly that extent, if all of it is free; otherwise nothing changes. [`Buddy::zeroed_in`] says before what it holds.
+    /// Allocates exactly this extent if all of it is free. Otherwise nothing changes.
+    /// [`Buddy::zeroed_in`] returns its content beforehand.
     pub fn take(&mut self, first: Frame, order: u8) -> bool {
         let Some(frames) = self.extent(first, order) else {
             return false;
@@ -105,7 +107,8 @@ impl Buddy {
         true
     }
 
-    /// Gives out whatever is free of an extent, so that nothing else gets it: first frames and orders, by address.
+    /// Isolates an extent: allocates all its free parts. Returns their first frames and orders, by
+    /// address.
     pub fn isolate(&mut self, first: Frame, order: u8) -> Vec<(Frame, u8)> {
         let parts: Vec<(Frame, u8)> = self.free_in(first, order).collect();
         for (first, order) in &parts {
@@ -146,7 +149,7 @@ impl Buddy {
         }
     }
 
-    /// The extent of exactly that order that pages of a mobility are to be given.
+    /// The extent of exactly this order that pages of a mobility receive.
     fn chosen(&self, order: u8, choice: Choice, mobility: Mobility) -> Option<Free> {
         if order == self.most_order && self.blocks.is_some() {
             return self.chosen_of_top(choice, mobility);
@@ -182,12 +185,12 @@ impl Buddy {
         }
     }
 
-    /// The extents of the greatest order with that content in blocks of that mobility, by address.
+    /// The extents of the greatest order with this content in blocks of this mobility, by address.
     fn top_of(&self, zeroed: Zeroed, mobility: Mobility) -> impl Iterator<Item = Free> {
         let (top, order) = (self.lists.top(zeroed), self.most_order);
         let of_kind = self.blocks.as_ref().and_then(|it| it.frames_of(mobility));
         let all = of_kind.is_none();
-        // Few blocks are of another mobility than movable: only these are looked at then.
+        // Few blocks have another mobility than movable, so only those are searched.
         let kept = of_kind.into_iter().flatten();
         let within = move |frames: Range<u64>| {
             top.within(frames.start.div_ceil(1 << order)..frames.end.div_ceil(1 << order))
@@ -206,7 +209,7 @@ impl Buddy {
             })
     }
 
-    /// Halves an extent that is on no list until it is of that order. The other halves go on the lists.
+    /// Halves an unlisted extent until its order fits. The other halves go on the lists.
     fn narrow(&mut self, found: Free, order: u8, half: impl Fn(&[Free; 2]) -> usize) -> Free {
         let mut free = found;
         while free.order > order {
@@ -234,7 +237,7 @@ impl Buddy {
         })
     }
 
-    /// Counts an extent that is on no list as given out. Returns how many of its frames held zeroes.
+    /// Counts an unlisted extent as allocated. Returns the number of its frames that held zeroes.
     fn leave(&mut self, free: Free) -> u64 {
         self.free_frames -= 1 << free.order;
         let zeroed = match free.zeroed {

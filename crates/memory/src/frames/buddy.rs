@@ -1,6 +1,7 @@
-//! The buddy allocator: free extents, merged wherever they can be (Knuth, The Art of Computer Programming, volume 1, section 2.5).
+//! The buddy allocator: free extents, merged wherever they can be (Knuth, The Art of Computer
+//! Programming, volume 1, section 2.5).
 
-use super::lists::{Free, Lists, Zeroed};
+use super::lists::{Free, FreeLists, Zeroed};
 use super::mobility::{Mobility, Pageblocks};
 use super::runs::Runs;
 use super::{Frame, MOST_FRAMES, MOST_ORDER, extents_of};
@@ -8,14 +9,15 @@ use std::ops::Range;
 
 /// The free extents of a pool of frames.
 ///
-/// Two buddies of one order are never both free, unless the order is the greatest: they are one extent of the next order. What is kept is in
-/// proportion to how much the free memory is split, not to how much of it there is.
+/// Two buddies of one order are never both free, unless the order is the greatest: they merge into
+/// one extent of the next order. The lists take memory in proportion to the fragmentation of free
+/// memory, not to its size.
 #[derive(Clone, Debug)]
 pub struct Buddy {
     pub(super) frames: u64,
     pub(super) most_order: u8,
     pub(super) free_frames: u64,
-    pub(super) lists: Lists,
+    pub(super) lists: FreeLists,
     /// Free frames that are known to hold zeroes.
     pub(super) zeroed: Runs,
     /// The pageblocks, if memory has any.
@@ -24,18 +26,19 @@ pub struct Buddy {
     pub(super) merges: bool,
 }
 
-/// Why frames were not taken back. Nothing has changed then.
+/// The reason why frames were not freed. Nothing has changed then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FreeError {
-    /// The order is above the greatest, the frame is not aligned to it, or the extent reaches beyond the pool.
+    /// The order is above the greatest, the frame is not aligned to the order, or the extent
+    /// reaches beyond the pool.
     #[error("frame {} does not begin an extent of order {order}", first.0)]
     NoExtent {
-        /// What should have been its first frame.
+        /// The requested first frame.
         first: Frame,
-        /// The order that was said.
+        /// The requested order.
         order: u8,
     },
-    /// A frame of it is free already, or was never given out.
+    /// A frame of the extent is free already, or was never allocated.
     #[error("a frame of the extent of order {order} at frame {} is free already", first.0)]
     AlreadyFree {
         /// Its first frame.
@@ -46,8 +49,8 @@ pub enum FreeError {
 }
 
 impl Buddy {
-    /// A pool of that many frames, all free and none known to hold zeroes, in extents of at most that order. More than [`MOST_FRAMES`] or
-    /// [`MOST_ORDER`] counts as that.
+    /// A pool of `frames` frames, all free and none known to hold zeroes, in extents up to
+    /// `most_order`. Larger values than [`MOST_FRAMES`] and [`MOST_ORDER`] count as these.
     pub fn new(frames: u64, most_order: u8) -> Self {
         let mut buddy = Self::occupied(frames, most_order);
         let whole = buddy.frames >> buddy.most_order;
@@ -78,7 +81,7 @@ impl Buddy {
             frames: frames.min(MOST_FRAMES),
             most_order,
             free_frames: 0,
-            lists: Lists::new(most_order),
+            lists: FreeLists::new(most_order),
             zeroed: Runs::default(),
             blocks: None,
             merges: true,
@@ -105,7 +108,7 @@ impl Buddy {
         self.merges = false;
     }
 
-    /// How many frames the pool has, free or not.
+    /// The number of frames in the pool, free or not.
     pub const fn frames(&self) -> u64 {
         self.frames
     }
@@ -115,12 +118,12 @@ impl Buddy {
         self.most_order
     }
 
-    /// How many frames are free.
+    /// The number of free frames.
     pub const fn free_frames(&self) -> u64 {
         self.free_frames
     }
 
-    /// How many free extents of exactly that order there are, as `/proc/buddyinfo` counts.
+    /// The number of free extents of exactly this order, as `/proc/buddyinfo` counts.
     pub fn free_extents(&self, order: u8) -> u64 {
         self.lists.count(order)
     }
@@ -138,8 +141,8 @@ impl Buddy {
             .count() as u64
     }
 
-    /// How many extents of that order could be given out now: those that the free ones of that order and above can be cut into. None above
-    /// the greatest order.
+    /// The number of extents of this order that could be allocated now. Free extents of this order
+    /// and above are cut for the count. Zero above the greatest order.
     pub fn possible(&self, order: u8) -> u64 {
         let orders = order..=self.most_order;
         orders
@@ -160,12 +163,13 @@ impl Buddy {
         Some((Frame(free.first), free.order))
     }
 
-    /// Whether the frame is free.
+    /// Returns true if the frame is free.
     pub fn is_free(&self, frame: Frame) -> bool {
         self.lists.holding(frame.0).is_some()
     }
 
-    /// What is free of an extent: first frames and orders, by address. Nothing where there can be no such extent.
+    /// The free parts of an extent: first frames and orders, by address. Nothing if the pool has no
+    /// such extent.
     pub fn free_in(&self, first: Frame, order: u8) -> impl Iterator<Item = (Frame, u8)> {
         let frames = self.extent(first, order).unwrap_or(0..0);
         let whole = self.whole(&frames, order).map(|_| (first, order));
@@ -175,7 +179,7 @@ impl Buddy {
         whole.into_iter().chain(parts)
     }
 
-    /// How many frames of an extent are free.
+    /// The number of free frames in an extent.
     pub fn free_frames_in(&self, first: Frame, order: u8) -> u64 {
         self.free_in(first, order)
             .map(|(_, order)| 1 << order)
@@ -200,18 +204,20 @@ impl Buddy {
         found.min().map(Frame)
     }
 
-    /// Takes back an extent that was given out, whether in one piece or not, and merges it with its buddies. Nothing is known of what it holds.
+    /// Frees an extent that was allocated, in one piece or in several, and merges it with its
+    /// buddies. Its content counts as unknown.
     ///
     /// # Errors
-    /// Where there is no such extent in the pool, or any frame of it is free. Nothing has changed then.
+    /// Returns an error and changes nothing if the pool has no such extent, or any frame of it is
+    /// free.
     pub fn free(&mut self, first: Frame, order: u8) -> Result<(), FreeError> {
         self.put_back(first, order, Zeroed::None)
     }
 
-    /// Takes back an extent that holds zeroes: one that was given out so and never stored to.
+    /// Frees an extent that holds zeroes: one that was allocated so and never stored to.
     ///
     /// # Errors
-    /// Those of [`Buddy::free`].
+    /// Returns the errors of [`Buddy::free`].
     pub fn free_zeroed(&mut self, first: Frame, order: u8) -> Result<(), FreeError> {
         self.put_back(first, order, Zeroed::All)
     }
@@ -264,7 +270,8 @@ impl Buddy {
         (end <= self.frames).then_some(first.0..end)
     }
 
-    /// The free extent that the whole of an extent lies in. One that is wholly free lies in one, because what can be merged is.
+    /// The free extent that the whole of an extent lies in. One that is wholly free lies in one,
+    /// because what can be merged is.
     pub(super) fn whole(&self, frames: &Range<u64>, order: u8) -> Option<Free> {
         let found = self.lists.holding(frames.start)?;
         (found.order >= order && !frames.is_empty()).then_some(found)

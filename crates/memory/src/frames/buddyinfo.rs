@@ -1,14 +1,17 @@
-//! What Linux says of its free extents in `/proc/buddyinfo`.
+//! Linux's counts of free extents, from `/proc/buddyinfo`.
 
 use super::MOST_ORDER;
 
-/// The text of `/proc/buddyinfo`: a line for each zone of each node, `Node 0, zone   Normal   216   55 ...`, with the number of free extents
-/// of each order from 0 on (the manual page proc_buddyinfo(5)).
+/// The text of `/proc/buddyinfo`: a line for each zone of each node, `Node 0, zone   Normal   216
+/// 55 ...`, with the number of free extents of each order from 0 on (the manual page
+/// proc_buddyinfo(5)).
 ///
 /// ```
 /// use broadleaf_memory::frames::{Buddyinfo, Start};
 ///
-/// let text = "Node 0, zone      DMA      1      0      2\nNode 0, zone   Normal      3      4      5\n";
+/// let text = "Node 0, zone      DMA      1      0      2
+/// Node 0, zone   Normal      3      4      5
+/// ";
 /// let recorded = Buddyinfo::parse(text).expect("two zones");
 /// let free = recorded.free(None, Some("Normal")).expect("one of them");
 /// let start = Start::Recorded { free, movable: 0.5, seed: 1 };
@@ -28,51 +31,52 @@ pub struct Zone {
     pub node: u32,
     /// Its name, such as `DMA32` or `Normal`.
     pub name: String,
-    /// How many extents of each order are free, from order 0 on.
+    /// The number of free extents of each order, from order 0 on.
     pub free: Vec<u64>,
 }
 
-/// What is wrong with a text of `/proc/buddyinfo`, or with what was asked of it. Lines count from 1.
+/// An error in a text of `/proc/buddyinfo`, or in a request. Lines count from 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BuddyinfoError {
-    /// There is no line.
+    /// The text has no line.
     #[error("no zones: a line of /proc/buddyinfo reads `Node 0, zone Normal 216 55 ...`")]
     Empty,
     /// A line does not begin as one for a zone does, or has no numbers.
     #[error("line {line}: not a zone; it should read `Node 0, zone Normal 216 55 ...`")]
     NoZone {
-        /// Which line.
+        /// The line's number.
         line: usize,
     },
-    /// A number is none.
+    /// A word is no number.
     #[error("line {line}: {text:?} is not a number of free extents")]
     NotANumber {
-        /// Which line.
+        /// The line's number.
         line: usize,
-        /// What stands there.
+        /// The word.
         text: String,
     },
-    /// There are numbers for more orders than there can be.
+    /// The line has numbers for more orders than the model has.
     #[error("line {line}: {orders} orders, and there are at most {}", MOST_ORDER + 1)]
     Orders {
-        /// Which line.
+        /// The line's number.
         line: usize,
-        /// How many numbers there are.
+        /// The count of numbers in the line.
         orders: usize,
     },
-    /// No zone is the one that was asked for.
+    /// No zone has the requested node and name.
     #[error("no such zone; there are {there}")]
     Unknown {
-        /// The zones that there are.
+        /// The existing zones.
         there: String,
     },
 }
 
 impl Buddyinfo {
-    /// Reads the text. Empty lines are passed over.
+    /// Parses the text. Empty lines are ignored.
     ///
     /// # Errors
-    /// Where a line is not a zone's, with its number, or there is none.
+    /// Returns an error with the number of a line that is no zone's line, or if the text has no
+    /// line.
     pub fn parse(text: &str) -> Result<Self, BuddyinfoError> {
         let lines = text.lines().zip(1..);
         let full = lines.filter(|(line, _)| !line.trim().is_empty());
@@ -85,10 +89,11 @@ impl Buddyinfo {
         Ok(Self { zones })
     }
 
-    /// How many extents of each order are free, from order 0 on, in all zones of that node (any, if none is said) and name (likewise).
+    /// The number of free extents of each order, from order 0 on, in all zones of a node and a
+    /// name. `None` matches every node or name.
     ///
     /// # Errors
-    /// Where there is no such zone.
+    /// Returns an error if there is no such zone.
     pub fn free(&self, node: Option<u32>, name: Option<&str>) -> Result<Vec<u64>, BuddyinfoError> {
         let mut sum: Vec<u64> = Vec::new();
         let asked = self.zones.iter().filter(|zone| {

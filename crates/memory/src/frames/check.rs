@@ -1,14 +1,15 @@
-//! What must hold of a buddy allocator after every verb.
+//! Invariants of the buddy allocator, checked after every verb in tests.
 
 use super::buddy::Buddy;
 use super::lists::{Free, Zeroed};
 
 impl Buddy {
-    /// Asserts everything that its parts say about each other: extents are aligned, in the pool, apart and merged; they are listed once; the counts
-    /// are theirs; and what is known to hold zeroes is free. Takes time in proportion to what is split.
+    /// Asserts the invariants. Extents are aligned, in the pool, disjoint and merged. Each is
+    /// listed once, and the counts match. Frames known to hold zeroes are free. Takes time in
+    /// proportion to the fragmentation.
     ///
     /// # Panics
-    /// Where they disagree.
+    /// Panics if an invariant is broken.
     pub fn check(&self) {
         let below: Vec<Free> = self.lists.beginning_in(0..self.frames).collect();
         let mut listed: Vec<Free> = self.lists.listed().collect();
@@ -70,7 +71,8 @@ impl Buddy {
         );
     }
 
-    /// How many frames there are in extents of the greatest order, and how many of them hold zeroes.
+    /// The number of frames in extents of the greatest order, and the number of these frames that
+    /// hold zeroes.
     fn check_top(&self) -> (u64, u64) {
         let order = self.most_order;
         let (mut count, mut zeroes) = (0, 0);

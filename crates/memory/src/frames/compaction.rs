@@ -2,32 +2,34 @@
 
 use super::{Buddy, Choice, Frame};
 
-/// What stands in the way of using a frame for something else.
+/// The obstacle to reusing a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// Nothing: it holds no page, and whoever keeps it gives it up. A frame that is free in the buddy allocator is always so.
+pub enum FrameState {
+    /// No obstacle: the frame holds no page, and its owner gives it up. A frame that is free in the
+    /// buddy allocator is always in this state.
     Free,
     /// A page that can be moved to another frame.
     Movable,
-    /// A page that cannot: wired, or part of something that has to stay.
+    /// A page that cannot be moved: a wired page, or part of an extent that must stay.
     Unmovable,
 }
 
-/// Who knows what is in the frames.
+/// The owner of frames, who knows their contents.
 pub trait Occupancy {
-    /// What a frame is in the way of being used otherwise. Asked only of frames that are not free in the buddy allocator.
-    fn state(&self, frame: Frame) -> State;
+    /// The obstacle to reusing a frame. Compaction asks only for frames that are not free in the
+    /// buddy allocator.
+    fn state(&self, frame: Frame) -> FrameState;
 }
 
-impl<F: Fn(Frame) -> State> Occupancy for F {
-    fn state(&self, frame: Frame) -> State {
+impl<F: Fn(Frame) -> FrameState> Occupancy for F {
+    fn state(&self, frame: Frame) -> FrameState {
         self(frame)
     }
 }
 
-/// What to move for an extent. A plan changes nothing.
+/// The moves that free an extent. A plan changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct CompactionPlan {
     /// The extent's first frame.
     pub first: Frame,
     /// The extent's order.
@@ -36,27 +38,29 @@ pub struct Plan {
     pub moves: Vec<Frame>,
 }
 
-/// What a search for an extent found.
+/// The result of a search for an extent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scan {
-    /// What to move, if anything that was looked at can be freed.
-    pub plan: Option<Plan>,
-    /// How many extents were looked at.
+    /// The plan, if any scanned extent can be freed.
+    pub plan: Option<CompactionPlan>,
+    /// The number of scanned extents.
     pub scanned: u64,
-    /// Where the next search should begin: after the last extent that was looked at.
+    /// The start of the next search: the frame after the last scanned extent.
     pub next: Frame,
 }
 
-/// Finds the extent of that order that compaction frees with the fewest moves: one without an unmovable frame, for whose movable ones
-/// there are enough free frames elsewhere.
+/// Finds the extent of an order that compaction frees with the fewest moves. The extent has no
+/// unmovable frame, and enough free frames lie elsewhere for its movable pages.
 ///
-/// Looks at no more than `most_scanned` extents of the pool, from the one that holds `from` on and from the pool's start after its end,
-/// as the migrate scanner of Linux goes on where it stopped (`mm/compaction.c`; which takes the first that it can, and meets a second
-/// scanner instead of a number). Of several with equally few moves it is the first that was met, and an extent that needs none ends the
-/// search. No more than `pool frames >> order` are ever looked at, so `u64::MAX` looks at all. An order above the buddy allocator's
-/// greatest finds nothing.
+/// Scans at most `most_scanned` extents of the pool, from the one that holds `from` on. The scan
+/// wraps around at the end of the pool, as Linux's migrate scanner resumes where it stopped
+/// (`mm/compaction.c`). Linux takes the first extent that it can free, and ends at its free scanner
+/// instead of a number. Of several extents with equally few moves, the first one scanned wins. An
+/// extent without moves ends the scan. No scan looks at more than `pool frames >> order` extents,
+/// so `u64::MAX` scans all. An order above the buddy allocator's greatest finds nothing.
 ///
-/// A move costs the copying of one page, the change of its mappings and a shootdown: what that is in cycles is the host's to say.
+/// A move copies one page, changes its mappings and shoots translations down. The caller knows the
+/// cost in cycles.
 pub fn plan(
     buddy: &Buddy,
     host: &impl Occupancy,
@@ -80,9 +84,9 @@ pub fn plan(
     let mut number = (from.0 >> order) % extents;
     for _ in 0..extents.min(most_scanned) {
         let first = Frame(number << order);
-        let fewest = scan.plan.as_ref().map(Plan::cost);
+        let fewest = scan.plan.as_ref().map(CompactionPlan::cost);
         if let Some(moves) = moves(buddy, host, first, order, fewest) {
-            scan.plan = Some(Plan {
+            scan.plan = Some(CompactionPlan {
                 first,
                 order,
                 moves,
@@ -98,7 +102,7 @@ pub fn plan(
     scan
 }
 
-/// The frames to move out of an extent, if it can be freed with fewer than that many moves.
+/// The frames to move out of an extent, if fewer than `below` moves free the extent.
 fn moves(
     buddy: &Buddy,
     host: &impl Occupancy,
@@ -117,9 +121,9 @@ fn moves(
     for (start, length) in free.chain([(end, 0)]) {
         for frame in (at..start).map(Frame) {
             match host.state(frame) {
-                State::Free => {}
-                State::Movable if (moves.len() as u64) < most => moves.push(frame),
-                State::Movable | State::Unmovable => return None,
+                FrameState::Free => {}
+                FrameState::Movable if (moves.len() as u64) < most => moves.push(frame),
+                FrameState::Movable | FrameState::Unmovable => return None,
             }
         }
         at = start + length;
@@ -127,15 +131,17 @@ fn moves(
     Some(moves)
 }
 
-impl Plan {
-    /// How many pages have to be moved.
+impl CompactionPlan {
+    /// The number of pages to move.
     pub const fn cost(&self) -> u64 {
         self.moves.len() as u64
     }
 
-    /// Carries the plan out in the buddy allocator: what is free of the extent is given out, and a target for each move, outside of the extent, as
-    /// chosen. Returns the targets in the order of the moves. From then on the whole extent is the caller's, who moves the pages, and so are
-    /// the targets. `None` where memory has changed since the plan was made so that it cannot be carried out; nothing has changed then.
+    /// Carries the plan out in the buddy allocator. The free parts of the extent are allocated, and
+    /// so is a target outside the extent for each move, by `choice`. Returns the targets in the
+    /// order of the moves. The caller then owns the extent and the targets, and moves the pages.
+    /// Returns `None` and changes nothing if memory has changed so that the plan cannot be carried
+    /// out.
     pub fn carry_out(&self, buddy: &mut Buddy, choice: Choice) -> Option<Vec<Frame>> {
         buddy.extent(self.first, self.order)?;
         let targets = buddy.free_frames() - buddy.free_frames_in(self.first, self.order);

@@ -1,20 +1,20 @@
-//! How much of the free memory is in pieces that are large enough.
+//! The contiguity of free memory, by order of extent.
 
 use super::Buddy;
 
-/// What a buddy allocator's free extents are worth.
+/// The contiguity of a buddy allocator's free memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contiguity {
-    /// How many frames are free.
+    /// The number of free frames.
     pub free_frames: u64,
-    /// How many free extents of exactly each order there are, from order 0 on.
+    /// The number of free extents of exactly each order, from order 0 on.
     pub extents: Vec<u64>,
-    /// How many extents of each order could be given out, if nothing else were.
+    /// The number of extents of each order that could be allocated, if nothing else were.
     pub possible: Vec<u64>,
 }
 
 impl Contiguity {
-    /// That of a buddy allocator now.
+    /// The present contiguity of a buddy allocator.
     pub fn of(buddy: &Buddy) -> Self {
         let orders = 0..=buddy.most_order();
         Self {

@@ -83,9 +83,9 @@ impl Grouping {
         // If the pool is no whole number of blocks, frames that exceed the blocks follow the last
         // block.
         let room = amounts.blocks << self.block;
-        let behind = amounts.frames.saturating_sub(room);
+        let beyond = amounts.frames.saturating_sub(room);
         let mut left = Left {
-            frames: amounts.frames - behind,
+            frames: amounts.frames - beyond,
             blocks: amounts.blocks,
             unmovable: amounts.blocks - self.movable.of_frames(amounts.blocks),
         };
@@ -102,7 +102,7 @@ impl Grouping {
             }
         }
         let end = whole << self.block;
-        taken.push((end..end + behind, self.movable.0 >= 0.5));
+        taken.push((end..end + beyond, self.movable.0 >= 0.5));
         let mut buddy = Buddy::grouped(frames, most_order, kinds);
         let (mut occupied, mut free) = (Vec::new(), 0);
         for (run, movable) in taken {

@@ -1,4 +1,4 @@
-//! The free extents, by order, by content and by address.
+//! The free lists: free extents by order, by content and by address.
 
 use super::mobility::Mobility;
 use super::runs::Runs;
@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::iter::Peekable;
 use std::ops::Range;
 
-/// How many frames of a free extent are known to hold zeroes.
+/// The content of a free extent: all, some or none of its frames are known to hold zeroes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Zeroed {
     None,
@@ -17,7 +17,7 @@ pub(super) enum Zeroed {
 impl Zeroed {
     pub(super) const EACH: [Self; 3] = [Self::None, Self::Some, Self::All];
 
-    /// What two buddies make together.
+    /// The content of two merged buddies.
     pub(super) fn with(self, other: Self) -> Self {
         if self == other { self } else { Self::Some }
     }
@@ -46,20 +46,21 @@ const fn list(zeroed: Zeroed, mobility: Mobility) -> usize {
     zeroed as usize + Zeroed::EACH.len() * mobility as usize
 }
 
-/// The free extents. Those of the greatest order never merge, and there may be very many of them side by side: they are kept as runs of
-/// extents, so that memory which nobody has split costs nothing.
+/// The free lists. Extents of the greatest order never merge, and many may lie side by side, so
+/// they are kept as runs. Unfragmented memory then costs nothing.
 #[derive(Clone, Debug)]
-pub(super) struct Lists {
+pub(super) struct FreeLists {
     most_order: u8,
     /// First frames of the extents below the greatest order, by order, content and mobility.
     below: Vec<[BTreeSet<u64>; LISTS]>,
-    /// The same extents by their first frame.
+    /// The extents below the greatest order, by their first frame.
     by_first: BTreeMap<u64, (u8, Zeroed, Mobility)>,
-    /// Numbers of the extents of the greatest order (first frames in units of its size), by content.
+    /// Numbers of the extents of the greatest order (first frames in units of its size), by
+    /// content.
     top: [Runs; 3],
 }
 
-impl Lists {
+impl FreeLists {
     pub(super) fn new(most_order: u8) -> Self {
         Self {
             most_order,
@@ -105,7 +106,7 @@ impl Lists {
         &self.top[zeroed as usize]
     }
 
-    /// Whether the frame lies in a free extent of the greatest order.
+    /// Returns true if the frame lies in a free extent of the greatest order.
     pub(super) fn top_holds(&self, frame: u64) -> bool {
         self.top_at(frame >> self.most_order).is_some()
     }
@@ -121,7 +122,7 @@ impl Lists {
         })
     }
 
-    /// The free extent of exactly that place and order.
+    /// The free extent with exactly this first frame and order.
     pub(super) fn at(&self, first: u64, order: u8) -> Option<Free> {
         if order == self.most_order {
             return self.top_at(first >> order);
@@ -153,7 +154,7 @@ impl Lists {
             .or_else(|| self.top_at(frame >> self.most_order))
     }
 
-    /// Whether any frame of an extent (of at most the greatest order) is free.
+    /// Returns true if any frame of an extent of at most the greatest order is free.
     pub(super) fn meets(&self, frames: &Range<u64>) -> bool {
         self.top_holds(frames.start)
             || self
@@ -214,7 +215,8 @@ impl Lists {
         })
     }
 
-    /// The first frame of the lowest extent of that order that begins at that frame or above, which is aligned to the order.
+    /// The first frame of the lowest extent of that order that begins at that frame or above, which
+    /// is aligned to the order.
     pub(super) fn next(&self, order: u8, from: u64) -> Option<u64> {
         if let Some(lists) = self.below.get(usize::from(order)) {
             let next = lists.iter().filter_map(|list| list.range(from..).next());
@@ -225,7 +227,7 @@ impl Lists {
         next.min().map(|number| number << order)
     }
 
-    /// How many free extents of that order there are.
+    /// The number of free extents of an order.
     pub(super) fn count(&self, order: u8) -> u64 {
         match self.below.get(usize::from(order)) {
             Some(lists) => lists.iter().map(|list| list.len() as u64).sum(),
@@ -256,7 +258,8 @@ impl Lists {
         below.chain(numbers.map(move |number| (number << order, order)))
     }
 
-    /// Every extent below the greatest order, by content, as the lists have it and not as the addresses do.
+    /// Every extent below the greatest order, by content, from the lists and not from the index by
+    /// address.
     pub(super) fn listed(&self) -> impl Iterator<Item = Free> {
         let orders = self.below.iter().zip(0..);
         orders.flat_map(|(lists, order)| {
@@ -273,7 +276,7 @@ impl Lists {
     }
 }
 
-/// Ascending sequences as one.
+/// Merges ascending sequences.
 fn ascending<I: Iterator<Item = u64>, const PARTS: usize>(
     mut parts: [Peekable<I>; PARTS],
 ) -> impl Iterator<Item = u64> {

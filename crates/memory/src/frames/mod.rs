@@ -1,12 +1,13 @@
-//! Physical memory: frames, and who gives them out.
+//! Physical memory: frames and their allocation.
 //!
-//! [`Buddy`] holds the free extents of a pool of frames, and knows which free frames hold zeroes already. [`Start`] says how the pool
-//! looks before a run. [`Wired`] keeps frames that can never move together. [`plan`] finds the extent that compaction frees with the
-//! fewest moves. [`Contiguity`] says what is left. Nothing here knows what a frame is used for: that is its host's, which hands frames
-//! back and says which can move.
+//! [`Buddy`] holds the free extents of a pool of frames, and the free frames known to hold zeroes.
+//! [`Start`] describes the pool before a run. [`Wired`] keeps frames that can never move together.
+//! [`plan`] finds the extent that compaction frees with the fewest moves. [`Contiguity`] measures
+//! free memory. This module does not know the use of a frame. Its caller knows, frees frames and
+//! reports which can move.
 //!
-//! An *extent of order k* is 2^k frames, the first of which is a multiple of 2^k. Its *buddy* is the other half of the extent of order k + 1 that it
-//! lies in.
+//! An *extent of order k* is 2^k frames, the first of which is a multiple of 2^k. Its *buddy* is
+//! the other half of the extent of order k + 1 that it lies in.
 //!
 //! ```
 //! use broadleaf_memory::frames::{Buddy, Frame};
@@ -41,7 +42,7 @@ mod zeroes;
 pub use allocate::{Choice, Given};
 pub use buddy::{Buddy, FreeError};
 pub use buddyinfo::{Buddyinfo, BuddyinfoError, Zone};
-pub use compaction::{Occupancy, Plan, Scan, State, plan};
+pub use compaction::{CompactionPlan, FrameState, Occupancy, Scan, plan};
 pub use contiguity::Contiguity;
 pub use mobility::Mobility;
 pub use pagetypeinfo::{Pagetypeinfo, PagetypeinfoError, TypeCounts};
@@ -63,7 +64,8 @@ pub const MOST_ORDER: u8 = 30;
 /// The most frames that a pool may have: what 64-bit physical addresses can name.
 pub const MOST_FRAMES: u64 = 1 << 52;
 
-/// Cuts a range of frames into the largest aligned extents there are in it, up to an order: first frames and orders, by address.
+/// Cuts a range of frames into the largest aligned extents there are in it, up to an order: first
+/// frames and orders, by address.
 fn extents_of(
     frames: std::ops::Range<u64>,
     most_order: u8,

@@ -33,7 +33,8 @@ const PAGES_PER_BLOCK: u64 = 512;
 pub enum PagetypeinfoError {
     /// There are no counts.
     #[error(
-        "no counts: a line of /proc/pagetypeinfo reads `Node 0, zone Normal, type Movable 216 55 ...` (only root can read that file)"
+        "no counts: a line of /proc/pagetypeinfo reads \
+         `Node 0, zone Normal, type Movable 216 55 ...` (only root can read that file)"
     )]
     Empty,
     /// A word is no number.

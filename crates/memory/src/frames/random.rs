@@ -1,7 +1,7 @@
-//! Pseudo-random numbers for where things lie before a run.
+//! Pseudo-random numbers for the layout of memory before a run.
 
-/// Pseudo-random numbers by SplitMix64 (Steele, Lea, Flood 2014, section 4). The generator of `trace::synth`, which this crate may not
-/// import.
+/// Pseudo-random numbers by SplitMix64 (Steele, Lea, Flood 2014, section 4). The generator of
+/// `trace::synth`, which this crate may not import.
 #[derive(Clone, Debug)]
 pub(crate) struct SplitMix64(u64);
 
@@ -20,8 +20,8 @@ impl SplitMix64 {
         mixed ^ (mixed >> 31)
     }
 
-    /// The next number below `bound`, which is not 0: the high half of a product (Lemire 2019, without the rejection, whose
-    /// bias is below `bound` / 2^64).
+    /// The next number below `bound`, which is not 0: the high half of a product (Lemire 2019,
+    /// without the rejection, whose bias is below `bound` / 2^64).
     pub(crate) const fn below(&mut self, bound: u64) -> u64 {
         ((self.next() as u128 * bound as u128) >> 64) as u64
     }

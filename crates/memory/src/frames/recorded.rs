@@ -8,7 +8,7 @@ use super::runs::Runs;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// Where free extents went.
+/// A random layout of free extents.
 pub(super) struct Scattered {
     /// First frames and orders.
     pub(super) free: Vec<(u64, u8)>,
@@ -16,12 +16,13 @@ pub(super) struct Scattered {
     pub(super) rest: Runs,
 }
 
-/// Finds places for so many free extents of each order.
+/// Finds places for `wanted` free extents of each order.
 ///
-/// The largest come first. What they leave lies in whole regions of the order above the next: each of them can have one of its halves
-/// free and must keep something of the other, or the two would merge. So one half for each region is all that the order has room for, and
-/// any choice of regions is as good as another for the orders below, which find the same number of halves left. Only a half whose other
-/// half lies beyond the end of the pool has nothing to merge with.
+/// The largest extents are placed first. The rest of the pool lies in whole regions of the order
+/// above the next. Each region can have one free half and must keep part of the other, or the two
+/// would merge. So an order has room for one half per region. Any choice of regions leaves the same
+/// number of halves for the orders below. Only a half whose other half lies beyond the end of the
+/// pool has no buddy to merge with.
 pub(super) fn scatter(
     within: Runs,
     most_order: u8,
@@ -32,7 +33,7 @@ pub(super) fn scatter(
     let (mut free, mut rest) = (Vec::new(), within);
     for order in (0..=most_order).rev() {
         let wanted = wanted.get(usize::from(order)).copied().unwrap_or(0);
-        let step = Step {
+        let step = OrderPlaces {
             order,
             merges: order < most_order,
         };
@@ -55,19 +56,20 @@ pub(super) fn scatter(
 }
 
 /// The places of one order.
-struct Step {
+struct OrderPlaces {
     order: u8,
-    /// Whether two of the order would merge.
+    /// True if two extents of the order would merge.
     merges: bool,
 }
 
-impl Step {
+impl OrderPlaces {
     /// The order of the regions that give room for one extent each.
     const fn region(&self) -> u8 {
         self.order + self.merges as u8
     }
 
-    /// How many extents a run of frames has room for. Only at the end of the pool is there more than whole regions.
+    /// The number of extents that a run of frames has room for. Only the end of the pool has more
+    /// than whole regions.
     const fn places(&self, run: &Range<u64>) -> u64 {
         let length = run.end - run.start;
         let alone = self.merges && length & (1 << self.order) != 0;
@@ -92,7 +94,7 @@ impl Step {
     }
 }
 
-/// Refuses extents of an order above the greatest.
+/// Returns an error if extents of an order above the greatest are wanted.
 pub(super) fn refuse_beyond(wanted: &[u64], most_order: u8) -> Result<(), StartError> {
     let orders = wanted.iter().enumerate();
     let mut beyond = orders.skip(usize::from(most_order) + 1);
@@ -106,15 +108,15 @@ pub(super) fn refuse_beyond(wanted: &[u64], most_order: u8) -> Result<(), StartE
     }
 }
 
-/// The frames of a pool by mobility. Regions are so large that free extents of different regions
-/// never merge.
-pub(super) struct Regions {
+/// The frames of a pool by mobility, in regions. Free extents of different regions never merge,
+/// since regions are large.
+pub(super) struct MobilityRegions {
     /// The frames of each mobility.
     pub(super) of: [Runs; 3],
     pub(super) blocks: Pageblocks,
 }
 
-impl Regions {
+impl MobilityRegions {
     /// Draws regions at random places. Each mobility has room for its free extents, and further
     /// regions in proportion to its pageblocks.
     pub(super) fn draw(
@@ -196,7 +198,8 @@ pub fn room_for(free: &[u64], most_order: u8) -> u64 {
         .unwrap_or(u64::MAX)
 }
 
-/// So many different numbers below `bound`, each set of them as likely as any other (Bentley and Floyd 1987, "A sample of brilliance").
+/// Draws `count` distinct numbers below `bound`. Every set is equally likely (Bentley and Floyd
+/// 1987, "A sample of brilliance").
 pub(super) fn sample(count: u64, bound: u64, random: &mut SplitMix64) -> BTreeSet<u64> {
     let mut drawn = BTreeSet::new();
     for last in bound - count..bound {

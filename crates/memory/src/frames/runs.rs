@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// A set of numbers, kept as runs in order that neither overlap nor touch: each run's end by its start, so that a change costs no
-/// more than the runs that it meets, however long they are.
+/// A set of numbers, kept as ordered runs that neither overlap nor touch: the end of each run by
+/// its start. A change takes time in proportion to the runs that it meets, however long they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Runs {
     ends: BTreeMap<u64, u64>,
@@ -12,7 +12,7 @@ pub(crate) struct Runs {
 }
 
 impl Runs {
-    /// Nothing.
+    /// The empty set.
     pub(crate) const fn new() -> Self {
         Self {
             ends: BTreeMap::new(),
@@ -20,7 +20,7 @@ impl Runs {
         }
     }
 
-    /// How many numbers are in it.
+    /// The number of elements.
     pub(crate) const fn count(&self) -> u64 {
         self.count
     }
@@ -70,7 +70,7 @@ impl Runs {
             .filter(|part| !part.is_empty())
     }
 
-    /// How many of the numbers of that range are in the set.
+    /// The number of elements in a range.
     pub(crate) fn count_within(&self, range: Range<u64>) -> u64 {
         self.within(range).map(|part| part.end - part.start).sum()
     }

@@ -1,16 +1,16 @@
-//! How memory looks before a run.
+//! The state of memory before a run.
 
 use super::grouped::Grouping;
 use super::mobility::Mobility;
 use super::random::SplitMix64;
-use super::recorded::{Regions, refuse_beyond, scatter};
+use super::recorded::{MobilityRegions, refuse_beyond, scatter};
 use super::runs::Runs;
 use super::{Buddy, Frame, MOST_FRAMES, MOST_ORDER, Pagetypeinfo, extents_of};
 
-/// How memory looks before a run. The same start gives the same layout, on every machine.
+/// The state of memory before a run. Equal starts give equal layouts, on every machine.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Start {
-    /// All of it is free.
+    /// All memory is free.
     Empty,
     /// Memory is partly occupied. Occupied memory is grouped by mobility, in blocks at places drawn
     /// from a seed, as Linux groups it in pageblocks.
@@ -28,13 +28,14 @@ pub enum Start {
         /// The seed of the random places.
         seed: u64,
     },
-    /// As many free extents of each order as were counted on a real machine ([`Buddyinfo::free`](super::Buddyinfo::free)), at places
-    /// drawn from a seed. All else is occupied.
+    /// As many free extents of each order as were counted on a real machine
+    /// ([`Buddyinfo::free`](super::Buddyinfo::free)), at places drawn from a seed. All else is
+    /// occupied.
     Recorded {
         /// The number of free extents of each order, from order 0 on.
         free: Vec<u64>,
-        /// How much of what is occupied can be moved, from 0 to 1. Met to within one piece; a piece is the largest aligned extent that is
-        /// occupied throughout.
+        /// The share of occupied memory that can be moved, from 0 to 1, exact to one piece. A piece
+        /// is the largest aligned extent that is occupied throughout.
         movable: f64,
         /// The seed of the random places.
         seed: u64,
@@ -52,9 +53,9 @@ pub enum Start {
 /// A pool before a run.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// What is free.
+    /// The free extents.
     pub buddy: Buddy,
-    /// What is not, by address.
+    /// The occupied extents, by address.
     pub occupied: Vec<Occupied>,
 }
 
@@ -65,24 +66,26 @@ pub struct Occupied {
     pub first: Frame,
     /// Its order.
     pub order: u8,
-    /// Whether it can be moved.
+    /// True if the extent can be moved.
     pub movable: bool,
 }
 
-/// Why a start makes no layout.
+/// The reason why a start gives no layout.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum StartError {
     /// A share is not between 0 and 1.
     #[error("the share of {what} memory is {value}, and must be from 0 to 1")]
     Share {
-        /// Of what: occupied, or movable.
+        /// The kind of memory: occupied or movable.
         what: &'static str,
-        /// What was said.
+        /// The requested share.
         value: f64,
     },
     /// Fewer frames are occupied than there are blocks to be broken.
     #[error(
-        "{frames} occupied frames cannot keep {blocks} blocks from being free: occupy at least {:.2}% of memory", 100.0 * *blocks as f64 / *pool as f64
+        "{frames} occupied frames cannot keep {blocks} blocks from being free: \
+         occupy at least {:.2}% of memory",
+        100.0 * *blocks as f64 / *pool as f64
     )]
     TooLittle {
         /// The number of occupied frames.
@@ -94,7 +97,8 @@ pub enum StartError {
     },
     /// The pool is too small for regions of each mobility's free extents.
     #[error(
-        "a pool of {frames} frames is too small for what is free of each type: that takes {needed} frames"
+        "a pool of {frames} frames is too small for what is free of each type: \
+         that takes {needed} frames"
     )]
     Regions {
         /// The number of frames that the regions take.
@@ -107,21 +111,23 @@ pub enum StartError {
     Order {
         /// The order.
         order: usize,
-        /// How many there should be.
+        /// The requested number of free extents.
         free: u64,
-        /// The greatest of the pool.
+        /// The greatest order of the pool.
         greatest: u8,
     },
-    /// So many free extents of an order cannot be in the pool without merging, next to those of larger orders.
+    /// The pool cannot hold the free extents of an order without merging, next to those of larger
+    /// orders.
     #[error(
-        "{free} free extents of order {order} in a pool of {frames} frames: beside the larger ones, no more than {room} of them stay apart"
+        "{free} free extents of order {order} in a pool of {frames} frames: \
+         beside the larger ones, no more than {room} of them stay apart"
     )]
     Room {
         /// The order.
         order: u8,
-        /// How many there should be.
+        /// The requested number of free extents.
         free: u64,
-        /// How many there can be.
+        /// The possible number of free extents.
         room: u64,
         /// The size of the pool.
         frames: u64,
@@ -192,7 +198,7 @@ impl Start {
                 refuse_beyond(&types.free(), most_order)?;
                 let mut random = SplitMix64::new(*seed);
                 let types = &types.of;
-                let regions = Regions::draw(frames, most_order, block, types, &mut random)?;
+                let regions = MobilityRegions::draw(frames, most_order, block, types, &mut random)?;
                 let mut buddy = Buddy::grouped(frames, most_order, regions.blocks);
                 let mut occupied = Vec::new();
                 for ((within, of), mobility) in
@@ -239,14 +245,14 @@ impl Share {
         }
     }
 
-    /// That share of so many frames, to the nearest whole.
+    /// This share of `frames` frames, rounded to the nearest frame.
     pub(super) fn of_frames(self, frames: u64) -> u64 {
         ((frames as f64 * self.0).round() as u64).min(frames)
     }
 }
 
-/// Draws which pieces can be moved: each with the probability that makes the rest come out (Knuth, The Art of Computer Programming, volume 2,
-/// section 3.4.2, algorithm S).
+/// Draws the movable pieces, each with the probability that yields the wanted share (Knuth, The Art
+/// of Computer Programming, volume 2, section 3.4.2, algorithm S).
 fn draw_movable(pieces: &[(u64, u8)], share: Share, random: &mut SplitMix64) -> Vec<Occupied> {
     let mut left: u64 = pieces.iter().map(|(_, order)| 1 << order).sum();
     let mut wanted = share.of_frames(left);

@@ -1,26 +1,28 @@
-//! Frames that can never be moved, and how they are kept together.
+//! Wired memory: frames that can never be moved, clustered in few extents.
 
 use super::runs::Runs;
 use super::{Buddy, Choice, Frame, FreeError, Mobility};
 use std::collections::BTreeMap;
 
-/// Gives out single frames for pages that cannot be evicted or moved.
+/// An allocator of single frames for pages that cannot be evicted or moved.
 ///
-/// Wherever such a frame lies, no superpage can be made around it. *Clustered*, they come from extents of one order that hold nothing else, so that
-/// they spoil few large extents; one whose frames have all come back goes back to the buddy allocator (Navarro 2002, slide 44,
-/// "Wired Page Clustering"). Unclustered, each is whatever single frame the buddy allocator gives.
+/// No superpage can be made around a wired frame. *Clustered* frames come from extents of one order
+/// that hold nothing else, so that they spoil few large extents. A cluster whose frames are all
+/// free returns to the buddy allocator (Navarro 2002, slide 44, "Wired Page Clustering").
+/// Unclustered frames come from the buddy allocator one by one.
 ///
-/// The slides leave open which cluster is used first; here it is the lowest frame of any cluster, so that the highest ones empty. Where no
-/// extent of the order is left, a cluster is one of the next smaller order that there is.
+/// The slides do not name the cluster that is used first. Here it is the one with the lowest unused
+/// frame, so that the highest clusters empty. If no extent of the order is left, a cluster has the
+/// next smaller order that exists.
 #[derive(Clone, Debug)]
 pub struct Wired {
-    /// The order of a cluster; none where frames are not clustered.
+    /// The order of a cluster. `None` if frames are not clustered.
     order: Option<u8>,
-    /// Orders of the extents that are held, and how many of their frames were given out, by first frame.
+    /// The clusters by first frame: the order, and the number of allocated frames.
     clusters: BTreeMap<u64, Cluster>,
-    /// Frames of clusters that were not given out.
+    /// Unallocated frames of clusters.
     unused: Runs,
-    /// Frames that were given out.
+    /// The number of allocated frames.
     frames: u64,
 }
 
@@ -37,12 +39,12 @@ struct Cluster {
 }
 
 impl Wired {
-    /// Frames as the buddy allocator gives them.
+    /// An allocator of unclustered frames.
     pub const fn unclustered() -> Self {
         Self::of(None)
     }
 
-    /// Frames from extents of that order.
+    /// An allocator with clusters of an order.
     pub const fn clustered(order: u8) -> Self {
         Self::of(Some(order))
     }
@@ -56,22 +58,22 @@ impl Wired {
         }
     }
 
-    /// How many frames are given out.
+    /// The number of allocated frames.
     pub const fn frames(&self) -> u64 {
         self.frames
     }
 
-    /// How many frames are held: those given out, and those of clusters that are not.
+    /// The number of frames in use: allocated ones, and unallocated ones of clusters.
     pub const fn held(&self) -> u64 {
         self.frames + self.unused.count()
     }
 
-    /// How many extents are held.
+    /// The number of clusters.
     pub fn clusters(&self) -> usize {
         self.clusters.len()
     }
 
-    /// Gives out a frame. `None` where neither a cluster nor the buddy allocator has one.
+    /// Allocates a frame. `None` if neither a cluster nor the buddy allocator has one.
     pub fn allocate(&mut self, buddy: &mut Buddy) -> Option<Frame> {
         let order = self.order.map(|order| order.min(buddy.most_order()));
         let frame = match order {
@@ -97,10 +99,11 @@ impl Wired {
         Some(Frame(frame))
     }
 
-    /// Takes back a frame. A cluster of which nothing is given out any more goes back to the buddy allocator.
+    /// Frees a frame. A cluster without an allocated frame returns to the buddy allocator.
     ///
     /// # Errors
-    /// Where it was not given out. Nothing has changed then. (Unclustered, only what the buddy allocator can tell is noticed.)
+    /// Returns an error and changes nothing if the frame is not allocated. For unclustered frames,
+    /// only the buddy allocator checks this.
     pub fn free(&mut self, buddy: &mut Buddy, frame: Frame) -> Result<(), FreeError> {
         if self.order.is_none() {
             buddy.free(frame, 0)?;
@@ -130,10 +133,11 @@ impl Wired {
         Ok(())
     }
 
-    /// Asserts that the clusters are what was given out and what was not, and that nothing of them is free.
+    /// Asserts that the frames of clusters are either allocated or unused, and none of them is free
+    /// in the buddy allocator.
     ///
     /// # Panics
-    /// Where they are not.
+    /// Panics if an invariant is broken.
     pub fn check(&self, buddy: &Buddy) {
         let (mut used, mut unused, mut end) = (0, 0, 0);
         for (first, cluster) in &self.clusters {

@@ -1,4 +1,4 @@
-//! Frames that were zeroed before anybody asked for them.
+//! Frames that are zeroed ahead of their allocation.
 
 use super::Frame;
 use super::buddy::Buddy;
@@ -6,19 +6,20 @@ use super::lists::{Free, Zeroed};
 use std::ops::Range;
 
 impl Buddy {
-    /// How many free frames are known to hold zeroes.
+    /// The number of free frames known to hold zeroes.
     pub const fn zeroed_frames(&self) -> u64 {
         self.zeroed.count()
     }
 
-    /// How many frames of an extent are free and known to hold zeroes.
+    /// The number of free frames in an extent that are known to hold zeroes.
     pub fn zeroed_in(&self, first: Frame, order: u8) -> u64 {
         let frames = self.extent(first, order).unwrap_or(0..0);
         self.zeroed.count_within(frames)
     }
 
-    /// Zeroes free frames that are not known to hold zeroes, at most that many: those of the largest extents first, and of these the lowest first.
-    /// Returns how many, which is fewer only where no more were left. What a background thread does while there is nothing else to do.
+    /// Zeroes at most `frames` free frames that are not known to hold zeroes. The largest extents
+    /// come first, and of these the lowest. Returns the number of zeroed frames, which is smaller
+    /// only if no more were left. This is the work of a background thread on an idle machine.
     pub fn zero_some(&mut self, frames: u64) -> u64 {
         let mut left = frames;
         for order in (0..=self.most_order).rev() {
@@ -39,7 +40,7 @@ impl Buddy {
         frames - left
     }
 
-    /// What is known of a range of free frames.
+    /// The known content of a range of free frames.
     pub(super) fn content(&self, frames: Range<u64>) -> Zeroed {
         let first = self.zeroed.within(frames.clone()).next();
         match first {
@@ -49,7 +50,8 @@ impl Buddy {
         }
     }
 
-    /// The extents of the greatest order, by their numbers, that can be zeroed together from this one on within that many frames.
+    /// The extents of the greatest order, by their numbers, that can be zeroed together from this
+    /// one on within that many frames.
     fn whole_run(&self, free: Free, left: u64) -> Option<Range<u64>> {
         let most = left >> self.most_order;
         if free.order < self.most_order || free.zeroed != Zeroed::None || most == 0 {

@@ -1,20 +1,21 @@
-//! The nodes of the tree: what is populated in one aligned piece.
+//! The nodes of the tree: the populated pages of one aligned piece.
 
 use super::Sizes;
 
 const WORD_BITS: u64 = u64::BITS as u64;
 
-/// Where a node may hang. Pieces in which nothing is populated have none, so that a tree takes memory for what is populated alone.
-pub(super) type Slot = Option<Box<Node>>;
+/// A link to a child node. Empty pieces have no node, so a tree takes memory for populated pages
+/// alone.
+pub(super) type NodeLink = Option<Box<PopulationNode>>;
 
-/// One aligned piece in which something is populated.
+/// A node: one aligned piece with a populated page.
 #[derive(Clone, Debug)]
-pub(super) struct Node {
-    /// How many of its base pages are populated.
+pub(super) struct PopulationNode {
+    /// The number of populated base pages.
     pub(super) count: u32,
-    /// How many of its children have a populated page.
+    /// The number of children with a populated page.
     pub(super) somepop: u32,
-    /// How many of its children are full.
+    /// The number of full children.
     pub(super) fullpop: u32,
     pub(super) below: Below,
 }
@@ -22,16 +23,16 @@ pub(super) struct Node {
 /// The children of a node.
 #[derive(Clone, Debug)]
 pub(super) enum Below {
-    /// Base pages, one bit each, where they are few.
+    /// Base pages, one bit each, at most 64.
     Word(u64),
     /// Base pages, one bit each.
     Words(Box<[u64]>),
     /// Larger pieces.
-    Pieces(Box<[Slot]>),
+    Pieces(Box<[NodeLink]>),
 }
 
-impl Node {
-    /// One in which nothing is populated yet.
+impl PopulationNode {
+    /// A node without a populated page.
     fn new(sizes: &Sizes, level: usize) -> Self {
         let children = sizes.children(level);
         let below = match level {
@@ -47,17 +48,17 @@ impl Node {
         }
     }
 
-    /// Whether all of a piece of that level is populated.
+    /// Returns true if all of a piece of `level` is populated.
     pub(super) fn is_full(&self, sizes: &Sizes, level: usize) -> bool {
         self.fullpop as usize == sizes.children(level)
     }
 
-    /// Whether a page's bit is set in a node whose children are base pages.
+    /// Returns true if a page's bit is set in a node whose children are base pages.
     fn bit(words: &[u64], page: u64) -> bool {
         words[(page / WORD_BITS) as usize] >> (page % WORD_BITS) & 1 != 0
     }
 
-    /// Turns a bit over where it is not yet as wanted, and says whether it was not.
+    /// Sets a bit to `to`. Returns true if the bit changed.
     fn turn(words: &mut [u64], page: u64, to: bool) -> bool {
         let (word, bit) = (
             &mut words[(page / WORD_BITS) as usize],
@@ -70,8 +71,9 @@ impl Node {
         turned
     }
 
-    /// Populates a page of a piece of that level, counted from the piece's first, and says whether it was not populated.
-    pub(super) fn set(slot: &mut Slot, sizes: &Sizes, level: usize, page: u64) -> bool {
+    /// Populates a page of a piece of `level`, counted from the piece's first. Returns true if the
+    /// page was not populated.
+    pub(super) fn set(slot: &mut NodeLink, sizes: &Sizes, level: usize, page: u64) -> bool {
         let node = slot.get_or_insert_with(|| Box::new(Self::new(sizes, level)));
         let (new, some, full) = match &mut node.below {
             Below::Word(word) => (Self::turn(std::slice::from_mut(word), page, true), 1, 1),
@@ -95,8 +97,8 @@ impl Node {
         new
     }
 
-    /// The other way round: takes a page's population away, and says whether there was any.
-    pub(super) fn clear(slot: &mut Slot, sizes: &Sizes, level: usize, page: u64) -> bool {
+    /// Clears a page. Returns true if the page was populated.
+    pub(super) fn clear(slot: &mut NodeLink, sizes: &Sizes, level: usize, page: u64) -> bool {
         let Some(node) = slot else { return false };
         let (was, none, full) = match &mut node.below {
             Below::Word(word) => (Self::turn(std::slice::from_mut(word), page, false), 1, 1),
@@ -122,7 +124,7 @@ impl Node {
         was
     }
 
-    /// What stands on the way to a page: the child in which it lies, or the bit of the page itself.
+    /// The child on the way to a page: a piece, or the bit of the page itself.
     pub(super) fn child(&self, sizes: &Sizes, level: usize, page: u64) -> Child<'_> {
         match &self.below {
             Below::Word(word) => Child::Page(Self::bit(std::slice::from_ref(word), page)),
@@ -133,8 +135,8 @@ impl Node {
         }
     }
 
-    /// The children, which are of that level.
-    pub(super) fn into_children(self, sizes: &Sizes, level: usize) -> Vec<Slot> {
+    /// Returns the children, which have level `level`.
+    pub(super) fn into_children(self, sizes: &Sizes, level: usize) -> Vec<NodeLink> {
         let pages = |words: &[u64]| {
             let page = |page| {
                 let mut slot = None;
@@ -152,7 +154,8 @@ impl Node {
         }
     }
 
-    /// Adds to `found`, by level, the largest unpopulated pieces that lie in this one, of that level.
+    /// Adds to `found`, by level, the largest unpopulated pieces that lie in this one, of that
+    /// level.
     pub(super) fn count_empty(&self, sizes: &Sizes, level: usize, found: &mut [u32]) {
         if level > 0 {
             found[level - 1] += sizes.children(level) as u32 - self.somepop;
@@ -164,7 +167,8 @@ impl Node {
         }
     }
 
-    /// Asserts that the numbers of a piece of that level and of all below are those of its children.
+    /// Asserts that the numbers of a piece of that level and of all below are those of its
+    /// children.
     pub(super) fn check(&self, sizes: &Sizes, level: usize) {
         let (mut count, mut some, mut full) = (0, 0, 0);
         match &self.below {
@@ -190,10 +194,10 @@ impl Node {
     }
 }
 
-/// What a node has where a page lies.
+/// The child of a node around a page.
 pub(super) enum Child<'a> {
-    /// The page itself: whether it is populated.
+    /// The page itself: true if it is populated.
     Page(bool),
     /// A piece of the next smaller size.
-    Piece(&'a Slot),
+    Piece(&'a NodeLink),
 }

@@ -1,26 +1,28 @@
 //! The page sizes that a machine has.
 
-/// The most sizes that a set of them may hold. Processors have two to five, and Romer (1995) simulated twelve.
+/// The most sizes that a set of them may hold. Processors have two to five, and Romer (1995)
+/// simulated twelve.
 pub const MOST_LEVELS: usize = 16;
 
 /// The largest order that a size may have: 64 GiB of 4 KiB pages.
 pub const LARGEST_ORDER: u8 = 24;
 
-/// The page sizes of a machine, each as an *order*: the base-two logarithm of its number of base pages. They are in ascending order and
-/// the first is the base page. A size is named by its *level*, its place in the set: level 0 is the base page.
+/// The page sizes of a machine, each as an *order*: the base-two logarithm of its number of base
+/// pages. They are in ascending order and the first is the base page. A size is named by its
+/// *level*, its place in the set: level 0 is the base page.
 ///
-/// x86-64 has `[0, 9, 18]`, the Alpha `[0, 3, 6, 9]` (8, 64 and 512 KiB and 4 MiB: Navarro 2002), Arm with base pages of 4 KiB
-/// `[0, 4, 9]` and more, with those of 16 KiB `[0, 7, 11]`.
+/// x86-64 has `[0, 9, 18]`, the Alpha `[0, 3, 6, 9]` (8, 64 and 512 KiB and 4 MiB: Navarro 2002),
+/// Arm with base pages of 4 KiB `[0, 4, 9]` and more, with those of 16 KiB `[0, 7, 11]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     orders: [u8; MOST_LEVELS],
     levels: u8,
 }
 
-/// Why some orders are not a set of page sizes.
+/// The reason why some orders are no set of page sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SizesError {
-    /// There are none, or the first is not 0.
+    /// The set is empty, or its first order is not 0.
     #[error("the first page size has to be the base page, whose order is 0")]
     NoBasePage,
     /// An order that does not exceed the one before it.
@@ -38,7 +40,8 @@ impl Sizes {
     /// The sizes of these orders.
     ///
     /// # Errors
-    /// Where they are too many, one is too large, they do not ascend, or the first is not 0.
+    /// Returns an error if there are too many orders, one is too large, they do not ascend, or the
+    /// first is not 0.
     pub fn new(orders: &[u8]) -> Result<Self, SizesError> {
         if orders.first() != Some(&0) {
             return Err(SizesError::NoBasePage);
@@ -67,7 +70,7 @@ impl Sizes {
         &self.orders[..usize::from(self.levels)]
     }
 
-    /// How many sizes there are.
+    /// The number of sizes.
     pub const fn levels(&self) -> usize {
         self.levels as usize
     }
@@ -80,12 +83,12 @@ impl Sizes {
     /// The order of the size of that level.
     ///
     /// # Panics
-    /// Where there is no such level, as for every other method that takes one.
+    /// Panics if there is no such level, as do all methods with a level.
     pub fn order(&self, level: usize) -> u8 {
         self.orders()[level]
     }
 
-    /// How many base pages a piece of that level has.
+    /// The number of base pages in a piece of `level`.
     pub fn pages(&self, level: usize) -> u64 {
         1 << self.order(level)
     }
@@ -95,7 +98,7 @@ impl Sizes {
         page & !(self.pages(level) - 1)
     }
 
-    /// How many pieces of the next smaller size a piece of that level has; of a base page, one.
+    /// The number of pieces of the next smaller size in a piece of `level`: one for a base page.
     pub(crate) fn children(&self, level: usize) -> usize {
         1 << (self.order(level) - self.order(level.saturating_sub(1)))
     }

@@ -26,7 +26,7 @@ impl Flags {
         piece.iter().filter(|populated| **populated).count() as u64
     }
 
-    /// The largest level around a page of which so many pages are populated as `wanted` says of its size.
+    /// The largest level around a page with `wanted` populated pages for its size.
     fn largest(&self, page: u64, wanted: impl Fn(u64) -> u64) -> Option<usize> {
         (0..=self.top)
             .rev()
@@ -86,18 +86,20 @@ fn sizes() -> impl Strategy<Value = Sizes> {
 }
 
 #[derive(Clone, Debug)]
-enum Step {
+enum PopulationStep {
     /// One page is populated or cleared.
     One(bool, prop::sample::Index),
     /// All pages of a piece around a page are, so that pieces become full and empty.
     All(bool, prop::sample::Index, prop::sample::Index),
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = PopulationStep> {
     let (page, level) = (any::<prop::sample::Index>, any::<prop::sample::Index>);
     prop_oneof![
-        3 => (prop::bool::weighted(0.6), page()).prop_map(|(to, page)| Step::One(to, page)),
-        1 => (any::<bool>(), page(), level()).prop_map(|(to, page, level)| Step::All(to, page, level)),
+        3 => (prop::bool::weighted(0.6), page())
+            .prop_map(|(to, page)| PopulationStep::One(to, page)),
+        1 => (any::<bool>(), page(), level())
+            .prop_map(|(to, page, level)| PopulationStep::All(to, page, level)),
     ]
 }
 
@@ -113,8 +115,8 @@ proptest! {
         let mut flags = Flags::new(sizes, top);
         for step in steps {
             let (to, page, level) = match step {
-                Step::One(to, page) => (to, page, 0),
-                Step::All(to, page, level) => (to, page, level.index(top + 1)),
+                PopulationStep::One(to, page) => (to, page, 0),
+                PopulationStep::All(to, page, level) => (to, page, level.index(top + 1)),
             };
             let page = page.index(population.len() as usize) as u64;
             let first = sizes.first_of(level, page);
@@ -140,8 +142,8 @@ proptest! {
     }
 }
 
-/// Pages of a piece of 8 pages are populated in order, with sizes of 2, 4 and 8 pages: 2, 4, 4 + 2 and 8 pages are promoted (Navarro
-/// 2002, on incremental promotion).
+/// Pages of a piece of 8 pages are populated in order, with sizes of 2, 4 and 8 pages: 2, 4, 4 + 2
+/// and 8 pages are promoted (Navarro 2002, on incremental promotion).
 #[test]
 fn promotion_a_size_at_a_time() {
     let sizes = Sizes::new(&[0, 1, 2, 3]).unwrap();
@@ -164,7 +166,7 @@ fn promotion_a_size_at_a_time() {
     assert!(levels.eq([2, 2, 2, 2, 1, 1, 0].map(Some).into_iter().chain([None])));
 }
 
-fn nodes(slot: &Slot) -> usize {
+fn nodes(slot: &NodeLink) -> usize {
     let Some(node) = slot else { return 0 };
     match &node.below {
         node::Below::Pieces(pieces) => 1 + pieces.iter().map(nodes).sum::<usize>(),
@@ -172,7 +174,7 @@ fn nodes(slot: &Slot) -> usize {
     }
 }
 
-/// Of a piece of 64 GiB, what is populated is kept and nothing else.
+/// A piece of 64 GiB takes memory for its populated pages alone.
 #[test]
 fn large_pieces_take_memory_for_what_is_populated() {
     let sizes = Sizes::new(&[0, 9, 18, 24]).unwrap();

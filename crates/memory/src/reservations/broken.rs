@@ -5,16 +5,16 @@ use crate::population::Population;
 
 /// An aligned part of a reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part<K> {
-    /// The place of its first page.
+pub struct BrokenPart<K> {
+    /// The key of the part's first page.
     pub key: K,
-    /// The frame of its first page.
+    /// The frame of the part's first page.
     pub first_frame: u64,
-    /// The level of its size.
+    /// The level of the part's size.
     pub level: usize,
 }
 
-impl<K: Key> Part<K> {
+impl<K: Key> BrokenPart<K> {
     fn at(self, page: u64, level: usize) -> Self {
         Self {
             key: self.key.plus(page),
@@ -24,28 +24,33 @@ impl<K: Key> Part<K> {
     }
 }
 
-/// What became of a reservation that was broken. Each of its frames is in exactly one part.
+/// The parts of a broken reservation. Each of its frames is in exactly one part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "free extents have to go back to where they came from"]
 pub struct Broken<K> {
-    /// Extents that nobody keeps any more, in ascending order: the first frame and the order of each. They are the allocator's.
+    /// Extents that are free again, in ascending order: the first frame and the order of each. The
+    /// caller returns them to the allocator.
     pub free: Vec<(u64, u8)>,
     /// Parts that are reservations again, in ascending order of their frames.
     pub reserved: Vec<ReservationId>,
-    /// Parts of which every page is populated, in ascending order. The pages keep their frames, and nobody keeps books of them any more.
-    pub left: Vec<Part<K>>,
+    /// Fully populated parts, in ascending order. Their pages keep their frames and are no longer
+    /// tracked.
+    pub left: Vec<BrokenPart<K>>,
 }
 
 impl<K: Key> Reservations<K> {
-    /// Preempts a reservation, for a piece of `wanted_level`: every free piece of that level or larger is given up.
+    /// Preempts a reservation for a piece of `wanted_level`: frees every free piece of that level
+    /// or larger.
     ///
-    /// The reservation, and each part of it again, is split into pieces of the next smaller size as long as it holds a free piece of the wanted
-    /// level without being one. Of the pieces, free ones are given up, full ones leave, and the others, in which no free piece is as large as
-    /// the wanted one, become reservations of their own (Navarro 2002, on preemption). With the level of the list on which the reservation
-    /// stands, it is split no further than its largest free pieces need; with 0 it is dissolved.
+    /// The reservation is split into pieces of the next smaller size, and so is each part that
+    /// holds a free piece of the wanted level without being one. Free pieces are freed, and full
+    /// pieces leave. The others become reservations of their own (Navarro 2002, on preemption).
+    /// With the level of the reservation's own list, the split ends at its largest free pieces.
+    /// With level 0, the reservation is dissolved.
     ///
-    /// No time is kept for each page, so the parts have the last allocation of the whole, which may be later than their own but not earlier.
-    /// A reservation that holds no free piece of the wanted level stays what it is, unless it is full: then all of it leaves.
+    /// Pages have no time of their own, so each part gets the last allocation time of the whole. A
+    /// reservation without a free piece of the wanted level does not change, unless it is full:
+    /// then all of it leaves.
     pub fn break_up(&mut self, id: ReservationId, wanted_level: usize) -> Broken<K> {
         let mut broken = Broken {
             free: Vec::new(),
@@ -63,7 +68,7 @@ impl<K: Key> Reservations<K> {
             last_allocation,
             population,
         } = self.remove(id);
-        let whole = Part {
+        let whole = BrokenPart {
             key,
             first_frame,
             level: population.top_level(),
@@ -78,7 +83,8 @@ impl<K: Key> Reservations<K> {
         breaking.broken
     }
 
-    /// Breaks a reservation so that no part of it stays reserved: all that is free is given up, in the largest aligned extents.
+    /// Breaks a reservation into base pages and frees all its free parts, in the largest aligned
+    /// extents.
     pub fn dissolve(&mut self, id: ReservationId) -> Broken<K> {
         self.break_up(id, 0)
     }
@@ -93,12 +99,13 @@ struct Breaking<'a, K> {
 }
 
 impl<K: Key> Breaking<'_, K> {
-    fn split(&mut self, part: Part<K>, population: Population) {
+    fn split(&mut self, part: BrokenPart<K>, population: Population) {
         match population.largest_free_level() {
             None => self.broken.left.push(part),
             Some(level) if level == part.level => self.give_up(part),
             Some(level) if level < self.wanted_level => self.reserve(part, population),
-            // Down to base pages, no part stays: those that are the largest of their kind are found without splitting.
+            // Down to base pages, no part stays: those that are the largest of their kind are found
+            // without splitting.
             Some(_) if self.wanted_level == 0 => {
                 for piece in population.pieces() {
                     let part = part.at(piece.page, piece.level);
@@ -117,12 +124,12 @@ impl<K: Key> Breaking<'_, K> {
         }
     }
 
-    fn give_up(&mut self, part: Part<K>) {
+    fn give_up(&mut self, part: BrokenPart<K>) {
         let order = self.reservations.sizes.order(part.level);
         self.broken.free.push((part.first_frame, order));
     }
 
-    fn reserve(&mut self, part: Part<K>, population: Population) {
+    fn reserve(&mut self, part: BrokenPart<K>, population: Population) {
         let id = self.reservations.enter(Reservation {
             key: part.key,
             first_frame: part.first_frame,

@@ -1,13 +1,14 @@
-//! What has to hold of all reservations.
+//! Invariants of reservations.
 
 use super::{Key, Reservations};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl<K: Key> Reservations<K> {
-    /// Asserts all that has to hold inside, and that reservations are aligned and overlap nowhere. Takes time in proportion to what is populated.
+    /// Asserts the invariants: the indexes agree, and reservations are aligned and disjoint. Takes
+    /// time in proportion to the populated pages.
     ///
     /// # Panics
-    /// Where something does not hold.
+    /// Panics if an invariant is broken.
     pub fn check(&self) {
         let live = self.slots.iter().flatten().count();
         assert_eq!(live, self.len(), "keys of reservations");

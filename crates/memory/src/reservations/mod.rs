@@ -1,9 +1,10 @@
 //! Reservations of extents of frames, in the order in which they would be preempted.
 //!
-//! The books of Navarro 2002, and nothing but books: who asks takes extents from an allocator and gives them back to it, and maps what is
-//! populated. How large a reservation should be is its host's to say, which knows what is mapped. Each reservation has a [`Population`], and stands on the
-//! list of the largest aligned piece that preempting it would yield, in the order of latest frame allocation: the head is the one to preempt.
-//! [`Reservations::break_up`] preempts.
+//! The reservation lists of Navarro 2002. The caller takes extents from an allocator, returns them,
+//! maps populated pages, and decides the size of a reservation. Each reservation has a
+//! [`Population`]. A list holds the reservations with the same largest free piece, in the order of
+//! their latest frame allocation. The head of a list is preempted first, by
+//! [`Reservations::break_up`].
 
 mod broken;
 mod check;
@@ -11,7 +12,7 @@ mod reservation;
 #[cfg(test)]
 mod tests;
 
-pub use broken::{Broken, Part};
+pub use broken::{Broken, BrokenPart};
 pub use reservation::{Key, Reservation, ReservationId};
 
 use crate::population::{Population, Sizes};
@@ -20,15 +21,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// All reservations of a machine's memory.
 ///
-/// Every verb takes time in proportion to the number of page sizes and the logarithm of the number of reservations, but [`Self::break_up`], which
-/// takes what the pieces need that it makes.
+/// Every verb takes time in proportion to the number of page sizes and the logarithm of the number
+/// of reservations. [`Self::break_up`] also takes time for each piece that it makes.
 #[derive(Clone, Debug)]
 pub struct Reservations<K> {
     sizes: Sizes,
     slots: Vec<Option<Reservation<K>>>,
     vacant: Vec<ReservationId>,
     by_key: BTreeMap<K, ReservationId>,
-    /// By the level of the largest free piece. Sets and not linked lists: a page that is given back moves its reservation to the middle of another.
+    /// The lists, by the level of the largest free piece. They are sets and not linked lists, since
+    /// a freed page moves its reservation to the middle of another list.
     lists: Vec<BTreeSet<Turn>>,
     allocations: u64,
     unpopulated: u64,
@@ -37,7 +39,7 @@ pub struct Reservations<K> {
 }
 
 impl<K: Key> Reservations<K> {
-    /// None yet.
+    /// No reservations.
     pub fn new(sizes: Sizes) -> Self {
         Self {
             sizes,
@@ -64,11 +66,12 @@ impl<K: Key> Reservations<K> {
         &self.sizes
     }
 
-    /// Keeps the extent of a level's size that begins with `first_frame` for the piece that begins at `key`. No page of it is populated. Extent
-    /// and piece are aligned to their size, and neither may overlap those of another reservation.
+    /// Reserves the extent of a level's size that begins with `first_frame`, for the piece that
+    /// begins at `key`. No page of the piece is populated. Extent and piece are aligned to their
+    /// size, and overlap no other reservation.
     ///
     /// # Panics
-    /// Where there is no such level, or a reservation has that key.
+    /// Panics if there is no such level, or a reservation has that key.
     pub fn make(&mut self, key: K, first_frame: u64, level: usize) -> ReservationId {
         self.allocations += 1;
         self.enter(Reservation {
@@ -82,8 +85,7 @@ impl<K: Key> Reservations<K> {
     fn enter(&mut self, reservation: Reservation<K>) -> ReservationId {
         let id = self.vacant.pop().unwrap_or_else(|| {
             if self.slots.len() == self.slots.capacity() {
-                // Not twice as many: with many reservations that would be much of the memory there
-                // is.
+                // Doubling would take much of the machine's memory if there are many reservations.
                 self.slots.reserve_exact((self.slots.len() / 8).max(64));
             }
             self.slots.push(None);
@@ -99,10 +101,10 @@ impl<K: Key> Reservations<K> {
         id
     }
 
-    /// Forgets a reservation. What becomes of its frames is the host's to say.
+    /// Removes a reservation. The caller decides the use of its frames.
     ///
     /// # Panics
-    /// Where there is no such reservation, as for every other method that takes the name of one.
+    /// Panics if there is no such reservation, as do all methods with an id.
     pub fn remove(&mut self, id: ReservationId) -> Reservation<K> {
         self.delist(id);
         let reservation = self.slots[id.0 as usize].take();
@@ -124,7 +126,7 @@ impl<K: Key> Reservations<K> {
         }
     }
 
-    /// The reservation of that name.
+    /// The reservation of an id.
     pub fn get(&self, id: ReservationId) -> &Reservation<K> {
         let reservation = self.slots[id.0 as usize].as_ref();
         reservation.expect("a reservation that there is")
@@ -135,26 +137,26 @@ impl<K: Key> Reservations<K> {
         reservation.expect("a reservation that there is")
     }
 
-    /// The reservation of the piece that begins exactly there.
+    /// The reservation of the piece that begins at `key`.
     pub fn find(&self, key: K) -> Option<ReservationId> {
         self.by_key.get(&key).copied()
     }
 
-    /// The reservation in which that page lies.
+    /// The reservation around a page.
     pub fn around(&self, key: K) -> Option<ReservationId> {
         let (_, id) = self.by_key.range(..=key).next_back()?;
         (key < self.get(*id).end()).then_some(*id)
     }
 
-    /// Whether any reservation has a page in the piece of that level that begins there.
+    /// Returns true if any reservation has a page in the piece of `level` that begins at `key`.
     pub fn overlaps(&self, key: K, level: usize) -> bool {
         let end = key.plus(self.sizes.pages(level));
         let before = self.by_key.range(..end).next_back();
         before.is_some_and(|(_, id)| key < self.get(*id).end())
     }
 
-    /// Gives a page, counted from the reservation's first, its frame, and says whether it had not been given it. If so, the reservation is now
-    /// the last on its list.
+    /// Populates a page, counted from the reservation's first. Returns true if the page was not
+    /// populated. The reservation then becomes the last on its list.
     pub fn populate(&mut self, id: ReservationId, page: u64) -> bool {
         if self.get(id).population.get(page) {
             return false;
@@ -170,8 +172,9 @@ impl<K: Key> Reservations<K> {
         true
     }
 
-    /// Takes a page's frame back into the reservation, and says whether the page had it. The reservation keeps its time of last allocation, and
-    /// its place by it where it changes to another list. One in which nothing is populated any more stays, on the list of its own size.
+    /// Takes a page's frame back into the reservation. Returns true if the page was populated. The
+    /// reservation keeps its time of last allocation when it changes lists. A reservation without a
+    /// populated page stays, on the list of its own size.
     pub fn depopulate(&mut self, id: ReservationId, page: u64) -> bool {
         if !self.get(id).population.get(page) {
             return false;
@@ -205,23 +208,24 @@ impl<K: Key> Reservations<K> {
         }
     }
 
-    /// Of the reservations whose largest free piece is of that level, the one whose latest frame allocation is the oldest.
+    /// The reservation with the oldest latest allocation, among those whose largest free piece has
+    /// this level.
     pub fn victim(&self, level: usize) -> Option<ReservationId> {
         self.on(level).next()
     }
 
-    /// What to preempt when a piece of that level is wanted: the head of that level's list, or of the first list above that has one (Navarro
-    /// 2002, on reservation lists).
+    /// The reservation to preempt for a piece of `level`: the head of that level's list, or of the
+    /// first nonempty list above (Navarro 2002, on reservation lists).
     pub fn victim_at_least(&self, level: usize) -> Option<ReservationId> {
         (level..self.sizes.levels()).find_map(|level| self.victim(level))
     }
 
-    /// The reservations whose largest free piece is of that level, the one to preempt first.
+    /// The reservations whose largest free piece has this level. The one to preempt comes first.
     pub fn on(&self, level: usize) -> impl DoubleEndedIterator<Item = ReservationId> + '_ {
         self.lists[level].iter().map(|(_, _, id)| *id)
     }
 
-    /// How many those are.
+    /// The number of reservations whose largest free piece has this level.
     pub fn count_on(&self, level: usize) -> usize {
         self.lists[level].len()
     }
@@ -231,17 +235,17 @@ impl<K: Key> Reservations<K> {
         self.by_key.values().map(|id| (*id, self.get(*id)))
     }
 
-    /// How many there are.
+    /// The number of reservations.
     pub fn len(&self) -> usize {
         self.by_key.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no reservations.
     pub fn is_empty(&self) -> bool {
         self.by_key.is_empty()
     }
 
-    /// How many frames all of them keep for pages that are not populated.
+    /// The number of reserved frames of pages that are not populated.
     pub fn reserved_unpopulated(&self) -> u64 {
         self.unpopulated
     }

@@ -1,10 +1,11 @@
-//! One reservation.
+//! A reservation: an extent of frames for a piece of an object.
 
 use crate::population::Population;
 
-/// Where a reservation lies, in its host's terms.
+/// The place of a page, in the caller's terms.
 pub trait Key: Copy + Ord {
-    /// The place that lies so many base pages behind this one. It is greater, unless `pages` is 0, and the places between are the pages between.
+    /// The place `pages` base pages further on. It is greater than this one, unless `pages` is 0,
+    /// and the places between are the pages between.
     fn plus(self, pages: u64) -> Self;
 }
 
@@ -15,11 +16,11 @@ impl<O: Copy + Ord> Key for (O, u64) {
     }
 }
 
-/// Names a reservation, until it is removed or broken; then the same name may be given to another.
+/// The id of a reservation. Ids of removed or broken reservations are used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ReservationId(pub(super) u32);
 
-/// An extent of frames that is kept for an aligned piece of an object.
+/// An extent of frames that is reserved for an aligned piece of an object.
 #[derive(Clone, Debug)]
 pub struct Reservation<K> {
     pub(super) key: K,
@@ -29,43 +30,45 @@ pub struct Reservation<K> {
 }
 
 impl<K: Key> Reservation<K> {
-    /// The place of its first page.
+    /// The key of the reservation's first page.
     pub fn key(&self) -> K {
         self.key
     }
 
-    /// The frame of its first page.
+    /// The frame of the reservation's first page.
     pub fn first_frame(&self) -> u64 {
         self.first_frame
     }
 
-    /// The frame that is kept for a page, counted from the first.
+    /// The frame reserved for a page, counted from the first.
     pub fn frame(&self, page: u64) -> u64 {
         self.first_frame + page
     }
 
-    /// The level of its size.
+    /// The level of the reservation's size.
     pub fn level(&self) -> usize {
         self.population.top_level()
     }
 
-    /// Which of its pages have been given their frames.
+    /// The populated pages.
     pub fn population(&self) -> &Population {
         &self.population
     }
 
-    /// When a frame was last given to one of its pages, or when it was made: a number that grows with each such event of all reservations. A
-    /// part of one that was broken has that of the whole.
+    /// The time of the latest frame allocation, or of the reservation: a number that grows with
+    /// each such event of all reservations. A part of a broken reservation has the time of the
+    /// whole.
     pub fn last_allocation(&self) -> u64 {
         self.last_allocation
     }
 
-    /// The place after its last page.
+    /// The key after the last page.
     pub(super) fn end(&self) -> K {
         self.key.plus(self.population.len())
     }
 
-    /// Its place on the lists: among those of one last allocation, which are parts of one reservation, the lower frame is first.
+    /// The position on the lists. Parts of one reservation share a last allocation: the lower frame
+    /// is first.
     pub(super) fn turn(&self, id: ReservationId) -> Turn {
         (self.last_allocation, self.first_frame, id)
     }

@@ -2,7 +2,7 @@
 
 use super::AddressSpaces;
 use crate::advised::Advised;
-use crate::{Backing, Change, GEOMETRY, Mapping, Move, PAGES_PER_BLOCK, Pages, Span};
+use crate::{Backing, BlockSpan, Change, GEOMETRY, Mapping, Move, PAGES_PER_BLOCK, Pages};
 use broadleaf_units::{PageNumber, Rights, SpaceId};
 
 impl AddressSpaces {
@@ -23,7 +23,7 @@ impl AddressSpaces {
         changes
     }
 
-    /// A range is no longer mapped.
+    /// Removes the mappings of a range, as by `munmap(2)`.
     pub fn unmap(&mut self, space: SpaceId, pages: Pages) -> Vec<Change> {
         let shared = self.shared_in(space, pages);
         let target = self.space(space);
@@ -34,12 +34,12 @@ impl AddressSpaces {
         changes
     }
 
-    /// The pages of a range go, and its mappings stay.
+    /// Removes the pages of a range and keeps its mappings (`MADV_DONTNEED`).
     pub fn discard(&mut self, space: SpaceId, pages: Pages) -> Vec<Change> {
         self.release(space, pages).into_iter().collect()
     }
 
-    /// A range has these rights now. Parts that had them before are left alone.
+    /// Sets the rights of a range. Parts that had these rights before are left alone.
     pub fn protect(&mut self, space: SpaceId, pages: Pages, rights: Rights) -> Vec<Change> {
         let target = self.space(space);
         target.generation += 1;
@@ -50,7 +50,7 @@ impl AddressSpaces {
             .collect()
     }
 
-    /// Superpages are advised for a range, or against.
+    /// Notes advice for superpages in a range, or against them.
     pub fn advise(&mut self, space: SpaceId, pages: Pages, superpages: bool) {
         let target = self.space(space);
         target.generation += 1;
@@ -137,9 +137,9 @@ impl AddressSpaces {
         self.unshared(&shared)
     }
 
-    /// Moves pages from one range to another, as by `mremap(2)`: growth is new memory, and what
-    /// shrinks is gone. Ranges that overlap and begin at different places are left alone, as no
-    /// kernel moves those.
+    /// Moves pages from one range to another, as by `mremap(2)`: growth is new memory, and the
+    /// pages of a shrunk end are removed. Overlapping ranges with different starts are left alone,
+    /// as no kernel moves those.
     pub fn remap(&mut self, space: SpaceId, from: Pages, to: Pages) -> Vec<Change> {
         if from.start == to.start {
             return self.resize(space, from, to);
@@ -207,7 +207,7 @@ impl AddressSpaces {
         changes
     }
 
-    /// Lets the mapping that ends at `start` go on to `end`.
+    /// Extends the mapping that ends at `start` up to `end`.
     fn extend(&mut self, space: SpaceId, start: u64, end: u64) {
         let target = self.space(space);
         let last = start
@@ -245,7 +245,7 @@ impl AddressSpaces {
                 let length = (span.to - offset).min(PAGES_PER_BLOCK - at);
                 let target = self.block(space, GEOMETRY.block_of(page));
                 self.known[target.index()].entered = true;
-                let source = Span {
+                let source = BlockSpan {
                     block: span.block,
                     from: offset,
                     to: offset + length,
@@ -257,15 +257,15 @@ impl AddressSpaces {
         moves
     }
 
-    /// An address space ended, or begins with nothing of what was there.
+    /// Ends an address space, or clears one that begins again.
     pub fn end(&mut self, space: SpaceId) -> Vec<Change> {
-        let untold = self.memories.end(space);
+        let unlisted = self.memories.end(space);
         if !self.numbers.contains_key(&space) {
             // The space began, and the trace lists no mapping of it.
-            return self.unshared(&untold);
+            return self.unshared(&unlisted);
         }
         let mut shared = self.shared_in(space, Pages::ALL);
-        shared.extend(untold);
+        shared.extend(unlisted);
         self.space(space).clear();
         let mut changes = vec![Change::End(self.extent(space, Pages::ALL))];
         changes.extend(self.unshared(&shared));

@@ -1,30 +1,34 @@
-//! Memory that processes share: which it is, when a child is told of what its parent had mapped.
+//! Shared memory between processes: its numbers, and the mappings that children inherit.
 
 use crate::{Backing, Mapping, Pages};
 use broadleaf_units::SpaceId;
 use std::collections::BTreeMap;
 
-/// Memory that processes share and no file stands behind, numbered in the order in which a trace makes it. A trace does not name it:
-/// two mappings show the same where one was there at a `fork` and the other is the child's copy of it.
+/// The number of a shared memory without a file, in the order in which a trace makes them. A trace
+/// does not name shared memory. Two mappings show one memory if the first existed at a `fork` and
+/// the second is the child's copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MemoryId(pub u32);
 
-/// What children will be told of as mappings of shared memory, and which it is.
+/// The mappings of shared memory that children inherit, and the number of each memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Memories {
     made: u32,
-    /// What children that have not begun have of it, by process id, each with its parent.
+    /// Shared mappings of children that have not begun, by process id, each with the parent's
+    /// space.
     forked: BTreeMap<u32, (SpaceId, Vec<Mapping>)>,
-    /// Processes that began or were forked, and whether the first that was told of them was not the fork.
-    heard: BTreeMap<u32, bool>,
-    /// How many pages of mappings show each, those included that are still to be told of.
+    /// Processes that began or were forked. The value is true if the process began before its fork
+    /// was seen.
+    seen: BTreeMap<u32, bool>,
+    /// The number of mapped pages that show each memory. Inherited mappings that the trace has not
+    /// listed yet are included.
     shown: BTreeMap<MemoryId, u64>,
-    /// What spaces that began have of it and were not told of yet.
+    /// Inherited mappings of running spaces that the trace has not listed yet.
     begun: BTreeMap<SpaceId, Vec<Mapping>>,
 }
 
 impl Memories {
-    /// A mapping shows what it shows from now on.
+    /// Counts the pages of a new mapping.
     pub(crate) fn show(&mut self, mapping: &Mapping) {
         if let Some(memory) = mapping.backing.memory()
             && !mapping.pages.is_empty()
@@ -33,7 +37,7 @@ impl Memories {
         }
     }
 
-    /// These mappings do not any more. Answers what no other shows.
+    /// Uncounts the pages of removed mappings. Returns the memories that no mapping shows any more.
     pub(crate) fn hide(&mut self, mappings: &[Mapping]) -> Vec<MemoryId> {
         let mut gone = Vec::new();
         for mapping in mappings {
@@ -50,39 +54,41 @@ impl Memories {
         gone
     }
 
-    /// A process was forked off a space that has these mappings of shared memory, in order. Answers what another process of that number would have had, which will not
-    /// begin any more. One that was heard of before began with nothing.
+    /// Notes a fork of a space that has these mappings of shared memory, in order. Returns the
+    /// mappings of an earlier child with the same process id that never began. A child that began
+    /// before its fork was seen inherits nothing.
     pub(crate) fn fork(
         &mut self,
         parent: SpaceId,
         child: u32,
         shared: Vec<Mapping>,
     ) -> Vec<Mapping> {
-        if self.heard.insert(child, false) == Some(true) {
+        if self.seen.insert(child, false) == Some(true) {
             return Vec::new();
         }
-        let untold = self.begun.get(&parent).into_iter().flatten();
+        let unlisted = self.begun.get(&parent).into_iter().flatten();
         let all: Vec<Mapping> = (joined(shared).into_iter())
-            .chain(untold.copied())
+            .chain(unlisted.copied())
             .collect();
         all.iter().for_each(|mapping| self.show(mapping));
         let before = self.forked.insert(child, (parent, all));
         before.map_or_else(Vec::new, |(_, shared)| shared)
     }
 
-    /// A process begins, in a space that has ended if there ever was one.
+    /// Begins a process in a space. If the space was used before, its process has ended.
     pub(crate) fn begin(&mut self, space: SpaceId, process: u32) {
         match self.forked.remove(&process) {
             Some((_, shared)) => {
                 self.begun.insert(space, shared);
             }
             None => {
-                self.heard.entry(process).or_insert(true);
+                self.seen.entry(process).or_insert(true);
             }
         }
     }
 
-    /// A space ended: what it had, and what children of it would have had that did not begin.
+    /// Ends a space. Returns its inherited mappings that the trace never listed, and those of its
+    /// children that have not begun.
     pub(crate) fn end(&mut self, space: SpaceId) -> Vec<Mapping> {
         let mut had = self.begun.remove(&space).unwrap_or_default();
         self.forked.retain(|_, (parent, shared)| {
@@ -95,8 +101,9 @@ impl Memories {
         had
     }
 
-    /// What stands behind a mapping of shared memory that a space is told to have, which is to be shown next: what it began with, or some that is made here.
-    pub(crate) fn behind(&mut self, space: SpaceId, pages: Pages) -> Backing {
+    /// The backing of a listed mapping of shared memory: the inherited memory, or new memory. The
+    /// caller counts the mapping next with [`Memories::show`].
+    pub(crate) fn backing(&mut self, space: SpaceId, pages: Pages) -> Backing {
         let begun = self.begun.get_mut(&space);
         let found = begun.and_then(|shared| {
             let at = shared
@@ -108,24 +115,24 @@ impl Memories {
             shared.extend(rest.map(|pages| whole.part(pages)));
             Some(whole.part(pages))
         });
-        if let Some(told) = found
-            && let Some(memory) = told.backing.memory()
+        if let Some(listed) = found
+            && let Some(memory) = listed.backing.memory()
             && let Some(shown) = self.shown.get_mut(&memory)
         {
-            *shown = shown.saturating_sub(told.pages.len());
+            *shown = shown.saturating_sub(listed.pages.len());
         }
-        found.map(|told| told.backing).unwrap_or_else(|| {
+        found.map(|listed| listed.backing).unwrap_or_else(|| {
             let memory = MemoryId(self.made);
             self.made += 1;
             Backing::SharedMemory { memory, offset: 0 }
         })
     }
 
-    /// Asserts that as much is shown as is by these mappings and those that are still to be told of.
-    pub(crate) fn check(&self, told: impl Iterator<Item = Mapping>) {
+    /// Asserts that the counts match these mappings and the inherited ones that are not listed yet.
+    pub(crate) fn check(&self, listed: impl Iterator<Item = Mapping>) {
         let mut shown: BTreeMap<MemoryId, u64> = BTreeMap::new();
         let forked = self.forked.values().flat_map(|(_, shared)| shared);
-        for mapping in told.chain(forked.chain(self.begun.values().flatten()).copied()) {
+        for mapping in listed.chain(forked.chain(self.begun.values().flatten()).copied()) {
             if let Some(memory) = mapping.backing.memory() {
                 *shown.entry(memory).or_default() += mapping.pages.len();
             }
@@ -134,7 +141,8 @@ impl Memories {
     }
 }
 
-/// Mappings of shared memory in order, those joined that go on with the same: a child is told of them with its own rights, and in pieces of its own.
+/// Joins adjacent mappings of one shared memory. The trace lists a child's mappings with the
+/// child's rights and boundaries.
 fn joined(shared: Vec<Mapping>) -> Vec<Mapping> {
     let mut all: Vec<Mapping> = Vec::new();
     for mapping in shared {

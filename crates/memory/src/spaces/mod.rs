@@ -8,7 +8,7 @@ mod shared;
 pub use memories::MemoryId;
 
 use crate::space::{Facts, Space};
-use crate::{Backing, Change, Extent, GEOMETRY, Mapping, Pages, Span};
+use crate::{Backing, BlockSpan, Change, Extent, GEOMETRY, Mapping, Pages};
 use broadleaf_policy::BackingKind;
 use broadleaf_units::{BlockNumber, FileId, PageNumber, PageSize, SpaceId};
 use memories::Memories;
@@ -27,7 +27,7 @@ impl BlockId {
 
 /// The facts about a block under any policy.
 #[derive(Clone, Debug)]
-struct Known {
+struct KnownBlock {
     space: usize,
     number: BlockNumber,
     /// The facts of its mapping, as of `generation` of its space. Only covered blocks have them,
@@ -43,28 +43,28 @@ struct Known {
 pub struct AddressSpaces {
     spaces: Vec<Space>,
     numbers: BTreeMap<SpaceId, usize>,
-    /// Spaces that are known beforehand to have mappings in the trace.
-    told: BTreeSet<SpaceId>,
+    /// Spaces whose mappings the trace is known to list, before any mapping was seen.
+    listed: BTreeSet<SpaceId>,
     files: BTreeMap<FileId, u64>,
     memories: Memories,
     blocks: BTreeMap<(usize, BlockNumber), BlockId>,
-    known: Vec<Known>,
+    known: Vec<KnownBlock>,
 }
 
 impl AddressSpaces {
-    /// No spaces yet. `told` names the spaces whose mappings the trace lists, as far as known
-    /// beforehand. This matters for references before the first mapping.
-    pub fn new(told: BTreeSet<SpaceId>) -> Self {
+    /// No spaces. `listed` names the spaces whose mappings the trace lists, as far as known
+    /// beforehand. A reference before the first mapping needs this.
+    pub fn new(listed: BTreeSet<SpaceId>) -> Self {
         Self {
-            told,
+            listed,
             ..Self::default()
         }
     }
 
     fn number(&mut self, id: SpaceId) -> usize {
-        let (told, spaces) = (self.told.contains(&id), &mut self.spaces);
+        let (listed, spaces) = (self.listed.contains(&id), &mut self.spaces);
         *self.numbers.entry(id).or_insert_with(|| {
-            spaces.push(Space::new(id, told));
+            spaces.push(Space::new(id, listed));
             spaces.len() - 1
         })
     }
@@ -88,7 +88,7 @@ impl AddressSpaces {
         let space = self.number(space);
         let known = &mut self.known;
         *self.blocks.entry((space, number)).or_insert_with(|| {
-            known.push(Known {
+            known.push(KnownBlock {
                 space,
                 number,
                 facts: None,
@@ -161,7 +161,7 @@ impl AddressSpaces {
         let facts = |space: &Space| space.facts(piece, page, &self.files, base);
         match self.numbers.get(&space) {
             Some(number) => facts(&self.spaces[*number]),
-            None => facts(&Space::new(space, self.told.contains(&space))),
+            None => facts(&Space::new(space, self.listed.contains(&space))),
         }
     }
 
@@ -177,7 +177,7 @@ impl AddressSpaces {
         let space = match self.numbers.get(&space) {
             Some(number) => &self.spaces[*number],
             None => {
-                unknown = Space::new(space, self.told.contains(&space));
+                unknown = Space::new(space, self.listed.contains(&space));
                 &unknown
             }
         };
@@ -205,19 +205,19 @@ impl AddressSpaces {
     }
 
     /// Spaces that were referenced and whose mappings the trace does not list.
-    pub fn untold(&self) -> impl Iterator<Item = SpaceId> + '_ {
+    pub fn unlisted(&self) -> impl Iterator<Item = SpaceId> + '_ {
         self.spaces
             .iter()
-            .filter(|space| space.visited && !space.told)
+            .filter(|space| space.visited && !space.listed)
             .map(|space| space.id)
     }
 
     /// Notes that the trace lists a space's mappings. Returns false if the space was referenced
     /// before and taken for one without: the replay has to start again with this knowledge.
-    pub fn tell(&mut self, space: SpaceId) -> bool {
+    pub fn list_mappings(&mut self, space: SpaceId) -> bool {
         let space = self.space(space);
-        let in_time = space.told || !space.visited;
-        space.tell();
+        let in_time = space.listed || !space.visited;
+        space.list_mappings();
         in_time
     }
 
@@ -240,7 +240,7 @@ impl AddressSpaces {
             for ((_, number), block) in self.blocks.range(range) {
                 let all = Pages::of_block(*number);
                 let part = all.common(pages);
-                spans.push(Span {
+                spans.push(BlockSpan {
                     block: *block,
                     from: (part.start - all.start) as usize,
                     to: (part.end - all.start) as usize,

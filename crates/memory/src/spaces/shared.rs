@@ -1,30 +1,31 @@
-//! Memory that processes share: who has it mapped, and when nobody has it any more.
+//! Shared memory in address spaces: its mappings, and its end with the last mapping.
 
 use super::AddressSpaces;
 use crate::{Backing, Change, GEOMETRY, Mapping, Pages};
 use broadleaf_units::SpaceId;
 
 impl AddressSpaces {
-    /// A space forks: the child finds what the parent has mapped of shared memory, whenever it is first heard of. Where another child of that number never
-    /// began, it will not any more.
+    /// Notes a fork: the child inherits the parent's mappings of shared memory, whenever the child
+    /// begins. An earlier child with the same process id that never began is dropped.
     pub fn fork(&mut self, parent: SpaceId, child: u32) -> Vec<Change> {
         let shared = self.shared_in(parent, Pages::ALL);
         let abandoned = self.memories.fork(parent, child, shared);
         self.unshared(&abandoned)
     }
 
-    /// A space begins as that process.
+    /// Begins a process in a space.
     pub fn begin(&mut self, space: SpaceId, process: u32) {
         self.memories.begin(space, process);
     }
 
-    /// What stands behind a mapping of shared memory that a space is told to have: what its parent had there where that was not told of yet,
-    /// else memory that is new.
+    /// The backing of a listed mapping of shared memory: the inherited memory of the range if there
+    /// is one, else new memory.
     pub fn shared_memory(&mut self, space: SpaceId, pages: Pages) -> Backing {
-        self.memories.behind(space, pages)
+        self.memories.backing(space, pages)
     }
 
-    /// The pages of a range go, and where they are of shared memory, nobody finds them any more (`MADV_REMOVE`).
+    /// Removes the pages of a range. Pages of shared memory are removed for all processes
+    /// (`MADV_REMOVE`).
     pub fn remove(&mut self, space: SpaceId, pages: Pages) -> Vec<Change> {
         let mut changes = self.discard(space, pages);
         for shared in self.shared_in(space, pages) {
@@ -46,20 +47,20 @@ impl AddressSpaces {
         met.map(|mapping| mapping.part(pages)).collect()
     }
 
-    /// These are no mappings any more: where no other shows the same memory, that is no more.
+    /// Uncounts removed mappings. Memory that no mapping shows any more is emptied.
     pub(super) fn unshared(&mut self, mappings: &[Mapping]) -> Vec<Change> {
         let gone = self.memories.hide(mappings).into_iter();
         gone.map(|memory| Change::Emptied(memory, Pages::ALL))
             .collect()
     }
 
-    /// Asserts what has to hold of memory that processes share.
+    /// Asserts the invariants of shared memory.
     ///
     /// # Panics
-    /// Where it does not hold.
+    /// Panics if an invariant is broken.
     pub fn check(&self) {
-        let told = self.spaces.iter();
-        let told = told.flat_map(|space| space.mappings.meeting(Pages::ALL));
-        self.memories.check(told.copied());
+        let listed = self.spaces.iter();
+        let listed = listed.flat_map(|space| space.mappings.meeting(Pages::ALL));
+        self.memories.check(listed.copied());
     }
 }

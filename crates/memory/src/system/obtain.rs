@@ -4,7 +4,7 @@
 use super::frame_table::FilePage;
 use super::{OutOfMemory, Piece, Place, System};
 use crate::AddressSpaces;
-use crate::frames::{Choice, Frame, State, plan};
+use crate::frames::{Choice, Frame, FrameState, plan};
 use crate::reservations::{Broken, ReservationId};
 use broadleaf_policy::{Effort, Placement};
 
@@ -261,9 +261,9 @@ impl System<'_> {
         Some(plan.first)
     }
 
-    fn state(&self, frame: Frame) -> State {
+    fn state(&self, frame: Frame) -> FrameState {
         if self.movable.contains(frame.0) {
-            return State::Movable;
+            return FrameState::Movable;
         }
         if self.frames.is_used(frame) {
             // A superpage would have to move as a whole, and a reserved page would lose its place.
@@ -271,13 +271,13 @@ impl System<'_> {
                 self.tables.get(*at).level() == 0 && self.reservations.around(*at).is_none()
             });
             return if free {
-                State::Movable
+                FrameState::Movable
             } else {
-                State::Unmovable
+                FrameState::Unmovable
             };
         }
         // Reserved frames count as taken here: reservations are preempted before compaction.
-        State::Unmovable
+        FrameState::Unmovable
     }
 
     /// Moves what a frame holds to another.

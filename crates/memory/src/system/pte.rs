@@ -112,7 +112,8 @@ impl Pte {
     pub(crate) const fn mapping(self) -> u64 {
         match self.is_present() {
             true => {
-                self.0 & ((1 << FRAME_BITS) - 1 | Self::PRESENT | Self::ZERO | 0xf << LEVEL_SHIFT)
+                self.0
+                    & (((1 << FRAME_BITS) - 1) | Self::PRESENT | Self::ZERO | (0xf << LEVEL_SHIFT))
             }
             false => 0,
         }

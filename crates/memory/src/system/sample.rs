@@ -40,7 +40,7 @@ pub struct Sample {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// The totals that every kind of memory has.
-    pub common: crate::Totals,
+    pub common: crate::MemoryTotals,
     /// Present mappings, by level.
     pub mappings: Vec<u64>,
     /// Pages in the swap.
@@ -88,10 +88,10 @@ impl System<'_> {
     /// The totals, if the trace ends here. `spaces` are the mappings.
     pub fn totals(&self, spaces: &AddressSpaces) -> Totals {
         let mut totals = Totals {
-            common: crate::Totals {
+            common: crate::MemoryTotals {
                 extra_zeroed_pages: self.counters.zeroed_and_gone,
                 extra_disk_read_pages: self.counters.read_and_gone,
-                ..crate::Totals::default()
+                ..crate::MemoryTotals::default()
             },
             mappings: vec![0; self.sizes.levels()],
             in_swap: self.in_swap,

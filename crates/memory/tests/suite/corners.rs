@@ -1,4 +1,4 @@
-//! What is easily forgotten of limited memory: what each thing costs and whom, and what must not be left behind.
+//! Corner cases of limited memory: the cost of each event, who pays, and what must be cleaned up.
 
 use crate::common::scripted::Scripted;
 use crate::common::*;
@@ -16,7 +16,7 @@ fn large(frames: u64) -> Spec {
     }
 }
 
-/// Promotes wherever it is asked, and pages get any frame.
+/// Promotes at every point, and pages get any frame.
 fn at_fault() -> Scripted {
     Scripted::eager(Needs {
         placement: Placement::AtFault,
@@ -24,7 +24,7 @@ fn at_fault() -> Scripted {
     })
 }
 
-/// Promotes nothing, while a daemon zeroes so many frames in a million accesses, every 1000.
+/// Promotes nothing. A daemon zeroes `frames` frames in a million accesses, every 1000.
 fn zeroes_ahead(frames: u64) -> Scripted {
     Scripted::idle(Needs {
         placement: Placement::AtFault,
@@ -37,7 +37,7 @@ fn zeroes_ahead(frames: u64) -> Scripted {
 #[test]
 fn pages_that_are_no_longer_needed_break_a_superpage_once_and_for_all() {
     let policy = policy("freebsd14");
-    let mut world = World::new(policy.as_ref(), &large(4096));
+    let mut world = TestMemory::new(policy.as_ref(), &large(4096));
     world.map(SPACE, Backing::Anonymous, 0..512);
     world.touch(SPACE, 0..512, true);
     world.freed(SPACE, 0..100);
@@ -50,7 +50,7 @@ fn pages_that_do_not_come_to_lie_on_base_pages_are_not_moved_over_others() {
         base: PageSize::from_shift(13).expect("a size"),
         ..large(4096)
     };
-    let mut world = World::new(policy.as_ref(), &spec);
+    let mut world = TestMemory::new(policy.as_ref(), &spec);
     world.map(SPACE, Backing::Anonymous, 0..8);
     world.map(SPACE, Backing::Anonymous, 20..21);
     world.touch(SPACE, [0, 1, 2, 3, 10], true);
@@ -78,7 +78,7 @@ fn the_program_waits_for_compaction_that_it_asked_for() {
         start: start.lay_out(4096, 10).expect("a layout").into(),
         ..large(4096)
     };
-    let mut world = World::new(&policy, &spec);
+    let mut world = TestMemory::new(&policy, &spec);
     world.map(SPACE, Backing::Anonymous, 0..512);
     world.touch(SPACE, 0..1, true);
     let counters = world.counters();
@@ -95,7 +95,7 @@ fn promotions_between_references_cost_the_daemon() {
         promotes_at: &[Point::Due],
         ..Scripted::eager(needs)
     };
-    let mut world = World::new(&policy, &large(4096));
+    let mut world = TestMemory::new(&policy, &large(4096));
     world.map(SPACE, Backing::Anonymous, 0..512);
     world.touch(SPACE, 0..1, true);
     world.pass(100);
@@ -107,7 +107,7 @@ fn promotions_between_references_cost_the_daemon() {
 #[test]
 fn a_superpage_that_an_event_breaks_costs_the_program() {
     let policy = at_fault();
-    let mut world = World::new(&policy, &large(4096));
+    let mut world = TestMemory::new(&policy, &large(4096));
     world.map(SPACE, Backing::Anonymous, 0..512);
     world.touch(SPACE, 0..1, true);
     let before = world.counters().fault_cycles + world.counters().daemon_cycles;
@@ -122,7 +122,7 @@ fn a_superpage_that_an_event_breaks_costs_the_program() {
 #[test]
 fn frames_zeroed_ahead_count_where_zeroes_were_wanted() {
     let policy = zeroes_ahead(10_000);
-    let mut world = World::new(&policy, &large(4096));
+    let mut world = TestMemory::new(&policy, &large(4096));
     world.map(SPACE, FILE, 0..10);
     world.map(SPACE, Backing::Anonymous, 1024..1100);
     world.pass(1000); // ten frames are zeroed
@@ -135,7 +135,7 @@ fn frames_zeroed_ahead_count_where_zeroes_were_wanted() {
 #[test]
 fn a_frame_that_was_zeroed_holds_no_page_of_a_file() {
     let policy = zeroes_ahead(1_000_000);
-    let mut world = World::new(&policy, &large(64));
+    let mut world = TestMemory::new(&policy, &large(64));
     world.map(SPACE, FILE, 0..20);
     world.map(SPACE, Backing::Anonymous, 1024..2000);
     world.touch(SPACE, 0..20, false);
@@ -154,7 +154,7 @@ fn a_frame_that_was_zeroed_holds_no_page_of_a_file() {
 #[test]
 fn a_superpage_that_is_shared_no_more_takes_one_fault() {
     let policy = at_fault();
-    let mut world = World::new(&policy, &large(4096));
+    let mut world = TestMemory::new(&policy, &large(4096));
     world.map(PARENT, Backing::Anonymous, 0..512);
     world.touch(PARENT, 0..512, true);
     world.fork(PARENT, CHILD);
@@ -169,7 +169,7 @@ fn a_superpage_that_is_shared_no_more_takes_one_fault() {
 #[test]
 fn daemons_pass_over_children_that_never_began() {
     let policy = policy("ingens(scan_period=1000)");
-    let mut world = World::new(policy.as_ref(), &large(8192));
+    let mut world = TestMemory::new(policy.as_ref(), &large(8192));
     world.map(PARENT, Backing::Anonymous, 0..512);
     world.touch(PARENT, 0..512, true);
     world.fork_unheard(PARENT, PID);
@@ -183,20 +183,20 @@ fn daemons_pass_over_children_that_never_began() {
 #[test]
 fn a_fork_takes_the_right_to_store_out_of_tlbs() {
     let policy = policy("4k");
-    let mut world = World::new(policy.as_ref(), &large(4096));
+    let mut world = TestMemory::new(policy.as_ref(), &large(4096));
     world.map(PARENT, Backing::Anonymous, 0..8);
     world.touch(PARENT, 0..8, true);
     world.fork_unheard(PARENT, PID);
     assert!(
         world.system.has_shootdowns(),
-        "pages lost the right to be stored to, and no TLB is told"
+        "pages lost the right to be stored to, and no TLB drops its entries"
     );
 }
 
 #[test]
 fn pages_that_are_no_longer_needed_leave_without_the_swap() {
     let policy = policy("freebsd14");
-    let mut world = World::new(policy.as_ref(), &large(64));
+    let mut world = TestMemory::new(policy.as_ref(), &large(64));
     world.map(SPACE, Backing::Anonymous, 0..200);
     world.touch(SPACE, 0..40, true);
     world.freed(SPACE, 0..40);

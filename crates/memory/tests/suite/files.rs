@@ -1,4 +1,4 @@
-//! What has to be written back of a file that is mapped in superpages and stored to here and there.
+//! Write-back of a file that is mapped in superpages and stored to here and there.
 
 use crate::common::scripted::Scripted;
 use crate::common::*;
@@ -11,13 +11,13 @@ use broadleaf_units::FileId;
 /// Four superpages of 64 pages, which have pieces of 8 pages.
 const PAGES: u64 = 256;
 
-/// A file is mapped, all of it was read, and some pages were stored to.
-fn after<'a>(policy: &'a dyn Policy, stored: &[u64]) -> World<'a> {
+/// A mapped file, read throughout and stored to in some pages.
+fn after<'a>(policy: &'a dyn Policy, stored: &[u64]) -> TestMemory<'a> {
     let spec = Spec {
         swap: 0,
         ..spec(&[0, 3, 6], 1024)
     };
-    let mut world = World::new(policy, &spec);
+    let mut world = TestMemory::new(policy, &spec);
     world.spaces.file(FileId(0), PAGES << 12);
     world.map_shared(SPACE, FILE, 0..PAGES);
     world.touch(SPACE, 0..PAGES, false);
@@ -26,7 +26,7 @@ fn after<'a>(policy: &'a dyn Policy, stored: &[u64]) -> World<'a> {
 }
 
 /// Pages that were written to the file, or still have to be.
-fn to_write(world: &World<'_>) -> u64 {
+fn to_write(world: &TestMemory<'_>) -> u64 {
     world.counters().file_writes + world.system.totals(&world.spaces).unsaved_file_pages
 }
 
@@ -39,7 +39,7 @@ fn a_store_makes_all_of_a_superpage_to_be_written_unless_it_is_broken() {
         let counters = world.counters();
         assert_eq!(counters.demotions, demotions, "{}", policy.name());
         assert_eq!(to_write(&world), written, "{}", policy.name());
-        // Whoever stored to it goes; the file has not been written for that.
+        // The process that stored to the file unmaps it; this writes nothing back.
         world.unmap(SPACE, 0..PAGES);
         assert_eq!(to_write(&world), written, "{}", policy.name());
     }
@@ -111,10 +111,10 @@ fn the_daemon_moves_pages_for_an_extent_only_where_a_policy_copies() {
             swap: 0,
             ..spec(&[0, 3], 1024)
         };
-        // Nothing tells what is mapped, so everything may be.
-        let mut world = World {
+        // The trace lists no mapping, so every page may be mapped.
+        let mut world = TestMemory {
             spaces: AddressSpaces::default(),
-            ..World::new(&policy, &spec)
+            ..TestMemory::new(&policy, &spec)
         };
         world.touch(SPACE, 0..400, true);
         assert_eq!(world.counters().migrated > 0, moves);

@@ -14,7 +14,7 @@ fn touched(name: &str, orders: &[u8], pages: u64) -> u64 {
         swap: 1 << 40,
         ..spec(orders, BLOCKS * 1024)
     };
-    let mut world = World::new(policy.as_ref(), &spec);
+    let mut world = TestMemory::new(policy.as_ref(), &spec);
     world.map(SPACE, Backing::Anonymous, 0..BLOCKS * 512);
     let before = world.system.bytes() as u64;
     for block in 0..BLOCKS {

@@ -1,4 +1,5 @@
-//! Events cost what they change, not what there is: a space with very many mappings is replayed as quickly as many small ones.
+//! Events take time in proportion to their changes: a space with very many mappings is replayed as
+//! quickly as many small ones.
 
 use broadleaf_memory::{AddressSpaces, Backing, Mapping, Pages};
 use broadleaf_units::{Rights, SpaceId};
@@ -7,11 +8,12 @@ use std::collections::BTreeSet;
 const SPACE: SpaceId = SpaceId(0);
 /// Far more than processes have by default (65,530 by Linux's `vm.max_map_count`).
 const MAPPINGS: u64 = 200_000;
-/// What it may take: many times what it does in a build for tests, and a fraction of what work in proportion to the mappings there are
-/// would take.
+/// The time limit in seconds: many times the usual time of a test build, and a fraction of the time
+/// of a quadratic algorithm.
 const SECONDS: u64 = 20;
 
-/// Single pages with a page between them, the highest first, so that each goes in before all others.
+/// Single pages with a page between them, the highest first, so that each goes in before all
+/// others.
 fn places() -> impl Iterator<Item = Pages> {
     (0..MAPPINGS).rev().map(|number| Pages {
         start: 2 * number,
@@ -31,7 +33,7 @@ fn many_mappings_take_no_longer_each() {
         assert!(taken < SECONDS, "{what}: {taken} s for {MAPPINGS} mappings");
     };
     let mut spaces = AddressSpaces::new(BTreeSet::from([SPACE]));
-    assert!(spaces.tell(SPACE));
+    assert!(spaces.list_mappings(SPACE));
     for (number, pages) in places().enumerate() {
         spaces.map(
             SPACE,

@@ -30,8 +30,8 @@ fn small(frames: u64) -> Spec {
 }
 
 /// With a file that is larger than memory.
-fn world<'a>(policy: &'a dyn Policy, spec: &Spec) -> World<'a> {
-    let mut world = World::new(policy, spec);
+fn world<'a>(policy: &'a dyn Policy, spec: &Spec) -> TestMemory<'a> {
+    let mut world = TestMemory::new(policy, spec);
     world.spaces.file(FileId(0), 1 << 30);
     world
 }
@@ -159,7 +159,8 @@ fn what_was_broken_when_memory_was_short_is_a_superpage_again_when_it_is_used() 
     world.map(SPACE, Backing::Anonymous, 0..16);
     world.map(SPACE, FILE, 512..4096);
     world.touch(SPACE, 0..16, true);
-    // Pages of a file come and go, and the daemon breaks both to see which of their pages are used: all are.
+    // Pages of a file come and go, and the daemon breaks both to see which of their pages are used:
+    // all are.
     let mut broken = 0;
     for page in 512..1512 {
         world.touch(SPACE, page..page + 1, false);
@@ -185,7 +186,7 @@ fn the_daemon_clears_an_extent_that_was_asked_for_in_vain() {
         };
         let policy = full_at(&[Point::Fault], needs);
         let mut world = world(&policy, &small(128));
-        // A file of which nobody uses anything any more fills memory, but for some frames of a program all over the place.
+        // An unused file fills memory, except for scattered frames of a program.
         world.map(SPACE, FILE, 0..100);
         world.touch(SPACE, 0..100, false);
         world.unmap(SPACE, 0..100);
@@ -247,7 +248,7 @@ fn a_fair_daemon_serves_the_space_first_that_has_least() {
     world.pass(100);
     // Four promotions, in turns: two for each.
     assert_eq!(world.counters().promotions, 4);
-    let levels = |world: &mut World<'_>, space| {
+    let levels = |world: &mut TestMemory<'_>, space| {
         let promoted = (0..64)
             .step_by(8)
             .filter(|page| world.reference(space, *page, true) == Ok(1));
@@ -266,7 +267,8 @@ fn promotions_have_the_price_of_copying_where_they_copy_or_always_have_it() {
     let (zeroing, copying) = (of_eight(costs.zero_kib), of_eight(costs.copy_kib));
     let in_place = costs.promotion;
     use Placement::{AtFault, Reserved};
-    // At the first page of a piece; at its last, where its pages lie in their places; and where they do not.
+    // At the first page of a piece; at its last, where its pages lie in their places; and where
+    // they do not.
     for (placement, quarters, booked) in [
         (AtFault, 0, [(zeroing, 0), (zeroing, 0), (zeroing, zeroing)]),
         (

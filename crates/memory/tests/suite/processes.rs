@@ -1,4 +1,5 @@
-//! What processes share, counted by hand: copies at forks, files, and what is left when they end.
+//! Sharing between processes, counted by hand: copies at forks, files, and the memory left when
+//! processes end.
 
 use crate::common::*;
 use broadleaf_memory::Backing;
@@ -7,7 +8,7 @@ use broadleaf_units::{FileId, SpaceId};
 #[test]
 fn a_child_copies_what_either_stores_to_and_nothing_else() {
     let policy = policy("4k");
-    let mut world = World::new(policy.as_ref(), &spec(&[0, 9], 4096));
+    let mut world = TestMemory::new(policy.as_ref(), &spec(&[0, 9], 4096));
     world.map(PARENT, Backing::Anonymous, 0..100);
     world.touch(PARENT, 0..100, true);
     let free = world.free();
@@ -42,7 +43,7 @@ fn a_child_copies_what_either_stores_to_and_nothing_else() {
 #[test]
 fn a_superpage_that_is_shared_breaks_where_it_is_stored_to() {
     let policy = policy("thp-always");
-    let mut world = World::new(policy.as_ref(), &spec(&[0, 9], 4096));
+    let mut world = TestMemory::new(policy.as_ref(), &spec(&[0, 9], 4096));
     world.map(PARENT, Backing::Anonymous, 0..512);
     world.touch(PARENT, 0..512, true);
     assert_eq!(
@@ -56,7 +57,8 @@ fn a_superpage_that_is_shared_breaks_where_it_is_stored_to() {
         (world.counters().demotions, world.counters().copied),
         (1, 1)
     );
-    // The parent's stands: a store to it breaks it in turn, where the frame is shared still.
+    // The parent's superpage is still there. A store to it breaks it in turn, if the frame is still
+    // shared.
     assert_eq!(world.counters().in_superpages, 512);
     world.touch(PARENT, 1..2, true);
     assert_eq!(
@@ -68,7 +70,7 @@ fn a_superpage_that_is_shared_breaks_where_it_is_stored_to() {
 #[test]
 fn a_child_that_never_begins_is_gone_with_its_parent() {
     let policy = policy("4k");
-    let mut world = World::new(policy.as_ref(), &spec(&[0, 9], 4096));
+    let mut world = TestMemory::new(policy.as_ref(), &spec(&[0, 9], 4096));
     world.map(PARENT, Backing::Anonymous, 0..10);
     world.touch(PARENT, 0..10, true);
     world.fork_unheard(PARENT, PID);
@@ -81,7 +83,7 @@ fn a_child_that_never_begins_is_gone_with_its_parent() {
 #[test]
 fn a_child_that_was_heard_of_before_its_fork_shares_nothing() {
     let policy = policy("4k");
-    let mut world = World::new(policy.as_ref(), &spec(&[0, 9], 4096));
+    let mut world = TestMemory::new(policy.as_ref(), &spec(&[0, 9], 4096));
     world.map(PARENT, Backing::Anonymous, 0..10);
     // It begins, and executes another program.
     world.begin(CHILD, PID);
@@ -99,7 +101,7 @@ fn a_child_that_was_heard_of_before_its_fork_shares_nothing() {
 #[test]
 fn processes_that_map_a_file_share_its_pages() {
     let policy = policy("4k");
-    let mut world = World::new(policy.as_ref(), &spec(&[0, 9], 4096));
+    let mut world = TestMemory::new(policy.as_ref(), &spec(&[0, 9], 4096));
     let file = file(3);
     world.spaces.file(FileId(3), 64 << 12);
     world.map(PARENT, file, 0..64);
@@ -130,7 +132,7 @@ fn processes_that_map_a_file_share_its_pages() {
 fn page_tables_take_frames_that_stand_together_where_the_policy_says_so() {
     for (name, together) in [("navarro", true), ("navarro(daemon=cache)", false)] {
         let policy = policy(name);
-        let mut world = World::new(policy.as_ref(), &spec(&[0, 9], 1 << 15));
+        let mut world = TestMemory::new(policy.as_ref(), &spec(&[0, 9], 1 << 15));
         world.map(PARENT, Backing::Anonymous, 0..20 * 512);
         for block in 0..20 {
             world.touch(PARENT, block * 512..block * 512 + 1, true);

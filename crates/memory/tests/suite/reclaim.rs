@@ -1,4 +1,4 @@
-//! Memory is used up only where nothing in it can be taken back.
+//! Memory runs out only if nothing can be reclaimed.
 
 use crate::common::*;
 use broadleaf_memory::Backing;
@@ -8,14 +8,15 @@ use broadleaf_units::FileId;
 /// Pages of a file that are used all the time.
 const HOT: u64 = 8;
 
-/// So many frames and no swap: how many pages of anonymous memory fit, while pages of a file are used between any two of them.
+/// The number of pages of anonymous memory that fit into `frames` frames without swap, while pages
+/// of a file are used between any two of them.
 fn anonymous_pages_that_fit(frames: u64) -> (u64, u64) {
     let policy = policy("4k");
     let spec = Spec {
         swap: 0,
         ..spec(&[0, 9], frames)
     };
-    let mut world = World::new(policy.as_ref(), &spec);
+    let mut world = TestMemory::new(policy.as_ref(), &spec);
     world.spaces.file(FileId(0), HOT << 12);
     world.map(SPACE, FILE, 0..HOT);
     world.map(SPACE, Backing::Anonymous, 1000..1000 + 2 * frames);

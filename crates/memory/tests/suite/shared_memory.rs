@@ -1,4 +1,5 @@
-//! Memory that processes share for good, counted by hand: who finds it, that it stands in memory and in the swap once, and when it is no more.
+//! Shared memory, counted by hand: its sharers, its single copy in memory and in the swap, and its
+//! end.
 
 use crate::common::*;
 use broadleaf_units::{Rights, SpaceId};
@@ -6,7 +7,7 @@ use broadleaf_units::{Rights, SpaceId};
 #[test]
 fn memory_that_is_shared_for_good_is_never_copied() {
     let policy = policy("4k");
-    let mut world = World::new(policy.as_ref(), &spec(&[0, 9], 4096));
+    let mut world = TestMemory::new(policy.as_ref(), &spec(&[0, 9], 4096));
     world.map_shared_memory(PARENT, 0..10);
     world.touch(PARENT, 0..10, true);
     world.fork(PARENT, CHILD);
@@ -22,7 +23,7 @@ fn memory_that_is_shared_for_good_is_never_copied() {
 #[test]
 fn shared_memory_that_is_first_used_after_the_fork_stands_there_once() {
     let policy = policy("4k");
-    let mut world = World::new(policy.as_ref(), &spec(&[0, 9], 4096));
+    let mut world = TestMemory::new(policy.as_ref(), &spec(&[0, 9], 4096));
     world.map_shared_memory(PARENT, 0..20);
     world.fork(PARENT, CHILD);
     world.map_shared_memory(CHILD, 0..20);
@@ -37,7 +38,7 @@ fn shared_memory_that_is_first_used_after_the_fork_stands_there_once() {
     world.map_shared_memory(CHILD, 0..20);
     world.touch(CHILD, 0..10, true);
     assert_eq!(world.free(), 4076);
-    // The parent's last mapping of it goes, and it is no more.
+    // The parent's last mapping of the memory is removed, which ends the memory.
     world.end(PARENT);
     assert_eq!(world.free(), 4086);
     world.end(CHILD);
@@ -47,7 +48,7 @@ fn shared_memory_that_is_first_used_after_the_fork_stands_there_once() {
 #[test]
 fn shared_memory_outlives_the_process_that_used_it() {
     let policy = policy("4k");
-    let mut world = World::new(policy.as_ref(), &spec(&[0, 9], 4096));
+    let mut world = TestMemory::new(policy.as_ref(), &spec(&[0, 9], 4096));
     world.map_shared_memory(PARENT, 0..10);
     world.fork(PARENT, CHILD);
     world.map_shared_memory(CHILD, 0..10);
@@ -65,7 +66,7 @@ fn shared_memory_outlives_the_process_that_used_it() {
 #[test]
 fn shared_memory_stands_in_the_swap_once() {
     let policy = policy("4k");
-    let mut world = World::new(policy.as_ref(), &spec(&[0, 9], 64));
+    let mut world = TestMemory::new(policy.as_ref(), &spec(&[0, 9], 64));
     world.map_shared_memory(PARENT, 0..100);
     world.fork(PARENT, CHILD);
     world.map_shared_memory(CHILD, 0..100);
@@ -91,13 +92,13 @@ fn shared_memory_stands_in_the_swap_once() {
 #[test]
 fn what_a_private_mapping_brought_from_the_swap_is_not_lost_with_a_store_to_it() {
     let policy = policy("4k");
-    let mut world = World::new(policy.as_ref(), &spec(&[0, 9], 64));
+    let mut world = TestMemory::new(policy.as_ref(), &spec(&[0, 9], 64));
     world.map_shared_memory(PARENT, 0..100);
     world.touch(PARENT, 0..100, true);
     world.fork(PARENT, CHILD);
     // The child has the same memory, and copies what it stores to.
-    let behind = world.spaces.shared_memory(CHILD, pages(0..100));
-    world.map(CHILD, behind, 0..100);
+    let backing = world.spaces.shared_memory(CHILD, pages(0..100));
+    world.map(CHILD, backing, 0..100);
     for page in 0..100 {
         world.touch(CHILD, page..page + 1, false);
         world.touch(CHILD, page..page + 1, true);
@@ -111,7 +112,7 @@ fn what_a_private_mapping_brought_from_the_swap_is_not_lost_with_a_store_to_it()
 #[test]
 fn a_child_that_never_began_keeps_no_shared_memory_from_the_next() {
     let policy = policy("4k");
-    let mut world = World::new(policy.as_ref(), &spec(&[0, 9], 4096));
+    let mut world = TestMemory::new(policy.as_ref(), &spec(&[0, 9], 4096));
     world.map_shared_memory(PARENT, 0..10);
     world.touch(PARENT, 0..10, true);
     world.fork_unheard(PARENT, PID);
@@ -125,7 +126,7 @@ fn a_child_that_never_began_keeps_no_shared_memory_from_the_next() {
 #[test]
 fn a_child_that_was_heard_of_before_its_fork_finds_no_shared_memory() {
     let policy = policy("4k");
-    let mut world = World::new(policy.as_ref(), &spec(&[0, 9], 4096));
+    let mut world = TestMemory::new(policy.as_ref(), &spec(&[0, 9], 4096));
     world.map_shared_memory(PARENT, 0..10);
     world.begin(CHILD, PID);
     world.touch(PARENT, 0..10, true);
@@ -143,7 +144,7 @@ fn a_child_that_was_heard_of_before_its_fork_finds_no_shared_memory() {
 #[test]
 fn shared_memory_whose_rights_changed_in_part_is_one_for_a_child_still() {
     let policy = policy("4k");
-    let mut world = World::new(policy.as_ref(), &spec(&[0, 9], 4096));
+    let mut world = TestMemory::new(policy.as_ref(), &spec(&[0, 9], 4096));
     world.map_shared_memory(PARENT, 0..20);
     let rights = Rights {
         write: false,
@@ -162,7 +163,7 @@ fn shared_memory_whose_rights_changed_in_part_is_one_for_a_child_still() {
 #[test]
 fn shared_memory_that_the_heap_grows_over_is_no_more() {
     let policy = policy("4k");
-    let mut world = World::new(policy.as_ref(), &spec(&[0, 9], 4096));
+    let mut world = TestMemory::new(policy.as_ref(), &spec(&[0, 9], 4096));
     world.map_shared_memory(PARENT, 0..10);
     world.touch(PARENT, 0..10, true);
     let grown = world.spaces.set_heap(PARENT, pages(0..10));
@@ -174,7 +175,7 @@ fn shared_memory_that_the_heap_grows_over_is_no_more() {
 #[test]
 fn pages_that_were_found_in_memory_were_not_zeroed_for_whoever_found_them() {
     let policy = policy("linux");
-    let mut world = World::new(policy.as_ref(), &spec(&[0, 9], 4096));
+    let mut world = TestMemory::new(policy.as_ref(), &spec(&[0, 9], 4096));
     world.map_shared_memory(PARENT, 0..16);
     world.touch(PARENT, 0..16, false);
     world.fork(PARENT, CHILD);
@@ -195,7 +196,7 @@ fn pages_that_were_found_in_memory_were_not_zeroed_for_whoever_found_them() {
 #[test]
 fn a_child_of_which_nothing_was_told_keeps_no_shared_memory() {
     let policy = policy("4k");
-    let mut world = World::new(policy.as_ref(), &spec(&[0, 9], 4096));
+    let mut world = TestMemory::new(policy.as_ref(), &spec(&[0, 9], 4096));
     world.map_shared_memory(PARENT, 0..10);
     world.touch(PARENT, 0..10, true);
     let forked = world.spaces.fork(PARENT, PID);
@@ -205,5 +206,5 @@ fn a_child_of_which_nothing_was_told_keeps_no_shared_memory() {
     assert_eq!(world.spaces.end(silent), []);
     world.spaces.check();
     world.end(PARENT);
-    assert_eq!(world.free(), 4096, "nobody has it mapped");
+    assert_eq!(world.free(), 4096, "no process has the memory mapped");
 }

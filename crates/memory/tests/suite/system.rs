@@ -1,4 +1,4 @@
-//! Whatever happens, in whatever order, every frame has one use and all books agree: [`System::check`] after every operation.
+//! Random operations: every frame has one use and all books agree, by [`System::check`] after each.
 
 use crate::common::scripted::Scripted;
 use crate::common::*;
@@ -31,7 +31,7 @@ impl Random {
     }
 }
 
-/// Where superpages are broken, if the policy does that.
+/// The points at which superpages are broken, if the policy does that.
 const BROKEN_AT: &[Point] = &[Point::StoreToCleanSuperpage, Point::Short, Point::Freed];
 
 /// Mechanisms that an experiment turned off: mostly none.
@@ -50,7 +50,8 @@ fn any_switches(random: &mut Random) -> Without {
     }
 }
 
-/// A policy that promotes from a part of a piece on, and does anything that a host can be asked for.
+/// A policy that promotes from a part of a piece on, and does anything that a host can be asked
+/// for.
 fn any_policy(random: &mut Random) -> Scripted {
     let orders = [
         PromotionOrder::ByAddress,
@@ -117,8 +118,8 @@ fn mapping(random: &mut Random, spaces: &mut AddressSpaces, space: SpaceId) -> M
     }
 }
 
-/// Tells of a child that it has its parent's mappings.
-fn tell(spaces: &mut AddressSpaces, parent: SpaceId, child: SpaceId) -> Vec<Change> {
+/// Lists the parent's mappings in a child.
+fn list_inherited(spaces: &mut AddressSpaces, parent: SpaceId, child: SpaceId) -> Vec<Change> {
     let mut changes = Vec::new();
     for page in 0..PAGES {
         let Some(mapping) = spaces.mapping_at(parent, page) else {
@@ -170,12 +171,12 @@ fn any_spec(random: &mut Random, seed: u64) -> Spec {
     }
 }
 
-/// One run: so many operations.
+/// One run of `operations` operations.
 fn run(seed: u64, operations: u64) {
     let mut random = Random(seed);
     let policy = any_policy(&mut random);
     let spec = any_spec(&mut random, seed);
-    let mut world = World::new(&policy, &spec);
+    let mut world = TestMemory::new(&policy, &spec);
     world.spaces.file(FileId(0), PAGES << 12);
     world.spaces.file(FileId(1), 40 << 12);
     let mut children = 0;
@@ -212,8 +213,8 @@ fn run(seed: u64, operations: u64) {
                     world.end(child);
                     world.begin(child, children);
                     if random.chance(70) {
-                        let told = tell(&mut world.spaces, space, child);
-                        world.apply(&told);
+                        let changes = list_inherited(&mut world.spaces, space, child);
+                        world.apply(&changes);
                     }
                 }
             }
@@ -240,7 +241,7 @@ fn run(seed: u64, operations: u64) {
     );
 }
 
-/// How many operations all runs have together, unless the environment says otherwise.
+/// The number of operations of all runs, unless the environment sets another.
 fn operations() -> u64 {
     #[expect(
         clippy::disallowed_methods,

@@ -1,8 +1,8 @@
-//! What each verb does to a block, by hand, and `check()` after each of many at random.
+//! The effect of each verb on a block, by hand, and `check()` after each of many random verbs.
 
 use broadleaf_memory::{
-    AddressSpaces, Backing, Block, BlockId, ByKind, Change, GEOMETRY, Histories, Mapping, Memory,
-    PAGES_PER_BLOCK, Pages, Shootdown, Totals, Touched,
+    AddressSpaces, Backing, BlockId, ByKind, Change, GEOMETRY, Histories, Mapping, Memory,
+    MemoryTotals, PAGES_PER_BLOCK, Pages, Shootdown, Touched, UnpackedBlock,
 };
 use broadleaf_policy::{BackingKind, Coverage};
 use broadleaf_units::{BlockNumber, PageNumber, PageSize, Rights, SpaceId};
@@ -27,8 +27,8 @@ fn anonymous(start: u64, count: u64) -> Mapping {
     }
 }
 
-/// Both halves of memory, wired as an engine would.
-struct World {
+/// Both halves of memory, wired as the replay wires them.
+struct VerbMemory {
     spaces: AddressSpaces,
     memory: Memory,
     histories: Histories,
@@ -44,12 +44,12 @@ fn of_anonymous(count: u64) -> ByKind {
     }
 }
 
-impl World {
-    fn totals(&self) -> Totals {
+impl VerbMemory {
+    fn totals(&self) -> MemoryTotals {
         (self.memory).totals(&self.histories, |block| self.spaces.backing(block, 0))
     }
 
-    /// One space in which that many blocks are mapped, from address 0 on.
+    /// One space in which `blocks` blocks are mapped, from address 0 on.
     fn new(blocks: u64) -> Self {
         let mut world = Self {
             spaces: AddressSpaces::new(BTreeSet::from([SPACE])),
@@ -58,7 +58,7 @@ impl World {
             touched: Touched::new(),
             now: 0,
         };
-        assert!(world.spaces.tell(SPACE));
+        assert!(world.spaces.list_mappings(SPACE));
         let changes = world.spaces.map(SPACE, anonymous(0, blocks * BLOCK));
         world.apply(&changes);
         world
@@ -93,7 +93,7 @@ impl World {
         self.touched.make_room(self.spaces.blocks());
     }
 
-    fn state(&self, block: BlockId) -> Block {
+    fn state(&self, block: BlockId) -> UnpackedBlock {
         self.memory.block(block, &self.histories)
     }
 
@@ -127,7 +127,7 @@ impl World {
 
 #[test]
 fn a_promotion_fills_what_is_missing() {
-    let mut world = World::new(1);
+    let mut world = VerbMemory::new(1);
     world.touch(3, true);
     let block = world.block(0);
     assert_eq!(world.state(block).reserved_at(), Some(0));
@@ -163,7 +163,7 @@ fn a_promotion_fills_what_is_missing() {
 
 #[test]
 fn losing_a_part_breaks_a_superpage_and_losing_all_does_not() {
-    let mut world = World::new(1);
+    let mut world = VerbMemory::new(1);
     world.touch(0, true);
     world.promote(0);
     let changes = world.spaces.discard(SPACE, pages(0, 10));
@@ -189,7 +189,7 @@ fn losing_a_part_breaks_a_superpage_and_losing_all_does_not() {
     assert_eq!(
         world.totals().extra_zeroed_pages,
         511,
-        "those that went count, and those that stand"
+        "removed pages count, and pages still there"
     );
 
     world.promote(0);
@@ -218,7 +218,7 @@ fn protection_of_a_part_breaks_a_superpage() {
         write: false,
         ..Rights::READ_WRITE
     };
-    let mut world = World::new(1);
+    let mut world = VerbMemory::new(1);
     world.touch(0, false);
     world.promote(0);
     let changes = world
@@ -257,7 +257,7 @@ fn protection_of_a_part_breaks_a_superpage() {
 
 #[test]
 fn a_demotion_concerns_the_superpages_entry_alone() {
-    let mut world = World::new(2);
+    let mut world = VerbMemory::new(2);
     world.touch(BLOCK, false);
     world.promote(BLOCK);
     let block = world.block(BLOCK);
@@ -278,7 +278,7 @@ fn a_demotion_concerns_the_superpages_entry_alone() {
 
 #[test]
 fn a_whole_block_moves_with_everything_and_parts_page_by_page() {
-    let mut world = World::new(1);
+    let mut world = VerbMemory::new(1);
     world.now = 77;
     world.touch(5, true);
     world.promote(0);
@@ -287,7 +287,7 @@ fn a_whole_block_moves_with_everything_and_parts_page_by_page() {
         .remap(SPACE, pages(0, BLOCK), pages(8 * BLOCK, BLOCK));
     world.apply(&changes);
     let (source, target) = (world.block(0), world.block(8 * BLOCK));
-    assert_eq!(world.state(source), Block::default());
+    assert_eq!(world.state(source), UnpackedBlock::default());
     let state = &world.state(target);
     assert_eq!(
         (state.is_promoted(), state.reserved_at(), state.dirty()),
@@ -296,7 +296,8 @@ fn a_whole_block_moves_with_everything_and_parts_page_by_page() {
     assert_eq!(world.spaces.facts(target, 0).coverage, Coverage::Covered);
     assert_eq!(world.spaces.facts(source, 0).coverage, Coverage::NotCovered);
 
-    // One page off: the superpage is broken, and its pages come to stand in two blocks without a reservation.
+    // Moved by one page: the superpage is broken, and its pages come to lie in two blocks without a
+    // reservation.
     let changes = world
         .spaces
         .remap(SPACE, pages(8 * BLOCK, BLOCK), pages(1, BLOCK));
@@ -318,10 +319,10 @@ fn a_whole_block_moves_with_everything_and_parts_page_by_page() {
 
 #[test]
 fn remapping_in_place_and_over_others() {
-    let mut world = World::new(4);
+    let mut world = VerbMemory::new(4);
     world.touch(0, false);
     world.touch(BLOCK, false);
-    // Growing takes the place of what stands behind it; what stays in place is left alone.
+    // A grown mapping replaces the mappings above it. The part in place is left alone.
     let changes = world
         .spaces
         .remap(SPACE, pages(0, BLOCK), pages(0, 2 * BLOCK));
@@ -343,7 +344,7 @@ fn remapping_in_place_and_over_others() {
 
 #[test]
 fn the_heap_grows_and_shrinks() {
-    let mut world = World::new(0);
+    let mut world = VerbMemory::new(0);
     assert!(world.spaces.set_heap(SPACE, pages(0, 300)).is_empty());
     world.touch(5, true);
     let block = world.block(0);
@@ -369,7 +370,7 @@ fn the_heap_grows_and_shrinks() {
 
 #[test]
 fn the_end_of_a_space_takes_everything() {
-    let mut world = World::new(3);
+    let mut world = VerbMemory::new(3);
     for block in 0..3 {
         world.touch(block * BLOCK, true);
         world.promote(block * BLOCK);
@@ -394,8 +395,8 @@ fn the_end_of_a_space_takes_everything() {
 
 #[test]
 fn a_block_is_prepared_until_its_space_changes() {
-    let mut world = World::new(3);
-    let prepared = |world: &World| world.spaces.prepared(SPACE, BlockNumber(1));
+    let mut world = VerbMemory::new(3);
+    let prepared = |world: &VerbMemory| world.spaces.prepared(SPACE, BlockNumber(1));
     assert_eq!(prepared(&world), None, "unknown");
     let block = world.spaces.block(SPACE, BlockNumber(1));
     assert_eq!(prepared(&world), None, "known, and nothing found out");
@@ -435,7 +436,7 @@ impl Numbers {
 fn any_order_of_verbs_keeps_the_facts_in_agreement() {
     for seed in 1..=30 {
         let mut numbers = Numbers(seed << 32 | 0x9e37_79b9);
-        let mut world = World::new(4);
+        let mut world = VerbMemory::new(4);
         let limit = 6 * BLOCK;
         for _ in 0..600 {
             let range = numbers.range(limit);

@@ -1,8 +1,8 @@
 //! Offers: lives of pieces that are worth their price by the last trial.
 
 use super::lives::{LifeId, Lives};
-use super::trial::{Found, Piece, Spared};
-use super::{Chosen, Setting};
+use super::trial::{LadderPiece, Spared, TrialResult};
+use super::{Chosen, OfflineSetting};
 use broadleaf_memory::system::Place;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,13 +10,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A life of a piece that is worth its price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Offer {
-    pub(super) piece: Piece,
+    pub(super) piece: LadderPiece,
     pub(super) life: LifeId,
-    /// What it costs by itself.
+    /// The price of the life by itself.
     pub(super) price: i128,
-    /// What is to be paid for it, where those that it takes the place of are paid for already.
+    /// The price of the life, less the prices already paid for the lives that it replaces.
     net: i128,
-    /// Cycles that it spares.
+    /// Cycles that the life spares.
     spared: i128,
 }
 
@@ -25,7 +25,7 @@ impl Offer {
         self.spared - self.net
     }
 
-    /// Whether it spares nearly as much for what is paid as the best one does.
+    /// Returns true if the offer spares nearly as many cycles per cycle paid as the best one.
     fn is_near(&self, best: &Self, (part, of): (i128, i128)) -> bool {
         self.net <= 0
             || best.net > 0 && self.spared * best.net * of >= best.spared * self.net * part
@@ -46,7 +46,8 @@ impl Offer {
     }
 }
 
-/// How far below the best an offer may be to be accepted with it, where only what pieces spare themselves is known, and where all is.
+/// The part of the best offer's ratio that an offer needs to be accepted with the best. The first
+/// constant applies if only the own misses of pieces are known, the second if all are.
 const NEAR_OWN: (i128, i128) = (1, 4);
 const NEAR: (i128, i128) = (3, 4);
 
@@ -56,9 +57,9 @@ pub(super) type Paid = BTreeMap<LifeId, i128>;
 /// All lives that are worth their price beside the chosen ones. `alone` has the prices of lives
 /// without superpages.
 fn offers(
-    found: &Found,
+    found: &TrialResult,
     lives: &Lives,
-    setting: &Setting,
+    setting: &OfflineSetting,
     (chosen, paid): (&Chosen, &Paid),
     alone: &Paid,
 ) -> Vec<Offer> {
@@ -88,7 +89,7 @@ fn offers(
 /// The chosen lives that `life` replaces: those of smaller pieces in its piece that end with it.
 fn replaced<'a>(
     lives: &'a Lives,
-    setting: &Setting,
+    setting: &OfflineSetting,
     chosen: &'a Chosen,
     life: LifeId,
 ) -> impl Iterator<Item = (Place, usize, LifeId)> + use<'a> {
@@ -106,7 +107,7 @@ fn replaced<'a>(
 /// Adds a life to the chosen ones, in place of those that it replaces.
 pub(super) fn add(
     lives: &Lives,
-    setting: &Setting,
+    setting: &OfflineSetting,
     chosen: &mut Chosen,
     paid: &mut Paid,
     offer: &Offer,
@@ -123,9 +124,9 @@ pub(super) fn add(
 /// The offers to add, the best first: the best one alone; or with it those that are nearly as good
 /// and whose pieces do not overlap. Lives of one piece never overlap.
 pub(super) fn accept(
-    found: &Found,
+    found: &TrialResult,
     lives: &Lives,
-    setting: &Setting,
+    setting: &OfflineSetting,
     (chosen, paid): (&Chosen, &Paid),
     alone: &Paid,
     barred: &BTreeSet<LifeId>,

@@ -1,15 +1,15 @@
-//! Choices of many pieces at a time: pieces that are worth something only together.
+//! Bulk choices: many pieces at a time, which are worth their price only together.
 //!
-//! One more superpage at a time finds no joint gain: where a working set exceeds the TLB by several
-//! entries, one superpage alone spares no miss under LRU. So all pieces of one size that are used
-//! are tried together. Then the superpages are left out that do not earn their price.
+//! A search that adds one superpage at a time finds no joint gain. If a working set exceeds the TLB
+//! by several entries, one superpage alone spares no miss under LRU. So OFFLINE tries all used
+//! pieces of one size together. Then OFFLINE drops the superpages that do not earn their price.
 
 use super::Chosen;
-use super::Setting;
+use super::OfflineSetting;
 use super::accept::Paid;
-use super::course::Kept;
+use super::course::KeptCourse;
 use super::lives::{LifeId, Lives};
-use super::trial::Found;
+use super::trial::TrialResult;
 
 /// The parts of a piece's pages that the trace must use.
 const USED: [(u64, u64); 2] = [(1, 1), (1, 2)];
@@ -17,13 +17,13 @@ const USED: [(u64, u64); 2] = [(1, 1), (1, 2)];
 /// other pages save thanks to the superpage.
 const EARNED: i128 = 4;
 
-/// For each size, and for each part of the pages that must be used, all lives of such pieces; where
-/// they do not cost `most` cycles by themselves.
+/// The lives of all pieces of a size whose used part is large enough: one choice for each size and
+/// each part of [`USED`]. Choices that cost `most` cycles or more by themselves are left out.
 pub(super) fn bulks(
     lives: &Lives,
     alone: &Paid,
-    kept: &Kept,
-    setting: &Setting,
+    kept: &KeptCourse,
+    setting: &OfflineSetting,
     most: u64,
 ) -> Vec<Chosen> {
     let mut bulks: Vec<Chosen> = Vec::new();
@@ -49,7 +49,12 @@ pub(super) fn bulks(
 }
 
 /// The chosen lives whose hits earn the wanted part of their price.
-pub(super) fn earning(chosen: &Chosen, found: &Found, setting: &Setting, strict: bool) -> Chosen {
+pub(super) fn earning(
+    chosen: &Chosen,
+    found: &TrialResult,
+    setting: &OfflineSetting,
+    strict: bool,
+) -> Chosen {
     let miss = i128::from(setting.walk_cycles.first().copied().unwrap_or(0));
     let factor = if strict { 1 } else { EARNED };
     let earns = |life: LifeId| {

@@ -2,28 +2,29 @@
 
 use super::accept::Paid;
 use super::bulk::{bulks, earning};
-use super::course::Kept;
+use super::course::KeptCourse;
 use super::lives::{LifeId, Lives};
 use super::numbers::Numbers;
-use super::regions::Regions;
-use super::search::Search;
+use super::regions::FaultRegions;
+use super::search::TrialSearch;
 use super::told::{ChosenRange, by_piece, runs};
-use super::trial::{Found, Spared, in_base_pages, trial};
-use super::{Chosen, Setting};
+use super::trial::{Spared, TrialResult, in_base_pages, trial};
+use super::{Chosen, OfflineSetting};
 use broadleaf_charges::Ladder;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-/// What was chosen for a course, and what it was chosen by.
+/// The choices for a course, and the figures that led to the choices.
 #[derive(Debug)]
 pub(crate) struct Decision {
-    /// The best choice; then those that pay when all pieces are looked at for the first time, and none, where these are others.
+    /// The best choice. Then, if they differ, the choice of the first full look and the empty
+    /// choice.
     pub(crate) choices: Vec<Chosen>,
-    /// What each is expected to cost, and what none costs.
+    /// The expected cost of each choice, in cycles. The last is the cost of no superpage.
     pub(super) cycles: Vec<u64>,
     pub(super) without: u64,
     pub(super) trials: u32,
-    /// What each spares by range, where that is told.
+    /// The savings of each choice by range, if the plan asks for ranges.
     pub(super) ranges: Vec<Vec<ChosenRange>>,
     /// The misses that each life alone would spare.
     pub(super) spared: BTreeMap<LifeId, u64>,
@@ -34,14 +35,15 @@ pub(crate) struct Decision {
     /// and capacity charges.
     pub(super) left: Vec<(usize, u64, u64)>,
     pub(super) numbers: Numbers,
-    pub(super) regions: Regions,
-    pub(super) setting: Setting,
+    pub(super) regions: FaultRegions,
+    pub(super) setting: OfflineSetting,
 }
 
-/// Chooses for a course. `progress` is told before each trial which it is, and may stop it.
+/// Chooses superpages for a course. `progress` receives the number of each trial before the trial,
+/// and may stop the search.
 pub(crate) fn choose(
-    kept: Kept,
-    setting: Setting,
+    kept: KeptCourse,
+    setting: OfflineSetting,
     progress: &mut dyn FnMut(u32) -> ControlFlow<()>,
 ) -> ControlFlow<(), Decision> {
     let orders: Vec<u8> = (0..setting.sizes.levels())
@@ -51,9 +53,9 @@ pub(crate) fn choose(
     // With one size there is nothing to choose.
     let ladder = Ladder::new(&orders).ok();
     let lives = ladder.map_or_else(Lives::default, |ladder| Lives::of(&kept, &ladder));
-    let mut search = Search::new(&setting, &lives);
+    let mut search = TrialSearch::new(&setting, &lives);
     let mut nothing = match ladder {
-        Some(_) => Found::default(),
+        Some(_) => TrialResult::default(),
         None => in_base_pages(&kept, &setting),
     };
     if let Some(ladder) = ladder {
@@ -83,11 +85,11 @@ pub(crate) fn choose(
     all.dedup();
     let (choices, cycles): (Vec<Chosen>, _) = all.into_iter().unzip();
     let mut ranges = Vec::new();
-    if let Some(ladder) = ladder.filter(|_| setting.tells_ranges) {
-        let mut told = trials;
+    if let Some(ladder) = ladder.filter(|_| setting.by_range) {
+        let mut number = trials;
         let mut walks = |chosen: &Chosen| {
-            told += 1;
-            progress(told)?;
+            number += 1;
+            progress(number)?;
             let found = trial(&kept, &lives, &setting, chosen, ladder, Spared::Own);
             ControlFlow::Continue((found.walks.iter().sum(), found.prices))
         };
@@ -113,10 +115,10 @@ pub(crate) fn choose(
 }
 
 /// Tries a choice.
-type Try<'a> = dyn FnMut(&Chosen, Spared) -> ControlFlow<(), Found> + 'a;
+type Try<'a> = dyn FnMut(&Chosen, Spared) -> ControlFlow<(), TrialResult> + 'a;
 
-/// Goes on with a search until nothing more is worth its price.
-fn follow(search: &mut Search<'_>, tried: &mut Try<'_>) -> ControlFlow<()> {
+/// Continues a search until no piece is worth its price.
+fn follow(search: &mut TrialSearch<'_>, tried: &mut Try<'_>) -> ControlFlow<()> {
     while let Some(next) = search.next() {
         let found = tried(&next, search.charges)?;
         search.learn(next, found);
@@ -127,10 +129,10 @@ fn follow(search: &mut Search<'_>, tried: &mut Try<'_>) -> ControlFlow<()> {
 /// Tries groups of pieces that may be worth their price only together, and removes pieces that do
 /// not earn theirs. The search continues from a group that is better than its best choice.
 fn look_for_joint_gains(
-    search: &mut Search<'_>,
-    kept: &Kept,
+    search: &mut TrialSearch<'_>,
+    kept: &KeptCourse,
     lives: &Lives,
-    setting: &Setting,
+    setting: &OfflineSetting,
     tried: &mut Try<'_>,
 ) -> ControlFlow<()> {
     for bulk in bulks(lives, &search.alone, kept, setting, search.cost) {
@@ -157,12 +159,12 @@ fn look_for_joint_gains(
 /// Tries a choice for its walks and its prices.
 type TryAlone<'a> = dyn FnMut(&Chosen) -> ControlFlow<(), (u64, Paid)> + 'a;
 
-/// The walks that chosen pieces spare by range, and their price, each range as if there were no
-/// other. `walks` tries a range alone.
+/// The walks that the pieces of each range spare, and the range's price. Each range counts as if
+/// there were no other. `walks` tries one range alone.
 fn by_range(
     chosen: &Chosen,
-    (setting, regions): (&Setting, &Regions),
-    nothing: &Found,
+    (setting, regions): (&OfflineSetting, &FaultRegions),
+    nothing: &TrialResult,
     walks: &mut TryAlone<'_>,
 ) -> ControlFlow<(), Vec<ChosenRange>> {
     let miss = setting.walk_cycles.first().copied().unwrap_or(0);
@@ -203,8 +205,8 @@ mod tests {
     use broadleaf_policy::{Cycles, OfflineSearch as Asked};
     use broadleaf_units::{PageSize, SpaceId};
 
-    fn setting(orders: &[u8], cycles: Cycles) -> Setting {
-        Setting {
+    fn setting(orders: &[u8], cycles: Cycles) -> OfflineSetting {
+        OfflineSetting {
             search: Asked {
                 cycles,
                 one_by_one: false,
@@ -218,7 +220,7 @@ mod tests {
                 copy_kib: 0,
                 ..Costs::default()
             },
-            tells_ranges: false,
+            by_range: false,
         }
     }
 
@@ -229,16 +231,17 @@ mod tests {
         }
     }
 
-    /// What is chosen where pages are used in that order, each number with what is covered at a fault of it, if it faults.
-    fn chosen(items: &[Item], setting: Setting) -> Decision {
+    /// Returns the decision for pages used in the order of `items`. Each number has the appraisal
+    /// of a fault of its page, if the page faults.
+    fn chosen(items: &[Item], setting: OfflineSetting) -> Decision {
         let mut numbers = Numbers::new();
         (0..4).for_each(|page| assert_eq!(u64::from(numbers.of(at(page))), page));
         let mut course = Course::default();
         items.iter().for_each(|item| course.add(*item));
-        let kept = Kept {
+        let kept = KeptCourse {
             numbers,
             course,
-            regions: Regions::default(),
+            regions: FaultRegions::default(),
         };
         let decision = choose(kept, setting, &mut |trial| match trial {
             ..100 => ControlFlow::Continue(()),

@@ -1,38 +1,38 @@
-//! What of a trace matters to someone who chooses superpages that are there from the beginning, kept in few bytes.
+//! A course: the part of a trace that matters to OFFLINE, in a few bytes per reference.
 
 use super::numbers::Numbers;
-use super::regions::Regions;
+use super::regions::FaultRegions;
 use broadleaf_memory::system::{Appraisal, Place};
 
-/// Something that happened.
+/// An item of a course.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Item {
-    /// A page was used, and would not have missed.
+    /// A page was used that would not have missed.
     Used(u32),
     /// A page was used that would have missed.
     Missed(u32),
-    /// Something that is rare, with its moment.
+    /// A rare event, with its time.
     Event(u64, Event),
 }
 
-/// What is rare.
+/// A rare event of a course.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
-    /// A page that is about to be used is not resident.
+    /// A page fault: the page that is about to be used is not resident.
     Fault(u32, Appraisal),
-    /// A page is about to be used that is resident: pieces around it may be promoted again, since a
-    /// break has ended.
+    /// A promotion chance: the page that is about to be used is resident. The pieces around the
+    /// page may be promoted again, since a break has ended.
     Chance(u32, Appraisal),
-    /// Translations of a range left the TLB.
+    /// A shootdown: the translations of a range left the TLB.
     ShotDown(Place, u64),
     /// The resident pages of a range move. The first page of the range comes to lie at the last
     /// number.
     Moved(Place, u64, u64),
-    /// A range is no more.
+    /// A range was unmapped.
     Gone(Place, u64),
 }
 
-/// All of it.
+/// A course: the references and events of a trace that matter to OFFLINE.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Course {
     bytes: Vec<u8>,
@@ -40,13 +40,14 @@ pub(crate) struct Course {
     last: u32,
 }
 
-/// How an item is written: what it is in the lowest bits, and how far its page's number is from the one before, alternately up and down, above them.
+/// The form of an item. The lowest bits hold the item's kind. The bits above hold the distance of
+/// its page's number from the previous one, zigzag-coded.
 const USED: u64 = 0;
 const MISSED: u64 = 1;
 const EVENT: u64 = 2;
 
 impl Course {
-    /// How many bytes it takes.
+    /// The size of the course, in bytes.
     pub(super) fn size(&self) -> usize {
         self.bytes.len() + self.events.len() * size_of::<(u64, Event)>()
     }
@@ -77,12 +78,12 @@ impl Course {
         self.bytes.push(value as u8);
     }
 
-    /// The rare events, in order, each with its moment.
+    /// The rare events, in order, each with its time.
     pub(super) fn events(&self) -> impl Iterator<Item = &(u64, Event)> {
         self.events.iter()
     }
 
-    /// What happened, in order.
+    /// The items, in order.
     pub(super) fn items(&self) -> impl Iterator<Item = Item> + '_ {
         let mut bytes = self.bytes.iter();
         let mut events = self.events.iter();
@@ -113,12 +114,12 @@ impl Course {
     }
 }
 
-/// A course and the pages that it is about.
+/// A course with its numbered pages and its mappings.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct KeptCourse {
     pub(super) numbers: Numbers,
     pub(super) course: Course,
-    pub(super) regions: Regions,
+    pub(super) regions: FaultRegions,
 }
 
 #[cfg(test)]

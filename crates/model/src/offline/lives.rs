@@ -5,9 +5,9 @@
 //! under any choice of superpages. OFFLINE chooses lives, so it may promote a piece late, and need
 //! not promote it again.
 
-use super::course::{Event, Kept};
-use super::trial::Piece;
-use super::{Setting, Work};
+use super::course::{Event, KeptCourse};
+use super::trial::LadderPiece;
+use super::{OfflineSetting, Work};
 use broadleaf_charges::Ladder;
 use broadleaf_memory::system::{Appraisal, Place, Span};
 use std::collections::BTreeMap;
@@ -17,8 +17,8 @@ pub(super) type LifeId = u32;
 
 /// A life of a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Life {
-    pub(super) piece: Piece,
+pub(super) struct PieceLife {
+    pub(super) piece: LadderPiece,
     pub(super) span: Span,
     /// Faults in the piece where there are no superpages.
     pub(super) faults: u64,
@@ -29,13 +29,13 @@ pub(super) struct Life {
 /// The lives of all pieces, in the order in which they begin.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lives {
-    all: Vec<Life>,
-    by_piece: BTreeMap<Piece, Vec<LifeId>>,
+    all: Vec<PieceLife>,
+    by_piece: BTreeMap<LadderPiece, Vec<LifeId>>,
 }
 
 impl Lives {
     /// The lives that a trace has.
-    pub(super) fn of(kept: &Kept, ladder: &Ladder) -> Self {
+    pub(super) fn of(kept: &KeptCourse, ladder: &Ladder) -> Self {
         let mut lives = Self::default();
         let mut open = BTreeMap::new();
         for (time, event) in kept.course.events() {
@@ -64,7 +64,7 @@ impl Lives {
 
     fn chance(
         &mut self,
-        open: &mut BTreeMap<Piece, LifeId>,
+        open: &mut BTreeMap<LadderPiece, LifeId>,
         ladder: &Ladder,
         time: u64,
         at: Place,
@@ -79,7 +79,7 @@ impl Lives {
             let piece = (Place { page, ..at }, level);
             let life = *open.entry(piece).or_insert_with(|| {
                 let new = self.all.len() as LifeId;
-                self.all.push(Life {
+                self.all.push(PieceLife {
                     piece,
                     span: Span {
                         from: time,
@@ -97,17 +97,17 @@ impl Lives {
         }
     }
 
-    pub(super) fn get(&self, life: LifeId) -> &Life {
+    pub(super) fn get(&self, life: LifeId) -> &PieceLife {
         &self.all[life as usize]
     }
 
     /// All lives, in the order in which they begin.
-    pub(super) fn all(&self) -> impl Iterator<Item = (LifeId, &Life)> {
+    pub(super) fn all(&self) -> impl Iterator<Item = (LifeId, &PieceLife)> {
         (0..).zip(&self.all)
     }
 
     /// The life that a piece has at a time.
-    pub(super) fn at(&self, piece: Piece, time: u64) -> Option<LifeId> {
+    pub(super) fn at(&self, piece: LadderPiece, time: u64) -> Option<LifeId> {
         let lives = self.by_piece.get(&piece)?;
         let next = lives.partition_point(|life| self.get(*life).span.from <= time);
         let life = lives[next.checked_sub(1)?];
@@ -116,7 +116,13 @@ impl Lives {
 
     /// Cycles of a promotion in a life, at a fault or at a miss, less the cycles of the faults that
     /// the superpage spares.
-    pub(super) fn price(&self, setting: &Setting, life: LifeId, work: Work, faults: bool) -> i128 {
+    pub(super) fn price(
+        &self,
+        setting: &OfflineSetting,
+        life: LifeId,
+        work: Work,
+        faults: bool,
+    ) -> i128 {
         let life = self.get(life);
         let promotion = i128::from(setting.promotion(life.piece.1, work, life.page_cycles));
         let fault = |filled| i128::from(setting.fault(filled));
@@ -132,17 +138,17 @@ impl Lives {
 /// The open pieces that an event breaks: those partly in the range and, if `gone`, those wholly in
 /// it.
 pub(super) fn ended<T>(
-    open: &BTreeMap<Piece, T>,
+    open: &BTreeMap<LadderPiece, T>,
     ladder: &Ladder,
     first: Place,
     pages: u64,
     gone: bool,
-) -> Vec<Piece> {
+) -> Vec<LadderPiece> {
     let end = first.page.saturating_add(pages);
-    let inside = |(at, level): Piece| {
+    let inside = |(at, level): LadderPiece| {
         at.page >= first.page && at.page.saturating_add(ladder.pages(level)) <= end
     };
-    let mut ended: Vec<Piece> = Vec::new();
+    let mut ended: Vec<LadderPiece> = Vec::new();
     if gone {
         let range = (first, 0)..(Place { page: end, ..first }, 0);
         let all = open.range(range).map(|(piece, _)| *piece);

@@ -43,9 +43,9 @@ use std::collections::BTreeSet;
 /// Chosen lives of pieces: the first page of each piece, its level, and the life.
 pub(crate) type Chosen = BTreeSet<(Place, usize, LifeId)>;
 
-/// What there is to choose for.
+/// The machine and the costs that OFFLINE chooses for.
 #[derive(Clone, Debug)]
-pub(crate) struct Setting {
+pub(crate) struct OfflineSetting {
     pub(crate) search: OfflineSearch,
     /// The size of a base page.
     pub(crate) base: PageSize,
@@ -55,12 +55,12 @@ pub(crate) struct Setting {
     /// Cycles of a walk, by level.
     pub(crate) walk_cycles: Vec<u64>,
     pub(crate) costs: Costs,
-    /// Whether what is chosen is told by range.
-    pub(crate) tells_ranges: bool,
+    /// True if the savings are reported by range.
+    pub(crate) by_range: bool,
 }
 
-impl Setting {
-    /// Cycles of a fault that fills pages in so many, where they count.
+impl OfflineSetting {
+    /// Cycles of a fault that fills `filled` pages, if faults count.
     fn fault(&self, filled: u64) -> u64 {
         match self.search.cycles {
             Cycles::All => self.costs.fault.saturating_add(filled),
@@ -68,7 +68,7 @@ impl Setting {
         }
     }
 
-    /// Cycles of breaking a superpage, where they count.
+    /// Cycles of a demotion, if demotions count.
     const fn demotion(&self) -> u64 {
         match self.search.cycles {
             Cycles::All => self.costs.demotion,
@@ -76,8 +76,8 @@ impl Setting {
         }
     }
 
-    /// Cycles of a promotion of a piece of that level, where filling one base page of the piece
-    /// takes `page_cycles`.
+    /// Cycles of a promotion of a piece of a level. Filling one base page of the piece takes
+    /// `page_cycles`.
     fn promotion(&self, level: usize, work: Work, page_cycles: u64) -> u64 {
         let copied = self.costs.copy(self.base, work.copied);
         let filled = work.filled.saturating_mul(page_cycles);

@@ -8,30 +8,30 @@ use std::collections::BTreeMap;
 const CHUNK: u64 = 512;
 /// No page.
 const NONE: u32 = u32::MAX;
-/// How many chunks that were looked up lately are remembered.
+/// The number of recently used chunks that are remembered.
 const RECENT: usize = 1024;
 
-/// A chunk that was looked up lately.
+/// A recently used chunk.
 #[derive(Clone, Copy, Debug)]
-struct Recent {
+struct RecentChunk {
     space: SpaceId,
     number: u64,
     chunk: u32,
 }
 
-/// Base pages that were referenced.
+/// The numbers of referenced base pages.
 #[derive(Clone, Debug)]
 pub(crate) struct Numbers {
     chunks: Vec<[u32; CHUNK as usize]>,
     index: BTreeMap<(SpaceId, u64), u32>,
-    recent: Vec<Recent>,
+    recent: Vec<RecentChunk>,
     places: Vec<Place>,
 }
 
 impl Numbers {
-    /// None yet.
+    /// No numbered pages.
     pub(crate) fn new() -> Self {
-        let nothing = Recent {
+        let nothing = RecentChunk {
             space: SpaceId(0),
             number: u64::MAX,
             chunk: NONE,
@@ -44,12 +44,12 @@ impl Numbers {
         }
     }
 
-    /// How many there are.
+    /// The number of numbered pages.
     pub(super) fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// How many bytes they take.
+    /// The size of the numbers, in bytes.
     pub(super) fn size(&self) -> usize {
         self.chunks.len() * size_of::<[u32; CHUNK as usize]>()
             + self.places.len() * size_of::<Place>()
@@ -61,7 +61,7 @@ impl Numbers {
         self.places[number as usize]
     }
 
-    /// The number of a page, a new one where it has none.
+    /// The number of a page. A page without a number gets the next one.
     #[inline]
     pub(super) fn of(&mut self, at: Place) -> u32 {
         let chunk = self.chunk(at.space, at.page / CHUNK);
@@ -99,7 +99,7 @@ impl Numbers {
         if chunk == new {
             self.chunks.push([NONE; CHUNK as usize]);
         }
-        self.recent[slot] = Recent {
+        self.recent[slot] = RecentChunk {
             space,
             number,
             chunk,

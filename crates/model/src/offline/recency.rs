@@ -1,4 +1,4 @@
-//! What was used last, of a TLB's entries: fully associative, exactly the least recently used gives way.
+//! An LRU list of TLB entries: the entries of a fully associative TLB with exact LRU replacement.
 
 /// No entry.
 const NONE: u32 = u32::MAX;
@@ -16,16 +16,16 @@ const UNHELD: Link = Link {
     held: false,
 };
 
-/// Whether what was used was there.
+/// The result of a use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Used {
-    /// It was.
+    /// A hit: the number was in the list.
     Held,
-    /// It was not, and is now; another gave way to it, if one had to.
+    /// A miss: the number is in the list now. The number that it evicted follows, if there is one.
     Missed(Option<u32>),
 }
 
-/// So many numbers at most, in the order of their last use.
+/// A list of at most `entries` numbers, in the order of last use.
 #[derive(Clone, Debug)]
 pub(super) struct Recency {
     links: Vec<Link>,
@@ -36,7 +36,7 @@ pub(super) struct Recency {
 }
 
 impl Recency {
-    /// Nothing yet, and room for so many, at least one.
+    /// An empty list with room for `entries` numbers, at least one.
     pub(super) fn new(entries: usize) -> Self {
         Self {
             links: Vec::new(),
@@ -47,13 +47,13 @@ impl Recency {
         }
     }
 
-    /// The newest.
+    /// The most recently used number.
     #[inline]
     pub(super) fn newest(&self) -> Option<u32> {
         (self.newest != NONE).then_some(self.newest)
     }
 
-    /// From the newest to the oldest.
+    /// The numbers, from the newest to the oldest.
     pub(super) fn newest_first(&self) -> impl Iterator<Item = u32> + '_ {
         std::iter::successors(self.newest(), |number| {
             let older = self.links[*number as usize].older;
@@ -61,14 +61,14 @@ impl Recency {
         })
     }
 
-    /// Whether a number is among them.
+    /// Returns true if the list holds a number.
     #[inline]
     pub(super) fn holds(&self, number: u32) -> bool {
         let link = self.links.get(number as usize);
         link.is_some_and(|link| link.held)
     }
 
-    /// Uses a number: it becomes the newest.
+    /// Uses a number, which becomes the newest.
     #[inline]
     pub(super) fn use_it(&mut self, number: u32) -> Used {
         if self.newest == number {
@@ -92,7 +92,7 @@ impl Recency {
         Used::Missed(gone)
     }
 
-    /// Takes a number out, if it is there. Answers whether it was.
+    /// Removes a number. Returns true if the list held the number.
     pub(super) fn remove(&mut self, number: u32) -> bool {
         let link = self.links.get_mut(number as usize);
         let Some(link) = link.filter(|link| link.held) else {

@@ -1,74 +1,88 @@
-//! From all references to those that matter.
+//! Recorder of a course: keeps the references of a trace that matter to OFFLINE.
 //!
-//! # What may be left out
+//! # References that may be left out
 //!
-//! Let superpages be there from the beginning, or from some time on, any of them. A TLB of so many entries that is fully associative and in which exactly the least recently used gives way holds a
-//! page's translation as long as fewer others were used since. Where pages are one superpage, fewer translations are used in any stretch of the trace, so a reference that hits where all
-//! pages are base pages hits under any superpages. What it does beside that is to become the newest. That need not be told at once: what gives way is the oldest, so only the order
-//! of old ones matters.
+//! The TLB modelled here is fully associative with exact LRU replacement. It holds a page's
+//! translation as long as fewer distinct pages than its entries were used since the page. Any
+//! superpages, present from the beginning or from some time on, merge translations. Every stretch
+//! of the trace then uses fewer translations. So a reference that hits with base pages alone hits
+//! under any superpages. Its only other effect is that its page becomes the newest. The recorder
+//! may defer this effect, because replacement takes the oldest page: only the order of old pages
+//! matters.
 //!
-//! So misses are told as they come, and a hit is put off while fewer than half as many items as there are entries were told since its page was told of last. Before that many were, all that is put off is told, with what missed among it, in
-//! the order of last use; the order is then the true one. In between, a page whose use was put off is among the newest half in the order that was told, and truly newer than any page that is not; so whichever gives way
-//! by the one order gives way by the other, whatever is one superpage. What was used since a page that missed are the same pages by both orders, too.
+//! The recorder therefore records misses at once and defers hits. A hit may stay deferred while
+//! fewer items than half the entries were recorded since the last record of its page. Then the
+//! recorder flushes: it records all deferred hits, and the misses among them again, in the order of
+//! last use. The recorded order is then the true order. Between flushes, a deferred page is among
+//! the newest half of the recorded order. It is truly newer than any page outside that half. So
+//! both orders evict the same page under any superpages, and both have the same pages after a page
+//! that missed.
 //!
-//! A translation that is taken out is told of in its place in that order. If pages were one superpage with it, by whatever choice, theirs went too, and so they did where they become one superpage with a page
-//! that is fetched from and not loaded: what hits where all pages are base pages may miss then. So each page that could have been part of the same superpage is told of as soon as it is used again.
+//! A removed translation is recorded at its place in the order. If superpages held its page, the
+//! translations of their other pages went too. The same happens where pages become a superpage with
+//! a page that is fetched from and not loaded. Then a reference that hits with base pages alone may
+//! miss. So the next use of each page that could share a superpage with the removed one is recorded
+//! at once.
 
 use super::broken::Breaks;
-use super::course::{Course, Event, Item, Kept};
+use super::course::{Course, Event, Item, KeptCourse};
 use super::numbers::Numbers;
 use super::recency::Recency;
-use super::regions::Regions;
+use super::regions::FaultRegions;
 use broadleaf_memory::AddressSpaces;
 use broadleaf_memory::system::{Appraisal, Place, System};
 
-/// What is known of a page.
+/// The recorder's state of a base page.
 #[derive(Clone, Copy, Debug, Default)]
-struct Page {
-    /// In which stretch it was used last.
+struct RecordedPage {
+    /// The stretch of the page's last use.
     used: u64,
-    /// How many uses had been told when it was told of last; 0 where its next use has to be told at once.
-    told: u64,
+    /// The number of recorded uses at the page's last record. 0 if the page's next use must be
+    /// recorded at once.
+    recorded: u64,
 }
 
-/// What writes a course down while a trace is replayed in base pages.
+/// Records a course while a trace is replayed in base pages.
 pub(crate) struct Recorder {
     numbers: Numbers,
     recency: Recency,
-    /// What was used last, if nothing happened since that could have taken its translation.
+    /// The page of the last use, if no event since could have removed its translation.
     newest: Option<u32>,
-    /// Whether a page faulted and nothing was used since.
+    /// True if a page faulted and no page was used since.
     unused: bool,
-    /// The base-two logarithm of how many base pages the largest superpage has.
+    /// The order of the largest superpage: the base-two logarithm of its base pages.
     largest: u8,
-    /// What is known of each page.
-    pages: Vec<Page>,
-    /// Stretches so far: one ends where all that was put off is told.
+    /// The state of each page, by the page's number.
+    pages: Vec<RecordedPage>,
+    /// The number of stretches so far. A flush ends a stretch.
     stretch: u64,
-    /// Uses told so far, and as many more as a use may be put off for; and at how many all that was put off has to have been told.
-    told: u64,
+    /// The number of recorded uses so far, plus `patience`.
+    recorded: u64,
+    /// The value of `recorded` at which the next flush is due.
     deadline: u64,
-    /// For how many a use may be put off.
+    /// The number of recorded uses for which a use may be deferred.
     patience: u64,
-    /// What is being told, in turn.
+    /// The pages of the current flush, newest first.
     pending: Vec<u32>,
     course: Course,
-    /// In how many bytes, and whether there were more: nothing is written down from then on.
+    /// The maximum size of the course, in bytes.
     most: usize,
+    /// True if the course exceeded `most`. The recorder then records nothing more.
     full: bool,
-    regions: Regions,
+    regions: FaultRegions,
     breaks: Breaks,
-    /// The moment of the next event.
+    /// The time of the next event.
     now: u64,
 }
 
-/// The course of a trace takes more memory than it may.
+/// The course of a trace exceeds its limit, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("what has to be kept of the trace to choose superpages by takes more than {0} bytes")]
 pub(crate) struct TooMuch(usize);
 
 impl Recorder {
-    /// For a TLB of so many entries and superpages of an order up to this, in so many bytes.
+    /// A recorder for a TLB with `entries` entries and superpages up to the order `largest`. The
+    /// course may take `most` bytes.
     pub(crate) fn new(entries: usize, largest: u8, most: usize) -> Self {
         let patience = entries as u64 / 2;
         Self {
@@ -79,26 +93,26 @@ impl Recorder {
             largest,
             pages: Vec::new(),
             stretch: 1,
-            told: patience,
+            recorded: patience,
             deadline: u64::MAX,
             patience,
             pending: Vec::new(),
             course: Course::default(),
             most,
             full: false,
-            regions: Regions::default(),
+            regions: FaultRegions::default(),
             breaks: Breaks::new(largest),
             now: 0,
         }
     }
 
-    /// The next event happens at this moment.
+    /// Sets the time of the next event.
     #[inline]
     pub(crate) const fn pass(&mut self, now: u64) {
         self.now = now;
     }
 
-    /// A page is about to be referenced.
+    /// Records a fault if the page that is about to be referenced is not resident.
     pub(crate) fn fault(&mut self, system: &System<'_>, spaces: &AddressSpaces, at: Place) {
         if !self.full && !system.is_resident(at) {
             let appraisal = system.appraise(spaces, at);
@@ -118,21 +132,16 @@ impl Recorder {
         self.unused = true;
     }
 
-    /// A resident page is about to be referenced by data: broken pieces around the page may become
-    /// superpages again at a miss.
+    /// Records a promotion chance before a data reference to a resident page: at a miss, broken
+    /// pieces around the page may become superpages again.
     #[inline]
-    pub(crate) fn look_for_a_chance(
-        &mut self,
-        system: &System<'_>,
-        spaces: &AddressSpaces,
-        at: Place,
-    ) {
+    pub(crate) fn note_chance(&mut self, system: &System<'_>, spaces: &AddressSpaces, at: Place) {
         if !self.full && self.breaks.is_chance(at) && !self.holds(at) {
             self.chance(at, system.appraise(spaces, at));
         }
     }
 
-    /// Returns true if a page is among those used last, so that its next use hits.
+    /// Returns true if the TLB holds the page, so that the page's next use hits.
     pub(super) fn holds(&mut self, at: Place) -> bool {
         let number = self.numbers.of(at);
         self.recency.holds(number)
@@ -144,7 +153,7 @@ impl Recorder {
         self.breaks.had(at);
     }
 
-    /// A page is referenced.
+    /// Records a data reference to a page.
     #[inline]
     pub(crate) fn refer(&mut self, at: Place) {
         if self.full {
@@ -157,50 +166,53 @@ impl Recorder {
         self.newest = Some(number);
         self.unused = false;
         if self.pages.len() <= number as usize {
-            self.pages.resize(number as usize + 1, Page::default());
+            self.pages
+                .resize(number as usize + 1, RecordedPage::default());
         }
         let hits = self.recency.holds(number);
-        if !hits && self.told >= self.deadline {
-            self.tell();
+        if !hits && self.recorded >= self.deadline {
+            self.flush();
         }
         self.recency.use_it(number);
         let page = &mut self.pages[number as usize];
         page.used = self.stretch;
         if !hits {
-            self.tell_use(Item::Missed(number), number);
-        } else if page.told + self.patience > self.told {
-            self.deadline = self.deadline.min(page.told + self.patience - 1);
+            self.record_use(Item::Missed(number), number);
+        } else if page.recorded + self.patience > self.recorded {
+            self.deadline = self.deadline.min(page.recorded + self.patience - 1);
         } else {
-            self.tell();
+            self.flush();
         }
     }
 
-    /// Instructions were fetched from a page, which data TLBs do not hear of. If it faulted, it may be part of a superpage now that is not loaded.
+    /// Notes an instruction fetch, which data TLBs do not see. If the page faulted, it may now be
+    /// part of a superpage that no load has used.
     pub(crate) fn fetch(&mut self, at: Place) {
         if std::mem::take(&mut self.unused) {
             self.lost(at, 1);
         }
     }
 
-    fn tell_use(&mut self, item: Item, number: u32) {
-        self.told += 1;
-        self.pages[number as usize].told = self.told;
+    fn record_use(&mut self, item: Item, number: u32) {
+        self.recorded += 1;
+        self.pages[number as usize].recorded = self.recorded;
         self.add(item);
     }
 
-    /// Translations of so many pages left the TLB.
+    /// Records a shootdown of `pages` pages.
     pub(crate) fn shot_down(&mut self, first: Place, pages: u64) {
         self.removed(first, pages, Event::ShotDown);
     }
 
-    /// The resident pages of a range are about to move to another place in their address space.
+    /// Records that the resident pages of a range are about to move to page `to` of their address
+    /// space.
     pub(crate) fn moved(&mut self, first: Place, pages: u64, to: u64) {
         if !self.full {
             self.event(Event::Moved(first, pages, to));
         }
     }
 
-    /// So many pages are no more.
+    /// Records that `pages` pages are unmapped.
     pub(crate) fn gone(&mut self, first: Place, pages: u64) {
         self.removed(first, pages, Event::Gone);
     }
@@ -218,7 +230,7 @@ impl Recorder {
         self.lost(first, pages);
     }
 
-    /// Translations of pages around the ends of a range may be lost.
+    /// Marks the pages around the ends of a range: their next use is recorded at once.
     fn lost(&mut self, first: Place, pages: u64) {
         let last = first.page.saturating_add(pages).saturating_sub(1);
         let largest = |page: u64| page >> self.largest;
@@ -226,25 +238,26 @@ impl Recorder {
         for number in self.recency.newest_first() {
             let at = self.numbers.place(number);
             if at.space == first.space && ends.contains(&largest(at.page)) {
-                self.pages[number as usize].told = 0;
+                self.pages[number as usize].recorded = 0;
             }
         }
     }
 
     fn event(&mut self, event: Event) {
-        self.tell();
+        self.flush();
         self.newest = None;
         self.add(Item::Event(self.now, event));
     }
 
-    /// Tells of all uses that were put off, and of the misses among them once more, in the order of last use.
-    fn tell(&mut self) {
+    /// Flushes: records all deferred uses, and the misses among them again, in the order of last
+    /// use.
+    fn flush(&mut self) {
         let (pages, stretch) = (&self.pages, self.stretch);
         let since = (self.recency.newest_first())
             .take_while(|number| pages[*number as usize].used == stretch);
         self.pending.extend(since);
         while let Some(number) = self.pending.pop() {
-            self.tell_use(Item::Used(number), number);
+            self.record_use(Item::Used(number), number);
         }
         self.stretch += 1;
         self.deadline = u64::MAX;
@@ -255,16 +268,19 @@ impl Recorder {
         self.full |= self.course.size() + self.numbers.size() > self.most;
     }
 
-    /// What was written down.
+    /// Returns the course.
     ///
     /// # Errors
-    /// Where it was too much.
-    pub(crate) fn finish(mut self) -> Result<Kept, TooMuch> {
-        self.tell();
+    /// [`TooMuch`] if the course exceeds its limit.
+    ///
+    /// # Errors
+    /// Returns [`TooMuch`] if the course exceeds its limit.
+    pub(crate) fn finish(mut self) -> Result<KeptCourse, TooMuch> {
+        self.flush();
         if self.full {
             return Err(TooMuch(self.most));
         }
-        Ok(Kept {
+        Ok(KeptCourse {
             numbers: self.numbers,
             course: self.course,
             regions: self.regions,

@@ -1,17 +1,17 @@
-//! What stood where pages faulted in that a superpage could have held.
+//! The mappings of faulting pages that a superpage could have held.
 
 use broadleaf_memory::system::Place;
 use broadleaf_memory::{Backing, Mapping, Pages};
 use broadleaf_units::SpaceId;
 use std::collections::BTreeMap;
 
-/// Where each page of 4 KiB stood when it could last become part of a superpage: runs of pages by their first, with the page behind the last and the mapping, which may
-/// have been larger.
+/// The mapping of each 4 KiB page at its last fault that a superpage could have held. Runs of
+/// pages, by their first page, with the page after the last and the mapping, which may be larger.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Regions(BTreeMap<(SpaceId, u64), (u64, (Pages, Backing))>);
+pub(super) struct FaultRegions(BTreeMap<(SpaceId, u64), (u64, (Pages, Backing))>);
 
-impl Regions {
-    /// A page of 4 KiB faults in, in a mapping that holds all of a superpage around it.
+impl FaultRegions {
+    /// Notes a fault of a 4 KiB page, in a mapping that holds all of a superpage around the page.
     pub(super) fn note(&mut self, at: Place, unit: u64, mapping: Option<Mapping>) {
         let Some(mapping) = mapping else { return };
         let (start, end) = (mapping.pages.start, mapping.pages.end);
@@ -24,13 +24,13 @@ impl Regions {
         self.0.insert((at.space, start), noted);
     }
 
-    /// What stood around a page of 4 KiB.
+    /// The mapping noted around a 4 KiB page.
     pub(super) fn around(&self, space: SpaceId, unit: u64) -> Option<(Pages, Backing)> {
         let (_, (end, found)) = self.0.range((space, 0)..=(space, unit)).next_back()?;
         (unit < *end).then_some(*found)
     }
 
-    /// Forgets what stood at pages.
+    /// Forgets the mappings of a range.
     fn cut(&mut self, space: SpaceId, start: u64, end: u64) {
         let before = self.0.range((space, 0)..(space, start)).next_back();
         let first = before.map_or(start, |((_, first), _)| *first);
@@ -54,7 +54,7 @@ impl Regions {
 mod tests {
     use super::*;
 
-    fn noted(regions: &mut Regions, start: u64, end: u64, space: u32) {
+    fn noted(regions: &mut FaultRegions, start: u64, end: u64, space: u32) {
         let mapping = Mapping {
             pages: Pages { start, end },
             rights: broadleaf_units::Rights::READ_WRITE,
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn each_page_knows_what_it_lay_in_last() {
-        let mut regions = Regions::default();
+        let mut regions = FaultRegions::default();
         noted(&mut regions, 100, 200, 1);
         noted(&mut regions, 120, 150, 1);
         noted(&mut regions, 190, 220, 1);

@@ -2,8 +2,8 @@
 
 use super::accept::{Offer, Paid, accept, add};
 use super::lives::{LifeId, Lives};
-use super::trial::{Found, Spared};
-use super::{Chosen, Setting};
+use super::trial::{Spared, TrialResult};
+use super::{Chosen, OfflineSetting};
 use std::collections::BTreeSet;
 
 /// The part of their promised gain that several lives must have together. Otherwise half of them
@@ -14,8 +14,8 @@ const ENOUGH: (i128, i128) = (7, 8);
 const MOST_TRIALS: u32 = 64;
 
 /// A search for the superpages that are worth their price.
-pub(super) struct Search<'a> {
-    setting: &'a Setting,
+pub(super) struct TrialSearch<'a> {
+    setting: &'a OfflineSetting,
     lives: &'a Lives,
     /// The best choice so far, the prices paid for it, and its cost; `u64::MAX` before the first
     /// trial.
@@ -28,19 +28,19 @@ pub(super) struct Search<'a> {
     pub(super) first: Option<(Chosen, u64)>,
     /// The offers that are added next.
     offers: Vec<Offer>,
-    /// Lives that did not come about when they were tried, or spared nothing.
+    /// Lives that did not occur when they were tried, or spared nothing.
     barred: BTreeSet<LifeId>,
-    /// What the trial of the best found.
-    pub(super) found: Found,
+    /// The result of the best choice's trial.
+    pub(super) found: TrialResult,
     /// The misses that trials count. The search first counts the misses that pieces spare their own
     /// pages, unless each step must be the best.
     pub(super) charges: Spared,
     trials: u32,
 }
 
-impl<'a> Search<'a> {
+impl<'a> TrialSearch<'a> {
     /// A search before its first trial.
-    pub(super) fn new(setting: &'a Setting, lives: &'a Lives) -> Self {
+    pub(super) fn new(setting: &'a OfflineSetting, lives: &'a Lives) -> Self {
         Self {
             setting,
             lives,
@@ -51,7 +51,7 @@ impl<'a> Search<'a> {
             first: None,
             offers: Vec::new(),
             barred: BTreeSet::new(),
-            found: Found::default(),
+            found: TrialResult::default(),
             charges: Spared::All,
             trials: 0,
         }
@@ -67,7 +67,7 @@ impl<'a> Search<'a> {
             return None;
         }
         if self.offers.is_empty() && self.charges == Spared::Own {
-            // Once more, to count all misses that are spared.
+            // One more trial counts all misses that are spared.
             self.charges = Spared::All;
             return Some(self.best.clone());
         }
@@ -83,7 +83,7 @@ impl<'a> Search<'a> {
     }
 
     /// Updates the search with the result of trying a choice.
-    pub(super) fn learn(&mut self, tried: Chosen, found: Found) {
+    pub(super) fn learn(&mut self, tried: Chosen, found: TrialResult) {
         if self.cost == u64::MAX {
             self.alone.clone_from(&found.prices);
         }
@@ -139,7 +139,7 @@ impl<'a> Search<'a> {
 
     /// Takes a choice from outside the search if it costs less than the best one. Returns true if
     /// it does.
-    pub(super) fn take(&mut self, tried: &Chosen, found: Found) -> bool {
+    pub(super) fn take(&mut self, tried: &Chosen, found: TrialResult) -> bool {
         if found.cost >= self.cost {
             return false;
         }

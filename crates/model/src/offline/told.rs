@@ -1,10 +1,10 @@
-//! What was chosen, as it is told.
+//! The public form of OFFLINE's choice.
 
 use super::choose::Decision;
 use super::lives::LifeId;
-use super::regions::Regions;
-use super::trial::Piece;
-use super::{Chosen, Setting};
+use super::regions::FaultRegions;
+use super::trial::LadderPiece;
+use super::{Chosen, OfflineSetting};
 use broadleaf_memory::Pages;
 use broadleaf_memory::system::{Place, Schedule};
 use broadleaf_trace as trace;
@@ -12,22 +12,23 @@ use broadleaf_units::{PageSize, SpaceId};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// What was chosen for a policy with foresight, on a machine.
+/// The superpages chosen for a policy with foresight on a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// The policy's name.
     pub policy: String,
-    /// The machine's.
+    /// The machine's name.
     pub machine: String,
-    /// How many choices were tried.
+    /// The number of choices tried.
     pub trials: u32,
-    /// The cycles that there were to be few of, as expected with no superpage.
+    /// The cycles that the policy minimizes, as expected with no superpage.
     pub cycles_without: u64,
-    /// The same with the pieces chosen.
+    /// The cycles that the policy minimizes, as expected with the chosen pieces.
     pub cycles: u64,
     /// The chosen pieces, by address space and address.
     pub pieces: Vec<ChosenPiece>,
-    /// The same by range: pieces of one size that stand one behind the other in one mapping. Empty unless it was asked for ([`crate::Plan::telling_ranges`]).
+    /// The chosen pieces by range: adjacent pieces of one size in one mapping. Empty unless the
+    /// plan asks for ranges ([`crate::Plan::by_range`]).
     pub ranges: Vec<ChosenRange>,
     /// The charges of the pieces that are no superpages under the best choice. Empty for another
     /// choice.
@@ -45,14 +46,14 @@ pub struct LeftCharges {
     pub capacity: u64,
 }
 
-/// Chosen pieces that stand one behind the other.
+/// Adjacent chosen pieces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChosenRange {
-    /// The numbers of the pieces.
+    /// The indexes of the pieces in [`Choice::pieces`].
     pub pieces: Range<usize>,
-    /// Walks that they would have spared together if they alone had been superpages.
+    /// Walks that the range would have spared if its pieces alone had been superpages.
     pub walks_spared: u64,
-    /// Cycles of these.
+    /// Cycles of the walks spared.
     pub walk_cycles_spared: u64,
     /// Cycles of the promotions in the range if they alone had been superpages, less those of the
     /// faults that they spare.
@@ -62,44 +63,45 @@ pub struct ChosenRange {
 /// A piece that was chosen to be a superpage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChosenPiece {
-    /// Whose.
+    /// The piece's address space.
     pub space: SpaceId,
-    /// Its first byte.
+    /// The address of the piece's first byte.
     pub address: u64,
-    /// Its size.
+    /// The size of the piece.
     pub size: PageSize,
-    /// How many bytes of it lie in base pages that were referenced: the others are filled for nothing.
+    /// Bytes of the piece in base pages that were referenced. The other bytes are filled for
+    /// nothing.
     pub used_bytes: u64,
-    /// How often its pages faulted in as base pages.
+    /// Faults of the piece's pages as base pages.
     pub faults: u64,
-    /// How often it would have become a superpage.
+    /// Promotions of the piece.
     pub promotions: u64,
-    /// Walks that it would have spared if it alone had been a superpage.
+    /// Walks that the piece would have spared if it alone had been a superpage.
     pub walks_spared: u64,
-    /// Cycles of these.
+    /// Cycles of the walks spared.
     pub walk_cycles_spared: u64,
     /// The cycles of the piece's promotions, less those of the faults that they spare, if each had
     /// been the only promotion. Copying, filling and faults count as the policy's `cycles` says.
     /// Less than zero where the faults cost more.
     pub price: i128,
-    /// The mapping that it lies in; `None` where the trace tells none.
+    /// The mapping around the piece. `None` if the trace lists no mapping.
     pub region: Option<Region>,
 }
 
-/// A mapping, as it was when something of it faulted in last that a superpage could have held.
+/// A mapping, as of the last fault in the mapping that a superpage could have held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
-    /// Its first byte.
+    /// The address of the mapping's first byte.
     pub start: u64,
-    /// The byte behind its last.
+    /// The address after the mapping's last byte.
     pub end: u64,
-    /// What stands behind it.
+    /// The mapping's backing.
     pub backing: trace::Backing,
 }
 
 impl Decision {
-    /// The choice of that number, for someone else.
-    pub(crate) fn told(&self, number: usize, policy: String, machine: String) -> Choice {
+    /// Returns the public form of a choice by its index.
+    pub(crate) fn to_choice(&self, number: usize, policy: String, machine: String) -> Choice {
         let chosen = self.choices.get(number);
         Choice {
             policy,
@@ -124,7 +126,7 @@ impl Decision {
     }
 
     fn size(&self, level: usize) -> PageSize {
-        let Setting { base, sizes, .. } = self.setting;
+        let OfflineSetting { base, sizes, .. } = self.setting;
         PageSize::from_shift(base.shift() + sizes.order(level)).unwrap_or(base)
     }
 
@@ -136,8 +138,8 @@ impl Decision {
             .collect()
     }
 
-    fn piece(&self, (at, level): Piece, lives: &[LifeId]) -> ChosenPiece {
-        let Setting { base, sizes, .. } = self.setting;
+    fn piece(&self, (at, level): LadderPiece, lives: &[LifeId]) -> ChosenPiece {
+        let OfflineSetting { base, sizes, .. } = self.setting;
         let used = self.numbers.among(at, sizes.pages(level)).count() as u64;
         let miss = self.setting.walk_cycles.first().copied().unwrap_or(0);
         let spared = lives.iter().filter_map(|life| self.spared.get(life));
@@ -158,7 +160,7 @@ impl Decision {
         }
     }
 
-    /// When the pieces of the choice of that number are to become superpages.
+    /// The schedule of promotions of a choice, by the choice's index.
     pub(crate) fn schedule(&self, number: usize) -> Option<Schedule> {
         let chosen = self.choices.get(number)?.iter();
         let spans = chosen.map(|(first, level, life)| (*first, *level, self.lives.get(*life).span));
@@ -167,19 +169,19 @@ impl Decision {
 }
 
 /// The chosen lives of each piece.
-pub(super) fn by_piece(chosen: &Chosen) -> BTreeMap<Piece, Vec<LifeId>> {
-    let mut pieces: BTreeMap<Piece, Vec<LifeId>> = BTreeMap::new();
+pub(super) fn by_piece(chosen: &Chosen) -> BTreeMap<LadderPiece, Vec<LifeId>> {
+    let mut pieces: BTreeMap<LadderPiece, Vec<LifeId>> = BTreeMap::new();
     for (first, level, life) in chosen {
         pieces.entry((*first, *level)).or_default().push(*life);
     }
     pieces
 }
 
-/// Runs of chosen pieces of one size that stand one behind the other in one mapping, by the pieces' numbers.
+/// Runs of adjacent chosen pieces of one size in one mapping, by the pieces' indexes.
 pub(super) fn runs(
-    pieces: &BTreeMap<Piece, Vec<LifeId>>,
-    setting: &Setting,
-    regions: &Regions,
+    pieces: &BTreeMap<LadderPiece, Vec<LifeId>>,
+    setting: &OfflineSetting,
+    regions: &FaultRegions,
 ) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     let mut before = None;
@@ -196,8 +198,14 @@ pub(super) fn runs(
     runs
 }
 
-/// What a piece lies in: what holds all of it, where part of that has become another mapping since.
-fn region(regions: &Regions, setting: &Setting, first: Place, level: usize) -> Option<Region> {
+/// The mapping around a piece. If part of the piece changed its mapping since, the mapping that
+/// holds all of the piece.
+fn region(
+    regions: &FaultRegions,
+    setting: &OfflineSetting,
+    first: Place,
+    level: usize,
+) -> Option<Region> {
     let fold = setting.base.shift() - PageSize::SIZE_4K.shift();
     let start = first.page << fold;
     let end = start + (setting.sizes.pages(level) << fold);
@@ -208,10 +216,10 @@ fn region(regions: &Regions, setting: &Setting, first: Place, level: usize) -> O
     let holds_all = |(pages, _): &&(Pages, _)| pages.start <= start && end <= pages.end;
     let (pages, backing) = *found.iter().find(holds_all).or(found.first())?;
     let unit = PageSize::SIZE_4K.bytes();
-    // Where no mapping is told, one holds whatever an address can name.
+    // Without listed mappings, one assumed mapping covers every address.
     Some(Region {
         start: pages.start * unit,
         end: pages.end.checked_mul(unit)?,
-        backing: crate::events::told(backing),
+        backing: crate::events::trace_backing(backing),
     })
 }

@@ -1,4 +1,4 @@
-//! Batches of visits: how a replay filters and gathers visits, and when cells replay them.
+//! Batches of visits: how a replay filters and gathers visits, and when worlds replay them.
 
 use super::Replay;
 use crate::filter::{BatchPart, VisitSlice};
@@ -7,7 +7,7 @@ use broadleaf_trace::Visit;
 use broadleaf_trace::reduced::Sums;
 use broadleaf_units::{PageNumber, SpaceId};
 
-/// The most visits of a batch. Cells sample memory after each batch.
+/// The most visits of a batch. Worlds sample memory after each batch.
 const BATCH: usize = 1 << 14;
 
 /// Visits that most traces do not have.
@@ -35,12 +35,12 @@ fn is_empty(visit: &Visit) -> bool {
     visit.lookups() == 0 && !visit.fetch
 }
 
-/// The visits since cells last sampled memory.
+/// The visits since worlds last sampled memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OpenBatch {
     space: SpaceId,
     visits: usize,
-    /// When the last visit began that cells have replayed.
+    /// When the last visit began that worlds have replayed.
     last: u64,
 }
 
@@ -126,7 +126,7 @@ impl Replay<'_, '_> {
     }
 
     /// Filters visits of the running space between which nothing else happens, and gathers them
-    /// for the cells.
+    /// for the worlds.
     fn gather(&mut self, visits: &VisitSlice<'_>) -> Result<(), Refused> {
         if !self.gathered.can_take(visits, self.trace_part) {
             self.flush();
@@ -178,7 +178,7 @@ impl Replay<'_, '_> {
         Ok(())
     }
 
-    /// Lets all cells replay the visits that were gathered.
+    /// Lets all worlds replay the visits that were gathered.
     fn flush(&mut self) {
         if self.gathered.is_empty() {
             return;
@@ -200,22 +200,22 @@ impl Replay<'_, '_> {
         };
         self.batch.last = part.last_time(&gathered.sums);
         let stream = &*stream;
-        let cells = self.cast.cells.iter_mut();
+        let worlds = self.worlds.all.iter_mut();
         self.pool
-            .run(cells.map(|cell| move || cell.replay(&part, stream)));
+            .run(worlds.map(|world| move || world.replay(&part, stream)));
         if let Some(filter) = &mut self.filter {
             filter.clear(gathered.all().len());
         }
         gathered.clear();
     }
 
-    /// Lets all cells replay what is left of a batch, and then sample memory.
+    /// Lets all worlds replay what is left of a batch, and then sample memory.
     pub(super) fn end_batch(&mut self) {
         self.flush();
         if self.batch.visits > 0 {
             let last = self.batch.last;
-            let cells = self.cast.cells.iter_mut();
-            cells.for_each(|cell| cell.end_batch(last));
+            let worlds = self.worlds.all.iter_mut();
+            worlds.for_each(|world| world.end_batch(last));
             self.batch.visits = 0;
         }
     }

@@ -1,4 +1,5 @@
-//! What a TLB says it lost, against what it then holds; and counts of what is in set-associative TLBs of one level and of two.
+//! Evictions: the translations that a TLB reports as evicted, compared with its content. Also
+//! counts of set-associative TLBs of one level and of two.
 
 use broadleaf_charges::{Candidate, Ladder, PrefetchCharges};
 use broadleaf_machine::machine;
@@ -8,14 +9,14 @@ use broadleaf_units::SpaceTag;
 use broadleaf_units::{PageNumber, PageSize};
 use std::collections::BTreeSet;
 
-/// A translation: whose, its first page, the shift of its size.
+/// A translation: its space, its first page, the shift of its size.
 type Translation = (SpaceTag, u64, u8);
 
-struct Run {
+struct EvictionRun {
     tlb: Tlb,
-    /// Looked up and filled without telling.
+    /// The TLB looked up and filled without reports.
     plain: Tlb,
-    /// What the TLB holds by what it told.
+    /// The content of the TLB by its reports.
     held: BTreeSet<Translation>,
     charges: PrefetchCharges,
     lost: usize,
@@ -25,7 +26,7 @@ struct Run {
 /// The ladder of a machine with pages of 4 KiB and 2 MiB.
 const ORDERS: [u8; 2] = [0, 9];
 
-impl Run {
+impl EvictionRun {
     fn refer(&mut self, tag: SpaceTag, page: u64, superpage: bool) {
         let number = PageNumber(page);
         let mut lost = Vec::new();
@@ -103,7 +104,7 @@ fn what_a_tlb_loses() {
         .collect();
     for (name, second) in [("skylake", true), ("skylake-unified-64", false)] {
         let design = machine(name).unwrap().design;
-        let mut run = Run {
+        let mut run = EvictionRun {
             tlb: Tlb::new(&design),
             plain: Tlb::new(&design),
             held: BTreeSet::new(),

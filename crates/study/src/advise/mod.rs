@@ -10,7 +10,7 @@ use std::path::Path;
 
 use broadleaf_machine::Machine;
 use broadleaf_metrics::{ADVICE_SCHEMA, MemoryAsked, RangeAdvice};
-use broadleaf_model::{Costs, Files, Limits, Plan};
+use broadleaf_model::{Costs, Files, MemoryLimits, Plan};
 use broadleaf_policy::{Foresight, Policy};
 use broadleaf_report::BASELINE;
 
@@ -104,7 +104,7 @@ pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, TracePlaces), 
     let left_out = left_out(&policies[1..], &machines);
     let threads = request.threads.map_or_else(available_threads, NonZero::get);
     let plan = Plan::within(policies, machines, limits).map_err(Failure::wrong)?;
-    let plan = within_machine(plan.on_threads(threads).telling_ranges());
+    let plan = within_machine(plan.on_threads(threads).with_ranges());
     let reading = TraceReading {
         passes: PassCount::Several,
         keep_going: request.keep_going,
@@ -157,16 +157,16 @@ fn is_exact(machine: &Machine) -> bool {
 }
 
 // A file open as a stream is appended to, not replaced.
-fn limits(files: Files, costs: Option<Costs>) -> Limits {
-    Limits {
+fn limits(files: Files, costs: Option<Costs>) -> MemoryLimits {
+    MemoryLimits {
         files,
         costs: costs.unwrap_or_default(),
-        ..Limits::none()
+        ..MemoryLimits::none()
     }
 }
 
 /// The limits in their form in results.
-fn asked(limits: &Limits) -> MemoryAsked {
+fn asked(limits: &MemoryLimits) -> MemoryAsked {
     MemoryAsked {
         start: "empty".to_owned(),
         files: match limits.files {

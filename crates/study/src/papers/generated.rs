@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use broadleaf_model::{Part, Piece, Source};
+use broadleaf_model::{Source, SourcePart, SourcePiece};
 use broadleaf_trace::{Backing, Event, Grain, Mapping, Range, Visit};
 use broadleaf_units::{FileId, Rights, SpaceId, VirtAddr};
 
@@ -91,10 +91,10 @@ pub(crate) struct GeneratedPart {
 /// The maximum number of visits returned at a time.
 const AT_A_TIME: usize = 4096;
 
-impl Part for GeneratedPart {
+impl SourcePart for GeneratedPart {
     type Error = Infallible;
 
-    fn next(&mut self) -> Result<Option<Piece<'_>>, Infallible> {
+    fn next(&mut self) -> Result<Option<SourcePiece<'_>>, Infallible> {
         if !std::mem::take(&mut self.waits) {
             self.visits.clear();
             self.event = None;
@@ -107,10 +107,10 @@ impl Part for GeneratedPart {
             }
             if !self.visits.is_empty() {
                 self.waits = self.event.is_some();
-                return Ok(Some(Piece::Visits(&self.visits)));
+                return Ok(Some(SourcePiece::Visits(&self.visits)));
             }
         }
-        Ok(self.event.as_ref().map(Piece::Event))
+        Ok(self.event.as_ref().map(SourcePiece::Event))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use broadleaf_metrics::CellResult;
-use broadleaf_model::{Limits, Outcome, Plan, Source};
+use broadleaf_model::{MemoryLimits, Outcome, Plan, Source};
 
 use super::PaperSetting;
 use super::generated::GeneratedTrace;
@@ -20,7 +20,7 @@ pub(crate) struct PaperReplay<'a> {
     pub(crate) doing: &'a str,
     pub(crate) machine: &'a str,
     pub(crate) policies: &'a [&'a str],
-    pub(crate) limits: Limits,
+    pub(crate) limits: MemoryLimits,
     /// The numbers of accesses with results besides those at the end.
     pub(crate) interim: Vec<u64>,
 }
@@ -48,7 +48,7 @@ impl PaperReplay<'_> {
             .with_interim_results(self.interim)
             .with_frames();
         let bar = self.watch.begin(self.doing, Work::Accesses(accesses));
-        let mut show = |state: broadleaf_model::Progress| {
+        let mut show = |state: broadleaf_model::ReplayProgress| {
             bar.set(0, state.accesses);
             ControlFlow::Continue(())
         };

@@ -221,6 +221,11 @@ impl Trace {
         })
     }
 
+    /// Returns true if a reduced form of the trace is read.
+    pub(crate) fn is_reduced(&self) -> bool {
+        self.kind == TraceKind::Reduced
+    }
+
     /// The name in messages and results.
     pub fn name(&self) -> &str {
         self.called.as_deref().unwrap_or(self.origin.name())

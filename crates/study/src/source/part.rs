@@ -1,7 +1,7 @@
 //! Parts of traces, which several threads can read.
 
 use broadleaf_import::LackeyReader;
-use broadleaf_model::Piece;
+use broadleaf_model::SourcePiece;
 use broadleaf_trace::reduced::ReducedPartReader;
 use broadleaf_trace::{Item, PartReader, Visit};
 
@@ -75,26 +75,26 @@ impl TracePart {
     }
 }
 
-impl broadleaf_model::Part for TracePart {
+impl broadleaf_model::SourcePart for TracePart {
     type Error = ReadError;
 
-    fn next(&mut self) -> Result<Option<Piece<'_>>, ReadError> {
+    fn next(&mut self) -> Result<Option<SourcePiece<'_>>, ReadError> {
         if self.damage.is_some() {
             return Ok(None);
         }
         let (found, stop) = match &mut self.reader {
             TracePartReader::Recording(reader) => match reader.next_part_item() {
-                Ok(item) => (item.map(Piece::from), None),
+                Ok(item) => (item.map(SourcePiece::from), None),
                 Err(error) => (None, Some(error.into())),
             },
             TracePartReader::Lackey(text, visits) => {
                 let (lines, stop) = some_lines(text, visits);
-                (lines.map(Piece::from), stop)
+                (lines.map(SourcePiece::from), stop)
             }
             TracePartReader::Reduced(reader) => {
                 let item = reader.next_item();
                 let item = item.map_err(|error| ReadError::reduced(&self.name, error))?;
-                return Ok(item.map(Piece::from));
+                return Ok(item.map(SourcePiece::from));
             }
         };
         match stop {

@@ -35,7 +35,8 @@ pub struct Translation {
     /// The number of the first base frame. `None` if no structure of the TLB wants the frame.
     pub frame: Option<u64>,
     /// Bit `i` is set if page `i` of the aligned block around the page is mapped to frame `i` of
-    /// one aligned block of frames ([`Organisation::neighbours`]). 0 if no structure wants the bits.
+    /// one aligned block of frames ([`Organisation::neighbours`]). 0 if no structure wants the
+    /// bits.
     pub placed: u64,
 }
 

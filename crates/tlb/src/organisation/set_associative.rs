@@ -8,10 +8,14 @@ pub(super) static SET_ASSOCIATIVE: Organisation = Organisation {
     described: Described {
         name: "set-associative",
         summary: "sets of ways, each entry a page of one size",
-        explanation: "A structure has entries and ways, holds one page size or several, and finds a page's set by an index \
-                      function: a range of address bits such as va[15:12], or several combined by exclusive or. One set makes \
-                      it fully associative, one way direct-mapped. Entries carry the tag of their address space, so a switch of \
-                      spaces flushes nothing. One or two levels can be stacked; a walk fills both, and what the first level \
+        explanation: "A structure has entries and ways, holds one page size or several, and finds \
+                      a page's set by an index \
+                      function: a range of address bits such as va[15:12], or several combined by \
+                      exclusive or. One set makes \
+                      it fully associative, one way direct-mapped. Entries carry the tag of their \
+                      address space, so a switch of \
+                      spaces flushes nothing. One or two levels can be stacked; a walk fills \
+                      both, and what the first level \
                       loses is not written to the second.",
         source: "Talluri 1995, chapter 3; Zhu 2018, chapter 4",
     },

@@ -1,20 +1,21 @@
-//! Lookups and fills that tell what the TLB lost by them.
+//! Lookups and fills that report the evicted translations.
 
-use super::{Entry, Packed, Probe, SIZE_BITS, Sized, page_of, tag_of};
+use super::{Packed, PackedEntry, Probe, SIZE_BITS, Sized, page_of, tag_of};
 use crate::{Evicted, Lookup};
 use broadleaf_units::{PageNumber, PageSize, SpaceTag};
 
 impl Probe {
-    /// What stands last in a page's set, and goes at the next insertion; 0 where that is nothing.
+    /// The last entry of a page's set, which the next insertion evicts. 0 if there is none.
     #[inline]
-    fn oldest(&self, entries: &mut [Entry], page: PageNumber) -> Entry {
+    fn oldest(&self, entries: &mut [PackedEntry], page: PageNumber) -> PackedEntry {
         self.set(entries, page).last().copied().unwrap_or(0)
     }
 }
 
 impl Packed {
-    /// Does what [`lookup`](Self::lookup) does. What is found in the second level alone is copied to the first; a translation that gives way there and is not in the second level is
-    /// told.
+    /// Looks up as [`lookup`](Self::lookup) does. A hit in the second level alone is copied to the
+    /// first. `evicted` receives a translation that this pushes out of the first level and that the
+    /// second level does not hold.
     pub fn lookup_evicting(
         &mut self,
         tag: SpaceTag,
@@ -39,7 +40,8 @@ impl Packed {
         Lookup::Miss
     }
 
-    /// Does what [`fill`](Self::fill) does, and tells which translations no level holds any more.
+    /// Fills as [`fill`](Self::fill) does. `evicted` receives the translations that no level holds
+    /// any more.
     pub fn fill_evicting(
         &mut self,
         tag: SpaceTag,
@@ -59,24 +61,30 @@ impl Packed {
         self.tell_lost(first, second, evicted);
     }
 
-    /// Tells what gave way at either level and is not at the other; 0 is nothing.
+    /// Reports the entries evicted at either level that the other level does not hold. 0 is no
+    /// entry.
     #[inline]
-    fn tell_lost(&mut self, first: Entry, second: Entry, mut evicted: impl FnMut(Evicted)) {
+    fn tell_lost(
+        &mut self,
+        first: PackedEntry,
+        second: PackedEntry,
+        mut evicted: impl FnMut(Evicted),
+    ) {
         if first != 0 && !self.holds(first, |sized| sized.second) {
-            evicted(self.told(first));
+            evicted(self.evicted(first));
         }
         if second != 0 && second != first && !self.holds(second, |sized| Some(sized.first)) {
-            evicted(self.told(second));
+            evicted(self.evicted(second));
         }
     }
 
-    fn sized_of(&self, entry: Entry) -> Option<&Sized> {
+    fn sized_of(&self, entry: PackedEntry) -> Option<&Sized> {
         let code = entry & ((1 << SIZE_BITS) - 1);
         self.sizes.iter().find(|sized| sized.first.code == code)
     }
 
-    /// Whether an entry is at the level of that probe of its size.
-    fn holds(&mut self, entry: Entry, probe: impl Fn(&Sized) -> Option<Probe>) -> bool {
+    /// Returns true if the level of the probe holds an entry.
+    fn holds(&mut self, entry: PackedEntry, probe: impl Fn(&Sized) -> Option<Probe>) -> bool {
         match self.sized_of(entry).and_then(probe) {
             Some(probe) => {
                 let set = probe.set(&mut self.entries, PageNumber(page_of(entry)));
@@ -86,7 +94,7 @@ impl Packed {
         }
     }
 
-    fn told(&self, entry: Entry) -> Evicted {
+    fn evicted(&self, entry: PackedEntry) -> Evicted {
         let sized = self.sized_of(entry);
         Evicted {
             tag: tag_of(entry),

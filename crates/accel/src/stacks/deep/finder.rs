@@ -1,4 +1,4 @@
-//! Which node an entry is.
+//! A hash table from entries to nodes.
 
 use crate::stacks::names::Name;
 
@@ -10,14 +10,15 @@ pub(super) struct Finder {
 }
 
 impl Finder {
-    /// Room for that many entries.
+    /// A table with room for `most` entries.
     pub(super) fn new(most: usize) -> Self {
         Self {
             slots: vec![(None, 0); (2 * most).next_power_of_two()],
         }
     }
 
-    /// Where the search for a name begins. Fibonacci hashing (Knuth, The Art of Computer Programming, volume 3, section 6.4).
+    /// The slot at which the search for a name begins. Fibonacci hashing (Knuth, The Art of
+    /// Computer Programming, volume 3, section 6.4).
     #[inline]
     fn home(&self, name: Name) -> usize {
         let hash = name.bits().wrapping_mul(0x9e37_79b9);
@@ -53,14 +54,14 @@ impl Finder {
         self.slots[slot] = (Some(name), node);
     }
 
-    /// Removes a name, and says which node it was.
+    /// Removes a name and returns its node.
     #[inline]
     pub(super) fn take(&mut self, name: Name) -> Option<u16> {
         let mut empty = self.slot(name);
         let (found, node) = self.slots[empty];
         found?;
-        // What stands behind and was searched for through this slot moves up, so that no search ends too early (Knuth, section 6.4,
-        // algorithm R).
+        // Later entries that were searched for through this slot move up, so that no search ends
+        // too early (Knuth, section 6.4, algorithm R).
         let mask = self.slots.len() - 1;
         let mut slot = self.next(empty);
         while let (Some(other), _) = self.slots[slot] {

@@ -1,4 +1,4 @@
-//! What the engine's tests share: short ways to write traces and to replay them.
+//! Helpers of the replay's tests: short ways to write traces and to replay them.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use broadleaf_accel::run;
@@ -47,7 +47,7 @@ pub(crate) fn store(page: u64) -> Visit {
     }
 }
 
-/// That many pages from `start` on.
+/// `count` pages from `start` on.
 pub(crate) fn range(start: u64, pages: u64) -> Range {
     Range {
         start: VirtAddr(start << 12),
@@ -55,7 +55,7 @@ pub(crate) fn range(start: u64, pages: u64) -> Range {
     }
 }
 
-/// A mapping of that many pages from `start` on.
+/// A mapping of pages from `start` on.
 pub(crate) fn map(start: u64, pages: u64, backing: Backing) -> Event {
     Event::Map(Mapping {
         range: range(start, pages),
@@ -74,7 +74,7 @@ pub(crate) fn file(id: u32, pages: u64) -> Event {
     }
 }
 
-/// What the start of a file looks like behind a mapping.
+/// The backing of a mapping of a file's start.
 pub(crate) fn backed_by(id: u32) -> Backing {
     Backing::File {
         file: FileId(id),
@@ -102,7 +102,7 @@ pub(crate) fn result(items: &Items, policy: &str) -> CellResult {
     replay(items, &[policy]).results.remove(0)
 }
 
-/// How often a reason was counted.
+/// The count of a reason.
 pub(crate) fn refused(result: &CellResult, reason: &str) -> u64 {
     result.refusals.get(reason).copied().unwrap_or(0)
 }

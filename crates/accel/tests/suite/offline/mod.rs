@@ -1,6 +1,8 @@
-//! OFFLINE in the engine, against the oracle's greedy choice and the cheapest there is, and against what is replayed with the choice.
+//! OFFLINE compared with the oracle's greedy choice, with the cheapest choice, and with replays of
+//! its choice.
 //!
-//! `BROADLEAF_CASES` sets how many random streams are tried (1,000 unless told, of which this suite takes a tenth or two).
+//! `BROADLEAF_CASES` sets the number of random streams (default: 1,000; this suite takes a tenth or
+//! two).
 
 mod bound;
 mod prices;
@@ -12,7 +14,7 @@ use std::ops::ControlFlow;
 use broadleaf_accel::run;
 use broadleaf_machine::Machine;
 use broadleaf_metrics::CellResult;
-use broadleaf_model::{Choice, Costs, Files, Items, Limits, Outcome, Plan};
+use broadleaf_model::{Choice, Costs, Files, Items, MemoryLimits, Outcome, Plan};
 use broadleaf_oracle::offline::{Layout, LayoutPiece as Piece, Prices, Problem};
 use broadleaf_oracle::random::{Rng, loops, near};
 use broadleaf_oracle::{OwnedItem, Recording};
@@ -33,7 +35,7 @@ fn cases() -> u64 {
     all.div_ceil(10)
 }
 
-/// A fully associative TLB of so many entries for base pages and those of these orders.
+/// A fully associative TLB of `entries` entries for base pages and pages of these orders.
 fn machine(entries: usize, orders: &[u32]) -> Machine {
     let names = || {
         std::iter::once(&0).chain(orders).map(|order| {
@@ -45,7 +47,8 @@ fn machine(entries: usize, orders: &[u32]) -> Machine {
     let walks: Vec<String> = names().map(|name| format!("{name} = {MISS}\n")).collect();
     let text = format!(
         "name = \"small\"\nsummary = \"a test's\"\nexplanation = \"\"\nsource = \"a test\"\n\
-         [[tlb]]\nname = \"dtb\"\nlevel = 1\nentries = {entries}\nways = {entries}\nreplacement = \"lru\"\nindex = {{ {} }}\n\
+         [[tlb]]\nname = \"dtb\"\nlevel = 1\nentries = {entries}\nways = {entries}\n\
+         replacement = \"lru\"\nindex = {{ {} }}\n\
          [walk-cycles]\n{}",
         index.join(", "),
         walks.concat()
@@ -53,7 +56,7 @@ fn machine(entries: usize, orders: &[u32]) -> Machine {
     Machine::from_toml(&text).expect("a machine")
 }
 
-/// Copying a KiB takes so much, and so does zeroing it.
+/// The costs of copying and zeroing a KiB, in cycles.
 fn replay(recording: &Recording, policies: &[&str], on: Machine, kib: u64) -> Outcome {
     replay_on(recording, policies, vec![on], kib)
 }
@@ -66,7 +69,7 @@ fn replay_on(recording: &Recording, policies: &[&str], on: Vec<Machine>, kib: u6
             OwnedItem::Event(event) => items.event(event.clone()),
         };
     }
-    let limits = Limits {
+    let limits = MemoryLimits {
         files: Files::InMemory,
         costs: Costs {
             copy_kib: kib,
@@ -74,7 +77,7 @@ fn replay_on(recording: &Recording, policies: &[&str], on: Vec<Machine>, kib: u6
             promotion: 0,
             ..Costs::default()
         },
-        ..Limits::none()
+        ..MemoryLimits::none()
     };
     let policies = (policies.iter()).map(|name| broadleaf_policy::parse(name).expect("a policy"));
     let plan = Plan::within(policies.collect(), on, limits).expect("a plan");
@@ -151,7 +154,7 @@ fn chosen_one_by_one_it_is_what_the_oracle_chooses() {
             assert!(choice.cycles <= choice.cycles_without);
         }
         let many = &many.choices[0];
-        // What each piece by itself would spare is what it spares.
+        // Each piece by itself spares as much as it would have spared.
         for piece in &many.pieces {
             let alone = Layout::of([Piece {
                 order: u32::from(piece.size.shift() - 12),
@@ -167,7 +170,7 @@ fn chosen_one_by_one_it_is_what_the_oracle_chooses() {
     assert!(chosen as u64 > cases(), "{chosen}");
 }
 
-/// How much dearer than the cheapest there is, and how often.
+/// The cost relative to the cheapest choice, and its frequency.
 #[test]
 fn it_is_near_the_cheapest() {
     let (mut all, mut best, mut excess) = (0, 0, 0.0);
@@ -203,7 +206,8 @@ fn it_is_near_the_cheapest() {
     assert!(excess < 0.02 * all as f64, "{excess} in {all}");
 }
 
-/// On traces that map, unmap, protect and move, where what is expected is an estimate: it is near, and nobody does worse with foresight than without superpages.
+/// On traces that map, unmap, protect and move, the expected cost is an estimate. It is close, and
+/// no policy is worse with foresight than without superpages.
 #[test]
 fn it_never_does_worse_than_none() {
     let (mut near_ones, mut all) = (0, 0);
@@ -248,7 +252,8 @@ fn it_never_does_worse_than_none() {
     assert!(near_ones * 10 >= all * 8, "{near_ones} of {all}");
 }
 
-/// Without superpages to choose from, what is expected is what base pages cost, and nobody stands in.
+/// Without superpages to choose from, the expected cost is that of base pages, and no policy is
+/// followed.
 #[test]
 fn with_one_size_there_is_nothing_to_choose() {
     for seed in 0..10 {
@@ -263,7 +268,7 @@ fn with_one_size_there_is_nothing_to_choose() {
     }
 }
 
-/// Each policy on each machine is told its own choice, and its own result, whoever stands in for whom.
+/// Each policy on each machine gets its own choice and its own result, whichever policy it follows.
 #[test]
 fn together_they_are_what_each_is_alone() {
     let mut differ = 0;
@@ -272,7 +277,8 @@ fn together_they_are_what_each_is_alone() {
         let (orders, kib) = some_prices(&mut rng);
         let recording = near(rng.next(), 120);
         let policies = ["offline", "approx-online", "offline(cycles=all)"];
-        // The larger TLB may need no superpages: the smaller one has a choice of its own all the same.
+        // The larger TLB may need no superpages: the smaller one has a choice of its own all the
+        // same.
         let sizes = if seed % 2 == 0 { [4, 9] } else { [64, 4] };
         let machines = sizes.map(|entries| {
             let mut machine = machine(entries, &orders);

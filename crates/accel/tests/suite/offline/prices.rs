@@ -4,7 +4,7 @@
 use super::{MISS, all_cycles, machine, tlb_cycles};
 use broadleaf_accel::run;
 use broadleaf_metrics::CellResult;
-use broadleaf_model::{Costs, Items, Limits, Outcome, Plan};
+use broadleaf_model::{Costs, Items, MemoryLimits, Outcome, Plan};
 use broadleaf_oracle::random::Rng;
 use broadleaf_trace::{Backing, Event, Grain, Mapping, Range, Visit};
 use broadleaf_units::{Rights, VirtAddr};
@@ -70,17 +70,17 @@ fn busy(first: u64, count: u64) -> Vec<Visit> {
 }
 
 fn replay(items: &mut Items, policy: &str) -> Outcome {
-    let limits = Limits {
+    let limits = MemoryLimits {
         costs: COSTS,
-        ..Limits::none()
+        ..MemoryLimits::none()
     };
     let parse = |name| broadleaf_policy::parse(name).expect("a policy");
     let policies = vec![parse("4k"), parse(policy)];
     let plan = Plan::within(policies, vec![machine(4, &[3])], limits).expect("a plan");
-    let told = run(items, &plan.telling_ranges(), &mut |_| {
+    let outcome = run(items, &plan.with_ranges(), &mut |_| {
         ControlFlow::Continue(())
     });
-    told.expect("a replay")
+    outcome.expect("a replay")
 }
 
 /// The cost is as expected, and the price of the only range is what the replay pays beside walks.

@@ -1,15 +1,16 @@
-//! What chosen pieces spare by range, against the oracle's misses with the pieces of that range and no others.
+//! The savings of chosen pieces by range, compared with the oracle's misses with the pieces of that
+//! range and no others.
 
 use super::{cases, machine, some_prices};
 use broadleaf_accel::run;
 use broadleaf_machine::Machine;
-use broadleaf_model::{Choice, ChosenPiece, Costs, Files, Items, Limits, Plan};
+use broadleaf_model::{Choice, ChosenPiece, Costs, Files, Items, MemoryLimits, Plan};
 use broadleaf_oracle::offline::{Layout, LayoutPiece as Piece, misses};
 use broadleaf_oracle::random::{Rng, loops};
 use broadleaf_oracle::{OwnedItem, Recording};
 use std::ops::ControlFlow;
 
-/// What is chosen of a recording, told by range.
+/// The choice for a recording, by range.
 fn choice(recording: &Recording, on: Machine, kib: u64) -> Choice {
     let mut items = Items::new(recording.grain);
     for item in &recording.items {
@@ -18,7 +19,7 @@ fn choice(recording: &Recording, on: Machine, kib: u64) -> Choice {
             OwnedItem::Event(event) => items.event(event.clone()),
         };
     }
-    let limits = Limits {
+    let limits = MemoryLimits {
         files: Files::InMemory,
         costs: Costs {
             copy_kib: kib,
@@ -26,14 +27,14 @@ fn choice(recording: &Recording, on: Machine, kib: u64) -> Choice {
             promotion: 0,
             ..Costs::default()
         },
-        ..Limits::none()
+        ..MemoryLimits::none()
     };
     let policy = broadleaf_policy::parse("offline").expect("a policy");
     let plan = Plan::within(vec![policy], vec![on], limits).expect("a plan");
-    let told = run(&mut items, &plan.telling_ranges(), &mut |_| {
+    let outcome = run(&mut items, &plan.with_ranges(), &mut |_| {
         ControlFlow::Continue(())
     });
-    told.expect("a replay").choices.remove(0)
+    outcome.expect("a replay").choices.remove(0)
 }
 
 fn layout(pieces: &[ChosenPiece]) -> Layout {

@@ -1,6 +1,8 @@
-//! Romer 1995 in the engine, against the oracle: policies that are told of TLB misses, their charges, their promotions and what all of it costs.
+//! Romer 1995, compared with the oracle: policies that see TLB misses, their charges, their
+//! promotions and their costs.
 //!
-//! `BROADLEAF_CASES` sets how many random traces are tried (1,000 unless told, of which this suite takes four in ten).
+//! `BROADLEAF_CASES` sets the number of random traces (default: 1,000; this suite takes four in
+//! ten).
 
 mod sides;
 
@@ -108,7 +110,7 @@ fn small(recording: &Recording, fails: impl Fn(&Recording) -> bool) -> Recording
     thin(&least, fails)
 }
 
-/// Stops with a small trace where the two differ; says what both have where they do not.
+/// Panics with a small trace on which the two differ. The message has both results.
 fn compare(seed: u64, recording: &Recording, policy: &RomerPolicy, of: &RomerMachine) -> Counted {
     let differs =
         |recording: &Recording| engine(recording, policy, of) != oracle(recording, policy, of);
@@ -173,7 +175,8 @@ fn every_figure_equals_the_oracles() {
     assert!(measured > cases() || cases() < 100, "{measured} measured");
 }
 
-/// Where memory is set aside beforehand nothing is copied, and all else is as it was: the translations of what becomes one page leave the TLB all the same.
+/// With reserved memory no promotion copies, and everything else is equal: the translations of a
+/// promoted piece leave the TLB all the same.
 #[test]
 fn reserving_changes_nothing_but_the_price() {
     for seed in 0..cases() / 4 {
@@ -223,7 +226,8 @@ fn fixed_at_the_base_page_is_no_policy_at_all() {
     }
 }
 
-/// Charges of pieces larger than 64 KiB can be put off, and promotions of them then come later. By how much is tested where they are counted.
+/// Charges of pieces larger than 64 KiB can be put off, and promotions of them then come later. By
+/// how much is tested where they are counted.
 #[test]
 fn charges_can_be_put_off() {
     let (mut later, mut seen) = (0, 0);
@@ -244,8 +248,9 @@ fn charges_can_be_put_off() {
     assert!(later * 10 > seen, "{later} of {seen}");
 }
 
-/// Figure 2 of the paper from end to end: three entries, pages 8, 1, 7, 6, 5 and 0, and then 1. The policy is idle until the last miss, and promotes what that one is charged to. Which piece
-/// it was is told by how many pages are resident then.
+/// Figure 2 of the paper from end to end: three entries, pages 8, 1, 7, 6, 5 and 0, and then 1. The
+/// policy is idle until the last miss, and promotes the piece that this miss is charged to. The
+/// number of resident pages then identifies the piece.
 #[test]
 fn figure_two() {
     let load = |page: u64| Visit {
@@ -289,7 +294,8 @@ fn figure_two() {
         assert_eq!(counted.tlbmcpi, Some(parts));
         (promotions, figures["resident_pages"])
     };
-    // {0,1}, {0..3}, {0..7} and {0..15} are charged for prefetching; of all pieces {4..7} alone is for capacity.
+    // {0,1}, {0..3}, {0..7} and {0..15} are charged for prefetching; of all pieces {4..7} alone is
+    // for capacity.
     assert_eq!(resident(&[1, 2], any, never), (1, 6));
     assert_eq!(resident(&[1, 4], any, never), (1, 8));
     assert_eq!(resident(&[1, 8], any, never), (1, 9));

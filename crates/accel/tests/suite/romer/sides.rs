@@ -1,23 +1,24 @@
-//! The two sides of the comparison: one recording, one policy and one machine, in the engine and in the oracle.
+//! The two sides of the comparison: one recording, one policy and one machine, in the engine and in
+//! the oracle.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use broadleaf_accel::run;
 use broadleaf_machine::Machine;
-use broadleaf_model::{Costs, Files, Items, Limits, Plan};
+use broadleaf_model::{Costs, Files, Items, MemoryLimits, Plan};
 use broadleaf_oracle::{
     OwnedItem, Recording, RomerCounts, RomerMachine, RomerPolicy, replay_romer,
 };
 use broadleaf_units::PageSize;
 
-/// Figures by name; zeroes left out.
-pub(super) type Figures = BTreeMap<String, u64>;
+/// SideFigures by name; zeroes left out.
+pub(super) type SideFigures = BTreeMap<String, u64>;
 
-/// What one side counts.
+/// The counts of one side.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Counted {
-    pub(super) figures: Figures,
+    pub(super) figures: SideFigures,
     /// Cycles per instruction: of misses, of bookkeeping and of copying.
     pub(super) tlbmcpi: Option<[f64; 3]>,
 }
@@ -27,7 +28,7 @@ fn name_of(pages: u64) -> String {
     size.short_name().to_string()
 }
 
-/// The machine that the oracle is told of, as a file would describe it.
+/// The oracle's machine, as a description file.
 fn machine(of: &RomerMachine) -> Machine {
     let list = |text: fn(u64, u64) -> String| -> Vec<String> {
         of.sizes
@@ -40,7 +41,8 @@ fn machine(of: &RomerMachine) -> Machine {
     let entries = of.entries;
     let text = format!(
         "name = \"small\"\nsummary = \"a test's\"\nexplanation = \"\"\nsource = \"a test\"\n\
-         [[tlb]]\nname = \"dtb\"\nlevel = 1\nentries = {entries}\nways = {entries}\nreplacement = \"lru\"\nindex = {{ {index} }}\n\
+         [[tlb]]\nname = \"dtb\"\nlevel = 1\nentries = {entries}\nways = {entries}\n\
+         replacement = \"lru\"\nindex = {{ {index} }}\n\
          [walk-cycles]\n{walks}\n"
     );
     Machine::from_toml(&text).expect("a machine")
@@ -70,12 +72,12 @@ pub(super) fn name(policy: &RomerPolicy) -> String {
     }
 }
 
-/// What the engine counts.
+/// The model's counts.
 pub(super) fn engine(recording: &Recording, policy: &RomerPolicy, of: &RomerMachine) -> Counted {
     replayed(recording, &name(policy), of)
 }
 
-/// What it counts under the policy of that name.
+/// The model's counts under the policy of that name.
 pub(super) fn replayed(recording: &Recording, policy: &str, of: &RomerMachine) -> Counted {
     let mut items = Items::new(recording.grain).in_parts_of(1 + recording.items.len() % 7);
     for item in &recording.items {
@@ -84,7 +86,7 @@ pub(super) fn replayed(recording: &Recording, policy: &str, of: &RomerMachine) -
             OwnedItem::Event(event) => items.event(event.clone()),
         };
     }
-    let limits = Limits {
+    let limits = MemoryLimits {
         files: Files::InMemory,
         costs: Costs {
             copy_kib: of.copy_per_kib,
@@ -94,14 +96,14 @@ pub(super) fn replayed(recording: &Recording, policy: &str, of: &RomerMachine) -
             capacity: of.capacity_bookkeeping,
             ..Costs::default()
         },
-        ..Limits::none()
+        ..MemoryLimits::none()
     };
     let named = broadleaf_policy::parse(policy).expect("a policy");
     let plan = Plan::within(vec![named], vec![machine(of)], limits).expect("a plan");
     let outcome = run(&mut items, &plan, &mut |_| ControlFlow::Continue(())).expect("a replay");
     let result = &outcome.results[0];
     let memory = result.memory.as_ref().expect("memory down to the frame");
-    let mut figures = Figures::from([
+    let mut figures = SideFigures::from([
         ("accesses".into(), result.accesses),
         ("instructions".into(), outcome.trace.instructions),
         ("misses".into(), result.l1_misses),
@@ -127,11 +129,11 @@ pub(super) fn replayed(recording: &Recording, policy: &str, of: &RomerMachine) -
     Counted { figures, tlbmcpi }
 }
 
-/// What the oracle counts.
+/// The oracle's counts.
 pub(super) fn oracle(recording: &Recording, policy: &RomerPolicy, of: &RomerMachine) -> Counted {
     let counts: RomerCounts = replay_romer(recording, policy, of);
     let tlbmcpi = counts.tlbmcpi();
-    let mut figures = Figures::from([
+    let mut figures = SideFigures::from([
         ("accesses".into(), counts.accesses),
         ("instructions".into(), counts.instructions),
         ("misses".into(), counts.misses),

@@ -1,11 +1,12 @@
-//! Reservations against a list of all of them, with a `bool` for each page, that is scanned for every answer.
+//! Tests of reservations against a naive list, with a `bool` for each page, that is scanned for
+//! every answer.
 
 mod naive;
 mod world;
 
 use super::*;
 use proptest::prelude::*;
-use world::World;
+use world::ReservationWorld;
 
 fn sizes() -> impl Strategy<Value = Sizes> {
     prop::sample::select(vec![
@@ -24,14 +25,14 @@ proptest! {
         sizes in sizes(),
         steps in prop::collection::vec(any::<(u8, u32, u64)>(), 1..150),
     ) {
-        let mut world = World::new(sizes);
+        let mut world = ReservationWorld::new(sizes);
         for step in steps {
             world.step(step);
         }
     }
 }
 
-/// As many operations as `BROADLEAF_OPERATIONS` says, on reservations that become old.
+/// Runs `BROADLEAF_OPERATIONS` operations on reservations that grow old.
 #[test]
 fn many_operations() {
     #[expect(
@@ -43,7 +44,7 @@ fn many_operations() {
         .ok()
         .and_then(|text| text.parse().ok())
         .unwrap_or(5000);
-    let mut world = World::new(Sizes::new(&[0, 2, 4, 7]).unwrap());
+    let mut world = ReservationWorld::new(Sizes::new(&[0, 2, 4, 7]).unwrap());
     let mut state = 1u64;
     let mut random = || {
         state ^= state << 13;
@@ -61,8 +62,8 @@ fn many_operations() {
     );
 }
 
-/// The Alpha's sizes in pages of 8 KiB: 64 KiB are 8 pages, 512 KiB 64, 4 MiB 512. Navarro 2002 wants 64 KiB: the list of that size is
-/// asked first, then that of 512 KiB.
+/// The Alpha's sizes in pages of 8 KiB: 64 KiB are 8 pages, 512 KiB 64, 4 MiB 512. Navarro 2002
+/// wants 64 KiB: the list of that size is asked first, then that of 512 KiB.
 #[test]
 fn shortage_of_one_size() {
     let mut all = Reservations::new(Sizes::new(&[0, 3, 6, 9]).unwrap());
@@ -96,9 +97,11 @@ fn shortage_of_one_size() {
         (("file", 64), 128)
     );
     assert!(broken.left.is_empty());
-    // It is on the list below now, by its own age: before that of the text, which was allocated from later.
+    // It is on the list below now, by its own age: before that of the text, which was allocated
+    // from later.
     assert!(all.on(0).eq([part, small]));
-    // No 64 KiB are left but in the list above, whose reservation falls into 512 KiB and, since 64 KiB are wanted, these.
+    // No 64 KiB are left but in the list above, whose reservation falls into 512 KiB and, since 64
+    // KiB are wanted, these.
     let broken = all.dissolve(old);
     let free: u64 = broken.free.iter().map(|(_, order)| 1u64 << order).sum();
     assert_eq!((free, broken.reserved.len(), broken.left.len()), (63, 0, 1));
@@ -116,7 +119,8 @@ fn shortage_of_one_size() {
     all.check();
 }
 
-/// Of a full reservation no books are kept once it is broken, and one without a piece as large as wanted is left alone.
+/// A broken full reservation is no longer tracked, and one without a large enough free piece is
+/// left alone.
 #[test]
 fn nothing_to_give_up() {
     let mut all = Reservations::new(Sizes::new(&[0, 1, 2]).unwrap());
@@ -137,7 +141,7 @@ fn nothing_to_give_up() {
     all.populate(id, 1);
     assert_eq!((all.len(), all.victim_at_least(0)), (1, None));
     let broken = all.break_up(id, 1);
-    let whole = Part {
+    let whole = BrokenPart {
         key: (0, 4),
         first_frame: 8,
         level: 2,

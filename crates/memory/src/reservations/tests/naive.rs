@@ -2,33 +2,33 @@
 
 use crate::population::Sizes;
 
-pub(super) type Place = (u8, u64);
+pub(super) type NaivePlace = (u8, u64);
 
 /// A reservation, slow and obvious.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Naive {
-    pub(super) key: Place,
+pub(super) struct NaiveReservations {
+    pub(super) key: NaivePlace,
     pub(super) frame: u64,
     pub(super) level: usize,
     pub(super) populated: Vec<bool>,
     pub(super) last: u64,
 }
 
-impl Naive {
-    /// Whether one of so many pages from that place on is its.
-    pub(super) fn meets(&self, key: Place, pages: u64) -> bool {
+impl NaiveReservations {
+    /// Returns true if any of `pages` pages from `key` on is the reservation's.
+    pub(super) fn meets(&self, key: NaivePlace, pages: u64) -> bool {
         let end = self.key.1 + self.populated.len() as u64;
         self.key.0 == key.0 && self.key.1 < key.1 + pages && key.1 < end
     }
 
-    /// Whether an aligned piece of that level inside is free.
+    /// Returns true if an aligned piece of `level` inside is free.
     pub(super) fn has_free(&self, sizes: &Sizes, level: usize) -> bool {
         let size = sizes.pages(level) as usize;
         let mut pieces = self.populated.chunks_exact(size);
         pieces.any(|piece| piece.iter().all(|populated| !populated))
     }
 
-    /// The level of its list.
+    /// The level of the reservation's list.
     pub(super) fn list(&self, sizes: &Sizes) -> Option<usize> {
         (0..=self.level)
             .rev()
@@ -46,8 +46,8 @@ impl Naive {
         }
     }
 
-    /// What it falls into when it is broken for a level. Around each page it is the largest piece that is full, or free, or holds nothing free
-    /// of that level.
+    /// The parts of the reservation after a preemption for a level. The part around each page is
+    /// the largest piece that is full, or free, or holds nothing free of that level.
     pub(super) fn parts(&self, sizes: &Sizes, wanted: usize) -> Vec<Self> {
         let (mut parts, mut page) = (Vec::new(), 0);
         while page < sizes.pages(self.level) {

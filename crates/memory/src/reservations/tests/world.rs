@@ -1,28 +1,28 @@
 //! A host of reservations with its allocator, both slow and obvious.
 
-use super::naive::{Naive, Place};
+use super::naive::{NaivePlace, NaiveReservations};
 use crate::population::Sizes;
-use crate::reservations::{Part, Reservations};
+use crate::reservations::{BrokenPart, Reservations};
 use std::collections::BTreeMap;
 
 /// A host with its allocator, both slow and obvious.
-pub(super) struct World {
+pub(super) struct ReservationWorld {
     sizes: Sizes,
-    reservations: Reservations<Place>,
-    naive: Vec<Naive>,
+    reservations: Reservations<NaivePlace>,
+    naive: Vec<NaiveReservations>,
     now: u64,
     /// The frame of each populated page, whether or not it lies in a reservation.
-    mapped: BTreeMap<Place, u64>,
-    /// Whether each frame may be had.
+    mapped: BTreeMap<NaivePlace, u64>,
+    /// True for each free frame.
     free: Vec<bool>,
-    /// How often each kind of thing happened.
+    /// The number of events of each kind.
     pub(super) seen: [u64; 6],
 }
 
 const OBJECTS: u8 = 2;
 const LARGEST_PER_OBJECT: u64 = 2;
 
-impl World {
+impl ReservationWorld {
     pub(super) fn new(sizes: Sizes) -> Self {
         let frames = 3 * sizes.pages(sizes.largest());
         Self {
@@ -61,7 +61,7 @@ impl World {
         let id = self.reservations.make(key, frame, level);
         assert_eq!(self.reservations.find(key), Some(id));
         self.now += 1;
-        self.naive.push(Naive {
+        self.naive.push(NaiveReservations {
             key,
             frame,
             level,
@@ -100,7 +100,8 @@ impl World {
         }
     }
 
-    /// Populates or gives back all pages of an aligned piece, so that there are full and empty ones.
+    /// Populates or gives back all pages of an aligned piece, so that there are full and empty
+    /// ones.
     fn whole_piece(&mut self, at: usize, b: u64, populate: bool) {
         let level = (b >> 32) as usize % (self.naive[at].level + 1);
         let page = b % self.naive[at].populated.len() as u64;
@@ -114,7 +115,7 @@ impl World {
         }
     }
 
-    /// The pages of an object that are populated and lie in no reservation give their frames back.
+    /// Frees the frames of an object's populated pages outside reservations.
     fn release(&mut self, b: u64) {
         let (reservations, free) = (&self.reservations, &mut self.free);
         let object = b as u8 % OBJECTS;
@@ -155,7 +156,7 @@ impl World {
         for part in parts {
             let frames = part.frame as usize..part.frame as usize + part.populated.len();
             if part.populated.iter().all(|populated| *populated) {
-                left.push(Part {
+                left.push(BrokenPart {
                     key: part.key,
                     first_frame: part.frame,
                     level: part.level,
@@ -187,7 +188,7 @@ impl World {
             (28, _) => self.release(b),
             (29, Some(at)) => self.remove(at),
             (30, Some(at)) => self.break_up(at, b as usize % levels),
-            // What shortage does, with the order of lists that the search for a victim follows.
+            // A shortage preempts, in the order of lists of the search for a victim.
             (_, Some(_)) => {
                 let wanted = b as usize % levels;
                 let heads =
@@ -247,7 +248,7 @@ impl World {
             unpopulated += naive.populated.iter().filter(|page| !**page).count();
         }
         assert_eq!(self.reservations.reserved_unpopulated(), unpopulated as u64);
-        // Each frame is free, or of a page, or kept: none is lost.
+        // Each frame is free, mapped or reserved: none is lost.
         let free = self.free.iter().filter(|free| **free).count();
         let all = free + unpopulated + self.mapped.len();
         assert_eq!(all, self.free.len(), "frames");

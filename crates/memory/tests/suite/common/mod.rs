@@ -1,4 +1,5 @@
-//! What the tests of limited memory share: a small world that is checked after all that happens in it, and a policy that does as it is told.
+//! Helpers for tests of limited memory: a small memory that is checked after each verb, and a
+//! scripted policy.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 pub(crate) mod scripted;
@@ -11,9 +12,9 @@ use broadleaf_policy::{NOMINAL_RATE, Policy, PromotionOrder, Scan};
 use broadleaf_units::{FileId, PageSize, Rights, SpaceId};
 use std::ops::Range;
 
-/// The space in which everything happens, where there is one.
+/// The address space of most tests.
 pub(crate) const SPACE: SpaceId = SpaceId(0);
-/// Another one.
+/// A second address space.
 pub(crate) const OTHER: SpaceId = SpaceId(1);
 /// The space of a process that forks.
 pub(crate) const PARENT: SpaceId = SPACE;
@@ -32,7 +33,7 @@ pub(crate) const fn file(number: u32) -> Backing {
     }
 }
 
-/// The range as the model has it.
+/// The range in the model's type.
 pub(crate) const fn pages(range: Range<u64>) -> Pages {
     Pages {
         start: range.start,
@@ -45,8 +46,9 @@ pub(crate) fn policy(name: &str) -> Box<dyn Policy> {
     broadleaf_policy::parse(name).expect("a policy")
 }
 
-/// What most tests have: so many frames, all free and in extents of up to 1024 of them; base pages of 4 KiB, and pages of these orders of them; a swap of
-/// 2^20 pages; files on the disk; and costs as they are by default.
+/// The usual specification: `frames` frames, all free, in extents of up to 1024. Base pages have 4
+/// KiB, and pages of `orders` exist too. The swap has 2^20 pages, files are on the disk, and costs
+/// are the defaults.
 ///
 /// A test changes what it is about: `Spec { swap: 0, ..spec(&[0, 9], 64) }`.
 pub(crate) fn spec(orders: &[u8], frames: u64) -> Spec {
@@ -61,7 +63,7 @@ pub(crate) fn spec(orders: &[u8], frames: u64) -> Spec {
     }
 }
 
-/// A daemon that looks at everything every so many accesses.
+/// A daemon that scans all pages every `period` accesses.
 pub(crate) fn scan(period: u64) -> Scan {
     Scan {
         period,
@@ -71,15 +73,15 @@ pub(crate) fn scan(period: u64) -> Scan {
     }
 }
 
-/// Address spaces, and the memory below them under one policy, wired as an engine would. All books are checked after each of its verbs, and
-/// after each page that a verb references.
-pub(crate) struct World<'a> {
+/// Address spaces and the memory under one policy, wired as the replay wires them. All invariants
+/// are checked after each verb and each referenced page.
+pub(crate) struct TestMemory<'a> {
     pub(crate) spaces: AddressSpaces,
     pub(crate) system: System<'a>,
 }
 
-impl<'a> World<'a> {
-    /// Three spaces whose mappings are told, and in which nothing is mapped yet.
+impl<'a> TestMemory<'a> {
+    /// Three spaces whose mappings the trace lists, with no mapping yet.
     pub(crate) fn new(policy: &'a dyn Policy, spec: &Spec) -> Self {
         Self {
             spaces: AddressSpaces::new((0..3).map(SpaceId).collect()),
@@ -87,7 +89,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Does what an event asks; there is no TLB that would have to forget anything.
+    /// Applies changes. There is no TLB to shoot down.
     pub(crate) fn apply(&mut self, changes: &[Change]) {
         changes.iter().for_each(|change| self.system.apply(change));
         self.system.shootdowns().for_each(drop);
@@ -99,23 +101,24 @@ impl<'a> World<'a> {
         self.spaces.check();
     }
 
-    /// What is mapped is private and can be read and written.
+    /// Maps private memory that can be read and written.
     pub(crate) fn map(&mut self, space: SpaceId, backing: Backing, range: Range<u64>) {
         self.map_as(space, mapping(backing, false, range));
     }
 
-    /// The same, and stores are seen by all that map it.
+    /// Maps shared memory that can be read and written.
     pub(crate) fn map_shared(&mut self, space: SpaceId, backing: Backing, range: Range<u64>) {
         self.map_as(space, mapping(backing, true, range));
     }
 
-    /// Shared memory that no file stands behind: what the parent had there, for a child that was not told of it yet, else a new one.
+    /// Maps shared memory without a file: the parent's memory for a child that has not listed it
+    /// yet, else new memory.
     pub(crate) fn map_shared_memory(&mut self, space: SpaceId, range: Range<u64>) {
-        let behind = self.spaces.shared_memory(space, pages(range.clone()));
-        self.map_shared(space, behind, range);
+        let backing = self.spaces.shared_memory(space, pages(range.clone()));
+        self.map_shared(space, backing, range);
     }
 
-    /// A mapping comes to be, whatever it is.
+    /// Adds a mapping.
     pub(crate) fn map_as(&mut self, space: SpaceId, mapping: Mapping) {
         let changes = self.spaces.map(space, mapping);
         self.apply(&changes);
@@ -169,7 +172,7 @@ impl<'a> World<'a> {
         self.begin(child, PID);
     }
 
-    /// A process forks a child that the trace has not told of yet. What TLBs have to forget is still to be asked for.
+    /// Forks a child whose events the trace has not begun. The caller applies the shootdowns.
     pub(crate) fn fork_unheard(&mut self, parent: SpaceId, process: u32) {
         let changes = self.spaces.fork(parent, process);
         changes.iter().for_each(|change| self.system.apply(change));
@@ -177,7 +180,7 @@ impl<'a> World<'a> {
         self.check();
     }
 
-    /// The trace tells of a process for the first time.
+    /// Begins a process.
     pub(crate) fn begin(&mut self, space: SpaceId, process: u32) {
         self.spaces.begin(space, process);
         self.system.begin(space, process);
@@ -190,13 +193,13 @@ impl<'a> World<'a> {
         self.apply(&changes);
     }
 
-    /// It is that time, in accesses since the trace began.
+    /// Sets the time, in accesses since the trace began.
     pub(crate) fn pass(&mut self, time: u64) {
         self.system.pass(&self.spaces, time);
         self.check();
     }
 
-    /// Loads from a page or stores to it. Answers the level of the page that maps it then.
+    /// Loads from a page or stores to it. Returns the level of the page that maps it then.
     pub(crate) fn reference(
         &mut self,
         space: SpaceId,
@@ -226,7 +229,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The level of the page that maps a page, where a reference to it changes nothing.
+    /// The level of the page that maps a page, if a reference to it changes nothing.
     pub(crate) fn level(&mut self, space: SpaceId, page: u64, store: bool) -> Option<usize> {
         self.system.look(Place { space, page }, store)
     }

@@ -1,18 +1,19 @@
-//! A policy that does as it is told.
+//! A scripted policy: its fields determine every decision.
 
 use broadleaf_policy::{Effort, Needs, Point, Policy, Refusal, Verdict, View};
 
-/// A policy that does as it is told.
+/// A scripted policy: its fields determine every decision.
 #[derive(Clone, Copy)]
 pub(crate) struct Scripted {
     pub(crate) needs: Needs,
-    /// Where it promotes.
+    /// The points at which the policy promotes.
     pub(crate) promotes_at: &'static [Point],
-    /// From how many populated pages on, in quarters of the piece; 0 is from the first on.
+    /// The populated share at which the policy promotes, in quarters of the piece. 0 means the
+    /// first page.
     pub(crate) quarters: u32,
-    /// How far the host goes for an extent.
+    /// The effort that the host makes for an extent.
     pub(crate) effort: Effort,
-    /// Where it breaks superpages.
+    /// The points at which the policy demotes.
     pub(crate) demotes_at: &'static [Point],
 }
 
@@ -28,7 +29,7 @@ impl Scripted {
         }
     }
 
-    /// Promotes wherever it is asked, from the first page on.
+    /// Promotes at every point, from the first page on.
     pub(crate) fn eager(needs: Needs) -> Self {
         Self {
             promotes_at: Point::ALL,
@@ -61,7 +62,7 @@ impl Policy for Scripted {
         self.effort
     }
 
-    /// What is referenced most comes first.
+    /// Ranks the most referenced pieces first.
     fn rank(&self, view: &View) -> u64 {
         view.referenced_on_average.into()
     }

@@ -1,8 +1,8 @@
-//! Random sequences of verbs, each held against the plain set, and `check()` after each.
+//! Random sequences of verbs, each compared with the naive set, and `check()` after each.
 //!
-//! `BROADLEAF_OPERATIONS` sets how many verbs are tried (20,000 unless told).
+//! `BROADLEAF_OPERATIONS` sets the number of verbs (default: 20,000).
 
-use crate::frames::naive::Naive;
+use crate::frames::naive::NaiveBuddy;
 use broadleaf_memory::frames::{Buddy, Choice, Frame, FreeError};
 use proptest::prelude::*;
 
@@ -28,7 +28,7 @@ enum Verb {
     Take(u64, u8),
     Free(u64, u8),
     FreeZeroed(u64, u8),
-    /// Frees the whole of what one of the earlier verbs gave out, where that is still so.
+    /// Frees the extent of an earlier allocation, if it is still allocated.
     GiveBack(prop::sample::Index),
     Isolate(u64, u8),
     Zero(u64),
@@ -54,10 +54,10 @@ fn verb() -> impl Strategy<Value = Verb> {
     ]
 }
 
-/// The two, and what was given out in which pieces.
+/// Both allocators, and the allocated extents.
 struct Both {
     buddy: Buddy,
-    naive: Naive,
+    naive: NaiveBuddy,
     given: Vec<(u64, u8)>,
 }
 
@@ -65,7 +65,7 @@ impl Both {
     fn new(frames: u64, most_order: u8) -> Self {
         let both = Self {
             buddy: Buddy::new(frames, most_order),
-            naive: Naive::new(frames, most_order),
+            naive: NaiveBuddy::new(frames, most_order),
             given: Vec::new(),
         };
         both.compare();
@@ -149,7 +149,7 @@ impl Both {
         assert_eq!(freed, expected);
     }
 
-    /// What is free of an extent, by address.
+    /// The free parts of an extent, by address.
     fn free_in(&self, first: u64, order: u8) -> Vec<(Frame, u8)> {
         if !self.naive.is_extent(first, order) {
             return Vec::new();
@@ -181,7 +181,7 @@ impl Both {
         assert_eq!(buddy.zeroed_frames(), naive.zeroed.len() as u64);
     }
 
-    /// Everything that is asked of one place.
+    /// Compares all questions about one place.
     fn ask(&self, frame: u64, order: u8) {
         let Self { buddy, naive, .. } = self;
         let place = Frame(frame);

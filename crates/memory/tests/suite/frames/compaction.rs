@@ -1,53 +1,56 @@
 //! Plans of compaction, held against a search of everything.
 
-use broadleaf_memory::frames::{Buddy, Choice, Frame, State, plan};
+use broadleaf_memory::frames::{Buddy, Choice, Frame, FrameState, plan};
 use proptest::prelude::*;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Held {
+enum FrameUse {
     InBuddy,
-    Is(State),
+    Is(FrameState),
 }
 
-fn held() -> impl Strategy<Value = Held> {
+fn held() -> impl Strategy<Value = FrameUse> {
     prop_oneof![
-        4 => Just(Held::InBuddy),
-        4 => Just(Held::Is(State::Movable)),
-        1 => Just(Held::Is(State::Free)),
-        1 => Just(Held::Is(State::Unmovable)),
+        4 => Just(FrameUse::InBuddy),
+        4 => Just(FrameUse::Is(FrameState::Movable)),
+        1 => Just(FrameUse::Is(FrameState::Free)),
+        1 => Just(FrameUse::Is(FrameState::Unmovable)),
     ]
 }
 
-fn buddy_of(memory: &[Held], most_order: u8) -> Buddy {
+fn buddy_of(memory: &[FrameUse], most_order: u8) -> Buddy {
     let mut buddy = Buddy::occupied(memory.len() as u64, most_order);
     for (held, frame) in memory.iter().zip(0..) {
-        if *held == Held::InBuddy {
+        if *held == FrameUse::InBuddy {
             buddy.free(Frame(frame), 0).expect("it is not free yet");
         }
     }
     buddy
 }
 
-fn state(memory: &[Held], frame: Frame) -> State {
+fn state(memory: &[FrameUse], frame: Frame) -> FrameState {
     match memory[frame.0 as usize] {
-        Held::InBuddy => panic!("{frame:?} is free and was asked about"),
-        Held::Is(state) => state,
+        FrameUse::InBuddy => panic!("{frame:?} is free and was asked about"),
+        FrameUse::Is(state) => state,
     }
 }
 
 /// The movable frames of an extent that can be freed.
-fn movable(memory: &[Held], number: u64, order: u8) -> Option<Vec<Frame>> {
+fn movable(memory: &[FrameUse], number: u64, order: u8) -> Option<Vec<Frame>> {
     let frames = number << order..(number + 1) << order;
     let is = |frame: &u64, held| memory[*frame as usize] == held;
-    if frames.clone().any(|it| is(&it, Held::Is(State::Unmovable))) {
+    if frames
+        .clone()
+        .any(|it| is(&it, FrameUse::Is(FrameState::Unmovable)))
+    {
         return None;
     }
     let moves: Vec<u64> = frames
         .clone()
-        .filter(|it| is(it, Held::Is(State::Movable)))
+        .filter(|it| is(it, FrameUse::Is(FrameState::Movable)))
         .collect();
     let all = 0..memory.len() as u64;
-    let targets = all.filter(|it| !frames.contains(it) && is(it, Held::InBuddy));
+    let targets = all.filter(|it| !frames.contains(it) && is(it, FrameUse::InBuddy));
     (targets.count() >= moves.len()).then(|| moves.into_iter().map(Frame).collect())
 }
 
@@ -68,7 +71,8 @@ proptest! {
         let extents = if order > most_order { 0 } else { memory.len() as u64 >> order };
         let begin = (from >> order).checked_rem(extents).unwrap_or(0);
         let numbers = (0..extents.min(most_scanned)).map(|step| (begin + step) % extents);
-        let found = numbers.filter_map(|number| Some((number << order, movable(&memory, number, order)?)));
+        let found = numbers
+            .filter_map(|number| Some((number << order, movable(&memory, number, order)?)));
         let best = found.min_by_key(|(_, moves)| moves.len());
         let planned = scan.plan.clone().map(|plan| (plan.first.0, plan.moves));
         prop_assert_eq!(planned, best);
@@ -86,7 +90,8 @@ proptest! {
         prop_assert_eq!(targets.len(), plan.moves.len());
         prop_assert_eq!(buddy.free_frames() + inside + plan.cost(), before);
         prop_assert!(targets.iter().all(|it| it.0 >> order != plan.first.0 >> order));
-        prop_assert!(targets.iter().all(|it| memory[it.0 as usize] == Held::InBuddy && !buddy.is_free(*it)));
+        let was_free = |it: &Frame| memory[it.0 as usize] == FrameUse::InBuddy;
+        prop_assert!(targets.iter().all(|it| was_free(it) && !buddy.is_free(*it)));
         // The extent is the caller's now, in one piece.
         prop_assert_eq!(buddy.free_frames_in(plan.first, plan.order), 0);
         buddy.free(plan.first, plan.order).expect("all of it was given out");
@@ -95,13 +100,13 @@ proptest! {
 
 #[test]
 fn a_plan_that_is_out_of_date_changes_nothing() {
-    let movable = Held::Is(State::Movable);
+    let movable = FrameUse::Is(FrameState::Movable);
     let memory = [
         movable,
-        Held::InBuddy,
+        FrameUse::InBuddy,
         movable,
         movable,
-        Held::InBuddy,
+        FrameUse::InBuddy,
         movable,
     ];
     let mut buddy = buddy_of(&memory, 1);

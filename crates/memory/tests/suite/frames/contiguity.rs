@@ -1,4 +1,4 @@
-//! What is left in pieces that are large enough.
+//! Contiguity of free memory.
 
 use broadleaf_memory::frames::{Buddy, Contiguity, Frame};
 

@@ -42,7 +42,12 @@ proptest! {
         most_order in 0u8..=9,
         block in 0u8..=9,
         occupied in prop_oneof![0.0..=1.0f64, Just(1.0), Just(0.0)],
-        fragmentation in prop_oneof![(0.0..=1.0f64).prop_map(Some), Just(None), Just(Some(1.0)), Just(Some(0.0))],
+        fragmentation in prop_oneof![
+            (0.0..=1.0f64).prop_map(Some),
+            Just(None),
+            Just(Some(1.0)),
+            Just(Some(0.0)),
+        ],
         movable in prop_oneof![0.0..=1.0f64, Just(1.0), Just(0.0)],
         seed: u64,
     ) {

@@ -1,4 +1,4 @@
-//! Pools as large as machines get: what is kept, and how long a verb takes, depends on what is split.
+//! Large pools: memory and time depend on the fragmentation, not on the size.
 
 use broadleaf_memory::frames::{Buddy, Choice, Frame, MOST_FRAMES};
 
@@ -6,7 +6,7 @@ use broadleaf_memory::frames::{Buddy, Choice, Frame, MOST_FRAMES};
 const FRAMES: u64 = (1 << 36) + 5;
 /// Verbs in one round.
 const VERBS: u64 = 200_000;
-/// What it may take: many times what it does in a build for tests.
+/// The time limit in seconds: many times the usual time of a test build.
 const SECONDS: u64 = 20;
 
 #[test]

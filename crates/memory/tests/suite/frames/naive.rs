@@ -1,18 +1,18 @@
-//! A buddy allocator that is nothing but the set of its free frames: whatever it is asked, it looks at all of them.
+//! A naive buddy allocator: the set of its free frames, scanned for every answer.
 
 use broadleaf_memory::frames::Choice;
 use std::collections::BTreeSet;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Naive {
+pub(crate) struct NaiveBuddy {
     pub(crate) frames: u64,
     pub(crate) most_order: u8,
     pub(crate) free: BTreeSet<u64>,
-    /// Those of the free frames that hold zeroes.
+    /// The free frames that hold zeroes.
     pub(crate) zeroed: BTreeSet<u64>,
 }
 
-impl Naive {
+impl NaiveBuddy {
     pub(crate) fn new(frames: u64, most_order: u8) -> Self {
         Self {
             frames,
@@ -22,13 +22,13 @@ impl Naive {
         }
     }
 
-    /// Whether such an extent can be, and all of it is free.
+    /// Returns true if the pool has such an extent and all of it is free.
     pub(crate) fn is_whole(&self, first: u64, order: u8) -> bool {
         self.is_extent(first, order)
             && self.free.range(first..first + (1 << order)).count() == 1 << order
     }
 
-    /// Whether such an extent can be.
+    /// Returns true if the pool has such an extent.
     pub(crate) fn is_extent(&self, first: u64, order: u8) -> bool {
         order <= self.most_order
             && first.is_multiple_of(1 << order)
@@ -61,7 +61,7 @@ impl Naive {
         self.zeroed.range(first..first + (1 << order)).count() as u64
     }
 
-    /// What makes one extent better than another: less is better.
+    /// The badness of an extent: a smaller value is better.
     fn badness(&self, (first, order): (u64, u8), choice: Choice) -> (u8, u64) {
         let zeroed = self.zeroed_in(first, order);
         let content = u8::from(zeroed > 0) + u8::from(zeroed == 1 << order);
@@ -73,7 +73,7 @@ impl Naive {
         }
     }
 
-    /// The first frame of what is given out, and how many of its frames held zeroes.
+    /// Allocates an extent. Returns its first frame and the number of its frames that held zeroes.
     pub(crate) fn allocate(&mut self, order: u8, choice: Choice) -> Option<(u64, u64)> {
         let fitting: Vec<(u64, u8)> = self
             .extents()
@@ -98,7 +98,7 @@ impl Naive {
         }
     }
 
-    /// Gives frames out whatever their state.
+    /// Removes frames, free or not.
     pub(crate) fn remove(&mut self, first: u64, order: u8) {
         for frame in first..first + (1 << order) {
             self.free.remove(&frame);

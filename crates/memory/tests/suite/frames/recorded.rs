@@ -1,7 +1,7 @@
 //! Free extents in the numbers of `/proc/buddyinfo`.
 
 use crate::frames::grouped::check;
-use crate::frames::naive::Naive;
+use crate::frames::naive::NaiveBuddy;
 use broadleaf_memory::frames::{Buddy, Buddyinfo, BuddyinfoError, Frame, Start, StartError};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -82,7 +82,8 @@ fn wrong_texts_are_refused_with_their_lines() {
     assert!(error.to_string().ends_with("node 0 Normal, node 1 Normal"));
 }
 
-/// The numbers of free extents that a pool can have are those that some set of free frames has: all sets are tried.
+/// The numbers of free extents that a pool can have are those that some set of free frames has: all
+/// sets are tried.
 #[test]
 fn what_fits_is_laid_out_and_nothing_else() {
     for (frames, most_order) in [
@@ -96,13 +97,13 @@ fn what_fits_is_laid_out_and_nothing_else() {
         (5, 2),
         (0, 2),
     ] {
-        let numbers = |naive: &Naive| -> Vec<u64> {
+        let numbers = |naive: &NaiveBuddy| -> Vec<u64> {
             let extents = naive.extents();
             let of = |order| extents.iter().filter(|it| it.1 == order).count() as u64;
             (0..=most_order).map(of).collect()
         };
         let sets = (0..1u64 << frames).map(|set| {
-            let mut naive = Naive::new(frames, most_order);
+            let mut naive = NaiveBuddy::new(frames, most_order);
             naive.free.retain(|frame| set >> frame & 1 == 1);
             numbers(&naive)
         });
@@ -190,7 +191,8 @@ proptest! {
         seed: u64,
     ) {
         let fragmented = Start::Grouped { occupied, fragmentation: None, movable: 0.0, seed };
-        let fragmented = fragmented.lay_out_in(frames, most_order, larger.min(most_order)).expect("a layout");
+        let larger = larger.min(most_order);
+        let fragmented = fragmented.lay_out_in(frames, most_order, larger).expect("a layout");
         let free = counts(&fragmented.buddy);
         let layout = start(free.clone(), !seed).lay_out(frames, most_order).expect("it fits");
         prop_assert_eq!(counts(&layout.buddy), free);

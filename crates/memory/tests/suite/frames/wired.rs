@@ -21,7 +21,8 @@ proptest! {
                 if given.is_empty() {
                     continue;
                 }
-                let frame = given.iter().nth(index.index(given.len())).copied().expect("it is in range");
+                let frame = given.iter().nth(index.index(given.len())).copied();
+                let frame = frame.expect("it is in range");
                 given.remove(&frame);
                 wired.free(&mut buddy, frame).expect("it was given out");
                 // Again: whether its cluster is still there or not.
@@ -43,7 +44,8 @@ proptest! {
     }
 }
 
-/// Wired frames come and go among others. Those in clusters spoil one extent, the others as many as there are of them.
+/// Wired frames come and go among others. Those in clusters spoil one extent, the others as many as
+/// there are of them.
 #[test]
 fn clusters_keep_large_extents_whole() {
     let left = |mut wired: Wired| {

@@ -1,17 +1,17 @@
 //! Single cases, by hand.
 
-use super::super::course::{Course, Event, Item, Kept};
+use super::super::course::{Course, Event, Item, KeptCourse};
 use super::super::lives::Lives;
 use super::super::numbers::Numbers;
 use super::super::recorder::Recorder;
-use super::super::regions::Regions;
+use super::super::regions::FaultRegions;
 use super::super::trial::{Spared, trial};
 use super::{at, chosen, setting};
 use broadleaf_charges::Ladder;
 use broadleaf_memory::system::Appraisal;
 
 /// A course of faults, each of a page with what is covered, and then of another event.
-fn faults(faults: &[(u64, u32)], event: Option<Event>) -> Kept {
+fn faults(faults: &[(u64, u32)], event: Option<Event>) -> KeptCourse {
     let (mut numbers, mut course) = (Numbers::new(), Course::default());
     for (page, covered) in faults {
         let number = numbers.of(at(0, *page));
@@ -25,10 +25,10 @@ fn faults(faults: &[(u64, u32)], event: Option<Event>) -> Kept {
     if let Some(event) = event {
         course.add(Item::Event(1, event));
     }
-    Kept {
+    KeptCourse {
         numbers,
         course,
-        regions: Regions::default(),
+        regions: FaultRegions::default(),
     }
 }
 

@@ -1,12 +1,13 @@
-//! What is left out of a course changes nothing, whatever is a superpage; and trials miss as often as a list does.
+//! Tests of the recorder and of trials. References that a course leaves out change no result under
+//! any superpages. Trials miss as often as a naive LRU list.
 
 mod cases;
 mod script;
 
-use super::course::{Event, Item, Kept};
+use super::course::{Event, Item, KeptCourse};
 use super::lives::Lives;
-use super::trial::{Found, Piece, Spared, trial};
-use super::{Chosen, Setting};
+use super::trial::{LadderPiece, Spared, TrialResult, trial};
+use super::{Chosen, OfflineSetting};
 use broadleaf_charges::Ladder;
 use broadleaf_memory::population::Sizes;
 use broadleaf_memory::system::{Costs, Place};
@@ -15,8 +16,8 @@ use broadleaf_units::{PageSize, SpaceId};
 use script::Script;
 use std::collections::BTreeMap;
 
-fn setting(orders: &[u8], entries: usize) -> Setting {
-    Setting {
+fn setting(orders: &[u8], entries: usize) -> OfflineSetting {
+    OfflineSetting {
         search: OfflineSearch {
             cycles: Cycles::All,
             one_by_one: false,
@@ -26,7 +27,7 @@ fn setting(orders: &[u8], entries: usize) -> Setting {
         entries,
         walk_cycles: vec![30; orders.len()],
         costs: Costs::default(),
-        tells_ranges: false,
+        by_range: false,
     }
 }
 
@@ -36,7 +37,7 @@ fn at(space: u32, page: u64) -> Place {
 }
 
 /// All lives of some pieces.
-fn chosen(lives: &Lives, pieces: &[Piece]) -> Chosen {
+fn chosen(lives: &Lives, pieces: &[LadderPiece]) -> Chosen {
     let all = lives.all().map(|(life, about)| (about.piece, life));
     all.filter(|(piece, _)| pieces.contains(piece))
         .map(|((first, level), life)| (first, level, life))
@@ -51,22 +52,22 @@ fn meets((at, pages): (Place, u64), (other, of): (Place, u64)) -> bool {
 }
 
 /// A TLB that is a list, the newest in front, under pieces that are chosen in all their lives.
-struct Naive<'a> {
-    kept: &'a Kept,
+struct NaiveOffline<'a> {
+    kept: &'a KeptCourse,
     ladder: &'a Ladder,
     entries: usize,
-    chosen: &'a [Piece],
+    chosen: &'a [LadderPiece],
     walks: Vec<u64>,
     active: BTreeMap<Place, usize>,
-    tlb: Vec<Piece>,
+    tlb: Vec<LadderPiece>,
 }
 
-impl Naive<'_> {
-    fn range(&self, (at, level): Piece) -> (Place, u64) {
+impl NaiveOffline<'_> {
+    fn range(&self, (at, level): LadderPiece) -> (Place, u64) {
         (at, self.ladder.pages(level))
     }
 
-    fn around(&self, place: Place) -> Option<Piece> {
+    fn around(&self, place: Place) -> Option<LadderPiece> {
         let pieces = self.active.iter().map(|(at, level)| (*at, *level));
         pieces
             .into_iter()
@@ -89,7 +90,7 @@ impl Naive<'_> {
         });
         if let Some(piece) = asked {
             let range = self.range(piece);
-            let of = |ladder: &Ladder, (at, level): Piece| (at, ladder.pages(level));
+            let of = |ladder: &Ladder, (at, level): LadderPiece| (at, ladder.pages(level));
             self.tlb
                 .retain(|unit| !meets(of(self.ladder, *unit), range));
             let ladder = self.ladder;
@@ -172,9 +173,9 @@ fn what_is_left_out_changes_nothing() {
             "seed {seed}"
         );
         for charges in [Spared::All, Spared::Own] {
-            let [found, expected]: [Found; 2] =
+            let [found, expected]: [TrialResult; 2] =
                 [&kept, &all].map(|kept| trial(kept, &lives, &setting, &chosen, ladder, charges));
-            let naive = Naive {
+            let naive = NaiveOffline {
                 kept: &all,
                 ladder: &ladder,
                 entries: setting.entries,

@@ -1,11 +1,11 @@
-//! What happens to some pages at random, for a recorder and as it is.
+//! Random events on a few pages, for a recorder and for the naive model.
 
-use super::super::Setting;
-use super::super::course::{Course, Event, Item, Kept};
+use super::super::OfflineSetting;
+use super::super::course::{Course, Event, Item, KeptCourse};
 use super::super::numbers::Numbers;
 use super::super::recorder::Recorder;
-use super::super::regions::Regions;
-use super::super::trial::Piece;
+use super::super::regions::FaultRegions;
+use super::super::trial::LadderPiece;
 use super::{at, setting};
 use broadleaf_charges::Ladder;
 use broadleaf_memory::system::{Appraisal, Place};
@@ -23,7 +23,7 @@ fn orders(rng: &mut Rng) -> Vec<u8> {
     orders
 }
 
-/// What happens to some pages, told to a recorder and written down as it is.
+/// A script of random events: sent to a recorder, and kept in full.
 pub(super) struct Script {
     rng: Rng,
     pub(super) ladder: Ladder,
@@ -35,14 +35,14 @@ pub(super) struct Script {
     numbers: Numbers,
     course: Course,
     resident: BTreeSet<Place>,
-    /// How many pages of a space are mapped.
+    /// The number of mapped pages of each space.
     mapped: BTreeMap<SpaceId, u64>,
-    /// Which are used most.
+    /// The pages that are used most.
     hot: Vec<u64>,
 }
 
 impl Script {
-    pub(super) fn new(seed: u64) -> (Self, Setting) {
+    pub(super) fn new(seed: u64) -> (Self, OfflineSetting) {
         let mut rng = Rng::new(seed);
         let orders = orders(&mut rng);
         let entries = 1 + rng.below(40);
@@ -64,13 +64,13 @@ impl Script {
         (script, setting(&orders, entries as usize))
     }
 
-    pub(super) fn chosen(&mut self) -> Vec<Piece> {
-        let mut chosen: Vec<Piece> = Vec::new();
+    pub(super) fn chosen(&mut self) -> Vec<LadderPiece> {
+        let mut chosen: Vec<LadderPiece> = Vec::new();
         for _ in 0..self.rng.below(8) {
             let level = 1 + self.rng.below(self.ladder.largest() as u64) as usize;
             let page = self.ladder.first_of(level, self.rng.below(self.span));
             let place = at(self.rng.below(self.spaces.into()) as u32, page);
-            let overlaps = |(other, of): &Piece| {
+            let overlaps = |(other, of): &LadderPiece| {
                 other.space == place.space
                     && other.page < page + self.ladder.pages(level)
                     && page < other.page + self.ladder.pages(*of)
@@ -163,7 +163,7 @@ impl Script {
             }
         }
         if self.rng.one_in(9) && !self.recorder.holds(place) {
-            // Pieces have a chance at any miss, whether one was broken there or not.
+            // The naive model offers a chance at every miss, whether or not a piece was broken.
             let appraisal = self.appraise(place);
             self.recorder.chance(place, appraisal);
             self.course
@@ -173,7 +173,7 @@ impl Script {
         self.course.add(Item::Missed(number));
     }
 
-    /// What the recorder kept, and all of it.
+    /// Plays random events to the recorder and to the full list.
     pub(super) fn play(&mut self) {
         let rare = self.rng.pick(&[15, 60, 300, 10_000]);
         for _ in 0..500 + self.rng.below(2000) {
@@ -181,11 +181,11 @@ impl Script {
         }
     }
 
-    pub(super) fn kept(self) -> (Kept, Kept) {
-        let all = Kept {
+    pub(super) fn kept(self) -> (KeptCourse, KeptCourse) {
+        let all = KeptCourse {
             numbers: self.numbers,
             course: self.course,
-            regions: Regions::default(),
+            regions: FaultRegions::default(),
         };
         (self.recorder.finish().unwrap(), all)
     }

@@ -1,7 +1,7 @@
 //! Breaks in a trial: superpages when the trace removes pages or translations.
 
 use super::super::lives::ended;
-use super::{Piece, Trial};
+use super::{LadderPiece, Trial};
 use broadleaf_memory::system::Place;
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ impl Trial<'_> {
         let starting = Place { page: end, ..first };
         let inside =
             (self.active.range(first..starting)).map(|(first, (level, _))| (*first, *level));
-        let meeting: BTreeSet<Piece> = inside.chain(before).collect();
+        let meeting: BTreeSet<LadderPiece> = inside.chain(before).collect();
         for (at, level) in meeting {
             let whole =
                 at.page >= first.page && at.page.saturating_add(self.ladder.pages(level)) <= end;
@@ -46,7 +46,7 @@ impl Trial<'_> {
 
     /// A superpage is broken by the policy's sizes: the parts that the range does not cross stay
     /// superpages (spec memory 16).
-    fn break_up(&mut self, (at, level): Piece, range: std::ops::Range<u64>, gone: bool) {
+    fn break_up(&mut self, (at, level): LadderPiece, range: std::ops::Range<u64>, gone: bool) {
         let removed = self.active.remove(&at);
         let life = removed.and_then(|(_, unit)| self.units[unit as usize].life);
         self.retarget(at, level, |number| number);
@@ -77,7 +77,7 @@ impl Trial<'_> {
 
     /// Counts the charges of a piece until now as misses that it would have spared. Counting
     /// resumes when the piece is covered again.
-    pub(super) fn settle(&mut self, piece: Piece) {
+    pub(super) fn settle(&mut self, piece: LadderPiece) {
         let Some(open) = self.open.remove(&piece) else {
             return;
         };

@@ -1,6 +1,6 @@
 //! Promotions in a trial: pieces that become superpages at a fault or a chance.
 
-use super::{Open, Piece, Trial};
+use super::{LadderPiece, Open, Trial};
 use crate::offline::Work;
 use crate::offline::lives::LifeId;
 use broadleaf_memory::system::{Appraisal, Place};
@@ -23,7 +23,7 @@ impl Trial<'_> {
     }
 
     /// Makes the largest chosen piece around a page a superpage. Notes every larger piece that
-    /// could be a superpage. Answers the work of the promotion, if there was one.
+    /// could be a superpage. Returns the work of the promotion, if there was one.
     pub(super) fn chance(
         &mut self,
         number: u32,
@@ -34,7 +34,7 @@ impl Trial<'_> {
         let inside = self.around(at).map_or(0, |(_, level)| level);
         let levels = inside + 1..=self.ladder.largest();
         let covered = levels.filter(|level| appraisal.covered >> level & 1 != 0);
-        let lives: Vec<(Piece, LifeId)> = covered
+        let lives: Vec<(LadderPiece, LifeId)> = covered
             .filter_map(|level| {
                 let piece = (self.piece(at, level), level);
                 Some((piece, self.lives.at(piece, self.now)?))
@@ -47,7 +47,7 @@ impl Trial<'_> {
                 self.found.prices.insert(*life, price);
             }
         }
-        let is_chosen = |((first, level), life): &(Piece, LifeId)| {
+        let is_chosen = |((first, level), life): &(LadderPiece, LifeId)| {
             self.chosen.contains(&(*first, *level, *life))
         };
         let made = lives.iter().rposition(is_chosen);
@@ -69,13 +69,12 @@ impl Trial<'_> {
     /// every other promotion copies what is resident then, the page that faulted included. Copying
     /// is spared where the pages lie in one extent, unless each promotion has its full price
     /// (spec charges 22).
-    fn work(&self, piece: Piece, faults: bool) -> Work {
+    fn work(&self, piece: LadderPiece, faults: bool) -> Work {
         let pages = self.ladder.pages(piece.1);
         let copied = match self.residence.count(piece) {
             0 if faults => 0,
             resident if faults => resident + 1,
-            // The page of the miss is resident, even where the trial does not know how that came to
-            // be.
+            // The page of the miss is resident, even if the trial does not know the reason.
             resident => resident.max(1),
         };
         if self.setting.search.cycles == Cycles::All && self.residence.is_together(piece) {
@@ -87,13 +86,13 @@ impl Trial<'_> {
         }
     }
 
-    fn make(&mut self, (first, level): Piece, life: LifeId) {
+    fn make(&mut self, (first, level): LadderPiece, life: LifeId) {
         let end = Place {
             page: first.page + self.ladder.pages(level),
             ..first
         };
-        // The smaller superpages in it are none any more, and neither they nor others in it can be
-        // promoted.
+        // The promotion ends the smaller superpages in the piece. Neither they nor other pieces in
+        // it can be promoted now.
         let smaller: Vec<Place> = self.active.range(first..end).map(|(at, _)| *at).collect();
         for at in smaller {
             self.active.remove(&at);
@@ -102,7 +101,7 @@ impl Trial<'_> {
         self.activate((first, level), Some(life));
         self.found.made.entry(life).or_default();
         let parts = self.open.range((first, 0)..(end, 0));
-        let parts: Vec<Piece> = parts
+        let parts: Vec<LadderPiece> = parts
             .map(|(piece, _)| *piece)
             .filter(|(part, of)| part.page + self.ladder.pages(*of) <= end.page)
             .collect();
@@ -117,8 +116,8 @@ impl Trial<'_> {
         }
     }
 
-    /// The pages of a piece are translated by one entry from now on, which is not loaded.
-    pub(super) fn activate(&mut self, (first, level): Piece, life: Option<LifeId>) {
+    /// Translates the pages of a piece by one entry from now on. The entry is not loaded.
+    pub(super) fn activate(&mut self, (first, level): LadderPiece, life: Option<LifeId>) {
         let unit = self.units.len() as u32;
         let made = self.unit(first, level, life);
         self.units.push(made);

@@ -4,10 +4,10 @@ mod breaking;
 mod making;
 mod residence;
 
-use super::course::{Event, Item, Kept};
+use super::course::{Event, Item, KeptCourse};
 use super::lives::{LifeId, Lives};
 use super::recency::{Recency, Used};
-use super::{Chosen, Setting};
+use super::{Chosen, OfflineSetting};
 use broadleaf_charges::{Candidate, CapacityCharges, Ladder, PrefetchCharges};
 use broadleaf_memory::system::Place;
 use broadleaf_units::SpaceId;
@@ -15,8 +15,8 @@ use broadleaf_units::SpaceTag;
 use residence::Residence;
 use std::collections::BTreeMap;
 
-/// A piece: where it begins, and its level.
-pub(super) type Piece = (Place, usize);
+/// A piece: its first page and its level.
+pub(super) type LadderPiece = (Place, usize);
 
 /// A piece that could be a superpage now.
 #[derive(Clone, Copy, Debug)]
@@ -26,10 +26,10 @@ struct Open {
     since: u64,
 }
 
-/// What a course came to under some superpages.
+/// The result of a trial.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Found {
-    /// In cycles.
+pub(super) struct TrialResult {
+    /// The cost of the course, in cycles.
     pub(super) cost: u64,
     /// Walks, by level.
     pub(super) walks: Vec<u64>,
@@ -57,50 +57,50 @@ struct Unit {
     life: Option<LifeId>,
 }
 
-/// Which misses a piece is said to spare.
+/// The misses that a trial counts as spared by a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spared {
-    /// Those of its own pages: most of them, and soon counted.
+    /// Misses of the piece's own pages: most of them, and soon counted.
     Own,
-    /// Those of others too, which it leaves room for.
+    /// Misses of other pages as well, for which the piece leaves room.
     All,
 }
 
 struct Trial<'a> {
-    kept: &'a Kept,
+    kept: &'a KeptCourse,
     lives: &'a Lives,
-    /// The moment of the event that is tried.
+    /// The time of the current event.
     now: u64,
-    setting: &'a Setting,
+    setting: &'a OfflineSetting,
     chosen: &'a Chosen,
     ladder: Ladder,
     tags: BTreeMap<SpaceId, SpaceTag>,
-    /// First those of base pages, by their numbers; then those of superpages.
+    /// The translations: first those of base pages, by their numbers, then those of superpages.
     units: Vec<Unit>,
-    /// By what unit each page is translated.
+    /// The index of each page's translation in `units`.
     unit_of: Vec<u32>,
-    /// What is a superpage now: its level and its unit.
+    /// The current superpages by first page, each with its level and its unit.
     active: BTreeMap<Place, (usize, u32)>,
     residence: Residence,
     recency: Recency,
     prefetch: PrefetchCharges,
-    /// Left out where only what a piece spares its own pages is asked for.
+    /// `None` if the trial counts own misses alone.
     capacity: Option<CapacityCharges>,
-    /// Pieces that are no superpages and could be.
-    open: BTreeMap<Piece, Open>,
-    found: Found,
+    /// Pieces that could be superpages and are not.
+    open: BTreeMap<LadderPiece, Open>,
+    found: TrialResult,
 }
 
 /// Returns the results of a course with superpages in the chosen lives. A piece is promoted at the
 /// first fault or chance of its life.
 pub(super) fn trial(
-    kept: &Kept,
+    kept: &KeptCourse,
     lives: &Lives,
-    setting: &Setting,
+    setting: &OfflineSetting,
     chosen: &Chosen,
     ladder: Ladder,
     charges: Spared,
-) -> Found {
+) -> TrialResult {
     let mut trial = Trial {
         kept,
         lives,
@@ -117,9 +117,9 @@ pub(super) fn trial(
         prefetch: PrefetchCharges::new(ladder),
         capacity: (charges == Spared::All).then(|| CapacityCharges::new(ladder, setting.entries)),
         open: BTreeMap::new(),
-        found: Found {
+        found: TrialResult {
             walks: vec![0; ladder.largest() + 1],
-            ..Found::default()
+            ..TrialResult::default()
         },
     };
     trial.units = (0..kept.numbers.len() as u32)
@@ -141,12 +141,12 @@ pub(super) fn trial(
     trial.finish()
 }
 
-/// What a course comes to where there are base pages only.
-pub(super) fn in_base_pages(kept: &Kept, setting: &Setting) -> Found {
+/// Returns the result of a course with base pages alone.
+pub(super) fn in_base_pages(kept: &KeptCourse, setting: &OfflineSetting) -> TrialResult {
     let walk_cycles = setting.walk_cycles.first().copied().unwrap_or(0);
-    let mut found = Found {
+    let mut found = TrialResult {
         walks: vec![0],
-        ..Found::default()
+        ..TrialResult::default()
     };
     for item in kept.course.items() {
         match item {
@@ -191,7 +191,7 @@ impl Trial<'_> {
         }
     }
 
-    fn candidate(&self, (first, level): Piece) -> Option<Candidate> {
+    fn candidate(&self, (first, level): LadderPiece) -> Option<Candidate> {
         Some(Candidate {
             tag: *self.tags.get(&first.space)?,
             first: first.page,
@@ -219,7 +219,7 @@ impl Trial<'_> {
             }
             Used::Missed(gone) => {
                 self.found.walks[level] += 1;
-                // What gives way was there when it missed.
+                // The evicted entry was in the TLB at the miss.
                 self.prefetch.miss(tag, first, level, |_, _| ());
                 if let Some(capacity) = &mut self.capacity {
                     capacity.miss(tag, first, level, |_, _| ());
@@ -233,7 +233,7 @@ impl Trial<'_> {
     }
 
     /// The superpage that holds a page.
-    fn around(&self, at: Place) -> Option<Piece> {
+    fn around(&self, at: Place) -> Option<LadderPiece> {
         let (first, (level, _)) = self.active.range(..=at).next_back()?;
         let end = first.page + self.ladder.pages(*level);
         (first.space == at.space && at.page < end).then_some((*first, *level))
@@ -244,7 +244,7 @@ impl Trial<'_> {
         Place { page, ..at }
     }
 
-    fn charge(&self, piece: Piece) -> u64 {
+    fn charge(&self, piece: LadderPiece) -> u64 {
         self.candidate(piece).map_or(0, |candidate| {
             let capacity = self.capacity.as_ref();
             self.prefetch.charge(candidate)
@@ -252,7 +252,7 @@ impl Trial<'_> {
         })
     }
 
-    /// Has the pages of a piece translated by others than before, which leave the TLB.
+    /// Changes the translations of a piece's pages. The old ones leave the TLB.
     fn retarget(&mut self, first: Place, level: usize, by: impl Fn(u32) -> u32) {
         let numbers: Vec<u32> =
             (self.kept.numbers.among(first, self.ladder.pages(level))).collect();
@@ -263,8 +263,8 @@ impl Trial<'_> {
         }
     }
 
-    fn finish(mut self) -> Found {
-        let all: Vec<Piece> = self.open.keys().copied().collect();
+    fn finish(mut self) -> TrialResult {
+        let all: Vec<LadderPiece> = self.open.keys().copied().collect();
         if let Some(capacity) = &self.capacity {
             let charges = all.iter().filter_map(|piece| {
                 let candidate = self.candidate(*piece)?;

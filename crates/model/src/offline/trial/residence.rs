@@ -1,6 +1,6 @@
 //! The resident pages of a trial, and the extents in which superpages left their pages.
 
-use super::Piece;
+use super::LadderPiece;
 use broadleaf_charges::Ladder;
 use broadleaf_memory::system::Place;
 use broadleaf_memory::{PAGES_PER_BLOCK, PageMap};
@@ -30,14 +30,14 @@ impl Residence {
         }
     }
 
-    /// Whether a page is resident.
+    /// Returns true if a page is resident.
     pub(super) fn holds(&self, at: Place) -> bool {
         let block = self.blocks.get(&(at.space, at.page / BLOCK));
         block.is_some_and(|pages| pages.get((at.page % BLOCK) as usize))
     }
 
     /// The number of resident pages of a piece.
-    pub(super) fn count(&self, (first, level): Piece) -> u64 {
+    pub(super) fn count(&self, (first, level): LadderPiece) -> u64 {
         let end = first.page + self.ladder.pages(level);
         let last = (first.space, (end - 1) / BLOCK);
         let blocks = self.blocks.range((first.space, first.page / BLOCK)..=last);
@@ -49,8 +49,8 @@ impl Residence {
             .sum()
     }
 
-    /// Whether all pages of a piece lie in one extent.
-    pub(super) fn is_together(&self, (first, level): Piece) -> bool {
+    /// Returns true if all pages of a piece lie in one extent.
+    pub(super) fn is_together(&self, (first, level): LadderPiece) -> bool {
         let before = self.extents.range(..=first).next_back();
         before.is_some_and(|(at, of)| {
             let end = at.page + self.ladder.pages(*of);
@@ -58,7 +58,7 @@ impl Residence {
         })
     }
 
-    /// A page becomes resident.
+    /// Makes a page resident.
     pub(super) fn add(&mut self, at: Place) {
         let block = self.blocks.entry((at.space, at.page / BLOCK));
         block
@@ -66,8 +66,8 @@ impl Residence {
             .set((at.page % BLOCK) as usize);
     }
 
-    /// All pages of a piece become resident, in one extent.
-    pub(super) fn gather(&mut self, (first, level): Piece) {
+    /// Makes all pages of a piece resident, in one extent.
+    pub(super) fn gather(&mut self, (first, level): LadderPiece) {
         if self.is_together((first, level)) {
             return;
         }
@@ -86,7 +86,7 @@ impl Residence {
         self.extents.insert(first, level);
     }
 
-    /// The pages of a range go.
+    /// Removes the pages of a range.
     pub(super) fn remove(&mut self, first: Place, pages: u64) {
         let end = first.page.saturating_add(pages);
         let keys = (first.space, first.page / BLOCK)..=(first.space, end / BLOCK);
@@ -107,7 +107,7 @@ impl Residence {
     fn split_extents(&mut self, first: Place, end: u64) {
         let before = self.extents.range(..first).next_back();
         let inside = self.extents.range(first..Place { page: end, ..first });
-        let mut met: Vec<Piece> = before.into_iter().chain(inside).map(own).collect();
+        let mut met: Vec<LadderPiece> = before.into_iter().chain(inside).map(own).collect();
         while let Some((at, level)) = met.pop() {
             self.extents.remove(&at);
             let own_end = at.page + self.ladder.pages(level);
@@ -121,8 +121,7 @@ impl Residence {
         }
     }
 
-    /// The resident pages of a range move, so that the first page of the range comes to lie at
-    /// `to`.
+    /// Moves the resident pages of a range, so that the first page comes to lie at `to`.
     pub(super) fn relocate(&mut self, first: Place, pages: u64, to: u64) {
         let end = first.page.saturating_add(pages);
         let keys = (first.space, first.page / BLOCK)..=(first.space, end / BLOCK);
@@ -139,7 +138,7 @@ impl Residence {
     }
 }
 
-fn own((at, level): (&Place, &usize)) -> Piece {
+fn own((at, level): (&Place, &usize)) -> LadderPiece {
     (*at, *level)
 }
 

@@ -11,7 +11,7 @@ use crate::papers::generated::{
 use crate::papers::replay::{PaperReplay, took};
 use crate::papers::{PaperSetting, Scale, Table};
 use broadleaf_metrics::CellResult;
-use broadleaf_model::{Files, Limits};
+use broadleaf_model::{Files, MemoryLimits};
 
 const AT: u64 = 1 << 32;
 const OTHER: u64 = 1 << 33;
@@ -30,8 +30,8 @@ const fn bytes(scale: Scale) -> u64 {
 }
 
 /// Files are in memory, as after a first run.
-fn limits(scale: Scale) -> Limits {
-    Limits {
+fn limits(scale: Scale) -> MemoryLimits {
+    MemoryLimits {
         files: Files::InMemory,
         ..memory(4 * bytes(scale), IN_ORDER)
     }

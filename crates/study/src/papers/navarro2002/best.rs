@@ -117,7 +117,7 @@ where
         doing: name,
         machine: MACHINE,
         policies: &policies.each_ref().map(String::as_str),
-        limits: broadleaf_model::Limits {
+        limits: broadleaf_model::MemoryLimits {
             files: broadleaf_model::Files::InMemory,
             ..memory(4 << 30, super::setting::IN_ORDER)
         },

@@ -1,6 +1,6 @@
 //! The common setting of all experiments: the machine, its costs, and the size of memory.
 
-use broadleaf_model::{Costs, Files, Limits};
+use broadleaf_model::{Costs, Files, MemoryLimits};
 
 use crate::papers::Scale;
 
@@ -49,17 +49,17 @@ fn costs(disk: u64) -> Costs {
 }
 
 /// Memory of `bytes` bytes, with files on a disk.
-pub(super) fn memory(bytes: u64, disk: u64) -> Limits {
-    Limits {
+pub(super) fn memory(bytes: u64, disk: u64) -> MemoryLimits {
+    MemoryLimits {
         files: Files::OnDisk,
         costs: costs(disk),
-        ..Limits::new(bytes)
+        ..MemoryLimits::new(bytes)
     }
 }
 
 /// The 512 MB of the paper, with files in memory: no resource runs short.
-pub(super) fn plenty() -> Limits {
-    Limits {
+pub(super) fn plenty() -> MemoryLimits {
+    MemoryLimits {
         files: Files::InMemory,
         ..memory(512 * MIB, IN_ORDER)
     }

@@ -1,6 +1,6 @@
 //! The paper's policies, by the names in its tables, with the paper's costs.
 
-use broadleaf_model::{Costs, Files, Limits};
+use broadleaf_model::{Costs, Files, MemoryLimits};
 
 /// The machine of the paper.
 pub(super) const MACHINE: &str = "romer1995";
@@ -28,8 +28,8 @@ pub(super) const SIZES: [&str; 7] = ["4k", "8k", "16k", "32k", "64k", "128k", "2
 /// Unlimited memory with files in memory, at the paper's costs (section 8.1). A promotion costs
 /// 3,000 cycles per KiB that it copies, or would copy from full memory. Nothing else costs, except
 /// charges, which policies take anyway.
-pub(super) fn memory() -> Limits {
-    Limits {
+pub(super) fn memory() -> MemoryLimits {
+    MemoryLimits {
         files: Files::InMemory,
         costs: Costs {
             copy_kib: 3000,
@@ -37,6 +37,6 @@ pub(super) fn memory() -> Limits {
             promotion: 0,
             ..Costs::default()
         },
-        ..Limits::none()
+        ..MemoryLimits::none()
     }
 }

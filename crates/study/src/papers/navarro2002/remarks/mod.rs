@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::papers::generated::{GeneratedTrace, Saying};
 use crate::papers::replay::PaperReplay;
 use crate::papers::{PaperSetting, Table};
-use broadleaf_model::{Limits, Outcome};
+use broadleaf_model::{MemoryLimits, Outcome};
 
 /// The address of the programs' data.
 const AT: u64 = 1 << 32;
@@ -31,7 +31,7 @@ fn replay(
     doing: &str,
     machine: &str,
     policies: &[&str],
-    limits: Limits,
+    limits: MemoryLimits,
     trace: impl Fn() -> Saying + Send + Sync + 'static,
 ) -> Result<Outcome, Failure> {
     let replay = PaperReplay {

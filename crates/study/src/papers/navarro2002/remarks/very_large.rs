@@ -7,7 +7,7 @@ use crate::papers::navarro2002::setting::{BASE, IN_ORDER, MACHINE, MIB, memory};
 use crate::papers::navarro2002::{none, percent};
 use crate::papers::replay::took;
 use crate::papers::{PaperSetting, Scale, Table};
-use broadleaf_model::Limits;
+use broadleaf_model::MemoryLimits;
 
 /// A byte in each page of 4 KiB.
 fn one_byte(bytes: u64) -> Saying {
@@ -24,7 +24,7 @@ pub(super) fn table(setting: &PaperSetting) -> Result<Table, Failure> {
         setting.policy("navarro", &[small]),
         setting.policy("navarro", &[]),
     ];
-    let limits = Limits {
+    let limits = MemoryLimits {
         costs: broadleaf_model::Costs::default(),
         ..memory(2 * bytes, IN_ORDER)
     };

@@ -1,6 +1,6 @@
 //! Samples of memory: its peak, and its use over time.
 
-use super::Cell;
+use super::World;
 use broadleaf_memory::system::Sample;
 
 /// How many samples of memory are kept, at most.
@@ -8,7 +8,7 @@ const MOST_SAMPLES: usize = 128;
 /// How many accesses lie between the first samples, at least.
 pub(super) const FIRST_INTERVAL: u64 = 1 << 10;
 
-impl Cell<'_> {
+impl World<'_> {
     /// Looks how memory stands where more of it is used than ever was, by a sixty-fourth; and from time to time, as often as keeps the number of
     /// samples small.
     pub(super) fn look_around(&mut self, time: u64) {

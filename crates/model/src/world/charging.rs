@@ -1,6 +1,6 @@
 //! Misses that are charged to candidates for superpages, and the promotions that they cause.
 
-use super::Cell;
+use super::World;
 use crate::charged::Charged;
 use crate::stream::Stream;
 use broadleaf_charges::Candidate;
@@ -8,7 +8,7 @@ use broadleaf_memory::system::{Place, System};
 use broadleaf_tlb::{Evicted, Lookup};
 use broadleaf_units::{PageNumber, PageSize, SpaceId, SpaceTag};
 
-impl Cell<'_> {
+impl World<'_> {
     /// Looks up a page, and charges a miss. The miss is counted first, then the policy is notified,
     /// and then the translation is loaded.
     pub(super) fn translate_charging(&mut self, page: PageNumber, level: usize, stream: &Stream) {

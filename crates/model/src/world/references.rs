@@ -1,6 +1,6 @@
 //! References: memory first, then stale translations, then the lookups.
 
-use super::{Cell, Scene};
+use super::{Scene, World};
 use crate::steps::Step;
 use crate::stream::Stream;
 use broadleaf_memory::system::Place;
@@ -9,7 +9,7 @@ use broadleaf_units::PageNumber;
 /// The most references that wait for the machines that observe.
 const MOST_WAITING: usize = 1 << 12;
 
-impl Cell<'_> {
+impl World<'_> {
     /// Replays one visit; `None` where memory is used up.
     pub(super) fn visit(&mut self, step: &Step, scene: &Scene<'_>) -> Option<()> {
         if step.fetches {
@@ -47,7 +47,7 @@ impl Cell<'_> {
                 page,
             };
             recorder.pass(self.moment);
-            recorder.look_for_a_chance(&self.system, &scene.stream.spaces, at);
+            recorder.note_chance(&self.system, &scene.stream.spaces, at);
             recorder.refer(at);
             return Some(());
         }

@@ -1,14 +1,14 @@
 //! Changes of memory that the trace imposes.
 
-use super::Cell;
+use super::World;
 use broadleaf_memory::Change;
 use broadleaf_memory::system::{Place, Resized, System};
 use broadleaf_units::PageNumber;
 
-impl<'a> Cell<'a> {
+impl<'a> World<'a> {
     /// Changes memory as the trace asks. The changes of superpages are not the policy's own.
     pub(super) fn impose(&mut self, change: impl FnOnce(&mut System<'a>)) {
-        let logged = |cell: &Self| cell.system.changes().map_or(0, <[Resized]>::len);
+        let logged = |world: &Self| world.system.changes().map_or(0, <[Resized]>::len);
         let before = logged(self);
         change(&mut self.system);
         let after = logged(self);

@@ -1,8 +1,8 @@
-//! Filtered visits: how a cell uses the shared filter, leaves it, and filters alone.
+//! Filtered visits: how a world uses the shared filter, leaves it, and filters alone.
 
-use super::{Cell, Scene};
+use super::{Scene, World};
 use crate::filter::{
-    self, BatchPart, CellNeeds, FilterRerun, Filtered, LeavingPoint, SharedFilter, Unfiltered,
+    self, BatchPart, FilterRerun, Filtered, LeavingPoint, SharedFilter, Unfiltered, WorldNeeds,
     last_reference,
 };
 use crate::steps::Step;
@@ -12,10 +12,10 @@ use broadleaf_filter::Sifted;
 use broadleaf_trace::reduced::Sums;
 use broadleaf_units::PageNumber;
 
-/// The filter of a cell.
-pub(super) struct CellFilter {
+/// The filter of a world.
+pub(super) struct WorldFilter {
     stage: FilterStage,
-    /// The cell's own filter, for visits after the cell left the shared filter.
+    /// The world's own filter, for visits after the world left the shared filter.
     own: Sieve,
     kept: Sifted,
     rerun: FilterRerun,
@@ -23,33 +23,33 @@ pub(super) struct CellFilter {
     unsettled: u64,
     /// True if memory unsettled a page or dropped a translation in the current part.
     was_disturbed: bool,
-    /// The first visit after the cell left the shared filter, and the sums of the visits before.
+    /// The first visit after the world left the shared filter, and the sums of the visits before.
     resume: (usize, Sums),
 }
 
-/// Which filter a cell uses.
+/// Which filter a world uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FilterStage {
     /// None, between two parts. No lookup is left to be made up for.
     Between,
-    /// The shared filter. The cell replays the kept visit of this number.
+    /// The shared filter. The world replays the kept visit of this number.
     Shared(usize),
-    /// The cell's own.
+    /// The world's own.
     Own,
 }
 
-impl Cell<'_> {
+impl World<'_> {
     /// Uses the shared filter from now on.
     ///
     /// # Errors
-    /// The reason why the filter would change a figure of this cell.
+    /// The reason why the filter would change a figure of this world.
     pub(crate) fn filter_with(&mut self, shared: &SharedFilter) -> Result<(), Unfiltered> {
-        filter::covers(CellNeeds {
+        filter::covers(WorldNeeds {
             records: self.recorder.is_some(),
             numbers: self.system.reads_moments(),
             charges: self.charged.is_some(),
         })?;
-        self.filter = Some(Box::new(CellFilter {
+        self.filter = Some(Box::new(WorldFilter {
             stage: FilterStage::Between,
             own: shared.fresh(),
             kept: Sifted::default(),
@@ -84,7 +84,7 @@ impl Cell<'_> {
         }
     }
 
-    /// Replays what the shared filter kept. Returns true if the cell left the filter.
+    /// Replays what the shared filter kept. Returns true if the world left the filter.
     fn replay_kept(&mut self, filtered: &Filtered, scene: &Scene<'_>) -> bool {
         for (number, kept) in filtered.kept().iter().enumerate() {
             let step = Step::kept(kept, scene.part.begin);
@@ -100,7 +100,7 @@ impl Cell<'_> {
                 self.instructions = scene.part.instructions.saturating_add(instructions);
                 return true;
             }
-            let is_own = |filter: &CellFilter| filter.stage == FilterStage::Own;
+            let is_own = |filter: &WorldFilter| filter.stage == FilterStage::Own;
             if self.filter.as_deref().is_some_and(is_own) {
                 return true;
             }
@@ -136,7 +136,7 @@ impl Cell<'_> {
         self.filter = Some(filter);
     }
 
-    /// Replays the visits from the one on at which the cell left the shared filter.
+    /// Replays the visits from the one on at which the world left the shared filter.
     fn replay_alone(&mut self, scene: &Scene<'_>) {
         let part = scene.part;
         self.set_stage(FilterStage::Own);
@@ -182,7 +182,7 @@ impl Cell<'_> {
         self.catch_up();
     }
 
-    /// Makes the lookups that the cell's own filter left out, and lets the filter forget.
+    /// Makes the lookups that the world's own filter left out, and lets the filter forget.
     fn catch_up(&mut self) {
         let Some(filter) = &mut self.filter else {
             return;
@@ -193,7 +193,7 @@ impl Cell<'_> {
         self.repeat_lookups(lookups);
     }
 
-    /// Makes the first lookups of those that the cell's own filter handed out, and drops the others.
+    /// Makes the first lookups of those that the world's own filter handed out, and drops the others.
     fn repeat_lookups(&mut self, count: usize) {
         for at in 0..count {
             let lookup = self.filter.as_ref().and_then(|it| it.kept.kept.get(at));

@@ -22,7 +22,7 @@ use broadleaf_memory::{AddressSpaces, Pages};
 use broadleaf_policy::Policy;
 use broadleaf_trace::Visit;
 use broadleaf_units::{PageNumber, PageSize, SpaceId};
-use filtering::CellFilter;
+use filtering::WorldFilter;
 use samples::FIRST_INTERVAL;
 use std::ops::Range;
 
@@ -30,7 +30,7 @@ use std::ops::Range;
 const MOST_CHANGES: usize = 1 << 22;
 
 /// One policy with a memory of its own, and the machines that observe the memory.
-pub(crate) struct Cell<'a> {
+pub(crate) struct World<'a> {
     pub(crate) policy: &'a dyn Policy,
     pub(crate) system: System<'a>,
     /// The machine whose misses are charged, if the policy is notified of misses.
@@ -40,8 +40,8 @@ pub(crate) struct Cell<'a> {
     /// References that the observers have not translated: the page, and the level of the page that
     /// maps it. Each observer translates many at a time, so that its TLB stays in the cache.
     waiting: Vec<(PageNumber, usize)>,
-    /// The filter of the cell; `None` if the cell replays every visit.
-    filter: Option<Box<CellFilter>>,
+    /// The filter of the world; `None` if the world replays every visit.
+    filter: Option<Box<WorldFilter>>,
     /// The instructions of the trace up to the last visit that was replayed. A filter keeps them up
     /// to date only if memory is used up.
     pub(crate) instructions: u64,
@@ -49,7 +49,7 @@ pub(crate) struct Cell<'a> {
     recorder: Option<Box<Recorder>>,
     /// The changes of superpages that the trace imposed, by their numbers in the log.
     imposed: Vec<Range<usize>>,
-    /// The references so far: all cells of a plan number them alike.
+    /// The references so far: all worlds of a plan number them alike.
     moment: u64,
     /// The promotions that were made at misses.
     at_misses: u64,
@@ -75,7 +75,7 @@ struct Scene<'s> {
     part: &'s BatchPart<'s>,
 }
 
-impl<'a> Cell<'a> {
+impl<'a> World<'a> {
     pub(crate) fn new(
         policy: &'a dyn Policy,
         machine: &'a Machine,
@@ -149,7 +149,7 @@ impl<'a> Cell<'a> {
         Some((own.map(|(_, change)| *change).collect(), self.at_misses))
     }
 
-    /// The recorder, if the cell has one.
+    /// The recorder, if the world has one.
     pub(super) fn into_recorder(self) -> Option<Recorder> {
         self.recorder.map(|recorder| *recorder)
     }
@@ -277,7 +277,7 @@ impl<'a> Cell<'a> {
         observer.map_or(&self.mmu, |number| &self.observers[number])
     }
 
-    /// The totals of the cell's memory: at the end of the replay, or when memory was used up.
+    /// The totals of the world's memory: at the end of the replay, or when memory was used up.
     pub(super) fn totals(&self, spaces: &AddressSpaces) -> Totals {
         match &self.totals_when_ended {
             Some(totals) => Totals::clone(totals),

@@ -1,6 +1,6 @@
 //! Stale translations, and the running address space.
 
-use super::Cell;
+use super::World;
 use crate::charged::Charged;
 use crate::mmu::Mmu;
 use broadleaf_charges::Candidate;
@@ -8,7 +8,7 @@ use broadleaf_memory::Shootdown;
 use broadleaf_memory::system::Place;
 use broadleaf_units::SpaceId;
 
-impl Cell<'_> {
+impl World<'_> {
     pub(super) fn shoot_down(&mut self) {
         let mut charged = self.charged.take();
         self.carry_out(charged.as_deref_mut());

@@ -1,0 +1,216 @@
+//! The accelerators, what each does, and the plans that each covers.
+//!
+//! An accelerator returns the counts of the model, faster. Any of them may be deleted, and every
+//! result stays. The planner uses each accelerator that covers a plan; [`explain`] reports the
+//! choice.
+
+use crate::covers::{WhyNot, covers};
+use broadleaf_model::Plan;
+
+/// An accelerator.
+pub struct Accelerator {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, as a phrase.
+    pub does: &'static str,
+    /// What its counts rely on, as a phrase.
+    pub relies_on: &'static str,
+    /// Returns the reason why it does not serve a plan, if there is one.
+    pub covers: fn(&Plan) -> Result<(), WhyNot>,
+}
+
+/// An accelerator, and the reason why the planner left it out, if the planner did.
+pub struct Choice {
+    /// The accelerator.
+    pub accelerator: &'static Accelerator,
+    /// The reason. `None` if the accelerator serves the plan.
+    pub why_not: Option<WhyNot>,
+}
+
+/// All accelerators, those of the quick path first.
+pub static ACCELERATORS: &[Accelerator] = &[
+    Accelerator {
+        name: "blocks",
+        does: "keeps blocks of 2 MiB without frames",
+        relies_on: "pages of 4 KiB and 2 MiB, and memory that never runs short",
+        covers,
+    },
+    Accelerator {
+        name: "groups",
+        does: "looks a page up once for all policies whose TLBs hold the same",
+        relies_on: "blocks",
+        covers: |plan| {
+            covers(plan)?;
+            enough(plan.policies().len(), "one policy has a TLB of its own")
+        },
+    },
+    Accelerator {
+        name: "lanes",
+        does: "looks a page up in several TLBs by one instruction",
+        relies_on: "blocks, and sets with exact LRU replacement",
+        covers: |plan| {
+            covers(plan)?;
+            enough(plan.policies().len(), "one policy has a TLB of its own")
+        },
+    },
+    Accelerator {
+        name: "curves",
+        does: "counts the misses of all geometries from LRU stack distances",
+        relies_on: "blocks, and exact LRU replacement",
+        covers: |plan| {
+            covers(plan)?;
+            match plan.curves() {
+                true => Ok(()),
+                false => Err(WhyNot::NotAsked("the plan asks for no curves")),
+            }
+        },
+    },
+    Accelerator {
+        name: "reduced form",
+        does: "reads the visits that an earlier filter kept, instead of the trace",
+        relies_on: "blocks, and the filter's fingerprint of the machines",
+        covers: |plan| {
+            covers(plan)?;
+            match plan.curves() {
+                true => Err(WhyNot::NotAsked("curves need all visits")),
+                false => Ok(()),
+            }
+        },
+    },
+    Accelerator {
+        name: "filter",
+        does: "leaves out visits that change no memory and no TLB",
+        relies_on: "sets with exact LRU replacement in every TLB",
+        covers: |plan| {
+            if let Some(machine) =
+                (plan.machines().iter()).find(|machine| !machine.design.is_sets_with_lru())
+            {
+                let machine = machine.name.clone();
+                return Err(WhyNot::Design { machine });
+            }
+            not_all_notified(plan)?;
+            match plan.limits() {
+                Some(limits) if limits.code => {
+                    Err(WhyNot::NotAsked("pages of instructions need all fetches"))
+                }
+                _ => Ok(()),
+            }
+        },
+    },
+    Accelerator {
+        name: "shared worlds",
+        does: "simulates a memory once for all machines of equal page sizes",
+        relies_on: "policies that are not notified of misses",
+        covers: |plan| {
+            not_all_notified(plan)?;
+            enough(plan.machines().len(), "one machine has a memory of its own")
+        },
+    },
+    Accelerator {
+        name: "fixed walks",
+        does: "counts walks without a page table",
+        relies_on: "walks whose cost depends on the page size alone",
+        covers: |plan| {
+            let mut machines = plan.machines().iter();
+            match machines.find(|machine| !machine.has_fixed_walk_costs()) {
+                Some(machine) => Err(WhyNot::Walks {
+                    machine: machine.name.clone(),
+                }),
+                None => Ok(()),
+            }
+        },
+    },
+];
+
+/// Returns an error if every policy is notified of misses. Such a policy has a world of its own for
+/// each machine, and charges count each lookup.
+fn not_all_notified(plan: &Plan) -> Result<(), WhyNot> {
+    let mut policies = plan.policies().iter();
+    match policies.find(|policy| !policy.needs().charges.any()) {
+        Some(_) => Ok(()),
+        None => Err(WhyNot::Notified {
+            policy: plan
+                .policies()
+                .first()
+                .map_or(String::new(), |policy| policy.name()),
+        }),
+    }
+}
+
+/// Returns an error if there is one of something that an accelerator shares.
+fn enough(count: usize, why: &'static str) -> Result<(), WhyNot> {
+    match count {
+        0 | 1 => Err(WhyNot::NotAsked(why)),
+        _ => Ok(()),
+    }
+}
+
+/// The planner's choice: each accelerator, and the reason if it does not serve the plan.
+pub fn explain(plan: &Plan) -> Vec<Choice> {
+    let choice = |accelerator: &'static Accelerator| Choice {
+        accelerator,
+        why_not: (accelerator.covers)(plan).err(),
+    };
+    ACCELERATORS.iter().map(choice).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use broadleaf_model::Limits;
+
+    fn plan(policies: &[&str], machines: &[&str]) -> Plan {
+        let policy = |name: &&str| broadleaf_policy::parse(name).expect("a policy");
+        let machine = |name: &&str| broadleaf_machine::machine(name).expect("a machine");
+        let policies = policies.iter().map(policy).collect();
+        Plan::new(policies, machines.iter().map(machine).collect()).expect("a plan")
+    }
+
+    fn chosen(plan: &Plan) -> Vec<&'static str> {
+        let choices = explain(plan).into_iter();
+        let chosen = choices.filter(|choice| choice.why_not.is_none());
+        chosen.map(|choice| choice.accelerator.name).collect()
+    }
+
+    #[test]
+    fn the_quick_path_serves_policies_without_frames() {
+        let two = plan(&["4k", "pop-64"], &["skylake"]);
+        let quick = [
+            "blocks",
+            "groups",
+            "lanes",
+            "reduced form",
+            "filter",
+            "fixed walks",
+        ];
+        assert_eq!(chosen(&two), quick);
+        let one = plan(&["4k"], &["skylake"]);
+        assert_eq!(
+            chosen(&one),
+            ["blocks", "reduced form", "filter", "fixed walks"]
+        );
+        assert!(chosen(&plan(&["4k"], &["skylake"]).with_curves()).contains(&"curves"));
+    }
+
+    #[test]
+    fn frames_leave_the_filter_and_the_shared_worlds() {
+        let frames = plan(&["navarro", "4k"], &["skylake", "skylake-va23"]);
+        assert_eq!(chosen(&frames), ["filter", "shared worlds", "fixed walks"]);
+        let limited = plan(&["4k"], &["skylake"]).limited_to(Limits::none());
+        assert_eq!(
+            chosen(&limited.expect("a memory")),
+            ["filter", "fixed walks"]
+        );
+        let notified = plan(&["approx-online"], &["skylake", "skylake-va23"]);
+        assert_eq!(chosen(&notified), ["fixed walks"]);
+    }
+
+    #[test]
+    fn every_reason_is_a_phrase() {
+        for accelerator in ACCELERATORS {
+            for text in [accelerator.does, accelerator.relies_on] {
+                assert!(!text.is_empty() && !text.ends_with('.'), "{text}");
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! The planner's choice of accelerators, for people.
+
+use broadleaf_accel::explain;
+use broadleaf_model::Plan;
+
+use crate::source::Trace;
+
+/// An accelerator, and whether a replay uses it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedAccelerator {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, as a phrase.
+    pub does: &'static str,
+    /// What its counts rely on, as a phrase.
+    pub relies_on: &'static str,
+    /// The reason why the replay does not use it. `None` if the replay uses it.
+    pub why_not: Option<String>,
+}
+
+/// The accelerators of a plan for an open trace.
+pub(crate) fn explained(plan: &Plan, trace: &Trace) -> Vec<PlannedAccelerator> {
+    let choices = explain(plan).into_iter();
+    let planned = choices.map(|choice| {
+        let mut why_not = choice.why_not.map(|why| why.to_string());
+        if choice.accelerator.name == "reduced form" && why_not.is_none() && !trace.is_reduced() {
+            why_not = Some("no reduced form of this trace is known for these machines".to_owned());
+        }
+        PlannedAccelerator {
+            name: choice.accelerator.name,
+            does: choice.accelerator.does,
+            relies_on: choice.accelerator.relies_on,
+            why_not,
+        }
+    });
+    planned.collect()
+}
