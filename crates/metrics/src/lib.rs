@@ -8,21 +8,23 @@ mod catalogue;
 mod curve;
 mod live;
 mod memory;
-mod memory_catalogue;
+mod metric;
 mod ranges;
 mod record;
 mod replayed;
 mod tlbmcpi;
 mod walks;
 
-pub use catalogue::{METRICS, Metric, all_metrics, metric};
+pub use catalogue::{
+    MEMORY_METRICS, METRICS, SAMPLE_METRICS, TLBMCPI_METRICS, all_metrics, metric,
+};
 pub use curve::CurvePoint;
 pub use live::{
     BASELINE_SCHEMA, BaselineReport, BlockCounts, Governed, LiveReport, PolicyForecast,
     PopulationBar, ProcessReport, REPORT_SCHEMA, RunFigures, Stalls, UnseenProcess,
 };
 pub use memory::{MemoryAsked, MemoryResult, MemorySample, RanBefore};
-pub use memory_catalogue::{MEMORY_METRICS, SAMPLE_METRICS, TLBMCPI_METRICS};
+pub use metric::{Metric, MetricFigure, MetricValue};
 pub use ranges::{ADVICE_SCHEMA, AdvisedMapping, AdvisedRange, BackingName, RangeAdvice};
 pub use record::{
     COMPARE_SCHEMA, CellResult, Comparison, Provenance, Recommendation, TraceSummary,

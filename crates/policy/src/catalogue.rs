@@ -1,7 +1,8 @@
-//! The catalogue of policies. A new policy is one file under `policies/` and one line here.
+//! The catalogue of policies. A new policy is one file of `policies/` and one line of [`POLICIES`].
 
 use crate::parameter::GivenParameters;
-use crate::{Parameter, ParameterKind, ParseError, Policy, parse, policies};
+use crate::policies::{BASELINE, POLICIES};
+use crate::{Parameter, ParameterKind, ParseError, Policy, parse};
 use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -25,44 +26,19 @@ pub struct PolicyEntry {
     /// Complete names: the policy itself, or the members of the family that the source studies.
     pub examples: &'static [&'static str],
     /// True if a comparison without a choice of policies includes the examples: the policies of
-    /// Zhu's study, and Linux's at faults alone.
+    /// Zhu's study, and Linux's at faults alone. Other policies have `false`.
     pub by_default: bool,
     pub(crate) build: fn(GivenParameters) -> Box<dyn Policy>,
 }
 
-/// All policies, in listing order.
-const CATALOGUE: &[PolicyEntry] = &[
-    policies::base_pages::ENTRY,
-    policies::freebsd::ENTRY,
-    policies::foresight::ENTRY,
-    policies::population::GREEDY,
-    policies::population::ENTRY,
-    policies::dirty::ENTRY,
-    policies::life::ENTRY,
-    policies::thp_always::ENTRY,
-    policies::advice::ENTRY,
-    policies::two_stage::ENTRY,
-    policies::navarro::ENTRY,
-    policies::freebsd14::ENTRY,
-    policies::linux::ENTRY,
-    policies::ingens::ENTRY,
-    policies::hawkeye::ENTRY,
-    policies::fixed::ENTRY,
-    policies::asap::ENTRY,
-    policies::asap::HALF,
-    policies::online::APPROXIMATE,
-    policies::online::ENTRY,
-    policies::offline::ENTRY,
-];
-
 /// Returns all policies, in listing order.
-pub fn catalogue() -> &'static [PolicyEntry] {
-    CATALOGUE
+pub fn catalogue() -> &'static [&'static PolicyEntry] {
+    POLICIES
 }
 
 /// Returns the entry with this name (without a parameter).
 pub fn entry(name: &str) -> Option<&'static PolicyEntry> {
-    CATALOGUE.iter().find(|entry| entry.name == name)
+    POLICIES.iter().copied().find(|entry| entry.name == name)
 }
 
 /// Returns the policies of a comparison without a choice, in listing order: the examples of entries
@@ -84,7 +60,7 @@ pub fn all_examples() -> Result<Vec<Box<dyn Policy>>, ParseError> {
 }
 
 fn examples_where(included: fn(&&PolicyEntry) -> bool) -> Result<Vec<Box<dyn Policy>>, ParseError> {
-    let names = (CATALOGUE.iter())
+    let names = (POLICIES.iter().copied())
         .filter(included)
         .flat_map(|entry| entry.examples);
     names.map(|name| parse(name)).collect()
@@ -92,8 +68,7 @@ fn examples_where(included: fn(&&PolicyEntry) -> bool) -> Result<Vec<Box<dyn Pol
 
 /// Returns the policy `4k`, the baseline of all others.
 pub fn base_pages() -> Box<dyn Policy> {
-    let entry = policies::base_pages::ENTRY;
-    (entry.build)(GivenParameters::new(entry.name, Vec::new()))
+    (BASELINE.build)(GivenParameters::new(BASELINE.name, Vec::new()))
 }
 
 impl PolicyEntry {

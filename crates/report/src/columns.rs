@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use broadleaf_metrics::{CellResult, MemoryResult, Tlbmcpi};
+use broadleaf_metrics::{CellResult, MEMORY_METRICS, METRICS, Metric, MetricFigure};
 use broadleaf_units::PageSize;
 
 /// A column: a name, and a value for each result.
@@ -46,7 +46,7 @@ impl Values {
     }
 }
 
-/// Returns the columns of `results`: the fields in the order of a result, then one column for each
+/// Returns the columns of `results`: the metrics in the catalogue's order, then one column for each
 /// of `refusals`, the possible reasons.
 ///
 /// A refusal without an occurrence has a column too. The set of columns must not depend on the
@@ -59,127 +59,48 @@ pub fn columns(results: &[CellResult], refusals: &[&str]) -> Vec<Column> {
         name: name.to_owned(),
         values: Values::Text(results.iter().map(|result| of(result).clone()).collect()),
     };
-    let count = |name: &str, of: fn(&CellResult) -> u64| Column {
-        name: name.to_owned(),
-        values: Values::Count(results.iter().map(of).collect()),
-    };
     let mut columns = vec![
         text("policy", |result| &result.policy),
         text("asked", |result| &result.asked),
         text("machine", |result| &result.machine),
-        count("accesses", |result| result.accesses),
-        count("l1_misses", |result| result.l1_misses),
-        count("l2_misses", |result| result.l2_misses),
     ];
-    columns.extend(walks(results));
-    columns.extend([
-        count("walk_cycles", |result| result.walk_cycles),
-        count("page_faults", |result| result.page_faults),
-        Column {
-            name: "faults_saved".to_owned(),
-            values: Values::Difference(results.iter().map(|result| result.faults_saved).collect()),
-        },
-        count("promotions", |result| result.promotions),
-        count("demotions", |result| result.demotions),
-        count("extra_zeroed_pages", |result| result.extra_zeroed_pages),
-        count("extra_disk_read_pages", |result| {
-            result.extra_disk_read_pages
-        }),
-        count("false_dirty_pages", |result| result.false_dirty_pages),
-        count("false_dirty_pages_anonymous", |result| {
-            result.false_dirty_pages_anonymous
-        }),
-        count("false_dirty_pages_file", |result| {
-            result.false_dirty_pages_file
-        }),
-        count("clean_pages_in_superpages", |result| {
-            result.clean_pages_in_superpages
-        }),
-        count("clean_pages_in_superpages_anonymous", |result| {
-            result.clean_pages_in_superpages_anonymous
-        }),
-        count("clean_pages_in_superpages_file", |result| {
-            result.clean_pages_in_superpages_file
-        }),
-        count("touched_pages", |result| result.touched_pages),
-        count("touched_pages_anonymous", |result| {
-            result.touched_pages_anonymous
-        }),
-        count("touched_pages_file", |result| result.touched_pages_file),
-        count("resident_pages", |result| result.resident_pages),
-        count("peak_resident_pages", |result| result.peak_resident_pages),
-        count("regions", |result| result.regions),
-        count("regions_anonymous", |result| result.regions_anonymous),
-        count("regions_file", |result| result.regions_file),
-    ]);
-    columns.extend(of_memory(results));
+    columns.extend(METRICS.iter().flat_map(|metric| of_metric(metric, results)));
+    if results.iter().any(|result| result.memory.is_some()) {
+        let of_memory = MEMORY_METRICS.iter();
+        columns.extend(of_memory.flat_map(|metric| of_metric(metric, results)));
+    }
     columns.extend(refused(results, refusals));
     columns
 }
 
-/// Returns the columns of memory, if any result has it.
-fn of_memory(results: &[CellResult]) -> Vec<Column> {
-    if results.iter().all(|result| result.memory.is_none()) {
-        return Vec::new();
-    }
-    let count = |name: &str, of: fn(&MemoryResult) -> u64| Column {
-        name: name.to_owned(),
-        values: Values::Count(
-            (results.iter())
-                .map(|result| result.memory.as_ref().map_or(0, of))
-                .collect(),
-        ),
-    };
-    let ends = results.iter().map(|result| result.memory.as_ref());
-    let ends = ends.map(|memory| memory.and_then(|memory| memory.out_of_memory_after));
-    let times = results
-        .iter()
-        .map(|result| result.memory.as_ref()?.times_offline);
-    let each_instruction = |part: &str, of: fn(&Tlbmcpi) -> f64| {
-        let parts = results.iter().map(|result| result.memory.as_ref()?.tlbmcpi);
-        Column {
-            name: format!("tlbmcpi_{part}"),
-            values: Values::Ratio(parts.map(|parts| parts.as_ref().map(of)).collect()),
+/// Returns the columns of one metric: one for most, and one for each part or page size.
+fn of_metric(metric: &Metric, results: &[CellResult]) -> Vec<Column> {
+    use MetricFigure as Figure;
+    let each = results.iter();
+    let values = match metric.figure {
+        Figure::Count(of) => Values::Count(each.map(of).collect()),
+        Figure::Difference(of) => Values::Difference(each.map(of).collect()),
+        Figure::Optional(of) => Values::Optional(each.map(of).collect()),
+        Figure::Ratio(of) | Figure::Computed(of) => Values::Ratio(each.map(of).collect()),
+        Figure::OfMemory(of) => {
+            let count = |result: &CellResult| result.memory.as_ref().map_or(0, of);
+            Values::Count(each.map(count).collect())
+        }
+        // Other sizes have columns between those of the catalogue.
+        Figure::Walks(PageSize::SIZE_4K) => return walks(results),
+        Figure::Walks(_) | Figure::Several | Figure::OfSample => return Vec::new(),
+        Figure::Parts(parts) => {
+            let of_parts = parts.iter().flat_map(|part| of_metric(part, results));
+            return of_parts.collect();
         }
     };
-    vec![
-        count("base_page_bytes", |memory| memory.base_page_bytes),
-        count("write_faults", |memory| memory.write_faults),
-        count("peak_superpage_pages", |memory| memory.peak_superpage_pages),
-        count("swapped_out_pages", |memory| memory.swapped_out_pages),
-        count("swapped_in_pages", |memory| memory.swapped_in_pages),
-        count("file_pages_read", |memory| memory.file_pages_read),
-        count("file_pages_written", |memory| memory.file_pages_written),
-        count("unsaved_file_pages", |memory| memory.unsaved_file_pages),
-        count("cache_hits", |memory| memory.cache_hits),
-        count("reservations", |memory| memory.reservations),
-        count("reservations_broken", |memory| memory.reservations_broken),
-        count("extents_refused", |memory| memory.extents_refused),
-        count("copied_bytes", |memory| memory.copied_bytes),
-        count("migrated_pages", |memory| memory.migrated_pages),
-        count("zeroed_pages", |memory| memory.zeroed_pages),
-        count("zeroed_ahead_pages", |memory| memory.zeroed_ahead_pages),
-        count("fault_cycles", |memory| memory.fault_cycles),
-        count("worst_fault_cycles", |memory| memory.worst_fault_cycles),
-        count("daemon_cycles", |memory| memory.daemon_cycles),
-        count("promotion_cycles", |memory| memory.promotion_cycles),
-        count("copy_cycles", |memory| memory.copy_cycles),
-        count("bookkeeping_cycles", |memory| memory.bookkeeping_cycles),
-        each_instruction("miss", |parts| parts.miss),
-        each_instruction("bookkeeping", |parts| parts.bookkeeping),
-        each_instruction("copy", |parts| parts.copy),
-        Column {
-            name: "times_offline".to_owned(),
-            values: Values::Ratio(times.collect()),
-        },
-        count("in_swap_pages", |memory| memory.in_swap_pages),
-        Column {
-            name: "out_of_memory_after".to_owned(),
-            values: Values::Optional(ends.collect()),
-        },
-    ]
+    vec![Column {
+        name: metric.name.to_owned(),
+        values,
+    }]
 }
 
+/// Returns the columns of walks, smallest page size first: 4 KiB, 2 MiB, and other sizes found.
 fn walks(results: &[CellResult]) -> Vec<Column> {
     let always = [PageSize::SIZE_4K, PageSize::SIZE_2M];
     let found = results
@@ -215,7 +136,7 @@ fn refused(results: &[CellResult], known: &[&str]) -> Vec<Column> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use broadleaf_metrics::{MEMORY_METRICS, METRICS};
+    use broadleaf_metrics::{MemoryResult, Tlbmcpi};
 
     #[test]
     fn every_metric_has_its_column_in_the_catalogue_s_order() {

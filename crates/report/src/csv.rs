@@ -59,7 +59,8 @@ mod tests {
         assert!(lines[0].starts_with(
             "policy,asked,machine,accesses,l1_misses,l2_misses,walks_4k,walks_2m,walk_cycles,"
         ));
-        assert!(lines[0].ends_with(",regions_file,refusal_not_covered,refusal_too_few_resident"));
+        assert!(lines[0].contains(",regions_file,"));
+        assert!(lines[0].ends_with(",refusal_not_covered,refusal_too_few_resident"));
         assert!(
             lines[1].starts_with("pop-64,pop-064,,5,0,")
                 && lines[1].contains(",-2,")

@@ -13,15 +13,17 @@ pub struct Described {
     pub source: &'static str,
 }
 
-/// Declares a module for each entry of a catalogue, and the list of the entries.
+/// Declares the modules of a catalogue's entries, and the list of the entries.
 ///
-/// A new entry is one file with a `static` item, and one line here.
+/// A new entry is one file with an item, and one line here. A file with several entries names them
+/// in braces.
 ///
 /// ```text
 /// catalogue! {
 ///     /// The replacement rules.
 ///     pub static REPLACEMENTS: Replacement = [
 ///         lru::LRU,
+///         tree::{TREE, BITS},
 ///     ];
 /// }
 /// ```
@@ -29,11 +31,14 @@ pub struct Described {
 macro_rules! catalogue {
     (
         $(#[$meta:meta])*
-        pub static $name:ident: $entry:ty = [$($module:ident::$item:ident),* $(,)?];
+        $seen:vis static $name:ident: $entry:ty =
+            [$($module:ident::$({$($items:ident),+ $(,)?})? $($item:ident)?),* $(,)?];
     ) => {
         $(mod $module;)*
 
         $(#[$meta])*
-        pub static $name: &[&$entry] = &[$(&$module::$item),*];
+        $seen static $name: &[&$entry] = &[
+            $($(&$module::$item,)? $($(&$module::$items,)+)?)*
+        ];
     };
 }

@@ -2,14 +2,13 @@
 
 use std::io::{BufRead, BufReader};
 
-use broadleaf_trace::Header;
+use broadleaf_trace::{DataAccess, Fold, Header};
 use broadleaf_units::Described;
 
 use crate::batch::ImportBatch;
 use crate::catalogue::ForeignFormat;
 use crate::compression::Bytes;
 use crate::error::{ImportError, Spot};
-use crate::fold::{DataAccess, Fold};
 use crate::import::{ImportCounts, ImportEntry, ImportOptions, OpenedImport, TraceImporter};
 use crate::source::ImportSource;
 

@@ -65,10 +65,26 @@ const ADDITIONS: &[Addition] = &[
         list: "FOREIGN_FORMATS",
         line: "hexes::HEXES,",
     },
+    Addition {
+        recipe: "Add a policy",
+        file: "crates/policy/src/policies/third.rs",
+        text: include_str!("../additions/third.rs"),
+        catalogue: "crates/policy/src/policies/mod.rs",
+        list: "POLICIES",
+        line: "third::ENTRY,",
+    },
+    Addition {
+        recipe: "Add a metric",
+        file: "crates/metrics/src/catalogue/walks_per_fault.rs",
+        text: include_str!("../additions/walks_per_fault.rs"),
+        catalogue: "crates/metrics/src/catalogue/mod.rs",
+        list: "METRICS",
+        line: "walks_per_fault::WALKS_PER_FAULT,",
+    },
 ];
 
 /// The crates whose tests run with the additions.
-const TESTED: &[&str] = &["tlb", "pagetable", "cache", "import"];
+const TESTED: &[&str] = &["tlb", "pagetable", "cache", "import", "policy", "metrics"];
 
 /// Crates that the tested ones import.
 const IMPORTED: &[&str] = &["units", "trace"];
@@ -109,7 +125,7 @@ fn workspace() -> PathBuf {
     folder
 }
 
-/// Adds the one file and the one line.
+/// Adds the one file, and the one line at the end of the list.
 fn make(addition: &Addition, folder: &Path) {
     let file = folder.join(addition.file);
     assert!(!file.exists(), "{}", addition.file);
@@ -120,7 +136,8 @@ fn make(addition: &Addition, folder: &Path) {
     let mut lines: Vec<&str> = text.lines().collect();
     let start = lines.iter().position(|line| is_start(line));
     let start = start.unwrap_or_else(|| panic!("no {} in {}", addition.list, addition.catalogue));
-    lines.insert(start + 1, addition.line);
+    let end = lines[start..].iter().position(|line| line.trim() == "];");
+    lines.insert(start + end.expect("the list ends"), addition.line);
     fs::write(path, lines.join("\n") + "\n").expect("the catalogue is written");
 }
 

@@ -1,24 +1,35 @@
 //! The policies, one family in each file.
 
-pub(crate) mod advice;
-pub(crate) mod asap;
-pub(crate) mod base_pages;
-pub(crate) mod dirty;
+use crate::PolicyEntry;
+
+broadleaf_units::catalogue! {
+    /// All policies, in listing order.
+    pub(crate) static POLICIES: PolicyEntry = [
+        base_pages::ENTRY,
+        freebsd::ENTRY,
+        foresight::ENTRY,
+        population::{GREEDY, ENTRY},
+        dirty::ENTRY,
+        life::ENTRY,
+        thp_always::ENTRY,
+        advice::ENTRY,
+        two_stage::ENTRY,
+        navarro::ENTRY,
+        freebsd14::ENTRY,
+        linux::ENTRY,
+        ingens::ENTRY,
+        hawkeye::ENTRY,
+        fixed::ENTRY,
+        asap::{ENTRY, HALF},
+        online::{APPROXIMATE, ENTRY},
+        offline::ENTRY,
+    ];
+}
+
 mod filled;
-pub(crate) mod fixed;
-pub(crate) mod foresight;
-pub(crate) mod freebsd;
-pub(crate) mod freebsd14;
-pub(crate) mod hawkeye;
-pub(crate) mod ingens;
-pub(crate) mod life;
-pub(crate) mod linux;
-pub(crate) mod navarro;
-pub(crate) mod offline;
-pub(crate) mod online;
-pub(crate) mod population;
-pub(crate) mod thp_always;
-pub(crate) mod two_stage;
 
 #[cfg(test)]
 pub(crate) mod testing;
+
+/// The policy `4k`, the baseline of all others.
+pub(crate) const BASELINE: PolicyEntry = base_pages::ENTRY;

@@ -197,7 +197,7 @@ fn memory_has_a_table_of_its_own_and_an_ended_result_no_row() {
         "\nMemory: 64.0 MiB, empty at first; ",
         "\ngreedy: memory was used up after 1,234 accesses\n",
         "\nChoose pop-64: ",
-        "together; of those within",
+        "bookkeeping. Of those within",
         " 12,345,678 ",
         " 25.0% ",
         " 1.00 MiB",
@@ -304,7 +304,7 @@ fn a_machine_that_needs_no_frames_is_judged_by_walks() {
     assert_eq!(alone[0].sentence, beside[0].sentence);
     let text = comparison_table(&comparison, &context, View::default());
     assert!(
-        text.contains("\nRule on skylake: of the policies"),
+        text.contains("\nRule on skylake: consider the policies"),
         "{text}"
     );
 }

@@ -88,7 +88,7 @@ fn find(name: &str) -> Result<Explanation, Failure> {
     match broadleaf_policy::parse(name) {
         Ok(parsed) => {
             let called = parsed.name();
-            let mut catalogue = broadleaf_policy::catalogue().iter();
+            let mut catalogue = broadleaf_policy::catalogue().iter().copied();
             let family = broadleaf_policy::entry(&called)
                 .or_else(|| catalogue.find(|entry| belongs(entry, name)));
             if let Some(entry) = family {

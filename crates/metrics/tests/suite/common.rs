@@ -1,0 +1,84 @@
+//! Shared code of the tests: a result with all parts.
+
+use broadleaf_metrics::{CellResult, CurvePoint, MemoryResult, MemorySample, Tlbmcpi, Walks};
+use broadleaf_units::PageSize;
+
+/// Returns a result with all parts. No two figures are equal, so that a test can tell them apart.
+pub(crate) fn whole_result() -> CellResult {
+    let mut last = 1000;
+    let mut next = || {
+        last += 1;
+        last
+    };
+    let mut walks = Walks::new();
+    walks.add(PageSize::SIZE_4K, next());
+    walks.add(PageSize::SIZE_2M, next());
+    let memory = MemoryResult {
+        base_page_bytes: next(),
+        write_faults: next(),
+        peak_superpage_pages: next(),
+        swapped_out_pages: next(),
+        swapped_in_pages: next(),
+        file_pages_read: next(),
+        file_pages_written: next(),
+        unsaved_file_pages: next(),
+        cache_hits: next(),
+        reservations: next(),
+        reservations_broken: next(),
+        extents_refused: next(),
+        copied_bytes: next(),
+        migrated_pages: next(),
+        zeroed_pages: next(),
+        zeroed_ahead_pages: next(),
+        fault_cycles: next(),
+        worst_fault_cycles: next(),
+        daemon_cycles: next(),
+        promotion_cycles: next(),
+        copy_cycles: next(),
+        bookkeeping_cycles: next(),
+        in_swap_pages: next(),
+        page_sizes: [(4096, 1)].into(),
+        free_contiguity: [(9, 1)].into(),
+        tlbmcpi: Tlbmcpi::new([1, 2, 3], 100),
+        times_offline: Some(1.5),
+        out_of_memory_after: Some(next()),
+        over_time: vec![MemorySample::default()],
+        ..MemoryResult::default()
+    };
+    CellResult {
+        accesses: next(),
+        l1_misses: next(),
+        l2_misses: next(),
+        walks,
+        walk_cycles: next(),
+        page_faults: next(),
+        faults_saved: -5,
+        promotions: next(),
+        demotions: next(),
+        extra_zeroed_pages: next(),
+        extra_disk_read_pages: next(),
+        false_dirty_pages: next(),
+        false_dirty_pages_anonymous: next(),
+        false_dirty_pages_file: next(),
+        clean_pages_in_superpages: next(),
+        clean_pages_in_superpages_anonymous: next(),
+        clean_pages_in_superpages_file: next(),
+        touched_pages: next(),
+        touched_pages_anonymous: next(),
+        touched_pages_file: next(),
+        resident_pages: next(),
+        peak_resident_pages: next(),
+        regions: next(),
+        regions_anonymous: next(),
+        regions_file: next(),
+        refusals: [("too_young".to_owned(), 3)].into(),
+        curve: Some(vec![CurvePoint {
+            page_size: 4096,
+            sets: 1,
+            ways: 64,
+            misses: 7,
+        }]),
+        memory: Some(memory),
+        ..CellResult::default()
+    }
+}

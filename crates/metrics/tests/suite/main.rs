@@ -1,0 +1,4 @@
+//! The tests of this crate, in one binary.
+
+mod catalogue;
+mod common;
