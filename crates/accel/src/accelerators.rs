@@ -157,7 +157,7 @@ pub fn explain(plan: &Plan) -> Vec<Choice> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use broadleaf_model::Limits;
+    use broadleaf_model::MemoryLimits;
 
     fn plan(policies: &[&str], machines: &[&str]) -> Plan {
         let policy = |name: &&str| broadleaf_policy::parse(name).expect("a policy");
@@ -196,7 +196,7 @@ mod tests {
     fn frames_leave_the_filter_and_the_shared_worlds() {
         let frames = plan(&["navarro", "4k"], &["skylake", "skylake-va23"]);
         assert_eq!(chosen(&frames), ["filter", "shared worlds", "fixed walks"]);
-        let limited = plan(&["4k"], &["skylake"]).limited_to(Limits::none());
+        let limited = plan(&["4k"], &["skylake"]).limited_to(MemoryLimits::none());
         assert_eq!(
             chosen(&limited.expect("a memory")),
             ["filter", "fixed walks"]
