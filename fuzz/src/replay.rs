@@ -9,11 +9,11 @@ mod counts;
 
 use std::ops::ControlFlow;
 
-use broadleaf_model::{Items, Limits, Outcome, Plan};
+use broadleaf_model::{Items, MemoryLimits, Outcome, Plan};
 use broadleaf_oracle::{OwnedItem, PolicySpec, Recording, alone, replay};
 
 use case::{FuzzPolicy, ReplayCase};
-use counts::CountsByName;
+use counts::FuzzCounts;
 
 /// Runs the target on one input.
 pub fn run(bytes: &[u8]) {
@@ -30,16 +30,16 @@ pub fn run(bytes: &[u8]) {
 
 /// Compares the quick path with the oracle.
 fn oracle_agrees(case: &ReplayCase, recording: &Recording, policy: PolicySpec) {
-    let quick = CountsByName::of_outcome(&outcome(case, recording, |plan| plan));
-    let oracle = CountsByName::of_oracle(replay(recording, policy, case.machine));
+    let quick = FuzzCounts::of_outcome(&outcome(case, recording, |plan| plan));
+    let oracle = FuzzCounts::of_oracle(replay(recording, policy, case.machine));
     assert_eq!(quick, oracle, "the quick path and the oracle, {case:?}");
 }
 
 /// Compares the quick path with the model alone, on a trace without shared frames.
 fn model_agrees(case: &ReplayCase, recording: &Recording) {
-    let quick = CountsByName::of_outcome(&outcome(case, recording, |plan| plan));
-    let model = CountsByName::of_outcome(&outcome(case, recording, |plan| {
-        limited(plan, Limits::none())
+    let quick = FuzzCounts::of_outcome(&outcome(case, recording, |plan| plan));
+    let model = FuzzCounts::of_outcome(&outcome(case, recording, |plan| {
+        limited(plan, MemoryLimits::none())
             .walking_tables()
             .with_all_visits()
     }));
@@ -59,7 +59,7 @@ fn filter_agrees(case: &ReplayCase, recording: &Recording) {
     assert_eq!(filtered.trace, all.trace, "the filter, {case:?}");
 }
 
-fn limited(plan: Plan, limits: Limits) -> Plan {
+fn limited(plan: Plan, limits: MemoryLimits) -> Plan {
     plan.limited_to(limits).expect("a memory")
 }
 

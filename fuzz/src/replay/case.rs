@@ -1,6 +1,6 @@
 //! The trace, the policy and the machine that an input stands for.
 
-use broadleaf_model::Limits;
+use broadleaf_model::MemoryLimits;
 use broadleaf_oracle::random::{Action, Script, ScriptStep};
 use broadleaf_oracle::{OracleMachine, PolicySpec, Recording};
 use broadleaf_trace::Grain;
@@ -107,11 +107,11 @@ impl ReplayCase {
     }
 
     /// The memory in which the model and its filter are compared.
-    pub(super) fn limits(&self) -> Limits {
+    pub(super) fn limits(&self) -> MemoryLimits {
         if self.is_short {
-            Limits::new(6 << 20)
+            MemoryLimits::new(6 << 20)
         } else {
-            Limits::none()
+            MemoryLimits::none()
         }
     }
 

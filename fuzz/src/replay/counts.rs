@@ -9,12 +9,12 @@ use broadleaf_units::PageSize;
 
 /// The counts of one replay. The refusals are apart, without zeroes.
 #[derive(Debug, PartialEq)]
-pub(super) struct CountsByName {
+pub(super) struct FuzzCounts {
     counts: OracleCounts,
     refusals: BTreeMap<String, u64>,
 }
 
-impl CountsByName {
+impl FuzzCounts {
     /// The counts of the oracle.
     pub(super) fn of_oracle(mut counts: OracleCounts) -> Self {
         let refusals = std::mem::take(&mut counts.refusals).into_iter();
