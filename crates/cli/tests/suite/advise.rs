@@ -20,7 +20,8 @@ fn json(output: &Output) -> Value {
     serde_json::from_str(&succeeded(output)).expect("the answer is JSON")
 }
 
-/// `shape` of a small recording's advice stands in a file. Where it moved, CHANGELOG.md says why, and `scripts/golden.sh` writes it anew.
+/// Compares the advice for a small recording with a golden file for each `shape`.
+/// `scripts/golden.sh` rewrites the file, and CHANGELOG.md says why it changed.
 fn assert_golden(shape: &str, ending: &str) {
     let arguments = [
         "advise",

@@ -72,7 +72,7 @@ fn what_a_killed_recorder_left_is_refused_and_compared_on_demand() {
     let folder = folder("damage-cut");
     let bytes = recording();
     let (streams, index) = offsets(&bytes);
-    // Behind every chunk, and behind the second: whole chunks, and no index.
+    // Cut after every chunk, and after the second: the chunks are whole, and the index is missing.
     for (cut, accesses) in [(index, 700), (streams[2], 300)] {
         let path = file(&folder, "cut.bl", &bytes[..cut]);
         for command in ["compare", "info"] {
@@ -91,7 +91,7 @@ fn what_a_killed_recorder_left_is_refused_and_compared_on_demand() {
         assert_eq!(answer["trace"]["accesses"], accesses);
         let said = format!("it ends at byte {cut} ");
         assert!(answer["notes"].to_string().contains(&said), "{answer}");
-        // In every shape, whoever watches is told.
+        // Every format also prints the warning on standard error.
         for format in ["json", "csv", "parquet", "table"] {
             let output = compare(&path, format);
             assert!(output.status.success());
@@ -123,7 +123,7 @@ fn a_damaged_recording_is_read_up_to_the_damage_and_no_further() {
             "compare" => &answer["trace"]["accesses"],
             _ => &answer["accesses"],
         };
-        // Not the 400 that stand whole behind the damage.
+        // The 400 whole accesses after the damage are not counted.
         assert_eq!(accesses, 100, "{command}");
         let told = answer.to_string();
         let lost = format!("{} of its {} bytes", bytes.len() - at, bytes.len());
@@ -139,7 +139,8 @@ fn damage_of_the_index_alone_loses_no_access() {
     let whole = recording();
     let (_, index) = offsets(&whole);
     let size = whole.len();
-    // In the index's head and body, in the pointer to it, in the mark behind that; and cut off inside the index.
+    // Damage in the index's head and body, in the pointer to the index, and in the final mark. The
+    // last case is cut off inside the index.
     for (at, cut) in [
         (index + 1, size),
         (index + 20, size),

@@ -13,7 +13,7 @@ fn shown(arguments: &[&str]) -> Vec<String> {
     lines
 }
 
-/// The part of the second line that the carets of the third stand below.
+/// The part of the second line that the carets of the third mark.
 fn pointed_at(lines: &[String]) -> String {
     let carets = lines[2].chars().take_while(|letter| *letter == ' ').count();
     let width = lines[2].chars().filter(|letter| *letter == '^').count();

@@ -43,7 +43,7 @@ fn results(recording: &Path) -> String {
     arguments.extend(MACHINES.iter().flat_map(|name| ["--machine", name]));
     let mut answer: Value =
         serde_json::from_str(&succeeded(&run(&arguments))).expect("the answer is JSON");
-    // Where the file stands is no result.
+    // The path of the file is not part of the result.
     answer["trace"]
         .as_object_mut()
         .expect("a trace")

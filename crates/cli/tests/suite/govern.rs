@@ -9,8 +9,9 @@ use std::time::Duration;
 use crate::support::live::{Python, can_attach, can_govern, eventually, is_installed};
 use crate::support::{binary, broadleaf, file, folder, refused, run, stderr, succeeded};
 
-/// Python that touches every `step`-th page of so many MiB, waits until its superpages are as many as asked for or the time is over, and prints the KiB that
-/// it holds and those in superpages.
+/// Python that touches every `step`-th page of `mebibytes` MiB. The program waits for its
+/// superpages, at most until the time is over. Then it prints the KiB that it holds and those in
+/// superpages.
 fn touching(mebibytes: u32, step: u32, wait: f32) -> String {
     format!(
         "import mmap, time, sys
@@ -298,7 +299,7 @@ fn signals_reach_the_program() {
     }
 }
 
-/// A pipe's end that nobody reads.
+/// The write end of a pipe without a reader.
 fn unread() -> Stdio {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
@@ -357,7 +358,7 @@ fn a_program_that_leaves_a_core_leaves_one_only() {
 
 #[test]
 fn whoever_ignores_the_ends_of_children_hears_of_the_program_s() {
-    // Not every shell ignores it where it is told to.
+    // Some shells do not ignore the signal despite `trap`.
     if !is_installed("bash") {
         return;
     }

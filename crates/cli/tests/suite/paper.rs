@@ -48,7 +48,7 @@ fn the_directions_of_navarro_are_seen_again() {
     let whole = fs::read_to_string(out.join("navarro2002.txt")).expect("all of it");
     assert_eq!(whole, text);
 
-    // What stands there stays, unless told otherwise; and the same comes out again.
+    // Existing files stay without `--force`. With `--force`, the same tables are written again.
     let line = refused(&run(&arguments));
     assert!(line.contains("best-case.csv"), "{line}");
     let again = succeeded(&run(&[&arguments[..], &["--force"]].concat()));

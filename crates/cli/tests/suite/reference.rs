@@ -18,7 +18,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What `broadleaf list` tells programs about a catalogue.
+/// The entries of a catalogue, as `broadleaf list` prints them in JSON.
 fn list(catalogue: &str) -> Vec<Value> {
     let output = Command::new(binary())
         .args(["list", catalogue, "--format", "json"])

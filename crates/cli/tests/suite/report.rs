@@ -15,7 +15,7 @@ const MIB: u64 = 1 << 20;
 /// A process that lives as long as this value.
 struct Running(Child);
 
-/// Python that touches 16 MiB, and behind them each fifth page of 32 MiB, and waits.
+/// Python that touches 16 MiB, then every fifth page of the next 32 MiB, and waits.
 const PROGRAM: &str = "import mmap, time
 memory = mmap.mmap(-1, 50 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 for page in range(0, 4096): memory[page << 12] = 1

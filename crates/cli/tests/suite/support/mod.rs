@@ -122,7 +122,7 @@ pub(crate) fn lackey(pages: u64) -> String {
     text
 }
 
-/// What stands in a folder, in order.
+/// The names of the files in a folder, in order.
 pub(crate) fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder");
     let mut names: Vec<String> = entries
