@@ -32,7 +32,7 @@ pub(crate) struct Batch {
     /// Accesses before the one that is looked up first.
     pub(crate) times: Vec<u64>,
     pub(crate) incidents: Vec<Incident>,
-    /// All pages that were looked up, where somebody follows that.
+    /// All pages that were looked up, if lookups are followed.
     pub(crate) trail: Followed,
 }
 
@@ -47,7 +47,7 @@ impl Batch {
         self.trail.clear();
     }
 
-    /// Adds visits, behind `begin` accesses, without their blocks.
+    /// Adds visits without their blocks. `begin` is the number of accesses before them.
     pub(crate) fn extend(&mut self, visits: &[KeptVisit], begin: u64) {
         self.pages
             .extend(visits.iter().map(|visit| PageNumber(visit.page)));

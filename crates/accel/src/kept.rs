@@ -80,7 +80,7 @@ pub(crate) struct Keeper {
 }
 
 impl Keeper {
-    /// Keeps nothing yet, and no more than so many bytes of a part.
+    /// Creates an empty keeper of at most `most` bytes of a part.
     pub(crate) fn new(most: usize, only_few: bool) -> Self {
         let writer = ReducedWriter::new(Bounded::new(most), &ReducedHeader::default());
         Self {
@@ -200,7 +200,7 @@ const FREE_VISITS: u64 = 1 << 18;
 /// 20 ns, decoding an access 20 ns.
 const FEW_OF: u64 = 8;
 
-/// Returns true if so many visits are kept that a later replay gains little by them.
+/// Returns true if the kept visits are too many for a later replay to gain much.
 const fn are_many(visits: u64, accesses: u64) -> bool {
     visits > FREE_VISITS && visits.saturating_mul(FEW_OF) > accesses
 }
@@ -214,7 +214,7 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// Nothing yet, and no more than so many bytes.
+    /// An empty form of at most `most` bytes.
     pub(crate) const fn new(most: usize) -> Self {
         Self {
             stretches: Vec::new(),
@@ -273,7 +273,7 @@ impl Kept {
 /// A kept trace, being read.
 pub(crate) struct KeptSource<'a> {
     all: &'a [KeptStretch],
-    /// Those that come behind the one that is being read.
+    /// The stretches after the one that is being read.
     stretches: &'a [KeptStretch],
     reader: Option<ReducedReader<&'a [u8]>>,
     /// Readers of parts that are not in use.

@@ -19,8 +19,9 @@ pub(crate) fn is_changed_by(stream: &Stream, piece: &Fed) -> bool {
     }
 }
 
-/// Takes a stretch of visits in: finds their blocks and what was known of their pages, and leaves them in `batch` for the teams. Their times
-/// count from what was taken in before; what they come to is to be told with [`Stream::pass`]. It may `wait` for those who still look at the address spaces
+/// Takes a stretch of visits in: finds their blocks and the known state of their pages, and leaves
+/// both in `batch` for the teams. Their times count from the visits taken in before. The caller
+/// reports their sums with [`Stream::pass`]. `wait` returns when no thread reads the address spaces
 /// as they are, before these change.
 pub(crate) fn take(
     stream: &mut Stream,

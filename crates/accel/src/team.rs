@@ -17,7 +17,7 @@ pub(crate) struct Team<'a> {
     cells: Vec<Cell<'a>>,
     translations: Vec<Translation<'a>>,
     superpages: Superpages,
-    /// TLBs of other geometries, by member; none where nobody asked.
+    /// TLBs of other geometries, by member; empty unless curves were asked for.
     curves: Vec<Curve>,
     /// What was looked up last, for the curves.
     last: Option<(SpaceId, PageNumber, BlockId)>,
@@ -25,9 +25,9 @@ pub(crate) struct Team<'a> {
     due: u64,
     /// The policies that ask at an age.
     timed: Members,
-    /// By block: 0, or one more than the number of pages of the block that were stored to and of
-    /// which no policy was told under which the block is a superpage. All of those policies know
-    /// that the block is dirty. So none of them has anything to decide at the next store.
+    /// By block: 0, or one more than the number of its stored-to pages that no policy with the
+    /// block as a superpage has seen. All of those policies know that the block is dirty. So none
+    /// of them has anything to decide at the next store.
     owed: Vec<u16>,
 }
 
@@ -69,12 +69,12 @@ impl<'a> Team<'a> {
         self
     }
 
-    /// Whether nothing is looked up: then a replay is so little work that nobody else need be woken for it.
+    /// Returns true if nothing is looked up. Then a replay is too short to wake another thread for.
     pub(crate) const fn is_light(&self) -> bool {
         self.translations.is_empty() && self.curves.is_empty()
     }
 
-    /// What TLBs of every geometry missed under one member, where somebody asked.
+    /// The misses of TLBs of every geometry under one member, if curves were asked for.
     pub(crate) fn curve(&self, member: usize) -> Option<&Curve> {
         self.curves.get(member)
     }
@@ -156,7 +156,7 @@ impl<'a> Team<'a> {
         }
     }
 
-    /// Tells the policies under which a block is a superpage of the stores that they were not told of.
+    /// Reports the owed stores of a block to the policies under which the block is a superpage.
     fn pay(&mut self, block: BlockId) {
         let owed = std::mem::take(&mut self.owed[block.index()]);
         if owed > 1 {
@@ -166,7 +166,7 @@ impl<'a> Team<'a> {
         }
     }
 
-    /// The trace is at its end: tells all policies of all stores.
+    /// Ends the trace: reports all owed stores to the policies.
     pub(crate) fn end(&mut self) {
         for block in 0..self.owed.len() as u32 {
             self.pay(BlockId(block));
@@ -273,7 +273,8 @@ impl<'a> Team<'a> {
             };
             if self.due <= next {
                 self.ask_due(next, spaces);
-                // The page may be one that comes behind these: the next visit that a memory notices, or the next stretch.
+                // The page may come after these pages: in the next visit that a memory notices, or
+                // in the next stretch.
                 if trail.times.get(pages.start) != Some(&next) {
                     // The access at that time went to the page that was looked up last, too.
                     self.look_last_up();
@@ -462,7 +463,7 @@ impl<'a> Team<'a> {
         }
     }
 
-    /// Whether no reservation falls due at any time, be it the last that can be told.
+    /// Returns true if no reservation falls due, not even at the last possible time.
     const fn never_due(&self) -> bool {
         self.due == u64::MAX
     }

@@ -117,13 +117,14 @@ pub(crate) struct Translation<'a> {
 /// The fewest and the most batches between two comparisons of all groups.
 const OFTEN: u32 = 16;
 const SELDOM: u32 = 1024;
-/// Groups look up apart if one lookup in so many misses the first level, and together if fewer than
-/// one in so many does.
+/// Groups look up apart if at least one lookup in `APART` misses the first level. They look up
+/// together if fewer than one in `TOGETHER` misses.
 const APART: u64 = 4;
 const TOGETHER: u64 = 16;
 
 impl<'a> Translation<'a> {
-    /// A machine under so many policies, of which there is at least one; `None` where it lacks a page size that they make.
+    /// A machine under `count` policies, at least one. Returns `None` if the machine lacks a page
+    /// size that they make.
     pub(crate) fn new(machine: &'a Machine, count: usize) -> Option<Self> {
         Some(Self {
             machine,
@@ -211,7 +212,7 @@ impl<'a> Translation<'a> {
         self.progress.clear();
         self.progress.resize(self.groups.len(), which.start);
         let mut lane = 0;
-        // A group that is split has its other half behind the last one, as far as itself.
+        // The other half of a split group is appended to the list, with the same progress.
         while lane < self.groups.len() {
             while self.groups[lane].members & members != 0 {
                 let rest = self.progress[lane]..which.end;
@@ -245,7 +246,8 @@ impl<'a> Translation<'a> {
         }
     }
 
-    /// The same for one group. If it has both, these become another group, behind the last one.
+    /// Splits one group. If it has members inside and outside `members`, those inside become a new
+    /// group, the last one.
     fn split_one(&mut self, number: usize, members: Members) {
         let group = &mut self.groups[number];
         let (these, others) = (group.members & members, group.members & !members);

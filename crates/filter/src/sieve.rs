@@ -57,9 +57,9 @@ pub struct Sieve {
     dirty: [BlockNumber; DIRTY],
     /// What is known of a part that names what repeats.
     words: Words,
-    /// Visits that are told one by one though their part names what repeats; kept for its memory.
+    /// Visits unfolded from words, where words cannot be used. The list is kept for its memory.
     unfolded: Vec<Visit>,
-    /// Whether what all visits look up is told too.
+    /// What is recorded about the lookups of all visits.
     follows: Follows,
     /// How closely visits are looked at, and for how many more stretches.
     looks: Looks,
@@ -108,7 +108,7 @@ impl Sieve {
         (self.looks, self.looks_so_for) = (new.looks, new.looks_so_for);
     }
 
-    /// Tells what all visits look up, too.
+    /// Records the lookups of all visits, too.
     pub const fn following(mut self, follows: Follows) -> Self {
         self.follows = follows;
         self
@@ -127,7 +127,7 @@ impl Sieve {
         }
     }
 
-    /// Tells a page that is looked up, if somebody follows.
+    /// Records a page that is looked up, if lookups are followed.
     #[inline(always)]
     fn follow(&self, trail: &mut Trail, page: PageNumber, time: u64, leads: bool) {
         match self.follows {
@@ -142,7 +142,7 @@ impl Sieve {
     /// Adds to `sifted` those of some visits that may change something, and to `sums` what all come to. `shift` is how many low bits of a
     /// unit lie inside a base page.
     pub fn sift(&mut self, visits: &[Visit], shift: u32, sifted: &mut Sifted, sums: &mut Sums) {
-        // Where pages stand changes behind the words' back.
+        // Visits without words move pages to other places, so the state of the words is stale.
         self.words.forget();
         self.sift_visits(visits, shift, sifted, sums);
     }
@@ -209,8 +209,8 @@ impl Sieve {
         (sums.loads, sums.stores, sums.instructions) = (loads, stores, instructions);
     }
 
-    /// The same for visits that are told by their words, all of one vocabulary as long as the sieve lives. A word whose page stands where it was kept is passed over at
-    /// once, whatever it comes to.
+    /// Sifts visits given by their words. All words are of one vocabulary for the life of the
+    /// sieve. A word is passed over at once if its page is still in its recorded place.
     pub fn sift_phrased(
         &mut self,
         phrased: &Phrased<'_>,
@@ -312,7 +312,8 @@ impl Sieve {
         }
     }
 
-    /// A page was stored to, by a visit that is kept. Where pages no longer stand: the larger pages around it may have been forgotten.
+    /// Notes a store to a page by a visit that is kept. Returns the places that lose their pages:
+    /// the larger pages around the page may be forgotten.
     fn note_store(&mut self, page: PageNumber) -> Option<RecencyPlaces> {
         self.stored[page.0 as usize % STORED] = page;
         let block = Geometry::X86_64.block_of(page);
@@ -337,7 +338,8 @@ impl Sieve {
         }
     }
 
-    /// A stretch of a trace is done, which has been caught up with, and of whose visits so many were kept.
+    /// Ends a stretch of a trace, after [`Self::catch_up`]. The stretch has `visits` visits, of
+    /// which `kept` were kept.
     pub fn rest(&mut self, visits: usize, kept: usize) {
         let looked = self.looks;
         if self.looks_so_for > 0 {
@@ -414,7 +416,7 @@ mod tests {
         }
     }
 
-    /// Which visits are kept of some that are told one by one or by their words.
+    /// The visits that are kept, given one by one or by their words.
     fn kept(words: &[u16], vocabulary: &[Visit], by_word: bool) -> Vec<(u64, u64)> {
         let mut sieve = Sieve::new(Recency::new([&crate::testing::skylake()]));
         let (mut sifted, mut sums) = (Sifted::default(), Sums::default());
@@ -430,7 +432,8 @@ mod tests {
         kept.map(|visit| (visit.page, visit.time)).collect()
     }
 
-    /// The first store to a block may break its superpage under some policy: no page of it is sure to hit then, whichever way it is told.
+    /// The first store to a block may break its superpage under some policy. Then no page of the
+    /// block is sure to hit, however the visits are given.
     #[test]
     fn a_first_store_has_all_pages_of_its_block_looked_up_again() {
         let vocabulary = [visit(3, 0), visit(4, 0), visit(4, 1)];
@@ -467,7 +470,7 @@ mod tests {
         assert_eq!(kept(&[1, 2]), 0);
     }
 
-    /// Nor is it where visits are told by their words.
+    /// Visits given by their words are not looked at either.
     #[test]
     fn words_are_not_looked_at_either() {
         let mut sieve = Sieve::new(Recency::new([&crate::testing::skylake()]));

@@ -9,7 +9,7 @@ use broadleaf_trace::reduced::{KeptVisit, Sums};
 pub struct Sifted {
     /// Those that may change something.
     pub kept: Vec<KeptVisit>,
-    /// What all look up, where somebody follows that.
+    /// The lookups of all visits, if they are followed.
     pub trail: Trail,
 }
 

@@ -3,7 +3,7 @@
 //! A miss puts its entry in as the newest of a set and pushes the oldest one out. A hit makes its
 //! entry the newest. Both are the same move: of the entry that was found, or of the oldest one. So
 //! a lookup has no branch that depends on whether it hits the second level, nor on the size of its
-//! page. Entries of the first level stand in the order of their last use. Those of the second stay
+//! page. Entries of the first level are in the order of their last use. Those of the second stay
 //! where they are, and a word holds the order of their ways.
 //!
 //! This relies on exact LRU replacement, on two page sizes, and on the shape of the design: two
@@ -23,12 +23,12 @@ pub(super) const SECOND: usize = 12;
 /// The room for a set of the second level. No more than the ways are ever used.
 const ROOM: usize = 16;
 
-/// The order of the ways of a set whose entries stand in order: four bits for each, newest first.
+/// The order of the ways of a set whose entries are in order: four bits for each, newest first.
 const IN_ORDER: u64 = 0xba98_7654_3210;
 /// A number in all ways of an order.
 const EACH: u64 = 0x1111_1111_1111_1111;
 
-/// Where pages of one size stand.
+/// The sets and ways for pages of one size.
 #[derive(Clone, Copy, Debug)]
 struct Sets {
     first: FewFields<1>,
@@ -37,7 +37,7 @@ struct Sets {
     second: FewFields<2>,
 }
 
-/// Where pages stand in all TLBs of a design: base pages, and superpages.
+/// The sets and ways for base pages and superpages in all TLBs of a design.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AloneShape {
     base: Sets,
@@ -405,7 +405,7 @@ fn use_second(set: &mut [u32; ROOM], order: &mut u64, wanted: u32) -> bool {
     }
     let oldest = (*order >> (4 * (SECOND - 1))) as u32 & 0xf;
     let way = if found == 0 { oldest } else { found - 1 };
-    // The lowest four bits that are the way: where its rank stands.
+    // The lowest four bits that are equal to the way are at the position of its rank.
     let others = *order ^ (EACH * u64::from(way));
     let rank = others.wrapping_sub(EACH) & !others & (EACH << 3);
     let moved = u64::MAX >> (u64::BITS - 1 - rank.trailing_zeros());

@@ -35,7 +35,7 @@ const OFFSET_BITS: u32 = 9;
 pub struct PageId(u32);
 
 impl PageId {
-    /// How many blocks can be told apart: 8 TiB of them.
+    /// The greatest number of distinct blocks: 8 TiB of them.
     pub const MOST_BLOCKS: usize = 1 << (31 - OFFSET_BITS);
 
     /// The base page at `offset` of the block of that number, which is below [`PageId::MOST_BLOCKS`].
@@ -50,7 +50,7 @@ impl PageId {
         self.0 >> OFFSET_BITS
     }
 
-    /// Where the page stands in its block.
+    /// The offset of the page in its block.
     #[inline]
     pub const fn offset(self) -> u16 {
         (self.0 & ((1 << OFFSET_BITS) - 1)) as u16
@@ -87,7 +87,7 @@ impl Entry {
     }
 }
 
-/// The page sizes that are told apart.
+/// The page sizes that the TLBs distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
     /// A base page of 4 KiB.
@@ -148,9 +148,9 @@ pub struct Tlbs {
     /// Where the first level keeps superpages and base pages: the order of lookup. And where the second level does, if at all.
     superpages: (Place, Option<Place>),
     base_pages: (Place, Option<Place>),
-    /// The TLBs, if they are apart. Then nothing stands in `first` and `second`.
+    /// The TLBs, if they are apart. Then `first` and `second` are empty.
     apart: Option<Vec<Alone>>,
-    /// Where pages stand in TLBs that are apart; `None` if the design cannot be looked up so.
+    /// The sets and ways of TLBs that are apart; `None` if the design cannot be looked up so.
     shape: Option<AloneShape>,
     /// The vector instructions that the processor has.
     vectors: Arch,
@@ -232,7 +232,7 @@ impl Tlbs {
         self.count
     }
 
-    /// Adds a TLB that holds what another one does, behind the others.
+    /// Appends a copy of a TLB.
     pub fn copy(&mut self, lane: usize) {
         if let Some(apart) = &mut self.apart {
             apart.push(apart[lane].clone());
@@ -515,7 +515,7 @@ impl Tlbs {
         self.first[place.structure].insert::<LANES>(set, id.entry(size), lane);
     }
 
-    /// Asserts what has to hold at any time: no set holds an entry twice, and empty entries stand last.
+    /// Asserts the invariants: no set holds an entry twice, and empty entries come last.
     ///
     /// # Panics
     /// Where it does not hold.

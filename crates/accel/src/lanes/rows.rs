@@ -2,11 +2,12 @@
 
 use super::EMPTY;
 
-/// A structure of so many TLBs.
+/// One structure of several TLBs.
 #[derive(Clone, Debug)]
 pub(super) struct Rows {
     ways: usize,
-    /// By set, way and lane. In each lane the newest entry of a set stands in the first way, and empty ones last.
+    /// By set, way and lane. In each lane the newest entry of a set is in the first way, and empty
+    /// ones come last.
     entries: Vec<u32>,
     /// Whether anything was ever put in: where not, there is nothing to find.
     pub(super) used: bool,
@@ -205,7 +206,7 @@ fn renew_rows<const LANES: usize>(
     if any_left == 0 {
         return None;
     }
-    // Whether a lane has it further behind.
+    // Finds the lanes that hold the entry in a later row.
     let mut moves = [0; LANES];
     for row in &rows[1..] {
         for lane in 0..LANES {
