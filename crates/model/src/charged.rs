@@ -32,7 +32,8 @@ pub(crate) struct Charged<'a> {
 }
 
 impl<'a> Charged<'a> {
-    /// For a policy that needs it: nothing charged yet, and an empty TLB. What is charged for capacity takes it for one of so many entries, any of which holds any page.
+    /// For a policy that needs charges: no charges yet, and an empty TLB. Capacity charges assume a
+    /// TLB of `entries` entries, any of which holds any page.
     pub(crate) fn new(
         needs: &Needs,
         base: PageSize,

@@ -170,7 +170,7 @@ impl BatchPart<'_> {
     }
 }
 
-/// The most visits that a mark of [`Filtered`] stands for.
+/// The greatest number of visits for one mark of [`Filtered`].
 const MARKED: usize = 256;
 
 /// How far the filter had come at some visit of a part.
@@ -277,7 +277,7 @@ impl SharedFilter {
         &self.filtered
     }
 
-    /// Makes room for the next part, after one of so many visits.
+    /// Makes room for the next part. The part before it has `visits` visits.
     pub(super) fn clear(&mut self, visits: usize) {
         if self.rests() {
             self.rests_for -= 1;

@@ -84,7 +84,7 @@ pub struct Stream {
     pub summary: TraceSummary,
     /// What was replayed before the trace that all this is about.
     earlier: Earlier,
-    /// Mappings that stand elsewhere in their block than the kernel would have put them.
+    /// Mappings whose offset in their block differs from the one that the kernel would choose.
     pub misplaced: u64,
     /// Whether any reference is to the upper half of the addresses, where the kernel lives.
     pub kernel_references: bool,
@@ -92,7 +92,7 @@ pub struct Stream {
     pub running: SpaceId,
     /// The space that each process has, by its id.
     processes: BTreeMap<u32, SpaceId>,
-    /// Spaces that ended, and stand until something comes after.
+    /// Spaces that ended, and stay until the next item.
     ending: Vec<SpaceId>,
     recent: Vec<Recent>,
     /// Moves on with every event, so that blocks are looked at afresh: what is known of their mappings is never old.
@@ -100,7 +100,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// The stream before the first item. The mappings of the spaces `told` are in the trace.
+    /// The stream before the first item. The trace holds the mappings of the spaces in `told`.
     pub fn new(told: BTreeSet<SpaceId>) -> Self {
         Self {
             spaces: Arc::new(AddressSpaces::new(told)),
@@ -149,7 +149,8 @@ impl Stream {
         self.touched.touches() - self.earlier.touches
     }
 
-    /// The address spaces, to be changed. Whoever else looked at them was waited for. (Somebody who was not would go on to see them as they were, at the price of a copy.)
+    /// The address spaces, to be changed. The caller has waited for all other readers. (A reader
+    /// that is left would keep the old state, at the price of a copy.)
     pub fn spaces_mut(&mut self) -> &mut AddressSpaces {
         debug_assert!(
             Arc::get_mut(&mut self.spaces).is_some(),
@@ -163,7 +164,7 @@ impl Stream {
         self.running = space;
     }
 
-    /// The running space has ended, but stands as long as nothing comes after.
+    /// The running space has ended, but stays until the next item.
     pub fn will_end(&mut self) {
         if !self.ending.contains(&self.running) {
             self.ending.push(self.running);
@@ -184,7 +185,7 @@ impl Stream {
         changes
     }
 
-    /// Whether a space has ended that still stands.
+    /// Returns true if a space has ended and is not yet removed.
     pub fn is_ending(&self) -> bool {
         !self.ending.is_empty()
     }
@@ -285,7 +286,8 @@ impl Stream {
         Ok(found)
     }
 
-    /// A block of that number, of which all is found out that mappings say. Where others look at the address spaces and these know it, nobody has to be waited for.
+    /// The block of that number, with all facts from its mappings. It does not wait for the readers
+    /// of the address spaces if they hold the block already.
     fn prepared(
         &mut self,
         number: BlockNumber,
@@ -310,7 +312,8 @@ impl Stream {
         Ok(block)
     }
 
-    /// What an event changes for every memory; `Err` where it is the first to tell a space's mappings and comes too late.
+    /// The changes of an event for every memory; `Err` if the event lists the first mapping of a
+    /// space that was already referenced.
     pub fn event(&mut self, event: &Event) -> Result<Vec<Change>, TooLate> {
         self.epoch = self.epoch.wrapping_add(1);
         if self.epoch == NOTHING.epoch {
@@ -321,6 +324,6 @@ impl Stream {
     }
 }
 
-/// A space that was taken for one whose mappings are not told has one told.
+/// An event lists the first mapping of a space that was already referenced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLate;
