@@ -1,4 +1,5 @@
-//! The file of an entry: a reduced trace, and behind it what the entry is good for.
+//! The file of an entry: a reduced trace, followed by the facts that say what the entry is good
+//! for.
 //!
 //! ```text
 //! reduced trace | facts (JSON) | length of the facts (4 bytes) | XXH3 of all before (8) | magic (8)
