@@ -1,4 +1,5 @@
-//! References as the cells take them: visits with everything found out that is the same for every policy.
+//! References as the cells take them: visits with everything found out that is the same for every
+//! policy.
 
 use crate::PageId;
 use crate::followed::Followed;
@@ -6,7 +7,8 @@ use broadleaf_memory::{BlockId, PageHistory};
 use broadleaf_trace::reduced::{KeptVisit, Manner};
 use broadleaf_units::{PageNumber, SpaceId};
 
-/// A visit that changes the memory of every policy: it is the first to its page, or the first to store to it.
+/// A visit that changes the memory of every policy: it is the first to its page, or the first to
+/// store to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Incident {
     /// Which visit of its batch it is.
@@ -23,7 +25,8 @@ pub(crate) struct Incident {
     pub(crate) seen: PageHistory,
 }
 
-/// Visits in one address space without an event between them that any policy sees the effect of. Each list but the incidents and the trail has one entry for each visit.
+/// Visits in one address space without an event between them that any policy sees the effect of.
+/// Each list but the incidents and the trail has one entry for each visit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Batch {
     pub(crate) space: SpaceId,
@@ -65,7 +68,8 @@ impl Batch {
         ids
     }
 
-    /// The visit `at` changes memories: its page was in that state. `time` accesses were made before its own.
+    /// The visit `at` changes memories: its page was in that state. `time` accesses were made
+    /// before its own.
     pub(crate) fn add_incident(
         &mut self,
         visit: &KeptVisit,

@@ -94,7 +94,8 @@ impl<'a> Cell<'a> {
         shootdown
     }
 
-    /// Asks about a reservation that falls due before the access at that time; `None` where there is no more, otherwise its block.
+    /// Asks about a reservation that falls due before the access at that time; `None` where there
+    /// is no more, otherwise its block.
     pub(crate) fn ask_due(&mut self, time: u64, spaces: &AddressSpaces) -> Option<BlockId> {
         let deadline = self.deadlines.take(time)?;
         let block = deadline.block;

@@ -1,4 +1,5 @@
-//! The trace as a stream of pieces in order, decoded and sieved ahead of their use, several parts at a time.
+//! The trace as a stream of pieces in order, decoded and sieved ahead of their use, several parts
+//! at a time.
 
 mod ahead;
 mod lists;
@@ -135,7 +136,8 @@ impl<'a, S: Source> Feed<'a, S> {
         }
     }
 
-    /// The next piece, as far as it was decoded. `Ok(None)` where it was not, or the trace is at its end. What follows is decoded by the crew meanwhile.
+    /// The next piece, as far as it was decoded. `Ok(None)` where it was not, or the trace is at
+    /// its end. What follows is decoded by the crew meanwhile.
     ///
     /// # Errors
     /// Where the trace is damaged here.

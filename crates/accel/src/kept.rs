@@ -1,4 +1,5 @@
-//! What a pass over a trace keeps for the next: its reduced form, in memory, so that the trace need not be decoded again.
+//! What a pass over a trace keeps for the next: its reduced form, in memory, so that the trace need
+//! not be decoded again.
 //!
 //! Visits that repeat are packed. Visits of random updates do not repeat, so packing them takes
 //! longer than decoding the trace again: they are kept as they are, mostly a word for each.
@@ -59,7 +60,8 @@ impl KeptStretch {
     }
 }
 
-/// Keeps one part of a trace after the other, each by itself, so that several can be kept at the same time.
+/// Keeps one part of a trace after the other, each by itself, so that several can be kept at the
+/// same time.
 pub(crate) struct Keeper {
     /// None where a part was too much.
     writer: Option<ReducedWriter<Bounded>>,
@@ -196,8 +198,8 @@ impl Keeper {
 
 /// A part may keep this many visits before their share counts.
 const FREE_VISITS: u64 = 1 << 18;
-/// The share of accesses, one in this many, above which kept visits are many. Writing one down takes
-/// 20 ns, decoding an access 20 ns.
+/// The share of accesses, one in this many, above which kept visits are many. Writing one down
+/// takes 20 ns, decoding an access 20 ns.
 const FEW_OF: u64 = 8;
 
 /// Returns true if the kept visits are too many for a later replay to gain much.
@@ -401,7 +403,8 @@ mod tests {
         pages
     }
 
-    /// Parts that several keepers kept come in the order in which they were put together, and once more after going back.
+    /// Parts that several keepers kept come in the order in which they were put together, and once
+    /// more after going back.
     #[test]
     fn parts_come_in_their_order() {
         come_in_their_order(|_, _| false);

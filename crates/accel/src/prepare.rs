@@ -11,7 +11,8 @@ use broadleaf_trace::reduced::Manner;
 use broadleaf_trace::{KernelTouch, Range};
 use broadleaf_units::PageNumber;
 
-/// Whether a piece changes what policies see of the visits before it, so that those have to be replayed first.
+/// Whether a piece changes what policies see of the visits before it, so that those have to be
+/// replayed first.
 pub(crate) fn is_changed_by(stream: &Stream, piece: &Fed) -> bool {
     match piece {
         Fed::Visits(_, sums) => sums.data && stream.is_ending(),

@@ -1,4 +1,5 @@
-//! A team: policies that are replayed together, on the same machines. Teams know nothing of each other, so that each can have a core.
+//! A team: policies that are replayed together, on the same machines. Teams know nothing of each
+//! other, so that each can have a core.
 
 use crate::batch::{Batch, Incident};
 use crate::cell::{Cell, view_of};
@@ -221,7 +222,8 @@ impl<'a> Team<'a> {
         }
     }
 
-    /// Replays visits that no memory notices: they are only looked up, but for reservations that fall due between them.
+    /// Replays visits that no memory notices: they are only looked up, but for reservations that
+    /// fall due between them.
     fn replay_settled(
         &mut self,
         batch: &Batch,
@@ -252,7 +254,8 @@ impl<'a> Team<'a> {
         }
     }
 
-    /// The same, and shows the curves some of the trail's pages, which come between the visits before and the next that a memory notices.
+    /// The same, and shows the curves some of the trail's pages, which come between the visits
+    /// before and the next that a memory notices.
     fn follow(
         &mut self,
         batch: &Batch,
@@ -303,9 +306,9 @@ impl<'a> Team<'a> {
         }
     }
 
-    /// A visit at which something may be decided. Only a first reference, a first store, and reservations that fall due count; all
-    /// other accesses hit what the first lookup brought, unless a shootdown took that away. Lookups
-    /// from `from` on are still to be made.
+    /// A visit at which something may be decided. Only a first reference, a first store, and
+    /// reservations that fall due count; all other accesses hit what the first lookup brought,
+    /// unless a shootdown took that away. Lookups from `from` on are still to be made.
     fn visit(
         &mut self,
         batch: &Batch,
@@ -474,7 +477,8 @@ impl<'a> Team<'a> {
             return;
         }
         if !self.curves.is_empty() && self.due < time {
-            // Accesses that were made since then went to the page that was looked up last, which may be part of a superpage now.
+            // Accesses that were made since then went to the page that was looked up last, which
+            // may be part of a superpage now.
             self.ask_all_due(time - 1, spaces);
             self.look_last_up();
         }

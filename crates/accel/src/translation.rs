@@ -1,4 +1,5 @@
-//! One machine under all policies of a team. Policies whose TLBs hold the same in the same order share one, until they differ.
+//! One machine under all policies of a team. Policies whose TLBs hold the same in the same order
+//! share one, until they differ.
 //!
 //! If most lookups miss the first level, as in random updates, each group looks up a whole batch
 //! before the next group does ([`Tlbs::set_apart`]), and groups are compared often: such a trace
@@ -107,7 +108,8 @@ pub(crate) struct Translation<'a> {
     until_layout: u32,
     /// Whether each group looks up all pages of a batch before the next group does.
     apart: bool,
-    /// Lookups since the layout was last chosen, in all groups, and those that missed the first level.
+    /// Lookups since the layout was last chosen, in all groups, and those that missed the first
+    /// level.
     lookups: u64,
     missed: u64,
     /// How many pages of a batch each group has looked up.
@@ -194,8 +196,8 @@ impl<'a> Translation<'a> {
             let Some(at) = stopped else {
                 return;
             };
-            // The page tables of a group's members differ here: what they look up will too from now on. Others have looked this page up
-            // already, to no effect if they do so again.
+            // The page tables of a group's members differ here: what they look up will too from now
+            // on. Others have looked this page up already, to no effect if they do so again.
             which.start += at;
             self.split(superpages.of(BlockId(batch.ids[which.start].block())));
         }
@@ -311,8 +313,8 @@ impl<'a> Translation<'a> {
         }
     }
 
-    /// A batch is done. From time to time groups are brought together whose TLBs hold the same by now: what made them differ has
-    /// been pushed out.
+    /// A batch is done. From time to time groups are brought together whose TLBs hold the same by
+    /// now: what made them differ has been pushed out.
     pub(crate) fn rest(&mut self) {
         self.until_layout -= 1;
         if self.until_layout == 0 {

@@ -1,4 +1,5 @@
-//! Visits that change nothing under any policy on any of the machines: found once, and handed to none.
+//! Visits that change nothing under any policy on any of the machines: found once, and handed to
+//! none.
 
 mod words;
 
@@ -40,16 +41,21 @@ fn own(visit: &Visit, page: PageNumber, time: u64) -> KeptVisit {
 
 /// Finds visits that change nothing.
 ///
-/// Such a visit is to a page that was visited before, so it faults under no policy; stores to it only where it was stored to
-/// before, so it dirties nothing; and its lookup need not be made in any TLB ([`Recency`]), which may ask for others to be made later in its place. Those are of pages
-/// in the same state, so they change no memory either. Whether the time at which a policy wanted to be asked
-/// passes meanwhile is no matter: what it will find is the same at the next visit that changes something.
+/// Such a visit is to a page that was visited before, so it faults under no policy; stores to it
+/// only where it was stored to before, so it dirties nothing; and its lookup need not be made in
+/// any TLB ([`Recency`]), which may ask for others to be made later in its place. Those are of
+/// pages in the same state, so they change no memory either. Whether the time at which a policy
+/// wanted to be asked passes meanwhile is no matter: what it will find is the same at the next
+/// visit that changes something.
 ///
-/// All that holds until a page is taken away or an entry is shot down. Events do that, so after one that can, everything is forgotten. Beside
-/// events only a policy that breaks a superpage does, and it is asked whether to at one point alone: at the first store to a block without dirty pages.
-/// So after every store to a block that may be the first since an event, whatever the policies make of it, the block's larger pages are forgotten.
+/// All that holds until a page is taken away or an entry is shot down. Events do that, so after one
+/// that can, everything is forgotten. Beside events only a policy that breaks a superpage does, and
+/// it is asked whether to at one point alone: at the first store to a block without dirty pages. So
+/// after every store to a block that may be the first since an event, whatever the policies make of
+/// it, the block's larger pages are forgotten.
 ///
-/// What it remembers is bounded and only makes it let more through, so it may begin anywhere in a trace with nothing in mind.
+/// What it remembers is bounded and only makes it let more through, so it may begin anywhere in a
+/// trace with nothing in mind.
 #[derive(Clone, Debug)]
 pub struct Sieve {
     recency: Recency,
@@ -139,8 +145,8 @@ impl Sieve {
         }
     }
 
-    /// Adds to `sifted` those of some visits that may change something, and to `sums` what all come to. `shift` is how many low bits of a
-    /// unit lie inside a base page.
+    /// Adds to `sifted` those of some visits that may change something, and to `sums` what all come
+    /// to. `shift` is how many low bits of a unit lie inside a base page.
     pub fn sift(&mut self, visits: &[Visit], shift: u32, sifted: &mut Sifted, sums: &mut Sums) {
         // Visits without words move pages to other places, so the state of the words is stale.
         self.words.forget();
@@ -187,7 +193,8 @@ impl Sieve {
                 // What comes and goes is no branch.
                 let stores_to = (visit.stores != 0) | (visit.lead == Lead::Store);
                 let known = !stores_to | (self.stored[page.0 as usize % STORED] == page);
-                // What is caught up with before it comes right before its first access: the one that it leads with, or its own.
+                // What is caught up with before it comes right before its first access: the one
+                // that it leads with, or its own.
                 let manner = if leads { Manner::LEAD } else { Manner::LOAD };
                 let mut look_up = |page| kept.push(made_up(page, time, manner));
                 if known & !leads {
@@ -325,8 +332,8 @@ impl Sieve {
         })
     }
 
-    /// Adds to `sifted` what makes up for visits that were left out and only changed an order. To be done at the end of each piece: `sums` is what its
-    /// visits come to.
+    /// Adds to `sifted` what makes up for visits that were left out and only changed an order. To
+    /// be done at the end of each piece: `sums` is what its visits come to.
     pub fn catch_up(&mut self, sifted: &mut Sifted, sums: &Sums) {
         let Sifted { kept, trail } = sifted;
         // With the last access, as what follows may come before the next.
@@ -448,7 +455,8 @@ mod tests {
         }
     }
 
-    /// Where nearly everything is let through, nothing is looked at for a while, and what was known before is known no more.
+    /// Where nearly everything is let through, nothing is looked at for a while, and what was known
+    /// before is known no more.
     #[test]
     fn what_was_not_looked_at_is_not_known() {
         let mut sieve = Sieve::new(Recency::new([&crate::testing::skylake()]));

@@ -164,7 +164,8 @@ pub enum Compressor<W: Write> {
 }
 
 impl<W: Write> Compressor<W> {
-    /// A compressor at the tools' default level, but for xz. Snappy and zip are not written, but passed on.
+    /// A compressor at the tools' default level, but for xz. Snappy and zip are not written, but
+    /// passed on.
     ///
     /// # Errors
     /// `to` fails.

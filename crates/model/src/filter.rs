@@ -12,12 +12,12 @@
 //! reference bit counts. The number of references so far and the instructions so far do change, so
 //! [`covers`] declines worlds that read these numbers.
 //!
-//! Both conditions hold until the world's memory *unsettles* a page or drops a translation: the page
-//! daemon clears a reference bit, a page leaves memory, a superpage is demoted. Each world watches
-//! for this ([`System::unsettled`], [`System::has_shootdowns`]). The world then catches up with the
-//! lookups that were left out so far, before the translation is dropped, and goes on with a filter
-//! of its own that knows nothing yet ([`super::world`]). At the next part all worlds begin with the
-//! shared filter again.
+//! Both conditions hold until the world's memory *unsettles* a page or drops a translation: the
+//! page daemon clears a reference bit, a page leaves memory, a superpage is demoted. Each world
+//! watches for this ([`System::unsettled`], [`System::has_shootdowns`]). The world then catches up
+//! with the lookups that were left out so far, before the translation is dropped, and goes on with
+//! a filter of its own that knows nothing yet ([`super::world`]). At the next part all worlds begin
+//! with the shared filter again.
 //!
 //! A daemon of a policy runs before the first reference at or after its time. The filter may have
 //! left this reference out, so a world looks for the reference among all visits of the part.

@@ -25,8 +25,8 @@ pub(crate) struct Mmu<'a> {
     pub(crate) walks: Vec<u64>,
     /// The sizes of pages by level.
     sizes: Vec<PageSize>,
-    /// The page table, if walks go through a table. Otherwise a walk finds the level that the memory
-    /// reports.
+    /// The page table, if walks go through a table. Otherwise a walk finds the level that the
+    /// memory reports.
     table: Option<Box<dyn PageTable>>,
     /// Entries of the page table that walks read.
     pub(crate) walk_reads: u64,

@@ -95,7 +95,8 @@ pub struct Stream {
     /// Spaces that ended, and stay until the next item.
     ending: Vec<SpaceId>,
     recent: Vec<Recent>,
-    /// Moves on with every event, so that blocks are looked at afresh: what is known of their mappings is never old.
+    /// Moves on with every event, so that blocks are looked at afresh: what is known of their
+    /// mappings is never old.
     epoch: u32,
 }
 
@@ -133,7 +134,8 @@ impl Stream {
         time.saturating_sub(self.earlier.accesses)
     }
 
-    /// All that came so far ran before the trace that all this is about, which begins. Time goes on.
+    /// All that came so far ran before the trace that all this is about, which begins. Time goes
+    /// on.
     pub fn begin(&mut self) {
         self.earlier = Earlier {
             accesses: self.now(),
@@ -171,7 +173,8 @@ impl Stream {
         }
     }
 
-    /// The running space begins as that process: it is a new one, and what the process had before, if it executed another program, is no more.
+    /// The running space begins as that process: it is a new one, and what the process had before,
+    /// if it executed another program, is no more.
     pub fn begin_space(&mut self, process: u32) -> Vec<Change> {
         let space = self.running;
         let mut changes = self.end_spaces();
@@ -210,8 +213,8 @@ impl Stream {
     }
 
     /// Records a reference to a page. Returns the block, and the history before the reference. The
-    /// history is `None` if the reference changes no memory. `wait` returns when no thread reads the
-    /// address spaces; the method calls it before a change of theirs.
+    /// history is `None` if the reference changes no memory. `wait` returns when no thread reads
+    /// the address spaces; the method calls it before a change of theirs.
     #[inline(always)]
     pub fn reference(
         &mut self,
@@ -251,7 +254,8 @@ impl Stream {
         add(&mut self.summary.accesses, sums.accesses());
     }
 
-    /// The block of a page. In line always: what is returned through memory is waited for at each visit.
+    /// The block of a page. In line always: what is returned through memory is waited for at each
+    /// visit.
     #[inline(always)]
     fn block(&mut self, page: PageNumber, wait: &mut dyn FnMut()) -> Result<Found, Refused> {
         let number = GEOMETRY.block_of(page);

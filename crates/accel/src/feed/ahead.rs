@@ -8,7 +8,8 @@ use broadleaf_model::{SourcePart, SourcePiece};
 use broadleaf_trace::reduced::Sums;
 use std::collections::VecDeque;
 
-/// How many visits are kept of what is decoded in one go, about: more would not stay in a cache until they are used.
+/// How many visits are kept of what is decoded in one go, about: more would not stay in a cache
+/// until they are used.
 const STEP_KEPT: usize = 1 << 16;
 /// The number of words kept of one step. The tables for words are large, and no other part can use
 /// them during a step.
@@ -109,7 +110,8 @@ impl<P: SourcePart> Ahead<P> {
                     self.sieve.sift_phrased(&some, self.shift, sifted, sums);
                 }
                 Ok(Some(SourcePiece::Reduced(some, of_piece))) => {
-                    // It counts its time from its own beginning, and of what it leaves out nothing is known.
+                    // It counts its time from its own beginning, and of what it leaves out nothing
+                    // is known.
                     self.sieve.catch_up(&mut sifted, &sums);
                     self.sieve.forget();
                     kept += output.put_visits(&mut sifted, &mut sums, visits - before);

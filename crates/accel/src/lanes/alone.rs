@@ -8,9 +8,10 @@
 //!
 //! This relies on exact LRU replacement, on two page sizes, and on the shape of the design: two
 //! structures of four ways at the first level, one for each size, and one structure of twelve ways
-//! for both sizes at the second, with index functions of one range of bits and of two. It also relies on the host to remove the entry of a superpage when
-//! the superpage is broken. So a base page cannot be found under the entry of a superpage. The
-//! entry of a base page can outlive the promotion of its block: such an entry is a *stray*.
+//! for both sizes at the second, with index functions of one range of bits and of two. It also
+//! relies on the host to remove the entry of a superpage when the superpage is broken. So a base
+//! page cannot be found under the entry of a superpage. The entry of a base page can outlive the
+//! promotion of its block: such an entry is a *stray*.
 
 use super::{EMPTY, PageId, Place, SUPERPAGE, Size, Walks};
 use broadleaf_tlb::{FewFields, set};
@@ -76,8 +77,8 @@ impl AloneShape {
 /// One TLB.
 #[derive(Clone, Debug)]
 pub(super) struct Alone {
-    /// The sets of the first level, those for superpages before those for base pages. Newest entries
-    /// come first, empty ones last.
+    /// The sets of the first level, those for superpages before those for base pages. Newest
+    /// entries come first, empty ones last.
     first: Vec<[u32; FIRST]>,
     /// The sets of the second level, in no order, and the order of the ways of each.
     second: Vec<[u32; ROOM]>,
@@ -287,7 +288,8 @@ struct Lookups<'a, F> {
     shape: &'a AloneShape,
     pages: &'a [PageNumber],
     ids: &'a [PageId],
-    /// Whether the page table holds a superpage, and whether it does not for all members of a group.
+    /// Whether the page table holds a superpage, and whether it does not for all members of a
+    /// group.
     size: F,
     holding: Holding,
     found: &'a mut Found,
@@ -317,8 +319,8 @@ impl<F: Fn(PageId) -> (bool, bool)> NullaryFnOnce for Lookups<'_, F> {
 }
 
 impl<F: Fn(PageId) -> (bool, bool)> Lookups<'_, F> {
-    /// Makes the lookups. `SUPERPAGES` says whether superpages are looked up; if not, the first is out
-    /// of the ordinary. `FIRST` and `SECOND` say at which levels there may be strays.
+    /// Makes the lookups. `SUPERPAGES` says whether superpages are looked up; if not, the first is
+    /// out of the ordinary. `FIRST` and `SECOND` say at which levels there may be strays.
     #[inline(always)]
     fn look_up<const SUPERPAGES: bool, const FIRST: bool, const SECOND: bool>(self) -> usize {
         let both = [self.shape.base, self.shape.superpage];
@@ -395,8 +397,8 @@ fn use_first(set: &mut [u32; FIRST], wanted: u32) -> bool {
     in_c | (d == wanted)
 }
 
-/// Makes an entry the newest of a set of the second level. Returns whether it was there; if not, the
-/// oldest entry goes.
+/// Makes an entry the newest of a set of the second level. Returns whether it was there; if not,
+/// the oldest entry goes.
 #[inline(always)]
 fn use_second(set: &mut [u32; ROOM], order: &mut u64, wanted: u32) -> bool {
     let mut found = 0;

@@ -1,4 +1,5 @@
-//! One structure of several TLBs side by side: the ways of a set are rows, and each TLB has a column, so that one comparison looks into all.
+//! One structure of several TLBs side by side: the ways of a set are rows, and each TLB has a
+//! column, so that one comparison looks into all.
 
 use super::EMPTY;
 
@@ -22,8 +23,8 @@ impl Rows {
         }
     }
 
-    /// Looks for an entry in those lanes of a set for which `wanted` is all ones, and makes it the newest where it is there. Answers the lanes
-    /// where it is not; `None` where it is in all.
+    /// Looks for an entry in those lanes of a set for which `wanted` is all ones, and makes it the
+    /// newest where it is there. Answers the lanes where it is not; `None` where it is in all.
     #[inline(always)]
     pub(super) fn renew<const LANES: usize>(
         &mut self,
@@ -185,8 +186,9 @@ fn insert_into<const LANES: usize>(rows: &mut [[u32; LANES]], entry: u32, lane: 
     }
 }
 
-/// The loops over lanes have no branches, so that they become vector instructions. Which lanes are left is answered, not written where it would be read at
-/// once: lane by lane it cannot be forwarded to a load of all.
+/// The loops over lanes have no branches, so that they become vector instructions. Which lanes are
+/// left is answered, not written where it would be read at once: lane by lane it cannot be
+/// forwarded to a load of all.
 #[inline(always)]
 fn renew_rows<const LANES: usize>(
     rows: &mut [[u32; LANES]],

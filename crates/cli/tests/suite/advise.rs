@@ -132,7 +132,8 @@ fn the_best_are_told_by_what_is_asked() {
     );
 }
 
-/// Two processes, a heap that does not begin at a superpage, memory that was mapped where other memory had been, a stack, and a file.
+/// Two processes, a heap that does not begin at a superpage, memory that was mapped where other
+/// memory had been, a stack, and a file.
 fn many_kinds() -> Vec<u8> {
     let (heap, stack, anonymous) = (0x100_1000, 0x7f0_0000_0000, 0x200_0000_0000);
     let pages = |start: u64, pages: u64| (0..pages).map(move |page| start + (page << 12));

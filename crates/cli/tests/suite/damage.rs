@@ -1,4 +1,5 @@
-//! Recordings that are damaged or cut short: refused with the place and a remedy, or read up to the damage.
+//! Recordings that are damaged or cut short: refused with the place and a remedy, or read up to the
+//! damage.
 
 use std::process::Output;
 
@@ -20,7 +21,8 @@ fn visits(pages: std::ops::Range<u64>) -> Vec<Visit> {
     pages.map(|page| visit(0x2_0000 + page)).collect()
 }
 
-/// A recording of two processes: 100 accesses of the first, 200 of the second, 400 more of the first.
+/// A recording of two processes: 100 accesses of the first, 200 of the second, 400 more of the
+/// first.
 fn recording() -> Vec<u8> {
     let mut encoder = Encoder::new(Vec::new(), &Header::new(Grain::Page)).expect("a head");
     for (space, pages) in [(0, 0..100), (1, 0..200), (0, 100..500)] {
@@ -231,8 +233,8 @@ fn an_empty_file_is_no_trace() {
     assert!(line.contains("standard input: is empty"), "{line}");
 }
 
-/// A trace that was cut anywhere is refused. With `--keep-going`, the answer is partial and the exit
-/// status 0, unless no access is left to answer for.
+/// A trace that was cut anywhere is refused. With `--keep-going`, the answer is partial and the
+/// exit status 0, unless no access is left to answer for.
 #[test]
 fn the_exit_status_says_whether_there_is_an_answer() {
     let folder = folder("damage-status");

@@ -1,4 +1,5 @@
-//! `run` and `attach` on the kernel that the tests run on. What this kernel or this user's rights do not allow is skipped with a reason.
+//! `run` and `attach` on the kernel that the tests run on. What this kernel or this user's rights
+//! do not allow is skipped with a reason.
 
 #![allow(clippy::disallowed_macros, reason = "a test may panic")]
 
@@ -220,7 +221,8 @@ fn memory_that_a_fork_shares_is_left_alone() {
     if !can_attach() || !is_installed("python3") {
         return;
     }
-    // The child sleeps on all of its parent's memory, and does not hold the pipe open that this reads.
+    // The child sleeps on all of its parent's memory, and does not hold the pipe open that this
+    // reads.
     let script = touching(64, 1, 4.0).replace(
         "print('touched'",
         "import os\nchild = os.fork()\nif not child: os.close(1); time.sleep(5); os._exit(0)\nprint('touched'",
@@ -272,7 +274,8 @@ fn signals_reach_the_program() {
         ready.display()
     );
     for signal in ["TERM", "USR1", "INT"] {
-        // What tests were started to ignore (as in the background of a script) so do the programs that they start.
+        // What tests were started to ignore (as in the background of a script) so do the programs
+        // that they start.
         if signal == "INT" && ignores_interrupts() {
             eprintln!("skipped: interrupts are ignored here");
             continue;
@@ -453,7 +456,8 @@ fn without_the_right_the_program_runs_and_the_reason_is_said() {
         eprintln!("skipped: this takes root and setpriv");
         return;
     }
-    // The command lies where another user may not look, so it is run without rights and not as another.
+    // The command lies where another user may not look, so it is run without rights and not as
+    // another.
     let unprivileged = |arguments: &[&str]| {
         let mut command = Command::new("setpriv");
         command

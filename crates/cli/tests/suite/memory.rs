@@ -399,7 +399,8 @@ fn memory_that_is_used_up_is_a_line_and_no_row() {
     assert!(only.contains("No recommendation: every policy"), "{only}");
 }
 
-/// What Romer's policies cost: in all formats, with an explanation, and as a column where it says more than walks do.
+/// What Romer's policies cost: in all formats, with an explanation, and as a column where it says
+/// more than walks do.
 #[test]
 fn cycles_for_each_instruction_are_told_in_their_parts() {
     let trace = golden("blocks.bl");

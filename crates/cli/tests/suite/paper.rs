@@ -154,7 +154,8 @@ fn the_directions_of_romer_are_seen_again() {
         row("table-5-recomputed", "spice,")[1..],
         ["1.1", "10.1", "1.3", "11.5"]
     );
-    // Elimination goes through columns in order, so that 25,000 misses make all of them superpages, as in the paper.
+    // Elimination goes through columns in order, so that 25,000 misses make all of them superpages,
+    // as in the paper.
     let published = row("table-4", "nasa7-5,paper");
     assert_eq!(row("table-4", "nasa7-5,kernel")[8..], published[8..]);
 }

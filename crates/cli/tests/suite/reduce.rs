@@ -1,4 +1,5 @@
-//! `reduce`, and `compare` with what it makes: the same answers, read in place of the trace where it may be and nowhere else.
+//! `reduce`, and `compare` with what it makes: the same answers, read in place of the trace where
+//! it may be and nowhere else.
 
 use std::fs;
 use std::path::Path;
@@ -44,7 +45,8 @@ fn damage(reduced: &str) {
     fs::write(reduced, bytes).expect("it can be written");
 }
 
-/// Recordings with events, one of them of several processes; every policy, also on a machine whose first level is in one piece.
+/// Recordings with events, one of them of several processes; every policy, also on a machine whose
+/// first level is in one piece.
 #[test]
 fn golden_recordings_compare_alike_byte_for_byte() {
     let folder = folder("reduce-golden");
@@ -279,7 +281,8 @@ fn visits(units: std::ops::Range<u64>) -> Vec<Visit> {
     units.map(one).collect()
 }
 
-/// References come first and their mapping afterwards, so that it has to be read again: from a pipe too.
+/// References come first and their mapping afterwards, so that it has to be read again: from a pipe
+/// too.
 #[test]
 fn a_mapping_told_late_is_no_matter() {
     let folder = folder("reduce-late");

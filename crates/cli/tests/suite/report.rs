@@ -25,7 +25,8 @@ time.sleep(600)
 ";
 
 impl Running {
-    /// The process of [`PROGRAM`]; `None`, with the reason, where there is no Python, or its memory may not be looked at.
+    /// The process of [`PROGRAM`]; `None`, with the reason, where there is no Python, or its memory
+    /// may not be looked at.
     fn start() -> Option<Self> {
         let child = Command::new("python3")
             .args(["-c", PROGRAM])

@@ -1,4 +1,5 @@
-//! `service` on the kernel that the tests run on. What this kernel or this user's rights do not allow is skipped with a reason.
+//! `service` on the kernel that the tests run on. What this kernel or this user's rights do not
+//! allow is skipped with a reason.
 
 #![allow(clippy::disallowed_macros, reason = "a test may panic")]
 
@@ -241,7 +242,8 @@ fn once_says_which_processes_would_be_looked_after() {
 
 #[test]
 fn processes_are_looked_after_and_told_of_and_rules_are_read_again() {
-    // As under nohup: who was started to ignore hang-ups is not asked by one to read its rules again.
+    // As under nohup: who was started to ignore hang-ups is not asked by one to read its rules
+    // again.
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());

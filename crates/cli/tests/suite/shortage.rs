@@ -1,4 +1,5 @@
-//! `compare --memory` where memory runs short: what is warned of, noted and advised, and what would do.
+//! `compare --memory` where memory runs short: what is warned of, noted and advised, and what would
+//! do.
 
 use crate::support;
 use std::path::{Path, PathBuf};

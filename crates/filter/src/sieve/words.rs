@@ -7,7 +7,8 @@ use broadleaf_units::PageNumber;
 /// Most words that are gone through at a time, so that what they come to fits in [`Sums`].
 pub(super) const STRETCH: usize = 2048;
 
-/// Loads, stores and instructions side by side in one number, from bit 0, [`STORES`] and [`INSTRUCTIONS`] on.
+/// Loads, stores and instructions side by side in one number, from bit 0, [`STORES`] and
+/// [`INSTRUCTIONS`] on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sums(u64);
 
@@ -77,7 +78,8 @@ pub(super) struct Words {
 pub(super) struct Slot(u32);
 
 impl Words {
-    /// Takes the vocabulary of a part in, if that was not done. `shift` is how many low bits of a unit lie inside a base page.
+    /// Takes the vocabulary of a part in, if that was not done. `shift` is how many low bits of a
+    /// unit lie inside a base page.
     pub(super) fn prepare(&mut self, vocabulary: &[Visit], shift: u32) {
         let of = vocabulary.as_ptr().addr();
         if (self.of, self.words.len()) == (of, vocabulary.len()) {
@@ -117,7 +119,8 @@ impl Words {
         self.owners.clear();
     }
 
-    /// Goes through words up to the first that may change something. Answers how many there are before it, and what those come to.
+    /// Goes through words up to the first that may change something. Answers how many there are
+    /// before it, and what those come to.
     pub(super) fn pass(&self, words: &[u16], recency: &mut Recency) -> (usize, Sums) {
         self.pass_each(words, recency, |_, _| {})
     }

@@ -2,7 +2,7 @@
 //! for.
 //!
 //! ```text
-//! reduced trace | facts (JSON) | length of the facts (4 bytes) | XXH3 of all before (8) | magic (8)
+//! reduced trace | facts (JSON) | their length (4 bytes) | XXH3 of all before (8) | magic (8)
 //! ```
 
 use std::fs::File;
