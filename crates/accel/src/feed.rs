@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// How many visits are decoded in one go: so few that what is kept of them stays in the cache.
 const STEP: usize = 1 << 16;
-/// The visits of a step on a worker: more than a part of a recording has. So a part's end is found
+/// The visits of a step with a crew: more than a part of a recording has. So a part's end is found
 /// at once where few visits are kept.
 const SHARED_STEP: usize = (1 << 19) + 1;
 /// The visits of all parts that are decoded ahead of their use, in all: about 100 MB. A part of a

@@ -29,7 +29,7 @@ const IN_ORDER: u64 = 0xba98_7654_3210;
 /// A number in all ways of an order.
 const EACH: u64 = 0x1111_1111_1111_1111;
 
-/// The sets and ways for pages of one size.
+/// The sets that pages of one size go to, at both levels.
 #[derive(Clone, Copy, Debug)]
 struct Sets {
     first: FewFields<1>,
@@ -38,7 +38,7 @@ struct Sets {
     second: FewFields<2>,
 }
 
-/// The sets and ways for base pages and superpages in all TLBs of a design.
+/// The sets that base pages and superpages go to, in all TLBs of a design.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AloneShape {
     base: Sets,

@@ -155,7 +155,7 @@ pub struct Tlbs {
     base_pages: (Place, Option<Place>),
     /// The TLBs, if they are apart. Then `first` and `second` are empty.
     apart: Option<Vec<Alone>>,
-    /// The sets and ways of TLBs that are apart; `None` if the design cannot be looked up so.
+    /// The sets that pages go to in TLBs that are apart; `None` if the design does not allow that.
     shape: Option<AloneShape>,
     /// The vector instructions that the processor has.
     vectors: Arch,
