@@ -20,7 +20,7 @@ impl Read for Pieces {
     }
 }
 
-/// Compressed bytes may stand for any number of visits: no more are looked at.
+/// The limit on visits: a few compressed bytes may decode to any number of them.
 const MOST_VISITS: usize = 1 << 20;
 
 #[derive(PartialEq, Eq, Debug)]
@@ -81,7 +81,7 @@ pub fn run(bytes: &[u8]) {
         .filter(|whole| whole.batch.len() < MOST_VISITS)
     {
         let accesses: u64 = whole.batch.visits.iter().map(Visit::accesses).sum();
-        // A refused input may leave the visit that grew last behind.
+        // A refused input may leave its last, unfinished visit in the output.
         assert!(accesses <= whole.counts.accesses());
         assert!(whole.error.is_some() || accesses == whole.counts.accesses());
     }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# `run` passes on the same things as `nice`: every signal that can be caught, signal dispositions, the signal mask and closed streams.
+# `run` passes on the same things as `nice`: every signal that can be caught, signal dispositions,
+# the signal mask and closed streams.
 set -u
 broadleaf=$(realpath "${BROADLEAF:-target/release/broadleaf}")
 command -v perl >/dev/null || { echo "cannot run: needs perl" >&2; exit 3; }
@@ -17,7 +18,8 @@ expect() { # NAME EXPECTED ACTUAL
   fi
 }
 
-# Compares the program's initial state under nice and under run. The probe is a shell: perl reopens closed streams.
+# Compares the program's initial state under nice and under run. The probe is a shell: perl reopens
+# closed streams.
 cat >probe.sh <<'SH'
 exec 9>"$1"
 grep -E '^Sig(Ign|Blk)' /proc/self/status >&9

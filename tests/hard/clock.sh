@@ -1,6 +1,6 @@
 #!/bin/sh
-# Allocators that purge by the clock behave under the recorder as natively. Uses libjemalloc2 and libmimalloc2.0
-# from the system, or from the folder $ALLOCATORS.
+# Allocators that purge by the clock behave under the recorder as natively. Uses libjemalloc2 and
+# libmimalloc2.0 from the system, or from the folder $ALLOCATORS.
 set -eu
 broadleaf=$(realpath "${BROADLEAF:-target/release/broadleaf}")
 libraries=${ALLOCATORS:-/usr/lib/x86_64-linux-gnu}

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Memory that system calls populate is in the recording: compares the model's resident memory with the kernel's.
+# Memory that system calls populate is in the recording: compares the model's resident memory with
+# the kernel's.
 set -eu
 broadleaf=${BROADLEAF:-target/release/broadleaf}
 broadleaf=$(realpath "$broadleaf")
@@ -50,7 +51,8 @@ for part in 1 2 3 4; do
    "$broadleaf" record --force -o "$folder/t.bl" -- "$folder/populated" $part >/dev/null 2>&1
    model=$("$broadleaf" compare "$folder/t.bl" --policy 4k --format json |
       python3 -c 'import json, sys; print(max(r["peak_resident_pages"] for r in json.load(sys.stdin)["results"]) * 4)')
-   # The kernel maps pages of the C library around those that a program touches: some 1.2 MiB that the model leaves out.
+   # The kernel maps pages of the C library around those that a program touches: some 1.2 MiB that
+   # the model leaves out.
    difference=$(( model - native ))
    off=$(( difference * 100 / native ))
    echo "part $part: the kernel has $native KiB, the model $model KiB: $off percent"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Blocks with pages that were only read become superpages, `report` predicts as many as `run` makes, and refusals name the true reason.
-# Needs root (userfaultfd, CAP_SYS_NICE), gcc and 400 MB of free memory.
+# Blocks with pages that were only read become superpages, `report` predicts as many as `run` makes,
+# and refusals name the true reason. Needs root (userfaultfd, CAP_SYS_NICE), gcc and 400 MB of free
+# memory.
 set -u
 broadleaf=$(realpath "${BROADLEAF:-target/release/broadleaf}")
 [ "$(id -u)" = 0 ] && command -v gcc >/dev/null || { echo "cannot run: needs root and gcc" >&2; exit 3; }

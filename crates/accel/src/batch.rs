@@ -1,4 +1,5 @@
-//! References as the cells take them: visits with everything found out that is the same for every policy.
+//! References as the cells take them: visits with everything found out that is the same for every
+//! policy.
 
 use crate::PageId;
 use crate::followed::Followed;
@@ -6,7 +7,8 @@ use broadleaf_memory::{BlockId, PageHistory};
 use broadleaf_trace::reduced::{KeptVisit, Manner};
 use broadleaf_units::{PageNumber, SpaceId};
 
-/// A visit that changes the memory of every policy: it is the first to its page, or the first to store to it.
+/// A visit that changes the memory of every policy: it is the first to its page, or the first to
+/// store to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Incident {
     /// Which visit of its batch it is.
@@ -23,7 +25,8 @@ pub(crate) struct Incident {
     pub(crate) seen: PageHistory,
 }
 
-/// Visits in one address space without an event between them that any policy sees the effect of. Each list but the incidents and the trail has one entry for each visit.
+/// Visits in one address space without an event between them that any policy sees the effect of.
+/// Each list but the incidents and the trail has one entry for each visit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Batch {
     pub(crate) space: SpaceId,
@@ -32,7 +35,7 @@ pub(crate) struct Batch {
     /// Accesses before the one that is looked up first.
     pub(crate) times: Vec<u64>,
     pub(crate) incidents: Vec<Incident>,
-    /// All pages that were looked up, where somebody follows that.
+    /// All pages that were looked up, if lookups are followed.
     pub(crate) trail: Followed,
 }
 
@@ -47,7 +50,7 @@ impl Batch {
         self.trail.clear();
     }
 
-    /// Adds visits, behind `begin` accesses, without their blocks.
+    /// Adds visits without their blocks. `begin` is the number of accesses before them.
     pub(crate) fn extend(&mut self, visits: &[KeptVisit], begin: u64) {
         self.pages
             .extend(visits.iter().map(|visit| PageNumber(visit.page)));
@@ -65,7 +68,8 @@ impl Batch {
         ids
     }
 
-    /// The visit `at` changes memories: its page was in that state. `time` accesses were made before its own.
+    /// The visit `at` changes memories: its page was in that state. `time` accesses were made
+    /// before its own.
     pub(crate) fn add_incident(
         &mut self,
         visit: &KeptVisit,

@@ -14,7 +14,7 @@ pub(crate) struct Cell<'a> {
     pub(crate) deadlines: Deadlines,
     /// What the policy may foresee; `None` where it does not ask.
     foreseen: Option<&'a Promoted>,
-    /// What was promoted at least once, where somebody wants to know.
+    /// The superpages that were promoted at least once, if they are recorded.
     promoted: Option<Promoted>,
 }
 
@@ -94,7 +94,8 @@ impl<'a> Cell<'a> {
         shootdown
     }
 
-    /// Asks about a reservation that falls due before the access at that time; `None` where there is no more, otherwise its block.
+    /// Asks about a reservation that falls due before the access at that time; `None` where there
+    /// is no more, otherwise its block.
     pub(crate) fn ask_due(&mut self, time: u64, spaces: &AddressSpaces) -> Option<BlockId> {
         let deadline = self.deadlines.take(time)?;
         let block = deadline.block;
@@ -109,8 +110,8 @@ impl<'a> Cell<'a> {
 
     /// Asks the policy, and does what it says.
     ///
-    /// A superpage is broken at [`Point::StoreToCleanSuperpage`] alone, since nobody is asked about one at any other point: the sieve relies
-    /// on it.
+    /// A superpage is broken at [`Point::StoreToCleanSuperpage`] alone, since the policy is asked
+    /// about superpages at no other point. The sieve relies on this.
     fn ask(
         &mut self,
         point: Point,
@@ -151,7 +152,7 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// What every policy is told of a block with these facts.
+/// The facts of a block that every policy sees.
 pub(crate) const fn view_of(facts: &Facts) -> View {
     View {
         coverage: facts.coverage,

@@ -1,4 +1,5 @@
-//! The trace as a stream of pieces in order, decoded and sieved ahead of their use, several parts at a time.
+//! The trace as a stream of pieces in order, decoded and sieved ahead of their use, several parts
+//! at a time.
 
 mod ahead;
 mod lists;
@@ -18,7 +19,8 @@ use std::sync::Arc;
 
 /// How many visits are decoded in one go: so few that what is kept of them stays in the cache.
 const STEP: usize = 1 << 16;
-/// The same where somebody else decodes them: more than a part of a recording has, so that its end is found at once where few are kept.
+/// The visits of a step with a crew: more than a part of a recording has. So a part's end is found
+/// at once where few visits are kept.
 const SHARED_STEP: usize = (1 << 19) + 1;
 /// The visits of all parts that are decoded ahead of their use, in all: about 100 MB. A part of a
 /// recording of gcc keeps a million.
@@ -56,7 +58,7 @@ pub(crate) struct Feed<'a, S: Source> {
 }
 
 impl<'a, S: Source> Feed<'a, S> {
-    /// The trace of a source, sifted; so many parts at a time at most, with a crew.
+    /// The sifted trace of a source. With a crew, at most `most` parts are decoded at a time.
     pub(crate) fn new(source: &'a mut S, sieve: Sieve, most: usize, lists: ListPool) -> Self {
         Self {
             source,
@@ -134,7 +136,8 @@ impl<'a, S: Source> Feed<'a, S> {
         }
     }
 
-    /// The next piece, as far as it was decoded. `Ok(None)` where it was not, or the trace is at its end. What follows is decoded by the crew meanwhile.
+    /// The next piece, as far as it was decoded. `Ok(None)` where it was not, or the trace is at
+    /// its end. What follows is decoded by the crew meanwhile.
     ///
     /// # Errors
     /// Where the trace is damaged here.
@@ -156,7 +159,7 @@ impl<'a, S: Source> Feed<'a, S> {
             }
             self.open(crew);
             let Some(slot) = self.ahead.front().cloned() else {
-                // An error of the source stands behind all that it handed out.
+                // An error of the source comes after all pieces that the source handed out.
                 return match self.end.as_mut().and_then(Option::take) {
                     Some(error) => Err(error),
                     None => Ok(None),
@@ -187,7 +190,7 @@ impl<'a, S: Source> Feed<'a, S> {
         }
     }
 
-    /// Decodes a step of the first part that nobody decodes. Whether there is one.
+    /// Decodes a step of the first part that no thread decodes. Returns false if there is none.
     pub(crate) fn work(&self, crew: Crew<'_, '_>) -> bool {
         let most = if crew.is_empty() { STEP } else { SHARED_STEP };
         self.ahead
@@ -195,7 +198,8 @@ impl<'a, S: Source> Feed<'a, S> {
             .any(|slot| slot.work_on(|ahead| ahead.step(most)).is_some())
     }
 
-    /// Sees to it that more is decoded, where [`Feed::next`] has nothing yet: a step of the first part that nobody decodes, or the one that the crew is at.
+    /// Makes progress where [`Feed::next`] has nothing yet. It decodes a step of the first free
+    /// part, or waits for the step that the crew decodes.
     pub(crate) fn advance(&self, crew: Crew<'_, '_>) {
         if let Some(first) = self.ahead.front()
             && !self.work(crew)
@@ -224,7 +228,7 @@ fn hand<'scope, P: SourcePart + 'scope>(slot: &Shared<P>, crew: Crew<'_, 'scope>
 where
     P::Error: Send + 'scope,
 {
-    // A part that nobody waits for any more is not decoded.
+    // A part is not decoded once its feed is dropped.
     let slot = Arc::downgrade(slot);
     crew.queue(move || {
         while let Some(slot) = slot.upgrade()

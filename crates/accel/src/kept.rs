@@ -1,4 +1,5 @@
-//! What a pass over a trace keeps for the next: its reduced form, in memory, so that the trace need not be decoded again.
+//! What a pass over a trace keeps for the next: its reduced form, in memory, so that the trace need
+//! not be decoded again.
 //!
 //! Visits that repeat are packed. Visits of random updates do not repeat, so packing them takes
 //! longer than decoding the trace again: they are kept as they are, mostly a word for each.
@@ -59,7 +60,8 @@ impl KeptStretch {
     }
 }
 
-/// Keeps one part of a trace after the other, each by itself, so that several can be kept at the same time.
+/// Keeps one part of a trace after the other, each by itself, so that several can be kept at the
+/// same time.
 pub(crate) struct Keeper {
     /// None where a part was too much.
     writer: Option<ReducedWriter<Bounded>>,
@@ -80,7 +82,7 @@ pub(crate) struct Keeper {
 }
 
 impl Keeper {
-    /// Keeps nothing yet, and no more than so many bytes of a part.
+    /// Creates an empty keeper of at most `most` bytes of a part.
     pub(crate) fn new(most: usize, only_few: bool) -> Self {
         let writer = ReducedWriter::new(Bounded::new(most), &ReducedHeader::default());
         Self {
@@ -196,11 +198,11 @@ impl Keeper {
 
 /// A part may keep this many visits before their share counts.
 const FREE_VISITS: u64 = 1 << 18;
-/// The share of accesses, one in this many, above which kept visits are many. Writing one down takes
-/// 20 ns, decoding an access 20 ns.
+/// The share of accesses, one in this many, above which kept visits are many. Writing one down
+/// takes 20 ns, decoding an access 20 ns.
 const FEW_OF: u64 = 8;
 
-/// Returns true if so many visits are kept that a later replay gains little by them.
+/// Returns true if the kept visits are too many for a later replay to gain much.
 const fn are_many(visits: u64, accesses: u64) -> bool {
     visits > FREE_VISITS && visits.saturating_mul(FEW_OF) > accesses
 }
@@ -214,7 +216,7 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// Nothing yet, and no more than so many bytes.
+    /// An empty form of at most `most` bytes.
     pub(crate) const fn new(most: usize) -> Self {
         Self {
             stretches: Vec::new(),
@@ -273,7 +275,7 @@ impl Kept {
 /// A kept trace, being read.
 pub(crate) struct KeptSource<'a> {
     all: &'a [KeptStretch],
-    /// Those that come behind the one that is being read.
+    /// The stretches after the one that is being read.
     stretches: &'a [KeptStretch],
     reader: Option<ReducedReader<&'a [u8]>>,
     /// Readers of parts that are not in use.
@@ -401,7 +403,8 @@ mod tests {
         pages
     }
 
-    /// Parts that several keepers kept come in the order in which they were put together, and once more after going back.
+    /// Parts that several keepers kept come in the order in which they were put together, and once
+    /// more after going back.
     #[test]
     fn parts_come_in_their_order() {
         come_in_their_order(|_, _| false);

@@ -11,7 +11,8 @@ use broadleaf_trace::reduced::Manner;
 use broadleaf_trace::{KernelTouch, Range};
 use broadleaf_units::PageNumber;
 
-/// Whether a piece changes what policies see of the visits before it, so that those have to be replayed first.
+/// Whether a piece changes what policies see of the visits before it, so that those have to be
+/// replayed first.
 pub(crate) fn is_changed_by(stream: &Stream, piece: &Fed) -> bool {
     match piece {
         Fed::Visits(_, sums) => sums.data && stream.is_ending(),
@@ -19,8 +20,9 @@ pub(crate) fn is_changed_by(stream: &Stream, piece: &Fed) -> bool {
     }
 }
 
-/// Takes a stretch of visits in: finds their blocks and what was known of their pages, and leaves them in `batch` for the teams. Their times
-/// count from what was taken in before; what they come to is to be told with [`Stream::pass`]. It may `wait` for those who still look at the address spaces
+/// Takes a stretch of visits in: finds their blocks and the known state of their pages, and leaves
+/// both in `batch` for the teams. Their times count from the visits taken in before. The caller
+/// reports their sums with [`Stream::pass`]. `wait` returns when no thread reads the address spaces
 /// as they are, before these change.
 pub(crate) fn take(
     stream: &mut Stream,

@@ -1,4 +1,5 @@
-//! A team: policies that are replayed together, on the same machines. Teams know nothing of each other, so that each can have a core.
+//! A team: policies that are replayed together, on the same machines. Teams know nothing of each
+//! other, so that each can have a core.
 
 use crate::batch::{Batch, Incident};
 use crate::cell::{Cell, view_of};
@@ -17,7 +18,7 @@ pub(crate) struct Team<'a> {
     cells: Vec<Cell<'a>>,
     translations: Vec<Translation<'a>>,
     superpages: Superpages,
-    /// TLBs of other geometries, by member; none where nobody asked.
+    /// TLBs of other geometries, by member; empty unless curves were asked for.
     curves: Vec<Curve>,
     /// What was looked up last, for the curves.
     last: Option<(SpaceId, PageNumber, BlockId)>,
@@ -25,9 +26,9 @@ pub(crate) struct Team<'a> {
     due: u64,
     /// The policies that ask at an age.
     timed: Members,
-    /// By block: 0, or one more than the number of pages of the block that were stored to and of
-    /// which no policy was told under which the block is a superpage. All of those policies know
-    /// that the block is dirty. So none of them has anything to decide at the next store.
+    /// By block: 0, or one more than the number of its stored-to pages that no policy with the
+    /// block as a superpage has seen. All of those policies know that the block is dirty. So none
+    /// of them has anything to decide at the next store.
     owed: Vec<u16>,
 }
 
@@ -69,12 +70,12 @@ impl<'a> Team<'a> {
         self
     }
 
-    /// Whether nothing is looked up: then a replay is so little work that nobody else need be woken for it.
+    /// Returns true if nothing is looked up. Then a replay is too short to wake another thread for.
     pub(crate) const fn is_light(&self) -> bool {
         self.translations.is_empty() && self.curves.is_empty()
     }
 
-    /// What TLBs of every geometry missed under one member, where somebody asked.
+    /// The misses of TLBs of every geometry under one member, if curves were asked for.
     pub(crate) fn curve(&self, member: usize) -> Option<&Curve> {
         self.curves.get(member)
     }
@@ -156,7 +157,7 @@ impl<'a> Team<'a> {
         }
     }
 
-    /// Tells the policies under which a block is a superpage of the stores that they were not told of.
+    /// Reports the owed stores of a block to the policies under which the block is a superpage.
     fn pay(&mut self, block: BlockId) {
         let owed = std::mem::take(&mut self.owed[block.index()]);
         if owed > 1 {
@@ -166,7 +167,7 @@ impl<'a> Team<'a> {
         }
     }
 
-    /// The trace is at its end: tells all policies of all stores.
+    /// Ends the trace: reports all owed stores to the policies.
     pub(crate) fn end(&mut self) {
         for block in 0..self.owed.len() as u32 {
             self.pay(BlockId(block));
@@ -221,7 +222,8 @@ impl<'a> Team<'a> {
         }
     }
 
-    /// Replays visits that no memory notices: they are only looked up, but for reservations that fall due between them.
+    /// Replays visits that no memory notices: they are only looked up, but for reservations that
+    /// fall due between them.
     fn replay_settled(
         &mut self,
         batch: &Batch,
@@ -252,7 +254,8 @@ impl<'a> Team<'a> {
         }
     }
 
-    /// The same, and shows the curves some of the trail's pages, which come between the visits before and the next that a memory notices.
+    /// The same, and shows the curves some of the trail's pages, which come between the visits
+    /// before and the next that a memory notices.
     fn follow(
         &mut self,
         batch: &Batch,
@@ -273,7 +276,8 @@ impl<'a> Team<'a> {
             };
             if self.due <= next {
                 self.ask_due(next, spaces);
-                // The page may be one that comes behind these: the next visit that a memory notices, or the next stretch.
+                // The page may come after these pages: in the next visit that a memory notices, or
+                // in the next stretch.
                 if trail.times.get(pages.start) != Some(&next) {
                     // The access at that time went to the page that was looked up last, too.
                     self.look_last_up();
@@ -302,9 +306,9 @@ impl<'a> Team<'a> {
         }
     }
 
-    /// A visit at which something may be decided. Only a first reference, a first store, and reservations that fall due count; all
-    /// other accesses hit what the first lookup brought, unless a shootdown took that away. Lookups
-    /// from `from` on are still to be made.
+    /// A visit at which something may be decided. Only a first reference, a first store, and
+    /// reservations that fall due count; all other accesses hit what the first lookup brought,
+    /// unless a shootdown took that away. Lookups from `from` on are still to be made.
     fn visit(
         &mut self,
         batch: &Batch,
@@ -462,7 +466,7 @@ impl<'a> Team<'a> {
         }
     }
 
-    /// Whether no reservation falls due at any time, be it the last that can be told.
+    /// Returns true if no reservation falls due, not even at the last possible time.
     const fn never_due(&self) -> bool {
         self.due == u64::MAX
     }
@@ -473,7 +477,8 @@ impl<'a> Team<'a> {
             return;
         }
         if !self.curves.is_empty() && self.due < time {
-            // Accesses that were made since then went to the page that was looked up last, which may be part of a superpage now.
+            // Accesses that were made since then went to the page that was looked up last, which
+            // may be part of a superpage now.
             self.ask_all_due(time - 1, spaces);
             self.look_last_up();
         }

@@ -1,4 +1,5 @@
-//! One machine under all policies of a team. Policies whose TLBs hold the same in the same order share one, until they differ.
+//! One machine under all policies of a team. Policies whose TLBs hold the same in the same order
+//! share one, until they differ.
 //!
 //! If most lookups miss the first level, as in random updates, each group looks up a whole batch
 //! before the next group does ([`Tlbs::set_apart`]), and groups are compared often: such a trace
@@ -107,7 +108,8 @@ pub(crate) struct Translation<'a> {
     until_layout: u32,
     /// Whether each group looks up all pages of a batch before the next group does.
     apart: bool,
-    /// Lookups since the layout was last chosen, in all groups, and those that missed the first level.
+    /// Lookups since the layout was last chosen, in all groups, and those that missed the first
+    /// level.
     lookups: u64,
     missed: u64,
     /// How many pages of a batch each group has looked up.
@@ -117,13 +119,14 @@ pub(crate) struct Translation<'a> {
 /// The fewest and the most batches between two comparisons of all groups.
 const OFTEN: u32 = 16;
 const SELDOM: u32 = 1024;
-/// Groups look up apart if one lookup in so many misses the first level, and together if fewer than
-/// one in so many does.
+/// Groups look up apart if at least one lookup in `APART` misses the first level. They look up
+/// together if fewer than one in `TOGETHER` misses.
 const APART: u64 = 4;
 const TOGETHER: u64 = 16;
 
 impl<'a> Translation<'a> {
-    /// A machine under so many policies, of which there is at least one; `None` where it lacks a page size that they make.
+    /// A machine under `count` policies, at least one. Returns `None` if the machine lacks a page
+    /// size that they make.
     pub(crate) fn new(machine: &'a Machine, count: usize) -> Option<Self> {
         Some(Self {
             machine,
@@ -193,8 +196,8 @@ impl<'a> Translation<'a> {
             let Some(at) = stopped else {
                 return;
             };
-            // The page tables of a group's members differ here: what they look up will too from now on. Others have looked this page up
-            // already, to no effect if they do so again.
+            // The page tables of a group's members differ here: what they look up will too from now
+            // on. Others have looked this page up already, to no effect if they do so again.
             which.start += at;
             self.split(superpages.of(BlockId(batch.ids[which.start].block())));
         }
@@ -211,7 +214,7 @@ impl<'a> Translation<'a> {
         self.progress.clear();
         self.progress.resize(self.groups.len(), which.start);
         let mut lane = 0;
-        // A group that is split has its other half behind the last one, as far as itself.
+        // The other half of a split group is appended to the list, with the same progress.
         while lane < self.groups.len() {
             while self.groups[lane].members & members != 0 {
                 let rest = self.progress[lane]..which.end;
@@ -245,7 +248,8 @@ impl<'a> Translation<'a> {
         }
     }
 
-    /// The same for one group. If it has both, these become another group, behind the last one.
+    /// Splits one group. If it has members inside and outside `members`, those inside become a new
+    /// group, the last one.
     fn split_one(&mut self, number: usize, members: Members) {
         let group = &mut self.groups[number];
         let (these, others) = (group.members & members, group.members & !members);
@@ -309,8 +313,8 @@ impl<'a> Translation<'a> {
         }
     }
 
-    /// A batch is done. From time to time groups are brought together whose TLBs hold the same by now: what made them differ has
-    /// been pushed out.
+    /// A batch is done. From time to time groups are brought together whose TLBs hold the same by
+    /// now: what made them differ has been pushed out.
     pub(crate) fn rest(&mut self) {
         self.until_layout -= 1;
         if self.until_layout == 0 {

@@ -1,4 +1,5 @@
-//! Visits that change nothing under any policy on any of the machines: found once, and handed to none.
+//! Visits that change nothing under any policy on any of the machines: found once, and handed to
+//! none.
 
 mod words;
 
@@ -40,16 +41,21 @@ fn own(visit: &Visit, page: PageNumber, time: u64) -> KeptVisit {
 
 /// Finds visits that change nothing.
 ///
-/// Such a visit is to a page that was visited before, so it faults under no policy; stores to it only where it was stored to
-/// before, so it dirties nothing; and its lookup need not be made in any TLB ([`Recency`]), which may ask for others to be made later in its place. Those are of pages
-/// in the same state, so they change no memory either. Whether the time at which a policy wanted to be asked
-/// passes meanwhile is no matter: what it will find is the same at the next visit that changes something.
+/// Such a visit is to a page that was visited before, so it faults under no policy; stores to it
+/// only where it was stored to before, so it dirties nothing; and its lookup need not be made in
+/// any TLB ([`Recency`]), which may ask for others to be made later in its place. Those are of
+/// pages in the same state, so they change no memory either. Whether the time at which a policy
+/// wanted to be asked passes meanwhile is no matter: what it will find is the same at the next
+/// visit that changes something.
 ///
-/// All that holds until a page is taken away or an entry is shot down. Events do that, so after one that can, everything is forgotten. Beside
-/// events only a policy that breaks a superpage does, and it is asked whether to at one point alone: at the first store to a block without dirty pages.
-/// So after every store to a block that may be the first since an event, whatever the policies make of it, the block's larger pages are forgotten.
+/// All that holds until a page is taken away or an entry is shot down. Events do that, so after one
+/// that can, everything is forgotten. Beside events only a policy that breaks a superpage does, and
+/// it is asked whether to at one point alone: at the first store to a block without dirty pages. So
+/// after every store to a block that may be the first since an event, whatever the policies make of
+/// it, the block's larger pages are forgotten.
 ///
-/// What it remembers is bounded and only makes it let more through, so it may begin anywhere in a trace with nothing in mind.
+/// What it remembers is bounded and only makes it let more through, so it may begin anywhere in a
+/// trace with nothing in mind.
 #[derive(Clone, Debug)]
 pub struct Sieve {
     recency: Recency,
@@ -57,9 +63,9 @@ pub struct Sieve {
     dirty: [BlockNumber; DIRTY],
     /// What is known of a part that names what repeats.
     words: Words,
-    /// Visits that are told one by one though their part names what repeats; kept for its memory.
+    /// Visits unfolded from words, where words cannot be used. The list is kept for its memory.
     unfolded: Vec<Visit>,
-    /// Whether what all visits look up is told too.
+    /// What is recorded about the lookups of all visits.
     follows: Follows,
     /// How closely visits are looked at, and for how many more stretches.
     looks: Looks,
@@ -108,7 +114,7 @@ impl Sieve {
         (self.looks, self.looks_so_for) = (new.looks, new.looks_so_for);
     }
 
-    /// Tells what all visits look up, too.
+    /// Records the lookups of all visits, too.
     pub const fn following(mut self, follows: Follows) -> Self {
         self.follows = follows;
         self
@@ -127,7 +133,7 @@ impl Sieve {
         }
     }
 
-    /// Tells a page that is looked up, if somebody follows.
+    /// Records a page that is looked up, if lookups are followed.
     #[inline(always)]
     fn follow(&self, trail: &mut Trail, page: PageNumber, time: u64, leads: bool) {
         match self.follows {
@@ -139,10 +145,10 @@ impl Sieve {
         }
     }
 
-    /// Adds to `sifted` those of some visits that may change something, and to `sums` what all come to. `shift` is how many low bits of a
-    /// unit lie inside a base page.
+    /// Adds to `sifted` those of some visits that may change something, and to `sums` what all come
+    /// to. `shift` is how many low bits of a unit lie inside a base page.
     pub fn sift(&mut self, visits: &[Visit], shift: u32, sifted: &mut Sifted, sums: &mut Sums) {
-        // Where pages stand changes behind the words' back.
+        // Visits without words move pages to other places, so the state of the words is stale.
         self.words.forget();
         self.sift_visits(visits, shift, sifted, sums);
     }
@@ -187,7 +193,8 @@ impl Sieve {
                 // What comes and goes is no branch.
                 let stores_to = (visit.stores != 0) | (visit.lead == Lead::Store);
                 let known = !stores_to | (self.stored[page.0 as usize % STORED] == page);
-                // What is caught up with before it comes right before its first access: the one that it leads with, or its own.
+                // What is caught up with before it comes right before its first access: the one
+                // that it leads with, or its own.
                 let manner = if leads { Manner::LEAD } else { Manner::LOAD };
                 let mut look_up = |page| kept.push(made_up(page, time, manner));
                 if known & !leads {
@@ -209,8 +216,8 @@ impl Sieve {
         (sums.loads, sums.stores, sums.instructions) = (loads, stores, instructions);
     }
 
-    /// The same for visits that are told by their words, all of one vocabulary as long as the sieve lives. A word whose page stands where it was kept is passed over at
-    /// once, whatever it comes to.
+    /// Sifts visits given by their words. All words are of one vocabulary for the life of the
+    /// sieve. A word is passed over at once if its page is still in its recorded place.
     pub fn sift_phrased(
         &mut self,
         phrased: &Phrased<'_>,
@@ -312,7 +319,8 @@ impl Sieve {
         }
     }
 
-    /// A page was stored to, by a visit that is kept. Where pages no longer stand: the larger pages around it may have been forgotten.
+    /// Notes a store to a page by a visit that is kept. Returns the places that lose their pages:
+    /// the larger pages around the page may be forgotten.
     fn note_store(&mut self, page: PageNumber) -> Option<RecencyPlaces> {
         self.stored[page.0 as usize % STORED] = page;
         let block = Geometry::X86_64.block_of(page);
@@ -324,8 +332,8 @@ impl Sieve {
         })
     }
 
-    /// Adds to `sifted` what makes up for visits that were left out and only changed an order. To be done at the end of each piece: `sums` is what its
-    /// visits come to.
+    /// Adds to `sifted` what makes up for visits that were left out and only changed an order. To
+    /// be done at the end of each piece: `sums` is what its visits come to.
     pub fn catch_up(&mut self, sifted: &mut Sifted, sums: &Sums) {
         let Sifted { kept, trail } = sifted;
         // With the last access, as what follows may come before the next.
@@ -337,7 +345,8 @@ impl Sieve {
         }
     }
 
-    /// A stretch of a trace is done, which has been caught up with, and of whose visits so many were kept.
+    /// Ends a stretch of a trace, after [`Self::catch_up`]. The stretch has `visits` visits, of
+    /// which `kept` were kept.
     pub fn rest(&mut self, visits: usize, kept: usize) {
         let looked = self.looks;
         if self.looks_so_for > 0 {
@@ -414,7 +423,7 @@ mod tests {
         }
     }
 
-    /// Which visits are kept of some that are told one by one or by their words.
+    /// The visits that are kept, given one by one or by their words.
     fn kept(words: &[u16], vocabulary: &[Visit], by_word: bool) -> Vec<(u64, u64)> {
         let mut sieve = Sieve::new(Recency::new([&crate::testing::skylake()]));
         let (mut sifted, mut sums) = (Sifted::default(), Sums::default());
@@ -430,7 +439,8 @@ mod tests {
         kept.map(|visit| (visit.page, visit.time)).collect()
     }
 
-    /// The first store to a block may break its superpage under some policy: no page of it is sure to hit then, whichever way it is told.
+    /// The first store to a block may break its superpage under some policy. Then no page of the
+    /// block is sure to hit, however the visits are given.
     #[test]
     fn a_first_store_has_all_pages_of_its_block_looked_up_again() {
         let vocabulary = [visit(3, 0), visit(4, 0), visit(4, 1)];
@@ -445,7 +455,8 @@ mod tests {
         }
     }
 
-    /// Where nearly everything is let through, nothing is looked at for a while, and what was known before is known no more.
+    /// Where nearly everything is let through, nothing is looked at for a while, and what was known
+    /// before is known no more.
     #[test]
     fn what_was_not_looked_at_is_not_known() {
         let mut sieve = Sieve::new(Recency::new([&crate::testing::skylake()]));
@@ -467,7 +478,7 @@ mod tests {
         assert_eq!(kept(&[1, 2]), 0);
     }
 
-    /// Nor is it where visits are told by their words.
+    /// Visits given by their words are not looked at either.
     #[test]
     fn words_are_not_looked_at_either() {
         let mut sieve = Sieve::new(Recency::new([&crate::testing::skylake()]));

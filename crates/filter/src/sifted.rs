@@ -9,7 +9,7 @@ use broadleaf_trace::reduced::{KeptVisit, Sums};
 pub struct Sifted {
     /// Those that may change something.
     pub kept: Vec<KeptVisit>,
-    /// What all look up, where somebody follows that.
+    /// The lookups of all visits, if they are followed.
     pub trail: Trail,
 }
 
@@ -29,7 +29,8 @@ pub enum Fed {
     Event(Event),
 }
 
-/// How many pages of a trail are replayed at a time, and how many visits that are kept: few enough that they stay in the cache while a team replays them.
+/// How many pages of a trail are replayed at a time, and how many visits that are kept: few enough
+/// that they stay in the cache while a team replays them.
 const MOST_PAGES: usize = 1 << 14;
 const MOST_KEPT: usize = 4096;
 
@@ -79,7 +80,8 @@ mod tests {
     use broadleaf_trace::synth::SplitMix64;
     use broadleaf_units::PageNumber;
 
-    /// Everything is in one stretch, in order, and each visit that is kept beside the pages around it.
+    /// Everything is in one stretch, in order, and each visit that is kept beside the pages around
+    /// it.
     #[test]
     fn stretches_are_all_there_is() {
         let mut random = SplitMix64::new(3);

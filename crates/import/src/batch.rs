@@ -22,7 +22,7 @@ impl ImportBatch {
         self.events.clear();
     }
 
-    /// Appends an event behind the visits so far.
+    /// Appends an event after the visits so far.
     pub(crate) fn event(&mut self, event: Event) {
         self.events.push((self.visits.len(), event));
     }

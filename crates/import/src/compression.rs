@@ -85,14 +85,14 @@ impl Compression {
     }
 }
 
-/// LZ4 frames behind each other. The library ends at the first frame's end, and takes a cut between
-/// two blocks for the end of the frame.
+/// LZ4 frames, one after the other. The library ends at the first frame's end, and takes a cut
+/// between two blocks for the end of the frame.
 struct Lz4Frames {
     decoder: FrameDecoder<EndWatch>,
     ended: bool,
 }
 
-/// A reader that remembers whether somebody asked it for more than there is.
+/// A reader that remembers whether a read went past its end.
 struct EndWatch {
     from: BufReader<Bytes>,
     was_passed: bool,
@@ -129,7 +129,7 @@ impl Read for Lz4Frames {
                 return Ok(count);
             }
             let rest = self.decoder.get_mut();
-            // A whole frame ends with a mark, behind which nothing is asked for.
+            // A whole frame ends with a mark, and the decoder reads nothing after it.
             if rest.was_passed {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
@@ -164,7 +164,8 @@ pub enum Compressor<W: Write> {
 }
 
 impl<W: Write> Compressor<W> {
-    /// A compressor at the tools' default level, but for xz. Snappy and zip are not written, but passed on.
+    /// A compressor at the tools' default level, but for xz. Snappy and zip are not written, but
+    /// passed on.
     ///
     /// # Errors
     /// `to` fails.
@@ -244,7 +245,7 @@ mod tests {
         let mut out = Vec::new();
         let mut reader = compression.reader(from)?;
         reader.read_to_end(&mut out)?;
-        // Behind the end is nothing, however often it is asked for.
+        // Every read at the end returns nothing.
         assert_eq!(reader.read(&mut [0])?, 0);
         Ok((compression, out))
     }

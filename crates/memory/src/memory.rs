@@ -165,7 +165,7 @@ impl Memory {
         self.store_to(block, 1);
     }
 
-    /// So many pages that were clean are stored to.
+    /// Counts `pages` clean pages that are stored to.
     #[inline]
     pub fn store_to(&mut self, block: BlockId, pages: u16) {
         self.states[block.index()].dirty += pages;

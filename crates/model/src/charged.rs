@@ -1,4 +1,5 @@
-//! TLB misses, what they are charged to, and the promotions that the policy makes of that (Romer 1995, sections 3 and 7).
+//! TLB misses, what they are charged to, and the promotions that the policy makes of that (Romer
+//! 1995, sections 3 and 7).
 
 use broadleaf_charges::{
     Batching, Candidate, CapacityCharges, ChargeCounters, Ladder, MissCounts, PrefetchCharges,
@@ -32,7 +33,8 @@ pub(crate) struct Charged<'a> {
 }
 
 impl<'a> Charged<'a> {
-    /// For a policy that needs it: nothing charged yet, and an empty TLB. What is charged for capacity takes it for one of so many entries, any of which holds any page.
+    /// For a policy that needs charges: no charges yet, and an empty TLB. Capacity charges assume a
+    /// TLB of `entries` entries, any of which holds any page.
     pub(crate) fn new(
         needs: &Needs,
         base: PageSize,
@@ -83,7 +85,8 @@ impl<'a> Charged<'a> {
         }
     }
 
-    /// Whether misses are charged: whether walks have taken enough cycles of the instructions so far. They are added up only for a policy that waits.
+    /// Whether misses are charged: whether walks have taken enough cycles of the instructions so
+    /// far. They are added up only for a policy that waits.
     pub(crate) fn is_active(&self, walk_cycles: impl Fn() -> u64, instructions: u64) -> bool {
         self.idle_below == 0
             || u128::from(walk_cycles()) * 1000
@@ -105,7 +108,8 @@ impl<'a> Charged<'a> {
         }
     }
 
-    /// A reference to a page missed, whose translation is of that level. What is charged for it, if anything is to be, is in [`Charged::due`].
+    /// A reference to a page missed, whose translation is of that level. What is charged for it, if
+    /// anything is to be, is in [`Charged::due`].
     pub(crate) fn miss(&mut self, tag: SpaceTag, page: u64, level: usize, active: bool) {
         self.due.clear();
         let due = &mut self.due;
@@ -143,7 +147,8 @@ impl<'a> Charged<'a> {
         }
     }
 
-    /// A candidate became a superpage. Those that hold it lose what it was charged, and all capacity charges begin at nothing (Romer 1995, section 7).
+    /// A candidate became a superpage. Those that hold it lose what it was charged, and all
+    /// capacity charges begin at nothing (Romer 1995, section 7).
     pub(crate) fn promoted(&mut self, candidate: Candidate) {
         if let Some(prefetch) = &mut self.prefetch {
             if !self.keeps_prefetch {

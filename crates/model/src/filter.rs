@@ -12,12 +12,12 @@
 //! reference bit counts. The number of references so far and the instructions so far do change, so
 //! [`covers`] declines worlds that read these numbers.
 //!
-//! Both conditions hold until the world's memory *unsettles* a page or drops a translation: the page
-//! daemon clears a reference bit, a page leaves memory, a superpage is demoted. Each world watches
-//! for this ([`System::unsettled`], [`System::has_shootdowns`]). The world then catches up with the
-//! lookups that were left out so far, before the translation is dropped, and goes on with a filter
-//! of its own that knows nothing yet ([`super::world`]). At the next part all worlds begin with the
-//! shared filter again.
+//! Both conditions hold until the world's memory *unsettles* a page or drops a translation: the
+//! page daemon clears a reference bit, a page leaves memory, a superpage is demoted. Each world
+//! watches for this ([`System::unsettled`], [`System::has_shootdowns`]). The world then catches up
+//! with the lookups that were left out so far, before the translation is dropped, and goes on with
+//! a filter of its own that knows nothing yet ([`super::world`]). At the next part all worlds begin
+//! with the shared filter again.
 //!
 //! A daemon of a policy runs before the first reference at or after its time. The filter may have
 //! left this reference out, so a world looks for the reference among all visits of the part.
@@ -170,7 +170,7 @@ impl BatchPart<'_> {
     }
 }
 
-/// The most visits that a mark of [`Filtered`] stands for.
+/// The greatest number of visits for one mark of [`Filtered`].
 const MARKED: usize = 256;
 
 /// How far the filter had come at some visit of a part.
@@ -277,7 +277,7 @@ impl SharedFilter {
         &self.filtered
     }
 
-    /// Makes room for the next part, after one of so many visits.
+    /// Makes room for the next part. The part before it has `visits` visits.
     pub(super) fn clear(&mut self, visits: usize) {
         if self.rests() {
             self.rests_for -= 1;

@@ -7,8 +7,8 @@ use broadleaf_tlb::{Lookup, Tlb};
 use broadleaf_units::{PageNumber, PageSize, SpaceId, SpaceTag};
 use std::collections::BTreeMap;
 
-/// The address translation of one machine. It observes a memory: the memory tells it the level of
-/// each page that is referenced, and the translations that became stale.
+/// The address translation of one machine. It observes a memory, which reports the level of each
+/// page that is referenced and the translations that became stale.
 pub(crate) struct Mmu<'a> {
     pub(crate) machine: &'a Machine,
     pub(super) tlb: Tlb,
@@ -25,8 +25,8 @@ pub(crate) struct Mmu<'a> {
     pub(crate) walks: Vec<u64>,
     /// The sizes of pages by level.
     sizes: Vec<PageSize>,
-    /// The page table, if walks go through a table. Otherwise a walk finds the level that the memory
-    /// reports.
+    /// The page table, if walks go through a table. Otherwise a walk finds the level that the
+    /// memory reports.
     table: Option<Box<dyn PageTable>>,
     /// Entries of the page table that walks read.
     pub(crate) walk_reads: u64,

@@ -84,7 +84,7 @@ pub struct Stream {
     pub summary: TraceSummary,
     /// What was replayed before the trace that all this is about.
     earlier: Earlier,
-    /// Mappings that stand elsewhere in their block than the kernel would have put them.
+    /// Mappings whose offset in their block differs from the one that the kernel would choose.
     pub misplaced: u64,
     /// Whether any reference is to the upper half of the addresses, where the kernel lives.
     pub kernel_references: bool,
@@ -92,15 +92,16 @@ pub struct Stream {
     pub running: SpaceId,
     /// The space that each process has, by its id.
     processes: BTreeMap<u32, SpaceId>,
-    /// Spaces that ended, and stand until something comes after.
+    /// Spaces that ended, and stay until the next item.
     ending: Vec<SpaceId>,
     recent: Vec<Recent>,
-    /// Moves on with every event, so that blocks are looked at afresh: what is known of their mappings is never old.
+    /// Moves on with every event, so that blocks are looked at afresh: what is known of their
+    /// mappings is never old.
     epoch: u32,
 }
 
 impl Stream {
-    /// The stream before the first item. The mappings of the spaces `told` are in the trace.
+    /// The stream before the first item. The trace holds the mappings of the spaces in `told`.
     pub fn new(told: BTreeSet<SpaceId>) -> Self {
         Self {
             spaces: Arc::new(AddressSpaces::new(told)),
@@ -133,7 +134,8 @@ impl Stream {
         time.saturating_sub(self.earlier.accesses)
     }
 
-    /// All that came so far ran before the trace that all this is about, which begins. Time goes on.
+    /// All that came so far ran before the trace that all this is about, which begins. Time goes
+    /// on.
     pub fn begin(&mut self) {
         self.earlier = Earlier {
             accesses: self.now(),
@@ -149,7 +151,8 @@ impl Stream {
         self.touched.touches() - self.earlier.touches
     }
 
-    /// The address spaces, to be changed. Whoever else looked at them was waited for. (Somebody who was not would go on to see them as they were, at the price of a copy.)
+    /// The address spaces, to be changed. The caller has waited for all other readers. (A reader
+    /// that is left would keep the old state, at the price of a copy.)
     pub fn spaces_mut(&mut self) -> &mut AddressSpaces {
         debug_assert!(
             Arc::get_mut(&mut self.spaces).is_some(),
@@ -163,14 +166,15 @@ impl Stream {
         self.running = space;
     }
 
-    /// The running space has ended, but stands as long as nothing comes after.
+    /// The running space has ended, but stays until the next item.
     pub fn will_end(&mut self) {
         if !self.ending.contains(&self.running) {
             self.ending.push(self.running);
         }
     }
 
-    /// The running space begins as that process: it is a new one, and what the process had before, if it executed another program, is no more.
+    /// The running space begins as that process: it is a new one, and what the process had before,
+    /// if it executed another program, is no more.
     pub fn begin_space(&mut self, process: u32) -> Vec<Change> {
         let space = self.running;
         let mut changes = self.end_spaces();
@@ -184,7 +188,7 @@ impl Stream {
         changes
     }
 
-    /// Whether a space has ended that still stands.
+    /// Returns true if a space has ended and is not yet removed.
     pub fn is_ending(&self) -> bool {
         !self.ending.is_empty()
     }
@@ -209,8 +213,8 @@ impl Stream {
     }
 
     /// Records a reference to a page. Returns the block, and the history before the reference. The
-    /// history is `None` if the reference changes no memory. `wait` returns when no thread reads the
-    /// address spaces; the method calls it before a change of theirs.
+    /// history is `None` if the reference changes no memory. `wait` returns when no thread reads
+    /// the address spaces; the method calls it before a change of theirs.
     #[inline(always)]
     pub fn reference(
         &mut self,
@@ -250,7 +254,8 @@ impl Stream {
         add(&mut self.summary.accesses, sums.accesses());
     }
 
-    /// The block of a page. In line always: what is returned through memory is waited for at each visit.
+    /// The block of a page. In line always: what is returned through memory is waited for at each
+    /// visit.
     #[inline(always)]
     fn block(&mut self, page: PageNumber, wait: &mut dyn FnMut()) -> Result<Found, Refused> {
         let number = GEOMETRY.block_of(page);
@@ -285,7 +290,8 @@ impl Stream {
         Ok(found)
     }
 
-    /// A block of that number, of which all is found out that mappings say. Where others look at the address spaces and these know it, nobody has to be waited for.
+    /// The block of that number, with all facts from its mappings. It does not wait for the readers
+    /// of the address spaces if they hold the block already.
     fn prepared(
         &mut self,
         number: BlockNumber,
@@ -310,7 +316,8 @@ impl Stream {
         Ok(block)
     }
 
-    /// What an event changes for every memory; `Err` where it is the first to tell a space's mappings and comes too late.
+    /// The changes of an event for every memory; `Err` if the event lists the first mapping of a
+    /// space that was already referenced.
     pub fn event(&mut self, event: &Event) -> Result<Vec<Change>, TooLate> {
         self.epoch = self.epoch.wrapping_add(1);
         if self.epoch == NOTHING.epoch {
@@ -321,6 +328,6 @@ impl Stream {
     }
 }
 
-/// A space that was taken for one whose mappings are not told has one told.
+/// An event lists the first mapping of a space that was already referenced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLate;

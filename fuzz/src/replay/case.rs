@@ -1,4 +1,4 @@
-//! The trace, the policy and the machine that an input stands for.
+//! The trace, the policy and the machine that an input encodes.
 
 use broadleaf_model::MemoryLimits;
 use broadleaf_oracle::random::{Action, Script, ScriptStep};

@@ -8,9 +8,11 @@ use broadleaf_model::{SourcePart, SourcePiece};
 use broadleaf_trace::reduced::Sums;
 use std::collections::VecDeque;
 
-/// How many visits are kept of what is decoded in one go, about: more would not stay in a cache until they are used.
+/// How many visits are kept of what is decoded in one go, about: more would not stay in a cache
+/// until they are used.
 const STEP_KEPT: usize = 1 << 16;
-/// The same of words. What these are read with is large, and nobody else can use it while a part stands in the middle.
+/// The number of words kept of one step. The tables for words are large, and no other part can use
+/// them during a step.
 const STEP_KEPT_OF_WORDS: usize = 1 << 17;
 /// How many of a piece, about: more would not stay in a cache until they are kept for another pass.
 pub(super) const PIECE_KEPT: usize = 1 << 14;
@@ -38,13 +40,13 @@ pub(super) struct Output {
     pub(super) waiting: usize,
     /// The number of these at which the part is decoded no further until the pieces are taken.
     pub(super) most_waiting: usize,
-    /// Keeps all of it, where somebody wants it once more.
+    /// Keeps all of the part, if a later pass needs it.
     pub(super) keeper: Option<Keeper>,
     pub(super) lists: ListPool,
 }
 
 impl Output {
-    /// Puts a piece behind the others. `plain` says that its visits do not repeat.
+    /// Appends a piece to the queue. `plain` says that its visits do not repeat.
     fn put(&mut self, piece: Fed, plain: bool) {
         if let Some(keeper) = &mut self.keeper {
             keeper.add(&piece, plain);
@@ -56,7 +58,8 @@ impl Output {
         self.pieces.push_back(piece);
     }
 
-    /// What was sifted of so many visits is a piece, if there is anything. Nothing is left of it. Answers how many visits were kept.
+    /// Appends a piece of what was sifted of `visits` visits, if there is anything, and empties
+    /// `sifted`. Returns the number of visits that were kept.
     fn put_visits(&mut self, sifted: &mut Sifted, sums: &mut Sums, visits: usize) -> usize {
         let kept = sifted.kept.len();
         // Visits of which hardly any is left out do not repeat.
@@ -107,7 +110,8 @@ impl<P: SourcePart> Ahead<P> {
                     self.sieve.sift_phrased(&some, self.shift, sifted, sums);
                 }
                 Ok(Some(SourcePiece::Reduced(some, of_piece))) => {
-                    // It counts its time from its own beginning, and of what it leaves out nothing is known.
+                    // It counts its time from its own beginning, and of what it leaves out nothing
+                    // is known.
                     self.sieve.catch_up(&mut sifted, &sums);
                     self.sieve.forget();
                     kept += output.put_visits(&mut sifted, &mut sums, visits - before);

@@ -5,8 +5,8 @@ use broadleaf_trace::reduced::{KeptVisit, Manner, Sums};
 /// How many visits a stretch holds, about: few enough that several threads find work.
 const ENOUGH: usize = 1 << 16;
 
-/// Where the parts of a word stand: accesses since the visit before, the manner, loads before the
-/// first store, and the page.
+/// The bit positions of a word's fields: accesses since the visit before, the manner, loads before
+/// the first store, and the page.
 const MANNER: u32 = 8;
 const LOADS: u32 = 12;
 const PAGE: u32 = 20;

@@ -3,14 +3,15 @@
 //! A miss puts its entry in as the newest of a set and pushes the oldest one out. A hit makes its
 //! entry the newest. Both are the same move: of the entry that was found, or of the oldest one. So
 //! a lookup has no branch that depends on whether it hits the second level, nor on the size of its
-//! page. Entries of the first level stand in the order of their last use. Those of the second stay
+//! page. Entries of the first level are in the order of their last use. Those of the second stay
 //! where they are, and a word holds the order of their ways.
 //!
 //! This relies on exact LRU replacement, on two page sizes, and on the shape of the design: two
 //! structures of four ways at the first level, one for each size, and one structure of twelve ways
-//! for both sizes at the second, with index functions of one range of bits and of two. It also relies on the host to remove the entry of a superpage when
-//! the superpage is broken. So a base page cannot be found under the entry of a superpage. The
-//! entry of a base page can outlive the promotion of its block: such an entry is a *stray*.
+//! for both sizes at the second, with index functions of one range of bits and of two. It also
+//! relies on the host to remove the entry of a superpage when the superpage is broken. So a base
+//! page cannot be found under the entry of a superpage. The entry of a base page can outlive the
+//! promotion of its block: such an entry is a *stray*.
 
 use super::{EMPTY, PageId, Place, SUPERPAGE, Size, Walks};
 use broadleaf_tlb::{FewFields, set};
@@ -23,12 +24,12 @@ pub(super) const SECOND: usize = 12;
 /// The room for a set of the second level. No more than the ways are ever used.
 const ROOM: usize = 16;
 
-/// The order of the ways of a set whose entries stand in order: four bits for each, newest first.
+/// The order of the ways of a set whose entries are in order: four bits for each, newest first.
 const IN_ORDER: u64 = 0xba98_7654_3210;
 /// A number in all ways of an order.
 const EACH: u64 = 0x1111_1111_1111_1111;
 
-/// Where pages of one size stand.
+/// The sets that pages of one size go to, at both levels.
 #[derive(Clone, Copy, Debug)]
 struct Sets {
     first: FewFields<1>,
@@ -37,7 +38,7 @@ struct Sets {
     second: FewFields<2>,
 }
 
-/// Where pages stand in all TLBs of a design: base pages, and superpages.
+/// The sets that base pages and superpages go to, in all TLBs of a design.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AloneShape {
     base: Sets,
@@ -76,8 +77,8 @@ impl AloneShape {
 /// One TLB.
 #[derive(Clone, Debug)]
 pub(super) struct Alone {
-    /// The sets of the first level, those for superpages before those for base pages. Newest entries
-    /// come first, empty ones last.
+    /// The sets of the first level, those for superpages before those for base pages. Newest
+    /// entries come first, empty ones last.
     first: Vec<[u32; FIRST]>,
     /// The sets of the second level, in no order, and the order of the ways of each.
     second: Vec<[u32; ROOM]>,
@@ -287,7 +288,8 @@ struct Lookups<'a, F> {
     shape: &'a AloneShape,
     pages: &'a [PageNumber],
     ids: &'a [PageId],
-    /// Whether the page table holds a superpage, and whether it does not for all members of a group.
+    /// Whether the page table holds a superpage, and whether it does not for all members of a
+    /// group.
     size: F,
     holding: Holding,
     found: &'a mut Found,
@@ -317,8 +319,8 @@ impl<F: Fn(PageId) -> (bool, bool)> NullaryFnOnce for Lookups<'_, F> {
 }
 
 impl<F: Fn(PageId) -> (bool, bool)> Lookups<'_, F> {
-    /// Makes the lookups. `SUPERPAGES` says whether superpages are looked up; if not, the first is out
-    /// of the ordinary. `FIRST` and `SECOND` say at which levels there may be strays.
+    /// Makes the lookups. `SUPERPAGES` says whether superpages are looked up; if not, the first is
+    /// out of the ordinary. `FIRST` and `SECOND` say at which levels there may be strays.
     #[inline(always)]
     fn look_up<const SUPERPAGES: bool, const FIRST: bool, const SECOND: bool>(self) -> usize {
         let both = [self.shape.base, self.shape.superpage];
@@ -395,8 +397,8 @@ fn use_first(set: &mut [u32; FIRST], wanted: u32) -> bool {
     in_c | (d == wanted)
 }
 
-/// Makes an entry the newest of a set of the second level. Returns whether it was there; if not, the
-/// oldest entry goes.
+/// Makes an entry the newest of a set of the second level. Returns whether it was there; if not,
+/// the oldest entry goes.
 #[inline(always)]
 fn use_second(set: &mut [u32; ROOM], order: &mut u64, wanted: u32) -> bool {
     let mut found = 0;
@@ -405,7 +407,7 @@ fn use_second(set: &mut [u32; ROOM], order: &mut u64, wanted: u32) -> bool {
     }
     let oldest = (*order >> (4 * (SECOND - 1))) as u32 & 0xf;
     let way = if found == 0 { oldest } else { found - 1 };
-    // The lowest four bits that are the way: where its rank stands.
+    // The lowest four bits that are equal to the way are at the position of its rank.
     let others = *order ^ (EACH * u64::from(way));
     let rank = others.wrapping_sub(EACH) & !others & (EACH << 3);
     let moved = u64::MAX >> (u64::BITS - 1 - rank.trailing_zeros());

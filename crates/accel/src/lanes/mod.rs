@@ -1,9 +1,10 @@
 //! TLBs of one design that look the same pages up.
 //!
-//! Side by side, one instruction looks into several TLBs at the same time. [Apart](Tlbs::set_apart),
-//! each TLB looks up all pages before the next does. The first is faster if most lookups hit the
-//! first level, the second if most miss. Both rely on exact LRU replacement, on two page sizes
-//! (4 KiB and 2 MiB), and on page tables that do not change during a call.
+//! Side by side, one instruction looks into several TLBs at the same time.
+//! [Apart](Tlbs::set_apart), each TLB looks up all pages before the next does. The first is faster
+//! if most lookups hit the first level, the second if most miss. Both rely on exact LRU
+//! replacement, on two page sizes (4 KiB and 2 MiB), and on page tables that do not change during a
+//! call.
 
 mod alone;
 mod rows;
@@ -30,15 +31,17 @@ const OFFSET_BITS: u32 = 9;
 
 /// The names that TLBs keep of a base page and of the block around it.
 ///
-/// Blocks are numbered by the host, over all address spaces, so that an entry has 32 bits and needs no tag of its space.
+/// Blocks are numbered by the host, over all address spaces, so that an entry has 32 bits and needs
+/// no tag of its space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageId(u32);
 
 impl PageId {
-    /// How many blocks can be told apart: 8 TiB of them.
+    /// The greatest number of distinct blocks: 8 TiB of them.
     pub const MOST_BLOCKS: usize = 1 << (31 - OFFSET_BITS);
 
-    /// The base page at `offset` of the block of that number, which is below [`PageId::MOST_BLOCKS`].
+    /// The base page at `offset` of the block of that number, which is below
+    /// [`PageId::MOST_BLOCKS`].
     #[inline]
     pub const fn new(block: u32, offset: u16) -> Self {
         Self((block << OFFSET_BITS | offset as u32) & !SUPERPAGE)
@@ -50,7 +53,7 @@ impl PageId {
         self.0 >> OFFSET_BITS
     }
 
-    /// Where the page stands in its block.
+    /// The offset of the page in its block.
     #[inline]
     pub const fn offset(self) -> u16 {
         (self.0 & ((1 << OFFSET_BITS) - 1)) as u16
@@ -87,7 +90,7 @@ impl Entry {
     }
 }
 
-/// The page sizes that are told apart.
+/// The page sizes that the TLBs distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
     /// A base page of 4 KiB.
@@ -103,7 +106,8 @@ struct Place {
     structure: usize,
 }
 
-/// A structure of the second level: each lane by itself, since few lookups come this far, and not in all lanes at once.
+/// A structure of the second level: each lane by itself, since few lookups come this far, and not
+/// in all lanes at once.
 #[derive(Clone, Debug)]
 struct Second {
     ways: usize,
@@ -124,8 +128,8 @@ pub trait Walks {
     /// The first level of a lane missed, and the second did not.
     fn second_hit(&mut self, lane: usize);
 
-    /// Both levels of a lane missed at the page of that number: the size of the page that its page table holds. `None` stops the lookup
-    /// before it changes that lane.
+    /// Both levels of a lane missed at the page of that number: the size of the page that its page
+    /// table holds. `None` stops the lookup before it changes that lane.
     fn walk(&mut self, lane: usize, at: usize) -> Option<Size>;
 
     /// What the page table of a lane holds of a base page: whether it lies in a superpage, and
@@ -145,12 +149,13 @@ pub struct Tlbs {
     lanes: usize,
     first: Vec<Rows>,
     second: Vec<Second>,
-    /// Where the first level keeps superpages and base pages: the order of lookup. And where the second level does, if at all.
+    /// Where the first level keeps superpages and base pages: the order of lookup. And where the
+    /// second level does, if at all.
     superpages: (Place, Option<Place>),
     base_pages: (Place, Option<Place>),
-    /// The TLBs, if they are apart. Then nothing stands in `first` and `second`.
+    /// The TLBs, if they are apart. Then `first` and `second` are empty.
     apart: Option<Vec<Alone>>,
-    /// Where pages stand in TLBs that are apart; `None` if the design cannot be looked up so.
+    /// The sets that pages go to in TLBs that are apart; `None` if the design does not allow that.
     shape: Option<AloneShape>,
     /// The vector instructions that the processor has.
     vectors: Arch,
@@ -232,7 +237,7 @@ impl Tlbs {
         self.count
     }
 
-    /// Adds a TLB that holds what another one does, behind the others.
+    /// Appends a copy of a TLB.
     pub fn copy(&mut self, lane: usize) {
         if let Some(apart) = &mut self.apart {
             apart.push(apart[lane].clone());
@@ -323,9 +328,9 @@ impl Tlbs {
         (self.apart.iter_mut().flatten()).for_each(Alone::find_strays);
     }
 
-    /// Looks base pages up in one of the TLBs, which have to be [apart](Self::set_apart). What comes
-    /// of it is the same as with [`Tlbs::look_up`]. Stops where a walk says so, and answers at which
-    /// page.
+    /// Looks base pages up in one of the TLBs, which have to be [apart](Self::set_apart). What
+    /// comes of it is the same as with [`Tlbs::look_up`]. Stops where a walk says so, and answers
+    /// at which page.
     ///
     /// # Panics
     /// Where there are fewer ids than pages, or the TLBs are not apart.
@@ -395,9 +400,11 @@ impl Tlbs {
         }
     }
 
-    /// Looks base pages up in some TLBs, those whose bit is set in `which`, superpages first at each level. What is found becomes the newest of its set; what
-    /// only the second level holds is copied to the first, and what a walk finds is taken in at both. Stops where a walk says so, and answers
-    /// at which page; looking the same page up once more then changes nothing in any other lane.
+    /// Looks base pages up in some TLBs, those whose bit is set in `which`, superpages first at
+    /// each level. What is found becomes the newest of its set; what only the second level holds is
+    /// copied to the first, and what a walk finds is taken in at both. Stops where a walk says so,
+    /// and answers at which page; looking the same page up once more then changes nothing in any
+    /// other lane.
     ///
     /// # Panics
     /// Where there are fewer ids than pages, or the TLBs are apart.
@@ -424,7 +431,8 @@ impl Tlbs {
         }
     }
 
-    /// The same, with which lanes are asked in memory: a compiler that sees them lane by lane keeps them apart, and would put them together for each page.
+    /// The same, with which lanes are asked in memory: a compiler that sees them lane by lane keeps
+    /// them apart, and would put them together for each page.
     #[inline(never)]
     fn look_up_in<const LANES: usize>(
         &mut self,
@@ -515,7 +523,7 @@ impl Tlbs {
         self.first[place.structure].insert::<LANES>(set, id.entry(size), lane);
     }
 
-    /// Asserts what has to hold at any time: no set holds an entry twice, and empty entries stand last.
+    /// Asserts the invariants: no set holds an entry twice, and empty entries come last.
     ///
     /// # Panics
     /// Where it does not hold.

@@ -1,12 +1,14 @@
-//! One structure of several TLBs side by side: the ways of a set are rows, and each TLB has a column, so that one comparison looks into all.
+//! One structure of several TLBs side by side: the ways of a set are rows, and each TLB has a
+//! column, so that one comparison looks into all.
 
 use super::EMPTY;
 
-/// A structure of so many TLBs.
+/// One structure of several TLBs.
 #[derive(Clone, Debug)]
 pub(super) struct Rows {
     ways: usize,
-    /// By set, way and lane. In each lane the newest entry of a set stands in the first way, and empty ones last.
+    /// By set, way and lane. In each lane the newest entry of a set is in the first way, and empty
+    /// ones come last.
     entries: Vec<u32>,
     /// Whether anything was ever put in: where not, there is nothing to find.
     pub(super) used: bool,
@@ -21,8 +23,8 @@ impl Rows {
         }
     }
 
-    /// Looks for an entry in those lanes of a set for which `wanted` is all ones, and makes it the newest where it is there. Answers the lanes
-    /// where it is not; `None` where it is in all.
+    /// Looks for an entry in those lanes of a set for which `wanted` is all ones, and makes it the
+    /// newest where it is there. Answers the lanes where it is not; `None` where it is in all.
     #[inline(always)]
     pub(super) fn renew<const LANES: usize>(
         &mut self,
@@ -184,8 +186,9 @@ fn insert_into<const LANES: usize>(rows: &mut [[u32; LANES]], entry: u32, lane: 
     }
 }
 
-/// The loops over lanes have no branches, so that they become vector instructions. Which lanes are left is answered, not written where it would be read at
-/// once: lane by lane it cannot be forwarded to a load of all.
+/// The loops over lanes have no branches, so that they become vector instructions. Which lanes are
+/// left is answered, not written where it would be read at once: lane by lane it cannot be
+/// forwarded to a load of all.
 #[inline(always)]
 fn renew_rows<const LANES: usize>(
     rows: &mut [[u32; LANES]],
@@ -205,7 +208,7 @@ fn renew_rows<const LANES: usize>(
     if any_left == 0 {
         return None;
     }
-    // Whether a lane has it further behind.
+    // Finds the lanes that hold the entry in a later row.
     let mut moves = [0; LANES];
     for row in &rows[1..] {
         for lane in 0..LANES {

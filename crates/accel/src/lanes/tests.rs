@@ -27,7 +27,7 @@ impl Random {
     }
 }
 
-/// Where a block stands: the two spaces have the same blocks, far apart and near.
+/// The place of a block: the two spaces have the same blocks, far apart and near.
 fn place(block: u32) -> (SpaceTag, u64) {
     let (space, number) = (block as usize % 2, u64::from(block) / 2);
     let number = if number.is_multiple_of(3) {

@@ -9,8 +9,9 @@ use super::size::size;
 
 /// Show or clear what comparisons have kept to be faster
 ///
-/// A first comparison of a trace keeps the trace's reduced form, from which the next comparison reads the same counts in a
-/// fraction of the time. The folder is `broadleaf` in XDG_CACHE_HOME, or ~/.cache/broadleaf.
+/// A first comparison of a trace keeps the trace's reduced form, from which the next comparison
+/// reads the same counts in a fraction of the time. The folder is `broadleaf` in XDG_CACHE_HOME, or
+/// ~/.cache/broadleaf.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -31,9 +32,11 @@ pub(crate) struct CacheArgs {
 /// Whether a comparison keeps what it learned of the trace, and how much is kept.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct CacheUse {
-    /// Keep at most SIZE of reduced traces in the cache folder for later comparisons [default: BROADLEAF_CACHE_SIZE, or 2G]
+    /// Keep at most SIZE of reduced traces in the cache folder for later comparisons [default:
+    /// BROADLEAF_CACHE_SIZE, or 2G]
     ///
-    /// The least recently used go first. `broadleaf cache` shows what is kept and where. 0 keeps and reads nothing.
+    /// The least recently used go first. `broadleaf cache` shows what is kept and where. 0 keeps
+    /// and reads nothing.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) cache_size: Option<u64>,
 

@@ -120,8 +120,8 @@ fn budgets(options: &Govern) -> Budgets {
     }
 }
 
-/// Opens the output of the report before anything is done, so that a file that exists is refused in
-/// time. `None` stands for standard error.
+/// Opens the report's output first, so that a file that exists is refused in time. `None` means
+/// standard error.
 fn place(options: &Govern) -> Result<Option<Output>, Failure> {
     let absolute = |path: &Option<PathBuf>| {
         path.as_ref()

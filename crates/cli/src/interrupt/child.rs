@@ -234,7 +234,7 @@ fn state(pid: Pid) -> Option<char> {
 /// The state of a process, and its parent (`proc_pid_stat(5)`).
 fn status(pid: Pid) -> Option<(char, i32)> {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
-    // The name stands in brackets, and may hold any letter.
+    // The name is in brackets and may hold any letter.
     let mut fields = stat.rsplit_once(") ")?.1.split(' ');
     Some((fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
 }

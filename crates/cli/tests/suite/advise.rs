@@ -20,7 +20,8 @@ fn json(output: &Output) -> Value {
     serde_json::from_str(&succeeded(output)).expect("the answer is JSON")
 }
 
-/// `shape` of a small recording's advice stands in a file. Where it moved, CHANGELOG.md says why, and `scripts/golden.sh` writes it anew.
+/// Compares the advice for a small recording with a golden file for each `shape`.
+/// `scripts/golden.sh` rewrites the file, and CHANGELOG.md says why it changed.
 fn assert_golden(shape: &str, ending: &str) {
     let arguments = [
         "advise",
@@ -131,7 +132,8 @@ fn the_best_are_told_by_what_is_asked() {
     );
 }
 
-/// Two processes, a heap that does not begin at a superpage, memory that was mapped where other memory had been, a stack, and a file.
+/// Two processes, a heap that does not begin at a superpage, memory that was mapped where other
+/// memory had been, a stack, and a file.
 fn many_kinds() -> Vec<u8> {
     let (heap, stack, anonymous) = (0x100_1000, 0x7f0_0000_0000, 0x200_0000_0000);
     let pages = |start: u64, pages: u64| (0..pages).map(move |page| start + (page << 12));

@@ -1,4 +1,5 @@
-//! Advice held against what happens: each range that is advised is asked for by the program itself, alone, and what that spares is measured.
+//! Advice held against what happens: each range that is advised is asked for by the program itself,
+//! alone, and what that spares is measured.
 
 use crate::support::programs::{areas, program, range};
 use crate::support::{file, folder, run, succeeded};
@@ -23,7 +24,8 @@ fn number(value: &Value, field: &str) -> u64 {
         .unwrap_or_else(|| panic!("no number {field} in {value}"))
 }
 
-/// An advised range: what it is said to spare in cycles of walks, what it spares, and of how many superpages it is.
+/// An advised range: what it is said to spare in cycles of walks, what it spares, and of how many
+/// superpages it is.
 #[derive(Clone, Copy, Debug)]
 struct Measured {
     said: u64,
@@ -31,7 +33,8 @@ struct Measured {
     superpages: u64,
 }
 
-/// Advice for a machine, and what each of its ranges spares if the program asks for superpages there and nowhere else.
+/// Advice for a machine, and what each of its ranges spares if the program asks for superpages
+/// there and nowhere else.
 fn measured(name: &str, machine: &str) -> Vec<Measured> {
     let folder = folder(name);
     let areas = areas();
@@ -69,7 +72,8 @@ fn measured(name: &str, machine: &str) -> Vec<Measured> {
     told.collect()
 }
 
-/// That where two ranges spare amounts that differ by more than a twentieth, the advice has them in the same order.
+/// That where two ranges spare amounts that differ by more than a twentieth, the advice has them in
+/// the same order.
 fn assert_same_order(ranges: &[Measured]) {
     let mut told_apart = 0;
     for (better, one) in ranges.iter().enumerate() {

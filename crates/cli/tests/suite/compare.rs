@@ -360,8 +360,9 @@ fn an_interrupt_leaves_nothing_behind() {
     while !begun() {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
-    // Kept open: at the end of its input it would end by itself. Not an interrupt from the terminal: where the tests run in the
-    // background, those are ignored, and then they are ignored here too.
+    // Kept open: at the end of its input it would end by itself. Not an interrupt from the
+    // terminal: where the tests run in the background, those are ignored, and then they are ignored
+    // here too.
     let input = child.stdin.take();
     let signalled = std::process::Command::new("kill")
         .args(["-TERM", &child.id().to_string()])

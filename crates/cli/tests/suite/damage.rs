@@ -1,4 +1,5 @@
-//! Recordings that are damaged or cut short: refused with the place and a remedy, or read up to the damage.
+//! Recordings that are damaged or cut short: refused with the place and a remedy, or read up to the
+//! damage.
 
 use std::process::Output;
 
@@ -20,7 +21,8 @@ fn visits(pages: std::ops::Range<u64>) -> Vec<Visit> {
     pages.map(|page| visit(0x2_0000 + page)).collect()
 }
 
-/// A recording of two processes: 100 accesses of the first, 200 of the second, 400 more of the first.
+/// A recording of two processes: 100 accesses of the first, 200 of the second, 400 more of the
+/// first.
 fn recording() -> Vec<u8> {
     let mut encoder = Encoder::new(Vec::new(), &Header::new(Grain::Page)).expect("a head");
     for (space, pages) in [(0, 0..100), (1, 0..200), (0, 100..500)] {
@@ -72,7 +74,7 @@ fn what_a_killed_recorder_left_is_refused_and_compared_on_demand() {
     let folder = folder("damage-cut");
     let bytes = recording();
     let (streams, index) = offsets(&bytes);
-    // Behind every chunk, and behind the second: whole chunks, and no index.
+    // Cut after every chunk, and after the second: the chunks are whole, and the index is missing.
     for (cut, accesses) in [(index, 700), (streams[2], 300)] {
         let path = file(&folder, "cut.bl", &bytes[..cut]);
         for command in ["compare", "info"] {
@@ -91,7 +93,7 @@ fn what_a_killed_recorder_left_is_refused_and_compared_on_demand() {
         assert_eq!(answer["trace"]["accesses"], accesses);
         let said = format!("it ends at byte {cut} ");
         assert!(answer["notes"].to_string().contains(&said), "{answer}");
-        // In every shape, whoever watches is told.
+        // Every format also prints the warning on standard error.
         for format in ["json", "csv", "parquet", "table"] {
             let output = compare(&path, format);
             assert!(output.status.success());
@@ -123,7 +125,7 @@ fn a_damaged_recording_is_read_up_to_the_damage_and_no_further() {
             "compare" => &answer["trace"]["accesses"],
             _ => &answer["accesses"],
         };
-        // Not the 400 that stand whole behind the damage.
+        // The 400 whole accesses after the damage are not counted.
         assert_eq!(accesses, 100, "{command}");
         let told = answer.to_string();
         let lost = format!("{} of its {} bytes", bytes.len() - at, bytes.len());
@@ -139,7 +141,8 @@ fn damage_of_the_index_alone_loses_no_access() {
     let whole = recording();
     let (_, index) = offsets(&whole);
     let size = whole.len();
-    // In the index's head and body, in the pointer to it, in the mark behind that; and cut off inside the index.
+    // Damage in the index's head and body, in the pointer to the index, and in the final mark. The
+    // last case is cut off inside the index.
     for (at, cut) in [
         (index + 1, size),
         (index + 20, size),
@@ -230,8 +233,8 @@ fn an_empty_file_is_no_trace() {
     assert!(line.contains("standard input: is empty"), "{line}");
 }
 
-/// A trace that was cut anywhere is refused. With `--keep-going`, the answer is partial and the exit
-/// status 0, unless no access is left to answer for.
+/// A trace that was cut anywhere is refused. With `--keep-going`, the answer is partial and the
+/// exit status 0, unless no access is left to answer for.
 #[test]
 fn the_exit_status_says_whether_there_is_an_answer() {
     let folder = folder("damage-status");

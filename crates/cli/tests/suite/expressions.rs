@@ -3,7 +3,8 @@
 use crate::support::{broadleaf, file, folder, lackey, refused, run, stderr, succeeded};
 use serde_json::Value;
 
-/// What it answers to a mistake that it shows: the lines on standard error, of which the last has the carets.
+/// What it answers to a mistake that it shows: the lines on standard error, of which the last has
+/// the carets.
 fn shown(arguments: &[&str]) -> Vec<String> {
     let output = run(arguments);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
@@ -13,7 +14,7 @@ fn shown(arguments: &[&str]) -> Vec<String> {
     lines
 }
 
-/// The part of the second line that the carets of the third stand below.
+/// The part of the second line that the carets of the third mark.
 fn pointed_at(lines: &[String]) -> String {
     let carets = lines[2].chars().take_while(|letter| *letter == ' ').count();
     let width = lines[2].chars().filter(|letter| *letter == '^').count();

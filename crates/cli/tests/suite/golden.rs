@@ -1,8 +1,9 @@
 //! Results of recordings that are kept have not moved.
 //!
-//! `tests/golden` holds small recordings and, for each, what every policy counted on two machines: one result to a line. A count that
-//! moves is a bug or a change of the rules. After a change of the rules `scripts/golden.sh` writes the results anew (it sets
-//! `BROADLEAF_UPDATE`), and CHANGELOG.md says what moved and why.
+//! `tests/golden` holds small recordings and, for each, what every policy counted on two machines:
+//! one result to a line. A count that moves is a bug or a change of the rules. After a change of
+//! the rules `scripts/golden.sh` writes the results anew (it sets `BROADLEAF_UPDATE`), and
+//! CHANGELOG.md says what moved and why.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,7 +31,8 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden")
 }
 
-/// What `compare` counts on a recording: a line for the trace, then one for each policy and machine.
+/// What `compare` counts on a recording: a line for the trace, then one for each policy and
+/// machine.
 fn results(recording: &Path) -> String {
     let mut arguments = vec![
         "compare",
@@ -43,7 +45,7 @@ fn results(recording: &Path) -> String {
     arguments.extend(MACHINES.iter().flat_map(|name| ["--machine", name]));
     let mut answer: Value =
         serde_json::from_str(&succeeded(&run(&arguments))).expect("the answer is JSON");
-    // Where the file stands is no result.
+    // The path of the file is not part of the result.
     answer["trace"]
         .as_object_mut()
         .expect("a trace")

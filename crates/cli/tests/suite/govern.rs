@@ -1,4 +1,5 @@
-//! `run` and `attach` on the kernel that the tests run on. What this kernel or this user's rights do not allow is skipped with a reason.
+//! `run` and `attach` on the kernel that the tests run on. What this kernel or this user's rights
+//! do not allow is skipped with a reason.
 
 #![allow(clippy::disallowed_macros, reason = "a test may panic")]
 
@@ -9,8 +10,9 @@ use std::time::Duration;
 use crate::support::live::{Python, can_attach, can_govern, eventually, is_installed};
 use crate::support::{binary, broadleaf, file, folder, refused, run, stderr, succeeded};
 
-/// Python that touches every `step`-th page of so many MiB, waits until its superpages are as many as asked for or the time is over, and prints the KiB that
-/// it holds and those in superpages.
+/// Python that touches every `step`-th page of `mebibytes` MiB. The program waits for its
+/// superpages, at most until the time is over. Then it prints the KiB that it holds and those in
+/// superpages.
 fn touching(mebibytes: u32, step: u32, wait: f32) -> String {
     format!(
         "import mmap, time, sys
@@ -219,7 +221,8 @@ fn memory_that_a_fork_shares_is_left_alone() {
     if !can_attach() || !is_installed("python3") {
         return;
     }
-    // The child sleeps on all of its parent's memory, and does not hold the pipe open that this reads.
+    // The child sleeps on all of its parent's memory, and does not hold the pipe open that this
+    // reads.
     let script = touching(64, 1, 4.0).replace(
         "print('touched'",
         "import os\nchild = os.fork()\nif not child: os.close(1); time.sleep(5); os._exit(0)\nprint('touched'",
@@ -271,7 +274,8 @@ fn signals_reach_the_program() {
         ready.display()
     );
     for signal in ["TERM", "USR1", "INT"] {
-        // What tests were started to ignore (as in the background of a script) so do the programs that they start.
+        // What tests were started to ignore (as in the background of a script) so do the programs
+        // that they start.
         if signal == "INT" && ignores_interrupts() {
             eprintln!("skipped: interrupts are ignored here");
             continue;
@@ -298,7 +302,7 @@ fn signals_reach_the_program() {
     }
 }
 
-/// A pipe's end that nobody reads.
+/// The write end of a pipe without a reader.
 fn unread() -> Stdio {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
@@ -357,7 +361,7 @@ fn a_program_that_leaves_a_core_leaves_one_only() {
 
 #[test]
 fn whoever_ignores_the_ends_of_children_hears_of_the_program_s() {
-    // Not every shell ignores it where it is told to.
+    // Some shells do not ignore the signal despite `trap`.
     if !is_installed("bash") {
         return;
     }
@@ -452,7 +456,8 @@ fn without_the_right_the_program_runs_and_the_reason_is_said() {
         eprintln!("skipped: this takes root and setpriv");
         return;
     }
-    // The command lies where another user may not look, so it is run without rights and not as another.
+    // The command lies where another user may not look, so it is run without rights and not as
+    // another.
     let unprivileged = |arguments: &[&str]| {
         let mut command = Command::new("setpriv");
         command

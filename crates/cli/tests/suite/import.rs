@@ -97,7 +97,7 @@ fn damage_to_a_trace_is_refused_with_its_place_or_passed_over() {
     let head = file(&folder, "head.bl", &whole[..10]);
     refused(&run(&["compare", &head]));
 
-    // What is lost is said, in the results and to whoever watches.
+    // The results and standard error both name what was lost.
     for path in [&flipped, &cut] {
         let output = run(&["info", path, "--keep-going", "--format", "json"]);
         let info: Value = serde_json::from_str(&succeeded(&output)).unwrap();

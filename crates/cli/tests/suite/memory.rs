@@ -399,7 +399,8 @@ fn memory_that_is_used_up_is_a_line_and_no_row() {
     assert!(only.contains("No recommendation: every policy"), "{only}");
 }
 
-/// What Romer's policies cost: in all formats, with an explanation, and as a column where it says more than walks do.
+/// What Romer's policies cost: in all formats, with an explanation, and as a column where it says
+/// more than walks do.
 #[test]
 fn cycles_for_each_instruction_are_told_in_their_parts() {
     let trace = golden("blocks.bl");
@@ -445,7 +446,7 @@ fn cycles_for_each_instruction_are_told_in_their_parts() {
     let copy = |row: &str| row.split(',').nth(at.expect("a column")).map(str::to_owned);
     let copies: Vec<Option<String>> = rows.lines().map(copy).collect();
     assert!(copies[0].as_deref() == Some("0") && copies[1].as_deref() > Some("0"));
-    // Where nobody copies or keeps books, walk cycles say it all.
+    // Without copies and bookkeeping, walk cycles are the whole cost.
     assert!(answer("4k,asap", &[]).contains("TLBMCPI"));
     assert!(!answer("4k,fixed-16k", &[]).contains("TLBMCPI"));
     let text = succeeded(&run(&["explain", "tlbmcpi"]));

@@ -16,14 +16,14 @@ fn packaged(name: &str) -> String {
 fn the_packaged_rules_are_rules_also_where_all_of_them_are_in_force() {
     let example = packaged("broadleaf.toml");
     succeeded(&run(&["service", &example, "--once"]));
-    // What is commented out with no space behind the sign is in force without it.
+    // A line with no space after its `#` is a rule that is commented out.
     let text = std::fs::read_to_string(&example).unwrap();
     let uncommented = text.lines().map(|line| match line.strip_prefix('#') {
         Some(rest) if !rest.starts_with(' ') => rest,
         _ => line,
     });
     let text: Vec<&str> = uncommented.collect();
-    // The user is whoever there is everywhere.
+    // Every system has the user root.
     let text = text.join("\n").replace("\"app\"", "\"root\"");
     let folder = folder("service-packaged");
     let all = file(&folder, "all.toml", text.as_bytes());

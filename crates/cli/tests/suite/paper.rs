@@ -48,7 +48,7 @@ fn the_directions_of_navarro_are_seen_again() {
     let whole = fs::read_to_string(out.join("navarro2002.txt")).expect("all of it");
     assert_eq!(whole, text);
 
-    // What stands there stays, unless told otherwise; and the same comes out again.
+    // Existing files stay without `--force`. With `--force`, the same tables are written again.
     let line = refused(&run(&arguments));
     assert!(line.contains("best-case.csv"), "{line}");
     let again = succeeded(&run(&[&arguments[..], &["--force"]].concat()));
@@ -154,7 +154,8 @@ fn the_directions_of_romer_are_seen_again() {
         row("table-5-recomputed", "spice,")[1..],
         ["1.1", "10.1", "1.3", "11.5"]
     );
-    // Elimination goes through columns in order, so that 25,000 misses make all of them superpages, as in the paper.
+    // Elimination goes through columns in order, so that 25,000 misses make all of them superpages,
+    // as in the paper.
     let published = row("table-4", "nasa7-5,paper");
     assert_eq!(row("table-4", "nasa7-5,kernel")[8..], published[8..]);
 }

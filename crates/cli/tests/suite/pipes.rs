@@ -22,7 +22,7 @@ fn json(output: &Output) -> Value {
     serde_json::from_str(&succeeded(output)).expect("the answer is JSON")
 }
 
-/// A recording that tells a mapping only when it was used.
+/// A recording that names a mapping only after its use.
 fn late() -> Vec<u8> {
     let mut header = Header::new(Grain::Page);
     header.options.events = true;
@@ -129,7 +129,7 @@ fn a_link_to_nothing_is_refused_before_the_program_starts() {
     }
 }
 
-/// Runs the command in a shell, with `redirection` behind it.
+/// Runs the command in a shell, with `redirection` at the end of the line.
 fn redirected(arguments: &[&str], redirection: &str) -> Output {
     std::process::Command::new("sh")
         .arg("-c")

@@ -159,7 +159,7 @@ fn only_a_whole_recording_is_recoded() {
     for chunk in [first, second] {
         damaged[chunk as usize + 20] ^= 1;
     }
-    // The first of two places is told, however many threads there are.
+    // The error names the first of two damaged places for any number of threads.
     let place = format!("byte {first} ");
     for (name, bytes, why) in [
         ("cut.bl", &bytes[..end], "cut short"),
@@ -181,7 +181,8 @@ fn only_a_whole_recording_is_recoded() {
     assert_eq!(names(&folder), ["cut.bl", "damaged.bl", "torn.bl"]);
 }
 
-/// A part that says what it cannot mean, though its check agrees: who recodes it finds out, and of what stands behind nothing is told.
+/// A part with impossible contents and a valid checksum is refused. Errors of later parts are not
+/// reported.
 #[test]
 fn what_a_part_cannot_mean_is_refused_in_order() {
     let folder = folder("recode-sealed");

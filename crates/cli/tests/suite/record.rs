@@ -21,7 +21,8 @@ fn can_record(program: &str) -> bool {
     missing.is_none()
 }
 
-/// Records a shell's line in which the last program replaces the shell, and compares a few policies. The comparison's rows.
+/// Records a shell's line in which the last program replaces the shell, and compares a few
+/// policies. The comparison's rows.
 fn record_and_compare(folder: &Path, name: &str, line: &str) -> Vec<String> {
     let trace = folder.join(name).display().to_string();
     succeeded(&run(&["record", "-o", &trace, "--", "sh", "-c", line]));

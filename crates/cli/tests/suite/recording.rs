@@ -196,7 +196,7 @@ fn children_are_followed_on_demand() {
     assert!(processes("all.bl", &["--follow-children"]) >= 2);
 }
 
-/// Waits until so many bytes were recorded, or gives up.
+/// Waits until the recording has `bytes` bytes, or gives up.
 fn grown(path: &std::path::Path, bytes: u64) -> bool {
     for _ in 0..2000 {
         if path

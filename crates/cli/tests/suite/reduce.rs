@@ -1,4 +1,5 @@
-//! `reduce`, and `compare` with what it makes: the same answers, read in place of the trace where it may be and nowhere else.
+//! `reduce`, and `compare` with what it makes: the same answers, read in place of the trace where
+//! it may be and nowhere else.
 
 use std::fs;
 use std::path::Path;
@@ -36,7 +37,7 @@ fn value(text: &str) -> Value {
     serde_json::from_str(text).expect("the answer is JSON")
 }
 
-/// Turns a bit behind the head of a reduced trace: whoever reads it finds out.
+/// Flips a bit after the head of a reduced trace, so that every reader refuses the trace.
 fn damage(reduced: &str) {
     let mut bytes = fs::read(reduced).expect("a reduced trace");
     let length = u32::from_le_bytes(bytes[12..16].try_into().expect("4 bytes")) as usize;
@@ -44,7 +45,8 @@ fn damage(reduced: &str) {
     fs::write(reduced, bytes).expect("it can be written");
 }
 
-/// Recordings with events, one of them of several processes; every policy, also on a machine whose first level is in one piece.
+/// Recordings with events, one of them of several processes; every policy, also on a machine whose
+/// first level is in one piece.
 #[test]
 fn golden_recordings_compare_alike_byte_for_byte() {
     let folder = folder("reduce-golden");
@@ -101,7 +103,7 @@ fn it_is_read_for_machines_that_it_was_made_for_and_no_others() {
     // Within the reach of one of the machines.
     let trace = file(&folder, "x.lackey", lackey(1200).as_bytes());
     let beside = format!("{trace}.reduced");
-    // The first level makes the difference, and nothing behind it.
+    // The difference is in the first level alone.
     let skylake = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../machines/skylake.toml");
     let text = fs::read_to_string(skylake).expect("a machine");
     let small = text.replace("entries = 1536", "entries = 96");
@@ -117,7 +119,7 @@ fn it_is_read_for_machines_that_it_was_made_for_and_no_others() {
     for (machine, without) in machines.iter().zip(&without) {
         assert_eq!(succeeded(&ask(machine)), *without, "{machine}");
     }
-    // Whoever reads it fails.
+    // Every reader refuses the damaged file.
     damage(&beside);
     for (machine, without) in machines.iter().zip(&without) {
         if *machine == "skylake-va23" {
@@ -279,7 +281,8 @@ fn visits(units: std::ops::Range<u64>) -> Vec<Visit> {
     units.map(one).collect()
 }
 
-/// References come first and their mapping afterwards, so that it has to be read again: from a pipe too.
+/// References come first and their mapping afterwards, so that it has to be read again: from a pipe
+/// too.
 #[test]
 fn a_mapping_told_late_is_no_matter() {
     let folder = folder("reduce-late");

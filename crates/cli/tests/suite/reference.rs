@@ -1,7 +1,8 @@
 //! The book's reference pages say what the catalogues say.
 //!
-//! They are generated: from what `broadleaf list NAME --format json` prints, the files of machines and the names of refusals.
-//! `scripts/reference.sh` writes them anew (it sets `BROADLEAF_UPDATE`); this test fails where a page is not what it would write.
+//! They are generated: from what `broadleaf list NAME --format json` prints, the files of machines
+//! and the names of refusals. `scripts/reference.sh` writes them anew (it sets `BROADLEAF_UPDATE`);
+//! this test fails where a page is not what it would write.
 
 use crate::support::binary;
 use std::fmt::Write as _;
@@ -18,7 +19,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What `broadleaf list` tells programs about a catalogue.
+/// The entries of a catalogue, as `broadleaf list` prints them in JSON.
 fn list(catalogue: &str) -> Vec<Value> {
     let output = Command::new(binary())
         .args(["list", catalogue, "--format", "json"])

@@ -15,7 +15,7 @@ const MIB: u64 = 1 << 20;
 /// A process that lives as long as this value.
 struct Running(Child);
 
-/// Python that touches 16 MiB, and behind them each fifth page of 32 MiB, and waits.
+/// Python that touches 16 MiB, then every fifth page of the next 32 MiB, and waits.
 const PROGRAM: &str = "import mmap, time
 memory = mmap.mmap(-1, 50 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 for page in range(0, 4096): memory[page << 12] = 1
@@ -25,7 +25,8 @@ time.sleep(600)
 ";
 
 impl Running {
-    /// The process of [`PROGRAM`]; `None`, with the reason, where there is no Python, or its memory may not be looked at.
+    /// The process of [`PROGRAM`]; `None`, with the reason, where there is no Python, or its memory
+    /// may not be looked at.
     fn start() -> Option<Self> {
         let child = Command::new("python3")
             .args(["-c", PROGRAM])

@@ -1,4 +1,5 @@
-//! `service` on the kernel that the tests run on. What this kernel or this user's rights do not allow is skipped with a reason.
+//! `service` on the kernel that the tests run on. What this kernel or this user's rights do not
+//! allow is skipped with a reason.
 
 #![allow(clippy::disallowed_macros, reason = "a test may panic")]
 
@@ -32,7 +33,7 @@ fn pid(program: &Python) -> u32 {
     program.child.id()
 }
 
-/// KiB of a process that stand in superpages.
+/// KiB of a process in superpages.
 fn huge(pid: u32) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
     let line = text
@@ -86,7 +87,7 @@ impl Service {
         self.says("policy")
     }
 
-    /// Where it tells metrics.
+    /// The address of its metrics.
     fn address(&self) -> String {
         let said = self.says("/metrics\n");
         let from = said.find("http://").expect("an address") + "http://".len();
@@ -229,7 +230,7 @@ fn once_says_which_processes_would_be_looked_after() {
         "{line}"
     );
     assert!(huge(pid(&dense)) < 4 << 10);
-    // Nobody else is there.
+    // No other process is listed.
     assert_eq!(
         printed
             .lines()
@@ -241,7 +242,8 @@ fn once_says_which_processes_would_be_looked_after() {
 
 #[test]
 fn processes_are_looked_after_and_told_of_and_rules_are_read_again() {
-    // As under nohup: who was started to ignore hang-ups is not asked by one to read its rules again.
+    // As under nohup: who was started to ignore hang-ups is not asked by one to read its rules
+    // again.
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
@@ -303,7 +305,7 @@ fn processes_are_looked_after_and_told_of_and_rules_are_read_again() {
     let begin = begin.replace("pop-256", "pop-461");
     let goes_on = eventually(|| sample(&metrics(), &begin));
     assert!(goes_on >= made, "{goes_on} {made}");
-    // Where no rule fits it, nothing more is done, and what was done stays told.
+    // A process that no rule fits is no longer governed. Its totals stay in the metrics.
     std::fs::write(
         &rules,
         "discover = 1\n[[rule]]\ncommand = \"bl-metrics\"\nignore = true\n",

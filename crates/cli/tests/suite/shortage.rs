@@ -1,4 +1,5 @@
-//! `compare --memory` where memory runs short: what is warned of, noted and advised, and what would do.
+//! `compare --memory` where memory runs short: what is warned of, noted and advised, and what would
+//! do.
 
 use crate::support;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,8 @@ fn golden(name: &str) -> String {
     path.to_str().expect("the path is UTF-8").to_owned()
 }
 
-/// What of standard error tells that memory was used up: the policy and machine, and the rest.
+/// The warnings on standard error about used-up memory: the policy and machine, and the rest of the
+/// line.
 fn used_up(output: &std::process::Output) -> Vec<(String, String)> {
     let text = stderr(output);
     let lines = text.lines().filter_map(|line| {
@@ -221,7 +223,7 @@ fn a_policy_of_sizes_that_no_machine_has_is_refused() {
     let says =
         "skylake has no translations for 16k: linux(sizes=16k) allocates such extents all the same";
     assert!(answer.contains(says), "{answer}");
-    // One that was not told them is compared beside the rest.
+    // A policy without given sizes is compared beside the rest.
     let output = compare("4k,freebsd14", &["alpha21264"]);
     succeeded(&output);
     assert_eq!(

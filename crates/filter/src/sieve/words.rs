@@ -7,7 +7,8 @@ use broadleaf_units::PageNumber;
 /// Most words that are gone through at a time, so that what they come to fits in [`Sums`].
 pub(super) const STRETCH: usize = 2048;
 
-/// Loads, stores and instructions side by side in one number, from bit 0, [`STORES`] and [`INSTRUCTIONS`] on.
+/// Loads, stores and instructions side by side in one number, from bit 0, [`STORES`] and
+/// [`INSTRUCTIONS`] on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sums(u64);
 
@@ -38,7 +39,8 @@ impl Sums {
     }
 }
 
-/// A page of the part is kept at the place that its state's lowest bits name, and stands there: its lookups need not be made.
+/// The state of a page in its recorded place, which is the state's lowest bits. Its lookups can be
+/// left out.
 const STANDS: u32 = 1 << 8;
 /// It was stored to since the last event.
 const STORED: u32 = 1 << 9;
@@ -62,7 +64,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Words {
     words: Vec<Word>,
-    /// Where the vocabulary that they are of stands in memory.
+    /// The address of the words' vocabulary in memory.
     of: usize,
     /// The pages that words go to, and the state of each.
     pages: Vec<PageNumber>,
@@ -76,7 +78,8 @@ pub(super) struct Words {
 pub(super) struct Slot(u32);
 
 impl Words {
-    /// Takes the vocabulary of a part in, if that was not done. `shift` is how many low bits of a unit lie inside a base page.
+    /// Takes the vocabulary of a part in, if that was not done. `shift` is how many low bits of a
+    /// unit lie inside a base page.
     pub(super) fn prepare(&mut self, vocabulary: &[Visit], shift: u32) {
         let of = vocabulary.as_ptr().addr();
         if (self.of, self.words.len()) == (of, vocabulary.len()) {
@@ -86,7 +89,7 @@ impl Words {
         self.of = of;
         self.owners.resize(Recency::PLACES, NONE);
         for visit in vocabulary {
-            // Units ascend, so those of a page stand side by side.
+            // Units ascend, so those of a page are adjacent.
             let page = PageNumber(visit.unit >> shift);
             if self.pages.last() != Some(&page) {
                 self.pages.push(page);
@@ -116,12 +119,13 @@ impl Words {
         self.owners.clear();
     }
 
-    /// Goes through words up to the first that may change something. Answers how many there are before it, and what those come to.
+    /// Goes through words up to the first that may change something. Answers how many there are
+    /// before it, and what those come to.
     pub(super) fn pass(&self, words: &[u16], recency: &mut Recency) -> (usize, Sums) {
         self.pass_each(words, recency, |_, _| {})
     }
 
-    /// The same, and tells the page that each goes to, and how many accesses were made before.
+    /// Like [`Self::pass`], but reports the page of each word and the number of accesses before it.
     pub(super) fn pass_followed(
         &self,
         words: &[u16],
@@ -161,7 +165,7 @@ impl Words {
         Slot(self.words[usize::from(word)].page)
     }
 
-    /// Where the page stands; `None` where its lookups have to be made.
+    /// The place of the page, or `None` if its lookups have to be made.
     pub(super) fn stands(&self, slot: Slot) -> Option<RecencyPlace> {
         let state = self.states[slot.0 as usize];
         (state & STANDS != 0).then_some(RecencyPlace::from_index(state as usize))
@@ -188,7 +192,7 @@ impl Words {
         self.fall(made.fallen);
     }
 
-    /// Pages no longer stand where they are kept.
+    /// Marks pages that are no longer in their recorded places.
     pub(super) fn fall(&mut self, fallen: RecencyPlaces) {
         for place in fallen {
             let owner = self.owners[place.index()];

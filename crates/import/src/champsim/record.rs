@@ -7,8 +7,8 @@ pub(super) const MOST_LOADS: usize = 4;
 /// Stores of a record.
 pub(super) const MOST_STORES: usize = 2;
 
-/// Where the addresses of stores begin, behind the instruction pointer, two bytes about a branch,
-/// two destination and four source registers.
+/// The offset of the store addresses: after the instruction pointer, two bytes about a branch, two
+/// destination and four source registers.
 const STORES_AT: usize = 16;
 const LOADS_AT: usize = STORES_AT + 8 * MOST_STORES;
 

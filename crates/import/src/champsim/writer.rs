@@ -63,8 +63,8 @@ impl ChampSimExporter<'_> {
         (0..instructions).try_for_each(|_| self.begin())
     }
 
-    /// The address that stands for a unit: its first byte. Address 0 means none, so the first unit
-    /// is named by its second byte.
+    /// The address of a unit: its first byte. Address 0 means none, so the first unit is named by
+    /// its second byte.
     fn address(&self, unit: u64) -> u64 {
         (unit << self.shift).max(1)
     }

@@ -24,7 +24,7 @@ pub(super) struct ThreadFile {
     pub(super) has_ended: bool,
     /// The records are of the kernel.
     pub(super) in_kernel: bool,
-    /// The address of the last instruction, and that behind it.
+    /// The address of the last instruction, and the address after it.
     pub(super) pointer: u64,
     pub(super) next_pointer: u64,
 }

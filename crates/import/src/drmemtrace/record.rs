@@ -18,13 +18,13 @@ pub(super) enum DrRecord {
         address: u64,
         size: u16,
     },
-    /// An instruction was fetched. Size 0 only tells the instruction pointer.
+    /// An instruction was fetched. With size 0, the record only gives the instruction pointer.
     Instruction { address: u64, size: u16 },
     /// An instruction ran again without a fetch: an iteration of a string instruction.
     NoFetch,
     /// One of the two above: a fetch, unless the instruction before was at this address.
     MaybeFetch { address: u64, size: u16 },
-    /// Instructions behind the one before, with their lengths.
+    /// Instructions after the one before, with their lengths.
     Bundle { count: u16, lengths: [u8; 8] },
     /// A prefetch of software or hardware.
     Prefetch,

@@ -1,4 +1,4 @@
-//! The chunks of a zip archive, behind each other.
+//! The chunks of a zip archive, one after the other.
 
 use std::fs::File;
 use std::io::{self, Read};

@@ -58,8 +58,8 @@ pub enum LackeyReason {
 /// Where `bytes` holds no newline: the caller's error.
 #[inline]
 pub(super) fn parse(bytes: &[u8]) -> Result<(LackeyLine, usize), LackeyReason> {
-    // The four forms that make up all of a trace but a handful of lines; the kind stands in the
-    // second column, or the first for instructions. A line of fewer than three bytes ends in its
+    // The four forms that make up all of a trace but a handful of lines. The kind is in the second
+    // column, or in the first for instructions. A line of fewer than three bytes ends in its
     // newline and matches none of them.
     let kind = match *bytes {
         [b' ', kind @ (b'L' | b'S' | b'M'), b' ', ..] => kind,
@@ -114,7 +114,7 @@ fn is_valgrinds_own(bytes: &[u8]) -> bool {
     second == mark && digits > 0 && rest[digits..].starts_with(&[*mark, *mark])
 }
 
-/// Where the newline stands if only blanks lie between `at` and it.
+/// The index of the newline if only blanks lie between `at` and it.
 fn blank_to_newline(bytes: &[u8], at: usize) -> Option<usize> {
     let blanks = bytes[at..]
         .iter()

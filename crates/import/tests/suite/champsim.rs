@@ -130,7 +130,7 @@ fn references_share_an_instruction_as_far_as_they_fit() {
         (records(&bytes), added),
         (vec![first, empty, empty, empty, last], 0)
     );
-    // A load behind a store does not fit the instruction.
+    // A load after a store does not fit the instruction.
     let (bytes, added) = written(&header, &[data(3, 2, 1, 1, 1)]);
     assert_eq!((records(&bytes).len(), added), (2, 1));
 }
@@ -184,7 +184,7 @@ fn visit() -> impl Strategy<Value = Visit> {
     })
 }
 
-/// Visits of a trace with fetches: the counts of instructions stand with these.
+/// Visits of a trace with fetches, which carry the counts of instructions.
 fn visit_or_fetch() -> impl Strategy<Value = Visit> {
     (visit(), 0..2_u8, 1..4_u32).prop_map(|(visit, fetch, instructions)| match fetch {
         0 => Visit {

@@ -147,7 +147,7 @@ pub(crate) struct References {
 }
 
 /// The references of visits in order: each lead is a reference of its own, and visits of one unit
-/// that follow each other are one. With `fetches` these are told, too.
+/// that follow each other are one. With `fetches`, fetches are included.
 pub(crate) fn references<'a>(
     visits: impl IntoIterator<Item = &'a Visit>,
     fetches: bool,

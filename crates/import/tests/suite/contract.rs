@@ -150,7 +150,7 @@ fn damage_and_garbage_end_without_a_panic() {
             let length = random.below(2000) as usize;
             let garbage: Vec<u8> = (0..length).map(|_| random.next() as u8).collect();
             let _ = import_bytes(format, &garbage, PAGES);
-            // Behind a true beginning.
+            // The bytes follow a valid beginning.
             let cut = random.below(bytes.len() as u64) as usize;
             let both = [&bytes[..cut], &garbage].concat();
             let _ = import_bytes(format, &both, PAGES);

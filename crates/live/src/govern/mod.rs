@@ -35,7 +35,7 @@ pub struct GovernRequest {
     pub journal: Option<JournalRequest>,
     /// The report has a record of each process.
     pub with_processes: bool,
-    /// The text whose hash stands in the report as the hash of the configuration.
+    /// The configuration's text, whose hash is in the report.
     pub configuration: String,
 }
 

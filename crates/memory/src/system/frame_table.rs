@@ -166,7 +166,7 @@ impl FrameTable {
         self.unmapped += 1;
     }
 
-    /// The frame holds nothing any more. Nobody maps it.
+    /// Ends the use of a frame that no page table maps.
     pub(crate) fn end(&mut self, frame: Frame) {
         self.leave_list(frame);
         self.forget_file(frame);

@@ -17,7 +17,8 @@ impl System<'_> {
         self.tables.has_changes()
     }
 
-    /// The changes since the last call: first the leaves that are mapped no more, then the new ones.
+    /// The changes since the last call: first the leaves that are mapped no more, then the new
+    /// ones.
     pub fn notices(&mut self) -> Vec<Notice> {
         let (mut old, mut new) = (BTreeSet::new(), BTreeSet::new());
         for (at, before) in self.tables.take_changes() {

@@ -3,7 +3,7 @@
 use broadleaf_metrics::{CellResult, CurvePoint, MemoryResult, MemorySample, Tlbmcpi, Walks};
 use broadleaf_units::PageSize;
 
-/// Returns a result with all parts. No two figures are equal, so that a test can tell them apart.
+/// Returns a result with all parts. No two figures are equal, so that a test can distinguish them.
 pub(crate) fn whole_result() -> CellResult {
     let mut last = 1000;
     let mut next = || {

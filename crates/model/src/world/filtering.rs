@@ -193,7 +193,8 @@ impl World<'_> {
         self.repeat_lookups(lookups);
     }
 
-    /// Makes the first lookups of those that the world's own filter handed out, and drops the others.
+    /// Makes the first lookups of those that the world's own filter handed out, and drops the
+    /// others.
     fn repeat_lookups(&mut self, count: usize) {
         for at in 0..count {
             let lookup = self.filter.as_ref().and_then(|it| it.kept.kept.get(at));

@@ -9,8 +9,8 @@ const MOST_SAMPLES: usize = 128;
 pub(super) const FIRST_INTERVAL: u64 = 1 << 10;
 
 impl World<'_> {
-    /// Looks how memory stands where more of it is used than ever was, by a sixty-fourth; and from time to time, as often as keeps the number of
-    /// samples small.
+    /// Takes a sample of memory when its use exceeds the highest so far by a sixty-fourth. It also
+    /// takes samples at intervals that keep their number small.
     pub(super) fn look_around(&mut self, time: u64) {
         let resident = self.system.counters().resident;
         let is_peak = resident > self.highest + self.highest / 64;

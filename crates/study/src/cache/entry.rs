@@ -1,7 +1,8 @@
-//! The file of an entry: a reduced trace, and behind it what the entry is good for.
+//! The file of an entry: a reduced trace, followed by the facts that say what the entry is good
+//! for.
 //!
 //! ```text
-//! reduced trace | facts (JSON) | length of the facts (4 bytes) | XXH3 of all before (8) | magic (8)
+//! reduced trace | facts (JSON) | their length (4 bytes) | XXH3 of all before (8) | magic (8)
 //! ```
 
 use std::fs::File;

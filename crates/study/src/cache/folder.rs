@@ -124,11 +124,11 @@ impl TraceCache {
         }
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(0o700).create(&self.folder)?;
-        // Mode 0600: an entry tells what a program did.
+        // Mode 0600: an entry reveals what a program did.
         let mut new = tempfile::Builder::new()
             .prefix(NEW)
             .tempfile_in(&self.folder)?;
-        // The lock tells other commands that the file is no leftover.
+        // The lock shows other commands that the file is no leftover.
         if new.as_file().try_lock().is_err() {
             return Ok(());
         }

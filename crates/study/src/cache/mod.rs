@@ -1,9 +1,9 @@
 //! The cache of reduced traces: what a first comparison learned of a trace, for the next ones.
 //!
-//! A comparison filters the trace. What the filter leaves is the reduced form: few visits from which
-//! every count follows. The cache keeps it in the user's cache folder, one file for each trace and
-//! family of machines. `docs/decisions/0019-where-comparisons-keep-what-they-learned.md` gives the
-//! reasons.
+//! A comparison filters the trace. What the filter leaves is the reduced form: few visits from
+//! which every count follows. The cache keeps it in the user's cache folder, one file for each
+//! trace and family of machines. `docs/decisions/0019-where-comparisons-keep-what-they-learned.md`
+//! gives the reasons.
 
 mod entry;
 mod folder;

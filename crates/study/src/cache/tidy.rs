@@ -55,7 +55,7 @@ fn is_stale(old: &EntryFacts, new: &EntryFacts) -> bool {
     old.filter != new.filter || has_changed || is_served
 }
 
-/// Removes files that killed commands left: those that nobody holds a lock on.
+/// Removes files that killed commands left: files without a lock.
 pub(super) fn sweep(folder: &Path) {
     let Ok(found) = fs::read_dir(folder) else {
         return;

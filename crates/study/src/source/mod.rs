@@ -173,8 +173,8 @@ impl Trace {
         Ok(())
     }
 
-    /// What the cache has to know to keep the reduced form of this trace: the hash and the number of
-    /// its bytes. `None` if the trace cannot be found again by these, was not read whole, or was
+    /// What the cache has to know to keep the reduced form of this trace: the hash and the number
+    /// of its bytes. `None` if the trace cannot be found again by these, was not read whole, or was
     /// reduced already. After [`Trace::finish`].
     pub(crate) fn keepable(&self) -> Option<(String, u64)> {
         // Another pass may have read other bytes than those that were hashed.

@@ -147,8 +147,8 @@ impl Origin {
         .refuse_empty()
     }
 
-    /// The first `length` bytes of an entry of the cache. Limits go by `size`, the size of the trace
-    /// that the entry was made of.
+    /// The first `length` bytes of an entry of the cache. Limits go by `size`, the size of the
+    /// trace that the entry was made of.
     pub(crate) fn of_entry(
         name: String,
         mut file: File,

@@ -26,7 +26,8 @@ fn is_clear(attaching: bool) -> bool {
     obstacles.is_empty() && has_room()
 }
 
-/// Whether there are free extents; where files that were read fill all memory, root may have the kernel forget them.
+/// Whether there are free extents; where files that were read fill all memory, root may have the
+/// kernel forget them.
 fn has_room() -> bool {
     let enough = || Linux::new().machine().free_blocks >= 200;
     for file in ["drop_caches", "compact_memory"] {

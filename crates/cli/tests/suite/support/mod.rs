@@ -107,8 +107,8 @@ pub(crate) fn file(folder: &Path, name: &str, content: &[u8]) -> String {
     path.to_str().expect("the path is UTF-8").to_owned()
 }
 
-/// Lackey text of a program that goes through `pages` pages twice, in an order that scatters them, and stores to each
-/// third of them.
+/// Lackey text of a program that goes through `pages` pages twice, in an order that scatters them,
+/// and stores to each third of them.
 pub(crate) fn lackey(pages: u64) -> String {
     let mut text = String::from("==1== Lackey, an example Valgrind tool\n==1== \n");
     for step in 0..2 * pages {
@@ -122,7 +122,7 @@ pub(crate) fn lackey(pages: u64) -> String {
     text
 }
 
-/// What stands in a folder, in order.
+/// The names of the files in a folder, in order.
 pub(crate) fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder");
     let mut names: Vec<String> = entries

@@ -73,7 +73,7 @@ pub(crate) fn recording(parts: &[Part]) -> Vec<u8> {
 pub(crate) enum Walk {
     /// Any page, all equally often.
     Random,
-    /// One behind the other, and from the start again.
+    /// One after the other, and from the start again.
     Sequential,
 }
 
