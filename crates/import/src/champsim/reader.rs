@@ -5,10 +5,10 @@ use broadleaf_trace::Header;
 use super::record::{CHAMPSIM_BYTES, ChampSimRecord};
 use crate::batch::ImportBatch;
 use crate::error::ImportError;
-use broadleaf_trace::{DataAccess, Fold};
 use crate::import::{ImportCounts, ImportOptions, OpenedImport, TraceImporter};
 use crate::records::Records;
 use crate::source::ImportSource;
+use broadleaf_trace::{DataAccess, Fold};
 
 /// The maximum number of records before the first address: 64 MiB of zeros.
 const MOST_BEFORE: u64 = (64 << 20) / CHAMPSIM_BYTES as u64;

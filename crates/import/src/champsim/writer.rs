@@ -8,8 +8,8 @@ use super::packer::Packer;
 use super::record::ChampSimRecord;
 use crate::error::ExportError;
 use crate::export::{ExportCounts, TraceExporter};
-use broadleaf_trace::DataAccess;
 use crate::import::LeftOut;
+use broadleaf_trace::DataAccess;
 
 struct ChampSimExporter<'a> {
     to: &'a mut dyn Write,

@@ -16,9 +16,9 @@ use super::threads::DrThreads;
 use super::unkept::Unkept;
 use crate::batch::ImportBatch;
 use crate::error::ImportError;
-use broadleaf_trace::{DataAccess, Fold};
 use crate::import::{ImportCounts, ImportOptions, LeftOut, OpenedImport, TraceImporter};
 use crate::source::{ImportMeter, ImportSource};
+use broadleaf_trace::{DataAccess, Fold};
 
 /// The number of records that one call reads at most, so that a caller can show progress.
 const MOST_RECORDS: u64 = 1 << 18;
