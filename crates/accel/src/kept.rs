@@ -306,7 +306,7 @@ impl<'a> Source for KeptSource<'a> {
             {
                 let mut reader = self.idle.pop().unwrap_or_default();
                 reader.begin(part);
-                return Ok(Some(KeptPart::Packed(reader)));
+                return Ok(Some(KeptPart::Packed(Box::new(reader))));
             }
             self.reader = None;
             let Some((next, rest)) = self.stretches.split_first() else {
@@ -326,7 +326,7 @@ impl<'a> Source for KeptSource<'a> {
 
     fn close(&mut self, part: KeptPart<'a>) -> Result<ControlFlow<()>, TraceError> {
         if let KeptPart::Packed(part) = part {
-            self.idle.push(part);
+            self.idle.push(*part);
         }
         Ok(ControlFlow::Continue(()))
     }
@@ -334,7 +334,7 @@ impl<'a> Source for KeptSource<'a> {
 
 /// A part of a kept trace.
 pub(crate) enum KeptPart<'a> {
-    Packed(ReducedPartReader),
+    Packed(Box<ReducedPartReader>),
     Plain(PlainReader<'a>),
 }
 
@@ -502,7 +502,7 @@ mod tests {
         };
         let part = kept(1 << 24).expect("little enough");
         let bytes = part.iter().map(KeptStretch::bytes).sum();
-        assert!(bytes < 9 * 8 << 14, "{bytes} bytes");
+        assert!(bytes < (9 * 8) << 14, "{bytes} bytes");
         assert!(kept(bytes).is_some());
         assert!(kept(bytes - 1).is_none());
     }

@@ -15,7 +15,7 @@ use broadleaf_policy::{Foresight, Policy};
 use broadleaf_report::{BASELINE, Context, REFERENCE, recommendations};
 
 use crate::cache::TraceCache;
-use crate::explained::{PlannedAccelerator, explained};
+use crate::explained::{ShowPlan, explained};
 use crate::failure::Failure;
 use crate::memory::MemoryRequest;
 use crate::provenance::provenance;
@@ -48,7 +48,7 @@ pub struct Request<'a> {
     /// Keeps the reduced form of the trace for later comparisons, and holds those of earlier ones.
     pub cache: Option<&'a TraceCache>,
     /// Receives the planner's choice of accelerators before the replay, if the user asked for it.
-    pub explain_plan: Option<&'a dyn Fn(&[PlannedAccelerator])>,
+    pub explain_plan: Option<ShowPlan<'a>>,
     /// Receives the progress.
     pub watch: &'a dyn Watch,
 }

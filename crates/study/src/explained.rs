@@ -18,6 +18,9 @@ pub struct PlannedAccelerator {
     pub why_not: Option<String>,
 }
 
+/// Shows the accelerators of a plan.
+pub type ShowPlan<'a> = &'a dyn Fn(&[PlannedAccelerator]);
+
 /// The accelerators of a plan for an open trace.
 pub(crate) fn explained(plan: &Plan, trace: &Trace) -> Vec<PlannedAccelerator> {
     let choices = explain(plan).into_iter();

@@ -134,8 +134,8 @@ mod tests {
         table.direction(false, "down");
         assert_eq!(
             table.text("paper"),
-            "A title\n-------\nTwo words.\n\n  name  here\n  a, b    12  mm\n\n  agrees: up\n \
-              does not agree: down\n    reason: the reason is not known\n"
+            "A title\n-------\nTwo words.\n\n  name  here\n  a, b    12  mm\n\n  agrees: up\n  \
+             does not agree: down\n    reason: the reason is not known\n"
         );
         assert_eq!(table.csv(), "name,here\n\"a, b\",12\n");
     }
