@@ -188,7 +188,7 @@ fn a_damaged_entry_costs_time_only() {
 fn the_size_is_bounded_and_0_keeps_nothing() {
     let folder = folder("cache-size");
     let caches = folder.join("caches");
-    let texts = [0, 1, 2].map(|seed| random_text(seed));
+    let texts = [0, 1, 2].map(random_text);
     let traces = [0, 1, 2].map(|at| file(&folder, &format!("{at}.lackey"), texts[at].as_bytes()));
     quietly(&caches, &traces[0], &["--cache-size", "0"]);
     for (size, status) in [("0", Some(0)), ("much", Some(2))] {
