@@ -12,6 +12,7 @@ pub const fn is_seen_by_no_policy(event: &Event) -> bool {
             | Event::ThreadStart(_)
             | Event::ThreadSwitch(_)
             | Event::ThreadEnd(_)
+            | Event::CoreSwitch(_)
             | Event::Misplaced { .. }
             | Event::Fork { .. }
             | Event::Exec { .. }

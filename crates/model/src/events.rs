@@ -130,6 +130,7 @@ pub fn changes(stream: &mut Stream, event: &Event) -> Result<Vec<Change>, TooLat
         Event::Exec { .. }
         | Event::ThreadStart(_)
         | Event::ThreadSwitch(_)
-        | Event::ThreadEnd(_) => Vec::new(),
+        | Event::ThreadEnd(_)
+        | Event::CoreSwitch(_) => Vec::new(),
     })
 }

@@ -229,7 +229,8 @@ impl OracleReplay {
             | Event::Misplaced { .. }
             | Event::ThreadStart(_)
             | Event::ThreadSwitch(_)
-            | Event::ThreadEnd(_) => {}
+            | Event::ThreadEnd(_)
+            | Event::CoreSwitch(_) => {}
         }
     }
 

@@ -1,6 +1,6 @@
 //! Events: changes of an address space, and of what runs in it, between two visits.
 
-use broadleaf_units::{FileId, Rights, SpaceId, ThreadId, VirtAddr};
+use broadleaf_units::{CoreId, FileId, Rights, SpaceId, ThreadId, VirtAddr};
 
 /// A range of addresses, base-page aligned at both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -169,6 +169,8 @@ pub enum Event {
     ThreadSwitch(ThreadId),
     /// A thread ended.
     ThreadEnd(ThreadId),
+    /// The running thread runs on this core from here on, until another such event of that thread.
+    CoreSwitch(CoreId),
 }
 
 impl Event {

@@ -14,7 +14,7 @@ mod size;
 
 pub use described::Described;
 pub use geometry::Geometry;
-pub use ids::{FileId, SpaceId, SpaceTag, ThreadId};
-pub use page::{BlockNumber, PageNumber, PageSize, ShortName, VirtAddr};
+pub use ids::{CoreId, FileId, SpaceId, SpaceTag, ThreadId};
+pub use page::{BlockNumber, LineNumber, PageNumber, PageSize, ShortName, VirtAddr};
 pub use rights::Rights;
 pub use size::{lacks_unit, size};

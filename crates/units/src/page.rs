@@ -13,6 +13,20 @@ pub struct PageNumber(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockNumber(pub u64);
 
+/// The number of a line of 64 bytes: a virtual address divided by 64.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LineNumber(pub u64);
+
+impl LineNumber {
+    /// The base-two logarithm of a line's bytes.
+    pub const SHIFT: u8 = 6;
+
+    /// Returns the address of the line's first byte.
+    pub const fn start(self) -> VirtAddr {
+        VirtAddr(self.0 << Self::SHIFT)
+    }
+}
+
 /// A page size: a power of two of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PageSize {

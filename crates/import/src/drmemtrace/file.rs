@@ -10,6 +10,7 @@ use crate::compression::{Compression, peek};
 use crate::error::ImportError;
 use crate::records::Records;
 use crate::source::{ImportMeter, ImportSource, Opened};
+use broadleaf_units::CoreId;
 
 /// The maximum number of records before the first time stamp or reference.
 const MOST_HEAD: u64 = 1 << 16;
@@ -24,6 +25,8 @@ pub(super) struct ThreadFile {
     pub(super) has_ended: bool,
     /// The records are of the kernel.
     pub(super) in_kernel: bool,
+    /// The core that the markers after the last change of threads named.
+    pub(super) core: Option<CoreId>,
     /// The address of the last instruction, and the address after it.
     pub(super) pointer: u64,
     pub(super) next_pointer: u64,
@@ -59,6 +62,7 @@ impl ThreadFile {
             head,
             has_ended: false,
             in_kernel: false,
+            core: None,
             pointer: 0,
             next_pointer: 0,
         }

@@ -19,6 +19,7 @@ use crate::error::ImportError;
 use crate::import::{ImportCounts, ImportOptions, LeftOut, OpenedImport, TraceImporter};
 use crate::source::{ImportMeter, ImportSource};
 use broadleaf_trace::{DataAccess, Fold};
+use broadleaf_units::CoreId;
 
 /// The number of records that one call reads at most, so that a caller can show progress.
 const MOST_RECORDS: u64 = 1 << 18;
@@ -186,6 +187,7 @@ impl DrmemtraceImporter {
             DrRecord::Thread(IDLE) | DrRecord::Header(_) | DrRecord::Footer => {}
             DrRecord::Thread(thread) => {
                 file.head.thread = Some(thread);
+                file.core = None;
                 self.may_switch = true;
             }
             DrRecord::Process(process) => {
@@ -197,14 +199,22 @@ impl DrmemtraceImporter {
             }
             DrRecord::ThreadExit(thread) => {
                 file.head.thread = Some(thread);
-                let ended = self.threads.run(Some(thread), &mut self.maker.fold, batch);
+                let ended = self
+                    .threads
+                    .run(Some(thread), None, &mut self.maker.fold, batch);
                 ended.map_err(|reason| records.bad(reason))?;
                 self.threads.end(&mut self.maker.fold, batch);
                 self.may_switch = true;
             }
             DrRecord::Marker(kind, value) => {
                 file.mark(kind);
-                self.maker.unkept.markers += u64::from(kind != marker::TIMESTAMP);
+                if kind == marker::CPU_ID {
+                    // -1 is an unknown core.
+                    file.core = u32::try_from(value).ok().map(CoreId);
+                    self.may_switch = true;
+                }
+                let is_kept = matches!(kind, marker::TIMESTAMP | marker::CPU_ID);
+                self.maker.unkept.markers += u64::from(!is_kept);
                 let later = |next: &Reverse<(u64, usize)>| next.0.0 < value;
                 if kind == marker::TIMESTAMP && self.waiting.peek().is_some_and(later) {
                     self.waiting.push(Reverse((value, current)));
@@ -214,7 +224,9 @@ impl DrmemtraceImporter {
             reference => {
                 if self.may_switch && !file.in_kernel {
                     let thread = file.head.thread;
-                    let ran = self.threads.run(thread, &mut self.maker.fold, batch);
+                    let ran = self
+                        .threads
+                        .run(thread, file.core, &mut self.maker.fold, batch);
                     ran.map_err(|reason| records.bad(reason))?;
                     self.may_switch = false;
                 }

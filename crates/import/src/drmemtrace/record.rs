@@ -49,6 +49,7 @@ pub(super) enum DrRecord {
 /// Types of markers (`trace_marker_type_t`) that mean something here.
 pub(super) mod marker {
     pub(crate) const TIMESTAMP: u16 = 2;
+    pub(crate) const CPU_ID: u16 = 3;
     pub(crate) const FILETYPE: u16 = 9;
     pub(crate) const VERSION: u16 = 12;
     pub(crate) const SYSCALL_TRACE_START: u16 = 27;

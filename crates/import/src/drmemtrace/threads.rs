@@ -1,9 +1,9 @@
 //! Which thread of which process runs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use broadleaf_trace::Event;
-use broadleaf_units::{SpaceId, ThreadId};
+use broadleaf_units::{CoreId, SpaceId, ThreadId};
 
 use crate::batch::ImportBatch;
 use broadleaf_trace::Fold;
@@ -18,8 +18,8 @@ pub(super) struct DrThreads {
     processes: BTreeMap<u64, u64>,
     /// The address space of each process.
     spaces: BTreeMap<u64, SpaceId>,
-    /// Threads that have begun and not ended.
-    started: BTreeSet<(SpaceId, ThreadId)>,
+    /// Threads that have begun and not ended, each with the core of its last event.
+    started: BTreeMap<(SpaceId, ThreadId), Option<CoreId>>,
     space: SpaceId,
     thread: Option<ThreadId>,
 }
@@ -34,10 +34,12 @@ impl DrThreads {
         Ok(())
     }
 
-    /// This thread runs from here on. Appends the events that say so.
+    /// This thread runs from here on, on that core if the core is known. Appends the events that
+    /// say so.
     pub(super) fn run(
         &mut self,
         thread: Option<u64>,
+        core: Option<CoreId>,
         fold: &mut Fold,
         batch: &mut ImportBatch,
     ) -> Result<(), &'static str> {
@@ -60,7 +62,9 @@ impl DrThreads {
             return Err("the trace has more than 1,048,576 processes or threads");
         }
         let space = known.unwrap_or(SpaceId(self.spaces.len() as u32));
-        if known == Some(self.space) && self.thread == Some(thread) {
+        let runs = known == Some(self.space) && self.thread == Some(thread);
+        let moves = core.is_some() && self.started.get(&(space, thread)) != Some(&core);
+        if runs && !moves {
             return Ok(());
         }
         fold.cut(&mut batch.visits);
@@ -76,11 +80,18 @@ impl DrThreads {
                 command: Vec::new(),
             });
         }
-        if self.started.insert((space, thread)) {
+        let last_core = self.started.entry((space, thread)).or_insert_with(|| {
             batch.event(Event::ThreadStart(thread));
+            None
+        });
+        if !runs {
+            batch.event(Event::ThreadSwitch(thread));
+            self.thread = Some(thread);
         }
-        batch.event(Event::ThreadSwitch(thread));
-        self.thread = Some(thread);
+        if let (true, Some(core)) = (moves, core) {
+            batch.event(Event::CoreSwitch(core));
+            *last_core = Some(core);
+        }
         Ok(())
     }
 

@@ -64,7 +64,8 @@ impl ReferenceStream {
             | Event::SpaceSwitch(_)
             | Event::ThreadStart(_)
             | Event::ThreadSwitch(_)
-            | Event::ThreadEnd(_) => false,
+            | Event::ThreadEnd(_)
+            | Event::CoreSwitch(_) => false,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Steps that switch address spaces, and events that no model of data translation uses.
 
 use broadleaf_trace::{Event, Visit};
-use broadleaf_units::{SpaceId, ThreadId, VirtAddr};
+use broadleaf_units::{CoreId, SpaceId, ThreadId, VirtAddr};
 
 use super::Rng;
 use super::ranges::{ARENA, ARENA_PAGES, bytes, some_range};
@@ -67,7 +67,10 @@ impl Writer {
         let thread = ThreadId(rng.below(3) as u32);
         match rng.below(6) {
             0 => self.event(Event::ThreadStart(thread)),
-            1 => self.event(Event::ThreadSwitch(thread)),
+            1 => {
+                self.event(Event::ThreadSwitch(thread));
+                self.event(Event::CoreSwitch(CoreId(thread.0)));
+            }
             2 => self.event(Event::ThreadEnd(thread)),
             3 => self.event(Event::Fork { child: 7 }),
             4 => self.event(Event::Misplaced {

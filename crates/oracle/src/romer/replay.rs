@@ -268,7 +268,8 @@ impl RomerReplay<'_> {
             | Event::Misplaced { .. }
             | Event::ThreadStart(_)
             | Event::ThreadSwitch(_)
-            | Event::ThreadEnd(_) => {}
+            | Event::ThreadEnd(_)
+            | Event::CoreSwitch(_) => {}
         }
     }
 

@@ -158,6 +158,7 @@ fn the_traces_reach_every_policy_every_refusal_and_every_event() {
         "ThreadStart",
         "ThreadSwitch",
         "ThreadEnd",
+        "CoreSwitch",
         "DontNeed",
         "Free",
         "Remove",

@@ -209,5 +209,6 @@ const fn name(event: &Event) -> &'static str {
         Event::ThreadStart(_) => "thread_start",
         Event::ThreadSwitch(_) => "thread_switch",
         Event::ThreadEnd(_) => "thread_end",
+        Event::CoreSwitch(_) => "core_switch",
     }
 }

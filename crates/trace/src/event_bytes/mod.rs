@@ -28,6 +28,7 @@ const THREAD_START: u8 = 14;
 const THREAD_SWITCH: u8 = 15;
 const THREAD_END: u8 = 16;
 pub(crate) const POPULATE: u8 = 17;
+const CORE_SWITCH: u8 = 18;
 
 /// An encoder of a chunk's events. In a chunk of phrases, codes take the place of heads.
 #[derive(Clone, Debug, Default)]

@@ -1,10 +1,10 @@
 //! Decoding an event's payload.
 
-use broadleaf_units::{FileId, Rights, ThreadId, VirtAddr};
+use broadleaf_units::{CoreId, FileId, Rights, ThreadId, VirtAddr};
 
 use super::{
-    ADVISE, BRK, EXEC, FILE, FORK, MAP, MISPLACED, POPULATE, PROTECT, REMAP, SPACE_END,
-    SPACE_START, STACK, THREAD_END, THREAD_START, THREAD_SWITCH, UNMAP,
+    ADVISE, BRK, CORE_SWITCH, EXEC, FILE, FORK, MAP, MISPLACED, POPULATE, PROTECT, REMAP,
+    SPACE_END, SPACE_START, STACK, THREAD_END, THREAD_START, THREAD_SWITCH, UNMAP,
 };
 use crate::event::{Advice, Backing, Event, KernelTouch, Mapping, Range, TouchOrigin};
 use crate::varint::Cursor;
@@ -62,6 +62,7 @@ pub(crate) fn parse(kind: u8, payload: &[u8]) -> Result<Option<Event>, &'static 
         THREAD_START => Event::ThreadStart(ThreadId(from.number32()?)),
         THREAD_SWITCH => Event::ThreadSwitch(ThreadId(from.number32()?)),
         THREAD_END => Event::ThreadEnd(ThreadId(from.number32()?)),
+        CORE_SWITCH => Event::CoreSwitch(CoreId(from.number32()?)),
         _ => return Ok(None),
     }))
 }

@@ -1,8 +1,8 @@
 //! Encoding an event's payload.
 
 use super::{
-    ADVISE, BRK, EXEC, FILE, FORK, MAP, MISPLACED, POPULATE, PROTECT, REMAP, SPACE_END,
-    SPACE_START, STACK, THREAD_END, THREAD_START, THREAD_SWITCH, UNMAP,
+    ADVISE, BRK, CORE_SWITCH, EXEC, FILE, FORK, MAP, MISPLACED, POPULATE, PROTECT, REMAP,
+    SPACE_END, SPACE_START, STACK, THREAD_END, THREAD_START, THREAD_SWITCH, UNMAP,
 };
 use crate::event::{Advice, Backing, Event, Range};
 use crate::varint;
@@ -146,6 +146,10 @@ fn put_life(out: &mut Vec<u8>, event: &Event) -> Option<u8> {
         Event::ThreadEnd(thread) => {
             number(thread.0);
             THREAD_END
+        }
+        Event::CoreSwitch(core) => {
+            number(core.0);
+            CORE_SWITCH
         }
         _ => return None,
     })

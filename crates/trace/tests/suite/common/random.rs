@@ -4,7 +4,7 @@
 use broadleaf_trace::{
     Advice, Backing, Event, KernelTouch, Lead, Mapping, Range, TouchOrigin, Visit,
 };
-use broadleaf_units::{FileId, Rights, SpaceId, ThreadId, VirtAddr};
+use broadleaf_units::{CoreId, FileId, Rights, SpaceId, ThreadId, VirtAddr};
 use proptest::prelude::*;
 
 use super::TestItem;
@@ -106,6 +106,7 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
         any::<Option<i32>>().prop_map(|status| Event::SpaceEnd { status }),
         any::<u32>().prop_map(|thread| Event::ThreadStart(ThreadId(thread))),
         any::<u32>().prop_map(|thread| Event::ThreadSwitch(ThreadId(thread))),
+        any::<u32>().prop_map(|core| Event::CoreSwitch(CoreId(core))),
         any::<u32>().prop_map(|thread| Event::ThreadEnd(ThreadId(thread))),
     ]
 }
