@@ -4,7 +4,7 @@
 //! result stays. The planner uses each accelerator that covers a plan; [`explain`] reports the
 //! choice.
 
-use crate::covers::{WhyNot, covers};
+use crate::covers::{WhyNot, covers, no_listeners};
 use broadleaf_model::Plan;
 
 /// An accelerator.
@@ -88,6 +88,7 @@ pub static ACCELERATORS: &[Accelerator] = &[
                 let machine = machine.name.clone();
                 return Err(WhyNot::Design { machine });
             }
+            no_listeners(plan)?;
             not_all_notified(plan)?;
             match plan.limits() {
                 Some(limits) if limits.code => {

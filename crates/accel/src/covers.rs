@@ -4,7 +4,7 @@
 //! short. Its filter and its lanes rely on exact LRU replacement in every TLB.
 
 use broadleaf_machine::Machine;
-use broadleaf_model::Plan;
+use broadleaf_model::{Plan, StepsWanted};
 use broadleaf_policy::Policy;
 use broadleaf_units::PageSize;
 
@@ -46,6 +46,12 @@ pub enum WhyNot {
     /// The plan has no use for the accelerator, for the reason given.
     #[error("{0}")]
     NotAsked(&'static str),
+    /// A listener follows the steps, and an accelerator leaves visits out or replays them together.
+    #[error("a listener asks for {steps}")]
+    Steps {
+        /// The steps that the listener asks for.
+        steps: &'static str,
+    },
     /// Memory is modelled down to the frame.
     #[error("memory is modelled down to the frame")]
     Memory,
@@ -54,12 +60,24 @@ pub enum WhyNot {
 /// Returns the reason why the quick path does not serve a plan, if there is one.
 ///
 /// # Errors
-/// The plan limits memory, a policy allocates frames, or a machine lacks a page size.
+/// The plan limits memory or has listeners, a policy allocates frames, or a machine lacks a page
+/// size.
 pub fn covers(plan: &Plan) -> Result<(), WhyNot> {
+    no_listeners(plan)?;
     match plan.limits() {
         Some(_) => Err(WhyNot::Memory),
         None => covers_all(plan.policies(), plan.machines()),
     }
+}
+
+/// Returns an error if a listener follows the steps of the plan.
+pub(crate) fn no_listeners(plan: &Plan) -> Result<(), WhyNot> {
+    let steps = match plan.steps_wanted() {
+        None => return Ok(()),
+        Some(StepsWanted::EachVisit) => "a step for each visit",
+        Some(StepsWanted::EachAccess) => "a step for each access",
+    };
+    Err(WhyNot::Steps { steps })
 }
 
 /// Returns the reason why the quick path does not serve these policies on these machines in memory

@@ -26,6 +26,7 @@
 //! [`System::unsettled`]: broadleaf_memory::system::System::unsettled
 //! [`System::has_shootdowns`]: broadleaf_memory::system::System::has_shootdowns
 
+use crate::origin::OriginMark;
 use broadleaf_filter::Recency;
 use broadleaf_filter::Sieve;
 use broadleaf_filter::Sifted;
@@ -125,6 +126,8 @@ impl VisitSlice<'_> {
 pub(crate) struct BatchPart<'v> {
     pub(crate) space: SpaceId,
     pub(crate) visits: VisitSlice<'v>,
+    /// The origins of the visits: one mark for each change.
+    pub(crate) origins: &'v [OriginMark],
     /// How many low bits of a unit lie inside a page.
     pub(crate) shift: u32,
     /// Accesses before the part.

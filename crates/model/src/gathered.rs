@@ -1,6 +1,7 @@
 //! Visits that are gathered until worlds replay them.
 
 use super::filter::VisitSlice;
+use crate::origin::{OriginMark, StepOrigin};
 use broadleaf_trace::reduced::Sums;
 use broadleaf_trace::{Phrased, Visit};
 
@@ -13,6 +14,8 @@ pub(super) struct GatheredVisits {
     each: Vec<Visit>,
     words: Vec<u16>,
     vocabulary: Vec<Visit>,
+    /// The origins of the visits: one mark for each change.
+    pub(super) origins: Vec<OriginMark>,
     /// The part of the trace that the vocabulary belongs to.
     of_part: Option<u64>,
     /// The sums of the visits.
@@ -26,6 +29,14 @@ pub(super) struct GatheredVisits {
 impl GatheredVisits {
     pub(super) const fn is_empty(&self) -> bool {
         self.each.is_empty() && self.words.is_empty()
+    }
+
+    /// Visits that are added from now on have this origin, up to the next fetch.
+    pub(super) fn set_origin(&mut self, origin: StepOrigin) {
+        if self.origins.last().is_none_or(|mark| mark.origin != origin) {
+            let from = self.all().len();
+            self.origins.push(OriginMark { from, origin });
+        }
     }
 
     /// True if these visits of a part of the trace can be added to those that are here.
@@ -68,6 +79,7 @@ impl GatheredVisits {
     pub(super) fn clear(&mut self) {
         self.each.clear();
         self.words.clear();
+        self.origins.clear();
         self.sums = Sums::default();
     }
 }

@@ -1,5 +1,7 @@
 //! The address translation of one machine: its TLBs, and what it counts.
 
+use crate::listener::StepListener;
+use crate::steps::Step;
 use broadleaf_machine::Machine;
 use broadleaf_memory::{Leaf, Notice, Shootdown};
 use broadleaf_pagetable::{PageTable, TableLeaf};
@@ -30,6 +32,8 @@ pub(crate) struct Mmu<'a> {
     table: Option<Box<dyn PageTable>>,
     /// Entries of the page table that walks read.
     pub(crate) walk_reads: u64,
+    /// The listener to the machine's steps.
+    pub(super) listener: Option<Box<dyn StepListener>>,
 }
 
 impl<'a> Mmu<'a> {
@@ -52,6 +56,7 @@ impl<'a> Mmu<'a> {
             sizes: sizes.to_vec(),
             table: None,
             walk_reads: 0,
+            listener: None,
         }
     }
 
@@ -60,6 +65,9 @@ impl<'a> Mmu<'a> {
         self.second_hits = 0;
         self.walks.fill(0);
         self.walk_reads = 0;
+        if let Some(listener) = &mut self.listener {
+            listener.begin();
+        }
     }
 
     /// Switches to an address space. Returns the tag that another space loses to it, if one does.
@@ -84,15 +92,24 @@ impl<'a> Mmu<'a> {
     /// Looks up a page of the running space. A miss walks the page table, finds a page of `level`
     /// and loads its translation.
     #[inline]
-    pub(super) fn translate(&mut self, page: PageNumber, level: usize) {
+    pub(super) fn translate(&mut self, page: PageNumber, level: usize) -> Lookup {
         let tag = self.running.1;
-        match self.tlb.lookup(tag, page) {
+        let lookup = self.tlb.lookup(tag, page);
+        match lookup {
             Lookup::First => {}
             Lookup::Second => self.second_hits += 1,
             Lookup::Miss => {
                 let level = self.walk(page, level);
                 self.tlb.fill(tag, page, self.translated[level]);
             }
+        }
+        lookup
+    }
+
+    /// Shows a step to the machine's listener.
+    pub(super) fn show(&mut self, step: &Step, lookup: Option<Lookup>) {
+        if let Some(listener) = &mut self.listener {
+            listener.step(step, lookup);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::MemoryLimits;
 use crate::limits::Layouts;
+use crate::listener::{StepListener, StepRequest, StepsWanted};
 use broadleaf_machine::Machine;
 use broadleaf_policy::{ParseError, Policy};
 use broadleaf_units::PageSize;
@@ -46,6 +47,7 @@ pub struct Plan {
     tables: bool,
     /// Replays all visits in the frame-level model, for tests of its filter.
     all_visits: bool,
+    listening: Option<StepRequest>,
 }
 
 /// Why a plan cannot be carried out.
@@ -173,6 +175,28 @@ impl Plan {
         self.all_visits
     }
 
+    /// Makes a listener for each policy on each machine, by their names, and hands it the wanted
+    /// steps. Then no visit is left out. No count changes. Steps carry instruction pointers only if
+    /// the source returns fetches, which cut visits: memory may be sampled at other times then.
+    pub fn with_listeners(
+        mut self,
+        wanted: StepsWanted,
+        make: impl Fn(&str, &str) -> Option<Box<dyn StepListener>> + Send + Sync + 'static,
+    ) -> Self {
+        let make = Box::new(make);
+        self.listening = Some(StepRequest { wanted, make });
+        self
+    }
+
+    pub(crate) const fn listening(&self) -> Option<&StepRequest> {
+        self.listening.as_ref()
+    }
+
+    /// The steps that listeners want; `None` if there is no listener.
+    pub fn steps_wanted(&self) -> Option<StepsWanted> {
+        self.listening.as_ref().map(|request| request.wanted)
+    }
+
     pub(crate) const fn wants_frames(&self) -> bool {
         self.frames
     }
@@ -211,6 +235,7 @@ impl Plan {
             frames: false,
             tables: false,
             all_visits: false,
+            listening: None,
         })
     }
 

@@ -7,8 +7,10 @@ use super::earlier::Names;
 use super::filter::{SharedFilter, VisitSlice};
 use super::gathered::GatheredVisits;
 use super::result;
+use super::world::World;
 use super::worlds::Worlds;
 use crate::events::lists_a_mapping;
+use crate::origin::OriginTracker;
 use crate::outcome::refused;
 use crate::pool::Pool;
 use crate::populate::parts;
@@ -68,6 +70,7 @@ pub(super) struct Replay<'a, 'p> {
     /// Accesses before the trace that is being read.
     begun: u64,
     batch: OpenBatch,
+    origins: OriginTracker,
     /// Visits of the batch that worlds have not replayed yet.
     gathered: GatheredVisits,
     /// The number of the part of a trace that is read.
@@ -99,7 +102,7 @@ impl<'a, 'p> Replay<'a, 'p> {
     ) -> Self {
         let mut worlds = worlds;
         let mut designs = plan.machines().iter().map(|machine| &machine.design);
-        let filters = !limits.code && !plan.replays_all_visits();
+        let filters = !limits.code && !plan.replays_all_visits() && plan.listening().is_none();
         let filter = (filters && designs.all(broadleaf_tlb::Design::is_sets_with_lru))
             .then(|| SharedFilter::new(plan.machines().iter().map(|machine| &machine.design)));
         let mut filter = filter;
@@ -114,6 +117,7 @@ impl<'a, 'p> Replay<'a, 'p> {
             names: Names::default(),
             begun: 0,
             batch: OpenBatch::default(),
+            origins: OriginTracker::default(),
             gathered: GatheredVisits::default(),
             trace_part: 0,
             filter,
@@ -136,6 +140,7 @@ impl<'a, 'p> Replay<'a, 'p> {
     pub(super) fn finish(mut self) -> Replayed<'a> {
         self.end_batch();
         self.worlds.pass(&self.stream);
+        self.worlds.all.iter_mut().for_each(World::end_listening);
         Replayed {
             worlds: self.worlds,
             stream: self.stream,
@@ -151,7 +156,9 @@ impl<'a, 'p> Replay<'a, 'p> {
     ) -> Result<(), Error<S::Error>> {
         self.end_spaces();
         self.names.begin(earlier);
-        self.stream.switch(self.names.space(SpaceId(0))?);
+        let first = self.names.space(SpaceId(0))?;
+        self.stream.switch(first);
+        self.origins.switch(first);
         self.shift = u32::from(GEOMETRY.base().shift() - source.grain().shift());
         self.children = source.holds_children();
         self.begun = self.stream.now();
@@ -188,6 +195,7 @@ impl<'a, 'p> Replay<'a, 'p> {
                     }
                     SourcePiece::Event(event) => {
                         let event = self.names.of(event)?;
+                        self.origins.event(&event);
                         if let Event::Populate { range, touch, .. } = &*event {
                             let populated = self.populate(*range, *touch);
                             populated.map_err(|why| refused(why, self.worlds.all.len()))?;

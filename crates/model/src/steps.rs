@@ -1,28 +1,38 @@
-//! Visits as worlds with memories of their own replay them.
+//! Steps: visits as worlds with memories of their own replay them.
 
+use crate::origin::StepOrigin;
 use broadleaf_trace::reduced::KeptVisit;
 use broadleaf_trace::{Lead, Visit};
-use broadleaf_units::PageNumber;
+use broadleaf_units::{PageNumber, SpaceId};
 
-/// A visit.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Step {
-    pub(crate) page: PageNumber,
+/// A step of the loop: a visit, or one access of a visit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The base page of 4 KiB.
+    pub page: PageNumber,
     /// Accesses before its own.
-    pub(crate) time: u64,
-    pub(crate) loads_before_store: u32,
-    pub(crate) accesses: bool,
-    pub(crate) stores: bool,
-    pub(crate) leads: bool,
-    pub(crate) leads_with_store: bool,
+    pub time: u64,
+    /// Loads before the first store; meaningless if there is no store.
+    pub loads_before_store: u32,
+    /// There is an access.
+    pub accesses: bool,
+    /// There is a store.
+    pub stores: bool,
+    /// The first reference is the rest of the access before.
+    pub leads: bool,
+    /// That access was a store.
+    pub leads_with_store: bool,
     /// Instructions are fetched, and no data is referenced.
-    pub(crate) fetches: bool,
+    pub fetches: bool,
+    /// The origin of all its references. A visit that a filter kept carries the address space
+    /// alone: a filter remembers pages. A plan with listeners has no filter.
+    pub origin: StepOrigin,
 }
 
 impl Step {
     /// A visit after `time` accesses. `shift` is how many low bits of a unit lie inside a page.
     #[inline]
-    pub(crate) fn of(visit: &Visit, shift: u32, time: u64) -> Self {
+    pub(crate) fn of(visit: &Visit, shift: u32, time: u64, origin: StepOrigin) -> Self {
         Self {
             page: PageNumber(visit.unit >> shift),
             time,
@@ -32,12 +42,13 @@ impl Step {
             leads: visit.lead != Lead::None,
             leads_with_store: visit.lead == Lead::Store,
             fetches: visit.fetch,
+            origin,
         }
     }
 
-    /// A visit that a filter kept, of a part that begins after `begin` accesses.
+    /// A visit that a filter kept, of a part of that space that begins after `begin` accesses.
     #[inline]
-    pub(crate) const fn kept(kept: &KeptVisit, begin: u64) -> Self {
+    pub(crate) const fn kept(kept: &KeptVisit, begin: u64, space: SpaceId) -> Self {
         let manner = kept.manner;
         Self {
             page: PageNumber(kept.page),
@@ -48,7 +59,40 @@ impl Step {
             leads: manner.leads(),
             leads_with_store: manner.leads_with_store(),
             fetches: false,
+            origin: StepOrigin::in_space(space),
         }
+    }
+
+    /// The steps of the visit's single accesses, in order. True for those that may change memory or
+    /// a TLB: the lead, the first access and the first store.
+    ///
+    /// A trace keeps the order of a visit's accesses up to its first store. After this store come
+    /// the other stores, and then the other loads.
+    pub(crate) fn unfolded(&self, visit: &Visit) -> impl Iterator<Item = (Self, bool)> + use<> {
+        let visited = Self {
+            loads_before_store: 0,
+            leads: false,
+            leads_with_store: false,
+            ..*self
+        };
+        let lead = self.leads.then_some(Self {
+            loads_before_store: 0,
+            accesses: false,
+            stores: false,
+            ..*self
+        });
+        let before = u64::from(self.loads_before_store);
+        let stores = before..before + u64::from(visit.stores);
+        let accesses = (0..visit.accesses()).map(move |number| {
+            let access = Self {
+                time: visited.time.saturating_add(number),
+                stores: stores.contains(&number),
+                ..visited
+            };
+            let is_first_store = access.stores && number == before;
+            (access, number == 0 || is_first_store)
+        });
+        lead.map(|lead| (lead, true)).into_iter().chain(accesses)
     }
 
     /// The time of the first reference.

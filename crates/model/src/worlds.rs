@@ -122,6 +122,10 @@ impl<'a> Worlds<'a> {
         if plan.walks_tables() {
             worlds = worlds.into_iter().map(World::walking_tables).collect();
         }
+        if let Some(request) = plan.listening() {
+            let listening = worlds.into_iter().map(|world| world.listening(request));
+            worlds = listening.collect();
+        }
         Ok(Self {
             all: worlds,
             runs,
@@ -146,6 +150,10 @@ impl<'a> Worlds<'a> {
         let MachineRuns { mut worlds, runs } = runs;
         if plan.walks_tables() {
             worlds = worlds.into_iter().map(World::walking_tables).collect();
+        }
+        if let Some(request) = plan.listening() {
+            let listening = worlds.into_iter().map(|world| world.listening(request));
+            worlds = listening.collect();
         }
         Ok(Self {
             all: worlds,

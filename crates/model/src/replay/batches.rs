@@ -61,6 +61,7 @@ impl Replay<'_, '_> {
         while at < visits.len() {
             let first = visits.visit(at);
             if first.fetch && !self.code {
+                self.origins.fetch(&first, self.shift);
                 self.stream.pass(&Sums {
                     instructions: first.instructions.into(),
                     ..Sums::default()
@@ -131,11 +132,15 @@ impl Replay<'_, '_> {
         if !self.gathered.can_take(visits, self.trace_part) {
             self.flush();
         }
-        let has_empty = self.filter.is_some() && self.unusual(visits).empty;
+        let unusual = match self.filter {
+            Some(_) => self.unusual(visits),
+            None => UnusualVisits::default(),
+        };
         let Self {
             gathered,
             stream,
             filter,
+            origins,
             ..
         } = self;
         if gathered.is_empty() {
@@ -143,6 +148,7 @@ impl Replay<'_, '_> {
             gathered.instructions = stream.summary.instructions;
         }
         self.batch.space = stream.running;
+        gathered.set_origin(origins.now());
         gathered.add(visits, self.trace_part);
         let before = gathered.sums;
         match filter.as_mut().filter(|filter| !filter.rests()) {
@@ -151,7 +157,13 @@ impl Replay<'_, '_> {
                 for kept in kept {
                     stream.notice(PageNumber(kept.page))?;
                 }
-                if has_empty {
+                if unusual.fetches {
+                    let all = (0..visits.len()).map(|at| visits.visit(at));
+                    if let Some(last) = all.rev().find(|visit| visit.fetch) {
+                        origins.fetch(&last, self.shift);
+                    }
+                }
+                if unusual.empty {
                     let all = (0..visits.len()).map(|at| visits.visit(at));
                     for visit in all.filter(is_empty) {
                         stream.notice(PageNumber(visit.unit >> self.shift))?;
@@ -161,6 +173,9 @@ impl Replay<'_, '_> {
             None => {
                 for visit in (0..visits.len()).map(|at| visits.visit(at)) {
                     gathered.sums.instructions += u64::from(visit.instructions);
+                    if visit.fetch {
+                        origins.fetch(&visit, self.shift);
+                    }
                     if !visit.fetch || self.code {
                         gathered.sums.loads += u64::from(visit.loads);
                         gathered.sums.stores += u64::from(visit.stores);
@@ -191,6 +206,7 @@ impl Replay<'_, '_> {
         let part = BatchPart {
             space: self.batch.space,
             visits: gathered.all(),
+            origins: &gathered.origins,
             shift: self.shift,
             begin: gathered.begin,
             instructions: gathered.instructions,

@@ -2,6 +2,7 @@
 
 use super::World;
 use crate::charged::Charged;
+use crate::steps::Step;
 use crate::stream::Stream;
 use broadleaf_charges::Candidate;
 use broadleaf_memory::system::{Place, System};
@@ -11,7 +12,13 @@ use broadleaf_units::{PageNumber, PageSize, SpaceId, SpaceTag};
 impl World<'_> {
     /// Looks up a page, and charges a miss. The miss is counted first, then the policy is notified,
     /// and then the translation is loaded.
-    pub(super) fn translate_charging(&mut self, page: PageNumber, level: usize, stream: &Stream) {
+    pub(super) fn translate_charging(
+        &mut self,
+        page: PageNumber,
+        level: usize,
+        shown: Option<&Step>,
+        stream: &Stream,
+    ) {
         let Some(mut charged) = self.charged.take() else {
             return;
         };
@@ -51,6 +58,9 @@ impl World<'_> {
             }
         }
         self.charged = Some(charged);
+        if let Some(step) = shown {
+            self.mmu.show(step, Some(lookup));
+        }
     }
 
     /// Asks the policy about the candidates that are due: smaller candidates first, then by

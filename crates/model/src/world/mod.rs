@@ -3,6 +3,7 @@
 mod changes;
 mod charging;
 mod filtering;
+mod listening;
 mod references;
 mod samples;
 mod shootdown;
@@ -10,7 +11,9 @@ mod shootdown;
 use super::charged::Charged;
 use super::filter::{BatchPart, VisitSlice};
 use super::mmu::Mmu;
+use super::origin::OriginCursor;
 use super::steps::Step;
+use crate::listener::StepsWanted;
 use crate::offline::Recorder;
 use crate::populate::TouchedPart;
 use crate::stream::Stream;
@@ -40,6 +43,8 @@ pub(crate) struct World<'a> {
     /// References that the observers have not translated: the page, and the level of the page that
     /// maps it. Each observer translates many at a time, so that its TLB stays in the cache.
     waiting: Vec<(PageNumber, usize)>,
+    /// The steps that listeners want; `None` if there is no listener.
+    steps_wanted: Option<StepsWanted>,
     /// The filter of the world; `None` if the world replays every visit.
     filter: Option<Box<WorldFilter>>,
     /// The instructions of the trace up to the last visit that was replayed. A filter keeps them up
@@ -106,6 +111,7 @@ impl<'a> World<'a> {
             mmu,
             observers: Vec::new(),
             waiting: Vec::new(),
+            steps_wanted: None,
             filter: None,
             instructions: 0,
             recorder: None,
@@ -201,12 +207,18 @@ impl<'a> World<'a> {
     fn replay_each(&mut self, visits: impl Iterator<Item = Visit>, scene: &Scene<'_>) {
         let part = scene.part;
         let (mut time, mut instructions) = (part.begin, part.instructions);
-        for visit in visits {
+        let mut origins = OriginCursor::new(part.origins, part.shift);
+        for (number, visit) in visits.enumerate() {
+            let origin = origins.next(number, &visit);
             instructions = instructions.saturating_add(visit.instructions.into());
             if part.references(&visit) {
                 self.instructions = instructions;
-                let step = Step::of(&visit, part.shift, time);
-                if self.visit(&step, scene).is_none() {
+                let step = Step::of(&visit, part.shift, time, origin);
+                let replayed = match self.steps_wanted {
+                    None => self.visit(&step, scene),
+                    Some(wanted) => self.visit_listening(&visit, &step, wanted, scene),
+                };
+                if replayed.is_none() {
                     return;
                 }
                 time = time.saturating_add(visit.accesses());

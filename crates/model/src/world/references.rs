@@ -12,6 +12,18 @@ const MOST_WAITING: usize = 1 << 12;
 impl World<'_> {
     /// Replays one visit; `None` where memory is used up.
     pub(super) fn visit(&mut self, step: &Step, scene: &Scene<'_>) -> Option<()> {
+        self.visit_showing(step, None, scene)
+    }
+
+    /// Replays one visit, and shows listeners a step with the visit's first lookup; `None` where
+    /// memory is used up.
+    #[inline(always)]
+    pub(super) fn visit_showing(
+        &mut self,
+        step: &Step,
+        mut shown: Option<&Step>,
+        scene: &Scene<'_>,
+    ) -> Option<()> {
         if step.fetches {
             return self.fetch(step.page, step.time, scene);
         }
@@ -21,6 +33,7 @@ impl World<'_> {
                 step.page,
                 step.time.saturating_sub(1),
                 step.leads_with_store,
+                shown.take(),
                 scene,
             )?;
         }
@@ -28,9 +41,16 @@ impl World<'_> {
             return Some(());
         }
         let loads = u64::from(step.loads_before_store);
-        self.refer(step.page, step.time, step.stores && loads == 0, scene)?;
+        let stores_first = step.stores && loads == 0;
+        self.refer(step.page, step.time, stores_first, shown.take(), scene)?;
         if step.stores && loads > 0 {
-            self.refer(step.page, step.time.saturating_add(loads), true, scene)?;
+            self.refer(
+                step.page,
+                step.time.saturating_add(loads),
+                true,
+                None,
+                scene,
+            )?;
         }
         Some(())
     }
@@ -38,7 +58,14 @@ impl World<'_> {
     /// Replays one reference: memory first, then stale translations, then the lookup. All other
     /// references of a visit hit the translation of the first, and change nothing.
     #[inline]
-    fn refer(&mut self, page: PageNumber, time: u64, store: bool, scene: &Scene<'_>) -> Option<()> {
+    fn refer(
+        &mut self,
+        page: PageNumber,
+        time: u64,
+        store: bool,
+        shown: Option<&Step>,
+        scene: &Scene<'_>,
+    ) -> Option<()> {
         let level = self.touch(page, time, store, scene)?;
         if let Some(recorder) = &mut self.recorder {
             let page = self.system.base_page(page);
@@ -52,10 +79,13 @@ impl World<'_> {
             return Some(());
         }
         if self.charged.is_some() {
-            self.translate_charging(page, level, scene.stream);
+            self.translate_charging(page, level, shown, scene.stream);
             return Some(());
         }
-        self.translate(page, level);
+        match shown {
+            None => self.translate(page, level),
+            Some(step) => self.translate_showing(page, level, step),
+        }
         Some(())
     }
 
