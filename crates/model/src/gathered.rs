@@ -16,6 +16,8 @@ pub(super) struct GatheredVisits {
     vocabulary: Vec<Visit>,
     /// The origins of the visits: one mark for each change.
     pub(super) origins: Vec<OriginMark>,
+    /// The origin after the last visit.
+    origin: StepOrigin,
     /// The part of the trace that the vocabulary belongs to.
     of_part: Option<u64>,
     /// The sums of the visits.
@@ -33,10 +35,16 @@ impl GatheredVisits {
 
     /// Visits that are added from now on have this origin, up to the next fetch.
     pub(super) fn set_origin(&mut self, origin: StepOrigin) {
-        if self.origins.last().is_none_or(|mark| mark.origin != origin) {
+        if self.is_empty() || self.origin != origin {
             let from = self.all().len();
             self.origins.push(OriginMark { from, origin });
+            self.origin = origin;
         }
+    }
+
+    /// The last visits end with this origin: they may hold fetches.
+    pub(super) const fn end_origin(&mut self, origin: StepOrigin) {
+        self.origin = origin;
     }
 
     /// True if these visits of a part of the trace can be added to those that are here.

@@ -34,7 +34,7 @@ const PAGES: u64 = 5 * BLOCK;
 
 /// A trace whose visits come one by one or by words, some at a time.
 #[derive(Clone)]
-enum Chunked {
+pub(crate) enum Chunked {
     Visits(Vec<Visit>),
     Words(Vec<Visit>, Vec<u16>, usize),
     Event(Event),
@@ -42,12 +42,12 @@ enum Chunked {
 
 /// A trace in parts, each of which is some pieces.
 #[derive(Clone)]
-struct Chunks {
-    parts: Vec<Vec<Chunked>>,
+pub(crate) struct Chunks {
+    pub(crate) parts: Vec<Vec<Chunked>>,
     next: usize,
 }
 
-struct ChunksPart {
+pub(crate) struct ChunksPart {
     pieces: Vec<Chunked>,
     /// The next piece, and how many words of it were handed out.
     at: (usize, usize),
@@ -138,7 +138,7 @@ fn any_visit(random: &mut SplitMix64, hot: &[u64], fetches: bool) -> Visit {
 }
 
 /// Random visits of two address spaces, with pages that are given back meanwhile.
-fn random(seed: u64) -> Chunks {
+pub(crate) fn random(seed: u64) -> Chunks {
     let mut random = SplitMix64::new(seed);
     let fetches = seed.is_multiple_of(3);
     let mut parts = Vec::new();
@@ -191,7 +191,7 @@ fn random(seed: u64) -> Chunks {
     Chunks { parts, next: 0 }
 }
 
-fn replayed(source: &Chunks, plan: &Plan) -> Outcome {
+pub(crate) fn replayed(source: &Chunks, plan: &Plan) -> Outcome {
     run(
         &mut source.clone(),
         plan,
@@ -200,7 +200,7 @@ fn replayed(source: &Chunks, plan: &Plan) -> Outcome {
     .expect("a replay")
 }
 
-fn plan(machines: &[&str], limits: &MemoryLimits) -> Plan {
+pub(crate) fn plan(machines: &[&str], limits: &MemoryLimits) -> Plan {
     let machine = |name: &&str| -> Machine { broadleaf_machine::machine(name).unwrap() };
     let policy = |name: &&str| -> Box<dyn Policy> { broadleaf_policy::parse(name).unwrap() };
     let plan = Plan::within(
@@ -214,7 +214,7 @@ fn plan(machines: &[&str], limits: &MemoryLimits) -> Plan {
 }
 
 /// Memory that never runs short, that is swapped, and that is used up; daemons that run often.
-fn limits() -> [MemoryLimits; 4] {
+pub(crate) fn limits() -> [MemoryLimits; 4] {
     let often = NOMINAL_RATE / 100_000;
     let swapped = MemoryLimits::new(3 << 20);
     [

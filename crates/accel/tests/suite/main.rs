@@ -15,6 +15,7 @@ mod populate;
 mod recency;
 mod romer;
 mod stacks;
+mod steps;
 mod thresholds;
 mod tlbmcpi;
 mod units;

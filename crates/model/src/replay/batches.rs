@@ -184,6 +184,7 @@ impl Replay<'_, '_> {
                 }
             }
         }
+        gathered.end_origin(origins.now());
         stream.pass(&Sums {
             loads: gathered.sums.loads - before.loads,
             stores: gathered.sums.stores - before.stores,

@@ -89,13 +89,14 @@ impl World<'_> {
         Some(())
     }
 
-    /// Translates a page of that level on all machines.
+    /// Translates a page of that level on all machines. Nothing waits if a listener sees lookups in
+    /// their order.
     #[inline]
     pub(super) fn translate(&mut self, page: PageNumber, level: usize) {
         self.mmu.translate(page, level);
         if !self.observers.is_empty() {
             self.waiting.push((page, level));
-            if self.waiting.len() >= MOST_WAITING {
+            if self.waiting.len() >= MOST_WAITING || self.steps_wanted.is_some() {
                 self.translate_waiting();
             }
         }

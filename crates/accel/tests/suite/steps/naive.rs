@@ -1,0 +1,169 @@
+//! Traces with a plain list of their references, and the steps that such a list comes to.
+
+use broadleaf_model::{Items, Step, StepOrigin, StepsWanted};
+use broadleaf_trace::synth::SplitMix64;
+use broadleaf_trace::{DataAccess, Event, Fold, Grain};
+use broadleaf_units::{CoreId, LineNumber, PageNumber, SpaceId, ThreadId, VirtAddr};
+use std::collections::BTreeMap;
+
+/// An access, or the rest of one in a further unit, with all that a recorder would see.
+#[derive(Clone, Copy)]
+pub(crate) struct NaiveReference {
+    /// References with equal numbers have no event and no fetch between them.
+    stretch: u64,
+    pub(crate) space: SpaceId,
+    pub(crate) thread: ThreadId,
+    pub(crate) core: Option<CoreId>,
+    pub(crate) instruction: u64,
+    pub(crate) address: u64,
+    store: bool,
+    pub(crate) leads: bool,
+}
+
+/// A trace, and the plain list of its references.
+pub(crate) struct NaiveTrace {
+    pub(crate) items: Items,
+    pub(crate) references: Vec<NaiveReference>,
+}
+
+/// A trace of two address spaces with three threads each, which take turns on four cores.
+pub(crate) fn naive_trace(seed: u64, grain: Grain, fetches: bool) -> NaiveTrace {
+    let mut random = SplitMix64::new(seed);
+    let mut items = Items::new(grain);
+    let mut references = Vec::new();
+    let mut fold = Fold::new(grain);
+    let mut known: BTreeMap<SpaceId, BTreeMap<ThreadId, Option<CoreId>>> = BTreeMap::new();
+    let mut stretch = 0;
+    let unit = 1 << grain.shift();
+    for _ in 0..60 {
+        let mut visits = Vec::new();
+        fold.cut(&mut visits);
+        items.visits(visits);
+        stretch += 1;
+        let space = SpaceId(random.below(2) as u32);
+        let thread = ThreadId(1 + random.below(3) as u32);
+        items.event(Event::SpaceSwitch(space));
+        let threads = known.entry(space).or_insert_with(|| {
+            items.event(Event::SpaceStart {
+                pid: 100 + space.0,
+                parent: 1,
+                command: Vec::new(),
+            });
+            BTreeMap::new()
+        });
+        items.event(Event::ThreadSwitch(thread));
+        let core = threads.entry(thread).or_default();
+        if random.below(3) == 0 {
+            *core = Some(CoreId(random.below(4) as u32));
+            items.event(Event::CoreSwitch(core.expect("it was set")));
+        }
+        let mut visits = Vec::new();
+        for _ in 0..random.below(40) {
+            let instruction = 0x40_0000 + random.below(0x5000);
+            if fetches {
+                fold.fetch(instruction, &mut visits);
+                stretch += 1;
+            } else {
+                fold.instruction();
+            }
+            for _ in 0..random.below(5) {
+                let page = 0x10_0000 + (random.below(6) << 12);
+                let address = page + [0, 64, 68, 4092][random.below(4) as usize];
+                let last = address + [1, 8, 130][random.below(3) as usize] - 1;
+                let store = random.below(3) == 0;
+                let access = match store {
+                    true => DataAccess::Store,
+                    false => DataAccess::Load,
+                };
+                fold.access(access, address, last, &mut visits);
+                let first = NaiveReference {
+                    stretch,
+                    space,
+                    thread,
+                    core: *core,
+                    instruction,
+                    address,
+                    store,
+                    leads: false,
+                };
+                references.push(first);
+                let mut further = (address & !(unit - 1)) + unit;
+                while further <= last {
+                    references.push(NaiveReference {
+                        address: further,
+                        leads: true,
+                        ..first
+                    });
+                    further += unit;
+                }
+            }
+        }
+        items.visits(visits);
+    }
+    let mut visits = Vec::new();
+    fold.finish(&mut visits);
+    items.visits(visits);
+    NaiveTrace { items, references }
+}
+
+/// The references in runs: equal units, nothing else between them.
+pub(crate) fn runs(references: &[NaiveReference], grain: Grain) -> Vec<&[NaiveReference]> {
+    let unit = |reference: &NaiveReference| reference.address >> grain.shift();
+    let is_one_run = |a: &NaiveReference, b: &NaiveReference| {
+        a.stretch == b.stretch && unit(a) == unit(b) && !b.leads
+    };
+    references.chunk_by(is_one_run).collect()
+}
+
+/// The steps that the naive list comes to.
+pub(crate) fn expected(
+    naive: &NaiveTrace,
+    grain: Grain,
+    fetches: bool,
+    wanted: StepsWanted,
+) -> Vec<Step> {
+    let mut time = 0;
+    let mut steps = Vec::new();
+    for run in runs(&naive.references, grain) {
+        let step = |reference: &NaiveReference| Step {
+            page: PageNumber(reference.address >> 12),
+            time,
+            loads_before_store: 0,
+            accesses: !reference.leads,
+            stores: !reference.leads && reference.store,
+            leads: reference.leads,
+            leads_with_store: reference.leads && reference.store,
+            fetches: false,
+            origin: StepOrigin {
+                space: reference.space,
+                thread: Some(reference.thread),
+                core: reference.core,
+                ip: fetches.then_some(VirtAddr(
+                    reference.instruction >> grain.shift() << grain.shift(),
+                )),
+                line: (grain == Grain::Line).then_some(LineNumber(reference.address >> 6)),
+            },
+        };
+        let own: Vec<&NaiveReference> = run.iter().filter(|of| !of.leads).collect();
+        let first_store = own.iter().position(|of| of.store).unwrap_or(own.len());
+        if wanted == StepsWanted::EachVisit {
+            steps.push(Step {
+                loads_before_store: first_store as u32,
+                accesses: !own.is_empty(),
+                stores: first_store < own.len(),
+                ..step(&run[0])
+            });
+        } else {
+            steps.extend(run.iter().filter(|of| of.leads).map(step));
+            // A trace keeps no order after the first store: stores come first.
+            let (loads, rest) = own.split_at(first_store);
+            let rest_loads = rest.iter().filter(|of| !of.store);
+            let stores = rest.iter().filter(|of| of.store);
+            let in_order = loads.iter().chain(stores).chain(rest_loads);
+            let in_order = in_order.zip(time..);
+            steps.extend(in_order.map(|(of, time)| Step { time, ..step(of) }));
+        }
+        time += own.len() as u64;
+    }
+    steps
+}
