@@ -158,7 +158,7 @@ pub fn explain(plan: &Plan) -> Vec<Choice> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use broadleaf_model::MemoryLimits;
+    use broadleaf_model::{MemoryLimits, StepsWanted};
 
     fn plan(policies: &[&str], machines: &[&str]) -> Plan {
         let policy = |name: &&str| broadleaf_policy::parse(name).expect("a policy");
@@ -204,6 +204,29 @@ mod tests {
         );
         let notified = plan(&["approx-online"], &["skylake", "skylake-va23"]);
         assert_eq!(chosen(&notified), ["fixed walks"]);
+    }
+
+    #[test]
+    fn listeners_leave_no_accelerator_that_leaves_visits_out() {
+        for (wanted, words) in [
+            (
+                StepsWanted::EachVisit,
+                "a listener asks for a step for each visit",
+            ),
+            (
+                StepsWanted::EachAccess,
+                "a listener asks for a step for each access",
+            ),
+        ] {
+            let two = plan(&["4k", "pop-64"], &["skylake", "skylake-va23"]);
+            let two = two.with_listeners(wanted, |_, _| None);
+            assert_eq!(chosen(&two), ["shared worlds", "fixed walks"]);
+            for choice in explain(&two) {
+                if let Some(why_not) = choice.why_not {
+                    assert_eq!(why_not.to_string(), words, "{}", choice.accelerator.name);
+                }
+            }
+        }
     }
 
     #[test]
