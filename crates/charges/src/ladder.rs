@@ -1,10 +1,9 @@
 //! Ladders: the sizes of candidates, and the places of candidates in their region.
 
-/// The most sizes that a ladder may have: Romer's has 12.
-const MOST_LEVELS: usize = 16;
+use broadleaf_units::{MOST_LEVELS, PageSizes, PageSizesError};
 
-/// The largest order that a size may have: 1 GiB of 4 KiB pages.
-const LARGEST_ORDER: u8 = 18;
+/// The largest order that a candidate may have: 1 GiB of 4 KiB pages.
+const LARGEST_CANDIDATE: u8 = 18;
 
 /// The base page and the sizes of candidates, each as an *order*, the base-two logarithm of its
 /// number of base pages. A size is named by its *level*, its place among them. The *children* of a
@@ -24,21 +23,15 @@ pub struct Ladder {
 /// The reason why some orders are no ladder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LadderError {
-    /// The list is empty, or its first order is not 0.
-    #[error("the first size has to be the base page, whose order is 0")]
-    NoBasePage,
+    /// The orders are no set of page sizes.
+    #[error(transparent)]
+    Sizes(#[from] PageSizesError),
     /// There is no order above that of the base page.
     #[error("there is no size above that of the base page")]
     NoCandidates,
-    /// An order that does not exceed the one before it.
-    #[error("sizes have to ascend, and order {0} does not exceed the one before it")]
-    NotAscending(u8),
-    /// An order that is too large.
-    #[error("order {0} is more than {LARGEST_ORDER}")]
+    /// An order that is too large for a candidate.
+    #[error("order {0} is more than {LARGEST_CANDIDATE}")]
     TooLarge(u8),
-    /// Too many of them.
-    #[error("{0} sizes are more than {MOST_LEVELS}")]
-    TooMany(usize),
 }
 
 impl Ladder {
@@ -49,32 +42,24 @@ impl Ladder {
     /// The base page and candidates of these orders; the base page's, 0, is the first.
     ///
     /// # Errors
-    /// Returns an error if there are too few or too many orders, one is too large, they do not
-    /// ascend, or the first is not 0.
+    /// Returns an error if the orders are no [`PageSizes`], there is one alone, or one is too
+    /// large.
     pub fn new(orders: &[u8]) -> Result<Self, LadderError> {
-        match orders {
-            [0] => return Err(LadderError::NoCandidates),
-            [0, ..] => {}
-            _ => return Err(LadderError::NoBasePage),
+        let sizes = PageSizes::new(orders)?;
+        let largest = sizes.largest();
+        if largest == 0 {
+            return Err(LadderError::NoCandidates);
         }
-        if orders.len() > MOST_LEVELS {
-            return Err(LadderError::TooMany(orders.len()));
-        }
-        for pair in orders.windows(2) {
-            if pair[1] <= pair[0] {
-                return Err(LadderError::NotAscending(pair[1]));
-            }
-            if pair[1] > LARGEST_ORDER {
-                return Err(LadderError::TooLarge(pair[1]));
-            }
+        if sizes.order(largest) > LARGEST_CANDIDATE {
+            return Err(LadderError::TooLarge(sizes.order(largest)));
         }
         let mut ladder = Self {
             orders: [0; MOST_LEVELS],
             offsets: [0; MOST_LEVELS],
-            largest: orders.len() as u8 - 1,
+            largest: largest as u8,
         };
-        ladder.orders[..orders.len()].copy_from_slice(orders);
-        for level in (1..ladder.largest()).rev() {
+        ladder.orders[..orders.len()].copy_from_slice(sizes.orders());
+        for level in (1..largest).rev() {
             ladder.offsets[level] = ladder.candidates_from(level + 1) as u32;
         }
         Ok(ladder)
@@ -166,16 +151,16 @@ mod tests {
     #[test]
     fn what_is_not() {
         for (orders, error) in [
-            (&[][..], LadderError::NoBasePage),
-            (&[1, 2], LadderError::NoBasePage),
+            (&[][..], PageSizesError::NoBasePage.into()),
+            (&[1, 2], PageSizesError::NoBasePage.into()),
             (&[0], LadderError::NoCandidates),
-            (&[0, 0], LadderError::NotAscending(0)),
-            (&[0, 9, 4], LadderError::NotAscending(4)),
+            (&[0, 0], PageSizesError::NotAscending(0).into()),
+            (&[0, 9, 4], PageSizesError::NotAscending(4).into()),
             (&[0, 9, 19], LadderError::TooLarge(19)),
         ] {
             assert_eq!(Ladder::new(orders), Err(error));
         }
         let many: Vec<u8> = (0..17).collect();
-        assert_eq!(Ladder::new(&many), Err(LadderError::TooMany(17)));
+        assert_eq!(Ladder::new(&many), Err(PageSizesError::TooMany(17).into()));
     }
 }

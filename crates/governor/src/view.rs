@@ -1,7 +1,8 @@
 //! A policy's view of a live block, and the check that a policy needs nothing more.
 
 use crate::seen::{BlockSeen, LiveBacking, LiveMapping, PAGE_BYTES, PAGES};
-use broadleaf_policy::{BackingKind, Beyond, Coverage, Policy, Refusal, View};
+use broadleaf_policy::{Beyond, Coverage, Policy, Refusal, View};
+use broadleaf_units::BackingKind;
 
 /// The base-two logarithm of [`crate::BLOCK_BYTES`].
 const BLOCK_SHIFT: u8 = 21;

@@ -1,6 +1,6 @@
 //! Counts that are kept apart for files and for all other memory.
 
-use broadleaf_policy::BackingKind;
+use broadleaf_units::BackingKind;
 use std::ops::Sub;
 
 /// A count, apart for files and for all other memory (spec model 5).

@@ -10,7 +10,7 @@ use crate::{
     BlockId, ByKind, Change, GEOMETRY, Histories, PAGES_PER_BLOCK, PageMap, Shootdown,
     UnpackedBlock,
 };
-use broadleaf_policy::BackingKind;
+use broadleaf_units::BackingKind;
 use broadleaf_units::{BlockNumber, SpaceId};
 use std::collections::BTreeMap;
 

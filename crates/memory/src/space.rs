@@ -3,7 +3,8 @@
 use crate::advised::Advised;
 use crate::mappings::Mappings;
 use crate::{Backing, Mapping, Pages};
-use broadleaf_policy::{BackingKind, Coverage};
+use broadleaf_policy::Coverage;
+use broadleaf_units::BackingKind;
 use broadleaf_units::{FileId, PageSize, Rights, SpaceId};
 use std::collections::BTreeMap;
 

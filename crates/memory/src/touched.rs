@@ -1,7 +1,7 @@
 //! The pages that were ever referenced.
 
 use crate::{BlockId, ByKind, PageMap};
-use broadleaf_policy::BackingKind;
+use broadleaf_units::BackingKind;
 use std::ops::Sub;
 
 /// The numbers of pages and blocks that were ever referenced, by the kind of memory that they

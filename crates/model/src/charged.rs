@@ -4,10 +4,10 @@
 use broadleaf_charges::{
     Batching, Candidate, CapacityCharges, ChargeCounters, Ladder, MissCounts, PrefetchCharges,
 };
-use broadleaf_memory::population::Sizes;
 use broadleaf_memory::system::{Costs, Schedule};
 use broadleaf_policy::{Needs, View};
 use broadleaf_units::PageSize;
+use broadleaf_units::PageSizes;
 use broadleaf_units::SpaceTag;
 
 /// What a policy's candidates were charged, and what the bookkeeping took.
@@ -38,7 +38,7 @@ impl<'a> Charged<'a> {
     pub(crate) fn new(
         needs: &Needs,
         base: PageSize,
-        sizes: Sizes,
+        sizes: PageSizes,
         entries: usize,
         costs: &Costs,
         miss_cycles: u64,
@@ -232,7 +232,7 @@ impl<'a> Charged<'a> {
 /// The largest size whose charges are up to date at any time (Romer 1995, appendix A).
 const EAGER: u8 = 16;
 
-fn prefetch(ladder: Ladder, sizes: Sizes, base: PageSize, deferral: u32) -> PrefetchCharges {
+fn prefetch(ladder: Ladder, sizes: PageSizes, base: PageSize, deferral: u32) -> PrefetchCharges {
     if deferral <= 1 {
         return PrefetchCharges::new(ladder);
     }

@@ -2,10 +2,11 @@
 
 use broadleaf_machine::Machine;
 use broadleaf_memory::frames::{Layout, MOST_ORDER, Start, StartError, room_for};
-use broadleaf_memory::population::Sizes;
 use broadleaf_memory::system::{Costs, Files, Spec};
-use broadleaf_policy::{NOMINAL_RATE, Needs, Policy, Sizes as Wanted};
+use broadleaf_policy::{NOMINAL_RATE, Needs, Policy};
 use broadleaf_units::PageSize;
+use broadleaf_units::PageSizes;
+use broadleaf_units::SizeSet as Wanted;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -80,7 +81,7 @@ impl MemoryLimits {
         shifts.insert(base.shift());
         let larger = shifts.range(base.shift()..);
         let orders: Vec<u8> = larger.map(|shift| shift - base.shift()).collect();
-        let sizes = Sizes::new(&orders).map_err(|error| error.to_string())?;
+        let sizes = PageSizes::new(&orders).map_err(|error| error.to_string())?;
         let frames = self.memory >> base.shift();
         if frames > MOST_FRAMES {
             let most = MOST_FRAMES << base.shift() >> 40;

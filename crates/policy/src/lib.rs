@@ -26,14 +26,14 @@ mod without;
 mod written;
 
 pub use catalogue::{PolicyEntry, all_examples, base_pages, catalogue, entry, examples};
-pub use contract::{BackingKind, Coverage, Point, Policy, Verdict};
+pub use contract::{Coverage, Point, Policy, Verdict};
 pub use error::ParseError;
 pub use expression::{
     Expression, ExpressionError, ExpressionForm, ExpressionLine, FORM, Flag, Quantity, Unit,
 };
 pub use needs::{
     Beyond, Charges, Copies, Cycles, Effort, Foresight, NOMINAL_RATE, Needs, OfflineSearch,
-    PageDaemon, Placement, PromotionOrder, Scan, Sizes,
+    PageDaemon, Placement, PromotionOrder, Scan,
 };
 pub use parameter::{Parameter, ParameterKind, ParameterValue};
 pub use parse::parse;

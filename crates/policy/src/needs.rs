@@ -1,6 +1,7 @@
 //! The requirements of a policy on its host, beyond questions at faults and first stores.
 
 use crate::Without;
+use broadleaf_units::SizeSet;
 
 /// The requirements of a policy on its host, beyond questions at faults and first stores. The
 /// default suits the policies of Zhu's study.
@@ -13,7 +14,7 @@ pub struct Needs {
     /// The source of frames at a fault.
     pub placement: Placement,
     /// The superpage sizes in use, of those that the machine has.
-    pub sizes: Sizes,
+    pub sizes: SizeSet,
     /// True if the kernel allocates extents of these sizes even if the TLB holds no such page. The
     /// TLB then holds smaller pages of an extent (multi-size THP on x86-64). The flag applies to
     /// named sizes below the machine's smallest page of at least 2 MiB.
@@ -80,7 +81,7 @@ pub struct Needs {
 impl Needs {
     /// Returns true if the policy needs a host that keeps a limited number of frames. Other
     /// policies run on a host whose memory never runs short, with reservations and superpages of
-    /// [`Sizes::Block`] only.
+    /// [`SizeSet::Block`] only.
     pub fn needs_frames(&self) -> bool {
         let without = Self {
             asked_at_age: self.asked_at_age,
@@ -260,41 +261,6 @@ pub enum PageDaemon {
     /// Pages leave if they complete an extent after a failed allocation. All unused clean pages
     /// count as free (Navarro 2002).
     ForContiguity,
-}
-
-/// A set of page sizes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sizes {
-    /// The smallest superpage of at least 2 MiB.
-    #[default]
-    Block,
-    /// All sizes.
-    All,
-    /// The sizes of `1 << n` bytes for each set bit `n`. The base page may be a member, and is not
-    /// a superpage.
-    These(u64),
-}
-
-impl Sizes {
-    /// Returns true if the set holds pages of `1 << shift` bytes. The host resolves
-    /// [`Sizes::Block`].
-    pub const fn holds(self, shift: u8) -> bool {
-        match self {
-            Self::Block => shift >= 21,
-            Self::All => true,
-            Self::These(shifts) => shift < 64 && shifts >> shift & 1 != 0,
-        }
-    }
-
-    /// Returns true if the set holds no superpages.
-    pub const fn is_none(self) -> bool {
-        matches!(self, Self::These(0))
-    }
-
-    /// Returns true if the set holds one size.
-    pub(crate) const fn is_one(self) -> bool {
-        matches!(self, Self::These(shifts) if shifts.is_power_of_two())
-    }
 }
 
 /// The access rate, per second, that converts periods in seconds into accesses.

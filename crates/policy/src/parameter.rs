@@ -1,9 +1,10 @@
 //! The parameters of policies: numbers, words and sets of page sizes.
 
 use crate::written::{Number, number, period, sizes, write_number, write_sizes};
-use crate::{NOMINAL_RATE, ParseError, Sizes};
+use crate::{NOMINAL_RATE, ParseError};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use broadleaf_units::SizeSet;
 
 /// A parameter of a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +45,7 @@ pub enum ParameterValue {
     /// One of the words.
     Word(&'static str),
     /// A set of page sizes.
-    Sizes(Sizes),
+    Sizes(SizeSet),
 }
 
 /// The words of a switch.
@@ -106,7 +107,7 @@ impl Parameter {
     }
 
     /// A set of page sizes.
-    pub(crate) const fn sizes(name: &'static str, default: Sizes, meaning: &'static str) -> Self {
+    pub(crate) const fn sizes(name: &'static str, default: SizeSet, meaning: &'static str) -> Self {
         let default = Some(ParameterValue::Sizes(default));
         Self {
             name,
@@ -255,10 +256,10 @@ impl GivenParameters {
     }
 
     /// The set of page sizes with this name; empty if the policy has none.
-    pub(crate) fn sizes(&self, name: &str) -> Sizes {
+    pub(crate) fn sizes(&self, name: &str) -> SizeSet {
         match self.value(name) {
             Some(ParameterValue::Sizes(sizes)) => sizes,
-            _ => Sizes::These(0),
+            _ => SizeSet::These(0),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The view of a block that a policy decides on.
 
-use crate::{BackingKind, Coverage, Point, Refusal, Verdict};
+use crate::{Coverage, Point, Refusal, Verdict};
+use broadleaf_units::BackingKind;
 
 /// The state of one block at one decision point, filled in by a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! The notation of numbers and of sets of page sizes in the names of policies.
 
-use crate::Sizes;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use broadleaf_units::SizeSet;
 
 /// The result of reading a number.
 pub(crate) enum Number {
@@ -72,15 +72,15 @@ const SHIFTS: core::ops::RangeInclusive<u8> = 12..=39;
 
 /// Reads `64k+2m`, `all` or `none`. Returns `None` for other texts, and for sizes that are not page
 /// sizes.
-pub(crate) fn sizes(text: &str) -> Option<Sizes> {
+pub(crate) fn sizes(text: &str) -> Option<SizeSet> {
     match text {
-        "all" => return Some(Sizes::All),
-        "none" => return Some(Sizes::These(0)),
+        "all" => return Some(SizeSet::All),
+        "none" => return Some(SizeSet::These(0)),
         _ => {}
     }
     let mut shifts = text.split('+').map(|size| shift(size.trim()));
     let set = shifts.try_fold(0, |set, shift| Some(set | 1 << shift?))?;
-    Some(Sizes::These(set))
+    Some(SizeSet::These(set))
 }
 
 fn shift(size: &str) -> Option<u8> {
@@ -93,14 +93,14 @@ fn shift(size: &str) -> Option<u8> {
     (count.is_power_of_two() && SHIFTS.contains(&shift)).then_some(shift)
 }
 
-/// Writes a set in the notation of [`sizes`], smallest size first. [`Sizes::Block`] becomes `2m`,
+/// Writes a set in the notation of [`sizes`], smallest size first. [`SizeSet::Block`] becomes `2m`,
 /// its usual size.
-pub(crate) fn write_sizes(sizes: Sizes) -> String {
+pub(crate) fn write_sizes(sizes: SizeSet) -> String {
     let shifts = match sizes {
-        Sizes::All => return "all".to_string(),
-        Sizes::These(0) => return "none".to_string(),
-        Sizes::These(shifts) => shifts,
-        Sizes::Block => 1 << 21,
+        SizeSet::All => return "all".to_string(),
+        SizeSet::These(0) => return "none".to_string(),
+        SizeSet::These(shifts) => shifts,
+        SizeSet::Block => 1 << 21,
     };
     let named: Vec<String> = (0..64)
         .filter(|shift| shifts >> shift & 1 != 0)
@@ -131,12 +131,12 @@ mod tests {
             ("4k", 1 << 12),
         ] {
             let read = sizes(text).unwrap_or_else(|| panic!("{text}"));
-            assert_eq!(read, Sizes::These(set), "{text}");
+            assert_eq!(read, SizeSet::These(set), "{text}");
             assert_eq!(sizes(&write_sizes(read)), Some(read), "{text}");
         }
-        assert_eq!(write_sizes(Sizes::These(1 << 21 | 1 << 16)), "64k+2m");
-        assert_eq!(sizes("all"), Some(Sizes::All));
-        assert_eq!(sizes("none"), Some(Sizes::These(0)));
+        assert_eq!(write_sizes(SizeSet::These(1 << 21 | 1 << 16)), "64k+2m");
+        assert_eq!(sizes("all"), Some(SizeSet::All));
+        assert_eq!(sizes("none"), Some(SizeSet::These(0)));
         for word in ["all", "none"] {
             assert_eq!(sizes(word).map(write_sizes).as_deref(), Some(word));
         }

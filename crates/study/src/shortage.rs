@@ -7,10 +7,11 @@ use std::path::Path;
 use broadleaf_machine::Machine;
 use broadleaf_metrics::{CellResult, MemoryAsked};
 use broadleaf_model::{MemoryLimits, Plan};
-use broadleaf_policy::{ParameterKind, Policy, Sizes};
+use broadleaf_policy::{ParameterKind, Policy};
 use broadleaf_report::number::{grouped, size};
 use broadleaf_report::{BASELINE, is_mostly_disk};
 use broadleaf_units::PageSize;
+use broadleaf_units::SizeSet;
 
 use crate::failure::Failure;
 use crate::memory::footprint;
@@ -227,13 +228,13 @@ pub fn left_out(policies: &[Box<dyn Policy>], machines: &[Machine]) -> Vec<Strin
 /// # Errors
 /// [`Failure::Wrong`] for the first such policy.
 pub fn refuse_lacking(policies: &[Box<dyn Policy>], machines: &[Machine]) -> Result<(), Failure> {
-    let has_some = |named: Sizes, machine: &Machine| {
+    let has_some = |named: SizeSet, machine: &Machine| {
         let sizes = machine.design.sizes();
         sizes.iter().any(|size| named.holds(size.shift()))
     };
     for policy in policies {
         let named = policy.needs().sizes;
-        let is_named = matches!(named, Sizes::These(sizes) if sizes != 0);
+        let is_named = matches!(named, SizeSet::These(sizes) if sizes != 0);
         // A kernel that allocates sizes does so even if the TLB lacks them.
         if !is_named
             || policy.needs().allocates_sizes
@@ -273,14 +274,14 @@ fn names_sizes(name: &str) -> bool {
 }
 
 /// Returns the page sizes of a policy that a machine with these sizes lacks.
-fn lacks(named_sizes: Sizes, there: &[PageSize]) -> Vec<String> {
+fn lacks(named_sizes: SizeSet, there: &[PageSize]) -> Vec<String> {
     let named = match named_sizes {
-        Sizes::All => return Vec::new(),
-        Sizes::Block if there.last().is_some_and(|size| *size >= PageSize::SIZE_2M) => {
+        SizeSet::All => return Vec::new(),
+        SizeSet::Block if there.last().is_some_and(|size| *size >= PageSize::SIZE_2M) => {
             return Vec::new();
         }
-        Sizes::Block => return vec!["2m or more".to_owned()],
-        Sizes::These(_) => (0..64).filter(|shift| named_sizes.holds(*shift)),
+        SizeSet::Block => return vec!["2m or more".to_owned()],
+        SizeSet::These(_) => (0..64).filter(|shift| named_sizes.holds(*shift)),
     };
     named
         .filter(|shift| there.iter().all(|size| size.shift() != *shift))
@@ -322,13 +323,16 @@ mod tests {
             read.map(Option::unwrap).collect()
         };
         let skylake = sizes(&["4k", "2m"]);
-        let both = Sizes::These(1 << 16 | 1 << 21);
+        let both = SizeSet::These(1 << 16 | 1 << 21);
         assert_eq!(lacks(both, &skylake), ["64k"]);
         assert_eq!(lacks(both, &sizes(&["8k", "32k"])), ["64k", "2m"]);
         assert_eq!(lacks(both, &sizes(&["4k", "64k", "2m"])), [""; 0]);
-        assert_eq!(lacks(Sizes::All, &skylake), [""; 0]);
-        assert_eq!(lacks(Sizes::Block, &sizes(&["8k", "4m"])), [""; 0]);
-        assert_eq!(lacks(Sizes::Block, &sizes(&["8k", "64k"])), ["2m or more"]);
+        assert_eq!(lacks(SizeSet::All, &skylake), [""; 0]);
+        assert_eq!(lacks(SizeSet::Block, &sizes(&["8k", "4m"])), [""; 0]);
+        assert_eq!(
+            lacks(SizeSet::Block, &sizes(&["8k", "64k"])),
+            ["2m or more"]
+        );
     }
 
     #[test]

@@ -5,16 +5,22 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod backing;
 mod described;
 mod geometry;
 mod ids;
 mod page;
+mod page_sizes;
 mod rights;
 mod size;
+mod size_set;
 
+pub use backing::BackingKind;
 pub use described::Described;
 pub use geometry::Geometry;
 pub use ids::{CoreId, FileId, SpaceId, SpaceTag, ThreadId};
 pub use page::{BlockNumber, LineNumber, PageNumber, PageSize, ShortName, VirtAddr};
+pub use page_sizes::{LARGEST_ORDER, MOST_LEVELS, PageSizes, PageSizesError};
 pub use rights::Rights;
 pub use size::{lacks_unit, size};
+pub use size_set::SizeSet;

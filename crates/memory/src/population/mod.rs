@@ -7,13 +7,12 @@
 
 mod node;
 mod pieces;
-mod sizes;
 #[cfg(test)]
 mod tests;
 
 pub use pieces::PopulatedPiece;
-pub use sizes::{LARGEST_ORDER, MOST_LEVELS, Sizes, SizesError};
 
+use broadleaf_units::{MOST_LEVELS, PageSizes};
 use node::{Child, NodeLink, PopulationNode};
 
 /// The population of one piece of memory: the set of its populated base pages. Pages are counted
@@ -24,7 +23,7 @@ use node::{Child, NodeLink, PopulationNode};
 /// smaller size.
 #[derive(Clone, Debug)]
 pub struct Population {
-    sizes: Sizes,
+    sizes: PageSizes,
     top: u8,
     /// The numbers of largest empty aligned pieces, by level.
     empty: [u32; MOST_LEVELS],
@@ -36,12 +35,12 @@ impl Population {
     ///
     /// # Panics
     /// Panics if there is no such level.
-    pub fn new(sizes: Sizes, top_level: usize) -> Self {
+    pub fn new(sizes: PageSizes, top_level: usize) -> Self {
         Self::under(sizes, top_level, None)
     }
 
     /// The population of a node's tree.
-    fn under(sizes: Sizes, top: usize, root: NodeLink) -> Self {
+    fn under(sizes: PageSizes, top: usize, root: NodeLink) -> Self {
         assert!(top < sizes.levels(), "no page size of level {top}");
         let mut empty = [0; MOST_LEVELS];
         match &root {
@@ -57,7 +56,7 @@ impl Population {
     }
 
     /// The page sizes.
-    pub fn sizes(&self) -> &Sizes {
+    pub fn sizes(&self) -> &PageSizes {
         &self.sizes
     }
 

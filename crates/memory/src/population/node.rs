@@ -1,6 +1,6 @@
 //! The nodes of the tree: the populated pages of one aligned piece.
 
-use super::Sizes;
+use broadleaf_units::PageSizes;
 
 const WORD_BITS: u64 = u64::BITS as u64;
 
@@ -33,7 +33,7 @@ pub(super) enum Below {
 
 impl PopulationNode {
     /// A node without a populated page.
-    fn new(sizes: &Sizes, level: usize) -> Self {
+    fn new(sizes: &PageSizes, level: usize) -> Self {
         let children = sizes.children(level);
         let below = match level {
             0 | 1 if children as u64 <= WORD_BITS => Below::Word(0),
@@ -49,7 +49,7 @@ impl PopulationNode {
     }
 
     /// Returns true if all of a piece of `level` is populated.
-    pub(super) fn is_full(&self, sizes: &Sizes, level: usize) -> bool {
+    pub(super) fn is_full(&self, sizes: &PageSizes, level: usize) -> bool {
         self.fullpop as usize == sizes.children(level)
     }
 
@@ -73,7 +73,7 @@ impl PopulationNode {
 
     /// Populates a page of a piece of `level`, counted from the piece's first. Returns true if the
     /// page was not populated.
-    pub(super) fn set(slot: &mut NodeLink, sizes: &Sizes, level: usize, page: u64) -> bool {
+    pub(super) fn set(slot: &mut NodeLink, sizes: &PageSizes, level: usize, page: u64) -> bool {
         let node = slot.get_or_insert_with(|| Box::new(Self::new(sizes, level)));
         let (new, some, full) = match &mut node.below {
             Below::Word(word) => (Self::turn(std::slice::from_mut(word), page, true), 1, 1),
@@ -98,7 +98,7 @@ impl PopulationNode {
     }
 
     /// Clears a page. Returns true if the page was populated.
-    pub(super) fn clear(slot: &mut NodeLink, sizes: &Sizes, level: usize, page: u64) -> bool {
+    pub(super) fn clear(slot: &mut NodeLink, sizes: &PageSizes, level: usize, page: u64) -> bool {
         let Some(node) = slot else { return false };
         let (was, none, full) = match &mut node.below {
             Below::Word(word) => (Self::turn(std::slice::from_mut(word), page, false), 1, 1),
@@ -125,7 +125,7 @@ impl PopulationNode {
     }
 
     /// The child on the way to a page: a piece, or the bit of the page itself.
-    pub(super) fn child(&self, sizes: &Sizes, level: usize, page: u64) -> Child<'_> {
+    pub(super) fn child(&self, sizes: &PageSizes, level: usize, page: u64) -> Child<'_> {
         match &self.below {
             Below::Word(word) => Child::Page(Self::bit(std::slice::from_ref(word), page)),
             Below::Words(words) => Child::Page(Self::bit(words, page)),
@@ -136,7 +136,7 @@ impl PopulationNode {
     }
 
     /// Returns the children, which have level `level`.
-    pub(super) fn into_children(self, sizes: &Sizes, level: usize) -> Vec<NodeLink> {
+    pub(super) fn into_children(self, sizes: &PageSizes, level: usize) -> Vec<NodeLink> {
         let pages = |words: &[u64]| {
             let page = |page| {
                 let mut slot = None;
@@ -156,7 +156,7 @@ impl PopulationNode {
 
     /// Adds to `found`, by level, the largest unpopulated pieces that lie in this one, of that
     /// level.
-    pub(super) fn count_empty(&self, sizes: &Sizes, level: usize, found: &mut [u32]) {
+    pub(super) fn count_empty(&self, sizes: &PageSizes, level: usize, found: &mut [u32]) {
         if level > 0 {
             found[level - 1] += sizes.children(level) as u32 - self.somepop;
         }
@@ -169,7 +169,7 @@ impl PopulationNode {
 
     /// Asserts that the numbers of a piece of that level and of all below are those of its
     /// children.
-    pub(super) fn check(&self, sizes: &Sizes, level: usize) {
+    pub(super) fn check(&self, sizes: &PageSizes, level: usize) {
         let (mut count, mut some, mut full) = (0, 0, 0);
         match &self.below {
             Below::Word(word) => count = word.count_ones(),

@@ -5,13 +5,13 @@ use proptest::prelude::*;
 
 /// The slow, obvious population.
 struct Flags {
-    sizes: Sizes,
+    sizes: PageSizes,
     top: usize,
     populated: Vec<bool>,
 }
 
 impl Flags {
-    fn new(sizes: Sizes, top: usize) -> Self {
+    fn new(sizes: PageSizes, top: usize) -> Self {
         Self {
             sizes,
             top,
@@ -75,13 +75,13 @@ fn compare_all(population: &Population, flags: &Flags) {
 }
 
 /// Sets of sizes up to 512 pages, those of machines among them.
-fn sizes() -> impl Strategy<Value = Sizes> {
+fn sizes() -> impl Strategy<Value = PageSizes> {
     let any = prop::collection::btree_set(1u8..10, 0..5).prop_map(|orders| {
         let orders: Vec<u8> = [0].into_iter().chain(orders).collect();
-        Sizes::new(&orders).unwrap()
+        PageSizes::new(&orders).unwrap()
     });
     let known = prop::sample::select(vec![&[0, 9][..], &[0, 3, 6, 9], &[0, 2, 4, 9]])
-        .prop_map(|orders| Sizes::new(orders).unwrap());
+        .prop_map(|orders| PageSizes::new(orders).unwrap());
     prop_oneof![3 => any, 2 => known]
 }
 
@@ -146,7 +146,7 @@ proptest! {
 /// and 8 pages are promoted (Navarro 2002, on incremental promotion).
 #[test]
 fn promotion_a_size_at_a_time() {
-    let sizes = Sizes::new(&[0, 1, 2, 3]).unwrap();
+    let sizes = PageSizes::new(&[0, 1, 2, 3]).unwrap();
     let mut population = Population::new(sizes, sizes.largest());
     let promoted: Vec<Vec<u64>> = (0..8)
         .map(|page| {
@@ -177,7 +177,7 @@ fn nodes(slot: &NodeLink) -> usize {
 /// A piece of 64 GiB takes memory for its populated pages alone.
 #[test]
 fn large_pieces_take_memory_for_what_is_populated() {
-    let sizes = Sizes::new(&[0, 9, 18, 24]).unwrap();
+    let sizes = PageSizes::new(&[0, 9, 18, 24]).unwrap();
     let mut population = Population::new(sizes, sizes.largest());
     assert!(population.set(12_345_678) && population.set(0));
     population.check();
@@ -196,6 +196,6 @@ fn large_pieces_take_memory_for_what_is_populated() {
 #[test]
 #[should_panic(expected = "page 8 of 8")]
 fn pages_past_the_end_are_refused() {
-    let sizes = Sizes::new(&[0, 3, 6]).unwrap();
+    let sizes = PageSizes::new(&[0, 3, 6]).unwrap();
     Population::new(sizes, 1).set(8);
 }

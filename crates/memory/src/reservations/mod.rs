@@ -15,7 +15,8 @@ mod tests;
 pub use broken::{Broken, BrokenPart};
 pub use reservation::{Key, Reservation, ReservationId};
 
-use crate::population::{Population, Sizes};
+use crate::population::Population;
+use broadleaf_units::PageSizes;
 use reservation::Turn;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// of reservations. [`Self::break_up`] also takes time for each piece that it makes.
 #[derive(Clone, Debug)]
 pub struct Reservations<K> {
-    sizes: Sizes,
+    sizes: PageSizes,
     slots: Vec<Option<Reservation<K>>>,
     vacant: Vec<ReservationId>,
     by_key: BTreeMap<K, ReservationId>,
@@ -40,7 +41,7 @@ pub struct Reservations<K> {
 
 impl<K: Key> Reservations<K> {
     /// No reservations.
-    pub fn new(sizes: Sizes) -> Self {
+    pub fn new(sizes: PageSizes) -> Self {
         Self {
             sizes,
             slots: Vec::new(),
@@ -62,7 +63,7 @@ impl<K: Key> Reservations<K> {
     }
 
     /// The page sizes.
-    pub fn sizes(&self) -> &Sizes {
+    pub fn sizes(&self) -> &PageSizes {
         &self.sizes
     }
 

@@ -44,10 +44,10 @@ pub use spec::{Costs, Files, Spec};
 pub use table::Place;
 
 use crate::frames::{Buddy, Frame, Runs, Wired};
-use crate::population::Sizes;
 use crate::reservations::{Key, ReservationId, Reservations};
 use crate::{AddressSpaces, Shootdown};
 use broadleaf_policy::{Needs, Policy, Refusal, Refusals};
+use broadleaf_units::PageSizes;
 use broadleaf_units::{PageNumber, PageSize, SpaceId};
 use frame_table::FrameTable;
 use pte::Pte;
@@ -81,7 +81,7 @@ pub struct System<'a> {
     policy: &'a dyn Policy,
     needs: Needs,
     base: PageSize,
-    sizes: Sizes,
+    sizes: PageSizes,
     costs: Costs,
     files: Files,
     buddy: Buddy,

@@ -3,7 +3,8 @@
 use super::{Files, Piece, Place, Pte, System};
 use crate::AddressSpaces;
 use crate::frames::Frame;
-use broadleaf_policy::{BackingKind, Copies, Coverage, Effort, Refusal, View};
+use broadleaf_policy::{Copies, Coverage, Effort, Refusal, View};
+use broadleaf_units::BackingKind;
 use broadleaf_units::{PageSize, SpaceId};
 
 /// The way in which a piece can become one page.

@@ -1,9 +1,9 @@
 //! The configuration of a system: the size of memory, and costs.
 
 use crate::frames::Layout;
-use crate::population::Sizes;
 use broadleaf_policy::NOMINAL_RATE;
 use broadleaf_units::PageSize;
+use broadleaf_units::PageSizes;
 use std::sync::Arc;
 
 /// The configuration of a system.
@@ -12,7 +12,7 @@ pub struct Spec {
     /// The size of a base page.
     pub base: PageSize,
     /// The page sizes, as orders relative to the base page.
-    pub sizes: Sizes,
+    pub sizes: PageSizes,
     /// The frames, and the frames that are occupied before the trace begins.
     pub start: Arc<Layout>,
     /// The number of base pages that the swap has room for.

@@ -4,7 +4,8 @@ use broadleaf_memory::{
     AddressSpaces, Backing, BlockId, ByKind, Change, GEOMETRY, Histories, Mapping, Memory,
     MemoryTotals, PAGES_PER_BLOCK, Pages, Shootdown, Touched, UnpackedBlock,
 };
-use broadleaf_policy::{BackingKind, Coverage};
+use broadleaf_policy::Coverage;
+use broadleaf_units::BackingKind;
 use broadleaf_units::{BlockNumber, PageNumber, PageSize, Rights, SpaceId};
 use std::collections::BTreeSet;
 

@@ -200,9 +200,9 @@ fn by_range(
 mod tests {
     use super::super::course::{Course, Event, Item};
     use super::*;
-    use broadleaf_memory::population::Sizes;
     use broadleaf_memory::system::{Appraisal, Costs, Place};
     use broadleaf_policy::{Cycles, OfflineSearch as Asked};
+    use broadleaf_units::PageSizes;
     use broadleaf_units::{PageSize, SpaceId};
 
     fn setting(orders: &[u8], cycles: Cycles) -> OfflineSetting {
@@ -212,7 +212,7 @@ mod tests {
                 one_by_one: false,
             },
             base: PageSize::SIZE_4K,
-            sizes: Sizes::new(orders).unwrap(),
+            sizes: PageSizes::new(orders).unwrap(),
             entries: 2,
             walk_cycles: vec![30; orders.len()],
             costs: Costs {

@@ -33,10 +33,10 @@ pub(crate) use choose::{Decision, choose};
 pub(crate) use recorder::Recorder;
 pub use told::{Choice, ChosenPiece, ChosenRange, LeftCharges, Region};
 
-use broadleaf_memory::population::Sizes;
 use broadleaf_memory::system::{Costs, Place};
 use broadleaf_policy::{Cycles, OfflineSearch};
 use broadleaf_units::PageSize;
+use broadleaf_units::PageSizes;
 use lives::LifeId;
 use std::collections::BTreeSet;
 
@@ -49,7 +49,7 @@ pub(crate) struct OfflineSetting {
     pub(crate) search: OfflineSearch,
     /// The size of a base page.
     pub(crate) base: PageSize,
-    pub(crate) sizes: Sizes,
+    pub(crate) sizes: PageSizes,
     /// Entries of the TLB.
     pub(crate) entries: usize,
     /// Cycles of a walk, by level.

@@ -1,7 +1,8 @@
 //! The names in an expression: quantities and flags of a [`View`].
 
 use super::Unit;
-use crate::{BackingKind, Refusal, View};
+use crate::{Refusal, View};
+use broadleaf_units::BackingKind;
 
 macro_rules! quantities {
     ($($variant:ident = $name:literal, $unit:ident,

@@ -1,16 +1,17 @@
 //! The options in brackets after `promote`.
 
 use super::{ExpressionError, FORM};
+use crate::Parameter;
 use crate::parameter::{GivenParameters, ParameterValue, listed};
-use crate::{Parameter, Sizes};
 use alloc::string::ToString;
 use alloc::vec::Vec;
+use broadleaf_units::SizeSet;
 
 /// The options of an expression.
 pub(super) const OPTIONS: &[Parameter] = &[
     Parameter::sizes(
         "sizes",
-        Sizes::Block,
+        SizeSet::Block,
         "The superpage sizes in use, of those that the machine has. The policy is asked about each \
          piece of such a size separately.",
     ),

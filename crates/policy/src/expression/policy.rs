@@ -10,10 +10,10 @@ use super::tree::ExpressionNode;
 use super::{ExpressionError, FORM};
 use crate::parameter::GivenParameters;
 use crate::{
-    Beyond, Charges, Copies, Needs, Placement, Point, Policy, PromotionOrder, Scan, Sizes, Verdict,
-    View,
+    Beyond, Charges, Copies, Needs, Placement, Point, Policy, PromotionOrder, Scan, Verdict, View,
 };
 use alloc::string::{String, ToString};
+use broadleaf_units::SizeSet;
 use core::ops::Range;
 
 /// A policy written by its user: `promote if EXPRESSION; demote if EXPRESSION`.
@@ -183,7 +183,7 @@ fn needs(
         },
         sizes,
         // An expression decides about each piece separately.
-        every_size: sizes != Sizes::Block,
+        every_size: sizes != SizeSet::Block,
         copies: if any_frame || given.is_on("copies") {
             Copies::Scattered
         } else {

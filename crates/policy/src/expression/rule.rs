@@ -6,9 +6,10 @@
 
 use super::names::{Flag, Quantity};
 use super::tree::{ComparisonOperator, Product, Sum};
-use crate::{BackingKind, Refusal, View};
+use crate::{Refusal, View};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use broadleaf_units::BackingKind;
 use core::cmp::Ordering;
 
 /// A number with a valid unit.

@@ -1,10 +1,10 @@
 //! The syntax tree of an expression, and its normal form.
 
 use super::names::kind_name;
-use crate::BackingKind;
 use crate::written::write_number;
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
+use broadleaf_units::BackingKind;
 use core::fmt;
 use core::ops::Range;
 

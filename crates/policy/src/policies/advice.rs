@@ -2,7 +2,8 @@
 
 use super::filled::stored_to;
 use crate::parameter::GivenParameters;
-use crate::{BackingKind, Parameter, Point, Policy, PolicyEntry, Refusal, Verdict, View};
+use crate::{Parameter, Point, Policy, PolicyEntry, Refusal, Verdict, View};
+use broadleaf_units::{BackingKind};
 use alloc::boxed::Box;
 use alloc::string::String;
 
@@ -103,7 +104,8 @@ impl Policy for AdvicePolicy {
 #[cfg(test)]
 mod tests {
     use crate::policies::testing::{RESERVED, decide, needs};
-    use crate::{BackingKind, Point, Refusal, Verdict, View};
+    use crate::{Point, Refusal, Verdict, View};
+    use broadleaf_units::{BackingKind};
 
     const FEW: Verdict = Verdict::Stay(Refusal::TooFewResident);
     const CLEAN: Verdict = Verdict::Stay(Refusal::TooFewDirty);

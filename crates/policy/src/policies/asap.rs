@@ -1,9 +1,8 @@
 //! `asap`: a superpage as soon as all of it, or a part of it, was referenced.
 
 use crate::parameter::GivenParameters;
-use crate::{
-    Copies, Needs, Parameter, Placement, Point, Policy, PolicyEntry, Refusal, Sizes, Verdict, View,
-};
+use crate::{Copies, Needs, Parameter, Placement, Point, Policy, PolicyEntry, Refusal, Verdict, View};
+use broadleaf_units::{SizeSet};
 use alloc::boxed::Box;
 use alloc::string::String;
 
@@ -20,7 +19,7 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
     parameters: &[
         Parameter::sizes(
             "sizes",
-            Sizes::All,
+            SizeSet::All,
             "The superpage sizes in use, of those that the machine has.",
         ),
         Parameter::number(
@@ -43,7 +42,7 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
 };
 
 /// The sizes and the part of [`HALF`].
-const OF_HALF: (Sizes, u64) = (Sizes::These(1 << 16), 50);
+const OF_HALF: (SizeSet, u64) = (SizeSet::These(1 << 16), 50);
 
 pub(crate) const HALF: PolicyEntry = PolicyEntry {
     name: "asap-4-64",
@@ -64,7 +63,7 @@ pub(crate) const HALF: PolicyEntry = PolicyEntry {
 
 struct Asap {
     given: GivenParameters,
-    sizes: Sizes,
+    sizes: SizeSet,
     part: u64,
 }
 

@@ -2,9 +2,8 @@
 
 use crate::parameter::GivenParameters;
 use crate::written::write_sizes;
-use crate::{
-    Needs, Parameter, Placement, Point, Policy, PolicyEntry, Refusal, Sizes, Verdict, View,
-};
+use crate::{Needs, Parameter, Placement, Point, Policy, PolicyEntry, Refusal, Verdict, View};
+use broadleaf_units::{SizeSet};
 use alloc::boxed::Box;
 use alloc::string::String;
 
@@ -22,7 +21,7 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
     source: "Romer 1995, section 7.1 (FIXED)",
     parameters: &[Parameter::sizes(
         "size",
-        Sizes::These(1 << 16),
+        SizeSet::These(1 << 16),
         "The page size, of those that the machine has.",
     )],
     examples: &["fixed-64k", "fixed-2m"],

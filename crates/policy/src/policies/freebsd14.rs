@@ -2,7 +2,8 @@
 
 use super::filled::{filled, stored_to};
 use crate::parameter::GivenParameters;
-use crate::{Needs, Parameter, Point, Policy, PolicyEntry, Sizes, Verdict, View};
+use crate::{Needs, Parameter, Point, Policy, PolicyEntry, Verdict, View};
+use broadleaf_units::{SizeSet};
 use alloc::boxed::Box;
 use alloc::string::String;
 
@@ -37,7 +38,7 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
     parameters: &[
         Parameter::sizes(
             "sizes",
-            Sizes::These(1 << 21),
+            SizeSet::These(1 << 21),
             "The superpage sizes in use, of those that the machine has: 64k+2m is arm64's.",
         ),
         Parameter::word(
@@ -86,7 +87,8 @@ impl Policy for FreeBsd14 {
 #[cfg(test)]
 mod tests {
     use crate::policies::testing::{RESERVED, decide, needs};
-    use crate::{Point, Refusal, Sizes, Verdict, View};
+    use crate::{Point, Refusal, Verdict, View};
+    use broadleaf_units::{SizeSet};
 
     #[test]
     fn promotes_full_reservations_that_agree() {
@@ -148,10 +150,10 @@ mod tests {
 
     #[test]
     fn has_one_size_by_default() {
-        assert_eq!(needs("freebsd14").sizes, Sizes::These(1 << 21));
+        assert_eq!(needs("freebsd14").sizes, SizeSet::These(1 << 21));
         assert_eq!(
             needs("freebsd14(sizes=64k+2m)").sizes,
-            Sizes::These(1 << 16 | 1 << 21)
+            SizeSet::These(1 << 16 | 1 << 21)
         );
     }
 }

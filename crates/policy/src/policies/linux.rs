@@ -6,10 +6,8 @@ mod entry;
 mod tests;
 
 use crate::parameter::GivenParameters;
-use crate::{
-    BackingKind, Beyond, Copies, Effort, Needs, Placement, Point, Policy, PromotionOrder, Refusal,
-    Scan, Sizes, Verdict, View,
-};
+use crate::{Beyond, Copies, Effort, Needs, Placement, Point, Policy, PromotionOrder, Refusal, Scan, Verdict, View};
+use broadleaf_units::{BackingKind, SizeSet};
 use alloc::string::String;
 
 pub(crate) use entry::ENTRY;
@@ -27,10 +25,10 @@ pub(super) struct LinuxPolicy {
     given: GivenParameters,
     enabled: Enabled,
     /// The sizes that inherit `enabled`.
-    inherit: Sizes,
+    inherit: SizeSet,
     /// The sizes with settings that override `enabled`.
-    always: Sizes,
-    madvise: Sizes,
+    always: SizeSet,
+    madvise: SizeSet,
     defrag: &'static str,
     max_ptes_none: u32,
     max_ptes_swap: u32,
@@ -139,10 +137,10 @@ impl LinuxPolicy {
 const MOST_NONE: u32 = 511;
 
 /// The set of sizes as a bit mask.
-const fn shifts(sizes: Sizes) -> u64 {
+const fn shifts(sizes: SizeSet) -> u64 {
     match sizes {
-        Sizes::These(shifts) => shifts,
-        Sizes::All | Sizes::Block => u64::MAX,
+        SizeSet::These(shifts) => shifts,
+        SizeSet::All | SizeSet::Block => u64::MAX,
     }
 }
 
@@ -168,8 +166,8 @@ impl Policy for LinuxPolicy {
         Needs {
             placement: Placement::AtFault,
             sizes: match all {
-                u64::MAX => Sizes::All,
-                shifts => Sizes::These(shifts),
+                u64::MAX => SizeSet::All,
+                shifts => SizeSet::These(shifts),
             },
             allocates_sizes: true,
             copies: Copies::Scattered,

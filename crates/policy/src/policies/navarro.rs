@@ -5,10 +5,8 @@ mod tests;
 
 use super::filled::{filled, stored_to};
 use crate::parameter::GivenParameters;
-use crate::{
-    Needs, PageDaemon, Parameter, Point, Policy, PolicyEntry, PromotionOrder, Refusal, Scan, Sizes,
-    Verdict, View, Without,
-};
+use crate::{Needs, PageDaemon, Parameter, Point, Policy, PolicyEntry, PromotionOrder, Refusal, Scan, Verdict, View, Without};
+use broadleaf_units::{SizeSet};
 use alloc::boxed::Box;
 use alloc::string::String;
 
@@ -74,7 +72,7 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
     parameters: &[
         Parameter::sizes(
             "sizes",
-            Sizes::All,
+            SizeSet::All,
             "The superpage sizes in use, of those that the machine has.",
         ),
         Parameter::word(

@@ -1,10 +1,8 @@
 //! `offline`: the promotions that pay, for a policy with knowledge of the whole trace.
 
 use crate::parameter::GivenParameters;
-use crate::{
-    Copies, Cycles, Foresight, Needs, OfflineSearch, Parameter, Placement, Point, Policy,
-    PolicyEntry, Refusal, Sizes, Verdict, View,
-};
+use crate::{Copies, Cycles, Foresight, Needs, OfflineSearch, Parameter, Placement, Point, Policy, PolicyEntry, Refusal, Verdict, View};
+use broadleaf_units::{SizeSet};
 use alloc::boxed::Box;
 use alloc::string::String;
 
@@ -46,7 +44,7 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
         ),
         Parameter::sizes(
             "sizes",
-            Sizes::All,
+            SizeSet::All,
             "The superpage sizes in use, of those that the machine has.",
         ),
     ],

@@ -1,10 +1,8 @@
 //! `online` and `approx-online`: superpages that TLB misses have paid for.
 
 use crate::parameter::GivenParameters;
-use crate::{
-    Charges, Copies, Needs, Parameter, Placement, Point, Policy, PolicyEntry, Refusal, Sizes,
-    Verdict, View,
-};
+use crate::{Charges, Copies, Needs, Parameter, Placement, Point, Policy, PolicyEntry, Refusal, Verdict, View};
+use broadleaf_units::{SizeSet};
 use alloc::boxed::Box;
 use alloc::string::String;
 
@@ -23,7 +21,7 @@ const PREFETCH_LIMIT: Parameter = Parameter::number(
 );
 const SIZES: Parameter = Parameter::sizes(
     "sizes",
-    Sizes::All,
+    SizeSet::All,
     "The superpage sizes in use, of those that the machine has.",
 );
 const BY: Parameter = Parameter::word(

@@ -1,6 +1,7 @@
 //! Shared test code of the policies.
 
-use crate::{BackingKind, Coverage, Needs, Point, Refusal, Verdict, View};
+use crate::{Coverage, Needs, Point, Refusal, Verdict, View};
+use broadleaf_units::BackingKind;
 
 /// A covered, writable, anonymous block with a new reservation and nothing in it.
 pub(crate) const RESERVED: View = View {

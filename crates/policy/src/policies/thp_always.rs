@@ -49,7 +49,8 @@ impl Policy for ThpAlways {
 #[cfg(test)]
 mod tests {
     use crate::policies::testing::{RESERVED, decide};
-    use crate::{BackingKind, Coverage, Point, Refusal, Verdict, View};
+    use crate::{Coverage, Point, Refusal, Verdict, View};
+    use broadleaf_units::{BackingKind};
 
     const FIRST: View = View {
         populated: 1,

@@ -1,7 +1,8 @@
 //! `two-stage`: small superpages when they are full, the large one from a threshold.
 
 use crate::parameter::GivenParameters;
-use crate::{Needs, Parameter, Point, Policy, PolicyEntry, Refusal, Sizes, Verdict, View};
+use crate::{Needs, Parameter, Point, Policy, PolicyEntry, Refusal, Verdict, View};
+use broadleaf_units::{SizeSet};
 use alloc::boxed::Box;
 use alloc::string::String;
 
@@ -24,7 +25,7 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
     parameters: &[
         Parameter::sizes(
             "sizes",
-            Sizes::These(1 << 16 | 1 << 21),
+            SizeSet::These(1 << 16 | 1 << 21),
             "The superpage sizes in use, of those that the machine has. The largest is the second \
              stage; for all, each size of 2 MiB and more.",
         ),
@@ -49,8 +50,8 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
     build: |given| {
         Box::new(TwoStage {
             large: match given.sizes("sizes") {
-                Sizes::These(0) | Sizes::All | Sizes::Block => 1 << 21,
-                Sizes::These(shifts) => 1 << shifts.ilog2(),
+                SizeSet::These(0) | SizeSet::All | SizeSet::Block => 1 << 21,
+                SizeSet::These(shifts) => 1 << shifts.ilog2(),
             },
             first: given.number("first"),
             second: given.number("second"),
@@ -101,7 +102,8 @@ impl Policy for TwoStage {
 #[cfg(test)]
 mod tests {
     use crate::policies::testing::{RESERVED, decide, needs};
-    use crate::{Point, Refusal, Sizes, Verdict, View};
+    use crate::{Point, Refusal, Verdict, View};
+    use broadleaf_units::{SizeSet};
 
     #[test]
     fn each_stage_has_its_threshold() {
@@ -150,7 +152,7 @@ mod tests {
             Verdict::Stay(Refusal::NoReservation)
         );
         let two_stage = needs("two-stage");
-        assert_eq!(two_stage.sizes, Sizes::These(1 << 16 | 1 << 21));
+        assert_eq!(two_stage.sizes, SizeSet::These(1 << 16 | 1 << 21));
         assert!(two_stage.every_size && two_stage.needs_frames());
     }
 }

@@ -2,8 +2,9 @@
 
 use crate::common::{differ, every_policy, points, views};
 use broadleaf_policy::{
-    Copies, Coverage, Effort, Foresight, Placement, Point, Refusal, Sizes, Verdict, View, parse,
+    Copies, Coverage, Effort, Foresight, Placement, Point, Refusal, Verdict, View, parse,
 };
+use broadleaf_units::SizeSet;
 
 #[test]
 fn answers_depend_on_nothing_but_point_and_view() {
@@ -102,7 +103,7 @@ fn needs_make_sense() {
         }
         // A policy without frames has one size and no effort.
         if !needs.needs_frames() {
-            assert_eq!(needs.sizes, Sizes::Block, "{name}");
+            assert_eq!(needs.sizes, SizeSet::Block, "{name}");
             for point in Point::ALL {
                 assert_eq!(policy.effort(*point, &View::BLANK), Effort::None, "{name}");
             }

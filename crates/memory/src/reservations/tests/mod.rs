@@ -8,7 +8,7 @@ use super::*;
 use proptest::prelude::*;
 use world::ReservationWorld;
 
-fn sizes() -> impl Strategy<Value = Sizes> {
+fn sizes() -> impl Strategy<Value = PageSizes> {
     prop::sample::select(vec![
         &[0, 1, 2, 3][..],
         &[0, 2, 4],
@@ -16,7 +16,7 @@ fn sizes() -> impl Strategy<Value = Sizes> {
         &[0, 5],
         &[0],
     ])
-    .prop_map(|orders| Sizes::new(orders).unwrap())
+    .prop_map(|orders| PageSizes::new(orders).unwrap())
 }
 
 proptest! {
@@ -44,7 +44,7 @@ fn many_operations() {
         .ok()
         .and_then(|text| text.parse().ok())
         .unwrap_or(5000);
-    let mut world = ReservationWorld::new(Sizes::new(&[0, 2, 4, 7]).unwrap());
+    let mut world = ReservationWorld::new(PageSizes::new(&[0, 2, 4, 7]).unwrap());
     let mut state = 1u64;
     let mut random = || {
         state ^= state << 13;
@@ -66,7 +66,7 @@ fn many_operations() {
 /// wants 64 KiB: the list of that size is asked first, then that of 512 KiB.
 #[test]
 fn shortage_of_one_size() {
-    let mut all = Reservations::new(Sizes::new(&[0, 3, 6, 9]).unwrap());
+    let mut all = Reservations::new(PageSizes::new(&[0, 3, 6, 9]).unwrap());
     // Populated in their first page: the largest of them may lose 512 KiB, the next 64 KiB.
     let large = all.make(("heap", 0), 512, 3);
     assert!(all.populate(large, 0) && !all.populate(large, 0));
@@ -123,7 +123,7 @@ fn shortage_of_one_size() {
 /// left alone.
 #[test]
 fn nothing_to_give_up() {
-    let mut all = Reservations::new(Sizes::new(&[0, 1, 2]).unwrap());
+    let mut all = Reservations::new(PageSizes::new(&[0, 1, 2]).unwrap());
     let id = all.make((0, 4), 8, 2);
     for page in [0, 2, 3] {
         all.populate(id, page);

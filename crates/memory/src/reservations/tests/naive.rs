@@ -1,6 +1,6 @@
 //! A reservation, slow and obvious.
 
-use crate::population::Sizes;
+use broadleaf_units::PageSizes;
 
 pub(super) type NaivePlace = (u8, u64);
 
@@ -22,20 +22,20 @@ impl NaiveReservations {
     }
 
     /// Returns true if an aligned piece of `level` inside is free.
-    pub(super) fn has_free(&self, sizes: &Sizes, level: usize) -> bool {
+    pub(super) fn has_free(&self, sizes: &PageSizes, level: usize) -> bool {
         let size = sizes.pages(level) as usize;
         let mut pieces = self.populated.chunks_exact(size);
         pieces.any(|piece| piece.iter().all(|populated| !populated))
     }
 
     /// The level of the reservation's list.
-    pub(super) fn list(&self, sizes: &Sizes) -> Option<usize> {
+    pub(super) fn list(&self, sizes: &PageSizes) -> Option<usize> {
         (0..=self.level)
             .rev()
             .find(|level| self.has_free(sizes, *level))
     }
 
-    pub(super) fn part(&self, sizes: &Sizes, page: u64, level: usize) -> Self {
+    pub(super) fn part(&self, sizes: &PageSizes, page: u64, level: usize) -> Self {
         let pages = page as usize..(page + sizes.pages(level)) as usize;
         Self {
             key: (self.key.0, self.key.1 + page),
@@ -48,7 +48,7 @@ impl NaiveReservations {
 
     /// The parts of the reservation after a preemption for a level. The part around each page is
     /// the largest piece that is full, or free, or holds nothing free of that level.
-    pub(super) fn parts(&self, sizes: &Sizes, wanted: usize) -> Vec<Self> {
+    pub(super) fn parts(&self, sizes: &PageSizes, wanted: usize) -> Vec<Self> {
         let (mut parts, mut page) = (Vec::new(), 0);
         while page < sizes.pages(self.level) {
             let around = |level| self.part(sizes, sizes.first_of(level, page), level);

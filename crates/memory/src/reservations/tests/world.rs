@@ -1,13 +1,13 @@
 //! A host of reservations with its allocator, both slow and obvious.
 
 use super::naive::{NaivePlace, NaiveReservations};
-use crate::population::Sizes;
 use crate::reservations::{BrokenPart, Reservations};
+use broadleaf_units::PageSizes;
 use std::collections::BTreeMap;
 
 /// A host with its allocator, both slow and obvious.
 pub(super) struct ReservationWorld {
-    sizes: Sizes,
+    sizes: PageSizes,
     reservations: Reservations<NaivePlace>,
     naive: Vec<NaiveReservations>,
     now: u64,
@@ -23,7 +23,7 @@ const OBJECTS: u8 = 2;
 const LARGEST_PER_OBJECT: u64 = 2;
 
 impl ReservationWorld {
-    pub(super) fn new(sizes: Sizes) -> Self {
+    pub(super) fn new(sizes: PageSizes) -> Self {
         let frames = 3 * sizes.pages(sizes.largest());
         Self {
             sizes,

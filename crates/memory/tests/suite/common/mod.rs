@@ -5,10 +5,10 @@
 pub(crate) mod scripted;
 
 use broadleaf_memory::frames::Start;
-use broadleaf_memory::population::Sizes;
 use broadleaf_memory::system::{Costs, Files, OutOfMemory, Place, Spec, System, SystemCounters};
 use broadleaf_memory::{AddressSpaces, Backing, Change, Mapping, Pages};
 use broadleaf_policy::{NOMINAL_RATE, Policy, PromotionOrder, Scan};
+use broadleaf_units::PageSizes;
 use broadleaf_units::{FileId, PageSize, Rights, SpaceId};
 use std::ops::Range;
 
@@ -54,7 +54,7 @@ pub(crate) fn policy(name: &str) -> Box<dyn Policy> {
 pub(crate) fn spec(orders: &[u8], frames: u64) -> Spec {
     Spec {
         base: PageSize::SIZE_4K,
-        sizes: Sizes::new(orders).expect("sizes"),
+        sizes: PageSizes::new(orders).expect("sizes"),
         start: Start::Empty.lay_out(frames, 10).expect("a layout").into(),
         swap: 1 << 20,
         files: Files::OnDisk,

@@ -9,9 +9,9 @@ use super::lives::Lives;
 use super::trial::{LadderPiece, Spared, TrialResult, trial};
 use super::{Chosen, OfflineSetting};
 use broadleaf_charges::Ladder;
-use broadleaf_memory::population::Sizes;
 use broadleaf_memory::system::{Costs, Place};
 use broadleaf_policy::{Cycles, OfflineSearch};
+use broadleaf_units::PageSizes;
 use broadleaf_units::{PageSize, SpaceId};
 use script::Script;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ fn setting(orders: &[u8], entries: usize) -> OfflineSetting {
             one_by_one: false,
         },
         base: PageSize::SIZE_4K,
-        sizes: Sizes::new(orders).unwrap(),
+        sizes: PageSizes::new(orders).unwrap(),
         entries,
         walk_cycles: vec![30; orders.len()],
         costs: Costs::default(),

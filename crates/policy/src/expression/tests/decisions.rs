@@ -2,7 +2,8 @@
 
 use super::super::Expression;
 use crate::policies::testing::RESERVED;
-use crate::{BackingKind, Coverage, Point, Policy, Refusal, Verdict, View};
+use crate::{Coverage, Point, Policy, Refusal, Verdict, View};
+use broadleaf_units::BackingKind;
 
 pub(super) fn policy(text: &str) -> Expression {
     Expression::parse(text).unwrap_or_else(|error| panic!("{error}"))

@@ -1,10 +1,9 @@
 //! The requirements of expressions, and their decision points in words.
 
 use super::decisions::{of, policy};
-use crate::{
-    Beyond, Charges, Copies, Needs, Placement, Point, Policy, PromotionOrder, Scan, Sizes,
-};
+use crate::{Beyond, Charges, Copies, Needs, Placement, Point, Policy, PromotionOrder, Scan};
 use alloc::string::String;
+use broadleaf_units::SizeSet;
 
 #[test]
 fn names_in_an_expression_set_its_needs() {
@@ -114,7 +113,7 @@ fn names_in_an_expression_set_its_needs() {
         order: PromotionOrder::ByAddress,
     };
     let wanted = Needs {
-        sizes: Sizes::All,
+        sizes: SizeSet::All,
         every_size: true,
         placement: Placement::AtFault,
         copies: Copies::Scattered,

@@ -1,7 +1,8 @@
 //! The catalogue entry of the policy `linux`.
 
 use super::LinuxPolicy;
-use crate::{Parameter, PolicyEntry, Sizes};
+use crate::{Parameter, PolicyEntry};
+use broadleaf_units::{SizeSet};
 use alloc::boxed::Box;
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
@@ -49,18 +50,18 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
         ),
         Parameter::sizes(
             "sizes",
-            Sizes::These(1 << 21),
+            SizeSet::These(1 << 21),
             "The page sizes that follow enabled (inherit); 64k+2m is multi-size THP with 64 KiB. \
              Sizes that the TLB lacks are allocated too, and translated as smaller pages.",
         ),
         Parameter::sizes(
             "sizes_always",
-            Sizes::These(0),
+            SizeSet::These(0),
             "The page sizes that are always enabled, by their own setting.",
         ),
         Parameter::sizes(
             "sizes_madvise",
-            Sizes::These(0),
+            SizeSet::These(0),
             "The page sizes that are enabled for memory that the program advised, by their own \
              setting.",
         ),

@@ -1,10 +1,8 @@
 //! Each refusal occurs at its threshold and not before, in the kernel's order.
 
 use crate::policies::testing::{RESERVED, decide, needs};
-use crate::{
-    BackingKind, Copies, Coverage, Effort, Placement, Point, PromotionOrder, Refusal, Sizes,
-    Verdict, View, parse,
-};
+use crate::{Copies, Coverage, Effort, Placement, Point, PromotionOrder, Refusal, Verdict, View, parse};
+use broadleaf_units::{BackingKind, SizeSet};
 
 /// A first fault.
 const FIRST: View = View {
@@ -276,7 +274,7 @@ fn effort_follows_defrag() {
 fn settings_reach_the_host() {
     let linux = needs("linux");
     assert_eq!(linux.placement, Placement::AtFault);
-    assert_eq!(linux.sizes, Sizes::These(1 << 21));
+    assert_eq!(linux.sizes, SizeSet::These(1 << 21));
     assert!(linux.copies == Copies::Scattered && linux.zero_page && linux.needs_frames());
     assert_eq!(linux.fault_around, 16);
     let scan = linux.scan.unwrap();
@@ -289,11 +287,11 @@ fn settings_reach_the_host() {
         "linux(sizes=64k,sizes_always=32k,sizes_madvise=2m,scan_period=7,pages_to_scan=9,\
          fault_around=1,zero_page=off)",
     );
-    assert_eq!(given.sizes, Sizes::These(1 << 15 | 1 << 16 | 1 << 21));
+    assert_eq!(given.sizes, SizeSet::These(1 << 15 | 1 << 16 | 1 << 21));
     assert_eq!((given.fault_around, given.zero_page), (1, false));
     let scan = given.scan.unwrap();
     assert_eq!((scan.period, scan.pages), (7, 9));
-    assert_eq!(needs("linux(sizes=all)").sizes, Sizes::All);
+    assert_eq!(needs("linux(sizes=all)").sizes, SizeSet::All);
     assert!(needs("linux(khugepaged=off)").scan.is_none());
     assert!(needs("linux(enabled=never)").scan.is_none());
     assert!(needs("linux(sizes=none)").scan.is_none());

@@ -1,7 +1,8 @@
 //! Tests of the policy `navarro`.
 
 use crate::policies::testing::{RESERVED, decide, needs};
-use crate::{Copies, PageDaemon, Placement, Point, Refusal, Sizes, Verdict, View};
+use crate::{Copies, PageDaemon, Placement, Point, Refusal, Verdict, View};
+use broadleaf_units::{SizeSet};
 
 #[test]
 fn promotes_again_when_all_pages_are_referenced() {
@@ -99,13 +100,13 @@ fn breaks_superpages_at_first_stores_and_when_memory_is_short() {
 #[test]
 fn asks_for_every_size_and_for_contiguity() {
     let navarro = needs("navarro");
-    assert_eq!(navarro.sizes, Sizes::All);
+    assert_eq!(navarro.sizes, SizeSet::All);
     assert_eq!(navarro.placement, Placement::Reserved);
     assert_eq!(navarro.daemon, PageDaemon::ForContiguity);
     assert!(navarro.asked_when_short && navarro.copies == Copies::Never);
     assert_eq!(
         needs("navarro(sizes=64k,daemon=cache)").sizes,
-        Sizes::These(1 << 16)
+        SizeSet::These(1 << 16)
     );
     assert_eq!(
         needs("navarro(daemon=cache)").daemon,

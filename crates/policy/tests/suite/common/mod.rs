@@ -4,9 +4,10 @@
 #![allow(dead_code)]
 
 use broadleaf_policy::{
-    BackingKind, Coverage, FORM, Parameter, ParameterKind, ParameterValue, Point, Policy, View,
-    all_examples, catalogue, parse,
+    Coverage, FORM, Parameter, ParameterKind, ParameterValue, Point, Policy, View, all_examples,
+    catalogue, parse,
 };
+use broadleaf_units::BackingKind;
 
 /// A selection of states of a block.
 fn blocks() -> Vec<View> {

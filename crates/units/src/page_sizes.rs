@@ -14,47 +14,61 @@ pub const LARGEST_ORDER: u8 = 24;
 /// x86-64 has `[0, 9, 18]`, the Alpha `[0, 3, 6, 9]` (8, 64 and 512 KiB and 4 MiB: Navarro 2002),
 /// Arm with base pages of 4 KiB `[0, 4, 9]` and more, with those of 16 KiB `[0, 7, 11]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sizes {
+pub struct PageSizes {
     orders: [u8; MOST_LEVELS],
     levels: u8,
 }
 
 /// The reason why some orders are no set of page sizes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SizesError {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageSizesError {
     /// The set is empty, or its first order is not 0.
-    #[error("the first page size has to be the base page, whose order is 0")]
     NoBasePage,
     /// An order that does not exceed the one before it.
-    #[error("page sizes have to ascend, and order {0} does not exceed the one before it")]
     NotAscending(u8),
     /// An order above [`LARGEST_ORDER`].
-    #[error("order {0} is more than {LARGEST_ORDER}")]
     TooLarge(u8),
     /// More than [`MOST_LEVELS`] of them.
-    #[error("{0} page sizes are more than {MOST_LEVELS}")]
     TooMany(usize),
 }
 
-impl Sizes {
+impl core::fmt::Display for PageSizesError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::NoBasePage => {
+                f.write_str("the first page size has to be the base page, whose order is 0")
+            }
+            Self::NotAscending(order) => write!(
+                f,
+                "page sizes have to ascend, and order {order} does not exceed the one before it"
+            ),
+            Self::TooLarge(order) => write!(f, "order {order} is more than {LARGEST_ORDER}"),
+            Self::TooMany(sizes) => write!(f, "{sizes} page sizes are more than {MOST_LEVELS}"),
+        }
+    }
+}
+
+impl core::error::Error for PageSizesError {}
+
+impl PageSizes {
     /// The sizes of these orders.
     ///
     /// # Errors
     /// Returns an error if there are too many orders, one is too large, they do not ascend, or the
     /// first is not 0.
-    pub fn new(orders: &[u8]) -> Result<Self, SizesError> {
+    pub fn new(orders: &[u8]) -> Result<Self, PageSizesError> {
         if orders.first() != Some(&0) {
-            return Err(SizesError::NoBasePage);
+            return Err(PageSizesError::NoBasePage);
         }
         if orders.len() > MOST_LEVELS {
-            return Err(SizesError::TooMany(orders.len()));
+            return Err(PageSizesError::TooMany(orders.len()));
         }
         for pair in orders.windows(2) {
             if pair[1] <= pair[0] {
-                return Err(SizesError::NotAscending(pair[1]));
+                return Err(PageSizesError::NotAscending(pair[1]));
             }
             if pair[1] > LARGEST_ORDER {
-                return Err(SizesError::TooLarge(pair[1]));
+                return Err(PageSizesError::TooLarge(pair[1]));
             }
         }
         let mut sizes = Self {
@@ -99,7 +113,7 @@ impl Sizes {
     }
 
     /// The number of pieces of the next smaller size in a piece of `level`: one for a base page.
-    pub(crate) fn children(&self, level: usize) -> usize {
+    pub fn children(&self, level: usize) -> usize {
         1 << (self.order(level) - self.order(level.saturating_sub(1)))
     }
 }
@@ -110,32 +124,34 @@ mod tests {
 
     #[test]
     fn what_is_a_set_of_sizes() {
-        let alpha = Sizes::new(&[0, 3, 6, 9]).unwrap();
+        let alpha = PageSizes::new(&[0, 3, 6, 9]).unwrap();
         assert_eq!((alpha.levels(), alpha.largest()), (4, 3));
         assert_eq!(alpha.orders(), [0, 3, 6, 9]);
         assert_eq!((alpha.order(2), alpha.pages(2)), (6, 64));
         assert_eq!(alpha.first_of(1, 30), 24);
         assert_eq!((alpha.children(3), alpha.children(0)), (8, 1));
-        assert_eq!(Sizes::new(&[0]).unwrap().largest(), 0);
-        assert_eq!(Sizes::new(&[0, 24]).unwrap().pages(1), 1 << 24);
+        assert_eq!(PageSizes::new(&[0]).unwrap().largest(), 0);
+        assert_eq!(PageSizes::new(&[0, 24]).unwrap().pages(1), 1 << 24);
     }
 
     #[test]
     fn what_is_not() {
         for (orders, error) in [
-            (&[][..], SizesError::NoBasePage),
-            (&[1, 2], SizesError::NoBasePage),
-            (&[0, 0], SizesError::NotAscending(0)),
-            (&[0, 9, 4], SizesError::NotAscending(4)),
-            (&[0, 9, 25], SizesError::TooLarge(25)),
+            (&[][..], PageSizesError::NoBasePage),
+            (&[1, 2], PageSizesError::NoBasePage),
+            (&[0, 0], PageSizesError::NotAscending(0)),
+            (&[0, 9, 4], PageSizesError::NotAscending(4)),
+            (&[0, 9, 25], PageSizesError::TooLarge(25)),
             (
                 &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16],
-                SizesError::TooMany(17),
+                PageSizesError::TooMany(17),
             ),
         ] {
-            assert_eq!(Sizes::new(orders), Err(error));
+            assert_eq!(PageSizes::new(orders), Err(error));
         }
-        let said = SizesError::TooLarge(25).to_string();
+        extern crate std;
+        use std::string::ToString;
+        let said = PageSizesError::TooLarge(25).to_string();
         assert_eq!(said, "order 25 is more than 24");
     }
 }
