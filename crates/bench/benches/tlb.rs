@@ -5,7 +5,7 @@ use broadleaf_machine::machine;
 use broadleaf_oracle::{AgedTlb, FoundIn, OracleMachine, PageSizeKind};
 use broadleaf_tlb::{Lookup, Tlb};
 use broadleaf_trace::synth;
-use broadleaf_units::SpaceTag;
+use broadleaf_units::Asid;
 use broadleaf_units::{PageNumber, PageSize, SpaceId};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
@@ -14,7 +14,7 @@ const LOOKUPS: u64 = 1 << 16;
 /// Looks up the pages. Returns the lookups that missed the first level, and those that missed both
 /// levels.
 fn look_up(tlb: &mut Tlb, pages: &[u64], size: PageSize) -> (u64, u64) {
-    let tag = SpaceTag::default();
+    let tag = Asid::default();
     let (mut missed, mut walks) = (0, 0);
     for page in pages {
         let page = PageNumber(*page);

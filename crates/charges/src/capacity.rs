@@ -21,7 +21,7 @@ use super::recent::{Element, RecentTranslations};
 use super::regions::RegionMap;
 use super::used::UsedTree;
 use crate::{Candidate, ChargeCounters, Ladder, PageSpan};
-use broadleaf_units::SpaceTag;
+use broadleaf_units::Asid;
 
 /// Capacity charges: the misses that each candidate would have prevented because its pages took
 /// several entries of a TLB.
@@ -37,9 +37,9 @@ use broadleaf_units::SpaceTag;
 /// The paper's example (figure 2), with three entries:
 ///
 /// ```
-/// use broadleaf_units::SpaceTag;
+/// use broadleaf_units::Asid;
 /// use broadleaf_charges::{CapacityCharges, Ladder};
-/// let tag = SpaceTag::default();
+/// let tag = Asid::default();
 /// let mut charges = CapacityCharges::new(Ladder::new(&[0, 1, 2, 3, 4]).unwrap(), 3);
 /// for page in [8, 1, 7, 6, 5, 0] {
 ///     charges.miss(tag, page, 0, |_, _| unreachable!("never referenced before"));
@@ -59,7 +59,7 @@ pub struct CapacityCharges {
     regions: RegionMap<UsedTree>,
     recent: RecentTranslations,
     /// The last reported translation, if nothing was removed since.
-    newest: Option<(SpaceTag, u64, usize)>,
+    newest: Option<(Asid, u64, usize)>,
     held: HeldCounts,
     count: Count,
 }
@@ -88,7 +88,7 @@ impl CapacityCharges {
     }
 
     #[inline]
-    fn element(&mut self, tag: SpaceTag, page: u64, level: usize) -> Element {
+    fn element(&mut self, tag: Asid, page: u64, level: usize) -> Element {
         let ladder = &self.ladder;
         let region = (self.regions).obtain(tag, ladder.region(page), || UsedTree::new(ladder));
         Element::new(region, ladder.first_of(level, ladder.within(page)), level)
@@ -97,7 +97,7 @@ impl CapacityCharges {
     /// Notes a use that is not charged: a hit, or a load without a miss. The translation becomes
     /// the newest.
     #[inline]
-    pub fn touch(&mut self, tag: SpaceTag, page: u64, level: usize) {
+    pub fn touch(&mut self, tag: Asid, page: u64, level: usize) {
         if self.newest == Some((tag, page, level)) || level > self.ladder.largest() {
             return;
         }
@@ -118,13 +118,7 @@ impl CapacityCharges {
     ///
     /// `visit` receives the charged candidates, smaller ones first, with their charges since the
     /// last [`reset`](Self::reset). They may be of any space.
-    pub fn miss(
-        &mut self,
-        tag: SpaceTag,
-        page: u64,
-        level: usize,
-        visit: impl FnMut(Candidate, u64),
-    ) {
+    pub fn miss(&mut self, tag: Asid, page: u64, level: usize, visit: impl FnMut(Candidate, u64)) {
         if level > self.ladder.largest() {
             return;
         }
@@ -200,17 +194,17 @@ impl CapacityCharges {
 
     /// Notes a shootdown of every translation of a space that overlaps `pages` base pages from
     /// `start` on. Charges stay.
-    pub fn shoot_down(&mut self, tag: SpaceTag, start: u64, pages: u64) {
+    pub fn shoot_down(&mut self, tag: Asid, start: u64, pages: u64) {
         self.remove(tag, PageSpan::new(start, pages), false);
     }
 
     /// Notes that `pages` base pages from `start` on are unmapped. Their translations and the
     /// charges of candidates inside are removed.
-    pub fn forget(&mut self, tag: SpaceTag, start: u64, pages: u64) {
+    pub fn forget(&mut self, tag: Asid, start: u64, pages: u64) {
         self.remove(tag, PageSpan::new(start, pages), true);
     }
 
-    fn remove(&mut self, tag: SpaceTag, span: PageSpan, with_charges: bool) {
+    fn remove(&mut self, tag: Asid, span: PageSpan, with_charges: bool) {
         let Some((first, last)) = span.regions(&self.ladder) else {
             return;
         };

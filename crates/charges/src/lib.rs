@@ -32,13 +32,13 @@ pub use ladder::{Ladder, LadderError};
 pub use misses::MissCounts;
 pub use prefetch::{Batching, PrefetchCharges};
 
-use broadleaf_units::SpaceTag;
+use broadleaf_units::Asid;
 
 /// An aligned run of base pages that may become a superpage, or is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Candidate {
     /// The address space of the pages.
-    pub tag: SpaceTag,
+    pub tag: Asid,
     /// Its first page, in base pages.
     pub first: u64,
     /// The level of the candidate's size in the [`Ladder`]. Base pages have level 0.

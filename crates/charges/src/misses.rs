@@ -2,7 +2,7 @@
 
 use super::regions::RegionMap;
 use crate::{Candidate, Ladder, PageSpan};
-use broadleaf_units::SpaceTag;
+use broadleaf_units::Asid;
 
 /// The misses of each candidate's pages since its last promotion or demotion. Each region with a
 /// miss takes 4 bytes for each base page.
@@ -27,7 +27,7 @@ impl MissCounts {
     #[inline]
     pub fn miss(
         &mut self,
-        tag: SpaceTag,
+        tag: Asid,
         page: u64,
         level: usize,
         mut visit: impl FnMut(Candidate, u64),
@@ -66,11 +66,11 @@ impl MissCounts {
 
     /// Notes that `pages` base pages from `start` on are unmapped, and forgets the counts of
     /// candidates inside.
-    pub fn forget(&mut self, tag: SpaceTag, start: u64, pages: u64) {
+    pub fn forget(&mut self, tag: Asid, start: u64, pages: u64) {
         self.clear(tag, PageSpan::new(start, pages));
     }
 
-    fn clear(&mut self, tag: SpaceTag, span: PageSpan) {
+    fn clear(&mut self, tag: Asid, span: PageSpan) {
         let Some((first, last)) = span.regions(&self.ladder) else {
             return;
         };
@@ -98,7 +98,7 @@ mod tests {
     fn each_that_holds_the_page_and_is_larger_than_its_own() {
         let ladder = Ladder::new(&[0, 1, 2, 4]).unwrap();
         let mut misses = MissCounts::new(ladder);
-        let tag = SpaceTag::default();
+        let tag = Asid::default();
         let mut seen = Vec::new();
         for (page, level) in [(5, 0), (4, 0), (6, 1)] {
             misses.miss(tag, page, level, |candidate, count| {

@@ -3,7 +3,7 @@
 use super::presence::PresenceTree;
 use super::regions::RegionMap;
 use crate::{Candidate, ChargeCounters, Ladder, PageSpan};
-use broadleaf_units::SpaceTag;
+use broadleaf_units::Asid;
 
 /// Batching of the charges of large candidates. Romer 1995, appendix A, charges candidates up to 64
 /// KiB at once. Larger ones get their charges once a promotion is possible, after as many misses as
@@ -30,9 +30,9 @@ pub struct Batching {
 /// paper has 3.125 counters for a base page: one for charges, two for counts and an eighth.
 ///
 /// ```
-/// use broadleaf_units::SpaceTag;
+/// use broadleaf_units::Asid;
 /// use broadleaf_charges::{Ladder, PrefetchCharges};
-/// let tag = SpaceTag::default();
+/// let tag = Asid::default();
 /// let mut charges = PrefetchCharges::new(Ladder::new(&[0, 1, 2]).unwrap());
 /// charges.miss(tag, 5, 0, |_, _| unreachable!("nothing is in the TLB"));
 /// let mut charged = Vec::new();
@@ -84,7 +84,7 @@ impl PrefetchCharges {
     #[inline]
     pub fn miss(
         &mut self,
-        tag: SpaceTag,
+        tag: Asid,
         page: u64,
         level: usize,
         mut visit: impl FnMut(Candidate, u64),
@@ -123,7 +123,7 @@ impl PrefetchCharges {
 
     /// Applies the deferred charges of a region.
     #[cold]
-    fn catch_up(&mut self, tag: SpaceTag, at: usize, mut visit: impl FnMut(Candidate, u64)) {
+    fn catch_up(&mut self, tag: Asid, at: usize, mut visit: impl FnMut(Candidate, u64)) {
         let (_, region) = self.regions.home(at);
         let start = region << self.ladder.order(self.ladder.largest());
         let tree = self.regions.at(at);
@@ -141,7 +141,7 @@ impl PrefetchCharges {
     }
 
     /// Notes a load without a miss to charge.
-    pub fn load(&mut self, tag: SpaceTag, page: u64, level: usize) {
+    pub fn load(&mut self, tag: Asid, page: u64, level: usize) {
         let (ladder, eager) = (&self.ladder, self.eager);
         if level <= ladder.largest() {
             let at = (self.regions).obtain(tag, ladder.region(page), || {
@@ -153,7 +153,7 @@ impl PrefetchCharges {
 
     /// Notes an eviction or the shootdown of one translation.
     #[inline]
-    pub fn evict(&mut self, tag: SpaceTag, page: u64, level: usize) {
+    pub fn evict(&mut self, tag: Asid, page: u64, level: usize) {
         if level <= self.ladder.largest()
             && let Some(at) = self.regions.find(tag, self.ladder.region(page))
         {
@@ -200,17 +200,17 @@ impl PrefetchCharges {
 
     /// Notes a shootdown of every translation of a space that overlaps `pages` base pages from
     /// `start` on. Charges stay.
-    pub fn shoot_down(&mut self, tag: SpaceTag, start: u64, pages: u64) {
+    pub fn shoot_down(&mut self, tag: Asid, start: u64, pages: u64) {
         self.remove(tag, PageSpan::new(start, pages), false);
     }
 
     /// Notes that `pages` base pages from `start` on are unmapped. Their translations leave the
     /// TLB, and the charges of candidates inside are forgotten.
-    pub fn forget(&mut self, tag: SpaceTag, start: u64, pages: u64) {
+    pub fn forget(&mut self, tag: Asid, start: u64, pages: u64) {
         self.remove(tag, PageSpan::new(start, pages), true);
     }
 
-    fn remove(&mut self, tag: SpaceTag, span: PageSpan, with_charges: bool) {
+    fn remove(&mut self, tag: Asid, span: PageSpan, with_charges: bool) {
         let Some((first, last)) = span.regions(&self.ladder) else {
             return;
         };

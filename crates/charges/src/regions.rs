@@ -3,7 +3,7 @@
 //! A region is the page range of a largest candidate. Misses concentrate on few regions, so a small
 //! table of recent ones is searched before the map.
 
-use broadleaf_units::SpaceTag;
+use broadleaf_units::Asid;
 use std::collections::BTreeMap;
 
 /// The capacity of the cache, in regions.
@@ -13,7 +13,7 @@ const RECENT: usize = 256;
 #[derive(Clone, Copy, Debug)]
 struct Lately {
     number: u64,
-    tag: SpaceTag,
+    tag: Asid,
     at: u32,
 }
 
@@ -21,7 +21,7 @@ impl Lately {
     /// No region: no map has this place.
     const NONE: Self = Self {
         number: 0,
-        tag: SpaceTag::ZERO,
+        tag: Asid::ZERO,
         at: u32::MAX,
     };
 }
@@ -29,11 +29,11 @@ impl Lately {
 /// One `T` for each known region. A region's place does not change until the region is removed.
 #[derive(Clone, Debug)]
 pub(super) struct RegionMap<T> {
-    places: BTreeMap<(SpaceTag, u64), u32>,
+    places: BTreeMap<(Asid, u64), u32>,
     recent: Vec<Lately>,
     regions: Vec<T>,
     /// The address space and the number of each region.
-    homes: Vec<(SpaceTag, u64)>,
+    homes: Vec<(Asid, u64)>,
     free: Vec<u32>,
 }
 
@@ -49,13 +49,13 @@ impl<T: Default> RegionMap<T> {
     }
 
     #[inline]
-    fn slot(tag: SpaceTag, number: u64) -> usize {
+    fn slot(tag: Asid, number: u64) -> usize {
         (number as usize).wrapping_add(usize::from(tag.number()).wrapping_mul(37)) % RECENT
     }
 
     /// The place of a known region.
     #[inline]
-    pub(super) fn find(&mut self, tag: SpaceTag, number: u64) -> Option<usize> {
+    pub(super) fn find(&mut self, tag: Asid, number: u64) -> Option<usize> {
         let recent = self.recent[Self::slot(tag, number)];
         if recent.number == number && recent.tag == tag && recent.at != u32::MAX {
             return Some(recent.at as usize);
@@ -64,7 +64,7 @@ impl<T: Default> RegionMap<T> {
     }
 
     #[cold]
-    fn look_for(&mut self, tag: SpaceTag, number: u64) -> Option<usize> {
+    fn look_for(&mut self, tag: Asid, number: u64) -> Option<usize> {
         let at = *self.places.get(&(tag, number))?;
         self.recent[Self::slot(tag, number)] = Lately { number, tag, at };
         Some(at as usize)
@@ -72,7 +72,7 @@ impl<T: Default> RegionMap<T> {
 
     /// The place of a region, which is added if it is unknown.
     #[inline]
-    pub(super) fn obtain(&mut self, tag: SpaceTag, number: u64, make: impl FnOnce() -> T) -> usize {
+    pub(super) fn obtain(&mut self, tag: Asid, number: u64, make: impl FnOnce() -> T) -> usize {
         match self.find(tag, number) {
             Some(at) => at,
             None => self.add(tag, number, make()),
@@ -80,7 +80,7 @@ impl<T: Default> RegionMap<T> {
     }
 
     #[cold]
-    fn add(&mut self, tag: SpaceTag, number: u64, region: T) -> usize {
+    fn add(&mut self, tag: Asid, number: u64, region: T) -> usize {
         let at = match self.free.pop() {
             Some(at) => {
                 self.regions[at as usize] = region;
@@ -104,14 +104,14 @@ impl<T: Default> RegionMap<T> {
     }
 
     /// The value of a region, if it is known.
-    pub(super) fn get(&self, tag: SpaceTag, number: u64) -> Option<&T> {
+    pub(super) fn get(&self, tag: Asid, number: u64) -> Option<&T> {
         let at = *self.places.get(&(tag, number))?;
         self.regions.get(at as usize)
     }
 
     /// The address space and the number of the region at a place.
     #[inline]
-    pub(super) fn home(&self, at: usize) -> (SpaceTag, u64) {
+    pub(super) fn home(&self, at: usize) -> (Asid, u64) {
         self.homes[at]
     }
 
@@ -119,7 +119,7 @@ impl<T: Default> RegionMap<T> {
     /// each.
     pub(super) fn among(
         &self,
-        tag: SpaceTag,
+        tag: Asid,
         first: u64,
         last: u64,
     ) -> impl Iterator<Item = (u64, usize)> + '_ {
@@ -128,7 +128,7 @@ impl<T: Default> RegionMap<T> {
     }
 
     /// Removes a region.
-    pub(super) fn remove(&mut self, tag: SpaceTag, number: u64) {
+    pub(super) fn remove(&mut self, tag: Asid, number: u64) {
         if let Some(at) = self.places.remove(&(tag, number)) {
             self.recent[Self::slot(tag, number)] = Lately::NONE;
             self.regions[at as usize] = T::default();

@@ -6,9 +6,9 @@ use broadleaf_charges::{
 };
 use broadleaf_memory::system::{Costs, Schedule};
 use broadleaf_policy::{Needs, View};
+use broadleaf_units::Asid;
 use broadleaf_units::PageSize;
 use broadleaf_units::PageSizes;
-use broadleaf_units::SpaceTag;
 
 /// What a policy's candidates were charged, and what the bookkeeping took.
 pub(crate) struct Charged<'a> {
@@ -102,7 +102,7 @@ impl<'a> Charged<'a> {
 
     /// A reference hit a translation of that level.
     #[inline]
-    pub(crate) fn hit(&mut self, tag: SpaceTag, page: u64, level: usize) {
+    pub(crate) fn hit(&mut self, tag: Asid, page: u64, level: usize) {
         if let Some(capacity) = &mut self.capacity {
             capacity.touch(tag, page, level);
         }
@@ -110,7 +110,7 @@ impl<'a> Charged<'a> {
 
     /// A reference to a page missed, whose translation is of that level. What is charged for it, if
     /// anything is to be, is in [`Charged::due`].
-    pub(crate) fn miss(&mut self, tag: SpaceTag, page: u64, level: usize, active: bool) {
+    pub(crate) fn miss(&mut self, tag: Asid, page: u64, level: usize, active: bool) {
         self.due.clear();
         let due = &mut self.due;
         if !active {
@@ -173,7 +173,7 @@ impl<'a> Charged<'a> {
     }
 
     /// A translation is in the TLB.
-    pub(crate) fn loaded(&mut self, tag: SpaceTag, page: u64, level: usize) {
+    pub(crate) fn loaded(&mut self, tag: Asid, page: u64, level: usize) {
         if let Some(prefetch) = &mut self.prefetch {
             prefetch.load(tag, page, level);
         }
@@ -181,7 +181,7 @@ impl<'a> Charged<'a> {
     }
 
     /// A translation left the TLB, since another took its place.
-    pub(crate) fn evicted(&mut self, tag: SpaceTag, page: u64, level: usize) {
+    pub(crate) fn evicted(&mut self, tag: Asid, page: u64, level: usize) {
         if let Some(prefetch) = &mut self.prefetch {
             prefetch.evict(tag, page, level);
         }
@@ -201,7 +201,7 @@ impl<'a> Charged<'a> {
     }
 
     /// Translations of a range left the TLB.
-    pub(crate) fn shot_down(&mut self, tag: SpaceTag, start: u64, pages: u64) {
+    pub(crate) fn shot_down(&mut self, tag: Asid, start: u64, pages: u64) {
         if let Some(prefetch) = &mut self.prefetch {
             prefetch.shoot_down(tag, start, pages);
         }
@@ -211,7 +211,7 @@ impl<'a> Charged<'a> {
     }
 
     /// The pages of a range are no more.
-    pub(crate) fn gone(&mut self, tag: SpaceTag, start: u64, pages: u64) {
+    pub(crate) fn gone(&mut self, tag: Asid, start: u64, pages: u64) {
         if let Some(prefetch) = &mut self.prefetch {
             prefetch.forget(tag, start, pages);
         }
@@ -224,7 +224,7 @@ impl<'a> Charged<'a> {
     }
 
     /// A space is no more.
-    pub(crate) fn space_is_gone(&mut self, tag: SpaceTag) {
+    pub(crate) fn space_is_gone(&mut self, tag: Asid) {
         self.gone(tag, 0, u64::MAX);
     }
 }

@@ -6,7 +6,7 @@ use broadleaf_machine::Machine;
 use broadleaf_memory::{Leaf, Notice, Shootdown};
 use broadleaf_pagetable::{PageTable, TableLeaf};
 use broadleaf_tlb::{Lookup, Tlb};
-use broadleaf_units::{PageNumber, PageSize, SpaceId, SpaceTag};
+use broadleaf_units::{Asid, PageNumber, PageSize, SpaceId};
 use std::collections::BTreeMap;
 
 /// The address translation of one machine. It observes a memory, which reports the level of each
@@ -14,10 +14,10 @@ use std::collections::BTreeMap;
 pub(crate) struct Mmu<'a> {
     pub(crate) machine: &'a Machine,
     pub(super) tlb: Tlb,
-    pub(super) tags: BTreeMap<SpaceId, SpaceTag>,
+    pub(super) tags: BTreeMap<SpaceId, Asid>,
     next_tag: usize,
     /// The running address space and its tag.
-    pub(super) running: (SpaceId, SpaceTag),
+    pub(super) running: (SpaceId, Asid),
     /// The size of the TLB's translations for pages of a level, by level. If the TLB holds no pages
     /// of the level's size, this is the next smaller size that it holds.
     pub(super) translated: Vec<PageSize>,
@@ -49,7 +49,7 @@ impl<'a> Mmu<'a> {
             tlb: Tlb::new(&machine.design),
             tags: BTreeMap::new(),
             next_tag: 0,
-            running: (SpaceId(u32::MAX), SpaceTag::default()),
+            running: (SpaceId(u32::MAX), Asid::default()),
             translated: translated.collect(),
             second_hits: 0,
             walks: vec![0; sizes.len()],
@@ -72,13 +72,13 @@ impl<'a> Mmu<'a> {
 
     /// Switches to an address space. Returns the tag that another space loses to it, if one does.
     /// The translations of that tag are gone.
-    pub(super) fn switch(&mut self, space: SpaceId) -> Option<SpaceTag> {
+    pub(super) fn switch(&mut self, space: SpaceId) -> Option<Asid> {
         if let Some(tag) = self.tags.get(&space) {
             self.running = (space, *tag);
             return None;
         }
-        let tag = SpaceTag::new(self.next_tag % SpaceTag::COUNT).unwrap_or_default();
-        let is_reused = self.next_tag >= SpaceTag::COUNT;
+        let tag = Asid::new(self.next_tag % Asid::COUNT).unwrap_or_default();
+        let is_reused = self.next_tag >= Asid::COUNT;
         if is_reused {
             self.tlb.invalidate_space(tag);
             self.tags.retain(|_, other| *other != tag);
@@ -153,7 +153,7 @@ impl<'a> Mmu<'a> {
 
     /// Drops the translations that became stale. Returns the tag of their space, if the TLB knows
     /// the space.
-    pub(super) fn forget(&mut self, shootdown: &Shootdown) -> Option<SpaceTag> {
+    pub(super) fn forget(&mut self, shootdown: &Shootdown) -> Option<Asid> {
         match *shootdown {
             Shootdown::Nothing => None,
             Shootdown::Superpage { space, first, size } => {

@@ -1,6 +1,6 @@
 //! The answers of a TLB.
 
-use broadleaf_units::{PageNumber, PageSize, SpaceTag};
+use broadleaf_units::{Asid, PageNumber, PageSize};
 
 /// The result of a lookup: the level that held the translation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,7 +17,7 @@ pub enum Lookup {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Evicted {
     /// The address space of the translation.
-    pub tag: SpaceTag,
+    pub tag: Asid,
     /// The first base page that it covered.
     pub page: PageNumber,
     /// Its size.

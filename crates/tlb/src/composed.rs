@@ -1,7 +1,7 @@
 //! A TLB of any organisations and replacement rules, level by level.
 
 use crate::{Design, Entries, Evicted, Lookup, Translation};
-use broadleaf_units::{PageNumber, PageSize, SpaceTag};
+use broadleaf_units::{Asid, PageNumber, PageSize};
 
 /// The state of a TLB whose structures have any organisation and any replacement rule.
 #[derive(Debug)]
@@ -42,12 +42,7 @@ impl Composed {
     /// Looks up a base page: larger sizes first at each level. The first level receives a
     /// translation that only the second level holds. `evicted` receives a translation that no level
     /// holds any more.
-    pub fn lookup(
-        &mut self,
-        tag: SpaceTag,
-        page: PageNumber,
-        evicted: impl FnMut(Evicted),
-    ) -> Lookup {
+    pub fn lookup(&mut self, tag: Asid, page: PageNumber, evicted: impl FnMut(Evicted)) -> Lookup {
         for &(size, first, _) in &self.sizes {
             if self.structures[first].find(tag, page, size).is_some() {
                 return Lookup::First;

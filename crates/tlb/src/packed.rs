@@ -7,13 +7,13 @@
 mod evicting;
 
 use crate::{Compiled, Design, Lookup, set};
-use broadleaf_units::{PageNumber, PageSize, SpaceTag};
+use broadleaf_units::{Asid, PageNumber, PageSize};
 
 /// A page number, its space's tag and the code of its size.
 type PackedEntry = u64;
 
 /// The number of bits of an entry for the space's tag (ASID).
-const TAG_BITS: u32 = SpaceTag::BITS;
+const TAG_BITS: u32 = Asid::BITS;
 /// The number of bits of an entry for the code of the page size.
 const SIZE_BITS: u32 = 4;
 /// The number of bits of an entry for the page number: all bits of canonical 57-bit addresses.
@@ -37,7 +37,7 @@ struct Probe {
 
 impl Probe {
     #[inline]
-    fn entry(&self, tag: SpaceTag, page: PageNumber) -> PackedEntry {
+    fn entry(&self, tag: Asid, page: PageNumber) -> PackedEntry {
         ((page.0 & self.keep) << (TAG_BITS + SIZE_BITS))
             | (u64::from(tag.number()) << SIZE_BITS)
             | self.code
@@ -51,19 +51,19 @@ impl Probe {
 
     /// Looks an entry up. A hit becomes the newest of its set.
     #[inline]
-    fn find(&self, entries: &mut [PackedEntry], tag: SpaceTag, page: PageNumber) -> bool {
+    fn find(&self, entries: &mut [PackedEntry], tag: Asid, page: PageNumber) -> bool {
         let wanted = self.entry(tag, page);
         let set = self.set(entries, page);
         set[0] == wanted || set::renew(set, wanted)
     }
 
     #[inline]
-    fn insert(&self, entries: &mut [PackedEntry], tag: SpaceTag, page: PageNumber) {
+    fn insert(&self, entries: &mut [PackedEntry], tag: Asid, page: PageNumber) {
         let entry = self.entry(tag, page);
         set::insert(self.set(entries, page), entry);
     }
 
-    fn remove(&self, entries: &mut [PackedEntry], tag: SpaceTag, page: PageNumber) {
+    fn remove(&self, entries: &mut [PackedEntry], tag: Asid, page: PageNumber) {
         let unwanted = self.entry(tag, page);
         set::remove_where(self.set(entries, page), |entry| entry == unwanted);
     }
@@ -138,7 +138,7 @@ impl Packed {
     /// Looks up the translation of a base page, larger sizes first at each level. A hit becomes the
     /// newest of its set. A hit in the second level alone is copied to the first.
     #[inline]
-    pub fn lookup(&mut self, tag: SpaceTag, page: PageNumber) -> Lookup {
+    pub fn lookup(&mut self, tag: Asid, page: PageNumber) -> Lookup {
         for sized in &self.filled {
             if sized.first.find(&mut self.entries, tag, page) {
                 return Lookup::First;
@@ -147,7 +147,7 @@ impl Packed {
         self.lookup_second(tag, page)
     }
 
-    fn lookup_second(&mut self, tag: SpaceTag, page: PageNumber) -> Lookup {
+    fn lookup_second(&mut self, tag: Asid, page: PageNumber) -> Lookup {
         for sized in &self.filled {
             if let Some(second) = sized.second
                 && second.find(&mut self.entries, tag, page)
@@ -161,7 +161,7 @@ impl Packed {
 
     /// Fills in a walk's result after a [`Lookup::Miss`]: the page of a size around the base page,
     /// at both levels. A size that the design does not hold is ignored.
-    pub fn fill(&mut self, tag: SpaceTag, page: PageNumber, size: PageSize) {
+    pub fn fill(&mut self, tag: Asid, page: PageNumber, size: PageSize) {
         if let Some(sized) = self.filled.iter().find(|sized| sized.size == size) {
             sized.first.insert(&mut self.entries, tag, page);
             if let Some(second) = sized.second {
@@ -175,7 +175,7 @@ impl Packed {
     }
 
     /// Removes the entry of that size for the page that holds this base page.
-    pub fn invalidate(&mut self, tag: SpaceTag, page: PageNumber, size: PageSize) {
+    pub fn invalidate(&mut self, tag: Asid, page: PageNumber, size: PageSize) {
         // No entry represents a page that cannot be translated, though one may have equal kept
         // bits.
         if !Self::can_translate(page) {
@@ -190,7 +190,7 @@ impl Packed {
     }
 
     /// Removes every entry, of any size, that overlaps `pages` base pages from `start` on.
-    pub fn invalidate_range(&mut self, tag: SpaceTag, start: PageNumber, pages: u64) {
+    pub fn invalidate_range(&mut self, tag: Asid, start: PageNumber, pages: u64) {
         // A small range is removed page by page. For a range larger than the TLB, all entries are
         // compared.
         if pages <= self.entries.len() as u64 / 16 {
@@ -223,7 +223,7 @@ impl Packed {
     }
 
     /// Removes every entry of a space.
-    pub fn invalidate_space(&mut self, tag: SpaceTag) {
+    pub fn invalidate_space(&mut self, tag: Asid) {
         self.remove_where(|entry| tag_of(entry) == tag);
     }
 
@@ -275,8 +275,8 @@ impl Packed {
     }
 }
 
-fn tag_of(entry: PackedEntry) -> SpaceTag {
-    SpaceTag::wrapping((entry >> SIZE_BITS) as u16)
+fn tag_of(entry: PackedEntry) -> Asid {
+    Asid::wrapping((entry >> SIZE_BITS) as u16)
 }
 
 /// The first base page of an entry's page. The upper bits, which the entry does not keep, equal its

@@ -3,7 +3,7 @@
 use crate::composed::Composed;
 use crate::packed::Packed;
 use crate::{Design, Evicted, Lookup, Translation};
-use broadleaf_units::{PageNumber, PageSize, SpaceTag};
+use broadleaf_units::{Asid, PageNumber, PageSize};
 
 /// The state of one TLB.
 ///
@@ -35,7 +35,7 @@ impl Tlb {
     /// Looks up a base page: larger sizes first at each level. A hit counts as a use. The first
     /// level receives a translation that only the second level holds.
     #[inline]
-    pub fn lookup(&mut self, tag: SpaceTag, page: PageNumber) -> Lookup {
+    pub fn lookup(&mut self, tag: Asid, page: PageNumber) -> Lookup {
         match self {
             Self::Packed(packed) => packed.lookup(tag, page),
             Self::Composed(composed) => composed.lookup(tag, page, |_| {}),
@@ -45,7 +45,7 @@ impl Tlb {
     /// Looks up as [`Tlb::lookup`]. `evicted` receives a translation that no level holds any more.
     pub fn lookup_evicting(
         &mut self,
-        tag: SpaceTag,
+        tag: Asid,
         page: PageNumber,
         evicted: impl FnMut(Evicted),
     ) -> Lookup {
@@ -57,7 +57,7 @@ impl Tlb {
 
     /// Loads the page of `size` around a base page, after a [`Lookup::Miss`], at both levels.
     #[inline]
-    pub fn fill(&mut self, tag: SpaceTag, page: PageNumber, size: PageSize) {
+    pub fn fill(&mut self, tag: Asid, page: PageNumber, size: PageSize) {
         match self {
             Self::Packed(packed) => packed.fill(tag, page, size),
             Self::Composed(composed) => composed.fill(&plain(tag, page, size), |_| {}),
@@ -67,7 +67,7 @@ impl Tlb {
     /// Loads as [`Tlb::fill`]. `evicted` receives translations that no level holds any more.
     pub fn fill_evicting(
         &mut self,
-        tag: SpaceTag,
+        tag: Asid,
         page: PageNumber,
         size: PageSize,
         evicted: impl FnMut(Evicted),
@@ -87,7 +87,7 @@ impl Tlb {
     }
 
     /// Drops the translation of that size for the page around a base page.
-    pub fn invalidate(&mut self, tag: SpaceTag, page: PageNumber, size: PageSize) {
+    pub fn invalidate(&mut self, tag: Asid, page: PageNumber, size: PageSize) {
         match self {
             Self::Packed(packed) => packed.invalidate(tag, page, size),
             Self::Composed(composed) => {
@@ -100,7 +100,7 @@ impl Tlb {
     }
 
     /// Drops every translation, of any size, that overlaps `pages` base pages from `start` on.
-    pub fn invalidate_range(&mut self, tag: SpaceTag, start: PageNumber, pages: u64) {
+    pub fn invalidate_range(&mut self, tag: Asid, start: PageNumber, pages: u64) {
         match self {
             Self::Packed(packed) => packed.invalidate_range(tag, start, pages),
             Self::Composed(composed) => {
@@ -114,7 +114,7 @@ impl Tlb {
     }
 
     /// Drops every translation of a space.
-    pub fn invalidate_space(&mut self, tag: SpaceTag) {
+    pub fn invalidate_space(&mut self, tag: Asid) {
         match self {
             Self::Packed(packed) => packed.invalidate_space(tag),
             Self::Composed(composed) => composed.drop_stale(|entry| entry.tag == tag),
@@ -150,7 +150,7 @@ impl Tlb {
 }
 
 /// A translation without a frame.
-fn plain(tag: SpaceTag, page: PageNumber, size: PageSize) -> Translation {
+fn plain(tag: Asid, page: PageNumber, size: PageSize) -> Translation {
     let pages = 1 << size.shift().saturating_sub(PageSize::SIZE_4K.shift());
     Translation {
         tag,

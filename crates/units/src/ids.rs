@@ -20,9 +20,9 @@ pub struct FileId(pub u32);
 
 /// The tag by which a TLB distinguishes address spaces: an ASID, or a PCID on x86-64.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SpaceTag(u16);
+pub struct Asid(u16);
 
-impl SpaceTag {
+impl Asid {
     /// The number of bits of a tag.
     pub const BITS: u32 = 15;
     /// The number of different tags.
@@ -30,7 +30,7 @@ impl SpaceTag {
     /// The tag of number 0.
     pub const ZERO: Self = Self(0);
 
-    /// The tag of that number. `None` if the number is [`SpaceTag::COUNT`] or more.
+    /// The tag of that number. `None` if the number is [`Asid::COUNT`] or more.
     pub const fn new(number: usize) -> Option<Self> {
         if number < Self::COUNT {
             Some(Self(number as u16))

@@ -18,7 +18,7 @@ mod size_set;
 pub use backing::BackingKind;
 pub use described::Described;
 pub use geometry::Geometry;
-pub use ids::{CoreId, FileId, SpaceId, SpaceTag, ThreadId};
+pub use ids::{Asid, CoreId, FileId, SpaceId, ThreadId};
 pub use page::{BlockNumber, LineNumber, PageNumber, PageSize, ShortName, VirtAddr};
 pub use page_sizes::{LARGEST_ORDER, MOST_LEVELS, PageSizes, PageSizesError};
 pub use rights::Rights;

@@ -2,7 +2,7 @@
 
 use super::*;
 use broadleaf_tlb::{Lookup, Tlb};
-use broadleaf_units::SpaceTag;
+use broadleaf_units::Asid;
 
 /// Blocks of all spaces.
 const BLOCKS: usize = 48;
@@ -28,14 +28,14 @@ impl Random {
 }
 
 /// The place of a block: the two spaces have the same blocks, far apart and near.
-fn place(block: u32) -> (SpaceTag, u64) {
+fn place(block: u32) -> (Asid, u64) {
     let (space, number) = (block as usize % 2, u64::from(block) / 2);
     let number = if number.is_multiple_of(3) {
         number << 4
     } else {
         number
     };
-    (SpaceTag::new(space).unwrap(), number)
+    (Asid::new(space).unwrap(), number)
 }
 
 #[derive(Default)]

@@ -5,7 +5,7 @@ use broadleaf_filter::Recency;
 use broadleaf_machine::Machine;
 use broadleaf_oracle::random::Rng;
 use broadleaf_tlb::{Design, Lookup, Tlb};
-use broadleaf_units::SpaceTag;
+use broadleaf_units::Asid;
 use broadleaf_units::{PageNumber, PageSize};
 
 const BLOCKS: u64 = 128;
@@ -35,7 +35,7 @@ impl RandomMachines {
     }
 
     fn look_up(&mut self, page: PageNumber, promoted: &[bool]) {
-        let tag = SpaceTag::default();
+        let tag = Asid::default();
         for counting in &mut self.tlbs {
             match counting.tlb.lookup(tag, page) {
                 Lookup::First => {}
@@ -158,7 +158,7 @@ fn what_is_left_out_is_missed_by_no_design() {
                     for counting in all.tlbs.iter_mut().chain(&mut some.tlbs) {
                         counting
                             .tlb
-                            .invalidate(SpaceTag::default(), page, PageSize::SIZE_2M);
+                            .invalidate(Asid::default(), page, PageSize::SIZE_2M);
                     }
                 }
                 for world in [&mut all, &mut some] {
@@ -189,9 +189,7 @@ fn what_is_left_out_is_missed_by_no_design() {
                         recency.forget();
                         let (first, count) = (PageNumber(rng.below(1 << 16)), 1 + rng.below(2000));
                         for counting in all.tlbs.iter_mut().chain(&mut some.tlbs) {
-                            counting
-                                .tlb
-                                .invalidate_range(SpaceTag::default(), first, count);
+                            counting.tlb.invalidate_range(Asid::default(), first, count);
                         }
                     }
                     1 => {

@@ -2,7 +2,7 @@
 
 use super::slow::{HostStep, Mapped, SlowTlb, around, cases};
 use broadleaf_charges::{Batching, Candidate, Ladder, PrefetchCharges};
-use broadleaf_units::SpaceTag;
+use broadleaf_units::Asid;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +30,7 @@ impl Both {
     }
 
     /// Makes a reference. Returns the candidates that exact and batched charges report.
-    fn refer(&mut self, tag: SpaceTag, page: u64) -> [Vec<(Candidate, u64)>; 2] {
+    fn refer(&mut self, tag: Asid, page: u64) -> [Vec<(Candidate, u64)>; 2] {
         let ladder = *self.exact.ladder();
         let mut shown = [Vec::new(), Vec::new()];
         if !self.tlb.lookup(&ladder, tag, page) {
@@ -144,7 +144,7 @@ proptest! {
         };
         // The deferred charges of each region, and the number of charges when a candidate was first
         // reported with its threshold.
-        let mut charges: BTreeMap<(SpaceTag, u64), u64> = BTreeMap::new();
+        let mut charges: BTreeMap<(Asid, u64), u64> = BTreeMap::new();
         let mut promoted = [BTreeMap::new(), BTreeMap::new()];
         for step in &steps {
             let HostStep::Refer(tag, page) = *step else { continue };
@@ -178,7 +178,7 @@ proptest! {
 #[test]
 fn a_superpage_of_128_kib_is_promoted_when_its_charges_fall_due() {
     let ladder = Ladder::new(&Ladder::ROMER).unwrap();
-    let (tag, level) = (SpaceTag::default(), 5);
+    let (tag, level) = (Asid::default(), 5);
     for (deferral, expected) in [(1600, 1600), (1000, 2000)] {
         let mut both = Both::new(ladder, 16, Batching { eager: 4, deferral });
         let mut promoted = [None, None];

@@ -3,7 +3,7 @@
 
 use super::slow::{HostStep, Mapped, TlbEntry, around, cases, lies_in, meets, overlap};
 use broadleaf_charges::{Candidate, CapacityCharges, Ladder};
-use broadleaf_units::SpaceTag;
+use broadleaf_units::Asid;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,12 +57,12 @@ impl Listing {
         self.recent.drain(..self.recent.len().saturating_sub(kept));
     }
 
-    fn shoot_down(&mut self, tag: SpaceTag, start: u64, pages: u64) {
+    fn shoot_down(&mut self, tag: Asid, start: u64, pages: u64) {
         self.recent
             .retain(|entry| !meets(&self.ladder, *entry, tag, start, pages));
     }
 
-    fn forget(&mut self, tag: SpaceTag, start: u64, pages: u64) {
+    fn forget(&mut self, tag: Asid, start: u64, pages: u64) {
         let ladder = self.ladder;
         self.mapped.forget(&ladder, tag, start, pages);
         self.shoot_down(tag, start, pages);
@@ -148,7 +148,7 @@ proptest! {
 /// Far more pages than are kept, and a superpage that is one of them.
 #[test]
 fn a_long_time_ago() {
-    let tag = SpaceTag::default();
+    let tag = Asid::default();
     let ladder = Ladder::new(&[0, 4]).unwrap();
     let mut charges = CapacityCharges::new(ladder, 4);
     let mut charged_after = |between: u64| {
@@ -171,7 +171,7 @@ fn a_long_time_ago() {
 /// Removals of newer translations do not bring back a page that no candidate could have kept.
 #[test]
 fn removals_bring_nothing_back() {
-    let tag = SpaceTag::default();
+    let tag = Asid::default();
     let ladder = Ladder::new(&[0, 1]).unwrap();
     let charged_with = |between: u64| {
         let mut charges = CapacityCharges::new(ladder, 2);
@@ -190,7 +190,7 @@ fn removals_bring_nothing_back() {
 
 #[test]
 fn what_is_told_last_need_not_be_told() {
-    let tag = SpaceTag::default();
+    let tag = Asid::default();
     let ladder = Ladder::new(&[0, 1, 2]).unwrap();
     let mut charges = CapacityCharges::new(ladder, 2);
     charges.touch(tag, 9, 0);

@@ -1,12 +1,12 @@
 //! The worked example of Romer 1995, figure 2.
 
 use broadleaf_charges::{Candidate, CapacityCharges, Ladder, PrefetchCharges};
-use broadleaf_units::SpaceTag;
+use broadleaf_units::Asid;
 
 /// Three entries; 8, 1, 7, 6, 5, 0 are referenced, and then 1 misses. Those that are charged, of
 /// each kind: the first page, and the last.
 fn charged(orders: &[u8]) -> [Vec<(u64, u64)>; 2] {
-    let tag = SpaceTag::default();
+    let tag = Asid::default();
     let ladder = Ladder::new(orders).unwrap();
     let mut prefetch = PrefetchCharges::new(ladder);
     let mut capacity = CapacityCharges::new(ladder, 3);

@@ -2,7 +2,7 @@
 
 use super::slow::{HostStep, Mapped, SlowTlb, around, cases, lies_in, meets, overlap};
 use broadleaf_charges::{Candidate, Ladder, PrefetchCharges};
-use broadleaf_units::SpaceTag;
+use broadleaf_units::Asid;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ impl Scanning {
     }
 
     /// The candidates that a miss is charged to, smallest first.
-    fn miss(&mut self, tag: SpaceTag, page: u64, level: usize) -> Vec<(Candidate, u64)> {
+    fn miss(&mut self, tag: Asid, page: u64, level: usize) -> Vec<(Candidate, u64)> {
         let mut charged = Vec::new();
         for above in level + 1..=self.ladder.largest() {
             let candidate = around(&self.ladder, tag, page, above);
@@ -143,14 +143,14 @@ impl Scanning {
         }
     }
 
-    fn forget(&mut self, tag: SpaceTag, start: u64, pages: u64) {
+    fn forget(&mut self, tag: Asid, start: u64, pages: u64) {
         let ladder = self.ladder;
         self.mapped.forget(&ladder, tag, start, pages);
         self.tlb.shoot_down(&ladder, tag, start, pages);
         (self.charges).retain(|one, _| !lies_in(&ladder, *one, tag, start, pages));
     }
 
-    fn compare(&self, charges: &PrefetchCharges, tag: SpaceTag, page: u64) {
+    fn compare(&self, charges: &PrefetchCharges, tag: Asid, page: u64) {
         for level in 0..=self.ladder.largest() {
             let candidate = around(&self.ladder, tag, page, level);
             let charge = self.charges.get(&candidate).copied();
@@ -168,7 +168,7 @@ impl Scanning {
     }
 }
 
-fn place(step: &HostStep) -> Option<(SpaceTag, u64)> {
+fn place(step: &HostStep) -> Option<(Asid, u64)> {
     match *step {
         HostStep::Refer(tag, page)
         | HostStep::Promote(tag, page, ..)
@@ -205,7 +205,7 @@ proptest! {
 
 #[test]
 fn what_is_not_on_the_ladder_is_of_no_concern() {
-    let tag = SpaceTag::default();
+    let tag = Asid::default();
     let ladder = Ladder::new(&[0, 2]).unwrap();
     let mut charges = PrefetchCharges::new(ladder);
     charges.load(tag, 5, 0);
@@ -229,7 +229,7 @@ fn what_is_not_on_the_ladder_is_of_no_concern() {
 
 #[test]
 fn promotion_and_demotion_count_as_appendix_a_has_it() {
-    let tag = SpaceTag::default();
+    let tag = Asid::default();
     let ladder = Ladder::new(&[0, 1, 2]).unwrap();
     let mut charges = PrefetchCharges::new(ladder);
     for page in 0..4 {
@@ -268,7 +268,7 @@ fn promotion_and_demotion_count_as_appendix_a_has_it() {
 
 #[test]
 fn what_outlives_a_promotion_counts() {
-    let tag = SpaceTag::default();
+    let tag = Asid::default();
     let ladder = Ladder::new(&[0, 1, 2]).unwrap();
     let mut charges = PrefetchCharges::new(ladder);
     let one = |first, level| Candidate { tag, first, level };

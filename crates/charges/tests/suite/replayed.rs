@@ -3,14 +3,14 @@
 
 use super::slow::{SlowTlb, around};
 use broadleaf_charges::{Candidate, CapacityCharges, Ladder, PrefetchCharges};
-use broadleaf_units::SpaceTag;
+use broadleaf_units::Asid;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
 /// Returns true if the last reference hits with one candidate, or none, as a superpage from the
 /// start.
 fn hits(ladder: &Ladder, entries: usize, superpage: Option<Candidate>, pages: &[u64]) -> bool {
-    let tag = SpaceTag::default();
+    let tag = Asid::default();
     let mut tlb = SlowTlb::new(entries);
     let mut hit = false;
     for page in pages {
@@ -33,7 +33,7 @@ proptest! {
         entries in 1..8usize,
     ) {
         let ladder = Ladder::new(orders).unwrap();
-        let tag = SpaceTag::default();
+        let tag = Asid::default();
         let mut tlb = SlowTlb::new(entries);
         let mut prefetch = PrefetchCharges::new(ladder);
         let mut capacity = CapacityCharges::new(ladder, entries);

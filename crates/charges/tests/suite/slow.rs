@@ -1,7 +1,7 @@
 //! A naive TLB with its host, and the random steps of a host.
 
 use broadleaf_charges::{Candidate, Ladder};
-use broadleaf_units::SpaceTag;
+use broadleaf_units::Asid;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -9,22 +9,22 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug)]
 pub(crate) enum HostStep {
     /// A page is referenced.
-    Refer(SpaceTag, u64),
+    Refer(Asid, u64),
     /// The candidate of that level that holds a page becomes a superpage, and those that hold it
     /// are relieved of that much.
-    Promote(SpaceTag, u64, usize, u64),
+    Promote(Asid, u64, usize, u64),
     /// The candidate becomes a superpage, and the TLB keeps its entries.
-    Map(SpaceTag, u64, usize),
+    Map(Asid, u64, usize),
     /// The superpage that holds a page becomes base pages.
-    Demote(SpaceTag, u64),
+    Demote(Asid, u64),
     /// An entry of the TLB is lost.
     Evict(prop::sample::Index),
     /// Translations of a range are shot down.
-    ShootDown(SpaceTag, u64, u64),
+    ShootDown(Asid, u64, u64),
     /// A range is unmapped.
-    Forget(SpaceTag, u64, u64),
+    Forget(Asid, u64, u64),
     /// A space ends.
-    ForgetSpace(SpaceTag),
+    ForgetSpace(Asid),
     /// Capacity charges are set to nothing.
     Reset,
 }
@@ -48,7 +48,7 @@ pub(crate) fn ladders() -> impl Strategy<Value = Ladder> {
 /// Steps in two spaces and in a few regions, the last possible one among them.
 pub(crate) fn steps(ladder: Ladder, most: usize) -> impl Strategy<Value = (Ladder, Vec<HostStep>)> {
     let pages = ladder.pages(ladder.largest());
-    let tag = || (0..2usize).prop_map(|number| SpaceTag::new(number).unwrap());
+    let tag = || (0..2usize).prop_map(|number| Asid::new(number).unwrap());
     let page = move || {
         let within = prop_oneof![4 => 0..pages.min(8), 2 => 0..pages.min(40), 1 => 0..pages];
         let region = prop_oneof![4 => Just(0), 1 => Just(1), 1 => Just((1 << 52) / pages - 1)];
@@ -81,25 +81,13 @@ pub(crate) fn cases(most: usize) -> impl Strategy<Value = (Ladder, Vec<HostStep>
 }
 
 /// Returns true if a candidate meets `pages` base pages of a space from `start` on.
-pub(crate) fn meets(
-    ladder: &Ladder,
-    one: Candidate,
-    tag: SpaceTag,
-    start: u64,
-    pages: u64,
-) -> bool {
+pub(crate) fn meets(ladder: &Ladder, one: Candidate, tag: Asid, start: u64, pages: u64) -> bool {
     let last = one.first + (ladder.pages(one.level) - 1);
     one.tag == tag && pages > 0 && last >= start && one.first <= start.saturating_add(pages - 1)
 }
 
 /// Returns true if a candidate lies in `pages` base pages of a space from `start` on.
-pub(crate) fn lies_in(
-    ladder: &Ladder,
-    one: Candidate,
-    tag: SpaceTag,
-    start: u64,
-    pages: u64,
-) -> bool {
+pub(crate) fn lies_in(ladder: &Ladder, one: Candidate, tag: Asid, start: u64, pages: u64) -> bool {
     let last = one.first + (ladder.pages(one.level) - 1);
     one.tag == tag && one.first >= start && last - start < pages
 }
@@ -116,7 +104,7 @@ pub(crate) fn overlap(ladder: &Ladder, one: Candidate, other: Candidate) -> bool
 }
 
 /// The candidate of that level that holds a page.
-pub(crate) fn around(ladder: &Ladder, tag: SpaceTag, page: u64, level: usize) -> Candidate {
+pub(crate) fn around(ladder: &Ladder, tag: Asid, page: u64, level: usize) -> Candidate {
     let first = ladder.first_of(level, page);
     Candidate { tag, first, level }
 }
@@ -126,7 +114,7 @@ pub(crate) fn around(ladder: &Ladder, tag: SpaceTag, page: u64, level: usize) ->
 pub(crate) struct Mapped(BTreeSet<Candidate>);
 
 impl Mapped {
-    pub(crate) fn level_of(&self, ladder: &Ladder, tag: SpaceTag, page: u64) -> usize {
+    pub(crate) fn level_of(&self, ladder: &Ladder, tag: Asid, page: u64) -> usize {
         let page = around(ladder, tag, page, 0);
         let superpage = self
             .0
@@ -146,12 +134,7 @@ impl Mapped {
         may
     }
 
-    pub(crate) fn demote(
-        &mut self,
-        ladder: &Ladder,
-        tag: SpaceTag,
-        page: u64,
-    ) -> Option<Candidate> {
+    pub(crate) fn demote(&mut self, ladder: &Ladder, tag: Asid, page: u64) -> Option<Candidate> {
         let page = around(ladder, tag, page, 0);
         let superpage = self
             .0
@@ -162,7 +145,7 @@ impl Mapped {
         Some(superpage)
     }
 
-    pub(crate) fn forget(&mut self, ladder: &Ladder, tag: SpaceTag, start: u64, pages: u64) {
+    pub(crate) fn forget(&mut self, ladder: &Ladder, tag: Asid, start: u64, pages: u64) {
         self.0
             .retain(|superpage| !meets(ladder, *superpage, tag, start, pages));
     }
@@ -184,7 +167,7 @@ impl SlowTlb {
     }
 
     /// Returns true if a reference hits. A hit becomes the newest.
-    pub(crate) fn lookup(&mut self, ladder: &Ladder, tag: SpaceTag, page: u64) -> bool {
+    pub(crate) fn lookup(&mut self, ladder: &Ladder, tag: Asid, page: u64) -> bool {
         let page = around(ladder, tag, page, 0);
         let found = self
             .entries
@@ -202,7 +185,7 @@ impl SlowTlb {
         (self.entries.len() > self.most).then(|| self.entries.remove(0))
     }
 
-    pub(crate) fn shoot_down(&mut self, ladder: &Ladder, tag: SpaceTag, start: u64, pages: u64) {
+    pub(crate) fn shoot_down(&mut self, ladder: &Ladder, tag: Asid, start: u64, pages: u64) {
         self.entries
             .retain(|entry| !meets(ladder, *entry, tag, start, pages));
     }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::testing;
 use broadleaf_tlb::{Lookup, Tlb};
-use broadleaf_units::SpaceTag;
+use broadleaf_units::Asid;
 
 /// TLBs that make the same lookups, with the numbers of their hits.
 struct CountingAll(Vec<Counting>);
@@ -51,7 +51,7 @@ struct Counting {
 
 impl Counting {
     fn look_up(&mut self, page: PageNumber, promoted: &[bool; 64]) {
-        let tag = SpaceTag::default();
+        let tag = Asid::default();
         let found = self.tlb.lookup(tag, page);
         match found {
             Lookup::First => {}
@@ -114,7 +114,7 @@ fn what_is_left_out_changes_nothing() {
                         for counting in all.0.iter_mut().chain(&mut some.0) {
                             counting
                                 .tlb
-                                .invalidate(SpaceTag::default(), page, PageSize::SIZE_2M);
+                                .invalidate(Asid::default(), page, PageSize::SIZE_2M);
                         }
                         recency.remove_larger(page);
                     }
@@ -237,7 +237,7 @@ fn what_is_let_be_changes_no_order() {
                 promoted[block] = !promoted[block];
                 if !promoted[block] {
                     for tlb in [&mut all.tlb, &mut some.tlb] {
-                        tlb.invalidate(SpaceTag::default(), page, PageSize::SIZE_2M);
+                        tlb.invalidate(Asid::default(), page, PageSize::SIZE_2M);
                     }
                     let stood: Vec<_> = (places.values())
                         .map(|&place| (place, recency.is_skippable(place)))

@@ -2,7 +2,7 @@
 
 use super::{Entries, Organisation, Translation};
 use crate::Structure;
-use broadleaf_units::{Described, PageNumber, PageSize, SpaceTag};
+use broadleaf_units::{Described, PageNumber, PageSize, Asid};
 
 pub(super) static QUEUE: Organisation = Organisation {
     described: Described {
@@ -32,7 +32,7 @@ impl Queue {
 }
 
 impl Entries for Queue {
-    fn find(&mut self, tag: SpaceTag, page: PageNumber, size: PageSize) -> Option<Translation> {
+    fn find(&mut self, tag: Asid, page: PageNumber, size: PageSize) -> Option<Translation> {
         let mut found = self.sets[self.set(page, size)?].iter().copied();
         found.find(|entry| {
             let (first, end) = entry.pages();

@@ -4,7 +4,7 @@
 
 use broadleaf_machine::machine;
 use broadleaf_tlb::{Lookup, Tlb};
-use broadleaf_units::SpaceTag;
+use broadleaf_units::Asid;
 use broadleaf_units::{PageNumber, PageSize};
 
 const SIZES: [PageSize; 2] = [PageSize::SIZE_4K, PageSize::SIZE_2M];
@@ -18,9 +18,9 @@ fn chase(addresses: &[u64], size: PageSize) -> (usize, usize) {
     for round in 0..20 {
         for address in addresses {
             let page = PageNumber(address >> 12);
-            let found = tlb.lookup(SpaceTag::default(), page);
+            let found = tlb.lookup(Asid::default(), page);
             if found == Lookup::Miss {
-                tlb.fill(SpaceTag::default(), page, size);
+                tlb.fill(Asid::default(), page, size);
             }
             if round >= 4 {
                 counted += 1;

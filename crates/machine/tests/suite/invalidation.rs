@@ -2,11 +2,11 @@
 
 use broadleaf_machine::machine;
 use broadleaf_tlb::{Lookup, Tlb};
-use broadleaf_units::SpaceTag;
+use broadleaf_units::Asid;
 use broadleaf_units::{PageNumber, PageSize};
 
-fn tag(number: usize) -> SpaceTag {
-    SpaceTag::new(number).unwrap()
+fn tag(number: usize) -> Asid {
+    Asid::new(number).unwrap()
 }
 
 /// A TLB with base pages 0 to 99 and block 1 of two spaces.

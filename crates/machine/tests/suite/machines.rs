@@ -3,7 +3,7 @@
 
 use broadleaf_machine::{Machine, NoMachine, machine, machine_names, machine_text, parts};
 use broadleaf_tlb::{Lookup, Tlb};
-use broadleaf_units::SpaceTag;
+use broadleaf_units::Asid;
 use broadleaf_units::{PageNumber, PageSize};
 
 #[test]
@@ -67,23 +67,15 @@ fn neighbouring_superpages_share_a_set_only_in_skylake() {
     for (name, found) in [("skylake", Lookup::Second), ("skylake-va23", Lookup::First)] {
         let mut tlb = Tlb::new(&machine(name).unwrap().design);
         for block in [0, 1, 16, 32, 48] {
-            tlb.fill(
-                SpaceTag::default(),
-                PageNumber(block << 9),
-                PageSize::SIZE_2M,
-            );
+            tlb.fill(Asid::default(), PageNumber(block << 9), PageSize::SIZE_2M);
         }
-        assert_eq!(
-            tlb.lookup(SpaceTag::default(), PageNumber(0)),
-            found,
-            "{name}"
-        );
+        assert_eq!(tlb.lookup(Asid::default(), PageNumber(0)), found, "{name}");
     }
 }
 
 #[test]
 fn a_unified_first_level_holds_both_sizes_in_one_set() {
-    let tag = SpaceTag::default();
+    let tag = Asid::default();
     for (name, ways) in [("skylake-unified-64", 4), ("skylake-unified-96", 6)] {
         let mut tlb = Tlb::new(&machine(name).unwrap().design);
         tlb.fill(tag, PageNumber(0), PageSize::SIZE_2M);

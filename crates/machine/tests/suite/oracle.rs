@@ -6,7 +6,7 @@ use broadleaf_machine::{machine, machine_names};
 use broadleaf_oracle::random::Rng;
 use broadleaf_oracle::{AgedTlb, FoundIn, OracleMachine as Machine, PageSizeKind};
 use broadleaf_tlb::{Lookup, Tlb};
-use broadleaf_units::SpaceTag;
+use broadleaf_units::Asid;
 use broadleaf_units::{PageNumber, PageSize, SpaceId};
 
 /// Pages that fall into few sets: `number` picks one of many, in strides that one structure or
@@ -149,7 +149,7 @@ fn compare_with_lists(name: &str) {
         };
         for step in 0..6000 {
             let number = rng.pick(&[0, 0, 0, 1]);
-            let tag = SpaceTag::new(number).expect("a small tag");
+            let tag = Asid::new(number).expect("a small tag");
             // Each part of the address space has pages of one size. Some hundred are in use, side
             // by side or in few sets. No more than four sizes at a time, so that some pages come
             // again while they are there.
@@ -195,7 +195,7 @@ fn compare(slow_machine: Machine) {
         for step in 0..6000 {
             let number = rng.pick(&[0, 0, 0, 1]);
             let (tag, space) = (
-                SpaceTag::new(number).expect("a small tag"),
+                Asid::new(number).expect("a small tag"),
                 SpaceId(number as u32),
             );
             let page = page(&mut rng);

@@ -7,7 +7,7 @@ use crate::stream::Stream;
 use broadleaf_charges::Candidate;
 use broadleaf_memory::system::{Place, System};
 use broadleaf_tlb::{Evicted, Lookup};
-use broadleaf_units::{PageNumber, PageSize, SpaceId, SpaceTag};
+use broadleaf_units::{Asid, PageNumber, PageSize, SpaceId};
 
 impl World<'_> {
     /// Looks up a page, and charges a miss. The miss is counted first, then the policy is notified,
@@ -132,13 +132,13 @@ impl World<'_> {
     }
 
     /// Brings the translation of a page of that level into the TLB, where it is not.
-    fn load(&mut self, charged: &mut Charged<'_>, tag: SpaceTag, page: PageNumber, level: usize) {
+    fn load(&mut self, charged: &mut Charged<'_>, tag: Asid, page: PageNumber, level: usize) {
         let size = self.mmu.translated[level];
         (self.mmu.tlb).fill_evicting(tag, page, size, |gone| evicted(charged, &self.system, gone));
         charged.loaded(tag, self.system.base_page(page), level);
     }
 
-    fn space_of(&self, tag: SpaceTag) -> Option<SpaceId> {
+    fn space_of(&self, tag: Asid) -> Option<SpaceId> {
         if self.mmu.running.1 == tag {
             return Some(self.mmu.running.0);
         }

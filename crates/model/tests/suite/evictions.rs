@@ -5,12 +5,12 @@ use broadleaf_charges::{Candidate, Ladder, PrefetchCharges};
 use broadleaf_machine::machine;
 use broadleaf_oracle::random::Rng;
 use broadleaf_tlb::{Evicted, Lookup, Tlb};
-use broadleaf_units::SpaceTag;
+use broadleaf_units::Asid;
 use broadleaf_units::{PageNumber, PageSize};
 use std::collections::BTreeSet;
 
 /// A translation: its space, its first page, the shift of its size.
-type Translation = (SpaceTag, u64, u8);
+type Translation = (Asid, u64, u8);
 
 struct EvictionRun {
     tlb: Tlb,
@@ -27,7 +27,7 @@ struct EvictionRun {
 const ORDERS: [u8; 2] = [0, 9];
 
 impl EvictionRun {
-    fn refer(&mut self, tag: SpaceTag, page: u64, superpage: bool) {
+    fn refer(&mut self, tag: Asid, page: u64, superpage: bool) {
         let number = PageNumber(page);
         let mut lost = Vec::new();
         let lookup = self
@@ -64,7 +64,7 @@ impl EvictionRun {
     }
 
     /// Looks each page up in a copy.
-    fn compare(&self, tags: &[SpaceTag], pages: &[u64]) {
+    fn compare(&self, tags: &[Asid], pages: &[u64]) {
         for (tag, page) in tags
             .iter()
             .flat_map(|tag| pages.iter().map(move |page| (*tag, *page)))
@@ -89,7 +89,7 @@ impl EvictionRun {
 
 #[test]
 fn what_a_tlb_loses() {
-    let tags = [0, 1].map(|number| SpaceTag::new(number).unwrap());
+    let tags = [0, 1].map(|number| Asid::new(number).unwrap());
     // Few sets of either level. Odd blocks are superpages.
     let pages: Vec<u64> = (0..24)
         .flat_map(|number| {

@@ -3,7 +3,7 @@
 //! An organisation is one file of this folder and one line of [`ORGANISATIONS`].
 
 use crate::Structure;
-use broadleaf_units::{Described, PageNumber, PageSize, SpaceTag, catalogue};
+use broadleaf_units::{Asid, Described, PageNumber, PageSize, catalogue};
 
 catalogue! {
     /// The catalogue of organisations.
@@ -27,7 +27,7 @@ pub struct Organisation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Translation {
     /// The address space.
-    pub tag: SpaceTag,
+    pub tag: Asid,
     /// The first page of 4 KiB.
     pub first: PageNumber,
     /// The size of the page.
@@ -51,7 +51,7 @@ impl Translation {
 /// The translations in one structure.
 pub trait Entries: Send + std::fmt::Debug {
     /// Looks up a page of 4 KiB as part of a page of `size`. A hit counts as a use.
-    fn find(&mut self, tag: SpaceTag, page: PageNumber, size: PageSize) -> Option<Translation>;
+    fn find(&mut self, tag: Asid, page: PageNumber, size: PageSize) -> Option<Translation>;
 
     /// Loads a translation. Returns the translation that made room, if one did.
     fn insert(&mut self, new: &Translation) -> Option<Translation>;

@@ -2,7 +2,7 @@
 
 use super::{Entries, Organisation, Translation};
 use crate::{Compiled, Replacement, Structure};
-use broadleaf_units::{Described, PageNumber, PageSize, SpaceTag};
+use broadleaf_units::{Described, PageNumber, PageSize, Asid};
 
 pub(super) static SET_ASSOCIATIVE: Organisation = Organisation {
     described: Described {
@@ -64,7 +64,7 @@ impl SetAssociative {
 }
 
 impl Entries for SetAssociative {
-    fn find(&mut self, tag: SpaceTag, page: PageNumber, size: PageSize) -> Option<Translation> {
+    fn find(&mut self, tag: Asid, page: PageNumber, size: PageSize) -> Option<Translation> {
         let set = self.set_of(page, size)?;
         let matches = |entry: &Option<Translation>| {
             entry.is_some_and(|entry| {

@@ -2,7 +2,7 @@
 
 use super::{Packed, PackedEntry, Probe, SIZE_BITS, Sized, page_of, tag_of};
 use crate::{Evicted, Lookup};
-use broadleaf_units::{PageNumber, PageSize, SpaceTag};
+use broadleaf_units::{Asid, PageNumber, PageSize};
 
 impl Probe {
     /// The last entry of a page's set, which the next insertion evicts. 0 if there is none.
@@ -18,7 +18,7 @@ impl Packed {
     /// second level does not hold.
     pub fn lookup_evicting(
         &mut self,
-        tag: SpaceTag,
+        tag: Asid,
         page: PageNumber,
         evicted: impl FnMut(Evicted),
     ) -> Lookup {
@@ -44,7 +44,7 @@ impl Packed {
     /// any more.
     pub fn fill_evicting(
         &mut self,
-        tag: SpaceTag,
+        tag: Asid,
         page: PageNumber,
         size: PageSize,
         evicted: impl FnMut(Evicted),

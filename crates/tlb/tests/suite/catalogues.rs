@@ -4,7 +4,7 @@ use broadleaf_tlb::{
     Composed, Design, IndexFunction, Lookup, ORGANISATIONS, Organisation, REPLACEMENTS,
     Replacement, Structure, Translation,
 };
-use broadleaf_units::{PageNumber, PageSize, SpaceTag};
+use broadleaf_units::{Asid, PageNumber, PageSize};
 
 fn design(organisation: &'static Organisation, replacement: &'static Replacement) -> Design {
     let index = IndexFunction::parse("va[13:12]").expect("an index");
@@ -23,7 +23,7 @@ fn design(organisation: &'static Organisation, replacement: &'static Replacement
 /// A translation of a base page, with a frame of its own and no neighbours.
 fn translation(page: u64) -> Translation {
     Translation {
-        tag: SpaceTag::ZERO,
+        tag: Asid::ZERO,
         first: PageNumber(page),
         size: PageSize::SIZE_4K,
         frame: Some(page ^ 0x5555),
@@ -33,7 +33,7 @@ fn translation(page: u64) -> Translation {
 
 /// Refers to a page. Returns true if the lookup hits.
 fn refer(tlb: &mut Composed, page: u64) -> bool {
-    let found = tlb.lookup(SpaceTag::ZERO, PageNumber(page), |_| {});
+    let found = tlb.lookup(Asid::ZERO, PageNumber(page), |_| {});
     if found == Lookup::Miss {
         tlb.fill(&translation(page), |_| {});
     }
@@ -69,7 +69,7 @@ fn a_page_hits_after_its_miss_and_no_other_page_does() {
             refer(&mut tlb, page);
             assert!(refer(&mut tlb, page), "{organisation:?}, {replacement:?}");
             // The spaces differ, and no page of this one lies so high.
-            for (tag, page) in [(SpaceTag::wrapping(1), page), (SpaceTag::ZERO, page + 5000)] {
+            for (tag, page) in [(Asid::wrapping(1), page), (Asid::ZERO, page + 5000)] {
                 let found = tlb.lookup(tag, PageNumber(page), |_| {});
                 assert_eq!(found, Lookup::Miss, "{organisation:?}, {replacement:?}");
             }
@@ -86,7 +86,7 @@ fn pages_that_fit_stay_and_stale_pages_go() {
         (0..16).for_each(|page| assert!(refer(&mut tlb, page), "{replacement:?}"));
         tlb.drop_stale(|entry| entry.first.0 % 3 == 0);
         let kept = (0..16)
-            .filter(|page| tlb.lookup(SpaceTag::ZERO, PageNumber(*page), |_| {}) != Lookup::Miss);
+            .filter(|page| tlb.lookup(Asid::ZERO, PageNumber(*page), |_| {}) != Lookup::Miss);
         assert!(
             kept.eq((0..16).filter(|page| page % 3 != 0)),
             "{organisation:?}"
@@ -103,7 +103,7 @@ fn a_full_set_loses_one_page_to_a_new_one() {
         let mut lost = Vec::new();
         for page in 4..50 {
             let page = PageNumber(in_set(page));
-            let found = tlb.lookup(SpaceTag::ZERO, page, |_| {});
+            let found = tlb.lookup(Asid::ZERO, page, |_| {});
             assert_eq!(found, Lookup::Miss, "{replacement:?}");
             tlb.fill(&translation(page.0), |gone| lost.push(gone.page));
         }

@@ -4,7 +4,7 @@ use broadleaf_tlb::{
     Composed, Design, Evicted, IndexFunction, Lookup, Organisation, Packed, Replacement, Structure,
     Translation,
 };
-use broadleaf_units::{PageNumber, PageSize, SpaceTag};
+use broadleaf_units::{Asid, PageNumber, PageSize};
 use proptest::prelude::*;
 
 const SIZES: [PageSize; 2] = [PageSize::SIZE_4K, PageSize::SIZE_2M];
@@ -80,7 +80,7 @@ proptest! {
                 let [mut lost, mut gone]: [Vec<Evicted>; 2] = Default::default();
                 match *verb {
                     Verb::Refer(space, number, large) => {
-                        let (tag, page) = (SpaceTag::wrapping(space.into()), page_of(number));
+                        let (tag, page) = (Asid::wrapping(space.into()), page_of(number));
                         let page = PageNumber(page);
                         let size = SIZES[usize::from(large)];
                         let found = packed.lookup_evicting(tag, page, |one| lost.push(one));
@@ -100,7 +100,7 @@ proptest! {
                         }
                     }
                     Verb::DropPage(space, number, large) => {
-                        let tag = SpaceTag::wrapping(space.into());
+                        let tag = Asid::wrapping(space.into());
                         let (page, size) = (page_of(number), SIZES[usize::from(large)]);
                         let first = page & !(size.bytes() / PageSize::SIZE_4K.bytes() - 1);
                         packed.invalidate(tag, PageNumber(page), size);
@@ -109,7 +109,7 @@ proptest! {
                         });
                     }
                     Verb::DropRange(space, number, pages) => {
-                        let (tag, start) = (SpaceTag::wrapping(space.into()), page_of(number));
+                        let (tag, start) = (Asid::wrapping(space.into()), page_of(number));
                         let pages = u64::from(pages);
                         packed.invalidate_range(tag, PageNumber(start), pages);
                         composed.drop_stale(|entry| {
@@ -118,7 +118,7 @@ proptest! {
                         });
                     }
                     Verb::DropSpace(space) => {
-                        let tag = SpaceTag::wrapping(space.into());
+                        let tag = Asid::wrapping(space.into());
                         packed.invalidate_space(tag);
                         composed.drop_stale(|entry| entry.tag == tag);
                     }

@@ -10,8 +10,8 @@ use super::recency::{Recency, Used};
 use super::{Chosen, OfflineSetting};
 use broadleaf_charges::{Candidate, CapacityCharges, Ladder, PrefetchCharges};
 use broadleaf_memory::system::Place;
+use broadleaf_units::Asid;
 use broadleaf_units::SpaceId;
-use broadleaf_units::SpaceTag;
 use residence::Residence;
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ pub(super) struct TrialResult {
 /// A translation.
 #[derive(Clone, Copy, Debug)]
 struct Unit {
-    tag: SpaceTag,
+    tag: Asid,
     first: u64,
     level: usize,
     /// The chosen life that a superpage comes from.
@@ -74,7 +74,7 @@ struct Trial<'a> {
     setting: &'a OfflineSetting,
     chosen: &'a Chosen,
     ladder: Ladder,
-    tags: BTreeMap<SpaceId, SpaceTag>,
+    tags: BTreeMap<SpaceId, Asid>,
     /// The translations: first those of base pages, by their numbers, then those of superpages.
     units: Vec<Unit>,
     /// The index of each page's translation in `units`.
@@ -176,9 +176,9 @@ impl Trial<'_> {
         }
     }
 
-    fn tag(&mut self, space: SpaceId) -> SpaceTag {
-        let number = self.tags.len() % SpaceTag::COUNT;
-        let new = || SpaceTag::new(number).unwrap_or_default();
+    fn tag(&mut self, space: SpaceId) -> Asid {
+        let number = self.tags.len() % Asid::COUNT;
+        let new = || Asid::new(number).unwrap_or_default();
         *self.tags.entry(space).or_insert_with(new)
     }
 

@@ -1,7 +1,7 @@
 //! Figure 2: the candidates that one miss is charged to, and the TLB with and without them.
 
 use broadleaf_charges::{Candidate, CapacityCharges, Ladder, PrefetchCharges};
-use broadleaf_units::SpaceTag;
+use broadleaf_units::Asid;
 
 use crate::papers::Table;
 
@@ -41,7 +41,7 @@ fn contents(superpage: Option<Figure2Page>) -> (Vec<String>, bool) {
 /// capacity charges.
 fn charged() -> Option<[Vec<String>; 2]> {
     let ladder = Ladder::new(&[0, 1, 2, 3, 4]).ok()?;
-    let tag = SpaceTag::default();
+    let tag = Asid::default();
     let mut prefetch = PrefetchCharges::new(ladder);
     let mut capacity = CapacityCharges::new(ladder, ENTRIES);
     let mut tlb: Vec<u64> = Vec::new();
