@@ -28,8 +28,9 @@ impl Curve {
     pub(crate) fn shoot_down(&mut self, shootdown: &Shootdown) {
         match *shootdown {
             Shootdown::Nothing => {}
-            Shootdown::Superpage { space, first, .. } => {
-                self.superpages.remove(space, GEOMETRY.block_of(first).0);
+            Shootdown::Superpage { space, run } => {
+                self.superpages
+                    .remove(space, GEOMETRY.block_of(run.first).0);
             }
             Shootdown::Range { space, pages } => {
                 self.base_pages

@@ -297,9 +297,9 @@ impl<'a> Translation<'a> {
             let start = GEOMETRY.first_page(number).0 + from;
             match *shootdown {
                 Shootdown::Nothing => false,
-                Shootdown::Superpage {
-                    space: its, first, ..
-                } => space == its && count > 1 && start == first.0,
+                Shootdown::Superpage { space: its, run } => {
+                    space == its && count > 1 && start == run.first.0
+                }
                 Shootdown::Range { space: its, pages } => {
                     space == its && start < pages.end && start + count > pages.start
                 }

@@ -5,8 +5,7 @@ use broadleaf_machine::machine;
 use broadleaf_oracle::{AgedTlb, FoundIn, OracleMachine, PageSizeKind};
 use broadleaf_tlb::{Lookup, Tlb};
 use broadleaf_trace::synth;
-use broadleaf_units::Asid;
-use broadleaf_units::{PageNumber, PageSize, SpaceId};
+use broadleaf_units::{Asid, PageNumber, PageSize, SpaceId};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 const LOOKUPS: u64 = 1 << 16;

@@ -1,7 +1,7 @@
 //! Changes that an event makes to memory, and the shootdowns that follow.
 
 use crate::{BlockId, MemoryId, Pages};
-use broadleaf_units::{PageNumber, PageSize, SpaceId};
+use broadleaf_units::{AlignedRun, SpaceId};
 
 /// The part of one block that a range holds, as offsets of base pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,14 +88,12 @@ impl Change {
 pub enum Shootdown {
     /// No entry is stale.
     Nothing,
-    /// The superpage that begins at this base page. Entries of its base pages stay valid.
+    /// The superpage of these pages. Entries of its base pages stay valid.
     Superpage {
         /// The address space.
         space: SpaceId,
-        /// Its first base page.
-        first: PageNumber,
-        /// The size of the superpage.
-        size: PageSize,
+        /// Its pages.
+        run: AlignedRun,
     },
     /// All entries that overlap the range, of any size.
     Range {

@@ -37,7 +37,7 @@ pub use change::{BlockSpan, Change, Extent, Move, Shootdown};
 pub use history::{Histories, History, PageHistory};
 pub use mapping::{Backing, Mapping};
 pub use memory::{Counters, Memory, MemoryTotals};
-pub use notice::{Leaf, Notice};
+pub use notice::Notice;
 pub use page_map::PageMap;
 pub use pages::Pages;
 pub use space::Facts;

@@ -1,8 +1,7 @@
 //! Mappings: address ranges with their rights and their backing.
 
 use crate::{GEOMETRY, MemoryId, Pages};
-use broadleaf_units::BackingKind;
-use broadleaf_units::{FileId, PageSize, Rights};
+use broadleaf_units::{BackingKind, FileId, PageSize, Rights};
 
 /// The backing of a mapping: the source of its pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,8 +10,7 @@ use crate::{
     BlockId, ByKind, Change, GEOMETRY, Histories, PAGES_PER_BLOCK, PageMap, Shootdown,
     UnpackedBlock,
 };
-use broadleaf_units::BackingKind;
-use broadleaf_units::{BlockNumber, SpaceId};
+use broadleaf_units::{AlignedRun, BackingKind, BlockNumber, SpaceId};
 use std::collections::BTreeMap;
 
 /// The counters of a memory.
@@ -196,8 +195,10 @@ impl Memory {
         self.counters.demotions += 1;
         Shootdown::Superpage {
             space,
-            first: GEOMETRY.first_page(number),
-            size: GEOMETRY.superpage(),
+            run: AlignedRun {
+                first: GEOMETRY.first_page(number),
+                size: GEOMETRY.superpage(),
+            },
         }
     }
 

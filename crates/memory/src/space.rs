@@ -4,8 +4,7 @@ use crate::advised::Advised;
 use crate::mappings::Mappings;
 use crate::{Backing, Mapping, Pages};
 use broadleaf_policy::Coverage;
-use broadleaf_units::BackingKind;
-use broadleaf_units::{FileId, PageSize, Rights, SpaceId};
+use broadleaf_units::{BackingKind, FileId, PageSize, Rights, SpaceId};
 use std::collections::BTreeMap;
 
 /// The facts of the mappings about a block, seen from one of its pages.

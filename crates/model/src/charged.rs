@@ -6,9 +6,7 @@ use broadleaf_charges::{
 };
 use broadleaf_memory::system::{Costs, Schedule};
 use broadleaf_policy::{Needs, View};
-use broadleaf_units::Asid;
-use broadleaf_units::PageSize;
-use broadleaf_units::PageSizes;
+use broadleaf_units::{Asid, PageSize, PageSizes};
 
 /// What a policy's candidates were charged, and what the bookkeeping took.
 pub(crate) struct Charged<'a> {

@@ -4,9 +4,8 @@ use broadleaf_machine::Machine;
 use broadleaf_memory::frames::{Layout, MOST_ORDER, Start, StartError, room_for};
 use broadleaf_memory::system::{Costs, Files, Spec};
 use broadleaf_policy::{NOMINAL_RATE, Needs, Policy};
-use broadleaf_units::PageSize;
-use broadleaf_units::PageSizes;
 use broadleaf_units::SizeSet as Wanted;
+use broadleaf_units::{PageSize, PageSizes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 

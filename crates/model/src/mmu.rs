@@ -3,8 +3,8 @@
 use crate::listener::StepListener;
 use crate::steps::Step;
 use broadleaf_machine::Machine;
-use broadleaf_memory::{Leaf, Notice, Shootdown};
-use broadleaf_pagetable::{PageTable, TableLeaf};
+use broadleaf_memory::{Notice, Shootdown};
+use broadleaf_pagetable::PageTable;
 use broadleaf_tlb::{Lookup, Tlb};
 use broadleaf_units::{Asid, PageNumber, PageSize, SpaceId};
 use std::collections::BTreeMap;
@@ -125,13 +125,8 @@ impl<'a> Mmu<'a> {
             return;
         };
         match *notice {
-            Notice::Mapped(Leaf {
-                space,
-                first,
-                size,
-                frame,
-            }) => table.map(space, TableLeaf { first, size, frame }),
-            Notice::Unmapped(leaf) => table.unmap(leaf.space, leaf.first, leaf.size),
+            Notice::Mapped(space, leaf) => table.map(space, leaf),
+            Notice::Unmapped(space, leaf) => table.unmap(space, leaf.run),
         }
     }
 
@@ -142,7 +137,8 @@ impl<'a> Mmu<'a> {
         if let Some(table) = &self.table {
             let mut reads = 0;
             let leaf = table.walk(self.running.0, page, &mut |_| reads += 1);
-            let found = leaf.and_then(|leaf| self.sizes.iter().position(|size| *size == leaf.size));
+            let found =
+                leaf.and_then(|leaf| self.sizes.iter().position(|size| *size == leaf.run.size));
             debug_assert_eq!(found, Some(level), "page {page:?} of {:?}", self.running.0);
             level = found.unwrap_or(level);
             self.walk_reads += reads;
@@ -156,11 +152,11 @@ impl<'a> Mmu<'a> {
     pub(super) fn forget(&mut self, shootdown: &Shootdown) -> Option<Asid> {
         match *shootdown {
             Shootdown::Nothing => None,
-            Shootdown::Superpage { space, first, size } => {
+            Shootdown::Superpage { space, run } => {
                 let tag = self.tags.get(&space).copied()?;
                 // The TLB may hold an extent as smaller pages, which stay valid.
-                if self.translated.contains(&size) {
-                    self.tlb.invalidate(tag, first, size);
+                if self.translated.contains(&run.size) {
+                    self.tlb.invalidate(tag, run.first, run.size);
                 }
                 Some(tag)
             }

@@ -5,7 +5,7 @@
 //! TLBs. A page table is one file of this folder and one line of [`PAGE_TABLES`].
 #![forbid(unsafe_code)]
 
-use broadleaf_units::{Described, PageNumber, PageSize, SpaceId, catalogue};
+use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, PageSize, SpaceId, catalogue};
 
 catalogue! {
     /// The catalogue of page tables.
@@ -25,36 +25,20 @@ pub struct PageTableKind {
     pub cost_by_size: bool,
 }
 
-/// A page in a page table: a leaf.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct TableLeaf {
-    /// The first page of 4 KiB.
-    pub first: PageNumber,
-    /// The size of the page.
-    pub size: PageSize,
-    /// The number of the first frame of 4 KiB. `None` for the shared page of zeroes.
-    pub frame: Option<u64>,
-}
-
 /// The page tables of all address spaces of one memory.
 pub trait PageTable: Send + std::fmt::Debug {
     /// Maps a page. No other leaf overlaps the page.
-    fn map(&mut self, space: SpaceId, leaf: TableLeaf);
+    fn map(&mut self, space: SpaceId, leaf: Leaf);
 
-    /// Unmaps the page of this size that begins here, if it is mapped.
-    fn unmap(&mut self, space: SpaceId, first: PageNumber, size: PageSize);
+    /// Unmaps the page of this run, if it is mapped.
+    fn unmap(&mut self, space: SpaceId, run: AlignedRun);
 
     /// Drops the table of a space that ended.
     fn end(&mut self, space: SpaceId);
 
     /// Walks the table for a page of 4 KiB. Returns the leaf, or `None` if the page is not mapped.
     /// `reads` receives the physical address, in bytes, of each entry that the walk reads.
-    fn walk(
-        &self,
-        space: SpaceId,
-        page: PageNumber,
-        reads: &mut dyn FnMut(u64),
-    ) -> Option<TableLeaf>;
+    fn walk(&self, space: SpaceId, page: PageNumber, reads: &mut dyn FnMut(u64)) -> Option<Leaf>;
 
     /// The memory that the table takes in the modelled machine, in bytes.
     fn bytes(&self) -> u64;

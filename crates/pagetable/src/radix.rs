@@ -4,8 +4,8 @@
 //! is not that of a level has its leaf in each entry that the page covers at the next smaller level
 //! (replicated entries, Talluri 1995, section 5.3).
 
-use super::{PageTable, PageTableKind, TableLeaf};
-use broadleaf_units::{Described, PageNumber, PageSize, SpaceId};
+use super::{PageTable, PageTableKind};
+use broadleaf_units::{AlignedRun, Leaf, Described, PageNumber, PageSize, SpaceId};
 use std::collections::BTreeMap;
 
 pub(super) static X86_64: PageTableKind = PageTableKind {
@@ -36,7 +36,7 @@ enum RadixEntry {
     /// The node of the next level.
     Child(u32),
     /// A page.
-    Leaf(TableLeaf),
+    Leaf(Leaf),
 }
 
 /// A node: one base page of entries.
@@ -150,9 +150,9 @@ const fn address_of(page: PageNumber) -> u64 {
 }
 
 impl PageTable for Radix {
-    fn map(&mut self, space: SpaceId, leaf: TableLeaf) {
-        let address = address_of(leaf.first);
-        let (level, entries) = self.level_of(leaf.size);
+    fn map(&mut self, space: SpaceId, leaf: Leaf) {
+        let address = address_of(leaf.run.first);
+        let (level, entries) = self.level_of(leaf.run.size);
         let key = self.root_of(space, address);
         let mut node = match self.roots.get(&key) {
             Some(root) => *root,
@@ -182,9 +182,9 @@ impl PageTable for Radix {
         }
     }
 
-    fn unmap(&mut self, space: SpaceId, first: PageNumber, size: PageSize) {
-        let address = address_of(first);
-        let (mut level, entries) = self.level_of(size);
+    fn unmap(&mut self, space: SpaceId, run: AlignedRun) {
+        let address = address_of(run.first);
+        let (mut level, entries) = self.level_of(run.size);
         let Some(mut path) = self.path(space, address, level) else {
             return;
         };
@@ -192,9 +192,8 @@ impl PageTable for Radix {
         let mut is_empty = false;
         let index = self.index(address, level);
         for index in index..index + entries {
-            let is_page = |leaf: &TableLeaf| (leaf.first, leaf.size) == (first, size);
             if let RadixEntry::Leaf(leaf) = &self.nodes[node as usize].entries[index]
-                && is_page(leaf)
+                && leaf.run == run
             {
                 is_empty = self.store(node, index, RadixEntry::Unused);
             }
@@ -226,7 +225,7 @@ impl PageTable for Radix {
         space: SpaceId,
         page: PageNumber,
         reads: &mut dyn FnMut(u64),
-    ) -> Option<TableLeaf> {
+    ) -> Option<Leaf> {
         let address = address_of(page);
         let mut node = *self.roots.get(&self.root_of(space, address))?;
         for level in (0..self.levels).rev() {

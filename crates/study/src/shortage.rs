@@ -10,8 +10,7 @@ use broadleaf_model::{MemoryLimits, Plan};
 use broadleaf_policy::{ParameterKind, Policy};
 use broadleaf_report::number::{grouped, size};
 use broadleaf_report::{BASELINE, is_mostly_disk};
-use broadleaf_units::PageSize;
-use broadleaf_units::SizeSet;
+use broadleaf_units::{PageSize, SizeSet};
 
 use crate::failure::Failure;
 use crate::memory::footprint;

@@ -12,6 +12,7 @@ mod ids;
 mod page;
 mod page_sizes;
 mod rights;
+mod run;
 mod size;
 mod size_set;
 
@@ -22,5 +23,6 @@ pub use ids::{Asid, CoreId, FileId, SpaceId, ThreadId};
 pub use page::{BlockNumber, LineNumber, PageNumber, PageSize, ShortName, VirtAddr};
 pub use page_sizes::{LARGEST_ORDER, MOST_LEVELS, PageSizes, PageSizesError};
 pub use rights::Rights;
+pub use run::{AlignedRun, Leaf};
 pub use size::{lacks_unit, size};
 pub use size_set::SizeSet;

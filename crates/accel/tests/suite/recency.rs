@@ -5,8 +5,7 @@ use broadleaf_filter::Recency;
 use broadleaf_machine::Machine;
 use broadleaf_oracle::random::Rng;
 use broadleaf_tlb::{Design, Lookup, Tlb};
-use broadleaf_units::Asid;
-use broadleaf_units::{PageNumber, PageSize};
+use broadleaf_units::{Asid, PageNumber, PageSize};
 
 const BLOCKS: u64 = 128;
 

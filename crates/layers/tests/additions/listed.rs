@@ -1,7 +1,7 @@
 //! A made-up page table: one sorted list, searched from its middle.
 
-use super::{PageTable, PageTableKind, TableLeaf};
-use broadleaf_units::{Described, PageNumber, PageSize, SpaceId};
+use super::{PageTable, PageTableKind};
+use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, SpaceId};
 use std::collections::BTreeMap;
 
 pub(super) static LISTED: PageTableKind = PageTableKind {
@@ -16,20 +16,17 @@ pub(super) static LISTED: PageTableKind = PageTableKind {
 };
 
 #[derive(Clone, Debug, Default)]
-struct Listed(BTreeMap<(SpaceId, u64), TableLeaf>);
+struct Listed(BTreeMap<(SpaceId, u64), Leaf>);
 
 impl PageTable for Listed {
-    fn map(&mut self, space: SpaceId, leaf: TableLeaf) {
-        self.0.insert((space, leaf.first.0), leaf);
+    fn map(&mut self, space: SpaceId, leaf: Leaf) {
+        self.0.insert((space, leaf.run.first.0), leaf);
     }
 
-    fn unmap(&mut self, space: SpaceId, first: PageNumber, size: PageSize) {
-        if self
-            .0
-            .get(&(space, first.0))
-            .is_some_and(|leaf| leaf.size == size)
-        {
-            self.0.remove(&(space, first.0));
+    fn unmap(&mut self, space: SpaceId, run: AlignedRun) {
+        let key = (space, run.first.0);
+        if self.0.get(&key).is_some_and(|leaf| leaf.run == run) {
+            self.0.remove(&key);
         }
     }
 
@@ -42,12 +39,11 @@ impl PageTable for Listed {
         space: SpaceId,
         page: PageNumber,
         reads: &mut dyn FnMut(u64),
-    ) -> Option<TableLeaf> {
+    ) -> Option<Leaf> {
         let halvings = self.0.len().next_power_of_two().trailing_zeros();
         (0..u64::from(halvings)).for_each(|entry| reads(16 * entry));
         let (_, leaf) = self.0.range((space, 0)..=(space, page.0)).next_back()?;
-        let pages = leaf.size.bytes() / PageSize::SIZE_4K.bytes();
-        (page.0 < leaf.first.0 + pages).then_some(*leaf)
+        leaf.run.contains(page).then_some(*leaf)
     }
 
     fn bytes(&self) -> u64 {

@@ -4,8 +4,7 @@
 
 use broadleaf_machine::machine;
 use broadleaf_tlb::{Lookup, Tlb};
-use broadleaf_units::Asid;
-use broadleaf_units::{PageNumber, PageSize};
+use broadleaf_units::{Asid, PageNumber, PageSize};
 
 const SIZES: [PageSize; 2] = [PageSize::SIZE_4K, PageSize::SIZE_2M];
 

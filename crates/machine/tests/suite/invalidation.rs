@@ -2,8 +2,7 @@
 
 use broadleaf_machine::machine;
 use broadleaf_tlb::{Lookup, Tlb};
-use broadleaf_units::Asid;
-use broadleaf_units::{PageNumber, PageSize};
+use broadleaf_units::{Asid, PageNumber, PageSize};
 
 fn tag(number: usize) -> Asid {
     Asid::new(number).unwrap()

@@ -3,8 +3,7 @@
 
 use broadleaf_machine::{Machine, NoMachine, machine, machine_names, machine_text, parts};
 use broadleaf_tlb::{Lookup, Tlb};
-use broadleaf_units::Asid;
-use broadleaf_units::{PageNumber, PageSize};
+use broadleaf_units::{Asid, PageNumber, PageSize};
 
 #[test]
 fn every_built_in_machine_is_one() {

@@ -6,8 +6,7 @@ use broadleaf_machine::{machine, machine_names};
 use broadleaf_oracle::random::Rng;
 use broadleaf_oracle::{AgedTlb, FoundIn, OracleMachine as Machine, PageSizeKind};
 use broadleaf_tlb::{Lookup, Tlb};
-use broadleaf_units::Asid;
-use broadleaf_units::{PageNumber, PageSize, SpaceId};
+use broadleaf_units::{Asid, PageNumber, PageSize, SpaceId};
 
 /// Pages that fall into few sets: `number` picks one of many, in strides that one structure or
 /// another cannot distinguish.

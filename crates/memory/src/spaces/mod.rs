@@ -9,8 +9,7 @@ pub use memories::MemoryId;
 
 use crate::space::{Facts, Space};
 use crate::{Backing, BlockSpan, Change, Extent, GEOMETRY, Mapping, Pages};
-use broadleaf_units::BackingKind;
-use broadleaf_units::{BlockNumber, FileId, PageNumber, PageSize, SpaceId};
+use broadleaf_units::{BackingKind, BlockNumber, FileId, PageNumber, PageSize, SpaceId};
 use memories::Memories;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -3,7 +3,7 @@
 use super::frame_table::List;
 use super::{Piece, Place, Pte, System};
 use crate::Shootdown;
-use broadleaf_units::PageNumber;
+use broadleaf_units::{AlignedRun, PageNumber};
 
 impl System<'_> {
     /// Demotes a superpage to pages of the next smaller size. All pages stay resident (Navarro
@@ -31,8 +31,10 @@ impl System<'_> {
         }
         self.shootdowns.push(Shootdown::Superpage {
             space: piece.first.space,
-            first: PageNumber(self.units(piece.first.page, 1).start),
-            size: self.size(piece.level),
+            run: AlignedRun {
+                first: PageNumber(self.units(piece.first.page, 1).start),
+                size: self.size(piece.level),
+            },
         });
     }
 

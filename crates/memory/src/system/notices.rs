@@ -1,8 +1,8 @@
 //! The leaves of a system's page tables, and notices of their changes.
 
 use super::{Place, Pte, System};
-use crate::{Leaf, Notice};
-use broadleaf_units::PageSize;
+use crate::Notice;
+use broadleaf_units::{AlignedRun, Leaf, PageSize};
 use std::collections::BTreeSet;
 
 impl System<'_> {
@@ -24,12 +24,15 @@ impl System<'_> {
         for (at, before) in self.tables.take_changes() {
             let (before, after) = (self.leaf_of(at, before), self.leaf(at));
             if before != after {
-                old.extend(before);
-                new.extend(after);
+                old.extend(before.map(|leaf| (at.space, leaf)));
+                new.extend(after.map(|leaf| (at.space, leaf)));
             }
         }
-        let old = old.into_iter().map(Notice::Unmapped);
-        old.chain(new.into_iter().map(Notice::Mapped)).collect()
+        let old = old.into_iter();
+        let old = old.map(|(space, leaf)| Notice::Unmapped(space, leaf));
+        let new = new.into_iter();
+        let new = new.map(|(space, leaf)| Notice::Mapped(space, leaf));
+        old.chain(new).collect()
     }
 
     /// The page that maps this place. `None` if the place is not mapped.
@@ -67,9 +70,10 @@ impl System<'_> {
         let shift = self.base.shift() - PageSize::SIZE_4K.shift();
         let frame = pte.frame().0.wrapping_sub(at.page - piece.first.page);
         Some(Leaf {
-            space: at.space,
-            first: self.units_of(piece.first.page),
-            size: self.size(pte.level()),
+            run: AlignedRun {
+                first: self.units_of(piece.first.page),
+                size: self.size(pte.level()),
+            },
             frame: pte.has_frame().then_some(frame << shift),
         })
     }

@@ -4,8 +4,7 @@ use super::{Files, Piece, Place, Pte, System};
 use crate::AddressSpaces;
 use crate::frames::Frame;
 use broadleaf_policy::{Copies, Coverage, Effort, Refusal, View};
-use broadleaf_units::BackingKind;
-use broadleaf_units::{PageSize, SpaceId};
+use broadleaf_units::{BackingKind, PageSize, SpaceId};
 
 /// The way in which a piece can become one page.
 enum Way {

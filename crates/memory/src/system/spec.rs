@@ -2,8 +2,7 @@
 
 use crate::frames::Layout;
 use broadleaf_policy::NOMINAL_RATE;
-use broadleaf_units::PageSize;
-use broadleaf_units::PageSizes;
+use broadleaf_units::{PageSize, PageSizes};
 use std::sync::Arc;
 
 /// The configuration of a system.

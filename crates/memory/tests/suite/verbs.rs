@@ -5,8 +5,9 @@ use broadleaf_memory::{
     MemoryTotals, PAGES_PER_BLOCK, Pages, Shootdown, Touched, UnpackedBlock,
 };
 use broadleaf_policy::Coverage;
-use broadleaf_units::BackingKind;
-use broadleaf_units::{BlockNumber, PageNumber, PageSize, Rights, SpaceId};
+use broadleaf_units::{
+    AlignedRun, BackingKind, BlockNumber, PageNumber, PageSize, Rights, SpaceId,
+};
 use std::collections::BTreeSet;
 
 const SPACE: SpaceId = SpaceId(0);
@@ -269,8 +270,10 @@ fn a_demotion_concerns_the_superpages_entry_alone() {
         world.memory.demote(block, place),
         Shootdown::Superpage {
             space: SPACE,
-            first,
-            size: PageSize::SIZE_2M,
+            run: AlignedRun {
+                first,
+                size: PageSize::SIZE_2M,
+            },
         }
     );
     assert_eq!(world.memory.demote(block, place), Shootdown::Nothing);

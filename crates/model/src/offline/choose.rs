@@ -202,8 +202,7 @@ mod tests {
     use super::*;
     use broadleaf_memory::system::{Appraisal, Costs, Place};
     use broadleaf_policy::{Cycles, OfflineSearch as Asked};
-    use broadleaf_units::PageSizes;
-    use broadleaf_units::{PageSize, SpaceId};
+    use broadleaf_units::{PageSize, PageSizes, SpaceId};
 
     fn setting(orders: &[u8], cycles: Cycles) -> OfflineSetting {
         OfflineSetting {

@@ -35,8 +35,7 @@ pub use told::{Choice, ChosenPiece, ChosenRange, LeftCharges, Region};
 
 use broadleaf_memory::system::{Costs, Place};
 use broadleaf_policy::{Cycles, OfflineSearch};
-use broadleaf_units::PageSize;
-use broadleaf_units::PageSizes;
+use broadleaf_units::{PageSize, PageSizes};
 use lives::LifeId;
 use std::collections::BTreeSet;
 

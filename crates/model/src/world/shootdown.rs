@@ -35,11 +35,11 @@ impl World<'_> {
             };
             match shootdown {
                 Shootdown::Nothing => {}
-                Shootdown::Superpage { first, size, .. } => {
+                Shootdown::Superpage { run, .. } => {
                     if let Some(charged) = &mut charged
-                        && let Some(level) = self.system.level_of(size)
+                        && let Some(level) = self.system.level_of(run.size)
                     {
-                        let first = self.system.base_page(first);
+                        let first = self.system.base_page(run.first);
                         charged.demoted(Candidate { tag, first, level });
                     }
                 }

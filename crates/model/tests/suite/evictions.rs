@@ -5,8 +5,7 @@ use broadleaf_charges::{Candidate, Ladder, PrefetchCharges};
 use broadleaf_machine::machine;
 use broadleaf_oracle::random::Rng;
 use broadleaf_tlb::{Evicted, Lookup, Tlb};
-use broadleaf_units::Asid;
-use broadleaf_units::{PageNumber, PageSize};
+use broadleaf_units::{Asid, PageNumber, PageSize};
 use std::collections::BTreeSet;
 
 /// A translation: its space, its first page, the shift of its size.

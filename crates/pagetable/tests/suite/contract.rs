@@ -1,7 +1,7 @@
 //! Every page table of the catalogue finds the leaves that a plain list holds.
 
-use broadleaf_pagetable::{PAGE_TABLES, PageTable, PageTableKind, TableLeaf};
-use broadleaf_units::{PageNumber, PageSize, SpaceId};
+use broadleaf_pagetable::{PAGE_TABLES, PageTable, PageTableKind};
+use broadleaf_units::{AlignedRun, Leaf, PageNumber, PageSize, SpaceId};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -27,10 +27,10 @@ fn edits() -> impl Strategy<Value = Vec<Edit>> {
 }
 
 /// Leaves by space and first page.
-type Listed = BTreeMap<(u32, u64), TableLeaf>;
+type Listed = BTreeMap<(u32, u64), Leaf>;
 
-fn pages(leaf: &TableLeaf) -> u64 {
-    leaf.size.bytes() / PageSize::SIZE_4K.bytes()
+fn pages(leaf: &Leaf) -> u64 {
+    leaf.run.size.bytes() / PageSize::SIZE_4K.bytes()
 }
 
 fn overlapping(listed: &Listed, space: u32, first: u64, count: u64) -> Vec<(u32, u64)> {
@@ -68,10 +68,11 @@ proptest! {
                         let first = page & !(count - 1);
                         for key in overlapping(&listed, space, first, count) {
                             let old = listed.remove(&key).expect("a leaf");
-                            table.unmap(SpaceId(space), old.first, old.size);
+                            table.unmap(SpaceId(space), old.run);
                         }
                         let first = PageNumber(first);
-                        let leaf = TableLeaf { first, size, frame: Some(first.0 * 3) };
+                        let run = AlignedRun { first, size };
+                        let leaf = Leaf { run, frame: Some(first.0 * 3) };
                         table.map(SpaceId(space), leaf);
                         listed.insert((space, first.0), leaf);
                     }
@@ -80,7 +81,7 @@ proptest! {
                         let Some((key, leaf)) = key.map(|(key, leaf)| (*key, *leaf)) else {
                             continue;
                         };
-                        table.unmap(SpaceId(space), leaf.first, leaf.size);
+                        table.unmap(SpaceId(space), leaf.run);
                         listed.remove(&key);
                     }
                     Edit::End(space) => {

@@ -1,16 +1,22 @@
 //! Closed forms of the radix tree: reads of a walk, and nodes.
 
-use broadleaf_pagetable::{PageTable, PageTableKind, TableLeaf};
-use broadleaf_units::{PageNumber, PageSize, SpaceId};
+use broadleaf_pagetable::{PageTable, PageTableKind};
+use broadleaf_units::{AlignedRun, Leaf, PageNumber, PageSize, SpaceId};
 
 fn table(base: PageSize) -> Box<dyn PageTable> {
     (PageTableKind::x86_64().build)(base)
 }
 
-fn leaf(first: u64, shift: u8) -> TableLeaf {
-    TableLeaf {
+fn run(first: u64, shift: u8) -> AlignedRun {
+    AlignedRun {
         first: PageNumber(first),
         size: PageSize::from_shift(shift).expect("a size"),
+    }
+}
+
+fn leaf(first: u64, shift: u8) -> Leaf {
+    Leaf {
+        run: run(first, shift),
         frame: Some(first),
     }
 }
@@ -53,9 +59,9 @@ fn nodes_come_and_go_with_leaves() {
     assert_eq!(table.bytes(), 4 * 4096);
     table.map(SpaceId(0), leaf(512, 21));
     assert_eq!(table.bytes(), 4 * 4096);
-    table.unmap(SpaceId(0), PageNumber(5), PageSize::SIZE_4K);
+    table.unmap(SpaceId(0), run(5, 12));
     assert_eq!(table.bytes(), 3 * 4096);
-    table.unmap(SpaceId(0), PageNumber(512), PageSize::SIZE_2M);
+    table.unmap(SpaceId(0), run(512, 21));
     assert_eq!(table.bytes(), 0);
 }
 

@@ -8,8 +8,7 @@ use broadleaf_memory::frames::Start;
 use broadleaf_memory::system::{Costs, Files, OutOfMemory, Place, Spec, System, SystemCounters};
 use broadleaf_memory::{AddressSpaces, Backing, Change, Mapping, Pages};
 use broadleaf_policy::{NOMINAL_RATE, Policy, PromotionOrder, Scan};
-use broadleaf_units::PageSizes;
-use broadleaf_units::{FileId, PageSize, Rights, SpaceId};
+use broadleaf_units::{FileId, PageSize, PageSizes, Rights, SpaceId};
 use std::ops::Range;
 
 /// The address space of most tests.

@@ -11,8 +11,7 @@ use super::{Chosen, OfflineSetting};
 use broadleaf_charges::Ladder;
 use broadleaf_memory::system::{Costs, Place};
 use broadleaf_policy::{Cycles, OfflineSearch};
-use broadleaf_units::PageSizes;
-use broadleaf_units::{PageSize, SpaceId};
+use broadleaf_units::{PageSize, PageSizes, SpaceId};
 use script::Script;
 use std::collections::BTreeMap;
 

@@ -10,8 +10,7 @@ use super::recency::{Recency, Used};
 use super::{Chosen, OfflineSetting};
 use broadleaf_charges::{Candidate, CapacityCharges, Ladder, PrefetchCharges};
 use broadleaf_memory::system::Place;
-use broadleaf_units::Asid;
-use broadleaf_units::SpaceId;
+use broadleaf_units::{Asid, SpaceId};
 use residence::Residence;
 use std::collections::BTreeMap;
 

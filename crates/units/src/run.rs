@@ -1,0 +1,50 @@
+//! Aligned runs of pages, and the leaves that map them.
+
+use crate::{PageNumber, PageSize};
+
+/// An aligned run of pages of 4 KiB: as many as a page of one size has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AlignedRun {
+    /// The first page.
+    pub first: PageNumber,
+    /// The size of the whole run.
+    pub size: PageSize,
+}
+
+impl AlignedRun {
+    /// The number of pages. A size below 4 KiB has one.
+    pub const fn pages(self) -> u64 {
+        1 << self.size.shift().saturating_sub(PageSize::SIZE_4K.shift())
+    }
+
+    /// Returns true if the run contains a page.
+    pub const fn contains(self, page: PageNumber) -> bool {
+        page.0.wrapping_sub(self.first.0) < self.pages()
+    }
+}
+
+/// A mapped page: a leaf of a page table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Leaf {
+    /// The pages of 4 KiB that the leaf maps.
+    pub run: AlignedRun,
+    /// The number of the first frame of 4 KiB. `None` for the page of zeroes that all spaces share.
+    pub frame: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_contains_its_pages_alone() {
+        let run = AlignedRun {
+            first: PageNumber(512),
+            size: PageSize::SIZE_2M,
+        };
+        assert_eq!(run.pages(), 512);
+        let contained = (0..2048).filter(|page| run.contains(PageNumber(*page)));
+        assert!(contained.eq(512..1024));
+        assert!(!run.contains(PageNumber(u64::MAX)));
+    }
+}
