@@ -696,8 +696,15 @@ fn of_recoded(
             OwnedItem::Event(event) => encoder.event(event).expect("an event"),
         }
     }
-    let bytes = encoder.finish().expect("a trace");
-    let mut reader = TraceReader::new(bytes.as_slice()).expect("a trace");
+    let bytes = recoded(&encoder.finish().expect("a trace"));
+    let mut source = RecodedBytes::new(&bytes, false);
+    of_source(&mut source, recording.items.len(), policies, machine, more)
+}
+
+/// A trace in version 2.
+pub(crate) fn recoded(bytes: &[u8]) -> Vec<u8> {
+    let mut reader = TraceReader::new(bytes).expect("a trace");
+    let header = reader.header().clone();
     let mut writer = Recoder::writer(Vec::new(), &header).expect("a head");
     let mut recoder = Recoder::new(&header, 1).expect("a level");
     while let Some(part) = reader.next_part().expect("a part") {
@@ -707,21 +714,29 @@ fn of_recoded(
         }
         reader.close(recoded.closed.expect("a part"));
     }
-    let bytes = writer.finish().expect("an end");
-    let mut source = RecodedBytes {
-        bytes: &bytes,
-        reader: TraceReader::new(bytes.as_slice()).expect("a trace"),
-    };
-    of_source(&mut source, recording.items.len(), policies, machine, more)
+    writer.finish().expect("an end")
 }
 
 /// A recoded trace in memory.
-struct RecodedBytes<'a> {
+pub(crate) struct RecodedBytes<'a> {
     bytes: &'a [u8],
     reader: TraceReader<&'a [u8]>,
+    /// Fetches are visits of their own.
+    fetches: bool,
 }
 
-struct RecodedPart(PartReader);
+impl<'a> RecodedBytes<'a> {
+    /// A source that begins at the start of the trace.
+    pub(crate) fn new(bytes: &'a [u8], fetches: bool) -> Self {
+        Self {
+            bytes,
+            reader: TraceReader::new(bytes).expect("a trace"),
+            fetches,
+        }
+    }
+}
+
+pub(crate) struct RecodedPart(PartReader);
 
 impl SourcePart for RecodedPart {
     type Error = String;
@@ -749,7 +764,7 @@ impl Source for RecodedBytes<'_> {
     fn next_part(&mut self) -> Result<Option<RecodedPart>, String> {
         let part = self.reader.next_part().map_err(|error| error.to_string())?;
         Ok(part.map(|part| {
-            let mut reader = PartReader::new(self.grain(), false);
+            let mut reader = PartReader::new(self.grain(), self.fetches);
             reader.begin(part);
             RecodedPart(reader)
         }))

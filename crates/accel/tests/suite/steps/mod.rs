@@ -2,13 +2,16 @@
 
 mod naive;
 
+use crate::differential::{RecodedBytes, recoded};
 use crate::filtered::{Chunked, Chunks, limits, plan, random, replayed};
 use broadleaf_accel::run;
-use broadleaf_model::{Items, MemoryLimits, Plan, Step, StepListener, StepOrigin, StepsWanted};
+use broadleaf_model::{
+    Items, MemoryLimits, Plan, Source, Step, StepListener, StepOrigin, StepsWanted,
+};
 use broadleaf_tlb::Lookup;
 use broadleaf_trace::{Event, Grain, Lead, Visit};
 use broadleaf_units::{CoreId, ThreadId};
-use naive::{NaiveReference, expected, naive_trace, runs};
+use naive::{NaiveReference, decoded, expected, naive_trace, runs};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
@@ -95,6 +98,34 @@ fn steps_carry_the_thread_core_instruction_and_line_of_each_reference() {
         }
     }
     assert_eq!(cases, 6 * 4 * 2 * 4);
+}
+
+/// A stored trace gives the same steps: in version 1, and in version 2 by its words.
+#[test]
+fn stored_traces_have_all_that_steps_carry() {
+    fn steps_of<S: Source<Error: std::fmt::Debug>>(source: &mut S) -> Vec<Step> {
+        let (plan, heard) = listening(frames_plan(&["4k"], &["skylake"]), StepsWanted::EachAccess);
+        run(source, &plan, &mut |_| ControlFlow::Continue(())).expect("a replay");
+        let heard = heard.lock().expect("no panic");
+        let steps = heard.values().next().expect("one listener");
+        steps.iter().map(|(step, _)| *step).collect()
+    }
+    for (seed, grain, fetches) in [
+        (20, Grain::Line, true),
+        (21, Grain::Line, false),
+        (22, Grain::Page, true),
+    ] {
+        let naive = naive_trace(seed, grain, fetches);
+        let expected = expected(&naive, grain, fetches, StepsWanted::EachAccess);
+        let first = naive.encoded(fetches);
+        assert!(
+            steps_of(&mut decoded(&first)) == expected,
+            "version 1, seed {seed}"
+        );
+        let second = recoded(&first);
+        let mut source = RecodedBytes::new(&second, fetches);
+        assert!(steps_of(&mut source) == expected, "version 2, seed {seed}");
+    }
 }
 
 /// The traces have what the test above relies on.

@@ -1,8 +1,10 @@
 //! Traces with a plain list of their references, and the steps that such a list comes to.
 
-use broadleaf_model::{Items, Step, StepOrigin, StepsWanted};
+use broadleaf_model::{Items, Source, SourcePart, SourcePiece, Step, StepOrigin, StepsWanted};
 use broadleaf_trace::synth::SplitMix64;
-use broadleaf_trace::{DataAccess, Event, Fold, Grain};
+use broadleaf_trace::{
+    DataAccess, Encoder, Event, Fold, Grain, Header, Item, Options, TraceReader,
+};
 use broadleaf_units::{CoreId, LineNumber, PageNumber, SpaceId, ThreadId, VirtAddr};
 use std::collections::BTreeMap;
 
@@ -104,6 +106,47 @@ pub(crate) fn naive_trace(seed: u64, grain: Grain, fetches: bool) -> NaiveTrace 
     fold.finish(&mut visits);
     items.visits(visits);
     NaiveTrace { items, references }
+}
+
+impl NaiveTrace {
+    /// The trace in version 1.
+    pub(crate) fn encoded(&self, fetches: bool) -> Vec<u8> {
+        let header = Header {
+            options: Options {
+                instruction_counts: true,
+                instruction_pages: fetches,
+                events: true,
+                children: true,
+            },
+            ..Header::new(self.items.grain())
+        };
+        let mut encoder = Encoder::new(Vec::new(), &header).expect("a head");
+        let mut items = self.items.clone();
+        while let Ok(Some(mut part)) = items.next_part() {
+            while let Ok(Some(piece)) = part.next() {
+                let written = match piece {
+                    SourcePiece::Visits(visits) => encoder.visits(visits),
+                    SourcePiece::Event(event) => encoder.event(event),
+                    other => panic!("{other:?} in plain items"),
+                };
+                written.expect("a trace can hold it");
+            }
+        }
+        encoder.finish().expect("an end")
+    }
+}
+
+/// The items of a trace in version 1.
+pub(crate) fn decoded(bytes: &[u8]) -> Items {
+    let mut reader = TraceReader::new(bytes).expect("a trace");
+    let mut items = Items::new(reader.header().grain);
+    while let Some(item) = reader.next_item().expect("a whole trace") {
+        match item {
+            Item::Visits(visits) => items.visits(visits.iter().copied()),
+            Item::Event(event) => items.event(event.clone()),
+        };
+    }
+    items
 }
 
 /// The references in runs: equal units, nothing else between them.
