@@ -1,7 +1,7 @@
 //! One structure of several TLBs side by side: the ways of a set are rows, and each TLB has a
 //! column, so that one comparison looks into all.
 
-use super::EMPTY;
+use super::entry::EMPTY;
 
 /// One structure of several TLBs.
 #[derive(Clone, Debug)]

@@ -1,5 +1,6 @@
 //! Several TLBs side by side against as many plain ones.
 
+use super::entry::OFFSET_BITS;
 use super::*;
 use broadleaf_tlb::{Lookup, Tlb};
 use broadleaf_units::SpaceTag;
