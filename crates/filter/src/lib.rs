@@ -14,6 +14,7 @@ mod sifted;
 #[cfg(test)]
 mod testing;
 mod trail;
+mod version;
 
 pub use events::is_seen_by_no_policy;
 pub use family::Family;
@@ -21,3 +22,4 @@ pub use recency::{LeavingOut, Made, Recency, RecencyPlace, RecencyPlaces};
 pub use sieve::Sieve;
 pub use sifted::{Fed, Sifted, Stretch, stretches};
 pub use trail::{Follows, Trail};
+pub use version::filter_in_words;

@@ -1,6 +1,7 @@
 //! Visits that change nothing under any policy on any of the machines: found once, and handed to
 //! none.
 
+mod by_word;
 mod words;
 
 use crate::is_seen_by_no_policy;
@@ -8,10 +9,10 @@ use crate::sifted::Sifted;
 use crate::trail::{Follows, Trail};
 use crate::{Recency, RecencyPlaces};
 use broadleaf_trace::reduced::{KeptVisit, Manner, Sums};
-use broadleaf_trace::{Event, Lead, Phrased, Visit};
+use broadleaf_trace::{Event, Lead, Visit};
 use broadleaf_units::Geometry;
 use broadleaf_units::{BlockNumber, PageNumber};
-use words::{STRETCH, Slot, Words};
+use words::Words;
 
 /// How many pages that were stored to are remembered. A power of two.
 const STORED: usize = 256;
@@ -216,109 +217,6 @@ impl Sieve {
         (sums.loads, sums.stores, sums.instructions) = (loads, stores, instructions);
     }
 
-    /// Sifts visits given by their words. All words are of one vocabulary for the life of the
-    /// sieve. A word is passed over at once if its page is still in its recorded place.
-    pub fn sift_phrased(
-        &mut self,
-        phrased: &Phrased<'_>,
-        shift: u32,
-        sifted: &mut Sifted,
-        sums: &mut Sums,
-    ) {
-        if self.looks == Looks::Away || !self.recency.keeps_places() {
-            let mut visits = std::mem::take(&mut self.unfolded);
-            visits.extend(phrased.visits());
-            self.sift_visits(&visits, shift, sifted, sums);
-            visits.clear();
-            self.unfolded = visits;
-            return;
-        }
-        self.words.prepare(phrased.vocabulary, shift);
-        for words in phrased.words.chunks(STRETCH) {
-            let mut at = 0;
-            loop {
-                let begin = sums.accesses();
-                let recency = &mut self.recency;
-                let (left, of_words, trail) = (&words[at..], &self.words, &mut sifted.trail);
-                let (passed, come_to) = match self.follows {
-                    Follows::Nothing => of_words.pass(left, recency),
-                    Follows::Pages => {
-                        trail.pages.reserve(left.len());
-                        of_words.pass_followed(left, recency, |page, _| {
-                            trail.add(page);
-                        })
-                    }
-                    Follows::Times => {
-                        let follow = |page, before| trail.add_at(page, begin + before, false);
-                        of_words.pass_followed(left, recency, follow)
-                    }
-                };
-                at += passed;
-                let [loads, stores, instructions] = come_to.split();
-                sums.loads += loads;
-                sums.stores += stores;
-                sums.instructions += instructions;
-                sums.data |= passed > 0;
-                let Some(&word) = words.get(at) else { break };
-                let visit = &phrased.vocabulary[usize::from(word)];
-                self.sift_word(visit, self.words.slot(word), shift, sifted, sums);
-                at += 1;
-            }
-        }
-        self.recency.lose_newest();
-    }
-
-    /// One visit that may change something.
-    fn sift_word(
-        &mut self,
-        visit: &Visit,
-        slot: Slot,
-        shift: u32,
-        sifted: &mut Sifted,
-        sums: &mut Sums,
-    ) {
-        let Sifted { kept, trail } = sifted;
-        sums.instructions += u64::from(visit.instructions);
-        if visit.fetch {
-            return;
-        }
-        sums.data = true;
-        let time = sums.accesses();
-        sums.loads += u64::from(visit.loads);
-        sums.stores += u64::from(visit.stores);
-        let leads = visit.lead != Lead::None;
-        let stores_to = visit.stores != 0 || visit.lead == Lead::Store;
-        let known = !stores_to || self.words.was_stored_to(slot);
-        let page = PageNumber(visit.unit >> shift);
-        let before = trail.pages.len();
-        if leads || visit.accesses() > 0 {
-            self.follow(trail, page, time, leads);
-        }
-        if known && !leads {
-            if visit.accesses() == 0 {
-                return;
-            }
-            if let Some(place) = self.words.stands(slot) {
-                self.recency.leaving_out().leave_out(place);
-                return;
-            }
-        }
-        let manner = if leads { Manner::LEAD } else { Manner::LOAD };
-        let mut look_up = |page| kept.push(made_up(page, time, manner));
-        let made = self.recency.note_made(page, &mut look_up);
-        self.words.make(slot, made);
-        if !known {
-            self.words.store(slot);
-            if let Some(fallen) = self.note_store(page) {
-                self.words.fall(fallen);
-            }
-        }
-        kept.push(own(visit, page, time));
-        if self.follows != Follows::Nothing {
-            trail.keep(kept.len(), before);
-        }
-    }
-
     /// Notes a store to a page by a visit that is kept. Returns the places that lose their pages:
     /// the larger pages around the page may be forgotten.
     fn note_store(&mut self, page: PageNumber) -> Option<RecencyPlaces> {
@@ -410,104 +308,4 @@ fn keep_all(visits: &[Visit], shift: u32, sifted: &mut Sifted, sums: &mut Sums) 
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn visit(unit: u64, stores: u32) -> Visit {
-        Visit {
-            unit,
-            loads: 1,
-            stores,
-            loads_before_store: 1,
-            ..Visit::default()
-        }
-    }
-
-    /// The visits that are kept, given one by one or by their words.
-    fn kept(words: &[u16], vocabulary: &[Visit], by_word: bool) -> Vec<(u64, u64)> {
-        let mut sieve = Sieve::new(Recency::new([&crate::testing::skylake()]));
-        let (mut sifted, mut sums) = (Sifted::default(), Sums::default());
-        let phrased = Phrased { vocabulary, words };
-        if by_word {
-            sieve.sift_phrased(&phrased, 0, &mut sifted, &mut sums);
-        } else {
-            let visits: Vec<Visit> = phrased.visits().collect();
-            sieve.sift(&visits, 0, &mut sifted, &mut sums);
-        }
-        assert_eq!(sums.loads, words.len() as u64);
-        let kept = sifted.kept.iter();
-        kept.map(|visit| (visit.page, visit.time)).collect()
-    }
-
-    /// The first store to a block may break its superpage under some policy. Then no page of the
-    /// block is sure to hit, however the visits are given.
-    #[test]
-    fn a_first_store_has_all_pages_of_its_block_looked_up_again() {
-        let vocabulary = [visit(3, 0), visit(4, 0), visit(4, 1)];
-        for by_word in [false, true] {
-            let loads = kept(&[0, 1, 0, 1, 0], &vocabulary, by_word);
-            assert_eq!(loads, [(3, 0), (4, 1)], "{by_word}");
-            let stored = kept(&[0, 1, 0, 2, 0, 2, 0], &vocabulary, by_word);
-            assert!(
-                stored.ends_with(&[(4, 3), (3, 5), (4, 6)]),
-                "{by_word}: {stored:?}"
-            );
-        }
-    }
-
-    /// Where nearly everything is let through, nothing is looked at for a while, and what was known
-    /// before is known no more.
-    #[test]
-    fn what_was_not_looked_at_is_not_known() {
-        let mut sieve = Sieve::new(Recency::new([&crate::testing::skylake()]));
-        let mut kept = |pages: &[u64]| {
-            let visits: Vec<Visit> = pages.iter().map(|page| visit(*page, 0)).collect();
-            let (mut sifted, mut sums) = (Sifted::default(), Sums::default());
-            sieve.sift(&visits, 0, &mut sifted, &mut sums);
-            sieve.catch_up(&mut sifted, &sums);
-            sieve.rest(visits.len(), sifted.kept.len());
-            sifted.kept.len()
-        };
-        let far: Vec<u64> = (0..1000).map(|page| page << 9).collect();
-        // Pages 1 and 2 are the last of their sets.
-        assert_eq!(kept(&[&far[..], &[1, 2]].concat()), 1002);
-        for _ in 0..LOOKS_SO_FOR {
-            assert_eq!(kept(&[1, 2, 1, 2]), 4);
-        }
-        assert_eq!(kept(&[1, 2, 1, 2, 1, 2]), 2);
-        assert_eq!(kept(&[1, 2]), 0);
-    }
-
-    /// Visits given by their words are not looked at either.
-    #[test]
-    fn words_are_not_looked_at_either() {
-        let mut sieve = Sieve::new(Recency::new([&crate::testing::skylake()]));
-        sieve.looks = Looks::Away;
-        let vocabulary = [visit(1, 0), visit(2, 1)];
-        let words = [0, 1, 0, 1, 0];
-        let phrased = Phrased {
-            vocabulary: &vocabulary,
-            words: &words,
-        };
-        let (mut sifted, mut sums) = (Sifted::default(), Sums::default());
-        for times in [1, 2] {
-            sieve.sift_phrased(&phrased, 0, &mut sifted, &mut sums);
-            assert_eq!(sifted.kept.len(), times * words.len());
-        }
-        // Nothing was left out that would have to be made up for.
-        sieve.catch_up(&mut sifted, &sums);
-        assert_eq!(sifted.kept.len(), 2 * words.len());
-    }
-
-    /// What has too many accesses to be added up beside others is passed over all the same.
-    #[test]
-    fn a_word_of_many_accesses_is_left_out_as_others_are() {
-        let many = Visit {
-            instructions: u32::MAX,
-            ..visit(3, 0)
-        };
-        let vocabulary = [many, visit(4, 0)];
-        let some = kept(&[0, 1, 0, 0, 1, 0], &vocabulary, true);
-        assert_eq!(some, [(3, 0), (4, 1)]);
-    }
-}
+mod tests;

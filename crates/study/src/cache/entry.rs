@@ -32,7 +32,7 @@ pub struct EntryFacts {
     pub bytes: u64,
     /// The accesses of the trace.
     pub accesses: u64,
-    /// The filter that made the entry, in words ([`broadleaf_accel::filter_in_words`]).
+    /// The filter that made the entry, in words ([`broadleaf_filter::filter_in_words`]).
     pub filter: String,
     /// The family of machines, as text ([`broadleaf_filter::Family`]).
     pub family: String,

@@ -83,7 +83,7 @@ impl TraceCache {
         let does = |facts: &EntryFacts| {
             facts.hash == hash
                 && facts.bytes == size
-                && facts.filter == broadleaf_accel::filter_in_words()
+                && facts.filter == broadleaf_filter::filter_in_words()
                 && wanted.is_within(&Family::parse(&facts.family))
         };
         candidates.into_iter().find_map(|path| {

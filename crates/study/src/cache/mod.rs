@@ -82,7 +82,7 @@ pub(crate) fn keep(
         hash,
         bytes,
         accesses,
-        filter: broadleaf_accel::filter_in_words(),
+        filter: broadleaf_filter::filter_in_words(),
         family: family(machines).to_string(),
     };
     if let Err(error) = cache.keep(&facts, parts) {

@@ -61,7 +61,7 @@ fn facts(trace: &Path, machines: &[Machine]) -> EntryFacts {
         hash: hash(File::open(trace).expect("a trace")).expect("a hash"),
         bytes: trace.metadata().expect("a trace").len(),
         accesses: 2,
-        filter: broadleaf_accel::filter_in_words(),
+        filter: broadleaf_filter::filter_in_words(),
         family: family(machines).to_string(),
     }
 }
