@@ -1,8 +1,8 @@
-//! What a pass over a trace keeps for the next: its reduced form, in memory, so that the trace need
-//! not be decoded again.
+//! Reduced form of a trace in memory. One pass keeps the form, and the next pass reads it instead
+//! of decoding the trace.
 //!
-//! Visits that repeat are packed. Visits of random updates do not repeat, so packing them takes
-//! longer than decoding the trace again: they are kept as they are, mostly a word for each.
+//! Visits that repeat are packed. Visits of random updates do not repeat, and packing them takes
+//! longer than decoding the trace again. These visits are kept unpacked, mostly in one word each.
 
 mod keeper;
 mod plain;
@@ -18,7 +18,7 @@ use std::ops::ControlFlow;
 pub(crate) enum KeptStretch {
     /// A reduced trace of its own.
     Packed(Vec<u8>),
-    /// Visits as they are.
+    /// Unpacked visits.
     Plain(PlainVisits),
 }
 
@@ -49,19 +49,19 @@ impl Kept {
         }
     }
 
-    /// Gives up a trace of which too many visits are left, because a later replay gains little.
+    /// Gives up a trace if the filter leaves too many visits: a later replay gains little.
     pub(crate) const fn only_few(mut self, only_few: bool) -> Self {
         self.only_few = only_few;
         self
     }
 
-    /// A keeper of one part after the other.
+    /// A keeper of parts, one after the other.
     pub(crate) fn keeper(&self) -> Keeper {
         Keeper::new(self.left, self.only_few)
     }
 
-    /// All parts, each a whole reduced trace. `None` if visits that do not repeat are kept as they
-    /// are: a reduced trace of them saves no time.
+    /// All parts, each a whole reduced trace. `None` if some visits are kept unpacked: a reduced
+    /// trace of visits that do not repeat saves no time.
     pub(crate) fn into_parts(self) -> Option<Vec<Vec<u8>>> {
         let parts = self.stretches.into_iter().map(|stretch| match stretch {
             KeptStretch::Packed(bytes) => Some(bytes),
@@ -76,7 +76,7 @@ impl Kept {
         self.left
     }
 
-    /// The same with the next part; `None` where that is too much.
+    /// Appends the next part; returns `None` if the part exceeds the bound.
     pub(crate) fn with(mut self, part: Option<Vec<KeptStretch>>) -> Option<Self> {
         let part = part?;
         let bytes = part.iter().map(KeptStretch::bytes).sum();

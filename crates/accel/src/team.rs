@@ -23,20 +23,20 @@ pub(crate) struct Team<'a> {
     superpages: Superpages,
     /// TLBs of other geometries, by member; empty unless curves were asked for.
     curves: Vec<Curve>,
-    /// What was looked up last, for the curves.
+    /// The page of the last lookup, for the curves.
     last: Option<(SpaceId, PageNumber, BlockId)>,
-    /// When the first reservation of any falls due.
+    /// The time at which the first reservation of any policy falls due.
     due: u64,
-    /// The policies that ask at an age.
+    /// The policies that are asked when a reservation reaches an age.
     timed: Members,
     /// By block: 0, or one more than the number of its stored-to pages that no policy with the
-    /// block as a superpage has seen. All of those policies know that the block is dirty. So none
-    /// of them has anything to decide at the next store.
+    /// block as a superpage has seen. All of these policies know that the block is dirty, so none
+    /// of them decides anything at the next store.
     owed: Vec<u16>,
 }
 
 impl<'a> Team<'a> {
-    /// A team of these policies, of which there are at most [`MOST_MEMBERS`].
+    /// A team of at most [`MOST_MEMBERS`] policies.
     pub(crate) fn new(cells: Vec<Cell<'a>>, machines: &'a [Machine]) -> Self {
         assert!(cells.len() <= MOST_MEMBERS, "a team is too large");
         let count = cells.len();
@@ -102,7 +102,7 @@ impl<'a> Team<'a> {
         Members::MAX.checked_shr(others as u32).unwrap_or(0)
     }
 
-    /// Does what an event asks. The histories are those before it.
+    /// Applies an event to all memories. The histories are those before the event.
     pub(crate) fn apply(&mut self, change: &Change, stream: &Stream) {
         self.make_room(stream.spaces.blocks());
         change.blocks().for_each(|block| self.pay(block));
@@ -115,7 +115,7 @@ impl<'a> Team<'a> {
             }
         }
         self.find_due();
-        // Most policies ask for the same, and stay together then.
+        // Most policies ask for equal shootdowns, and their groups stay together then.
         while let Some((first, shootdown)) = shootdowns.first().copied() {
             let mut members = first;
             shootdowns.retain(|(member, other)| {
@@ -175,8 +175,8 @@ impl<'a> Team<'a> {
 
     /// Replays a batch.
     ///
-    /// Lookups wait until a policy changes what they would find, or a reservation falls due, so
-    /// that many of them are made at a time.
+    /// Lookups wait until a policy changes their result or a reservation falls due, so that many
+    /// lookups are made at a time.
     pub(crate) fn replay(&mut self, batch: &Batch, spaces: &AddressSpaces) {
         self.make_room(spaces.blocks());
         let follows = !self.curves.is_empty();
@@ -202,7 +202,8 @@ impl<'a> Team<'a> {
         self.translations.iter_mut().for_each(Translation::rest);
     }
 
-    /// All accesses so far were made, those after the last visit that was replayed with them.
+    /// Asks about reservations that fell due up to the last access so far. The filter may have left
+    /// out the visit of that access.
     pub(crate) fn pass(&mut self, stream: &Stream) {
         self.make_room(stream.spaces.blocks());
         if let Some(last) = stream.now().checked_sub(1)
@@ -216,8 +217,8 @@ impl<'a> Team<'a> {
         }
     }
 
-    /// Replays visits that no memory notices: they are only looked up, but for reservations that
-    /// fall due between them.
+    /// Replays visits that change no memory. They are looked up, and reservations fall due between
+    /// them.
     fn replay_settled(
         &mut self,
         batch: &Batch,
@@ -238,7 +239,7 @@ impl<'a> Team<'a> {
         }
     }
 
-    /// Makes the lookups from one on up to another, as page tables are now.
+    /// Makes the lookups of the visits from `from` up to `to`, with the present page tables.
     fn look_up(&mut self, batch: &Batch, from: &mut usize, to: usize) {
         if *from < to {
             for translation in &mut self.translations {

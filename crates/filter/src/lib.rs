@@ -2,8 +2,8 @@
 //!
 //! A [`Sieve`] drops the visits that hit the first level of every TLB and leave each order of last
 //! use as it is, or as a later lookup restores it ([`Recency`]). A [`Family`] is the fingerprint of
-//! everything about TLBs that the filter relies on. The filter knows no policy: what it leaves out
-//! changes nothing, whichever policies there are.
+//! everything about TLBs that the filter relies on. The filter knows no policy: the visits that it
+//! leaves out change nothing under any policy.
 #![forbid(unsafe_code)]
 
 mod events;

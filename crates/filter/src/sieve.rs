@@ -1,5 +1,4 @@
-//! Visits that change nothing under any policy on any of the machines: found once, and handed to
-//! none.
+//! The sieve: finds visits that change nothing under any policy on any of the machines.
 
 mod by_word;
 mod words;
@@ -14,12 +13,12 @@ use broadleaf_units::Geometry;
 use broadleaf_units::{BlockNumber, PageNumber};
 use words::Words;
 
-/// How many pages that were stored to are remembered. A power of two.
+/// The number of remembered pages that were stored to. A power of two.
 const STORED: usize = 256;
-/// How many blocks that were stored to are remembered. A power of two.
+/// The number of remembered blocks that were stored to. A power of two.
 const DIRTY: usize = 64;
 
-/// A lookup that makes up for one that was left out.
+/// A lookup in place of a deferred one.
 fn made_up(page: PageNumber, time: u64, manner: Manner) -> KeptVisit {
     KeptVisit {
         page: page.0,
@@ -29,7 +28,7 @@ fn made_up(page: PageNumber, time: u64, manner: Manner) -> KeptVisit {
     }
 }
 
-/// A visit that is kept, as it is.
+/// A visit that is kept unchanged.
 #[inline(always)]
 fn own(visit: &Visit, page: PageNumber, time: u64) -> KeptVisit {
     KeptVisit {
@@ -42,56 +41,55 @@ fn own(visit: &Visit, page: PageNumber, time: u64) -> KeptVisit {
 
 /// Finds visits that change nothing.
 ///
-/// Such a visit is to a page that was visited before, so it faults under no policy; stores to it
-/// only where it was stored to before, so it dirties nothing; and its lookup need not be made in
-/// any TLB ([`Recency`]), which may ask for others to be made later in its place. Those are of
-/// pages in the same state, so they change no memory either. Whether the time at which a policy
-/// wanted to be asked passes meanwhile is no matter: what it will find is the same at the next
-/// visit that changes something.
+/// Such a visit goes to a page that was visited before, so it faults under no policy. It stores
+/// only to a page that was stored to before, so it dirties no page. No TLB needs its lookup
+/// ([`Recency`]), or a later lookup replaces it. The later lookups go to pages in the same state,
+/// so they change no memory either. A time at which a policy wants to be asked may pass meanwhile:
+/// the policy finds the same memory at the next visit that changes something.
 ///
-/// All that holds until a page is taken away or an entry is shot down. Events do that, so after one
-/// that can, everything is forgotten. Beside events only a policy that breaks a superpage does, and
-/// it is asked whether to at one point alone: at the first store to a block without dirty pages. So
-/// after every store to a block that may be the first since an event, whatever the policies make of
-/// it, the block's larger pages are forgotten.
+/// These facts hold until a page is removed or an entry is shot down. After an event that can do
+/// either, the sieve forgets everything. Apart from events, only a policy that breaks a superpage
+/// shoots entries down. Policies are asked about this at one point alone: the first store to a
+/// block without dirty pages. So after each store that may be the first to its block since an
+/// event, the sieve forgets the block's larger pages, whatever the policies decide.
 ///
-/// What it remembers is bounded and only makes it let more through, so it may begin anywhere in a
-/// trace with nothing in mind.
+/// The memory of the sieve is bounded. A sieve that has forgotten something only keeps more visits.
+/// So an empty sieve may begin anywhere in a trace.
 #[derive(Clone, Debug)]
 pub struct Sieve {
     recency: Recency,
     stored: Box<[PageNumber; STORED]>,
     dirty: [BlockNumber; DIRTY],
-    /// What is known of a part that names what repeats.
+    /// The state of the words of a part.
     words: Words,
     /// Visits unfolded from words, where words cannot be used. The list is kept for its memory.
     unfolded: Vec<Visit>,
-    /// What is recorded about the lookups of all visits.
+    /// The part of all lookups that is recorded in the trail.
     follows: Follows,
-    /// How closely visits are looked at, and for how many more stretches.
+    /// How closely visits are examined, and for how many more stretches.
     looks: Looks,
     looks_so_for: u32,
 }
 
-/// How closely visits are looked at: no more than it saves.
+/// How closely visits are examined. A closer look must save more time than it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Looks {
-    /// At all that is known.
+    /// Compare a visit with all remembered pages.
     Closely,
-    /// At the newest pages alone, where most visits are let through.
+    /// Compare a visit with the newest pages alone, if most visits are kept.
     AtNewest,
-    /// Not at all, where nearly all are.
+    /// Compare no visit, if nearly all visits are kept.
     Away,
 }
 
-/// For how many stretches, where one let most of its visits through.
+/// The number of stretches until the next close look, after a stretch that kept most of its visits.
 const LOOKS_SO_FOR: u32 = 15;
 
 const NO_PAGE: PageNumber = PageNumber(u64::MAX);
 const NO_BLOCK: BlockNumber = BlockNumber(u64::MAX);
 
 impl Sieve {
-    /// A filter that knows of no visit.
+    /// An empty sieve.
     pub fn new(recency: Recency) -> Self {
         Self {
             recency,
@@ -105,7 +103,7 @@ impl Sieve {
         }
     }
 
-    /// Becomes as new as another, and keeps its memory.
+    /// Resets the sieve to the state of `new`, and keeps its allocations.
     pub fn renew(&mut self, new: &Self) {
         self.recency.clone_from(&new.recency);
         self.stored.fill(NO_PAGE);
@@ -115,13 +113,13 @@ impl Sieve {
         (self.looks, self.looks_so_for) = (new.looks, new.looks_so_for);
     }
 
-    /// Records the lookups of all visits, too.
+    /// Also records the lookups of all visits.
     pub const fn following(mut self, follows: Follows) -> Self {
         self.follows = follows;
         self
     }
 
-    /// Of a reduced piece, what is kept is all that is known, and so all that is followed.
+    /// Records the lookups of a reduced piece. Only those of its kept visits are known.
     pub fn follow_kept(&self, sifted: &mut Sifted) {
         if self.follows != Follows::Nothing {
             let Sifted { kept, trail } = sifted;
@@ -146,8 +144,8 @@ impl Sieve {
         }
     }
 
-    /// Adds to `sifted` those of some visits that may change something, and to `sums` what all come
-    /// to. `shift` is how many low bits of a unit lie inside a base page.
+    /// Adds the visits that may change something to `sifted`, and the sums of all visits to `sums`.
+    /// `shift` is the number of a unit's low bits that lie inside a base page.
     pub fn sift(&mut self, visits: &[Visit], shift: u32, sifted: &mut Sifted, sums: &mut Sums) {
         // Visits without words move pages to other places, so the state of the words is stale.
         self.words.forget();
@@ -191,11 +189,11 @@ impl Sieve {
             let before = trail.pages.len();
             self.follow(trail, page, time, leads);
             if LOOKS {
-                // What comes and goes is no branch.
+                // Unpredictable conditions are combined without branches.
                 let stores_to = (visit.stores != 0) | (visit.lead == Lead::Store);
                 let known = !stores_to | (self.stored[page.0 as usize % STORED] == page);
-                // What is caught up with before it comes right before its first access: the one
-                // that it leads with, or its own.
+                // Deferred lookups come right before the visit's first access: the one that it
+                // leads with, or its own.
                 let manner = if leads { Manner::LEAD } else { Manner::LOAD };
                 let mut look_up = |page| kept.push(made_up(page, time, manner));
                 if known & !leads {
@@ -230,11 +228,11 @@ impl Sieve {
         })
     }
 
-    /// Adds to `sifted` what makes up for visits that were left out and only changed an order. To
-    /// be done at the end of each piece: `sums` is what its visits come to.
+    /// Adds all deferred lookups to `sifted`. Call this at the end of each piece. `sums` are the
+    /// sums of the piece's visits.
     pub fn catch_up(&mut self, sifted: &mut Sifted, sums: &Sums) {
         let Sifted { kept, trail } = sifted;
-        // With the last access, as what follows may come before the next.
+        // The lookups come with the last access, because an event may come before the next.
         let end = sums.accesses();
         self.recency
             .catch_up(&mut |page| kept.push(made_up(page, end, Manner::LEAD)));
@@ -267,16 +265,16 @@ impl Sieve {
         }
     }
 
-    /// An event follows the end of a piece.
+    /// Takes note of an event after the end of a piece.
     pub fn pass(&mut self, event: &Event) {
-        // What is known is known of one address space, and one that ended may begin again.
+        // The facts hold in one address space, and a space that ended may begin again.
         let other_space = matches!(event, Event::SpaceSwitch(_) | Event::SpaceEnd { .. });
         if other_space || !is_seen_by_no_policy(event) {
             self.forget();
         }
     }
 
-    /// What was known does not hold for what follows, which was caught up with.
+    /// Forgets all facts. The caller calls [`Self::catch_up`] first.
     pub fn forget(&mut self) {
         self.recency.forget();
         self.words.forget();
@@ -285,7 +283,7 @@ impl Sieve {
     }
 }
 
-/// Keeps all of some visits, if all access data and none leads. Returns false if that is not so.
+/// Keeps all visits if each accesses data and none leads. Otherwise returns false and keeps none.
 fn keep_all(visits: &[Visit], shift: u32, sifted: &mut Sifted, sums: &mut Sums) -> bool {
     let is_odd = |visit: &Visit| {
         visit.fetch | (visit.lead != Lead::None) | (visit.loads | visit.stores == 0)

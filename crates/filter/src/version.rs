@@ -2,12 +2,12 @@
 
 use broadleaf_units::Geometry;
 
-/// The version of the filter. It changes with every change to which visits are left out. A reduced
-/// form that another version wrote is not used without asking.
+/// The version of the filter. Increase it with every change to the set of visits that are left out.
+/// A reduced form of another version is not used without asking.
 const FILTER_VERSION: u32 = 1;
 
-/// The filter in words: all that a reduced form relies on, beside the first levels of its machines
-/// ([`crate::Family`]).
+/// A description of the filter: all that a reduced form relies on, apart from the first levels of
+/// its machines ([`crate::Family`]).
 pub fn filter_in_words() -> String {
     format!(
         "filter {FILTER_VERSION}, pages of {} and {}, exact LRU",

@@ -7,7 +7,7 @@ use broadleaf_trace::WriteError;
 use broadleaf_trace::reduced::{ReducedHeader, ReducedWriter};
 use std::io::{self, Write};
 
-/// Bytes, up to a bound.
+/// A buffer with a maximum size.
 struct Bounded {
     bytes: Vec<u8>,
     most: usize,
@@ -47,21 +47,20 @@ const fn are_many(visits: u64, accesses: u64) -> bool {
     visits > FREE_VISITS && visits.saturating_mul(FEW_OF) > accesses
 }
 
-/// Keeps one part of a trace after the other, each by itself, so that several can be kept at the
-/// same time.
+/// Keeps the parts of a trace, one after the other. Several keepers can work at the same time.
 pub(crate) struct Keeper {
-    /// None where a part was too much.
+    /// `None` if a part exceeded the bound.
     writer: Option<ReducedWriter<Bounded>>,
-    /// Whether anything was written since the last stretch ended.
+    /// True if anything was written since the last stretch ended.
     is_begun: bool,
-    /// How many bytes of a part are kept.
+    /// The maximum number of bytes of a part.
     most: usize,
-    /// Gives up a part of which too many visits are left.
+    /// Gives up a part if the filter leaves too many of its visits.
     only_few: bool,
-    /// The visits that the part keeps so far, and its accesses.
+    /// The visits kept of the part so far, and the part's accesses.
     visits: u64,
     accesses: u64,
-    /// The part's stretches so far, and the one that visits are added to as they are.
+    /// The part's stretches so far, and the current stretch of unpacked visits.
     stretches: Vec<KeptStretch>,
     plain: PlainVisits,
     /// The part that was ended last.
@@ -87,7 +86,7 @@ impl Keeper {
 
     /// Keeps a piece. `plain` says that its visits do not repeat.
     pub(crate) fn add(&mut self, piece: &Fed, plain: bool) {
-        // Few visits are packed in any case: then the part can be kept for later replays.
+        // Few visits are always packed, so that the part can be kept for later replays.
         self.add_as(piece, plain && self.visits > FREE_VISITS);
     }
 
@@ -122,7 +121,7 @@ impl Keeper {
         });
     }
 
-    /// The part ends. What follows belongs to the next.
+    /// Ends the part. Later pieces belong to the next part.
     pub(crate) fn end_part(&mut self) {
         (self.visits, self.accesses) = (0, 0);
         self.end_plain();
@@ -139,7 +138,7 @@ impl Keeper {
         let ended = self.write(|writer| writer.finish_and_begin(next, &ReducedHeader::default()));
         if let Some((bounded, _)) = ended {
             let mut bytes = bounded.bytes;
-            // What is counted is what it holds.
+            // The bound counts the length, so the capacity must not exceed it.
             bytes.shrink_to_fit();
             self.end_stretch(KeptStretch::Packed(bytes));
         }
@@ -166,7 +165,7 @@ impl Keeper {
         self.plain = PlainVisits::default();
     }
 
-    /// The part that was ended last; `None` where it, or one before, was too much.
+    /// The part that ended last; `None` if this part or an earlier one exceeded the bound.
     pub(crate) fn take_part(&mut self) -> Option<Vec<KeptStretch>> {
         self.ended.take()
     }

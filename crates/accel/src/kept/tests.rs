@@ -57,7 +57,7 @@ fn parts_come_in_their_order() {
     come_in_their_order(|_, _| false);
 }
 
-/// The same where some visits, or all, are kept as they are.
+/// Parts come in their order if some visits, or all, are kept unpacked.
 #[test]
 fn plain_visits_come_in_their_order() {
     come_in_their_order(|_, _| true);
@@ -109,7 +109,7 @@ fn no_more_is_kept_than_may_be() {
     assert!(part(&mut keeper, 1, 1).is_none());
 }
 
-/// A part of which all visits are left is given up where only few are wanted.
+/// A keeper of few visits gives up a part if the filter leaves all its visits.
 #[test]
 fn many_visits_are_not_worth_keeping() {
     for (only_few, rounds, is_kept) in [(false, 40, true), (true, 40, false), (true, 2, true)] {

@@ -1,17 +1,17 @@
 //! One TLB that looks pages up by itself, for traces in which most lookups miss the first level.
 //!
 //! A miss puts its entry in as the newest of a set and pushes the oldest one out. A hit makes its
-//! entry the newest. Both are the same move: of the entry that was found, or of the oldest one. So
-//! a lookup has no branch that depends on whether it hits the second level, nor on the size of its
-//! page. Entries of the first level are in the order of their last use. Those of the second stay
-//! where they are, and a word holds the order of their ways.
+//! entry the newest. Both move one entry to the front: the entry that was found, or the oldest one.
+//! So a lookup has no branch that depends on a hit in the second level, or on the size of the page.
+//! Entries of the first level are in the order of their last use. Those of the second stay where
+//! they are, and a word holds the order of their ways.
 //!
-//! This relies on exact LRU replacement, on two page sizes, and on the shape of the design: two
-//! structures of four ways at the first level, one for each size, and one structure of twelve ways
-//! for both sizes at the second, with index functions of one range of bits and of two. It also
-//! relies on the host to remove the entry of a superpage when the superpage is broken. So a base
-//! page cannot be found under the entry of a superpage. The entry of a base page can outlive the
-//! promotion of its block: such an entry is a *stray*.
+//! These lookups rely on exact LRU replacement, on two page sizes, and on the shape of the design.
+//! The first level has two structures of four ways, one for each page size. Their index functions
+//! read one range of bits. The second level has one structure of twelve ways for both page sizes.
+//! Its index functions read two ranges of bits. The host removes the entry of a superpage when the
+//! superpage is broken, so no base page is found under the entry of a superpage. The entry of a
+//! base page can outlive the promotion of its block: such an entry is a *stray*.
 
 mod lookups;
 
@@ -88,7 +88,7 @@ pub(super) struct Alone {
     holding: Holding,
 }
 
-/// What a TLB holds, as far as it is known: where a lookup has to look for strays.
+/// The known contents of a TLB. They decide where a lookup searches for strays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Holding {
     /// No superpage: none was looked up.
@@ -134,7 +134,7 @@ impl Alone {
         std::array::from_fn(|rank| self.second[set][(order >> (4 * rank)) as usize & 0xf])
     }
 
-    /// Whether both hold the same in the same order.
+    /// Returns true if both TLBs hold the same entries in the same order.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         let is_alike = |set| {
             let same =
@@ -170,7 +170,7 @@ impl Alone {
         self.remove_from_second(sets.second.set_of(page), &mut is_it);
     }
 
-    /// Finds out what it holds.
+    /// Determines which page sizes the TLB holds at each level.
     pub(super) fn find_strays(&mut self) {
         let first = self.first.as_flattened();
         let second = self.second.as_flattened();
@@ -189,7 +189,7 @@ impl Alone {
         };
     }
 
-    /// Looks base pages up. Stops where a walk says so, and answers at which page.
+    /// Looks base pages up. If a walk stops the lookups, returns the index of the walk's page.
     pub(super) fn look_up(
         &mut self,
         shape: &AloneShape,
@@ -227,7 +227,7 @@ impl Alone {
         }
     }
 
-    /// One lookup, step by step. Answers whether a page was found.
+    /// Makes one lookup, step by step. Returns true if a page was found.
     #[cold]
     fn look_up_odd(
         &mut self,
@@ -275,7 +275,7 @@ impl Alone {
         use_second(&mut self.second[set], &mut self.orders[set], entry);
     }
 
-    /// Asserts what has to hold at any time.
+    /// Asserts the invariants of a TLB.
     pub(super) fn check(&self) {
         self.first.iter().for_each(|set| set::check(set));
         for set in 0..self.second.len() {

@@ -5,7 +5,7 @@ use super::{PageId, Tlbs, Walks, room_for};
 use broadleaf_units::PageNumber;
 
 impl Tlbs {
-    /// The shape of TLBs that are apart, if the design has the structures that they need.
+    /// The shape of TLBs that are apart; `None` if the design lacks the structures for it.
     pub(super) fn shape_apart(&self) -> Option<AloneShape> {
         let (base, superpage) = (self.base_pages, self.superpages);
         let (base, superpage) = ((base.0, base.1?), (superpage.0, superpage.1?));
@@ -24,8 +24,8 @@ impl Tlbs {
         AloneShape::new(base, superpage, super_rows.sets())
     }
 
-    /// Looks pages up in each TLB by itself from now on, or in all at once. Returns false if the
-    /// design cannot be looked up so; then nothing changes.
+    /// Looks pages up in each TLB by itself from now on if `apart` is true, otherwise in all TLBs
+    /// at once. Returns false, and changes nothing, if TLBs of the design cannot be apart.
     pub fn set_apart(&mut self, apart: bool) -> bool {
         if apart && self.shape.is_none() {
             return false;
@@ -62,17 +62,17 @@ impl Tlbs {
         }
     }
 
-    /// Finds out whether TLBs that are apart hold base pages. Lookups are faster if none does.
+    /// Searches TLBs that are apart for base pages. Lookups are faster in a TLB without base pages.
     pub fn find_strays(&mut self) {
         (self.apart.iter_mut().flatten()).for_each(Alone::find_strays);
     }
 
-    /// Looks base pages up in one of the TLBs, which have to be [apart](Self::set_apart). What
-    /// comes of it is the same as with [`Tlbs::look_up`]. Stops where a walk says so, and answers
-    /// at which page.
+    /// Looks base pages up in one of the TLBs, which must be [apart](Self::set_apart). The effect
+    /// is that of [`Tlbs::look_up`]. If a walk stops the lookups, returns the index of the walk's
+    /// page.
     ///
     /// # Panics
-    /// Where there are fewer ids than pages, or the TLBs are not apart.
+    /// If there are fewer ids than pages, or the TLBs are not apart.
     pub fn look_up_alone(
         &mut self,
         lane: usize,

@@ -6,13 +6,13 @@ use broadleaf_tlb::set;
 pub(super) const EMPTY: u32 = <u32 as set::SetEntry>::EMPTY;
 /// Marks an entry of a superpage.
 pub(super) const SUPERPAGE: u32 = 1 << 31;
-/// How many bits of a base page's entry say which page of its block it is.
+/// The number of bits for a page's offset in its block, in the entry of a base page.
 pub(super) const OFFSET_BITS: u32 = 9;
 
-/// The names that TLBs keep of a base page and of the block around it.
+/// The name of a base page and of the block around it, from which TLBs make entries.
 ///
-/// Blocks are numbered by the host, over all address spaces, so that an entry has 32 bits and needs
-/// no tag of its space.
+/// The host numbers the blocks of all address spaces together. So an entry has 32 bits and needs no
+/// tag of its address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageId(u32);
 
@@ -27,7 +27,7 @@ impl PageId {
         Self((block << OFFSET_BITS | offset as u32) & !SUPERPAGE)
     }
 
-    /// Its block.
+    /// The block of the page.
     #[inline]
     pub const fn block(self) -> u32 {
         self.0 >> OFFSET_BITS
@@ -48,7 +48,7 @@ impl PageId {
     }
 }
 
-/// What an entry translates.
+/// The page that an entry translates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// The base page at this offset of the block.

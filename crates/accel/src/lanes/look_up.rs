@@ -5,14 +5,14 @@ use broadleaf_tlb::set;
 use broadleaf_units::PageNumber;
 
 impl Tlbs {
-    /// Looks base pages up in some TLBs, those whose bit is set in `which`, superpages first at
-    /// each level. What is found becomes the newest of its set; what only the second level holds is
-    /// copied to the first, and what a walk finds is taken in at both. Stops where a walk says so,
-    /// and answers at which page; looking the same page up once more then changes nothing in any
-    /// other lane.
+    /// Looks base pages up in the TLBs whose bit is set in `which`, superpages first at each level.
+    /// The entry that a lookup finds becomes the newest of its set. An entry of the second level
+    /// alone is copied to the first level. The page of a walk is inserted at both levels. If a walk
+    /// stops the lookups, returns the index of the walk's page. Another lookup of this page then
+    /// changes nothing in any other lane.
     ///
     /// # Panics
-    /// Where there are fewer ids than pages, or the TLBs are apart.
+    /// If there are fewer ids than pages, or the TLBs are apart.
     pub fn look_up(
         &mut self,
         pages: &[PageNumber],
@@ -36,8 +36,8 @@ impl Tlbs {
         }
     }
 
-    /// The same, with which lanes are asked in memory: a compiler that sees them lane by lane keeps
-    /// them apart, and would put them together for each page.
+    /// Looks pages up in `LANES` lanes. The mask of lanes is in memory. If the compiler saw the
+    /// mask lane by lane, it would assemble the mask again for each page.
     #[inline(never)]
     fn look_up_in<const LANES: usize>(
         &mut self,
@@ -71,7 +71,8 @@ impl Tlbs {
         None
     }
 
-    /// The first level of a lane missed. Answers whether a page was found.
+    /// Looks a page up in the second level of a lane, and then by a walk. Returns true if the page
+    /// was found.
     #[inline(always)]
     fn miss<const LANES: usize>(
         &mut self,

@@ -1,4 +1,4 @@
-//! TLBs of one design that look the same pages up.
+//! TLBs of one design that look up the same pages.
 //!
 //! Side by side, one instruction looks into several TLBs at the same time.
 //! [Apart](Tlbs::set_apart), each TLB looks up all pages before the next does. The first is faster
@@ -29,15 +29,15 @@ pub use walks::Walks;
 /// The most TLBs that there can be side by side.
 pub const MOST_LANES: usize = 64;
 
-/// Where pages of one size are kept at one level.
+/// The structure for pages of one size at one level, and its index function.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     index: Compiled,
     structure: usize,
 }
 
-/// A structure of the second level: each lane by itself, since few lookups come this far, and not
-/// in all lanes at once.
+/// A structure of the second level. Each lane has its own entries: few lookups reach the second
+/// level, and seldom in all lanes at once.
 #[derive(Clone, Debug)]
 struct Second {
     ways: usize,
@@ -58,12 +58,12 @@ impl Second {
 pub struct Tlbs {
     /// How many there are.
     count: usize,
-    /// How many there is room for: a number of lanes that the loops are compiled for.
+    /// The number of lanes with room, for which the loops are compiled.
     lanes: usize,
     first: Vec<Rows>,
     second: Vec<Second>,
-    /// Where the first level keeps superpages and base pages: the order of lookup. And where the
-    /// second level does, if at all.
+    /// The places of superpages and base pages at the first level, and at the second level if it
+    /// holds them. This is the order of lookup.
     superpages: (Place, Option<Place>),
     base_pages: (Place, Option<Place>),
     /// The TLBs, if they are apart. Then `first` and `second` are empty.
@@ -75,8 +75,8 @@ pub struct Tlbs {
 }
 
 impl Tlbs {
-    /// One empty TLB of that design. `None` where that lacks 4 KiB pages, or has other larger pages
-    /// than 2 MiB.
+    /// One empty TLB of that design. `None` if the design lacks 4 KiB pages, or has larger pages
+    /// other than 2 MiB.
     pub fn new(design: &Design) -> Option<Self> {
         let of_level = |level: usize| {
             (design.structures().iter()).filter(move |structure| structure.level == level)
@@ -95,7 +95,7 @@ impl Tlbs {
         let mut first: Vec<Rows> = of_level(1)
             .map(|structure| Rows::new(structure.sets(), structure.ways, 1))
             .collect();
-        // A machine of base pages alone has an empty place to look for superpages in.
+        // A machine without superpages gets an empty structure for them.
         let superpages = places(PageSize::SIZE_2M).or_else(|| {
             let structure = first.len();
             let only_base_pages = design.sizes().len() == 1;
@@ -152,7 +152,7 @@ impl Tlbs {
         }
     }
 
-    /// Takes a TLB away. The last one takes its number.
+    /// Removes a TLB. The last TLB takes its number.
     pub fn remove(&mut self, lane: usize) {
         self.count -= 1;
         if let Some(apart) = &mut self.apart {
@@ -179,7 +179,8 @@ impl Tlbs {
         self.lanes = lanes;
     }
 
-    /// Whether two hold the same in the same order, so that they answer alike for ever.
+    /// Returns true if two TLBs hold the same entries in the same order. Such TLBs give equal
+    /// answers to equal lookups.
     pub fn are_alike(&self, one: usize, other: usize) -> bool {
         if let Some(apart) = &self.apart {
             return apart[one].is_like(&apart[other]);
@@ -234,7 +235,7 @@ impl Tlbs {
     /// Asserts the invariants: no set holds an entry twice, and empty entries come last.
     ///
     /// # Panics
-    /// Where it does not hold.
+    /// If an invariant does not hold.
     pub fn check(&self) {
         if let Some(apart) = &self.apart {
             assert_eq!(apart.len(), self.count);

@@ -2,17 +2,18 @@
 
 use super::{PageId, Size};
 
-/// What the first level and the page tables answer to a lookup that misses in some lane.
+/// Counters and page tables for lookups that miss in some lane.
 pub trait Walks {
-    /// The first level of a lane missed, and the second did not.
+    /// Counts a lookup that missed the first level of a lane and hit the second.
     fn second_hit(&mut self, lane: usize);
 
-    /// Both levels of a lane missed at the page of that number: the size of the page that its page
-    /// table holds. `None` stops the lookup before it changes that lane.
+    /// Walks the page table of a lane after a miss in both levels. `at` is the index of the page
+    /// among those looked up. Returns the page's size. `None` stops the lookups before the lane
+    /// changes.
     fn walk(&mut self, lane: usize, at: usize) -> Option<Size>;
 
-    /// What the page table of a lane holds of a base page: whether it lies in a superpage, and
-    /// whether only [`Walks::walk`] can say.
+    /// Returns two flags for a base page of a lane: the page lies in a superpage, and only
+    /// [`Walks::walk`] knows the page size.
     fn sizes(&self, lane: usize) -> impl Fn(PageId) -> (bool, bool);
 
     /// Adds counts of one lane: lookups that the second level answered, and walks by page size.

@@ -6,7 +6,7 @@ use broadleaf_memory::BlockId;
 use broadleaf_model::stream::Stream;
 
 impl Team<'_> {
-    /// Asserts what has to hold between any two items of the trace.
+    /// Asserts the invariants that hold between two items of the trace.
     pub(crate) fn check(&self, stream: &Stream) {
         for (member, cell) in self.cells.iter().enumerate() {
             let mut memory = cell.memory.clone();

@@ -7,19 +7,19 @@ use crate::members::{Members, numbers};
 use crate::prepare::Touch;
 use broadleaf_memory::{AddressSpaces, Facts, Shootdown};
 
-/// What the policies decided about a reference.
+/// The decisions of all policies about a reference.
 #[derive(Clone, Copy)]
 struct Decided {
-    /// Those whose superpage was broken, and has to go from the TLBs.
+    /// The policies that broke the superpage. Its entry must leave their TLBs.
     shot_down: Members,
-    /// Those under which the block is a superpage now.
+    /// The policies under which the block is a superpage now.
     huge: Members,
 }
 
 impl Team<'_> {
-    /// A visit at which something may be decided. Only a first reference, a first store, and
-    /// reservations that fall due count; all other accesses hit what the first lookup brought,
-    /// unless a shootdown took that away. Lookups from `from` on are still to be made.
+    /// Replays a visit at which a policy may decide. Only a first reference, a first store and
+    /// reservations that fall due matter. All other accesses hit the entry of the first lookup,
+    /// unless a shootdown removed it. Lookups from `from` on are still to be made.
     pub(super) fn visit(
         &mut self,
         batch: &Batch,
@@ -43,7 +43,7 @@ impl Team<'_> {
             );
         };
         if manner.leads() {
-            // Its access was the last one before.
+            // The access that the visit leads with was the last one before.
             reference(time.saturating_sub(1), manner.leads_with_store());
         }
         if !manner.accesses() {
@@ -56,9 +56,9 @@ impl Team<'_> {
         }
     }
 
-    /// One reference of a visit: decided under every policy. The visit is looked up once, where its
-    /// first reference is made, and again where its entry was removed. Lookups from `from` on are
-    /// still to be made; they wait as long as no policy changes what they would find.
+    /// Replays one reference of a visit: every policy decides. The visit is looked up at its first
+    /// reference, and again if its entry was removed. Lookups from `from` on are still to be made.
+    /// They wait as long as no policy changes their result.
     fn reference(
         &mut self,
         batch: &Batch,
@@ -95,18 +95,17 @@ impl Team<'_> {
         }
         *first = false;
         if self.due <= time {
-            // No lookup waits for longer than until a reservation falls due.
+            // No lookup waits past the time at which a reservation falls due.
             self.look_up(batch, from, at + 1);
         }
-        // What was decided may have changed the size of the page.
+        // The decisions may have changed the size of the page.
         if !self.curves.is_empty() {
             self.last = Some((batch.space, batch.pages[at], block));
             self.look_last_up();
         }
     }
 
-    /// Lets each policy decide about a reference. What it decided is still to be
-    /// [noted](Self::note_all).
+    /// Lets each policy decide about a reference. The caller [notes](Self::note_all) the decisions.
     fn decide(
         &mut self,
         incident: &mut Incident,
@@ -152,7 +151,8 @@ impl Team<'_> {
         Decided { shot_down, huge }
     }
 
-    /// The kernel touches pages: each policy decides as at a reference, and nothing is looked up.
+    /// Replays pages that the kernel touches. Each policy decides as at a reference, and no page is
+    /// looked up.
     pub(crate) fn populate(&mut self, touches: &[Touch], spaces: &AddressSpaces) {
         self.make_room(spaces.blocks());
         for touch in touches {

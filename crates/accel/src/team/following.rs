@@ -9,8 +9,8 @@ use broadleaf_units::{PageNumber, SpaceId};
 use std::ops::Range;
 
 impl Team<'_> {
-    /// The same, and shows the curves some of the trail's pages, which come between the visits
-    /// before and the next that a memory notices.
+    /// Makes lookups as [`Self::look_up`] does, and passes pages of the trail to the curves. The
+    /// pages lie between the previous visits and the next visit that a memory notices.
     pub(super) fn follow(
         &mut self,
         batch: &Batch,
@@ -38,7 +38,7 @@ impl Team<'_> {
                     self.look_last_up();
                 }
             }
-            // What was decided holds until the next falls due.
+            // The decisions hold until the next reservation falls due.
             let due = |time: &u64| self.never_due() || *time < self.due;
             let visit = visits.start + batch.times[visits.clone()].partition_point(due);
             let page = pages.start + trail.times[pages.clone()].partition_point(due);
@@ -47,7 +47,8 @@ impl Team<'_> {
         }
     }
 
-    /// The same, between two times at which something falls due.
+    /// Makes lookups and passes pages to the curves, between two times at which reservations fall
+    /// due.
     fn follow_all(&mut self, batch: &Batch, visits: Range<usize>, pages: Range<usize>) {
         for translation in &mut self.translations {
             translation.look_up(batch, visits.clone(), &self.superpages);
@@ -61,7 +62,7 @@ impl Team<'_> {
         }
     }
 
-    /// Looks up in the TLBs of all geometries what was looked up last.
+    /// Looks up the page of the last lookup again, in the TLBs of all geometries.
     pub(super) fn look_last_up(&mut self) {
         if let Some((space, page, block)) = self.last {
             look_up(&mut self.curves, &self.superpages, space, page, block);

@@ -1,5 +1,5 @@
 //! The recency table: the most recently used pages of each first-level set. It shows which lookups
-//! need not be made, for any page sizes.
+//! can be skipped, for any page sizes.
 
 mod in_order;
 mod leaving_out;

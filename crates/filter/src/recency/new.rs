@@ -1,4 +1,4 @@
-//! Empty recency tables: which structures of the designs share one.
+//! Empty recency tables for the designs of a plan.
 
 use super::pages::{NO_LARGER_PAGES, NO_PAGES};
 use super::places::PLACES;

@@ -10,7 +10,7 @@ use broadleaf_units::PageNumber;
 
 impl Sieve {
     /// Sifts visits given by their words. All words are of one vocabulary for the life of the
-    /// sieve. A word is passed over at once if its page is still in its recorded place.
+    /// sieve. A word is skipped at once if its page is still in its recorded place.
     pub fn sift_phrased(
         &mut self,
         phrased: &Phrased<'_>,
@@ -61,7 +61,7 @@ impl Sieve {
         self.recency.lose_newest();
     }
 
-    /// One visit that may change something.
+    /// Sifts one visit that may change something.
     fn sift_word(
         &mut self,
         visit: &Visit,

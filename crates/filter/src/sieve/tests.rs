@@ -45,8 +45,8 @@ fn a_first_store_has_all_pages_of_its_block_looked_up_again() {
     }
 }
 
-/// Where nearly everything is let through, nothing is looked at for a while, and what was known
-/// before is known no more.
+/// If the sieve keeps nearly all visits, it compares none for a while, and forgets all earlier
+/// visits.
 #[test]
 fn what_was_not_looked_at_is_not_known() {
     let mut sieve = Sieve::new(Recency::new([&crate::testing::skylake()]));
@@ -68,7 +68,7 @@ fn what_was_not_looked_at_is_not_known() {
     assert_eq!(kept(&[1, 2]), 0);
 }
 
-/// Visits given by their words are not looked at either.
+/// Visits given by their words are not compared either.
 #[test]
 fn words_are_not_looked_at_either() {
     let mut sieve = Sieve::new(Recency::new([&crate::testing::skylake()]));
@@ -84,12 +84,12 @@ fn words_are_not_looked_at_either() {
         sieve.sift_phrased(&phrased, 0, &mut sifted, &mut sums);
         assert_eq!(sifted.kept.len(), times * words.len());
     }
-    // Nothing was left out that would have to be made up for.
+    // No lookup was deferred.
     sieve.catch_up(&mut sifted, &sums);
     assert_eq!(sifted.kept.len(), 2 * words.len());
 }
 
-/// What has too many accesses to be added up beside others is passed over all the same.
+/// A word whose accesses do not fit the packed sums is left out too.
 #[test]
 fn a_word_of_many_accesses_is_left_out_as_others_are() {
     let many = Visit {

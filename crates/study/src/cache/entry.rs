@@ -21,7 +21,7 @@ const MOST_FACTS: u64 = 1 << 16;
 /// Bytes that are read at a time to check an entry.
 const READ_BYTES: usize = 1 << 18;
 
-/// What an entry was made of and is good for.
+/// The trace, the filter and the machines of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EntryFacts {
     /// The path of the trace when the entry was made.
@@ -38,7 +38,7 @@ pub struct EntryFacts {
     pub family: String,
 }
 
-/// Hashes what passes through.
+/// A writer that hashes all bytes.
 struct HashedWriter<W> {
     to: W,
     hasher: Xxh3Default,

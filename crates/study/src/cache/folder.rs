@@ -34,7 +34,7 @@ pub struct TraceCache {
 /// An entry of the cache.
 #[derive(Clone, Debug)]
 pub struct CacheEntry {
-    /// What the entry was made of and is good for.
+    /// The trace, the filter and the machines of the entry.
     pub facts: EntryFacts,
     /// The size of its file.
     pub bytes: u64,
@@ -112,7 +112,8 @@ impl TraceCache {
         })
     }
 
-    /// Adds an entry, which appears whole or not at all, and removes what is stale or too much.
+    /// Adds an entry, which appears whole or not at all. Removes stale entries and entries above
+    /// the limit.
     ///
     /// # Errors
     /// If the entry cannot be written. A failure costs speed only.
@@ -160,7 +161,8 @@ impl TraceCache {
         entries
     }
 
-    /// Removes all entries, and what killed commands left. Returns the number of removed files.
+    /// Removes all entries, and the temporary files of killed commands. Returns the number of
+    /// removed files.
     ///
     /// # Errors
     /// If a file cannot be removed.

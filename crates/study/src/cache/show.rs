@@ -42,7 +42,7 @@ impl TraceCache {
         text
     }
 
-    /// The same for programs.
+    /// The list of entries as JSON.
     ///
     /// # Errors
     /// [`Failure::Failed`] if a value has no form in JSON.

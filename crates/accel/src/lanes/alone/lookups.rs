@@ -1,4 +1,4 @@
-//! Lookups of one TLB, without a branch that depends on what they hit.
+//! Lookups in one TLB, without a branch that depends on the level that a lookup hits.
 
 use super::{Alone, AloneShape, FIRST, Holding, PageId, ROOM, SECOND, Size};
 use broadleaf_units::PageNumber;
@@ -7,20 +7,20 @@ use pulp::NullaryFnOnce;
 /// A number in all ways of an order.
 const EACH: u64 = 0x1111_1111_1111_1111;
 
-/// Some lookups, which are compiled for the vector instructions that the processor has.
+/// A run of lookups. The loop is compiled for the processor's vector instructions.
 pub(super) struct Lookups<'a, F> {
     pub(super) alone: &'a mut Alone,
     pub(super) shape: &'a AloneShape,
     pub(super) pages: &'a [PageNumber],
     pub(super) ids: &'a [PageId],
-    /// Whether the page table holds a superpage, and whether it does not for all members of a
-    /// group.
+    /// Returns two flags for a page: the page lies in a superpage of some member of the group, and
+    /// not of all members.
     pub(super) size: F,
     pub(super) holding: Holding,
     pub(super) found: &'a mut Found,
 }
 
-/// What lookups came to.
+/// The results of a run of lookups.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Found {
     pub(super) second_hits: u64,
@@ -29,7 +29,7 @@ pub(super) struct Found {
 }
 
 impl<F: Fn(PageId) -> (bool, bool)> NullaryFnOnce for Lookups<'_, F> {
-    /// How many were made. The next one is out of the ordinary.
+    /// The number of lookups made. The next lookup, if any, needs the slow path.
     type Output = usize;
 
     #[inline(always)]
@@ -44,8 +44,8 @@ impl<F: Fn(PageId) -> (bool, bool)> NullaryFnOnce for Lookups<'_, F> {
 }
 
 impl<F: Fn(PageId) -> (bool, bool)> Lookups<'_, F> {
-    /// Makes the lookups. `SUPERPAGES` says whether superpages are looked up; if not, the first is
-    /// out of the ordinary. `FIRST` and `SECOND` say at which levels there may be strays.
+    /// Makes the lookups. If `SUPERPAGES` is false, the first lookup of a superpage takes the slow
+    /// path. `FIRST` and `SECOND` are true if their level may hold strays.
     #[inline(always)]
     fn look_up<const SUPERPAGES: bool, const FIRST: bool, const SECOND: bool>(self) -> usize {
         let both = [self.shape.base, self.shape.superpage];
@@ -58,7 +58,7 @@ impl<F: Fn(PageId) -> (bool, bool)> Lookups<'_, F> {
         while made < ids.len() {
             let (page, id) = (self.pages[made], ids[made]);
             let (is_super, mut is_odd) = (self.size)(id);
-            // Which size it is cannot be predicted, so it is no branch.
+            // The page size cannot be predicted, so the choice is no branch.
             let sets = &both[usize::from(is_super)];
             let pick = u32::from(is_super).wrapping_neg();
             let entry = id.entry(Size::Base) & !pick | id.entry(Size::Superpage) & pick;
@@ -96,7 +96,7 @@ impl<F: Fn(PageId) -> (bool, bool)> Lookups<'_, F> {
     }
 }
 
-/// Whether a set holds an entry.
+/// Returns true if a set holds an entry.
 #[inline(always)]
 fn holds<const WAYS: usize>(set: &[u32; WAYS], wanted: u32) -> bool {
     let mut found = 0;
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
     use broadleaf_tlb::set;
 
-    /// Both kinds of sets hold what a set in order holds.
+    /// Sets of both levels hold the entries of an ordered set after the same lookups.
     #[test]
     fn sets_are_used_as_in_order() {
         let mut random = 88_172_645_463_325_252u64;
