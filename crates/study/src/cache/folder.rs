@@ -102,7 +102,8 @@ impl TraceCache {
                         Err(_) => "cannot be removed",
                     };
                     log::warn!(
-                        "{}: is damaged ({error}) and {removed}; {} itself is read, which takes longer",
+                        "{}: is damaged ({error}) and {removed}; {} itself is read, which takes \
+                         longer",
                         shown(&path),
                         trace.name()
                     );
