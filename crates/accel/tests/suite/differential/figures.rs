@@ -19,57 +19,52 @@ fn figures(list: &[(&str, i64)], refusals: impl Iterator<Item = (String, u64)>) 
         .collect()
 }
 
+/// The counts that the model and the oracle have under the same names.
+macro_rules! counts {
+    ($of:expr) => {
+        counts!(
+            $of,
+            accesses,
+            l1_misses,
+            l2_misses,
+            walk_cycles,
+            page_faults,
+            promotions,
+            demotions,
+            extra_zeroed_pages,
+            extra_disk_read_pages,
+            false_dirty_pages,
+            false_dirty_pages_anonymous,
+            false_dirty_pages_file,
+            clean_pages_in_superpages,
+            clean_pages_in_superpages_anonymous,
+            clean_pages_in_superpages_file,
+            touched_pages,
+            touched_pages_anonymous,
+            touched_pages_file,
+            resident_pages,
+            peak_resident_pages,
+            regions,
+            regions_anonymous,
+            regions_file,
+        )
+    };
+    ($of:expr, $($name:ident,)*) => {
+        [$((stringify!($name), $of.$name as i64)),*]
+    };
+}
+
 pub(super) fn figures_of_engine(result: &CellResult, loads: u64, stores: u64) -> CountsByName {
     assert_eq!(result.walks.total(), result.l2_misses);
+    let others = [
+        ("loads", loads as i64),
+        ("stores", stores as i64),
+        ("walks_4k", result.walks.of(PageSize::SIZE_4K) as i64),
+        ("walks_2m", result.walks.of(PageSize::SIZE_2M) as i64),
+        ("faults_saved", result.faults_saved),
+    ];
     figures(
-        &[
-            ("accesses", result.accesses as i64),
-            ("loads", loads as i64),
-            ("stores", stores as i64),
-            ("l1_misses", result.l1_misses as i64),
-            ("l2_misses", result.l2_misses as i64),
-            ("walks_4k", result.walks.of(PageSize::SIZE_4K) as i64),
-            ("walks_2m", result.walks.of(PageSize::SIZE_2M) as i64),
-            ("walk_cycles", result.walk_cycles as i64),
-            ("page_faults", result.page_faults as i64),
-            ("faults_saved", result.faults_saved),
-            ("promotions", result.promotions as i64),
-            ("demotions", result.demotions as i64),
-            ("extra_zeroed_pages", result.extra_zeroed_pages as i64),
-            ("extra_disk_read_pages", result.extra_disk_read_pages as i64),
-            ("false_dirty_pages", result.false_dirty_pages as i64),
-            (
-                "false_dirty_pages_anonymous",
-                result.false_dirty_pages_anonymous as i64,
-            ),
-            (
-                "false_dirty_pages_file",
-                result.false_dirty_pages_file as i64,
-            ),
-            (
-                "clean_pages_in_superpages",
-                result.clean_pages_in_superpages as i64,
-            ),
-            (
-                "clean_pages_in_superpages_anonymous",
-                result.clean_pages_in_superpages_anonymous as i64,
-            ),
-            (
-                "clean_pages_in_superpages_file",
-                result.clean_pages_in_superpages_file as i64,
-            ),
-            ("touched_pages", result.touched_pages as i64),
-            (
-                "touched_pages_anonymous",
-                result.touched_pages_anonymous as i64,
-            ),
-            ("touched_pages_file", result.touched_pages_file as i64),
-            ("resident_pages", result.resident_pages as i64),
-            ("peak_resident_pages", result.peak_resident_pages as i64),
-            ("regions", result.regions as i64),
-            ("regions_anonymous", result.regions_anonymous as i64),
-            ("regions_file", result.regions_file as i64),
-        ],
+        &[&counts!(result)[..], &others].concat(),
         result
             .refusals
             .iter()
@@ -78,58 +73,16 @@ pub(super) fn figures_of_engine(result: &CellResult, loads: u64, stores: u64) ->
 }
 
 pub(super) fn figures_of_oracle(counts: Counts, faults_of_4k: u64) -> CountsByName {
+    let saved = faults_of_4k as i64 - counts.page_faults as i64;
+    let others = [
+        ("loads", counts.loads as i64),
+        ("stores", counts.stores as i64),
+        ("walks_4k", counts.walks_4k as i64),
+        ("walks_2m", counts.walks_2m as i64),
+        ("faults_saved", saved),
+    ];
     figures(
-        &[
-            ("accesses", counts.accesses as i64),
-            ("loads", counts.loads as i64),
-            ("stores", counts.stores as i64),
-            ("l1_misses", counts.l1_misses as i64),
-            ("l2_misses", counts.l2_misses as i64),
-            ("walks_4k", counts.walks_4k as i64),
-            ("walks_2m", counts.walks_2m as i64),
-            ("walk_cycles", counts.walk_cycles as i64),
-            ("page_faults", counts.page_faults as i64),
-            (
-                "faults_saved",
-                faults_of_4k as i64 - counts.page_faults as i64,
-            ),
-            ("promotions", counts.promotions as i64),
-            ("demotions", counts.demotions as i64),
-            ("extra_zeroed_pages", counts.extra_zeroed_pages as i64),
-            ("extra_disk_read_pages", counts.extra_disk_read_pages as i64),
-            ("false_dirty_pages", counts.false_dirty_pages as i64),
-            (
-                "false_dirty_pages_anonymous",
-                counts.false_dirty_pages_anonymous as i64,
-            ),
-            (
-                "false_dirty_pages_file",
-                counts.false_dirty_pages_file as i64,
-            ),
-            (
-                "clean_pages_in_superpages",
-                counts.clean_pages_in_superpages as i64,
-            ),
-            (
-                "clean_pages_in_superpages_anonymous",
-                counts.clean_pages_in_superpages_anonymous as i64,
-            ),
-            (
-                "clean_pages_in_superpages_file",
-                counts.clean_pages_in_superpages_file as i64,
-            ),
-            ("touched_pages", counts.touched_pages as i64),
-            (
-                "touched_pages_anonymous",
-                counts.touched_pages_anonymous as i64,
-            ),
-            ("touched_pages_file", counts.touched_pages_file as i64),
-            ("resident_pages", counts.resident_pages as i64),
-            ("peak_resident_pages", counts.peak_resident_pages as i64),
-            ("regions", counts.regions as i64),
-            ("regions_anonymous", counts.regions_anonymous as i64),
-            ("regions_file", counts.regions_file as i64),
-        ],
+        &[&counts!(counts)[..], &others].concat(),
         counts
             .refusals
             .into_iter()

@@ -3,10 +3,11 @@
 use super::figures::{CountsByName, figures_of_engine};
 use super::replays::engine;
 use super::{cases, for_each_seed, machine_of, policies, report};
+use crate::common::items_of;
 use broadleaf_accel::{reduce, run};
-use broadleaf_model::{Items, Plan, Source, SourcePart, SourcePiece};
+use broadleaf_model::{Plan, Source, SourcePart, SourcePiece};
 use broadleaf_oracle::random::{Rng, Script};
-use broadleaf_oracle::{OracleMachine as Machine, OwnedItem, PolicySpec, Recording};
+use broadleaf_oracle::{OracleMachine as Machine, PolicySpec, Recording};
 use broadleaf_trace::reduced::{ReducedPartReader, ReducedReader};
 use std::ops::ControlFlow;
 
@@ -18,13 +19,7 @@ fn of_reduced(
 ) -> Vec<CountsByName> {
     use broadleaf_trace::reduced::{ReducedHeader, ReducedWriter};
     let length = recording.items.len();
-    let mut items = Items::new(recording.grain).in_parts_of(1 + length % 5);
-    for item in &recording.items {
-        match item {
-            OwnedItem::Visits(visits) => items.visits(visits.iter().copied()),
-            OwnedItem::Event(event) => items.event(event.clone()),
-        };
-    }
+    let mut items = items_of(recording).in_parts_of(1 + length % 5);
     let machine = broadleaf_machine::machine(&machine.to_string()).expect("a machine");
     let header = ReducedHeader::default();
     let mut writer = ReducedWriter::new(Vec::new(), &header).expect("a head");

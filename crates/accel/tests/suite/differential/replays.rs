@@ -1,9 +1,10 @@
 //! Replays by the model and by the oracle.
 
 use super::figures::{CountsByName, figures_of_engine, figures_of_oracle};
+use crate::common::items_of;
 use broadleaf_accel::run;
-use broadleaf_model::{Items, MemoryLimits, Plan, Source};
-use broadleaf_oracle::{OracleMachine as Machine, OwnedItem, PolicySpec, Recording};
+use broadleaf_model::{MemoryLimits, Plan, Source};
+use broadleaf_oracle::{OracleMachine as Machine, PolicySpec, Recording};
 use std::ops::ControlFlow;
 
 pub(super) fn engine(
@@ -40,13 +41,7 @@ pub(super) fn in_parts(
     more: impl Fn(Plan) -> Plan,
 ) -> Vec<CountsByName> {
     let length = recording.items.len();
-    let mut items = Items::new(recording.grain).in_parts_of(part);
-    for item in &recording.items {
-        match item {
-            OwnedItem::Visits(visits) => items.visits(visits.iter().copied()),
-            OwnedItem::Event(event) => items.event(event.clone()),
-        };
-    }
+    let mut items = items_of(recording).in_parts_of(part);
     of_source(&mut items, length, policies, machine, more)
 }
 
@@ -130,13 +125,7 @@ pub(super) fn replayed_on(
     policies: &[PolicySpec],
     machines: &[Machine],
 ) -> Vec<CountsByName> {
-    let mut items = Items::new(recording.grain);
-    for item in &recording.items {
-        match item {
-            OwnedItem::Visits(visits) => items.visits(visits.iter().copied()),
-            OwnedItem::Event(event) => items.event(event.clone()),
-        };
-    }
+    let mut items = items_of(recording);
     let policies = policies
         .iter()
         .map(|policy| broadleaf_policy::parse(&policy.to_string()).expect("a policy"));
