@@ -6,12 +6,15 @@
 //! soon replaces the entries in which two TLBs differ. Both rely on LRU replacement, on two page
 //! sizes, and on page tables that name no frames.
 
+mod page_tables;
+
 use crate::batch::Batch;
 use crate::members::{Members, Superpages, numbers};
-use crate::{Entry, PageId, Size, Tlbs, Walks};
+use crate::{Entry, PageId, Tlbs};
 use broadleaf_machine::Machine;
 use broadleaf_memory::{AddressSpaces, BlockId, GEOMETRY, Shootdown};
 use broadleaf_units::PageNumber;
+use page_tables::{Group, PageTables};
 use std::ops::Range;
 
 /// Counts of lookups that missed the first level.
@@ -30,66 +33,6 @@ impl Misses {
         self.second_hits += other.second_hits;
         self.base_walks += other.base_walks;
         self.super_walks += other.super_walks;
-    }
-}
-
-/// Policies whose TLBs hold the same entries in the same order.
-#[derive(Clone, Copy, Debug)]
-struct Group {
-    members: Members,
-    /// The misses since the members came together.
-    misses: Misses,
-}
-
-/// The page tables of all groups, for lookups that miss.
-struct PageTables<'a> {
-    groups: &'a mut [Group],
-    superpages: &'a Superpages,
-    ids: &'a [PageId],
-    /// The number of lookups that missed the first level.
-    missed: u64,
-}
-
-impl Walks for PageTables<'_> {
-    #[inline]
-    fn second_hit(&mut self, lane: usize) {
-        self.missed += 1;
-        self.groups[lane].misses.second_hits += 1;
-    }
-
-    #[inline(always)]
-    fn sizes(&self, lane: usize) -> impl Fn(PageId) -> (bool, bool) {
-        let (members, superpages) = (self.groups[lane].members, self.superpages);
-        #[inline(always)]
-        move |id| {
-            let huge = superpages.of(BlockId(id.block())) & members;
-            (huge != 0, (huge != 0) & (huge != members))
-        }
-    }
-
-    fn count(&mut self, lane: usize, second_hits: u64, base_walks: u64, super_walks: u64) {
-        self.missed += second_hits + base_walks + super_walks;
-        self.groups[lane].misses.add(&Misses {
-            second_hits,
-            base_walks,
-            super_walks,
-        });
-    }
-
-    #[inline]
-    fn walk(&mut self, lane: usize, at: usize) -> Option<Size> {
-        let group = &mut self.groups[lane];
-        let huge = self.superpages.of(BlockId(self.ids[at].block())) & group.members;
-        self.missed += u64::from(huge == 0 || huge == group.members);
-        if huge == 0 {
-            group.misses.base_walks += 1;
-            Some(Size::Base)
-        } else if huge == group.members {
-            group.misses.super_walks += 1;
-            Some(Size::Superpage)
-        } else {
-            None
-        }
     }
 }
 
