@@ -1,4 +1,4 @@
-//! The address translation of one machine: its TLBs, and what it counts.
+//! The address translation of one machine: its TLBs and its counts.
 
 use crate::listener::StepListener;
 use crate::steps::Step;

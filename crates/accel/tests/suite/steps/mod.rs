@@ -2,7 +2,7 @@
 
 mod naive;
 
-use crate::differential::{RecodedBytes, recoded};
+use crate::differential::recoded::{RecodedBytes, recoded};
 use crate::filtered::{Chunked, Chunks, limits, plan, random, replayed};
 use broadleaf_accel::run;
 use broadleaf_model::{
