@@ -28,19 +28,6 @@ pub struct StepOrigin {
     pub line: Option<LineNumber>,
 }
 
-impl StepOrigin {
-    /// The origin of references of which the space alone is known.
-    pub(crate) const fn in_space(space: SpaceId) -> Self {
-        Self {
-            space,
-            thread: None,
-            core: None,
-            ip: None,
-            line: None,
-        }
-    }
-}
-
 /// The origin of the next references, kept up to date by events and fetches.
 #[derive(Debug, Default)]
 pub(crate) struct OriginTracker {

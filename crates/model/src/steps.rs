@@ -3,7 +3,61 @@
 use crate::origin::StepOrigin;
 use broadleaf_trace::reduced::KeptVisit;
 use broadleaf_trace::{Lead, Visit};
-use broadleaf_units::{PageNumber, SpaceId};
+use broadleaf_units::PageNumber;
+
+/// A visit as worlds replay it. The steps of listeners add its origin.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct VisitStep {
+    pub(crate) page: PageNumber,
+    /// Accesses before its own.
+    pub(crate) time: u64,
+    pub(crate) loads_before_store: u32,
+    pub(crate) accesses: bool,
+    pub(crate) stores: bool,
+    pub(crate) leads: bool,
+    pub(crate) leads_with_store: bool,
+    /// Instructions are fetched, and no data is referenced.
+    pub(crate) fetches: bool,
+}
+
+impl VisitStep {
+    /// A visit after `time` accesses. `shift` is how many low bits of a unit lie inside a page.
+    #[inline]
+    pub(crate) fn of(visit: &Visit, shift: u32, time: u64) -> Self {
+        Self {
+            page: PageNumber(visit.unit >> shift),
+            time,
+            loads_before_store: visit.loads_before_store.min(visit.loads),
+            accesses: visit.loads | visit.stores != 0,
+            stores: visit.stores != 0,
+            leads: visit.lead != Lead::None,
+            leads_with_store: visit.lead == Lead::Store,
+            fetches: visit.fetch,
+        }
+    }
+
+    /// A visit that a filter kept, of a part that begins after `begin` accesses.
+    #[inline]
+    pub(crate) const fn kept(kept: &KeptVisit, begin: u64) -> Self {
+        let manner = kept.manner;
+        Self {
+            page: PageNumber(kept.page),
+            time: begin.saturating_add(kept.time),
+            loads_before_store: kept.loads_before_store,
+            accesses: manner.accesses(),
+            stores: manner.stores(),
+            leads: manner.leads(),
+            leads_with_store: manner.leads_with_store(),
+            fetches: false,
+        }
+    }
+
+    /// The time of the first reference.
+    #[inline]
+    pub(crate) const fn first_time(&self) -> u64 {
+        self.time.saturating_sub(self.leads as u64)
+    }
+}
 
 /// A step of the loop: a visit, or one access of a visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,42 +78,37 @@ pub struct Step {
     pub leads_with_store: bool,
     /// Instructions are fetched, and no data is referenced.
     pub fetches: bool,
-    /// The origin of all its references. A visit that a filter kept carries the address space
-    /// alone: a filter remembers pages. A plan with listeners has no filter.
+    /// The origin of all its references.
     pub origin: StepOrigin,
 }
 
 impl Step {
-    /// A visit after `time` accesses. `shift` is how many low bits of a unit lie inside a page.
-    #[inline]
-    pub(crate) fn of(visit: &Visit, shift: u32, time: u64, origin: StepOrigin) -> Self {
+    /// The step of a visit.
+    pub(crate) const fn new(visit: &VisitStep, origin: StepOrigin) -> Self {
         Self {
-            page: PageNumber(visit.unit >> shift),
-            time,
-            loads_before_store: visit.loads_before_store.min(visit.loads),
-            accesses: visit.loads | visit.stores != 0,
-            stores: visit.stores != 0,
-            leads: visit.lead != Lead::None,
-            leads_with_store: visit.lead == Lead::Store,
-            fetches: visit.fetch,
+            page: visit.page,
+            time: visit.time,
+            loads_before_store: visit.loads_before_store,
+            accesses: visit.accesses,
+            stores: visit.stores,
+            leads: visit.leads,
+            leads_with_store: visit.leads_with_store,
+            fetches: visit.fetches,
             origin,
         }
     }
 
-    /// A visit that a filter kept, of a part of that space that begins after `begin` accesses.
-    #[inline]
-    pub(crate) const fn kept(kept: &KeptVisit, begin: u64, space: SpaceId) -> Self {
-        let manner = kept.manner;
-        Self {
-            page: PageNumber(kept.page),
-            time: begin.saturating_add(kept.time),
-            loads_before_store: kept.loads_before_store,
-            accesses: manner.accesses(),
-            stores: manner.stores(),
-            leads: manner.leads(),
-            leads_with_store: manner.leads_with_store(),
-            fetches: false,
-            origin: StepOrigin::in_space(space),
+    /// The step without its origin.
+    pub(crate) const fn visit(&self) -> VisitStep {
+        VisitStep {
+            page: self.page,
+            time: self.time,
+            loads_before_store: self.loads_before_store,
+            accesses: self.accesses,
+            stores: self.stores,
+            leads: self.leads,
+            leads_with_store: self.leads_with_store,
+            fetches: self.fetches,
         }
     }
 
@@ -93,11 +142,5 @@ impl Step {
             (access, number == 0 || is_first_store)
         });
         lead.map(|lead| (lead, true)).into_iter().chain(accesses)
-    }
-
-    /// The time of the first reference.
-    #[inline]
-    pub(crate) const fn first_time(&self) -> u64 {
-        self.time.saturating_sub(self.leads as u64)
     }
 }

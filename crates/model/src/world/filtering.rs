@@ -5,8 +5,7 @@ use crate::filter::{
     self, BatchPart, FilterRerun, Filtered, LeavingPoint, SharedFilter, Unfiltered, WorldNeeds,
     last_reference,
 };
-use crate::origin::StepOrigin;
-use crate::steps::Step;
+use crate::steps::VisitStep;
 use crate::stream::Stream;
 use broadleaf_filter::Sieve;
 use broadleaf_filter::Sifted;
@@ -88,7 +87,7 @@ impl World<'_> {
     /// Replays the visits that the shared filter kept. Returns true if the world left the filter.
     fn replay_kept(&mut self, filtered: &Filtered, scene: &Scene<'_>) -> bool {
         for (number, kept) in filtered.kept().iter().enumerate() {
-            let step = Step::kept(kept, scene.part.begin, scene.part.space);
+            let step = VisitStep::kept(kept, scene.part.begin);
             if self.system.next_time() <= step.first_time() {
                 self.leave_for_daemon(scene.part);
                 return true;
@@ -175,7 +174,7 @@ impl World<'_> {
                 self.repeat_lookups(kept - 1);
             }
             self.instructions = instructions;
-            let step = Step::of(&visit, part.shift, begin, StepOrigin::in_space(part.space));
+            let step = VisitStep::of(&visit, part.shift, begin);
             if self.visit(&step, scene).is_none() {
                 return;
             }

@@ -2,7 +2,8 @@
 
 use super::{Scene, World};
 use crate::listener::{StepRequest, StepsWanted};
-use crate::steps::Step;
+use crate::origin::OriginCursor;
+use crate::steps::{Step, VisitStep};
 use broadleaf_tlb::Lookup;
 use broadleaf_trace::Visit;
 use broadleaf_units::PageNumber;
@@ -26,11 +27,29 @@ impl World<'_> {
         }
     }
 
+    /// Replays every visit, and hands the wanted steps to the listeners.
+    pub(super) fn replay_listening(&mut self, wanted: StepsWanted, scene: &Scene<'_>) {
+        let part = scene.part;
+        let mut origins = OriginCursor::new(part.origins, part.shift);
+        let (mut time, mut instructions) = (part.begin, part.instructions);
+        for number in 0..part.visits.len() {
+            let visit = part.visits.visit(number);
+            let origin = origins.next(number, &visit);
+            instructions = instructions.saturating_add(visit.instructions.into());
+            if part.references(&visit) {
+                self.instructions = instructions;
+                let step = Step::new(&VisitStep::of(&visit, part.shift, time), origin);
+                if self.visit_listening(&visit, &step, wanted, scene).is_none() {
+                    return;
+                }
+                time = time.saturating_add(visit.accesses());
+            }
+        }
+    }
+
     /// Replays one visit with the references of [`World::visit`], and hands its steps to the
     /// listeners; `None` where memory is used up.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn visit_listening(
+    fn visit_listening(
         &mut self,
         visit: &Visit,
         step: &Step,
@@ -38,16 +57,16 @@ impl World<'_> {
         scene: &Scene<'_>,
     ) -> Option<()> {
         if step.fetches {
-            self.visit(step, scene)?;
+            self.visit(&step.visit(), scene)?;
             self.show(step, None);
             return Some(());
         }
         if wanted == StepsWanted::EachVisit {
-            return self.visit_showing(step, Some(step), scene);
+            return self.visit_showing::<true>(&step.visit(), Some(step), scene);
         }
         for (access, may_change) in step.unfolded(visit) {
             if may_change {
-                self.visit_showing(&access, Some(&access), scene)?;
+                self.visit_showing::<true>(&access.visit(), Some(&access), scene)?;
             } else {
                 self.show(&access, Some(Lookup::First));
             }

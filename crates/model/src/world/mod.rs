@@ -11,8 +11,7 @@ mod shootdown;
 use super::charged::Charged;
 use super::filter::{BatchPart, VisitSlice};
 use super::mmu::Mmu;
-use super::origin::OriginCursor;
-use super::steps::Step;
+use super::steps::VisitStep;
 use crate::listener::StepsWanted;
 use crate::offline::Recorder;
 use crate::populate::TouchedPart;
@@ -197,6 +196,9 @@ impl<'a> World<'a> {
     /// Replays every visit.
     fn replay_all(&mut self, part: &BatchPart<'_>, stream: &Stream) {
         let scene = Scene { stream, part };
+        if let Some(wanted) = self.steps_wanted {
+            return self.replay_listening(wanted, &scene);
+        }
         // The loop is compiled for each kind of slice, as it is long.
         match part.visits {
             VisitSlice::Each(visits) => self.replay_each(visits.iter().copied(), &scene),
@@ -207,18 +209,12 @@ impl<'a> World<'a> {
     fn replay_each(&mut self, visits: impl Iterator<Item = Visit>, scene: &Scene<'_>) {
         let part = scene.part;
         let (mut time, mut instructions) = (part.begin, part.instructions);
-        let mut origins = OriginCursor::new(part.origins, part.shift);
-        for (number, visit) in visits.enumerate() {
-            let origin = origins.next(number, &visit);
+        for visit in visits {
             instructions = instructions.saturating_add(visit.instructions.into());
             if part.references(&visit) {
                 self.instructions = instructions;
-                let step = Step::of(&visit, part.shift, time, origin);
-                let replayed = match self.steps_wanted {
-                    None => self.visit(&step, scene),
-                    Some(wanted) => self.visit_listening(&visit, &step, wanted, scene),
-                };
-                if replayed.is_none() {
+                let step = VisitStep::of(&visit, part.shift, time);
+                if self.visit(&step, scene).is_none() {
                     return;
                 }
                 time = time.saturating_add(visit.accesses());

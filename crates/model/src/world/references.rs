@@ -1,7 +1,7 @@
 //! References: memory first, then stale translations, then the lookups.
 
 use super::{Scene, World};
-use crate::steps::Step;
+use crate::steps::{Step, VisitStep};
 use crate::stream::Stream;
 use broadleaf_memory::system::Place;
 use broadleaf_units::PageNumber;
@@ -11,16 +11,16 @@ const MOST_WAITING: usize = 1 << 12;
 
 impl World<'_> {
     /// Replays one visit; `None` where memory is used up.
-    pub(super) fn visit(&mut self, step: &Step, scene: &Scene<'_>) -> Option<()> {
-        self.visit_showing(step, None, scene)
+    pub(super) fn visit(&mut self, step: &VisitStep, scene: &Scene<'_>) -> Option<()> {
+        self.visit_showing::<false>(step, None, scene)
     }
 
     /// Replays one visit, and shows listeners a step with the visit's first lookup; `None` where
     /// memory is used up.
     #[inline(always)]
-    pub(super) fn visit_showing(
+    pub(super) fn visit_showing<const SHOWS: bool>(
         &mut self,
-        step: &Step,
+        step: &VisitStep,
         mut shown: Option<&Step>,
         scene: &Scene<'_>,
     ) -> Option<()> {
@@ -29,7 +29,7 @@ impl World<'_> {
         }
         if step.leads {
             // Its access was the last one before.
-            self.refer(
+            self.refer::<SHOWS>(
                 step.page,
                 step.time.saturating_sub(1),
                 step.leads_with_store,
@@ -42,9 +42,9 @@ impl World<'_> {
         }
         let loads = u64::from(step.loads_before_store);
         let stores_first = step.stores && loads == 0;
-        self.refer(step.page, step.time, stores_first, shown.take(), scene)?;
+        self.refer::<SHOWS>(step.page, step.time, stores_first, shown.take(), scene)?;
         if step.stores && loads > 0 {
-            self.refer(
+            self.refer::<SHOWS>(
                 step.page,
                 step.time.saturating_add(loads),
                 true,
@@ -58,7 +58,7 @@ impl World<'_> {
     /// Replays one reference: memory first, then stale translations, then the lookup. All other
     /// references of a visit hit the translation of the first, and change nothing.
     #[inline]
-    fn refer(
+    fn refer<const SHOWS: bool>(
         &mut self,
         page: PageNumber,
         time: u64,
@@ -83,8 +83,8 @@ impl World<'_> {
             return Some(());
         }
         match shown {
-            None => self.translate(page, level),
-            Some(step) => self.translate_showing(page, level, step),
+            Some(step) if SHOWS => self.translate_showing(page, level, step),
+            _ => self.translate(page, level),
         }
         Some(())
     }
