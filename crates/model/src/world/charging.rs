@@ -2,7 +2,6 @@
 
 use super::World;
 use crate::charged::Charged;
-use crate::steps::Step;
 use crate::stream::Stream;
 use broadleaf_charges::Candidate;
 use broadleaf_memory::system::{Place, System};
@@ -16,11 +15,10 @@ impl World<'_> {
         &mut self,
         page: PageNumber,
         level: usize,
-        shown: Option<&Step>,
         stream: &Stream,
-    ) {
+    ) -> Lookup {
         let Some(mut charged) = self.charged.take() else {
-            return;
+            return Lookup::First;
         };
         let tag = self.mmu.running.1;
         let at = self.system.base_page(page);
@@ -58,9 +56,7 @@ impl World<'_> {
             }
         }
         self.charged = Some(charged);
-        if let Some(step) = shown {
-            self.mmu.show(step, Some(lookup));
-        }
+        lookup
     }
 
     /// Asks the policy about the candidates that are due: smaller candidates first, then by

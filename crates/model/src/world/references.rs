@@ -79,7 +79,10 @@ impl World<'_> {
             return Some(());
         }
         if self.charged.is_some() {
-            self.translate_charging(page, level, shown, scene.stream);
+            let lookup = self.translate_charging(page, level, scene.stream);
+            if SHOWS && let Some(step) = shown {
+                self.mmu.show(step, Some(lookup));
+            }
             return Some(());
         }
         match shown {
