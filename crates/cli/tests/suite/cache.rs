@@ -12,7 +12,7 @@ use serde_json::Value;
 const PAGES: u64 = 3000;
 
 /// What `compare` answers with its cache in `caches`.
-fn compare(caches: &Path, trace: &str, more: &[&str]) -> Output {
+pub(crate) fn compare(caches: &Path, trace: &str, more: &[&str]) -> Output {
     let arguments = [&["compare", trace, "--format", "json"], more].concat();
     broadleaf(&arguments)
         .env("XDG_CACHE_HOME", caches)
@@ -21,7 +21,7 @@ fn compare(caches: &Path, trace: &str, more: &[&str]) -> Output {
 }
 
 /// The same, from a comparison that had nothing to say beside.
-fn quietly(caches: &Path, trace: &str, more: &[&str]) -> String {
+pub(crate) fn quietly(caches: &Path, trace: &str, more: &[&str]) -> String {
     let output = compare(caches, trace, more);
     let answer = succeeded(&output);
     assert_eq!(stderr(&output), "");
@@ -29,7 +29,7 @@ fn quietly(caches: &Path, trace: &str, more: &[&str]) -> String {
 }
 
 /// The entries of a cache, each made to look as if it were used long ago.
-fn aged_entries(caches: &Path) -> Vec<PathBuf> {
+pub(crate) fn aged_entries(caches: &Path) -> Vec<PathBuf> {
     let Ok(found) = fs::read_dir(caches.join("broadleaf")) else {
         return Vec::new();
     };
@@ -43,13 +43,13 @@ fn aged_entries(caches: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns true if a comparison has read or written the entry since.
-fn was_used(entry: &Path) -> bool {
+pub(crate) fn was_used(entry: &Path) -> bool {
     let used = entry.metadata().unwrap().modified().unwrap();
     used.elapsed().unwrap_or_default() < Duration::from_secs(50_000)
 }
 
 /// Lackey text of accesses at random, with runs on a page.
-fn random_text(seed: u64) -> String {
+pub(crate) fn random_text(seed: u64) -> String {
     let mut random = SplitMix64::new(seed);
     let mut text = String::new();
     for _ in 0..6000 {
