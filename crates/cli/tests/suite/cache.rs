@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::time::{Duration, SystemTime};
 
+use crate::support::programs::{MIB, Part, areas, map, program, recording, stores};
 use crate::support::{broadleaf, file, folder, golden, lackey, names, refused, stderr, succeeded};
+use broadleaf_trace::Backing;
 use broadleaf_trace::synth::SplitMix64;
 use serde_json::Value;
 
@@ -155,11 +157,35 @@ fn a_changed_trace_is_read() {
 fn damaged_traces_are_not_kept() {
     let folder = folder("cache-cut");
     let caches = folder.join("caches");
-    let bytes = fs::read(&golden()[0]).unwrap();
-    let trace = file(&folder, "cut.bl", &bytes[..bytes.len() - 30]);
-    let output = compare(&caches, &trace, &["--keep-going"]);
-    succeeded(&output);
+    let bytes = program(&areas(), 60_000, None);
+    let cut = file(&folder, "cut.bl", &bytes[..bytes.len() - 30]);
+    succeeded(&compare(&caches, &cut, &["--keep-going", "--policy", "4k"]));
     assert!(!caches.exists());
+    // The whole trace is worth an entry.
+    let whole = file(&folder, "whole.bl", &bytes);
+    quietly(&caches, &whole, &["--policy", "4k"]);
+    assert_eq!(aged_entries(&caches).len(), 1);
+}
+
+/// A trace that is read from its start again is not kept: the two passes may read different bytes.
+#[test]
+fn traces_that_are_read_twice_are_not_kept() {
+    let folder = folder("cache-twice");
+    let caches = folder.join("caches");
+    let start = 0x2000_0000;
+    let pages = (0..60_000).map(|number| start + number % 64 * 4096);
+    let mapping = Part::Event(map(start, 2 * MIB, Backing::Anonymous));
+    let visits = Part::Visits(stores(pages));
+    let first = file(
+        &folder,
+        "first.bl",
+        &recording(&[mapping.clone(), visits.clone()]),
+    );
+    let late = file(&folder, "late.bl", &recording(&[visits, mapping]));
+    quietly(&caches, &late, &["--policy", "4k"]);
+    assert!(!caches.exists());
+    quietly(&caches, &first, &["--policy", "4k"]);
+    assert_eq!(aged_entries(&caches).len(), 1);
 }
 
 #[test]
