@@ -162,7 +162,7 @@ impl<'a> Team<'a> {
         let owed = std::mem::take(&mut self.owed[block.index()]);
         if owed > 1 {
             for member in numbers(self.superpages.of(block)) {
-                self.cells[member].memory.store_to(block, owed - 1);
+                self.cells[member].memory.dirty_pages(block, owed - 1);
             }
         }
     }
@@ -502,7 +502,7 @@ impl<'a> Team<'a> {
             for (block, owed) in self.owed.iter().enumerate() {
                 let block = BlockId(block as u32);
                 if self.superpages.of(block) >> member & 1 != 0 {
-                    memory.store_to(block, owed.saturating_sub(1));
+                    memory.dirty_pages(block, owed.saturating_sub(1));
                 }
             }
             memory.check(&stream.histories);
