@@ -1,8 +1,8 @@
 //! The accelerators, what each does, and the plans that each covers.
 //!
-//! An accelerator returns the counts of the model, faster. Any of them may be deleted, and every
-//! result stays. The planner uses each accelerator that covers a plan; [`explain`] reports the
-//! choice.
+//! An accelerator returns the counts of the model, faster. Any accelerator may be deleted, and
+//! every result stays. The planner uses each accelerator that covers a plan; [`explain`] reports
+//! the choice.
 
 use crate::covers::{WhyNot, covers};
 use broadleaf_model::Plan;
@@ -11,9 +11,9 @@ use broadleaf_model::Plan;
 pub struct Accelerator {
     /// Its name.
     pub name: &'static str,
-    /// What it does, as a phrase.
+    /// The effect of the accelerator, as a phrase.
     pub does: &'static str,
-    /// What its counts rely on, as a phrase.
+    /// The assumptions behind the accelerator's counts, as a phrase.
     pub relies_on: &'static str,
     /// Returns the reason why it does not serve a plan, if there is one.
     pub covers: fn(&Plan) -> Result<(), WhyNot>,

@@ -11,17 +11,17 @@ use broadleaf_units::{PageNumber, SpaceId};
 /// store to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Incident {
-    /// Which visit of its batch it is.
+    /// The index of the visit in its batch.
     pub(crate) at: usize,
     pub(crate) block: BlockId,
-    /// Where the page lies in its block.
+    /// The offset of the page in its block.
     pub(crate) offset: u16,
     pub(crate) manner: Manner,
     /// Accesses before its own.
     pub(crate) time: u64,
-    /// How many of its loads come before the first store.
+    /// The number of the visit's loads before its first store.
     pub(crate) loads_before_store: u32,
-    /// What was known of the page before.
+    /// The state of the page before the visit.
     pub(crate) seen: PageHistory,
 }
 
@@ -61,7 +61,7 @@ impl Batch {
         }));
     }
 
-    /// Takes the list of ids, with room for as many visits. It has to be put back.
+    /// Takes the list of ids, with room for `visits` visits. The caller puts the list back.
     pub(crate) fn room_for_blocks(&mut self, visits: usize) -> Vec<PageId> {
         let mut ids = std::mem::take(&mut self.ids);
         ids.resize(visits, PageId::new(0, 0));

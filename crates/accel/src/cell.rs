@@ -12,7 +12,7 @@ pub(crate) struct Cell<'a> {
     pub(crate) memory: Memory,
     refusals: Refusals,
     pub(crate) deadlines: Deadlines,
-    /// What the policy may foresee; `None` where it does not ask.
+    /// The promotions that the policy may foresee; `None` if the policy does not ask.
     foreseen: Option<&'a Promoted>,
     /// The superpages that were promoted at least once, if they are recorded.
     promoted: Option<Promoted>,
@@ -30,13 +30,13 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// Remembers from now on what is promoted.
+    /// Records promotions from now on.
     pub(crate) fn remembering(mut self) -> Self {
         self.promoted = Some(Promoted::new());
         self
     }
 
-    /// What was promoted since it was to be remembered; `None` where it never was.
+    /// The recorded promotions; `None` if promotions were not recorded.
     pub(crate) fn into_promoted(self) -> Option<Promoted> {
         self.promoted
     }
@@ -46,7 +46,7 @@ impl<'a> Cell<'a> {
         &self.refusals
     }
 
-    /// Does what an event asks.
+    /// Applies an event to the memory.
     pub(crate) fn apply(&mut self, change: &Change, histories: &Histories, now: u64) -> Shootdown {
         let shootdown = self.memory.apply(change, histories);
         if let Change::Relocate { moves, .. } = change {
@@ -59,8 +59,9 @@ impl<'a> Cell<'a> {
         shootdown
     }
 
-    /// What has to be decided before a page is translated at time `now`. `view` holds what is the
-    /// same under every policy, and `reservable` says whether a fault may make a reservation.
+    /// Makes all decisions that come before the translation of a page at time `now`. `view` holds
+    /// the facts that are the same under every policy. `reservable` is true if a fault may make a
+    /// reservation.
     pub(crate) fn reference(
         &mut self,
         incident: &Incident,
@@ -94,8 +95,8 @@ impl<'a> Cell<'a> {
         shootdown
     }
 
-    /// Asks about a reservation that falls due before the access at that time; `None` where there
-    /// is no more, otherwise its block.
+    /// Asks about a reservation that falls due before the access at that time. Returns the
+    /// reservation's block; `None` if no more falls due.
     pub(crate) fn ask_due(&mut self, time: u64, spaces: &AddressSpaces) -> Option<BlockId> {
         let deadline = self.deadlines.take(time)?;
         let block = deadline.block;
@@ -108,7 +109,7 @@ impl<'a> Cell<'a> {
         Some(block)
     }
 
-    /// Asks the policy, and does what it says.
+    /// Asks the policy, and carries out the verdict.
     ///
     /// A superpage is broken at [`Point::StoreToCleanSuperpage`] alone, since the policy is asked
     /// about superpages at no other point. The sieve relies on this.

@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// How many visits are decoded in one go: so few that what is kept of them stays in the cache.
+/// The visits of a step without a crew: so few that the kept visits stay in the cache.
 const STEP: usize = 1 << 16;
 /// The visits of a step with a crew: more than a part of a recording has. So a part's end is found
 /// at once where few visits are kept.
@@ -37,13 +37,13 @@ type Shared<P> = Arc<TaskCell<Box<Ahead<P>>>>;
 /// The trace as a stream of pieces in order.
 pub(crate) struct Feed<'a, S: Source> {
     source: &'a mut S,
-    /// What the sieve of each part begins as.
+    /// The sieve at the start of each part.
     sieve: Sieve,
     /// Parts that are decoded, in order.
     ahead: VecDeque<Shared<S::Part>>,
-    /// How many of them there are at most.
+    /// The maximum length of `ahead`.
     most: usize,
-    /// What was decoded and comes before them.
+    /// Decoded pieces that come before the parts in `ahead`.
     pieces: VecDeque<Fed>,
     /// The part whose last pieces those are, and how it ended.
     ended: Option<Ended<S::Part>>,
@@ -52,7 +52,7 @@ pub(crate) struct Feed<'a, S: Source> {
     /// Lists that are used again.
     lists: ListPool,
     sieves: Vec<Sieve>,
-    /// What was handed out, where it is to be kept and is not too much.
+    /// The pieces that were handed out; `None` if they are not kept, or are too many.
     kept: Option<Kept>,
     keepers: Vec<Keeper>,
 }
@@ -75,23 +75,23 @@ impl<'a, S: Source> Feed<'a, S> {
         }
     }
 
-    /// Keeps what it hands out, in `kept`.
+    /// Keeps all pieces that the feed hands out in `kept`.
     pub(crate) fn keeping(mut self, kept: Option<Kept>) -> Self {
         self.kept = kept;
         self
     }
 
-    /// Keeps nothing of what was handed out, nor of what comes.
+    /// Drops all kept pieces, and keeps no later ones.
     pub(crate) fn keep_nothing(&mut self) {
         self.kept = None;
     }
 
-    /// All that was handed out; `None` where it was not kept, or was too much.
+    /// The kept pieces; `None` if pieces were not kept, or were too many.
     pub(crate) fn into_kept(self) -> Option<Kept> {
         self.kept
     }
 
-    /// Who keeps a part, where that is wanted.
+    /// A keeper for one part; `None` if parts are not kept.
     fn keeper(&mut self) -> Option<Keeper> {
         let kept = self.kept.as_ref()?;
         Some(self.keepers.pop().unwrap_or_else(|| kept.keeper()))
@@ -136,8 +136,8 @@ impl<'a, S: Source> Feed<'a, S> {
         }
     }
 
-    /// The next piece, as far as it was decoded. `Ok(None)` where it was not, or the trace is at
-    /// its end. What follows is decoded by the crew meanwhile.
+    /// Returns the next decoded piece; `Ok(None)` if no decoded piece is left, or at the end of the
+    /// trace. The crew decodes later pieces meanwhile.
     ///
     /// # Errors
     /// Where the trace is damaged here.
@@ -198,8 +198,8 @@ impl<'a, S: Source> Feed<'a, S> {
             .any(|slot| slot.work_on(|ahead| ahead.step(most)).is_some())
     }
 
-    /// Makes progress where [`Feed::next`] has nothing yet. It decodes a step of the first free
-    /// part, or waits for the step that the crew decodes.
+    /// Makes progress if [`Feed::next`] has no piece yet. Decodes a step of the first free part, or
+    /// waits for the step that the crew decodes.
     pub(crate) fn advance(&self, crew: Crew<'_, '_>) {
         if let Some(first) = self.ahead.front()
             && !self.work(crew)
@@ -208,7 +208,7 @@ impl<'a, S: Source> Feed<'a, S> {
         }
     }
 
-    /// Whether all was handed out.
+    /// Returns true if the feed has handed out all pieces.
     pub(crate) fn is_at_end(&self) -> bool {
         self.pieces.is_empty()
             && self.ended.is_none()
@@ -216,7 +216,7 @@ impl<'a, S: Source> Feed<'a, S> {
             && matches!(self.end, Some(None))
     }
 
-    /// Where the lists of pieces go that are no longer needed.
+    /// The pool for lists of used pieces.
     pub(crate) const fn lists(&self) -> &ListPool {
         &self.lists
     }

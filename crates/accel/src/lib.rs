@@ -32,6 +32,6 @@ mod translation;
 pub use accelerators::{ACCELERATORS, Accelerator, Choice as AcceleratorChoice, explain};
 pub use covers::{WhyNot, covers, covers_all};
 pub use lanes::{Entry, MOST_LANES, PageId, Size, Tlbs, Walks};
-pub use reduce::{filter_in_words, reduce};
+pub use reduce::reduce;
 pub use run::{run, run_after};
 pub use stacks::{GeometryMisses, Stacks};

@@ -18,7 +18,7 @@ use broadleaf_model::{Error, Plan, ReplayProgress, Source, refused};
 use broadleaf_trace::reduced::Sums;
 use broadleaf_trace::{Event, KernelTouch, Range};
 
-// Entries of lanes name every block of a replay.
+// Entries of lanes can name every block of a replay.
 const _: () = assert!(MOST_BLOCKS <= PageId::MOST_BLOCKS);
 
 use broadleaf_units::SpaceId;
@@ -115,7 +115,7 @@ impl QuickPasses<'_> {
     }
 }
 
-/// A pass that is being made.
+/// A pass in progress.
 struct Pass<'s, 't, S: Source> {
     feed: Feed<'s, S>,
     /// The stream as far as it was prepared. The teams may lag by one turn.
@@ -179,7 +179,7 @@ impl<'s, 't: 's, S: Source> Pass<'s, 't, S> {
         Ok(Ok(()))
     }
 
-    /// Visits are prepared.
+    /// Prepares visits.
     fn take(
         &mut self,
         sifted: &Sifted,

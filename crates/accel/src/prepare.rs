@@ -11,8 +11,8 @@ use broadleaf_trace::reduced::Manner;
 use broadleaf_trace::{KernelTouch, Range};
 use broadleaf_units::PageNumber;
 
-/// Whether a piece changes what policies see of the visits before it, so that those have to be
-/// replayed first.
+/// Returns true if a piece changes what policies see of earlier visits. Then the earlier visits
+/// must be replayed first.
 pub(crate) fn is_changed_by(stream: &Stream, piece: &Fed) -> bool {
     match piece {
         Fed::Visits(_, sums) => sums.data && stream.is_ending(),

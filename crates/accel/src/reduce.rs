@@ -3,24 +3,9 @@
 use crate::feed::{Feed, ListPool};
 use broadleaf_filter::{Fed, Recency, Sieve};
 use broadleaf_machine::Machine;
-use broadleaf_memory::GEOMETRY;
 use broadleaf_model::pool::Pool;
 use broadleaf_model::{Error, MOST_THREADS, ReplayProgress, Source, SourcePiece};
 use std::ops::ControlFlow;
-
-/// The version of the filter. It changes with every change to which visits are left out. A reduced
-/// form that another version wrote is not used without asking.
-const FILTER_VERSION: u32 = 1;
-
-/// The filter in words: all that a reduced form relies on, beside the first levels of its machines
-/// ([`broadleaf_filter::Family`]).
-pub fn filter_in_words() -> String {
-    format!(
-        "filter {FILTER_VERSION}, pages of {} and {}, exact LRU",
-        GEOMETRY.base().short_name(),
-        GEOMETRY.superpage().short_name()
-    )
-}
 
 /// Passes the reduced form of a trace to `each`, piece by piece: the visits that may change a
 /// machine's state, and the sums of all visits. [`ControlFlow::Break`] stops the work.

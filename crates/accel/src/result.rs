@@ -23,7 +23,7 @@ pub(crate) fn outcome(stream: &Stream) -> Outcome {
     }
 }
 
-/// The page faults of the policy of that name; none where no team has it.
+/// The page faults of the policy of that name; none if no team has the policy.
 pub(crate) fn faults_of(policy: &str, teams: &[Team<'_>]) -> u64 {
     let mut cells = teams.iter().flat_map(Team::cells);
     let cell = cells.find(|cell| cell.policy.name() == policy);

@@ -53,7 +53,7 @@ impl<T> TaskCell<T> {
         self.work_on(all).is_some()
     }
 
-    /// Works at the value, unless another thread does or no work is left. `work` returns true if
+    /// Works on the value, unless another thread does or no work is left. `work` returns true if
     /// more work can follow. The value can be taken in between. Returns the answer of `work`.
     pub(crate) fn work_on(&self, work: impl FnOnce(&mut T) -> bool) -> Option<bool> {
         let mut it = {

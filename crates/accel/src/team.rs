@@ -1,17 +1,20 @@
 //! A team: policies that are replayed together, on the same machines. Teams know nothing of each
 //! other, so that each can have a core.
 
-use crate::batch::{Batch, Incident};
-use crate::cell::{Cell, view_of};
+#[cfg(test)]
+mod check;
+mod deciding;
+mod following;
+
+use crate::batch::Batch;
+use crate::cell::Cell;
 use crate::curve::Curve;
 use crate::members::{MOST_MEMBERS, Members, Superpages, numbers};
-use crate::prepare::Touch;
 use crate::translation::Translation;
 use broadleaf_machine::Machine;
-use broadleaf_memory::{AddressSpaces, BlockId, Change, Facts, Shootdown};
+use broadleaf_memory::{AddressSpaces, BlockId, Change, Shootdown};
 use broadleaf_model::stream::Stream;
 use broadleaf_units::{PageNumber, SpaceId};
-use std::ops::Range;
 
 /// Policies that are replayed together.
 pub(crate) struct Team<'a> {
@@ -20,29 +23,20 @@ pub(crate) struct Team<'a> {
     superpages: Superpages,
     /// TLBs of other geometries, by member; empty unless curves were asked for.
     curves: Vec<Curve>,
-    /// What was looked up last, for the curves.
+    /// The page of the last lookup, for the curves.
     last: Option<(SpaceId, PageNumber, BlockId)>,
-    /// When the first reservation of any falls due.
+    /// The time at which the first reservation of any policy falls due.
     due: u64,
-    /// The policies that ask at an age.
+    /// The policies that are asked when a reservation reaches an age.
     timed: Members,
     /// By block: 0, or one more than the number of its stored-to pages that no policy with the
-    /// block as a superpage has seen. All of those policies know that the block is dirty. So none
-    /// of them has anything to decide at the next store.
+    /// block as a superpage has seen. All of these policies know that the block is dirty, so none
+    /// of them decides anything at the next store.
     owed: Vec<u16>,
 }
 
-/// What the policies decided about a reference.
-#[derive(Clone, Copy)]
-struct Decided {
-    /// Those whose superpage was broken, and has to go from the TLBs.
-    shot_down: Members,
-    /// Those under which the block is a superpage now.
-    huge: Members,
-}
-
 impl<'a> Team<'a> {
-    /// A team of these policies, of which there are at most [`MOST_MEMBERS`].
+    /// A team of at most [`MOST_MEMBERS`] policies.
     pub(crate) fn new(cells: Vec<Cell<'a>>, machines: &'a [Machine]) -> Self {
         assert!(cells.len() <= MOST_MEMBERS, "a team is too large");
         let count = cells.len();
@@ -108,7 +102,7 @@ impl<'a> Team<'a> {
         Members::MAX.checked_shr(others as u32).unwrap_or(0)
     }
 
-    /// Does what an event asks. The histories are those before it.
+    /// Applies an event to all memories. The histories are those before the event.
     pub(crate) fn apply(&mut self, change: &Change, stream: &Stream) {
         self.make_room(stream.spaces.blocks());
         change.blocks().for_each(|block| self.pay(block));
@@ -121,7 +115,7 @@ impl<'a> Team<'a> {
             }
         }
         self.find_due();
-        // Most policies ask for the same, and stay together then.
+        // Most policies ask for equal shootdowns, and their groups stay together then.
         while let Some((first, shootdown)) = shootdowns.first().copied() {
             let mut members = first;
             shootdowns.retain(|(member, other)| {
@@ -181,8 +175,8 @@ impl<'a> Team<'a> {
 
     /// Replays a batch.
     ///
-    /// Lookups wait until a policy changes what they would find, or a reservation falls due, so
-    /// that many of them are made at a time.
+    /// Lookups wait until a policy changes their result or a reservation falls due, so that many
+    /// lookups are made at a time.
     pub(crate) fn replay(&mut self, batch: &Batch, spaces: &AddressSpaces) {
         self.make_room(spaces.blocks());
         let follows = !self.curves.is_empty();
@@ -208,7 +202,8 @@ impl<'a> Team<'a> {
         self.translations.iter_mut().for_each(Translation::rest);
     }
 
-    /// All accesses so far were made, those after the last visit that was replayed with them.
+    /// Asks about reservations that fell due up to the last access so far. The filter may have left
+    /// out the visit of that access.
     pub(crate) fn pass(&mut self, stream: &Stream) {
         self.make_room(stream.spaces.blocks());
         if let Some(last) = stream.now().checked_sub(1)
@@ -222,8 +217,8 @@ impl<'a> Team<'a> {
         }
     }
 
-    /// Replays visits that no memory notices: they are only looked up, but for reservations that
-    /// fall due between them.
+    /// Replays visits that change no memory. They are looked up, and reservations fall due between
+    /// them.
     fn replay_settled(
         &mut self,
         batch: &Batch,
@@ -244,7 +239,7 @@ impl<'a> Team<'a> {
         }
     }
 
-    /// Makes the lookups from one on up to another, as page tables are now.
+    /// Makes the lookups of the visits from `from` up to `to`, with the present page tables.
     fn look_up(&mut self, batch: &Batch, from: &mut usize, to: usize) {
         if *from < to {
             for translation in &mut self.translations {
@@ -252,287 +247,5 @@ impl<'a> Team<'a> {
             }
             *from = to;
         }
-    }
-
-    /// The same, and shows the curves some of the trail's pages, which come between the visits
-    /// before and the next that a memory notices.
-    fn follow(
-        &mut self,
-        batch: &Batch,
-        mut visits: Range<usize>,
-        mut pages: Range<usize>,
-        spaces: &AddressSpaces,
-    ) {
-        let trail = &batch.trail;
-        loop {
-            if self.never_due() {
-                self.follow_all(batch, visits, pages);
-                return;
-            }
-            let visit = batch.times[visits.clone()].first();
-            let page = trail.times[pages.clone()].first();
-            let Some(&next) = visit.into_iter().chain(page).min() else {
-                return;
-            };
-            if self.due <= next {
-                self.ask_due(next, spaces);
-                // The page may come after these pages: in the next visit that a memory notices, or
-                // in the next stretch.
-                if trail.times.get(pages.start) != Some(&next) {
-                    // The access at that time went to the page that was looked up last, too.
-                    self.look_last_up();
-                }
-            }
-            // What was decided holds until the next falls due.
-            let due = |time: &u64| self.never_due() || *time < self.due;
-            let visit = visits.start + batch.times[visits.clone()].partition_point(due);
-            let page = pages.start + trail.times[pages.clone()].partition_point(due);
-            self.follow_all(batch, visits.start..visit, pages.start..page);
-            (visits.start, pages.start) = (visit, page);
-        }
-    }
-
-    /// The same, between two times at which something falls due.
-    fn follow_all(&mut self, batch: &Batch, visits: Range<usize>, pages: Range<usize>) {
-        for translation in &mut self.translations {
-            translation.look_up(batch, visits.clone(), &self.superpages);
-        }
-        let pages = &batch.trail.pages[pages];
-        for &(page, block) in pages {
-            look_up(&mut self.curves, &self.superpages, batch.space, page, block);
-        }
-        if let Some(&(page, block)) = pages.last() {
-            self.last = Some((batch.space, page, block));
-        }
-    }
-
-    /// A visit at which something may be decided. Only a first reference, a first store, and
-    /// reservations that fall due count; all other accesses hit what the first lookup brought,
-    /// unless a shootdown took that away. Lookups from `from` on are still to be made.
-    fn visit(
-        &mut self,
-        batch: &Batch,
-        incident: &Incident,
-        from: &mut usize,
-        spaces: &AddressSpaces,
-    ) {
-        let mut incident = *incident;
-        let (manner, time) = (incident.manner, incident.time);
-        let facts = spaces.facts(incident.block, usize::from(incident.offset));
-        let loads = u64::from(incident.loads_before_store);
-        let mut first = true;
-        let mut reference = |time, store| {
-            self.reference(
-                batch,
-                &mut incident,
-                (time, store),
-                (&mut *from, &mut first),
-                &facts,
-                spaces,
-            );
-        };
-        if manner.leads() {
-            // Its access was the last one before.
-            reference(time.saturating_sub(1), manner.leads_with_store());
-        }
-        if !manner.accesses() {
-            return;
-        }
-        let store_at_once = manner.stores() && loads == 0;
-        reference(time, store_at_once);
-        if manner.stores() && loads > 0 {
-            reference(time.saturating_add(loads), true);
-        }
-    }
-
-    /// One reference of a visit: decided under every policy. The visit is looked up once, where its
-    /// first reference is made, and again where its entry was removed. Lookups from `from` on are
-    /// still to be made; they wait as long as no policy changes what they would find.
-    fn reference(
-        &mut self,
-        batch: &Batch,
-        incident: &mut Incident,
-        (time, store): (u64, bool),
-        (from, first): (&mut usize, &mut bool),
-        facts: &Facts,
-        spaces: &AddressSpaces,
-    ) {
-        let (at, block) = (incident.at, incident.block);
-        let to = at + usize::from(!*first);
-        if self.due <= time {
-            if *first && self.curves.is_empty() {
-                self.replay_settled(batch, *from, to, spaces);
-                *from = to;
-            } else {
-                self.look_up(batch, from, to);
-            }
-            self.ask_due(time, spaces);
-        }
-        let Decided { shot_down, huge } = self.decide(incident, time, store, facts, spaces);
-        if shot_down != 0 || huge != self.superpages.of(block) {
-            self.look_up(batch, from, to);
-            self.note_all(block, huge);
-            let page = batch.pages[at];
-            for translation in &mut self.translations {
-                if shot_down != 0 {
-                    translation.shoot_down_superpage(shot_down, page, block);
-                }
-                if shot_down != 0 && !*first {
-                    translation.look_up_for(shot_down, batch, at..at + 1, &self.superpages);
-                }
-            }
-        }
-        *first = false;
-        if self.due <= time {
-            // No lookup waits for longer than until a reservation falls due.
-            self.look_up(batch, from, at + 1);
-        }
-        // What was decided may have changed the size of the page.
-        if !self.curves.is_empty() {
-            self.last = Some((batch.space, batch.pages[at], block));
-            self.look_last_up();
-        }
-    }
-
-    /// Lets each policy decide about a reference. What it decided is still to be
-    /// [noted](Self::note_all).
-    fn decide(
-        &mut self,
-        incident: &mut Incident,
-        time: u64,
-        store: bool,
-        facts: &Facts,
-        spaces: &AddressSpaces,
-    ) -> Decided {
-        let block = incident.block;
-        let mut huge = self.superpages.of(block);
-        let mut shot_down = 0;
-        if incident.seen.is_settled(store) {
-            return Decided { shot_down, huge };
-        }
-        // All pages of a superpage are resident, so a load decides nothing about it.
-        let mut asked = self.all() & !huge;
-        let owed = &mut self.owed[block.index()];
-        if store && huge != 0 {
-            if *owed > 0 {
-                *owed += 1;
-            } else {
-                *owed = 1;
-                asked = self.all();
-            }
-        }
-        let mut view = view_of(facts);
-        for member in numbers(asked) {
-            let cell = &mut self.cells[member];
-            let known = (&mut view, facts.reservable);
-            let shootdown = cell.reference(incident, time, store, known, spaces);
-            let is = Members::from(cell.memory.is_promoted(block));
-            huge = huge & !(1 << member) | is << member;
-            shot_down |= Members::from(shootdown != Shootdown::Nothing) << member;
-            if self.timed >> member & 1 != 0 {
-                self.due = self.due.min(cell.deadlines.next());
-            }
-            if let Some(curve) = self.curves.get_mut(member) {
-                curve.shoot_down(&shootdown);
-            }
-        }
-        incident.seen.used = true;
-        incident.seen.dirty |= store;
-        Decided { shot_down, huge }
-    }
-
-    /// The kernel touches pages: each policy decides as at a reference, and nothing is looked up.
-    pub(crate) fn populate(&mut self, touches: &[Touch], spaces: &AddressSpaces) {
-        self.make_room(spaces.blocks());
-        for touch in touches {
-            let mut incident = touch.incident;
-            let time = incident.time;
-            let facts = spaces.facts(incident.block, usize::from(incident.offset));
-            let Decided { shot_down, huge } =
-                self.decide(&mut incident, time, touch.store, &facts, spaces);
-            self.note_all(incident.block, huge);
-            if shot_down != 0 {
-                for translation in &mut self.translations {
-                    translation.shoot_down_superpage(shot_down, touch.page, incident.block);
-                }
-            }
-        }
-    }
-
-    /// Looks up in the TLBs of all geometries what was looked up last.
-    fn look_last_up(&mut self) {
-        if let Some((space, page, block)) = self.last {
-            look_up(&mut self.curves, &self.superpages, space, page, block);
-        }
-    }
-
-    /// Returns true if no reservation falls due, not even at the last possible time.
-    const fn never_due(&self) -> bool {
-        self.due == u64::MAX
-    }
-
-    /// Asks about reservations that fall due before the access at that time.
-    fn ask_due(&mut self, time: u64, spaces: &AddressSpaces) {
-        if self.due > time {
-            return;
-        }
-        if !self.curves.is_empty() && self.due < time {
-            // Accesses that were made since then went to the page that was looked up last, which
-            // may be part of a superpage now.
-            self.ask_all_due(time - 1, spaces);
-            self.look_last_up();
-        }
-        self.ask_all_due(time, spaces);
-    }
-
-    fn ask_all_due(&mut self, time: u64, spaces: &AddressSpaces) {
-        for member in 0..self.cells.len() {
-            while let Some(block) = self.cells[member].ask_due(time, spaces) {
-                self.note(block, member);
-            }
-        }
-        self.find_due();
-    }
-
-    /// Asserts what has to hold between any two items of the trace.
-    #[cfg(test)]
-    pub(crate) fn check(&self, stream: &Stream) {
-        for (member, cell) in self.cells.iter().enumerate() {
-            let mut memory = cell.memory.clone();
-            for (block, owed) in self.owed.iter().enumerate() {
-                let block = BlockId(block as u32);
-                if self.superpages.of(block) >> member & 1 != 0 {
-                    memory.dirty_pages(block, owed.saturating_sub(1));
-                }
-            }
-            memory.check(&stream.histories);
-        }
-        self.translations.iter().for_each(Translation::check);
-        for number in 0..stream.spaces.blocks() as u32 {
-            let block = BlockId(number);
-            for (member, cell) in self.cells.iter().enumerate() {
-                let noted = self.superpages.of(block) >> member & 1 != 0;
-                assert_eq!(
-                    noted,
-                    cell.memory.is_promoted(block),
-                    "a superpage is not noted"
-                );
-            }
-        }
-    }
-}
-
-/// Looks a page up in the TLBs of all geometries.
-#[inline]
-fn look_up(
-    curves: &mut [Curve],
-    superpages: &Superpages,
-    space: SpaceId,
-    page: PageNumber,
-    block: BlockId,
-) {
-    let superpage = superpages.of(block);
-    for (member, curve) in curves.iter_mut().enumerate() {
-        curve.look_up(space, page, superpage >> member & 1 != 0);
     }
 }

@@ -1,20 +1,23 @@
-//! One machine under all policies of a team. Policies whose TLBs hold the same in the same order
-//! share one, until they differ.
+//! One machine under all policies of a team. Policies share a TLB as long as their TLBs hold the
+//! same entries in the same order.
 //!
 //! If most lookups miss the first level, as in random updates, each group looks up a whole batch
 //! before the next group does ([`Tlbs::set_apart`]), and groups are compared often: such a trace
-//! soon replaces what made two TLBs differ. Both rely on LRU replacement, on two page sizes, and on
-//! page tables that name no frames.
+//! soon replaces the entries in which two TLBs differ. Both rely on LRU replacement, on two page
+//! sizes, and on page tables that name no frames.
+
+mod page_tables;
 
 use crate::batch::Batch;
 use crate::members::{Members, Superpages, numbers};
-use crate::{Entry, PageId, Size, Tlbs, Walks};
+use crate::{Entry, PageId, Tlbs};
 use broadleaf_machine::Machine;
 use broadleaf_memory::{AddressSpaces, BlockId, GEOMETRY, Shootdown};
 use broadleaf_units::PageNumber;
+use page_tables::{Group, PageTables};
 use std::ops::Range;
 
-/// What lookups came to.
+/// Counts of lookups that missed the first level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Misses {
     /// Lookups that the second level answered.
@@ -33,86 +36,26 @@ impl Misses {
     }
 }
 
-/// Policies whose TLBs hold the same.
-#[derive(Clone, Copy, Debug)]
-struct Group {
-    members: Members,
-    /// Since its members came together.
-    misses: Misses,
-}
-
-/// What the page tables of all groups hold, for lookups that miss.
-struct PageTables<'a> {
-    groups: &'a mut [Group],
-    superpages: &'a Superpages,
-    ids: &'a [PageId],
-    /// How many lookups missed the first level.
-    missed: u64,
-}
-
-impl Walks for PageTables<'_> {
-    #[inline]
-    fn second_hit(&mut self, lane: usize) {
-        self.missed += 1;
-        self.groups[lane].misses.second_hits += 1;
-    }
-
-    #[inline(always)]
-    fn sizes(&self, lane: usize) -> impl Fn(PageId) -> (bool, bool) {
-        let (members, superpages) = (self.groups[lane].members, self.superpages);
-        #[inline(always)]
-        move |id| {
-            let huge = superpages.of(BlockId(id.block())) & members;
-            (huge != 0, (huge != 0) & (huge != members))
-        }
-    }
-
-    fn count(&mut self, lane: usize, second_hits: u64, base_walks: u64, super_walks: u64) {
-        self.missed += second_hits + base_walks + super_walks;
-        self.groups[lane].misses.add(&Misses {
-            second_hits,
-            base_walks,
-            super_walks,
-        });
-    }
-
-    #[inline]
-    fn walk(&mut self, lane: usize, at: usize) -> Option<Size> {
-        let group = &mut self.groups[lane];
-        let huge = self.superpages.of(BlockId(self.ids[at].block())) & group.members;
-        self.missed += u64::from(huge == 0 || huge == group.members);
-        if huge == 0 {
-            group.misses.base_walks += 1;
-            Some(Size::Base)
-        } else if huge == group.members {
-            group.misses.super_walks += 1;
-            Some(Size::Superpage)
-        } else {
-            None
-        }
-    }
-}
-
 /// One machine under all policies of a team.
 pub(crate) struct Translation<'a> {
     pub(crate) machine: &'a Machine,
-    /// One for each group.
+    /// One TLB for each group.
     tlbs: Tlbs,
     groups: Vec<Group>,
-    /// By member, without what its group counts.
+    /// By member: the misses, without those that its group counts.
     misses: Vec<Misses>,
     /// Batches until groups are compared again, and how many pass between two comparisons.
     until_merge: u32,
     between: u32,
     /// Batches until the layout is chosen again.
     until_layout: u32,
-    /// Whether each group looks up all pages of a batch before the next group does.
+    /// True if each group looks up all pages of a batch before the next group does.
     apart: bool,
     /// Lookups since the layout was last chosen, in all groups, and those that missed the first
     /// level.
     lookups: u64,
     missed: u64,
-    /// How many pages of a batch each group has looked up.
+    /// By group: the number of pages of a batch that the group has looked up.
     progress: Vec<usize>,
 }
 
@@ -146,7 +89,7 @@ impl<'a> Translation<'a> {
         })
     }
 
-    /// What the lookups of one member came to.
+    /// The misses of one member.
     pub(crate) fn misses(&self, member: usize) -> Misses {
         let mut misses = self.misses[member];
         let of_group = (self.groups.iter()).find(|group| group.members >> member & 1 != 0);
@@ -196,14 +139,15 @@ impl<'a> Translation<'a> {
             let Some(at) = stopped else {
                 return;
             };
-            // The page tables of a group's members differ here: what they look up will too from now
-            // on. Others have looked this page up already, to no effect if they do so again.
+            // The page tables of a group's members differ here, so their lookups differ from now
+            // on. Other groups have looked this page up already, and another lookup has no effect.
             which.start += at;
             self.split(superpages.of(BlockId(batch.ids[which.start].block())));
         }
     }
 
-    /// The same, group by group. Every group has none but members of these, or none of them.
+    /// Looks pages of a batch up, group by group. Each group has members from `members` only, or
+    /// none of them.
     fn look_up_apart(
         &mut self,
         members: Members,
@@ -313,8 +257,8 @@ impl<'a> Translation<'a> {
         }
     }
 
-    /// A batch is done. From time to time groups are brought together whose TLBs hold the same by
-    /// now: what made them differ has been pushed out.
+    /// Ends a batch. From time to time, merges groups whose TLBs have become equal because the
+    /// entries in which they differed were replaced.
     pub(crate) fn rest(&mut self) {
         self.until_layout -= 1;
         if self.until_layout == 0 {
@@ -336,7 +280,8 @@ impl<'a> Translation<'a> {
         self.until_merge = self.between;
     }
 
-    /// Chooses whether groups look up together or apart, by what the last lookups came to.
+    /// Chooses whether groups look up together or apart, by the share of recent lookups that
+    /// missed.
     fn choose_layout(&mut self) {
         let (lookups, missed) = (self.lookups, self.missed);
         (self.lookups, self.missed) = (0, 0);
@@ -372,7 +317,7 @@ impl<'a> Translation<'a> {
         }
     }
 
-    /// Asserts what has to hold at any time.
+    /// Asserts the invariants.
     #[cfg(test)]
     pub(crate) fn check(&self) {
         self.tlbs.check();
@@ -391,7 +336,7 @@ impl<'a> Translation<'a> {
     }
 }
 
-/// Adds what a group counted to what its members have.
+/// Adds the misses of a group to those of its members.
 fn settle(group: &mut Group, misses: &mut [Misses]) {
     let counted = std::mem::take(&mut group.misses);
     for member in numbers(group.members) {

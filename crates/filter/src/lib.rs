@@ -2,8 +2,8 @@
 //!
 //! A [`Sieve`] drops the visits that hit the first level of every TLB and leave each order of last
 //! use as it is, or as a later lookup restores it ([`Recency`]). A [`Family`] is the fingerprint of
-//! everything about TLBs that the filter relies on. The filter knows no policy: what it leaves out
-//! changes nothing, whichever policies there are.
+//! everything about TLBs that the filter relies on. The filter knows no policy: the visits that it
+//! leaves out change nothing under any policy.
 #![forbid(unsafe_code)]
 
 mod events;
@@ -14,6 +14,7 @@ mod sifted;
 #[cfg(test)]
 mod testing;
 mod trail;
+mod version;
 
 pub use events::is_seen_by_no_policy;
 pub use family::Family;
@@ -21,3 +22,4 @@ pub use recency::{LeavingOut, Made, Recency, RecencyPlace, RecencyPlaces};
 pub use sieve::Sieve;
 pub use sifted::{Fed, Sifted, Stretch, stretches};
 pub use trail::{Follows, Trail};
+pub use version::filter_in_words;

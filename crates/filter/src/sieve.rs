@@ -1,6 +1,6 @@
-//! Visits that change nothing under any policy on any of the machines: found once, and handed to
-//! none.
+//! The sieve: finds visits that change nothing under any policy on any of the machines.
 
+mod by_word;
 mod words;
 
 use crate::is_seen_by_no_policy;
@@ -8,17 +8,17 @@ use crate::sifted::Sifted;
 use crate::trail::{Follows, Trail};
 use crate::{Recency, RecencyPlaces};
 use broadleaf_trace::reduced::{KeptVisit, Manner, Sums};
-use broadleaf_trace::{Event, Lead, Phrased, Visit};
+use broadleaf_trace::{Event, Lead, Visit};
 use broadleaf_units::Geometry;
 use broadleaf_units::{BlockNumber, PageNumber};
-use words::{STRETCH, Slot, Words};
+use words::Words;
 
-/// How many pages that were stored to are remembered. A power of two.
+/// The number of remembered pages that were stored to. A power of two.
 const STORED: usize = 256;
-/// How many blocks that were stored to are remembered. A power of two.
+/// The number of remembered blocks that were stored to. A power of two.
 const DIRTY: usize = 64;
 
-/// A lookup that makes up for one that was left out.
+/// A lookup in place of a deferred one.
 fn made_up(page: PageNumber, time: u64, manner: Manner) -> KeptVisit {
     KeptVisit {
         page: page.0,
@@ -28,7 +28,7 @@ fn made_up(page: PageNumber, time: u64, manner: Manner) -> KeptVisit {
     }
 }
 
-/// A visit that is kept, as it is.
+/// A visit that is kept unchanged.
 #[inline(always)]
 fn own(visit: &Visit, page: PageNumber, time: u64) -> KeptVisit {
     KeptVisit {
@@ -41,56 +41,55 @@ fn own(visit: &Visit, page: PageNumber, time: u64) -> KeptVisit {
 
 /// Finds visits that change nothing.
 ///
-/// Such a visit is to a page that was visited before, so it faults under no policy; stores to it
-/// only where it was stored to before, so it dirties nothing; and its lookup need not be made in
-/// any TLB ([`Recency`]), which may ask for others to be made later in its place. Those are of
-/// pages in the same state, so they change no memory either. Whether the time at which a policy
-/// wanted to be asked passes meanwhile is no matter: what it will find is the same at the next
-/// visit that changes something.
+/// Such a visit goes to a page that was visited before, so it faults under no policy. It stores
+/// only to a page that was stored to before, so it dirties no page. No TLB needs its lookup
+/// ([`Recency`]), or a later lookup replaces it. The later lookups go to pages in the same state,
+/// so they change no memory either. A time at which a policy wants to be asked may pass meanwhile:
+/// the policy finds the same memory at the next visit that changes something.
 ///
-/// All that holds until a page is taken away or an entry is shot down. Events do that, so after one
-/// that can, everything is forgotten. Beside events only a policy that breaks a superpage does, and
-/// it is asked whether to at one point alone: at the first store to a block without dirty pages. So
-/// after every store to a block that may be the first since an event, whatever the policies make of
-/// it, the block's larger pages are forgotten.
+/// These facts hold until a page is removed or an entry is shot down. After an event that can do
+/// either, the sieve forgets everything. Apart from events, only a policy that breaks a superpage
+/// shoots entries down. Policies are asked about this at one point alone: the first store to a
+/// block without dirty pages. So after each store that may be the first to its block since an
+/// event, the sieve forgets the block's larger pages, whatever the policies decide.
 ///
-/// What it remembers is bounded and only makes it let more through, so it may begin anywhere in a
-/// trace with nothing in mind.
+/// The memory of the sieve is bounded. A sieve that has forgotten something only keeps more visits.
+/// So an empty sieve may begin anywhere in a trace.
 #[derive(Clone, Debug)]
 pub struct Sieve {
     recency: Recency,
     stored: Box<[PageNumber; STORED]>,
     dirty: [BlockNumber; DIRTY],
-    /// What is known of a part that names what repeats.
+    /// The state of the words of a part.
     words: Words,
     /// Visits unfolded from words, where words cannot be used. The list is kept for its memory.
     unfolded: Vec<Visit>,
-    /// What is recorded about the lookups of all visits.
+    /// The part of all lookups that is recorded in the trail.
     follows: Follows,
-    /// How closely visits are looked at, and for how many more stretches.
+    /// How closely visits are examined, and for how many more stretches.
     looks: Looks,
     looks_so_for: u32,
 }
 
-/// How closely visits are looked at: no more than it saves.
+/// How closely visits are examined. A closer look must save more time than it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Looks {
-    /// At all that is known.
+    /// Compare a visit with all remembered pages.
     Closely,
-    /// At the newest pages alone, where most visits are let through.
+    /// Compare a visit with the newest pages alone, if most visits are kept.
     AtNewest,
-    /// Not at all, where nearly all are.
+    /// Compare no visit, if nearly all visits are kept.
     Away,
 }
 
-/// For how many stretches, where one let most of its visits through.
+/// The number of stretches until the next close look, after a stretch that kept most of its visits.
 const LOOKS_SO_FOR: u32 = 15;
 
 const NO_PAGE: PageNumber = PageNumber(u64::MAX);
 const NO_BLOCK: BlockNumber = BlockNumber(u64::MAX);
 
 impl Sieve {
-    /// A filter that knows of no visit.
+    /// An empty sieve.
     pub fn new(recency: Recency) -> Self {
         Self {
             recency,
@@ -104,7 +103,7 @@ impl Sieve {
         }
     }
 
-    /// Becomes as new as another, and keeps its memory.
+    /// Resets the sieve to the state of `new`, and keeps its allocations.
     pub fn renew(&mut self, new: &Self) {
         self.recency.clone_from(&new.recency);
         self.stored.fill(NO_PAGE);
@@ -114,13 +113,13 @@ impl Sieve {
         (self.looks, self.looks_so_for) = (new.looks, new.looks_so_for);
     }
 
-    /// Records the lookups of all visits, too.
+    /// Also records the lookups of all visits.
     pub const fn following(mut self, follows: Follows) -> Self {
         self.follows = follows;
         self
     }
 
-    /// Of a reduced piece, what is kept is all that is known, and so all that is followed.
+    /// Records the lookups of a reduced piece. Only those of its kept visits are known.
     pub fn follow_kept(&self, sifted: &mut Sifted) {
         if self.follows != Follows::Nothing {
             let Sifted { kept, trail } = sifted;
@@ -145,8 +144,8 @@ impl Sieve {
         }
     }
 
-    /// Adds to `sifted` those of some visits that may change something, and to `sums` what all come
-    /// to. `shift` is how many low bits of a unit lie inside a base page.
+    /// Adds the visits that may change something to `sifted`, and the sums of all visits to `sums`.
+    /// `shift` is the number of a unit's low bits that lie inside a base page.
     pub fn sift(&mut self, visits: &[Visit], shift: u32, sifted: &mut Sifted, sums: &mut Sums) {
         // Visits without words move pages to other places, so the state of the words is stale.
         self.words.forget();
@@ -190,11 +189,11 @@ impl Sieve {
             let before = trail.pages.len();
             self.follow(trail, page, time, leads);
             if LOOKS {
-                // What comes and goes is no branch.
+                // Unpredictable conditions are combined without branches.
                 let stores_to = (visit.stores != 0) | (visit.lead == Lead::Store);
                 let known = !stores_to | (self.stored[page.0 as usize % STORED] == page);
-                // What is caught up with before it comes right before its first access: the one
-                // that it leads with, or its own.
+                // Deferred lookups come right before the visit's first access: the one that it
+                // leads with, or its own.
                 let manner = if leads { Manner::LEAD } else { Manner::LOAD };
                 let mut look_up = |page| kept.push(made_up(page, time, manner));
                 if known & !leads {
@@ -216,109 +215,6 @@ impl Sieve {
         (sums.loads, sums.stores, sums.instructions) = (loads, stores, instructions);
     }
 
-    /// Sifts visits given by their words. All words are of one vocabulary for the life of the
-    /// sieve. A word is passed over at once if its page is still in its recorded place.
-    pub fn sift_phrased(
-        &mut self,
-        phrased: &Phrased<'_>,
-        shift: u32,
-        sifted: &mut Sifted,
-        sums: &mut Sums,
-    ) {
-        if self.looks == Looks::Away || !self.recency.keeps_places() {
-            let mut visits = std::mem::take(&mut self.unfolded);
-            visits.extend(phrased.visits());
-            self.sift_visits(&visits, shift, sifted, sums);
-            visits.clear();
-            self.unfolded = visits;
-            return;
-        }
-        self.words.prepare(phrased.vocabulary, shift);
-        for words in phrased.words.chunks(STRETCH) {
-            let mut at = 0;
-            loop {
-                let begin = sums.accesses();
-                let recency = &mut self.recency;
-                let (left, of_words, trail) = (&words[at..], &self.words, &mut sifted.trail);
-                let (passed, come_to) = match self.follows {
-                    Follows::Nothing => of_words.pass(left, recency),
-                    Follows::Pages => {
-                        trail.pages.reserve(left.len());
-                        of_words.pass_followed(left, recency, |page, _| {
-                            trail.add(page);
-                        })
-                    }
-                    Follows::Times => {
-                        let follow = |page, before| trail.add_at(page, begin + before, false);
-                        of_words.pass_followed(left, recency, follow)
-                    }
-                };
-                at += passed;
-                let [loads, stores, instructions] = come_to.split();
-                sums.loads += loads;
-                sums.stores += stores;
-                sums.instructions += instructions;
-                sums.data |= passed > 0;
-                let Some(&word) = words.get(at) else { break };
-                let visit = &phrased.vocabulary[usize::from(word)];
-                self.sift_word(visit, self.words.slot(word), shift, sifted, sums);
-                at += 1;
-            }
-        }
-        self.recency.lose_newest();
-    }
-
-    /// One visit that may change something.
-    fn sift_word(
-        &mut self,
-        visit: &Visit,
-        slot: Slot,
-        shift: u32,
-        sifted: &mut Sifted,
-        sums: &mut Sums,
-    ) {
-        let Sifted { kept, trail } = sifted;
-        sums.instructions += u64::from(visit.instructions);
-        if visit.fetch {
-            return;
-        }
-        sums.data = true;
-        let time = sums.accesses();
-        sums.loads += u64::from(visit.loads);
-        sums.stores += u64::from(visit.stores);
-        let leads = visit.lead != Lead::None;
-        let stores_to = visit.stores != 0 || visit.lead == Lead::Store;
-        let known = !stores_to || self.words.was_stored_to(slot);
-        let page = PageNumber(visit.unit >> shift);
-        let before = trail.pages.len();
-        if leads || visit.accesses() > 0 {
-            self.follow(trail, page, time, leads);
-        }
-        if known && !leads {
-            if visit.accesses() == 0 {
-                return;
-            }
-            if let Some(place) = self.words.stands(slot) {
-                self.recency.leaving_out().leave_out(place);
-                return;
-            }
-        }
-        let manner = if leads { Manner::LEAD } else { Manner::LOAD };
-        let mut look_up = |page| kept.push(made_up(page, time, manner));
-        let made = self.recency.note_made(page, &mut look_up);
-        self.words.make(slot, made);
-        if !known {
-            self.words.store(slot);
-            if let Some(fallen) = self.note_store(page) {
-                self.words.fall(fallen);
-            }
-        }
-        kept.push(own(visit, page, time));
-        if self.follows != Follows::Nothing {
-            trail.keep(kept.len(), before);
-        }
-    }
-
     /// Notes a store to a page by a visit that is kept. Returns the places that lose their pages:
     /// the larger pages around the page may be forgotten.
     fn note_store(&mut self, page: PageNumber) -> Option<RecencyPlaces> {
@@ -332,11 +228,11 @@ impl Sieve {
         })
     }
 
-    /// Adds to `sifted` what makes up for visits that were left out and only changed an order. To
-    /// be done at the end of each piece: `sums` is what its visits come to.
+    /// Adds all deferred lookups to `sifted`. Call this at the end of each piece. `sums` are the
+    /// sums of the piece's visits.
     pub fn catch_up(&mut self, sifted: &mut Sifted, sums: &Sums) {
         let Sifted { kept, trail } = sifted;
-        // With the last access, as what follows may come before the next.
+        // The lookups come with the last access, because an event may come before the next.
         let end = sums.accesses();
         self.recency
             .catch_up(&mut |page| kept.push(made_up(page, end, Manner::LEAD)));
@@ -369,16 +265,16 @@ impl Sieve {
         }
     }
 
-    /// An event follows the end of a piece.
+    /// Takes note of an event after the end of a piece.
     pub fn pass(&mut self, event: &Event) {
-        // What is known is known of one address space, and one that ended may begin again.
+        // The facts hold in one address space, and a space that ended may begin again.
         let other_space = matches!(event, Event::SpaceSwitch(_) | Event::SpaceEnd { .. });
         if other_space || !is_seen_by_no_policy(event) {
             self.forget();
         }
     }
 
-    /// What was known does not hold for what follows, which was caught up with.
+    /// Forgets all facts. The caller calls [`Self::catch_up`] first.
     pub fn forget(&mut self) {
         self.recency.forget();
         self.words.forget();
@@ -387,7 +283,7 @@ impl Sieve {
     }
 }
 
-/// Keeps all of some visits, if all access data and none leads. Returns false if that is not so.
+/// Keeps all visits if each accesses data and none leads. Otherwise returns false and keeps none.
 fn keep_all(visits: &[Visit], shift: u32, sifted: &mut Sifted, sums: &mut Sums) -> bool {
     let is_odd = |visit: &Visit| {
         visit.fetch | (visit.lead != Lead::None) | (visit.loads | visit.stores == 0)
@@ -410,104 +306,4 @@ fn keep_all(visits: &[Visit], shift: u32, sifted: &mut Sifted, sums: &mut Sums) 
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn visit(unit: u64, stores: u32) -> Visit {
-        Visit {
-            unit,
-            loads: 1,
-            stores,
-            loads_before_store: 1,
-            ..Visit::default()
-        }
-    }
-
-    /// The visits that are kept, given one by one or by their words.
-    fn kept(words: &[u16], vocabulary: &[Visit], by_word: bool) -> Vec<(u64, u64)> {
-        let mut sieve = Sieve::new(Recency::new([&crate::testing::skylake()]));
-        let (mut sifted, mut sums) = (Sifted::default(), Sums::default());
-        let phrased = Phrased { vocabulary, words };
-        if by_word {
-            sieve.sift_phrased(&phrased, 0, &mut sifted, &mut sums);
-        } else {
-            let visits: Vec<Visit> = phrased.visits().collect();
-            sieve.sift(&visits, 0, &mut sifted, &mut sums);
-        }
-        assert_eq!(sums.loads, words.len() as u64);
-        let kept = sifted.kept.iter();
-        kept.map(|visit| (visit.page, visit.time)).collect()
-    }
-
-    /// The first store to a block may break its superpage under some policy. Then no page of the
-    /// block is sure to hit, however the visits are given.
-    #[test]
-    fn a_first_store_has_all_pages_of_its_block_looked_up_again() {
-        let vocabulary = [visit(3, 0), visit(4, 0), visit(4, 1)];
-        for by_word in [false, true] {
-            let loads = kept(&[0, 1, 0, 1, 0], &vocabulary, by_word);
-            assert_eq!(loads, [(3, 0), (4, 1)], "{by_word}");
-            let stored = kept(&[0, 1, 0, 2, 0, 2, 0], &vocabulary, by_word);
-            assert!(
-                stored.ends_with(&[(4, 3), (3, 5), (4, 6)]),
-                "{by_word}: {stored:?}"
-            );
-        }
-    }
-
-    /// Where nearly everything is let through, nothing is looked at for a while, and what was known
-    /// before is known no more.
-    #[test]
-    fn what_was_not_looked_at_is_not_known() {
-        let mut sieve = Sieve::new(Recency::new([&crate::testing::skylake()]));
-        let mut kept = |pages: &[u64]| {
-            let visits: Vec<Visit> = pages.iter().map(|page| visit(*page, 0)).collect();
-            let (mut sifted, mut sums) = (Sifted::default(), Sums::default());
-            sieve.sift(&visits, 0, &mut sifted, &mut sums);
-            sieve.catch_up(&mut sifted, &sums);
-            sieve.rest(visits.len(), sifted.kept.len());
-            sifted.kept.len()
-        };
-        let far: Vec<u64> = (0..1000).map(|page| page << 9).collect();
-        // Pages 1 and 2 are the last of their sets.
-        assert_eq!(kept(&[&far[..], &[1, 2]].concat()), 1002);
-        for _ in 0..LOOKS_SO_FOR {
-            assert_eq!(kept(&[1, 2, 1, 2]), 4);
-        }
-        assert_eq!(kept(&[1, 2, 1, 2, 1, 2]), 2);
-        assert_eq!(kept(&[1, 2]), 0);
-    }
-
-    /// Visits given by their words are not looked at either.
-    #[test]
-    fn words_are_not_looked_at_either() {
-        let mut sieve = Sieve::new(Recency::new([&crate::testing::skylake()]));
-        sieve.looks = Looks::Away;
-        let vocabulary = [visit(1, 0), visit(2, 1)];
-        let words = [0, 1, 0, 1, 0];
-        let phrased = Phrased {
-            vocabulary: &vocabulary,
-            words: &words,
-        };
-        let (mut sifted, mut sums) = (Sifted::default(), Sums::default());
-        for times in [1, 2] {
-            sieve.sift_phrased(&phrased, 0, &mut sifted, &mut sums);
-            assert_eq!(sifted.kept.len(), times * words.len());
-        }
-        // Nothing was left out that would have to be made up for.
-        sieve.catch_up(&mut sifted, &sums);
-        assert_eq!(sifted.kept.len(), 2 * words.len());
-    }
-
-    /// What has too many accesses to be added up beside others is passed over all the same.
-    #[test]
-    fn a_word_of_many_accesses_is_left_out_as_others_are() {
-        let many = Visit {
-            instructions: u32::MAX,
-            ..visit(3, 0)
-        };
-        let vocabulary = [many, visit(4, 0)];
-        let some = kept(&[0, 1, 0, 0, 1, 0], &vocabulary, true);
-        assert_eq!(some, [(3, 0), (4, 1)]);
-    }
-}
+mod tests;

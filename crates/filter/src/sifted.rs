@@ -1,20 +1,20 @@
-//! What the sieve makes of the trace: pieces, and how they are cut for those who replay them.
+//! Pieces of the sifted trace, and their division into stretches for the replay.
 
 use crate::trail::Trail;
 use broadleaf_trace::Event;
 use broadleaf_trace::reduced::{KeptVisit, Sums};
 
-/// What the sieve makes of visits.
+/// Sifted visits.
 #[derive(Clone, Debug, Default)]
 pub struct Sifted {
-    /// Those that may change something.
+    /// The visits that may change something.
     pub kept: Vec<KeptVisit>,
     /// The lookups of all visits, if they are followed.
     pub trail: Trail,
 }
 
 impl Sifted {
-    /// Nothing is left, but the memory.
+    /// Removes all visits, and keeps the allocations.
     pub fn clear(&mut self) {
         self.kept.clear();
         self.trail.clear();
@@ -23,18 +23,18 @@ impl Sifted {
 
 /// A piece of the trace.
 pub enum Fed {
-    /// Visits that were sifted, and what all come to.
+    /// Sifted visits, and the sums of all visits.
     Visits(Sifted, Sums),
     /// An event.
     Event(Event),
 }
 
-/// How many pages of a trail are replayed at a time, and how many visits that are kept: few enough
-/// that they stay in the cache while a team replays them.
+/// The maximum numbers of a trail's pages and of kept visits in a stretch: few enough that they
+/// stay in the cache while a team replays them.
 const MOST_PAGES: usize = 1 << 14;
 const MOST_KEPT: usize = 4096;
 
-/// A stretch of what was sifted: visits that are kept, and the trail's pages.
+/// A stretch of a sifted piece: kept visits, and pages of the trail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
     /// The first visit, and the one after the last.
@@ -43,7 +43,7 @@ pub struct Stretch {
     pub pages: (usize, usize),
 }
 
-/// Cuts what was sifted into stretches.
+/// Cuts a sifted piece into stretches.
 pub fn stretches(sifted: &Sifted) -> impl Iterator<Item = Stretch> + '_ {
     let (all_kept, all_pages) = (sifted.kept.len(), sifted.trail.pages.len());
     let (mut kept, mut page) = (0, 0);
@@ -80,8 +80,8 @@ mod tests {
     use broadleaf_trace::synth::SplitMix64;
     use broadleaf_units::PageNumber;
 
-    /// Everything is in one stretch, in order, and each visit that is kept beside the pages around
-    /// it.
+    /// Each kept visit and each page is in exactly one stretch, in order, and each kept visit is in
+    /// the stretch of the pages around it.
     #[test]
     fn stretches_are_all_there_is() {
         let mut random = SplitMix64::new(3);

@@ -1,5 +1,5 @@
-//! TLB misses, what they are charged to, and the promotions that the policy makes of that (Romer
-//! 1995, sections 3 and 7).
+//! TLB misses, the candidates that they are charged to, and the promotions that follow from the
+//! charges (Romer 1995, sections 3 and 7).
 
 use broadleaf_charges::{
     Batching, Candidate, CapacityCharges, ChargeCounters, Ladder, MissCounts, PrefetchCharges,
@@ -10,7 +10,7 @@ use broadleaf_policy::{Needs, View};
 use broadleaf_units::PageSize;
 use broadleaf_units::SpaceTag;
 
-/// What a policy's candidates were charged, and what the bookkeeping took.
+/// The charges of a policy's candidates, and the cost of the bookkeeping.
 pub(crate) struct Charged<'a> {
     /// The promotions that are known beforehand, in place of charges.
     pub(crate) schedule: Option<&'a Schedule>,
@@ -24,17 +24,17 @@ pub(crate) struct Charged<'a> {
     /// True if prefetch charges outlast promotions (in a larger piece, or in any piece).
     keeps_prefetch: bool,
     keeps_capacity: bool,
-    /// Nothing is charged before walks have taken that many cycles of a thousand instructions.
+    /// The cycles of walks per thousand instructions before the first charge.
     idle_below: u64,
-    /// What was charged at the last miss.
+    /// The charges of the last miss.
     pub(crate) due: Vec<Candidate>,
     /// Cycles of a walk that finds a base page.
     pub(crate) miss_cycles: u64,
 }
 
 impl<'a> Charged<'a> {
-    /// For a policy that needs charges: no charges yet, and an empty TLB. Capacity charges assume a
-    /// TLB of `entries` entries, any of which holds any page.
+    /// Creates empty charges for a policy that needs charges. Capacity charges assume a TLB of
+    /// `entries` entries, any of which holds any page.
     pub(crate) fn new(
         needs: &Needs,
         base: PageSize,
@@ -85,8 +85,8 @@ impl<'a> Charged<'a> {
         }
     }
 
-    /// Whether misses are charged: whether walks have taken enough cycles of the instructions so
-    /// far. They are added up only for a policy that waits.
+    /// Returns true if misses are charged: walks have taken enough cycles for the instructions so
+    /// far. The cycles are added up only for a policy that waits.
     pub(crate) fn is_active(&self, walk_cycles: impl Fn() -> u64, instructions: u64) -> bool {
         self.idle_below == 0
             || u128::from(walk_cycles()) * 1000
@@ -100,7 +100,7 @@ impl<'a> Charged<'a> {
         prefetch.into_iter().chain(capacity).sum()
     }
 
-    /// A reference hit a translation of that level.
+    /// Notes a reference that hit a translation of that level.
     #[inline]
     pub(crate) fn hit(&mut self, tag: SpaceTag, page: u64, level: usize) {
         if let Some(capacity) = &mut self.capacity {
@@ -108,8 +108,8 @@ impl<'a> Charged<'a> {
         }
     }
 
-    /// A reference to a page missed, whose translation is of that level. What is charged for it, if
-    /// anything is to be, is in [`Charged::due`].
+    /// Notes a miss of a page whose translation is of that level. The charges for the miss, if any,
+    /// are in [`Charged::due`].
     pub(crate) fn miss(&mut self, tag: SpaceTag, page: u64, level: usize, active: bool) {
         self.due.clear();
         let due = &mut self.due;
@@ -134,7 +134,7 @@ impl<'a> Charged<'a> {
         }
     }
 
-    /// Fills in what a candidate was charged.
+    /// Fills in the charges of a candidate.
     pub(crate) fn shown(&self, candidate: Candidate, view: View) -> View {
         let prefetch = self.prefetch.as_ref();
         let capacity = self.capacity.as_ref();
@@ -147,8 +147,8 @@ impl<'a> Charged<'a> {
         }
     }
 
-    /// A candidate became a superpage. Those that hold it lose what it was charged, and all
-    /// capacity charges begin at nothing (Romer 1995, section 7).
+    /// Notes that a candidate became a superpage. The candidates that contain it lose its charges,
+    /// and all capacity charges return to zero (Romer 1995, section 7).
     pub(crate) fn promoted(&mut self, candidate: Candidate) {
         if let Some(prefetch) = &mut self.prefetch {
             if !self.keeps_prefetch {
@@ -172,7 +172,7 @@ impl<'a> Charged<'a> {
         }
     }
 
-    /// A translation is in the TLB.
+    /// Notes a translation that entered the TLB.
     pub(crate) fn loaded(&mut self, tag: SpaceTag, page: u64, level: usize) {
         if let Some(prefetch) = &mut self.prefetch {
             prefetch.load(tag, page, level);
@@ -180,14 +180,14 @@ impl<'a> Charged<'a> {
         self.hit(tag, page, level);
     }
 
-    /// A translation left the TLB, since another took its place.
+    /// Notes a translation that another one replaced in the TLB.
     pub(crate) fn evicted(&mut self, tag: SpaceTag, page: u64, level: usize) {
         if let Some(prefetch) = &mut self.prefetch {
             prefetch.evict(tag, page, level);
         }
     }
 
-    /// A superpage was broken.
+    /// Notes that a superpage was broken.
     pub(crate) fn demoted(&mut self, candidate: Candidate) {
         if let Some(prefetch) = &mut self.prefetch {
             prefetch.demote(candidate);
@@ -200,7 +200,7 @@ impl<'a> Charged<'a> {
         }
     }
 
-    /// Translations of a range left the TLB.
+    /// Notes that the translations of a range left the TLB.
     pub(crate) fn shot_down(&mut self, tag: SpaceTag, start: u64, pages: u64) {
         if let Some(prefetch) = &mut self.prefetch {
             prefetch.shoot_down(tag, start, pages);
@@ -210,7 +210,7 @@ impl<'a> Charged<'a> {
         }
     }
 
-    /// The pages of a range are no more.
+    /// Removes the charges of a range that was unmapped.
     pub(crate) fn gone(&mut self, tag: SpaceTag, start: u64, pages: u64) {
         if let Some(prefetch) = &mut self.prefetch {
             prefetch.forget(tag, start, pages);
@@ -223,7 +223,7 @@ impl<'a> Charged<'a> {
         }
     }
 
-    /// A space is no more.
+    /// Removes the charges of a space that ended.
     pub(crate) fn space_is_gone(&mut self, tag: SpaceTag) {
         self.gone(tag, 0, u64::MAX);
     }

@@ -66,7 +66,8 @@ fn setting(
     }
 }
 
-/// Chooses for all policies of a plan that need it, in one pass more over the traces.
+/// Chooses superpages for all policies of a plan that need a choice, in one more pass over the
+/// traces.
 pub(super) fn choose<S: Source>(
     passes: &mut Passes<'_, '_, S>,
 ) -> Result<Choices, Error<S::Error>> {

@@ -46,7 +46,7 @@ pub(crate) enum Unfiltered {
     Charged,
 }
 
-/// What of a world decides whether its visits can be filtered.
+/// The properties of a world that decide whether its visits can be filtered.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WorldNeeds {
     /// The world records references.
@@ -57,10 +57,10 @@ pub(crate) struct WorldNeeds {
     pub(crate) charges: bool,
 }
 
-/// Whether the filter leaves every figure of a world as it is.
+/// Checks that the filter changes no figure of a world.
 ///
 /// # Errors
-/// The reason why it does not.
+/// Returns an error with the reason if the filter would change a figure.
 pub(crate) const fn covers(needs: WorldNeeds) -> Result<(), Unfiltered> {
     if needs.records {
         return Err(Unfiltered::Recorded);
@@ -84,7 +84,7 @@ pub(crate) enum VisitSlice<'v> {
 }
 
 impl VisitSlice<'_> {
-    /// How many visits there are.
+    /// The number of visits.
     pub(crate) const fn len(&self) -> usize {
         match self {
             Self::Each(visits) => visits.len(),
@@ -125,7 +125,7 @@ impl VisitSlice<'_> {
 pub(crate) struct BatchPart<'v> {
     pub(crate) space: SpaceId,
     pub(crate) visits: VisitSlice<'v>,
-    /// How many low bits of a unit lie inside a page.
+    /// The number of a unit's low bits that lie inside a page.
     pub(crate) shift: u32,
     /// Accesses before the part.
     pub(crate) begin: u64,
@@ -135,7 +135,7 @@ pub(crate) struct BatchPart<'v> {
     pub(crate) code: bool,
     /// The number of the part of the trace. All words of a part have one vocabulary.
     pub(crate) trace_part: u64,
-    /// What the filter made of the visits; `None` if it is off.
+    /// The filtered visits; `None` if the filter is off.
     pub(crate) filtered: Option<&'v Filtered>,
 }
 
@@ -145,7 +145,7 @@ impl BatchPart<'_> {
         !visit.fetch || self.code
     }
 
-    /// When the last visit begins that counts for a batch, if all visits add up to `sums`.
+    /// The start of the last visit that counts for a batch, if all visits add up to `sums`.
     pub(super) fn last_time(&self, sums: &Sums) -> u64 {
         let last = self.last_of(|visit| self.references(visit));
         let before = sums.accesses() - last.map_or(0, |last| last.accesses());
@@ -173,12 +173,12 @@ impl BatchPart<'_> {
 /// The greatest number of visits for one mark of [`Filtered`].
 const MARKED: usize = 256;
 
-/// How far the filter had come at some visit of a part.
+/// The progress of the filter at a visit of a part.
 #[derive(Clone, Copy, Debug)]
 struct FilterMark {
     /// Visits before.
     visits: usize,
-    /// How many of them were kept, with the lookups that make up for others.
+    /// The number of kept visits, with the lookups that replace others.
     kept: usize,
     /// Accesses before.
     accesses: u64,
@@ -188,24 +188,24 @@ struct FilterMark {
 #[derive(Debug, Default)]
 pub(crate) struct Filtered {
     sifted: Sifted,
-    /// What all visits add up to.
+    /// The sums of all visits.
     sums: Sums,
     marks: Vec<FilterMark>,
 }
 
 impl Filtered {
-    /// What all visits add up to.
+    /// The sums of all visits.
     pub(crate) const fn sums(&self) -> &Sums {
         &self.sums
     }
 
-    /// The visits that are kept, and the lookups that make up for others.
+    /// The kept visits, and the lookups that replace others.
     pub(crate) fn kept(&self) -> &[KeptVisit] {
         &self.sifted.kept
     }
 }
 
-/// How many parts the filter lets pass, after one of which it left out less than half.
+/// The number of parts that pass unfiltered after a part of which the filter kept more than half.
 const RESTS_FOR: u32 = 15;
 
 /// The filter that all worlds share.
@@ -214,7 +214,7 @@ pub(super) struct SharedFilter {
     sieve: Sieve,
     new: Sieve,
     filtered: Filtered,
-    /// For how many more parts the filter rests.
+    /// The number of further parts that pass unfiltered.
     rests_for: u32,
 }
 
@@ -230,23 +230,23 @@ impl SharedFilter {
         }
     }
 
-    /// True if the filter lets the current part pass unfiltered: it left out too little of a part
-    /// before to be worth its time.
+    /// True if the current part passes unfiltered, because the filter left out too little of an
+    /// earlier part to be worth its time.
     pub(super) const fn rests(&self) -> bool {
         self.rests_for > 0
     }
 
-    /// A filter for the same machines that knows nothing.
+    /// An empty filter for the machines of this one.
     pub(super) fn fresh(&self) -> Sieve {
         self.new.clone()
     }
 
-    /// A part of the trace begins: words have another vocabulary.
+    /// Begins a part of the trace, whose words have another vocabulary.
     pub(super) fn begin_trace_part(&mut self) {
         self.sieve.renew(&self.new);
     }
 
-    /// Filters more visits of a part, and adds them to `sums`. Returns what it kept of them.
+    /// Filters more visits of a part, and adds them to `sums`. Returns the kept visits.
     pub(super) fn filter(
         &mut self,
         visits: &VisitSlice<'_>,
@@ -267,9 +267,10 @@ impl SharedFilter {
         &sifted.kept[before..]
     }
 
-    /// The part ends, whose visits add up to `sums`. Returns what the filter made of it.
+    /// Ends a part whose visits add up to `sums`. Returns its filtered visits.
     ///
-    /// The next part begins with nothing known, so that a world that left the filter can come back.
+    /// The filter forgets everything, so that a world that left the filter can come back at the
+    /// next part.
     pub(super) fn end_part(&mut self, sums: &Sums) -> &Filtered {
         self.filtered.sums = *sums;
         self.sieve.catch_up(&mut self.filtered.sifted, sums);
@@ -298,10 +299,10 @@ pub(crate) struct FilterRerun {
     sifted: Sifted,
 }
 
-/// Where a world leaves the shared filter.
+/// The position at which a world leaves the shared filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LeavingPoint {
-    /// After the visit that was kept under this number.
+    /// After the kept visit of this number.
     AfterKept(usize),
     /// Before the first visit with a reference at this time or later, in accesses since the part
     /// began.
@@ -309,7 +310,7 @@ pub(crate) enum LeavingPoint {
 }
 
 impl FilterRerun {
-    /// `new` is the shared filter as it begins.
+    /// `new` is an empty copy of the shared filter.
     pub(crate) fn new(new: Sieve) -> Self {
         Self {
             sieve: new.clone(),
@@ -319,8 +320,8 @@ impl FilterRerun {
         }
     }
 
-    /// The number of the first visit from that point on, the sums of the visits before it, and the
-    /// lookups of these that were left out and still have to be made up for, in order.
+    /// The number of the first visit from that point on, the sums of the visits before it, and
+    /// their deferred lookups, in order.
     pub(crate) fn up_to(
         &mut self,
         point: LeavingPoint,

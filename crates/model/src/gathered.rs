@@ -6,8 +6,8 @@ use broadleaf_trace::{Phrased, Visit};
 
 /// Visits that worlds have not replayed yet: one by one, or by the words of a part of the trace.
 ///
-/// A source hands out a few thousand visits at a time. A filter that begins anew keeps the first
-/// visit to each page, so it has to see more of them in one go.
+/// A source hands out a few thousand visits at a time. A new filter keeps the first visit to each
+/// page, so each run of the filter needs more visits.
 #[derive(Debug, Default)]
 pub(super) struct GatheredVisits {
     each: Vec<Visit>,
@@ -28,7 +28,7 @@ impl GatheredVisits {
         self.each.is_empty() && self.words.is_empty()
     }
 
-    /// True if these visits of a part of the trace can be added to those that are here.
+    /// True if these visits of a part of the trace can be added to the gathered ones.
     pub(super) fn can_take(&self, visits: &VisitSlice<'_>, part: u64) -> bool {
         match visits {
             VisitSlice::Each(_) => self.words.is_empty(),

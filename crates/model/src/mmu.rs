@@ -1,4 +1,4 @@
-//! The address translation of one machine: its TLBs, and what it counts.
+//! The address translation of one machine: its TLBs and its counts.
 
 use broadleaf_machine::Machine;
 use broadleaf_memory::{Leaf, Notice, Shootdown};

@@ -23,7 +23,7 @@ pub struct Sources<'s, S> {
 }
 
 impl<S: Source> Sources<'_, S> {
-    /// All of them in order, each with its number where it is an earlier one.
+    /// All traces in order, each with its number if it is an earlier one.
     pub(crate) fn in_order(&mut self) -> impl Iterator<Item = (Option<usize>, &mut S)> {
         let earlier = self.earlier.iter_mut().enumerate();
         let earlier = earlier.map(|(number, source)| (Some(number), source));
@@ -79,7 +79,7 @@ pub(crate) struct Passes<'p, 's, S> {
 }
 
 impl<S: Source> Passes<'_, '_, S> {
-    /// Has worlds go through all traces, which are made anew where a pass has to begin again.
+    /// Lets worlds replay all traces. New worlds are made if a pass must begin again.
     pub(crate) fn replay<'a>(
         &mut self,
         worlds: impl Fn() -> Result<Worlds<'a>, String>,

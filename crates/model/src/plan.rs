@@ -100,8 +100,6 @@ impl Plan {
     /// # Errors
     /// Returns an error if there are no policies or machines, or a machine cannot have the memory
     /// that the limits describe.
-    ///
-    /// # Errors
     pub fn within(
         policies: Vec<Box<dyn Policy>>,
         machines: Vec<Machine>,

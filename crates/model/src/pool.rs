@@ -24,7 +24,7 @@ impl<'scope> Crew<'_, 'scope> {
 }
 
 impl Pool {
-    /// A pool of `threads` threads, of which one is the caller's.
+    /// A pool of `threads` threads, including the caller's.
     ///
     /// # Errors
     /// Returns the system's message if a thread cannot start.

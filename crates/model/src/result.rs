@@ -1,4 +1,4 @@
-//! From what worlds counted to results.
+//! Results from the counts of worlds.
 
 use super::choices::{Choices, few_of};
 use super::follow::Follower;

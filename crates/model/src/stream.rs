@@ -1,4 +1,4 @@
-//! The trace as all worlds see it: address spaces, time, and what the trace comes to.
+//! The trace as all worlds see it: address spaces, time, and the sums of the trace.
 
 use broadleaf_memory::{
     AddressSpaces, BlockId, Change, GEOMETRY, Histories, PageHistory, Touched, Touches,
@@ -11,7 +11,7 @@ use broadleaf_units::{BlockNumber, PageNumber, SpaceId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What a trace can hold that the model cannot take.
+/// The contents of a trace that the model cannot replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// An address in this page is not canonical.
@@ -36,14 +36,14 @@ const BLOCK_BYTES: u64 = 800;
 /// The most blocks of a replay: 8 TiB of addresses.
 pub const MOST_BLOCKS: usize = 1 << 22;
 
-/// How many recently used blocks are found without a search. A power of two.
+/// The number of recently used blocks that are found without a search. A power of two.
 const RECENT: usize = 8192;
 
 /// A block number of the running space, and its id.
 #[derive(Clone, Copy, Debug)]
 struct Recent {
     number: BlockNumber,
-    /// In which epoch that was found out.
+    /// The epoch of the search that found the block.
     epoch: u32,
     found: Found,
 }
@@ -52,11 +52,12 @@ struct Recent {
 #[derive(Clone, Copy, Debug)]
 struct Found {
     block: BlockId,
-    /// Pages came to it from elsewhere: that a page was referenced does not say that it was here.
+    /// True if pages moved to the block: then a reference to a page does not show that the page was
+    /// in this block.
     entered: bool,
 }
 
-/// What is in no epoch.
+/// An entry of no epoch.
 const NOTHING: Recent = Recent {
     number: BlockNumber(0),
     epoch: 0,
@@ -66,7 +67,7 @@ const NOTHING: Recent = Recent {
     },
 };
 
-/// What was replayed before: accesses, and what they touched.
+/// The accesses of the trace that was replayed before, and the pages that they touched.
 #[derive(Clone, Copy, Debug, Default)]
 struct Earlier {
     accesses: u64,
@@ -82,7 +83,7 @@ pub struct Stream {
     pub histories: Histories,
     /// The sums of the trace so far.
     pub summary: TraceSummary,
-    /// What was replayed before the trace that all this is about.
+    /// The trace that was replayed before this one.
     earlier: Earlier,
     /// Mappings whose offset in their block differs from the one that the kernel would choose.
     pub misplaced: u64,
@@ -95,8 +96,8 @@ pub struct Stream {
     /// Spaces that ended, and stay until the next item.
     ending: Vec<SpaceId>,
     recent: Vec<Recent>,
-    /// Moves on with every event, so that blocks are looked at afresh: what is known of their
-    /// mappings is never old.
+    /// Increases with every event. Then blocks are searched again, so that the facts of their
+    /// mappings are never stale.
     epoch: u32,
 }
 
@@ -124,7 +125,7 @@ impl Stream {
         self.spaces.blocks() as u64 * BLOCK_BYTES
     }
 
-    /// Accesses so far, and those of what ran before.
+    /// Accesses so far, including those of the earlier trace.
     pub const fn now(&self) -> u64 {
         self.earlier.accesses.saturating_add(self.summary.accesses)
     }
@@ -173,8 +174,8 @@ impl Stream {
         }
     }
 
-    /// The running space begins as that process: it is a new one, and what the process had before,
-    /// if it executed another program, is no more.
+    /// Begins the running space as that process's. The space is new. If the process executed
+    /// another program, its earlier space has ended.
     pub fn begin_space(&mut self, process: u32) -> Vec<Change> {
         let space = self.running;
         let mut changes = self.end_spaces();
@@ -244,9 +245,9 @@ impl Stream {
         Ok(self.block(page, wait)?.block)
     }
 
-    /// Time passes: visits were made that come to this.
+    /// Adds the sums of visits that were made.
     pub fn pass(&mut self, sums: &Sums) {
-        // What a file says may be more than can be counted.
+        // The sums in a file may exceed the range of the counters.
         let add = |sum: &mut u64, more| *sum = sum.saturating_add(more);
         add(&mut self.summary.loads, sums.loads);
         add(&mut self.summary.stores, sums.stores);
@@ -254,7 +255,7 @@ impl Stream {
         add(&mut self.summary.accesses, sums.accesses());
     }
 
-    /// The block of a page. In line always: what is returned through memory is waited for at each
+    /// The block of a page. Always inlined: returning the result through memory would stall each
     /// visit.
     #[inline(always)]
     fn block(&mut self, page: PageNumber, wait: &mut dyn FnMut()) -> Result<Found, Refused> {

@@ -12,9 +12,11 @@ pub(super) static X86_64: PageTableKind = PageTableKind {
     described: Described {
         name: "x86-64",
         summary: "the radix tree of x86-64, whose leaves are 4 KiB and 2 MiB pages",
-        explanation: "A superpage is a leaf one level nearer to the root. What a walk costs comes from the machine's table of \
-                      cycles for each page size; the tree's own memory references and the caches of its upper levels are in \
-                      that mean and are not modelled one by one. With --memory, leaves are of whichever sizes a machine has.",
+        explanation: "A superpage is a leaf one level nearer to the root. What a walk costs comes \
+                      from the machine's table of cycles for each page size; the tree's own memory \
+                      references and the caches of its upper levels are in that mean and are not \
+                      modelled one by one. With --memory, leaves are of whichever sizes a machine \
+                      has.",
         source: "Intel SDM volume 3, section 4.5; Zhu 2018, chapter 6",
     },
     build: |base| Box::new(Radix::new(base)),

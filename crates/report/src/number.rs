@@ -13,6 +13,12 @@ pub fn grouped(value: u64) -> String {
     out
 }
 
+/// Formats a count and its noun, with an s for all counts but one: `1 trace`, `2 traces`.
+pub fn counted(count: u64, noun: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{} {noun}{s}", grouped(count))
+}
+
 /// Formats a number that may be negative, like [`grouped`]: `-1,234`.
 pub fn grouped_signed(value: i64) -> String {
     let sign = if value < 0 { "-" } else { "" };

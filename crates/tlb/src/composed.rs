@@ -78,7 +78,7 @@ impl Composed {
         self.report(first, second, evicted);
     }
 
-    /// Reports what made room at the two levels and is not at the other one.
+    /// Reports the entries that were replaced at one level and are not at the other.
     fn report(
         &self,
         first: Option<Translation>,

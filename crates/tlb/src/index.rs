@@ -177,7 +177,7 @@ impl Compiled {
         set ^ field(a) ^ field(b) ^ field(c)
     }
 
-    /// The same without a branch, for at most this many fields; `None` if there are more.
+    /// An index function without a branch, for `FIELDS` fields; `None` if there are more.
     pub fn of_fields<const FIELDS: usize>(&self) -> Option<FewFields<FIELDS>> {
         let [a, b, c] = self.others;
         let all = [self.first, a, b, c];

@@ -130,8 +130,8 @@ impl Packed {
 
     /// Returns true if an entry can represent the page: its addresses are canonical with 57 bits.
     pub const fn can_translate(page: PageNumber) -> bool {
-        // A base-page number has 52 bits; from bit 44 up they have to be equal, and what is above
-        // has to be clear.
+        // A base-page number has 52 bits. Its bits from 44 up must be equal, and the bits above
+        // must be clear.
         page.0 >> (PAGE_BITS - 1) == 0 || page.0 >> (PAGE_BITS - 1) == 0xff
     }
 

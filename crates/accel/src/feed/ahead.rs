@@ -8,33 +8,34 @@ use broadleaf_model::{SourcePart, SourcePiece};
 use broadleaf_trace::reduced::Sums;
 use std::collections::VecDeque;
 
-/// How many visits are kept of what is decoded in one go, about: more would not stay in a cache
-/// until they are used.
+/// The approximate number of visits kept of one step. More visits would leave the cache before
+/// their use.
 const STEP_KEPT: usize = 1 << 16;
 /// The number of words kept of one step. The tables for words are large, and no other part can use
 /// them during a step.
 const STEP_KEPT_OF_WORDS: usize = 1 << 17;
-/// How many of a piece, about: more would not stay in a cache until they are kept for another pass.
+/// The approximate number of visits kept of one piece. More visits would leave the cache before the
+/// keeper reads them.
 pub(super) const PIECE_KEPT: usize = 1 << 14;
-/// How many visits a piece has at least that are kept as they are.
+/// The minimum number of visits of a piece that is kept unpacked.
 const FEWEST_PLAIN: usize = 1 << 10;
-/// How many items are decoded in one go at most, since an item may hold no visit.
+/// The maximum number of items in a step. An item may hold no visit.
 const STEP_ITEMS: usize = 1 << 12;
 
 /// A part that is decoded ahead.
 pub(super) struct Ahead<P: SourcePart> {
     pub(super) part: P,
     pub(super) sieve: Sieve,
-    /// How many low bits of a unit lie inside a base page.
+    /// The number of a unit's low bits that lie inside a base page.
     pub(super) shift: u32,
     pub(super) output: Output,
-    /// Where its end was found, and how it ended.
+    /// The result of the part, if decoding has reached its end.
     pub(super) end: Option<Result<(), P::Error>>,
 }
 
-/// What was made of a part.
+/// The decoded and sieved pieces of a part.
 pub(super) struct Output {
-    /// What was not taken yet.
+    /// Pieces that were not taken yet.
     pub(super) pieces: VecDeque<Fed>,
     /// The visits in these pieces, and the pages of their trails.
     pub(super) waiting: usize,
@@ -58,11 +59,11 @@ impl Output {
         self.pieces.push_back(piece);
     }
 
-    /// Appends a piece of what was sifted of `visits` visits, if there is anything, and empties
-    /// `sifted`. Returns the number of visits that were kept.
+    /// Appends `sifted` to the queue as a piece, unless the sums are zero, and empties `sifted`.
+    /// The piece was sifted from `visits` visits. Returns the number of kept visits.
     fn put_visits(&mut self, sifted: &mut Sifted, sums: &mut Sums, visits: usize) -> usize {
         let kept = sifted.kept.len();
-        // Visits of which hardly any is left out do not repeat.
+        // Visits do not repeat if the sieve leaves hardly any of them out.
         let plain = kept >= FEWEST_PLAIN && kept > visits - visits / 16;
         debug_assert!(
             sifted.kept.is_sorted_by_key(|visit| visit.time),
@@ -72,7 +73,7 @@ impl Output {
             let visits = self.lists.cut(sifted);
             self.put(Fed::Visits(visits, std::mem::take(sums)), plain);
         } else {
-            // A file may hold visits that come to nothing.
+            // A file may hold visits without any access.
             sifted.clear();
         }
         kept
@@ -86,9 +87,9 @@ impl<P: SourcePart> Ahead<P> {
         let mut sifted = self.output.lists.take();
         let mut sums = Sums::default();
         let (mut visits, mut items) = (0, 0);
-        // How many of them there were when the last piece was put down.
+        // The number of visits when the last piece was appended.
         let mut before = 0;
-        // How many were kept of what was sifted here, and of what was before.
+        // The number of visits that this sieve kept, and of visits that were reduced before.
         let (mut kept, mut kept_before) = (0, 0);
         let mut most_kept = STEP_KEPT;
         while visits + kept_before < most
@@ -110,8 +111,8 @@ impl<P: SourcePart> Ahead<P> {
                     self.sieve.sift_phrased(&some, self.shift, sifted, sums);
                 }
                 Ok(Some(SourcePiece::Reduced(some, of_piece))) => {
-                    // It counts its time from its own beginning, and of what it leaves out nothing
-                    // is known.
+                    // A reduced piece counts time from its own start. The visits that it leaves out
+                    // are unknown, so the sieve forgets everything.
                     self.sieve.catch_up(&mut sifted, &sums);
                     self.sieve.forget();
                     kept += output.put_visits(&mut sifted, &mut sums, visits - before);

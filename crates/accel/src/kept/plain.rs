@@ -1,8 +1,8 @@
-//! KeptVisit visits that do not repeat: a word for each, or four if the word has no room.
+//! Unpacked visits: one word for each visit, or four words if one has no room.
 
 use broadleaf_trace::reduced::{KeptVisit, Manner, Sums};
 
-/// How many visits a stretch holds, about: few enough that several threads find work.
+/// The approximate number of visits in a stretch: few enough that several threads find work.
 const ENOUGH: usize = 1 << 16;
 
 /// The bit positions of a word's fields: accesses since the visit before, the manner, loads before
@@ -17,7 +17,8 @@ const NO_ROOM: u64 = 0xff;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PlainVisits {
     words: Vec<u64>,
-    /// The end of each piece in `words`, its visits, and what all its visits come to.
+    /// For each piece: its end in `words`, the number of its kept visits, and the sums of all its
+    /// visits.
     pieces: Vec<(usize, usize, Sums)>,
 }
 
@@ -26,7 +27,7 @@ impl PlainVisits {
         self.pieces.is_empty()
     }
 
-    /// Whether these are enough for a stretch.
+    /// Returns true if the visits are enough for a stretch.
     pub(super) const fn is_enough(&self) -> bool {
         self.words.len() >= ENOUGH
     }
@@ -57,7 +58,7 @@ impl PlainVisits {
         self.pieces.push((self.words.len(), visits.len(), *sums));
     }
 
-    /// Reads them from the start.
+    /// Reads the visits from the start.
     pub(super) fn read(&self) -> PlainReader<'_> {
         PlainReader {
             words: &self.words,
@@ -86,7 +87,7 @@ impl PlainReader<'_> {
         self.visits.reserve(*count);
         let mut time = 0;
         while let Some(&word) = words.next() {
-            // What was put in as a number is one.
+            // The number came from a valid manner.
             let manner = Manner::of_number((word >> MANNER) as u8 & 0xf).unwrap_or(Manner::LOAD);
             let mut visit = KeptVisit {
                 page: word >> PAGE,

@@ -1,22 +1,26 @@
 //! One TLB that looks pages up by itself, for traces in which most lookups miss the first level.
 //!
 //! A miss puts its entry in as the newest of a set and pushes the oldest one out. A hit makes its
-//! entry the newest. Both are the same move: of the entry that was found, or of the oldest one. So
-//! a lookup has no branch that depends on whether it hits the second level, nor on the size of its
-//! page. Entries of the first level are in the order of their last use. Those of the second stay
-//! where they are, and a word holds the order of their ways.
+//! entry the newest. Both move one entry to the front: the entry that was found, or the oldest one.
+//! So a lookup has no branch that depends on a hit in the second level, or on the size of the page.
+//! Entries of the first level are in the order of their last use. Those of the second stay where
+//! they are, and a word holds the order of their ways.
 //!
-//! This relies on exact LRU replacement, on two page sizes, and on the shape of the design: two
-//! structures of four ways at the first level, one for each size, and one structure of twelve ways
-//! for both sizes at the second, with index functions of one range of bits and of two. It also
-//! relies on the host to remove the entry of a superpage when the superpage is broken. So a base
-//! page cannot be found under the entry of a superpage. The entry of a base page can outlive the
-//! promotion of its block: such an entry is a *stray*.
+//! These lookups rely on exact LRU replacement, on two page sizes, and on the shape of the design.
+//! The first level has two structures of four ways, one for each page size. Their index functions
+//! read one range of bits. The second level has one structure of twelve ways for both page sizes.
+//! Its index functions read two ranges of bits. The host removes the entry of a superpage when the
+//! superpage is broken, so no base page is found under the entry of a superpage. The entry of a
+//! base page can outlive the promotion of its block: such an entry is a *stray*.
 
-use super::{EMPTY, PageId, Place, SUPERPAGE, Size, Walks};
+mod lookups;
+
+use super::entry::{EMPTY, SUPERPAGE};
+use super::{PageId, Place, Size, Walks};
 use broadleaf_tlb::{FewFields, set};
 use broadleaf_units::PageNumber;
-use pulp::{Arch, NullaryFnOnce};
+use lookups::{Found, Lookups, use_first, use_second};
+use pulp::Arch;
 
 /// The ways of the first level and of the second.
 pub(super) const FIRST: usize = 4;
@@ -26,8 +30,6 @@ const ROOM: usize = 16;
 
 /// The order of the ways of a set whose entries are in order: four bits for each, newest first.
 const IN_ORDER: u64 = 0xba98_7654_3210;
-/// A number in all ways of an order.
-const EACH: u64 = 0x1111_1111_1111_1111;
 
 /// The sets that pages of one size go to, at both levels.
 #[derive(Clone, Copy, Debug)]
@@ -86,7 +88,7 @@ pub(super) struct Alone {
     holding: Holding,
 }
 
-/// What a TLB holds, as far as it is known: where a lookup has to look for strays.
+/// The known contents of a TLB. They decide where a lookup searches for strays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Holding {
     /// No superpage: none was looked up.
@@ -132,7 +134,7 @@ impl Alone {
         std::array::from_fn(|rank| self.second[set][(order >> (4 * rank)) as usize & 0xf])
     }
 
-    /// Whether both hold the same in the same order.
+    /// Returns true if both TLBs hold the same entries in the same order.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         let is_alike = |set| {
             let same =
@@ -168,7 +170,7 @@ impl Alone {
         self.remove_from_second(sets.second.set_of(page), &mut is_it);
     }
 
-    /// Finds out what it holds.
+    /// Determines which page sizes the TLB holds at each level.
     pub(super) fn find_strays(&mut self) {
         let first = self.first.as_flattened();
         let second = self.second.as_flattened();
@@ -187,7 +189,7 @@ impl Alone {
         };
     }
 
-    /// Looks base pages up. Stops where a walk says so, and answers at which page.
+    /// Looks base pages up. If a walk stops the lookups, returns the index of the walk's page.
     pub(super) fn look_up(
         &mut self,
         shape: &AloneShape,
@@ -225,7 +227,7 @@ impl Alone {
         }
     }
 
-    /// One lookup, step by step. Answers whether a page was found.
+    /// Makes one lookup, step by step. Returns true if a page was found.
     #[cold]
     fn look_up_odd(
         &mut self,
@@ -273,183 +275,11 @@ impl Alone {
         use_second(&mut self.second[set], &mut self.orders[set], entry);
     }
 
-    /// Asserts what has to hold at any time.
+    /// Asserts the invariants of a TLB.
     pub(super) fn check(&self) {
         self.first.iter().for_each(|set| set::check(set));
         for set in 0..self.second.len() {
             set::check(&self.in_order(set));
         }
-    }
-}
-
-/// Some lookups, which are compiled for the vector instructions that the processor has.
-struct Lookups<'a, F> {
-    alone: &'a mut Alone,
-    shape: &'a AloneShape,
-    pages: &'a [PageNumber],
-    ids: &'a [PageId],
-    /// Whether the page table holds a superpage, and whether it does not for all members of a
-    /// group.
-    size: F,
-    holding: Holding,
-    found: &'a mut Found,
-}
-
-/// What lookups came to.
-#[derive(Clone, Copy, Default)]
-struct Found {
-    second_hits: u64,
-    walks: u64,
-    super_walks: u64,
-}
-
-impl<F: Fn(PageId) -> (bool, bool)> NullaryFnOnce for Lookups<'_, F> {
-    /// How many were made. The next one is out of the ordinary.
-    type Output = usize;
-
-    #[inline(always)]
-    fn call(self) -> usize {
-        match self.holding {
-            Holding::NoSuperpage => self.look_up::<false, false, false>(),
-            Holding::NoBasePage => self.look_up::<true, false, false>(),
-            Holding::BasePagesFirst => self.look_up::<true, true, false>(),
-            Holding::Both => self.look_up::<true, true, true>(),
-        }
-    }
-}
-
-impl<F: Fn(PageId) -> (bool, bool)> Lookups<'_, F> {
-    /// Makes the lookups. `SUPERPAGES` says whether superpages are looked up; if not, the first is
-    /// out of the ordinary. `FIRST` and `SECOND` say at which levels there may be strays.
-    #[inline(always)]
-    fn look_up<const SUPERPAGES: bool, const FIRST: bool, const SECOND: bool>(self) -> usize {
-        let both = [self.shape.base, self.shape.superpage];
-        let first = self.alone.first.as_mut_slice();
-        let second = self.alone.second.as_mut_slice();
-        let orders = &mut self.alone.orders[..second.len()];
-        let ids = &self.ids[..self.pages.len()];
-        let (mut second_hits, mut walks, mut super_walks) = (0, 0, 0);
-        let mut made = 0;
-        while made < ids.len() {
-            let (page, id) = (self.pages[made], ids[made]);
-            let (is_super, mut is_odd) = (self.size)(id);
-            // Which size it is cannot be predicted, so it is no branch.
-            let sets = &both[usize::from(is_super)];
-            let pick = u32::from(is_super).wrapping_neg();
-            let entry = id.entry(Size::Base) & !pick | id.entry(Size::Superpage) & pick;
-            let ([base, _], stray) = (&both, id.entry(Size::Base));
-            if FIRST {
-                let set = &first[base.start + base.first.set_of(page)];
-                is_odd |= is_super & holds(set, stray);
-            }
-            if SECOND {
-                let set = &second[base.second.set_of(page)];
-                is_odd |= is_super & holds(set, stray);
-            }
-            if !SUPERPAGES {
-                is_odd |= is_super;
-            }
-            if is_odd {
-                break;
-            }
-            made += 1;
-            if use_first(&mut first[sets.start + sets.first.set_of(page)], entry) {
-                continue;
-            }
-            let set = sets.second.set_of(page);
-            let hits = use_second(&mut second[set], &mut orders[set], entry);
-            second_hits += u64::from(hits);
-            walks += u64::from(!hits);
-            super_walks += u64::from(!hits & is_super);
-        }
-        *self.found = Found {
-            second_hits,
-            walks,
-            super_walks,
-        };
-        made
-    }
-}
-
-/// Whether a set holds an entry.
-#[inline(always)]
-fn holds<const WAYS: usize>(set: &[u32; WAYS], wanted: u32) -> bool {
-    let mut found = 0;
-    for entry in set {
-        found |= u32::from(*entry == wanted);
-    }
-    found != 0
-}
-
-/// Makes an entry the newest of a set of the first level. Returns whether it was there; if not, the
-/// oldest entry goes.
-#[inline(always)]
-fn use_first(set: &mut [u32; FIRST], wanted: u32) -> bool {
-    let [a, b, c, d] = *set;
-    let in_a = a == wanted;
-    let in_b = in_a | (b == wanted);
-    let in_c = in_b | (c == wanted);
-    let pick = |found: bool, own: u32, before: u32| {
-        let mask = u32::from(found).wrapping_neg();
-        own & mask | before & !mask
-    };
-    *set = [wanted, pick(in_a, b, a), pick(in_b, c, b), pick(in_c, d, c)];
-    in_c | (d == wanted)
-}
-
-/// Makes an entry the newest of a set of the second level. Returns whether it was there; if not,
-/// the oldest entry goes.
-#[inline(always)]
-fn use_second(set: &mut [u32; ROOM], order: &mut u64, wanted: u32) -> bool {
-    let mut found = 0;
-    for (way, entry) in set.iter().enumerate() {
-        found |= u32::from(*entry == wanted).wrapping_neg() & (way as u32 + 1);
-    }
-    let oldest = (*order >> (4 * (SECOND - 1))) as u32 & 0xf;
-    let way = if found == 0 { oldest } else { found - 1 };
-    // The lowest four bits that are equal to the way are at the position of its rank.
-    let others = *order ^ (EACH * u64::from(way));
-    let rank = others.wrapping_sub(EACH) & !others & (EACH << 3);
-    let moved = u64::MAX >> (u64::BITS - 1 - rank.trailing_zeros());
-    *order = *order & !moved | (*order << 4) & moved | u64::from(way);
-    set[way as usize % ROOM] = wanted;
-    found != 0
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Both kinds of sets hold what a set in order holds.
-    #[test]
-    fn sets_are_used_as_in_order() {
-        let mut random = 88_172_645_463_325_252u64;
-        let mut first = [EMPTY; FIRST];
-        let (mut second, mut order) = ([EMPTY; ROOM], IN_ORDER);
-        let (mut plain_first, mut plain_second) = ([EMPTY; FIRST], [EMPTY; SECOND]);
-        let mut hits = [0; 2];
-        for _ in 0..10_000 {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            let wanted = (random >> 20) as u32 % 18;
-            let renewed = set::renew(&mut plain_first, wanted);
-            if !renewed {
-                set::insert(&mut plain_first, wanted);
-            }
-            assert_eq!(use_first(&mut first, wanted), renewed);
-            assert_eq!(first, plain_first);
-            hits[0] += u32::from(renewed);
-            let renewed = set::renew(&mut plain_second, wanted);
-            if !renewed {
-                set::insert(&mut plain_second, wanted);
-            }
-            assert_eq!(use_second(&mut second, &mut order, wanted), renewed);
-            for (rank, entry) in plain_second.iter().enumerate() {
-                assert_eq!(second[(order >> (4 * rank)) as usize & 0xf], *entry);
-            }
-            hits[1] += u32::from(renewed);
-        }
-        assert!(hits[0] > 1000 && hits[1] > 5000, "{hits:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! One structure of several TLBs side by side: the ways of a set are rows, and each TLB has a
 //! column, so that one comparison looks into all.
 
-use super::EMPTY;
+use super::entry::EMPTY;
 
 /// One structure of several TLBs.
 #[derive(Clone, Debug)]
@@ -10,7 +10,7 @@ pub(super) struct Rows {
     /// By set, way and lane. In each lane the newest entry of a set is in the first way, and empty
     /// ones come last.
     entries: Vec<u32>,
-    /// Whether anything was ever put in: where not, there is nothing to find.
+    /// True if any entry was ever inserted. Otherwise lookups skip the structure.
     pub(super) used: bool,
 }
 
@@ -82,7 +82,7 @@ impl Rows {
         }
     }
 
-    /// Removes entries of one lane. What stays keeps its order.
+    /// Removes entries of one lane. The other entries keep their order.
     pub(super) fn remove_where(
         &mut self,
         lane: usize,
@@ -120,7 +120,7 @@ impl Rows {
         self.ways
     }
 
-    /// How many sets there are. There is one lane.
+    /// The number of sets. There is one lane.
     pub(super) const fn sets(&self) -> usize {
         self.entries.len() / self.ways
     }
@@ -161,7 +161,7 @@ impl Rows {
     }
 }
 
-/// All ones where it holds, otherwise zero: what vector comparisons make.
+/// A mask of ones if the condition holds, otherwise zero, as vector comparisons return.
 #[inline(always)]
 const fn mask(holds: bool) -> u32 {
     (holds as u32).wrapping_neg()
@@ -186,9 +186,9 @@ fn insert_into<const LANES: usize>(rows: &mut [[u32; LANES]], entry: u32, lane: 
     }
 }
 
-/// The loops over lanes have no branches, so that they become vector instructions. Which lanes are
-/// left is answered, not written where it would be read at once: lane by lane it cannot be
-/// forwarded to a load of all.
+/// The loops over lanes have no branches, so that they become vector instructions. The mask of
+/// remaining lanes is returned by value. If it were stored lane by lane, the processor could not
+/// forward the stores to one load of all lanes.
 #[inline(always)]
 fn renew_rows<const LANES: usize>(
     rows: &mut [[u32; LANES]],
@@ -226,7 +226,7 @@ fn renew_rows<const LANES: usize>(
             left[lane] &= !moves[lane];
             any_left |= left[lane];
         }
-        // Each way takes over what stood before it, up to the one where the entry was.
+        // Each way takes the entry of the way before it, up to the way that held the entry.
         let mut before = [entry; LANES];
         for row in &mut *rows {
             for lane in 0..LANES {

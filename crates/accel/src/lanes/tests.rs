@@ -1,5 +1,6 @@
 //! Several TLBs side by side against as many plain ones.
 
+use super::entry::OFFSET_BITS;
 use super::*;
 use broadleaf_tlb::{Lookup, Tlb};
 use broadleaf_units::SpaceTag;
@@ -7,7 +8,7 @@ use broadleaf_units::SpaceTag;
 /// Blocks of all spaces.
 const BLOCKS: usize = 48;
 
-/// What one lane should be: a plain TLB, under which blocks are superpages, and what it counted.
+/// The model of one lane: a plain TLB, the blocks that are superpages, and the counts.
 #[derive(Clone)]
 struct Plain {
     tlb: Tlb,

@@ -17,19 +17,19 @@
 //!
 //! An entry that is shot down leaves a *hole* at its depth, the empty way of all sets that held it
 //! (Thompson and Smith 1989, "Efficient (stack) algorithms for analysis of write-back and sector
-//! memories"). Let a reference find its page at depth `d` (without end where it is in no list), and
+//! memories"). Let a reference find its page at depth `d` (infinite if the page is in no list), and
 //! let `h` be the depth of the topmost hole.
 //!
 //! - If `d` is above `h`, or there is no hole, the entries above `d` move down by one, as without
 //!   removals.
 //! - Otherwise the entries above `h` move down by one, into the hole, and leave a hole at `d`.
 //!
-//! With either the entries stay in the order of their last use, so that of a set of `w` ways the
-//! oldest entry is the deepest above `w`. And a set of `w` ways, which holds the entries above
-//! depth `w`, does what it should: one with `w > d` hits and holds the same pages as before, its
-//! hole moved from `h` to `d`; one with `h < w <= d` misses, fills its empty way and loses nothing;
-//! one with `w <= h` has no empty way, misses, and loses the entry that moved from `w - 1` to `w`,
-//! its oldest. Ways that were never filled are holes at the end of the list.
+//! In both cases the entries stay in the order of their last use. So the oldest entry of a set of
+//! `w` ways is the deepest above `w`. A set of `w` ways holds the entries above depth `w`, and
+//! behaves as a TLB does. A set with `w > d` hits and holds the same pages as before; its hole
+//! moved from `h` to `d`. A set with `h < w <= d` misses, fills its empty way and loses no entry. A
+//! set with `w <= h` has no empty way, misses, and loses its oldest entry, which moved from `w - 1`
+//! to `w`. Ways that were never filled are holes at the end of the list.
 
 mod deep;
 mod names;

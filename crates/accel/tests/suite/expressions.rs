@@ -3,21 +3,16 @@
 
 use std::ops::ControlFlow;
 
+use crate::common::items_of;
 use broadleaf_accel::run;
 use broadleaf_metrics::CellResult;
-use broadleaf_model::{Items, MemoryLimits, Plan};
+use broadleaf_model::{MemoryLimits, Plan};
+use broadleaf_oracle::Recording;
 use broadleaf_oracle::random::{Rng, Script};
-use broadleaf_oracle::{OwnedItem, Recording};
 
 /// The results of these policies, each with the trace's stamp of its name taken off.
 fn results(recording: &Recording, policies: &[String], within: bool) -> Vec<CellResult> {
-    let mut items = Items::new(recording.grain);
-    for item in &recording.items {
-        match item {
-            OwnedItem::Visits(visits) => items.visits(visits.iter().copied()),
-            OwnedItem::Event(event) => items.event(event.clone()),
-        };
-    }
+    let mut items = items_of(recording);
     let parse = |name: &String| broadleaf_policy::parse(name).expect("a policy");
     let machine = broadleaf_machine::machine("skylake").expect("a machine");
     let plan = Plan::new(policies.iter().map(parse).collect(), vec![machine]).expect("a plan");

@@ -5,6 +5,7 @@ mod common;
 mod competitive;
 mod derby;
 mod differential;
+mod ends;
 mod expressions;
 mod filtered;
 mod forks;

@@ -1,6 +1,6 @@
 //! Batched charges, compared with exact ones.
 
-use super::slow::{HostStep, Mapped, SlowTlb, around, cases};
+use super::slow::{HostStep, Mapped, SlowTlb, around, cases, demote, forget};
 use broadleaf_charges::{Batching, Candidate, Ladder, PrefetchCharges};
 use broadleaf_units::SpaceTag;
 use proptest::prelude::*;
@@ -70,13 +70,8 @@ impl Both {
                     .promote(&ladder, around(&ladder, tag, page, level));
             }
             HostStep::Demote(tag, page) => {
-                if let Some(candidate) = self.mapped.demote(&ladder, tag, page) {
-                    self.tlb.shoot_down(
-                        &ladder,
-                        tag,
-                        candidate.first,
-                        ladder.pages(candidate.level),
-                    );
+                let host = (&mut self.mapped, &mut self.tlb);
+                if let Some(candidate) = demote(host, &ladder, tag, page) {
                     self.each(|charges| charges.demote(candidate));
                 }
             }
@@ -85,13 +80,13 @@ impl Both {
                 self.each(|charges| charges.shoot_down(tag, start, pages));
             }
             HostStep::Forget(tag, start, pages) => {
-                self.mapped.forget(&ladder, tag, start, pages);
-                self.tlb.shoot_down(&ladder, tag, start, pages);
+                let host = (&mut self.mapped, &mut self.tlb);
+                forget(host, &ladder, tag, start, pages);
                 self.each(|charges| charges.forget(tag, start, pages));
             }
             HostStep::ForgetSpace(tag) => {
-                self.mapped.forget(&ladder, tag, 0, u64::MAX);
-                self.tlb.shoot_down(&ladder, tag, 0, u64::MAX);
+                let host = (&mut self.mapped, &mut self.tlb);
+                forget(host, &ladder, tag, 0, u64::MAX);
                 self.each(|charges| charges.forget(tag, 0, u64::MAX));
             }
             HostStep::Evict(_) | HostStep::Reset => {}

@@ -1,6 +1,8 @@
 //! Prefetch charges against a scan of the TLB's content.
 
-use super::slow::{HostStep, Mapped, SlowTlb, around, cases, lies_in, meets, overlap};
+use super::slow::{
+    HostStep, Mapped, SlowTlb, around, cases, demote, forget, lies_in, meets, overlap,
+};
 use broadleaf_charges::{Candidate, Ladder, PrefetchCharges};
 use broadleaf_units::SpaceTag;
 use proptest::prelude::*;
@@ -109,13 +111,8 @@ impl Scanning {
                     .promote(&ladder, around(&ladder, tag, page, level));
             }
             HostStep::Demote(tag, page) => {
-                if let Some(candidate) = self.mapped.demote(&ladder, tag, page) {
-                    self.tlb.shoot_down(
-                        &ladder,
-                        tag,
-                        candidate.first,
-                        ladder.pages(candidate.level),
-                    );
+                let host = (&mut self.mapped, &mut self.tlb);
+                if let Some(candidate) = demote(host, &ladder, tag, page) {
                     charges.demote(candidate);
                 }
             }
@@ -145,8 +142,8 @@ impl Scanning {
 
     fn forget(&mut self, tag: SpaceTag, start: u64, pages: u64) {
         let ladder = self.ladder;
-        self.mapped.forget(&ladder, tag, start, pages);
-        self.tlb.shoot_down(&ladder, tag, start, pages);
+        let host = (&mut self.mapped, &mut self.tlb);
+        forget(host, &ladder, tag, start, pages);
         (self.charges).retain(|one, _| !lies_in(&ladder, *one, tag, start, pages));
     }
 

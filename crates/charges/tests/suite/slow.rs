@@ -168,6 +168,30 @@ impl Mapped {
     }
 }
 
+/// Demotes the superpage around a page, and drops its translation from the TLB.
+pub(crate) fn demote(
+    (mapped, tlb): (&mut Mapped, &mut SlowTlb),
+    ladder: &Ladder,
+    tag: SpaceTag,
+    page: u64,
+) -> Option<Candidate> {
+    let demoted = mapped.demote(ladder, tag, page)?;
+    tlb.shoot_down(ladder, tag, demoted.first, ladder.pages(demoted.level));
+    Some(demoted)
+}
+
+/// Unmaps pages: forgets their superpages, and drops their translations from the TLB.
+pub(crate) fn forget(
+    (mapped, tlb): (&mut Mapped, &mut SlowTlb),
+    ladder: &Ladder,
+    tag: SpaceTag,
+    start: u64,
+    pages: u64,
+) {
+    mapped.forget(ladder, tag, start, pages);
+    tlb.shoot_down(ladder, tag, start, pages);
+}
+
 /// A fully associative TLB with exact LRU replacement; the newest entry is the last.
 #[derive(Clone, Debug)]
 pub(crate) struct SlowTlb {

@@ -1,6 +1,7 @@
 //! `cache`: what comparisons have kept to be faster.
 
 use broadleaf_report::View;
+use broadleaf_report::number::counted;
 use broadleaf_study::cache::{TraceCache, folder_of_user, size_limit};
 use broadleaf_study::failure::Failure;
 use broadleaf_study::output::{print, shown};
@@ -16,7 +17,10 @@ pub(crate) fn run(options: &CacheArgs, view: View) -> Result<(), Failure> {
         let name = shown(cache.folder());
         let removed = cache.clear();
         let removed = removed.map_err(|error| Failure::writing(&name, &error))?;
-        say!("{name}: removed {removed} reduced traces");
+        say!(
+            "{name}: removed {}",
+            counted(removed as u64, "reduced trace")
+        );
         return Ok(());
     }
     print(&match options.format {

@@ -317,7 +317,7 @@ fn the_cache_is_shown_and_cleared() {
     quietly(&caches, &trace, &[]);
     let table = succeeded(&cache(&["cache"]));
     assert!(
-        table.contains("in 1 reduced traces") && table.contains("x.lackey"),
+        table.contains("in 1 reduced trace\n") && table.contains("x.lackey"),
         "{table}"
     );
     let shown: Value =
@@ -325,6 +325,6 @@ fn the_cache_is_shown_and_cleared() {
     assert_eq!(shown["limit"], 2u64 << 30);
     assert_eq!(shown["entries"][0]["accesses"], 2 * PAGES);
     let said = stderr(&cache(&["cache", "--clear"]));
-    assert!(said.contains("removed 1 reduced traces"), "{said}");
+    assert!(said.contains("removed 1 reduced trace\n"), "{said}");
     assert!(aged_entries(&caches).is_empty());
 }

@@ -1,13 +1,18 @@
 //! The recency table: the most recently used pages of each first-level set. It shows which lookups
-//! need not be made, for any page sizes.
+//! can be skipped, for any page sizes.
 
 mod in_order;
+mod leaving_out;
 mod making_up;
+mod new;
+mod pages;
 mod places;
 mod strict;
 
-use broadleaf_tlb::{Compiled, Design, IndexFunction, Structure};
-use broadleaf_units::{PageNumber, PageSize};
+use broadleaf_tlb::Compiled;
+use broadleaf_units::PageNumber;
+pub use leaving_out::LeavingOut;
+use pages::{LargerPages, NO_LARGER_PAGES, NO_PAGES, RecentPages, find, oldest};
 use places::PLACES;
 pub use places::{RecencyPlace, RecencyPlaces};
 use strict::Strict;
@@ -22,73 +27,6 @@ const DEPTH: usize = 4;
 /// No page of any size.
 const NOTHING: u64 = u64::MAX;
 
-/// The base pages of a set that were looked up last. Their times give the order; their positions do
-/// not.
-#[derive(Clone, Copy, Debug)]
-struct RecentPages {
-    newest: u64,
-    newest_stamp: u64,
-    number: [u64; DEPTH],
-    /// The larger page around each page, by the larger page's stay in its own set.
-    stamp: [u64; DEPTH],
-}
-
-/// The larger pages of a set that were looked up last.
-#[derive(Clone, Copy, Debug)]
-struct LargerPages {
-    newest: u64,
-    newest_stay: u64,
-    number: [u64; DEPTH],
-    /// The stay of each larger page. A page that enters the set again gets a new stay.
-    stay: [u64; DEPTH],
-    /// The time of the last lookup of one of its pages, except lookups skipped by place and still
-    /// deferred.
-    when: [u64; DEPTH],
-    /// The time of the last lookup of one of its pages that was made. The entries of the TLB are in
-    /// the order of these times.
-    made: [u64; DEPTH],
-    /// The latest time in `made`.
-    made_last: u64,
-}
-
-const NO_PAGES: RecentPages = RecentPages {
-    newest: NOTHING,
-    newest_stamp: 0,
-    number: [NOTHING; DEPTH],
-    stamp: [0; DEPTH],
-};
-
-const NO_LARGER_PAGES: LargerPages = LargerPages {
-    newest: NOTHING,
-    newest_stay: 0,
-    number: [NOTHING; DEPTH],
-    stay: [0; DEPTH],
-    when: [0; DEPTH],
-    made: [0; DEPTH],
-    made_last: 0,
-};
-
-/// The position of a number. [`DEPTH`] or more if the number is absent.
-#[inline]
-fn find(numbers: &[u64; DEPTH], wanted: u64) -> usize {
-    let mut found = 0;
-    for (at, number) in numbers.iter().enumerate() {
-        found |= u32::from(*number == wanted) << at;
-    }
-    found.trailing_zeros() as usize
-}
-
-/// The position of the oldest of the first `depth` entries.
-#[inline]
-fn oldest(when: &[u64; DEPTH], depth: usize) -> usize {
-    let mut first = u64::MAX;
-    for (at, when) in when.iter().enumerate() {
-        let this = when * DEPTH as u64 + at as u64;
-        first = first.min(if at < depth { this } else { u64::MAX });
-    }
-    first as usize % DEPTH
-}
-
 /// The result of noting a lookup that is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Made {
@@ -98,31 +36,6 @@ pub struct Made {
     /// Pages at these places are no longer [skippable](Recency::is_skippable). Some of them were
     /// not before.
     pub fallen: RecencyPlaces,
-}
-
-/// Skips lookups, one after the other.
-#[derive(Debug)]
-pub struct LeavingOut<'a> {
-    clock: u64,
-    left_out: RecencyPlaces,
-    recency: &'a mut Recency,
-}
-
-impl LeavingOut<'_> {
-    /// Skips a lookup of the page at a place, which must be [skippable](Recency::is_skippable).
-    #[inline]
-    pub const fn leave_out(&mut self, place: RecencyPlace) {
-        self.clock += 1;
-        self.recency.when[place.index()] = self.clock;
-        self.left_out.insert(place);
-    }
-}
-
-impl Drop for LeavingOut<'_> {
-    fn drop(&mut self) {
-        self.recency.clock = self.clock;
-        self.recency.left_out = self.left_out;
-    }
 }
 
 /// A filter of lookups that change no TLB of some designs, without knowledge of each page's size.
@@ -208,91 +121,6 @@ pub struct Recency {
 }
 
 impl Recency {
-    /// An empty table for TLBs of these designs.
-    pub fn new<'a>(designs: impl IntoIterator<Item = &'a Design>) -> Self {
-        let mut recency = Self::for_any_design();
-        let mut known: Vec<&Structure> = Vec::new();
-        // Structures of base pages and of larger pages, each kind as one with the sets that all of
-        // them have in common.
-        let (mut base, mut larger): (Option<IndexFunction>, Option<(PageSize, IndexFunction)>) =
-            (None, None);
-        let mut ways = DEPTH;
-        let first = designs
-            .into_iter()
-            .flat_map(|design| design.structures())
-            .filter(|structure| structure.level == 1);
-        for structure in first {
-            ways = ways.min(structure.ways);
-            let alike = |other: &&Structure| {
-                (other.sets(), &other.pages) == (structure.sets(), &structure.pages)
-            };
-            if known.iter().any(alike) {
-                continue;
-            }
-            known.push(structure);
-            let is_added = match &structure.pages[..] {
-                [(PageSize::SIZE_4K, index)] => {
-                    let common = (base.as_ref()).map_or(Some(index.clone()), |it| it.common(index));
-                    common.map(|index| base = Some(index)).is_some()
-                }
-                [(size, index)] if larger.as_ref().is_none_or(|(known, _)| known == size) => {
-                    let common =
-                        (larger.as_ref()).map_or(Some(index.clone()), |(_, it)| it.common(index));
-                    common.map(|index| larger = Some((*size, index))).is_some()
-                }
-                _ => false,
-            };
-            if !is_added {
-                recency.strict.add(structure);
-            }
-        }
-        recency.has_strict = !recency.strict.is_empty();
-        if !recency.has_strict && base.is_some() && larger.is_some() {
-            recency.depth = ways;
-            recency.shallow = ways == 1;
-        }
-        // Without a structure for base pages alone, or for larger pages alone, an index as fine as
-        // that of another structure takes its place. The other structures decide.
-        let mixed = known.iter().find(|structure| structure.pages.len() > 1);
-        let finest = |mixed: &&Structure| mixed.pages.first().map(|(_, index)| index.clone());
-        let largest = |mixed: &&Structure| {
-            let larger = mixed.pages.iter().rev();
-            let mut larger = larger.filter(|(size, _)| *size > PageSize::SIZE_4K);
-            larger.next().cloned()
-        };
-        if let Some(index) = base.or_else(|| mixed.and_then(finest)) {
-            recency.index = index.compile();
-        }
-        if let Some((size, index)) = larger.or_else(|| mixed.and_then(largest)) {
-            recency.larger_index = index.compile();
-            recency.shift = u32::from(size.shift() - PageSize::SIZE_4K.shift());
-        }
-        recency
-    }
-
-    /// An empty table for TLBs of any design. Only a repeated lookup of the last page changes
-    /// nothing in all of them.
-    fn for_any_design() -> Self {
-        Self {
-            index: Compiled::default(),
-            pages: [NO_PAGES; SETS],
-            larger_index: Compiled::default(),
-            shift: u32::from(PageSize::SIZE_2M.shift() - PageSize::SIZE_4K.shift()),
-            larger: [NO_LARGER_PAGES; SETS],
-            strict: Box::default(),
-            has_strict: false,
-            depth: 1,
-            shallow: true,
-            when: [0; PLACES],
-            made: [0; PLACES],
-            made_last: [0; SETS],
-            larger_place: [0; PLACES],
-            with_larger: [RecencyPlaces::NONE; PLACES],
-            left_out: RecencyPlaces::NONE,
-            clock: 0,
-        }
-    }
-
     /// Notes the lookup of a base page. Returns true if the lookup must be made. `look_up` receives
     /// deferred pages that must be looked up first.
     #[inline]
@@ -445,15 +273,6 @@ impl Recency {
         let larger = &self.larger[self.larger_index.set_of(page) % SETS];
         let at = find(&larger.number, page.0 >> self.shift);
         page.0 != NOTHING && at < DEPTH && larger.stay[at] == pages.stamp[place.at()]
-    }
-
-    /// Begins to skip lookups of skippable pages.
-    pub const fn leaving_out(&mut self) -> LeavingOut<'_> {
-        LeavingOut {
-            clock: self.clock,
-            left_out: self.left_out,
-            recency: self,
-        }
     }
 
     /// Forgets the newest page of each set. The caller calls this between skipping by place and

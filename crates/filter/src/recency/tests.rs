@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::testing;
-use broadleaf_tlb::{Lookup, Tlb};
-use broadleaf_units::SpaceTag;
+use broadleaf_tlb::{Design, Lookup, Tlb};
+use broadleaf_units::{PageSize, SpaceTag};
 
 /// TLBs that make the same lookups, with the numbers of their hits.
 struct CountingAll(Vec<Counting>);

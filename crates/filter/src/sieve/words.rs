@@ -1,10 +1,10 @@
-//! What is known of the words of a part: which of them change nothing now.
+//! The words of a part, and the state that shows which words change nothing now.
 
 use crate::{Made, Recency, RecencyPlace, RecencyPlaces};
 use broadleaf_trace::Visit;
 use broadleaf_units::PageNumber;
 
-/// Most words that are gone through at a time, so that what they come to fits in [`Sums`].
+/// The maximum number of words at a time, so that their sums fit in [`Sums`].
 pub(super) const STRETCH: usize = 2048;
 
 /// Loads, stores and instructions side by side in one number, from bit 0, [`STORES`] and
@@ -18,7 +18,7 @@ const MOST_ACCESSES: u32 = (1 << STORES) / STRETCH as u32 - 1;
 const MOST_INSTRUCTIONS: u32 = (1 << (u64::BITS - INSTRUCTIONS)) / STRETCH as u32 - 1;
 
 impl Sums {
-    /// What one visit comes to; `None` where those of a stretch of them might not fit.
+    /// The sums of one visit; `None` if the sums of a stretch of such visits might not fit.
     fn of(visit: &Visit) -> Option<Self> {
         let fits = visit.loads.max(visit.stores) <= MOST_ACCESSES
             && visit.instructions <= MOST_INSTRUCTIONS;
@@ -42,18 +42,18 @@ impl Sums {
 /// The state of a page in its recorded place, which is the state's lowest bits. Its lookups can be
 /// left out.
 const STANDS: u32 = 1 << 8;
-/// It was stored to since the last event.
+/// The page was stored to since the last event.
 const STORED: u32 = 1 << 9;
-/// Never of any state.
+/// A bit that no state has.
 const NEVER: u32 = 1 << 10;
 
-/// What is to be known of a word.
+/// The sums of a word, its page, and the condition under which the word changes nothing.
 #[derive(Clone, Copy, Debug)]
 struct Word {
     sums: Sums,
-    /// Which of the part's pages it goes to.
+    /// The index of the word's page among the pages of the part.
     page: u32,
-    /// Which bits that page's state needs so that the word changes nothing.
+    /// The bits that the page's state needs so that the word changes nothing.
     needs: u32,
 }
 
@@ -78,8 +78,8 @@ pub(super) struct Words {
 pub(super) struct Slot(u32);
 
 impl Words {
-    /// Takes the vocabulary of a part in, if that was not done. `shift` is how many low bits of a
-    /// unit lie inside a base page.
+    /// Takes in the vocabulary of a part, unless this was done. `shift` is the number of a unit's
+    /// low bits that lie inside a base page.
     pub(super) fn prepare(&mut self, vocabulary: &[Visit], shift: u32) {
         let of = vocabulary.as_ptr().addr();
         if (self.of, self.words.len()) == (of, vocabulary.len()) {
@@ -110,7 +110,7 @@ impl Words {
         }
     }
 
-    /// Knows no part.
+    /// Removes the vocabulary.
     pub(super) fn clear(&mut self) {
         self.of = 0;
         self.words.clear();
@@ -119,8 +119,8 @@ impl Words {
         self.owners.clear();
     }
 
-    /// Goes through words up to the first that may change something. Answers how many there are
-    /// before it, and what those come to.
+    /// Skips words up to the first that may change something. Returns the number of skipped words
+    /// and their sums.
     pub(super) fn pass(&self, words: &[u16], recency: &mut Recency) -> (usize, Sums) {
         self.pass_each(words, recency, |_, _| {})
     }
@@ -165,13 +165,13 @@ impl Words {
         Slot(self.words[usize::from(word)].page)
     }
 
-    /// The place of the page, or `None` if its lookups have to be made.
+    /// The place of the page, or `None` if its lookups must be made.
     pub(super) fn stands(&self, slot: Slot) -> Option<RecencyPlace> {
         let state = self.states[slot.0 as usize];
         (state & STANDS != 0).then_some(RecencyPlace::from_index(state as usize))
     }
 
-    /// Whether the page was stored to.
+    /// Returns true if the page was stored to.
     pub(super) fn was_stored_to(&self, slot: Slot) -> bool {
         self.states[slot.0 as usize] & STORED != 0
     }
@@ -180,7 +180,7 @@ impl Words {
         self.states[slot.0 as usize] |= STORED;
     }
 
-    /// A lookup of the page was made.
+    /// Notes a lookup of the page that was made.
     pub(super) fn make(&mut self, slot: Slot, made: Made) {
         let Some(place) = made.place else { return };
         let before = std::mem::replace(&mut self.owners[place.index()], slot.0);
@@ -202,7 +202,7 @@ impl Words {
         }
     }
 
-    /// Nothing is known of any page.
+    /// Forgets the states of all pages.
     pub(super) fn forget(&mut self) {
         self.states.fill(0);
         self.owners.fill(NONE);

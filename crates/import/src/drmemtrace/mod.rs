@@ -23,16 +23,17 @@ pub(crate) static DRMEMTRACE: ForeignFormat = ForeignFormat {
         name: "drmemtrace",
         summary: "offline traces of DynamoRIO's drcachesim: a folder with one file for each \
               thread, or one file",
-        explanation: "`drrun -t drcachesim -offline` writes a folder with raw files, and DynamoRIO's \
-                  next command on that folder (for example `drrun -t drcachesim -indir FOLDER`) \
-                  converts them to one file for each thread below `trace`. Give `import \
-                  drmemtrace` that folder, its folder `trace`, or one file. Files may be plain, \
-                  .zip, .gz, .zst, .lz4 or .sz. A record has 12 bytes: type, size, and an \
-                  address or a value. Threads are interleaved by their time stamps, as DynamoRIO \
-                  does it, and become events; so do processes. Loads, stores and instructions \
-                  are kept. Prefetches, flushes, encodings, references of the kernel, repeated \
-                  iterations of string instructions and other markers are counted and left out. \
-                  Traces of 32-bit builds, whose records have 8 bytes, are not read.",
+        explanation: "`drrun -t drcachesim -offline` writes a folder with raw files, and \
+                      DynamoRIO's next command on that folder (for example `drrun -t drcachesim \
+                      -indir FOLDER`) converts them to one file for each thread below `trace`. \
+                      Give `import drmemtrace` that folder, its folder `trace`, or one file. Files \
+                      may be plain, .zip, .gz, .zst, .lz4 or .sz. A record has 12 bytes: type, \
+                      size, and an address or a value. Threads are interleaved by their time \
+                      stamps, as DynamoRIO does it, and become events; so do processes. Loads, \
+                      stores and instructions are kept. Prefetches, flushes, encodings, references \
+                      of the kernel, repeated iterations of string instructions and other markers \
+                      are counted and left out. Traces of 32-bit builds, whose records have 8 \
+                      bytes, are not read.",
         source: "DynamoRIO, clients/drcachesim/common/trace_entry.h",
     },
     import: Some(ImportEntry {

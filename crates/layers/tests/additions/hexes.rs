@@ -16,7 +16,8 @@ pub(crate) static HEXES: ForeignFormat = ForeignFormat {
     described: Described {
         name: "hexes",
         summary: "made up: a line for each load or store",
-        explanation: "A line is `l` or `s`, and an address in hexadecimal. `import hexes` reads it.",
+        explanation: "A line is `l` or `s`, and an address in hexadecimal. `import hexes` reads \
+                      it.",
         source: "nowhere",
     },
     import: Some(ImportEntry {

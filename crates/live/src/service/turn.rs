@@ -10,6 +10,7 @@ use super::finding::ProcessFinder;
 use super::metrics::Metrics;
 use super::together::LookBudget;
 use super::wards::Wards;
+use broadleaf_report::number::counted;
 use broadleaf_study::failure::Failure;
 
 /// The least time between two renderings of the figures for Prometheus.
@@ -114,9 +115,8 @@ impl ServiceLoop {
     fn reload(&mut self, read: Result<ServiceRules, Failure>) {
         match read {
             Ok(rules) => {
-                let count = rules.rules.len();
-                let s = if count == 1 { "" } else { "s" };
-                log::info!("the file was read again: {count} rule{s}");
+                let count = rules.rules.len() as u64;
+                log::info!("the file was read again: {}", counted(count, "rule"));
                 self.together.set(rules.cpu_together);
                 self.rules = rules;
                 self.find = Instant::now();

@@ -13,6 +13,7 @@ mod appraise;
 mod ask;
 mod check;
 mod counters;
+mod counts;
 mod daemon;
 mod demote;
 mod fault;

@@ -1,5 +1,6 @@
 //! Page tables: what is mapped where in each address space, in chunks of pages.
 
+use super::counts::PageCounts;
 use super::pte::Pte;
 use super::sparse::{ENTRIES, Sparse};
 use broadleaf_units::SpaceId;
@@ -17,59 +18,10 @@ pub struct Place {
 /// Pages in a chunk.
 pub(crate) const CHUNK: u64 = ENTRIES;
 
-/// The number of pages of a chunk, or of any piece of memory, in each state.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
-    pub(crate) present: u32,
-    pub(crate) dirty: u32,
-    pub(crate) swapped: u32,
-    pub(crate) referenced: u32,
-    pub(crate) shared: u32,
-    /// Present, anonymous and never stored to.
-    pub(crate) zero: u32,
-    /// In a frame, and not referenced since a promotion or a fault around it brought them.
-    pub(crate) unused: u32,
-}
-
-impl Counts {
-    fn of(pte: Pte) -> Self {
-        let bit = |flags| u32::from(pte.has(flags));
-        Self {
-            present: bit(Pte::PRESENT),
-            dirty: bit(Pte::DIRTY),
-            swapped: bit(Pte::SWAPPED),
-            referenced: bit(Pte::REFERENCED),
-            shared: bit(Pte::SHARED),
-            zero: u32::from(pte.is_present() && !pte.has(Pte::CONTENT)),
-            unused: u32::from(pte.has_frame() && !pte.has(Pte::USED)),
-        }
-    }
-
-    fn add(&mut self, other: &Self) {
-        self.present += other.present;
-        self.dirty += other.dirty;
-        self.swapped += other.swapped;
-        self.referenced += other.referenced;
-        self.shared += other.shared;
-        self.zero += other.zero;
-        self.unused += other.unused;
-    }
-
-    fn subtract(&mut self, other: &Self) {
-        self.present -= other.present;
-        self.dirty -= other.dirty;
-        self.swapped -= other.swapped;
-        self.referenced -= other.referenced;
-        self.shared -= other.shared;
-        self.zero -= other.zero;
-        self.unused -= other.unused;
-    }
-}
-
 #[derive(Clone, Debug)]
 struct Chunk {
     ptes: Sparse<Pte>,
-    counts: Counts,
+    counts: PageCounts,
     /// Referenced pages in a daemon's round, as a moving average, in sixteenths.
     average: u32,
 }
@@ -222,7 +174,7 @@ impl Tables {
             changes.entry(at).or_insert(old);
         }
         self.unsettled += u64::from(!pte.is_settled_as(old));
-        let (old, new) = (Counts::of(old), Counts::of(pte));
+        let (old, new) = (PageCounts::of(old), PageCounts::of(pte));
         self.unused = self.unused + u64::from(new.unused) - u64::from(old.unused);
         chunk.counts.subtract(&old);
         chunk.counts.add(&new);
@@ -231,7 +183,7 @@ impl Tables {
     fn add(&mut self, space: SpaceId, number: u64) -> usize {
         let chunk = Chunk {
             ptes: Sparse::new(),
-            counts: Counts::default(),
+            counts: PageCounts::default(),
             average: 0,
         };
         let at = match self.free.pop() {
@@ -261,13 +213,13 @@ impl Tables {
 
     /// The number of pages of a piece in each state. A piece is aligned and has a power of two of
     /// pages.
-    pub(crate) fn counts(&self, first: Place, pages: u64) -> Counts {
-        let mut sum = Counts::default();
+    pub(crate) fn counts(&self, first: Place, pages: u64) -> PageCounts {
+        let mut sum = PageCounts::default();
         if pages < CHUNK {
             if let Some(chunk) = self.find(first.space, first.page / CHUNK) {
                 for page in first.page..first.page + pages {
                     let pte = self.chunks[chunk].ptes.get(page as usize);
-                    sum.add(&Counts::of(pte));
+                    sum.add(&PageCounts::of(pte));
                 }
             }
             return sum;
@@ -403,9 +355,9 @@ impl Tables {
         let mut unused = 0;
         for chunk in self.index.values() {
             let chunk = &self.chunks[*chunk as usize];
-            let mut counts = Counts::default();
+            let mut counts = PageCounts::default();
             let said = chunk.ptes.iter();
-            said.for_each(|(_, pte)| counts.add(&Counts::of(pte)));
+            said.for_each(|(_, pte)| counts.add(&PageCounts::of(pte)));
             assert_eq!(counts, chunk.counts, "pages of a chunk are miscounted");
             unused += u64::from(counts.unused);
         }

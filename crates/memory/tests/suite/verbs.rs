@@ -1,4 +1,7 @@
-//! The effect of each verb on a block, by hand, and `check()` after each of many random verbs.
+//! The effect of each verb on a block, by hand.
+
+mod moves;
+mod random;
 
 use broadleaf_memory::{
     AddressSpaces, Backing, BlockId, ByKind, Change, GEOMETRY, Histories, Mapping, Memory,
@@ -277,72 +280,6 @@ fn a_demotion_concerns_the_superpages_entry_alone() {
 }
 
 #[test]
-fn a_whole_block_moves_with_everything_and_parts_page_by_page() {
-    let mut world = VerbMemory::new(1);
-    world.now = 77;
-    world.touch(5, true);
-    world.promote(0);
-    let changes = world
-        .spaces
-        .remap(SPACE, pages(0, BLOCK), pages(8 * BLOCK, BLOCK));
-    world.apply(&changes);
-    let (source, target) = (world.block(0), world.block(8 * BLOCK));
-    assert_eq!(world.state(source), UnpackedBlock::default());
-    let state = &world.state(target);
-    assert_eq!(
-        (state.is_promoted(), state.reserved_at(), state.dirty()),
-        (true, Some(77), 1)
-    );
-    assert_eq!(world.spaces.facts(target, 0).coverage, Coverage::Covered);
-    assert_eq!(world.spaces.facts(source, 0).coverage, Coverage::NotCovered);
-
-    // Moved by one page: the superpage is broken, and its pages come to lie in two blocks without a
-    // reservation.
-    let changes = world
-        .spaces
-        .remap(SPACE, pages(8 * BLOCK, BLOCK), pages(1, BLOCK));
-    world.apply(&changes);
-    assert_eq!(world.memory.counters().demotions, 1);
-    let next = world.block(BLOCK);
-    let (first, second) = (&world.state(source), &world.state(next));
-    assert_eq!((first.populated(), second.populated()), (511, 1));
-    assert!(first.is_dirty(6) && !first.is_promoted());
-    assert_eq!((first.reserved_at(), second.reserved_at()), (None, None));
-    assert_eq!(
-        first.filled().count() + second.filled().count(),
-        511,
-        "filled pages move as such"
-    );
-    assert_eq!(world.memory.counters().resident, 512);
-    assert_eq!(world.totals().extra_zeroed_pages, 511);
-}
-
-#[test]
-fn remapping_in_place_and_over_others() {
-    let mut world = VerbMemory::new(4);
-    world.touch(0, false);
-    world.touch(BLOCK, false);
-    // A grown mapping replaces the mappings above it. The part in place is left alone.
-    let changes = world
-        .spaces
-        .remap(SPACE, pages(0, BLOCK), pages(0, 2 * BLOCK));
-    world.apply(&changes);
-    assert_eq!(world.memory.counters().resident, 1);
-    let changes = world.spaces.remap(SPACE, pages(0, 2 * BLOCK), pages(0, 1));
-    world.apply(&changes);
-    assert_eq!(world.memory.counters().resident, 1);
-    let block = world.block(BLOCK);
-    assert_eq!(world.spaces.facts(block, 0).coverage, Coverage::NotCovered);
-    // No kernel moves a range onto a part of itself.
-    assert!(
-        world
-            .spaces
-            .remap(SPACE, pages(2 * BLOCK, BLOCK), pages(2 * BLOCK + 1, BLOCK))
-            .is_empty()
-    );
-}
-
-#[test]
 fn the_heap_grows_and_shrinks() {
     let mut world = VerbMemory::new(0);
     assert!(world.spaces.set_heap(SPACE, pages(0, 300)).is_empty());
@@ -407,80 +344,4 @@ fn a_block_is_prepared_until_its_space_changes() {
     assert_eq!(prepared(&world), None, "what was found out is old");
     world.spaces.prepare(block);
     assert_eq!(prepared(&world), Some(block));
-}
-
-/// A small generator of numbers that repeat with the seed (Marsaglia 2003, xorshift).
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % limit
-    }
-
-    fn range(&mut self, limit: u64) -> Pages {
-        // Whole blocks often, anything else as often.
-        if self.below(2) == 0 {
-            return pages(
-                self.below(limit / BLOCK) * BLOCK,
-                (1 + self.below(2)) * BLOCK,
-            );
-        }
-        pages(self.below(limit), 1 + self.below(700))
-    }
-}
-
-#[test]
-fn any_order_of_verbs_keeps_the_facts_in_agreement() {
-    for seed in 1..=30 {
-        let mut numbers = Numbers(seed << 32 | 0x9e37_79b9);
-        let mut world = VerbMemory::new(4);
-        let limit = 6 * BLOCK;
-        for _ in 0..600 {
-            let range = numbers.range(limit);
-            let to = numbers.range(limit);
-            let changes = match numbers.below(24) {
-                0 => world.spaces.map(SPACE, anonymous(range.start, range.len())),
-                1 => world.spaces.unmap(SPACE, range),
-                2 => world.spaces.protect(
-                    SPACE,
-                    range,
-                    Rights {
-                        write: numbers.below(2) == 0,
-                        ..Rights::READ_WRITE
-                    },
-                ),
-                3 => world.spaces.remap(SPACE, range, to),
-                4 => world
-                    .spaces
-                    .remap(SPACE, range, pages(to.start, range.len())),
-                5 => world.spaces.discard(SPACE, range),
-                6 => world.spaces.set_heap(SPACE, pages(2 * BLOCK, range.len())),
-                7 if numbers.below(40) == 0 => world.spaces.end(SPACE),
-                8..=11 => {
-                    world.promote(range.start);
-                    Vec::new()
-                }
-                12 => {
-                    let block = world.block(range.start);
-                    let place = world.spaces.place(block);
-                    let broken = world.memory.demote(block, place) != Shootdown::Nothing;
-                    assert!(!broken || world.state(block).populated() == 512);
-                    Vec::new()
-                }
-                _ => {
-                    world.touch(range.start, numbers.below(2) == 0);
-                    Vec::new()
-                }
-            };
-            world.apply(&changes);
-        }
-        let counters = world.memory.counters();
-        assert!(
-            counters.promotions > 0 && counters.demotions > 0 && counters.page_faults > 0,
-            "seed {seed}"
-        );
-    }
 }

@@ -209,7 +209,7 @@ impl Replay<'_, '_> {
         gathered.clear();
     }
 
-    /// Lets all worlds replay what is left of a batch, and then sample memory.
+    /// Lets all worlds replay the rest of a batch, and then sample memory.
     pub(super) fn end_batch(&mut self) {
         self.flush();
         if self.batch.visits > 0 {

@@ -18,7 +18,7 @@ impl<'a> World<'a> {
         self.shoot_down();
     }
 
-    /// Does what an event asks.
+    /// Applies an event.
     pub(crate) fn apply(&mut self, change: &Change) {
         if self.ended.is_some() {
             return;
@@ -27,7 +27,7 @@ impl<'a> World<'a> {
             recorder.pass(self.moment + 1);
         }
         self.impose(|system| system.apply(change));
-        // What pages were charged for does not go with them to another place.
+        // The charges of pages do not move with the pages.
         let (Change::Release(extent) | Change::Relocate { from: extent, .. }) = change else {
             return;
         };

@@ -27,7 +27,7 @@ pub(super) struct WorldFilter {
     resume: (usize, Sums),
 }
 
-/// Which filter a world uses.
+/// The filter that a world uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FilterStage {
     /// None, between two parts. No lookup is left to be made up for.
@@ -67,8 +67,8 @@ impl World<'_> {
             return;
         };
         filter.unsettled = self.system.unsettled();
-        // Where memory is disturbed once, it is likely to be disturbed again soon. To leave the
-        // shared filter takes longer than not to begin with it.
+        // Memory that was disturbed once is likely to be disturbed again soon. Leaving the shared
+        // filter takes longer than not using it.
         let begins_alone = std::mem::take(&mut filter.was_disturbed);
         filter.resume = (0, Sums::default());
         let scene = Scene { stream, part };
@@ -84,7 +84,7 @@ impl World<'_> {
         }
     }
 
-    /// Replays what the shared filter kept. Returns true if the world left the filter.
+    /// Replays the visits that the shared filter kept. Returns true if the world left the filter.
     fn replay_kept(&mut self, filtered: &Filtered, scene: &Scene<'_>) -> bool {
         for (number, kept) in filtered.kept().iter().enumerate() {
             let step = Step::kept(kept, scene.part.begin);
@@ -212,8 +212,8 @@ impl World<'_> {
         self.translate(page, 0);
     }
 
-    /// Follows a change of memory: catches up if the change disturbs what filters know, then drops
-    /// translations that became stale.
+    /// Follows a change of memory: catches up if the change disturbs the facts of filters, then
+    /// drops stale translations.
     pub(super) fn follow_changes(&mut self, part: &BatchPart<'_>) {
         let is_stale = self.system.has_shootdowns();
         let unsettled = self.system.unsettled();

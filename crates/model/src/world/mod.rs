@@ -123,7 +123,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Writes down what happens.
+    /// Records the events of the world.
     pub(super) fn recording(mut self, recorder: Recorder) -> Self {
         self.recorder = Some(Box::new(recorder));
         self
@@ -285,7 +285,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Runs what fell due before the last access so far, before an event.
+    /// Runs the daemons that fell due before the last access, ahead of an event.
     pub(crate) fn pass(&mut self, stream: &Stream) {
         if self.ended.is_none()
             && let Some(last) = stream.now().checked_sub(1)

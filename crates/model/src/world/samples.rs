@@ -3,9 +3,9 @@
 use super::World;
 use broadleaf_memory::system::Sample;
 
-/// How many samples of memory are kept, at most.
+/// The maximum number of samples of memory.
 const MOST_SAMPLES: usize = 128;
-/// How many accesses lie between the first samples, at least.
+/// The minimum number of accesses between the first samples.
 pub(super) const FIRST_INTERVAL: u64 = 1 << 10;
 
 impl World<'_> {

@@ -2,7 +2,7 @@
 
 use super::lines::CurveLine;
 use crate::grid::{Align, Grid};
-use crate::number::{grouped, short};
+use crate::number::{counted, grouped, short};
 use crate::{Style, View};
 
 /// The associativities with a column.
@@ -52,8 +52,7 @@ fn rows(line: &CurveLine<'_>) -> (Vec<u64>, bool) {
 fn grid(line: &CurveLine<'_>, rows: &[u64], text: fn(u64) -> String) -> Grid {
     let mut grid = Grid::new().column("entries", Align::Right);
     for ways in WAYS {
-        let plural = if ways == 1 { "" } else { "s" };
-        grid = grid.column(&format!("{ways} way{plural}"), Align::Right);
+        grid = grid.column(&counted(ways, "way"), Align::Right);
     }
     grid = grid.column("all ways", Align::Right);
     for &entries in rows {

@@ -21,7 +21,7 @@ const MOST_FACTS: u64 = 1 << 16;
 /// Bytes that are read at a time to check an entry.
 const READ_BYTES: usize = 1 << 18;
 
-/// What an entry was made of and is good for.
+/// The trace, the filter and the machines of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EntryFacts {
     /// The path of the trace when the entry was made.
@@ -32,13 +32,13 @@ pub struct EntryFacts {
     pub bytes: u64,
     /// The accesses of the trace.
     pub accesses: u64,
-    /// The filter that made the entry, in words ([`broadleaf_accel::filter_in_words`]).
+    /// The filter that made the entry, in words ([`broadleaf_filter::filter_in_words`]).
     pub filter: String,
     /// The family of machines, as text ([`broadleaf_filter::Family`]).
     pub family: String,
 }
 
-/// Hashes what passes through.
+/// A writer that hashes all bytes.
 struct HashedWriter<W> {
     to: W,
     hasher: Xxh3Default,

@@ -37,7 +37,7 @@ pub struct TraceCache {
 /// An entry of the cache.
 #[derive(Clone, Debug)]
 pub struct CacheEntry {
-    /// What the entry was made of and is good for.
+    /// The trace, the filter and the machines of the entry.
     pub facts: EntryFacts,
     /// The size of its file.
     pub bytes: u64,
@@ -86,7 +86,7 @@ impl TraceCache {
         let does = |facts: &EntryFacts| {
             facts.hash == hash
                 && facts.bytes == size
-                && facts.filter == broadleaf_accel::filter_in_words()
+                && facts.filter == broadleaf_filter::filter_in_words()
                 && wanted.is_within(&Family::parse(&facts.family))
         };
         candidates.into_iter().find_map(|path| {
@@ -105,7 +105,8 @@ impl TraceCache {
                         Err(_) => "cannot be removed",
                     };
                     log::warn!(
-                        "{}: is damaged ({error}) and {removed}; {} itself is read, which takes longer",
+                        "{}: is damaged ({error}) and {removed}; {} itself is read, which takes \
+                         longer",
                         shown(&path),
                         trace.name()
                     );
@@ -115,7 +116,8 @@ impl TraceCache {
         })
     }
 
-    /// Adds an entry, which appears whole or not at all, and removes what is stale or too much.
+    /// Adds an entry, which appears whole or not at all. Removes stale entries and entries above
+    /// the limit.
     ///
     /// # Errors
     /// If the entry cannot be written. A failure costs speed only.
@@ -174,7 +176,8 @@ impl TraceCache {
         entries
     }
 
-    /// Removes all entries, and what killed commands left. Returns the number of removed files.
+    /// Removes all entries, and the temporary files of killed commands. Returns the number of
+    /// removed files.
     ///
     /// # Errors
     /// If a file cannot be removed.

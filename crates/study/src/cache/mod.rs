@@ -1,9 +1,9 @@
-//! The cache of reduced traces: what a first comparison learned of a trace, for the next ones.
+//! The cache of reduced traces, which a first comparison of a trace leaves to later ones.
 //!
-//! A comparison filters the trace. What the filter leaves is the reduced form: few visits from
-//! which every count follows. The cache keeps it in the user's cache folder, one file for each
-//! trace and family of machines. `docs/decisions/0019-where-comparisons-keep-what-they-learned.md`
-//! gives the reasons.
+//! A comparison filters the trace. The visits that the filter keeps are the reduced form: few
+//! visits from which every count follows. The cache keeps it in the user's cache folder, one file
+//! for each trace and family of machines.
+//! `docs/decisions/0019-where-comparisons-keep-what-they-learned.md` gives the reasons.
 
 mod entry;
 mod folder;
@@ -29,8 +29,8 @@ pub const DEFAULT_SIZE: u64 = 2 << 30;
 /// The environment variable of the maximum size.
 pub const SIZE_VARIABLE: &str = "BROADLEAF_CACHE_SIZE";
 
-/// The maximum size of the cache: `asked`, or what [`SIZE_VARIABLE`] says, or [`DEFAULT_SIZE`]. 0
-/// turns the cache off.
+/// The maximum size of the cache: `asked`, or the value of [`SIZE_VARIABLE`], or [`DEFAULT_SIZE`].
+/// 0 turns the cache off.
 ///
 /// # Errors
 /// [`Failure::Wrong`] if the variable holds no size.
@@ -84,7 +84,7 @@ pub(crate) fn keep(
         hash,
         bytes,
         accesses,
-        filter: broadleaf_accel::filter_in_words(),
+        filter: broadleaf_filter::filter_in_words(),
         family: family(machines).to_string(),
     };
     if let Err(error) = cache.keep(&facts, parts) {

@@ -2,7 +2,7 @@
 
 use std::time::UNIX_EPOCH;
 
-use broadleaf_report::number::{grouped, size};
+use broadleaf_report::number::{counted, grouped, size};
 use broadleaf_report::{Align, Grid, View, printable};
 use serde_json::{Value, json};
 
@@ -16,11 +16,11 @@ impl TraceCache {
     pub fn table(&self, view: View) -> String {
         let entries = self.entries();
         let mut text = format!(
-            "{}: {} of {}, in {} reduced traces\n",
+            "{}: {} of {}, in {}\n",
             shown(self.folder()),
             size(sum(&entries)),
             size(self.limit()),
-            entries.len()
+            counted(entries.len() as u64, "reduced trace")
         );
         if !entries.is_empty() {
             let mut grid = Grid::new()
@@ -42,7 +42,7 @@ impl TraceCache {
         text
     }
 
-    /// The same for programs.
+    /// The list of entries as JSON.
     ///
     /// # Errors
     /// [`Failure::Failed`] if a value has no form in JSON.

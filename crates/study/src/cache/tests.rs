@@ -61,7 +61,7 @@ fn facts(trace: &Path, machines: &[Machine]) -> EntryFacts {
         hash: hash(File::open(trace).expect("a trace")).expect("a hash"),
         bytes: trace.metadata().expect("a trace").len(),
         accesses: 2,
-        filter: broadleaf_accel::filter_in_words(),
+        filter: broadleaf_filter::filter_in_words(),
         family: family(machines).to_string(),
     }
 }
@@ -86,7 +86,7 @@ fn set_used(path: &Path, ago: u64) {
     File::open(path).unwrap().set_modified(time).unwrap();
 }
 
-/// What was kept comes back as one reduced trace of all parts, and the entry is the user's alone.
+/// A kept trace comes back as one reduced trace of all parts, and only the user can read its entry.
 #[test]
 fn what_is_kept_is_found() {
     let place = CacheFolder::new();
@@ -169,7 +169,7 @@ fn another_fingerprint_does_not_serve() {
     cache.keep(&older, &[part(1)]).unwrap();
     assert_eq!(cache.files().len(), 1);
     assert!(found(&cache, &trace, &skylake()).is_none());
-    // It is stale: the next entry, of whichever trace, takes its place.
+    // The entry is stale: the next entry, of any trace, takes its place.
     keep(&cache, &place.trace("b", 2));
     assert_eq!(cache.files().len(), 1);
 }
@@ -194,7 +194,7 @@ fn the_limit_is_kept() {
     assert_eq!(cache.files().len(), 2);
     assert!(found(&cache, &traces[1], &skylake()).is_none(), "used last");
     assert!(found(&cache, &traces[0], &skylake()).is_some());
-    // What is larger than the limit is not kept, and drives out nothing.
+    // An entry larger than the limit is not kept, and drives out no other.
     let small = place.cache(bytes / 2);
     keep(&small, &place.trace("4", 4));
     assert_eq!(small.files().len(), 2);
@@ -309,7 +309,7 @@ fn the_place_in_the_trace_stays() {
     assert_eq!(file.stream_position().unwrap(), 1234);
 }
 
-/// What a killed command left is removed; what another command is writing is not.
+/// The temporary file of a killed command is removed; one that a command is writing is not.
 #[test]
 fn leftovers_are_swept() {
     let place = CacheFolder::new();

@@ -9,8 +9,8 @@ use broadleaf_filter::Family;
 use super::entry::{self, EntryFacts};
 use super::folder::{NEW, TraceCache, name_of};
 
-/// Removes what is stale beside the new entry, and then the least recently used entries until the
-/// cache keeps its limit. Another command may do the same at the same time.
+/// Removes entries that the new entry makes stale, and then the least recently used entries until
+/// the cache keeps its limit. Another command may do the same at the same time.
 pub(super) fn tidy(cache: &TraceCache, new: &Path, facts: &EntryFacts) {
     sweep(cache.folder());
     let mut entries: Vec<(SystemTime, u64, PathBuf)> = Vec::new();

@@ -10,6 +10,7 @@ use broadleaf_report::{
 
 use super::expressions;
 use super::formats::{ADVICE_FORMATS, FORMATS};
+use super::names::names_of_reasons_parts_and_formats;
 use crate::failure::Failure;
 use crate::names::{known_policies, no_policy, unknown};
 
@@ -160,19 +161,7 @@ fn find(name: &str) -> Result<Explanation, Failure> {
                 .chain(LIVE_HEADINGS)
                 .map(|heading| heading.name),
         )
-        .chain(Refusal::ALL.iter().map(|refusal| refusal.name()))
-        .chain(
-            parts()
-                .into_iter()
-                .flat_map(|(_, entries)| entries)
-                .map(|entry| entry.name),
-        )
-        .chain(
-            FORMATS
-                .iter()
-                .chain(ADVICE_FORMATS)
-                .map(|format| format.name),
-        );
+        .chain(names_of_reasons_parts_and_formats());
     let mut known = known_policies(name);
     known.extend(others.map(str::to_owned));
     let known = known.iter().map(String::as_str);

@@ -14,25 +14,21 @@ pub fn policy_names() -> impl Iterator<Item = &'static str> {
     names.filter(|name| !name.contains('('))
 }
 
+/// The names of reasons to stay, of parts of machines, and of formats.
+pub(super) fn names_of_reasons_parts_and_formats() -> impl Iterator<Item = &'static str> {
+    let reasons = Refusal::ALL.iter().map(|refusal| refusal.name());
+    let parts = parts().into_iter().flat_map(|(_, entries)| entries);
+    let formats = FORMATS.iter().chain(ADVICE_FORMATS);
+    (reasons.chain(parts.map(|entry| entry.name))).chain(formats.map(|format| format.name))
+}
+
 /// Names of everything that [`super::explain`] explains. Names with blanks are left out: scripts
 /// for shells write a blank inside a name in different ways.
 pub fn explained_names() -> Vec<&'static str> {
     let mut names: Vec<&str> = policy_names()
         .chain(machine_names())
         .chain(all_metrics().map(|metric| metric.name))
-        .chain(Refusal::ALL.iter().map(|refusal| refusal.name()))
-        .chain(
-            parts()
-                .into_iter()
-                .flat_map(|(_, entries)| entries)
-                .map(|entry| entry.name),
-        )
-        .chain(
-            FORMATS
-                .iter()
-                .chain(ADVICE_FORMATS)
-                .map(|format| format.name),
-        )
+        .chain(names_of_reasons_parts_and_formats())
         .collect();
     for heading in (HEADINGS.iter())
         .chain(RANGE_HEADINGS)

@@ -5,6 +5,8 @@ mod damage;
 mod decoder;
 mod error;
 mod events;
+mod holds;
+mod items;
 mod kind;
 pub mod locate;
 pub mod measured;
@@ -16,21 +18,22 @@ mod stored;
 
 pub use error::ReadError;
 
-use std::io::{self, BufReader};
+use std::io;
 use std::path::Path;
 
 use broadleaf_report::number::grouped;
 use broadleaf_trace::reduced::ReducedPartReader;
-use broadleaf_trace::{Grain, Header, Item, PartReader, TraceIndex, Visit};
+use broadleaf_trace::{Header, PartReader, TraceIndex, Visit};
 
 use broadleaf_machine::Machine;
 
 use crate::cache::TraceCache;
 use crate::failure::Failure;
 use crate::watch::Work;
-use bound::{AccessBound, work};
-use damage::{Damage, PassStop};
+use bound::AccessBound;
+use damage::Damage;
 use decoder::{Decoder, decode};
+use holds::Holds;
 use kind::{TraceKind, kind_of};
 use measured::Meter;
 use origin::{Origin, PassCount};
@@ -106,16 +109,6 @@ pub struct Trace {
     reduced_readers: Vec<ReducedPartReader>,
     /// The totals of a recording, from its index or the heads of its chunks.
     holds: Option<Holds>,
-}
-
-/// The totals in a recording's index.
-#[derive(Clone, Copy, Debug)]
-struct Holds {
-    accesses: u64,
-    /// The work of reading the trace (see `bound::work`).
-    work: u64,
-    /// True if these are the totals of the whole recording, not of its whole part only.
-    is_all: bool,
 }
 
 impl Trace {
@@ -194,7 +187,7 @@ impl Trace {
         let kind = kind_of(path, &origin)?;
         // This comes before the decoder, which shares the file's position.
         let holds = (kind == TraceKind::Recording)
-            .then(|| holds(&origin))
+            .then(|| Holds::of(&origin))
             .flatten();
         let bound = AccessBound::new(reading.max_accesses);
         if let Some(holds) = &holds {
@@ -354,51 +347,4 @@ impl Trace {
         let file = self.origin.file();
         file.is_some_and(|file| TraceIndex::begins_at(file, offset).unwrap_or(false))
     }
-}
-
-impl Trace {
-    /// The unit of visits.
-    pub fn grain(&self) -> Grain {
-        self.header().map_or(Grain::Page, |header| header.grain)
-    }
-
-    /// Returns the next item of the trace, or `None` at its end.
-    ///
-    /// # Errors
-    /// Returns an error if the trace is damaged or unreadable.
-    pub fn next_item(&mut self) -> Result<Option<Item<'_>>, ReadError> {
-        if self.damage.is_some() {
-            return Ok(None);
-        }
-        let (found, stop) = match &mut self.decoder {
-            Decoder::Recording(reader) => {
-                let so_far = work(&reader.totals());
-                self.bound.check(&self.origin, self.meter.bytes(), so_far)?;
-                match reader.next_item() {
-                    Ok(item) => (item, None),
-                    Err(error) => (None, Some(error.into())),
-                }
-            }
-            Decoder::Lackey(reader) => part::some_lines(reader, &mut self.visits),
-            // A reduced form is read in parts only.
-            Decoder::Reduced(_) | Decoder::Away => (None, None),
-        };
-        match stop {
-            None => {}
-            Some(PassStop::Damage(damage)) if self.reading.keep_going => self.damage = Some(damage),
-            Some(stop) => return Err(ReadError::after_head(self.origin.name(), stop)),
-        }
-        Ok(found)
-    }
-}
-
-/// Reads the totals of a recording's index, or the heads of its chunks without an index; `None` if
-/// neither is readable.
-fn holds(origin: &Origin) -> Option<Holds> {
-    let index = TraceIndex::read(BufReader::new(origin.file()?)).ok()?;
-    Some(Holds {
-        accesses: index.totals().accesses(),
-        work: work(&index.totals()),
-        is_all: index.complete,
-    })
 }

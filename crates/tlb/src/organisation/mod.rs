@@ -23,7 +23,7 @@ pub struct Organisation {
     pub neighbours: u32,
 }
 
-/// A page that a walk found: what a TLB loads.
+/// A translation that a walk found and a TLB loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Translation {
     /// The address space.

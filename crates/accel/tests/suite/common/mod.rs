@@ -4,6 +4,7 @@
 use broadleaf_accel::run;
 use broadleaf_metrics::CellResult;
 use broadleaf_model::{Items, Outcome, Plan};
+use broadleaf_oracle::{OwnedItem, Recording};
 use broadleaf_trace::{Backing, Event, Mapping, Range, Visit};
 use broadleaf_units::{FileId, Rights, VirtAddr};
 use std::ops::ControlFlow;
@@ -105,4 +106,16 @@ pub(crate) fn result(items: &Items, policy: &str) -> CellResult {
 /// The count of a reason.
 pub(crate) fn refused(result: &CellResult, reason: &str) -> u64 {
     result.refusals.get(reason).copied().unwrap_or(0)
+}
+
+/// The items of a recording, as a source.
+pub(crate) fn items_of(recording: &Recording) -> Items {
+    let mut items = Items::new(recording.grain);
+    for item in &recording.items {
+        match item {
+            OwnedItem::Visits(visits) => items.visits(visits.iter().copied()),
+            OwnedItem::Event(event) => items.event(event.clone()),
+        };
+    }
+    items
 }

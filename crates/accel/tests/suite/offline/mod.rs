@@ -8,16 +8,16 @@ mod bound;
 mod prices;
 mod ranges;
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+use crate::common::items_of;
 use broadleaf_accel::run;
 use broadleaf_machine::Machine;
 use broadleaf_metrics::CellResult;
-use broadleaf_model::{Choice, Costs, Files, Items, MemoryLimits, Outcome, Plan};
+use broadleaf_model::{Choice, Costs, Files, MemoryLimits, Outcome, Plan};
+use broadleaf_oracle::Recording;
 use broadleaf_oracle::offline::{Layout, LayoutPiece as Piece, Prices, Problem};
 use broadleaf_oracle::random::{Rng, loops, near};
-use broadleaf_oracle::{OwnedItem, Recording};
 use broadleaf_units::PageSize;
 
 /// Cycles of a miss.
@@ -56,19 +56,19 @@ fn machine(entries: usize, orders: &[u32]) -> Machine {
     Machine::from_toml(&text).expect("a machine")
 }
 
-/// The costs of copying and zeroing a KiB, in cycles.
+/// Replays a recording on one machine. Copying and zeroing a KiB takes `kib` cycles.
 fn replay(recording: &Recording, policies: &[&str], on: Machine, kib: u64) -> Outcome {
-    replay_on(recording, policies, vec![on], kib)
+    replay_on(recording, policies, vec![on], kib, |plan| plan)
 }
 
-fn replay_on(recording: &Recording, policies: &[&str], on: Vec<Machine>, kib: u64) -> Outcome {
-    let mut items = Items::new(recording.grain).in_parts_of(1 + recording.items.len() % 7);
-    for item in &recording.items {
-        match item {
-            OwnedItem::Visits(visits) => items.visits(visits.iter().copied()),
-            OwnedItem::Event(event) => items.event(event.clone()),
-        };
-    }
+fn replay_on(
+    recording: &Recording,
+    policies: &[&str],
+    on: Vec<Machine>,
+    kib: u64,
+    more: impl Fn(Plan) -> Plan,
+) -> Outcome {
+    let mut items = items_of(recording).in_parts_of(1 + recording.items.len() % 7);
     let limits = MemoryLimits {
         files: Files::InMemory,
         costs: Costs {
@@ -80,8 +80,18 @@ fn replay_on(recording: &Recording, policies: &[&str], on: Vec<Machine>, kib: u6
         ..MemoryLimits::none()
     };
     let policies = (policies.iter()).map(|name| broadleaf_policy::parse(name).expect("a policy"));
-    let plan = Plan::within(policies.collect(), on, limits).expect("a plan");
+    let plan = more(Plan::within(policies.collect(), on, limits).expect("a plan"));
     run(&mut items, &plan, &mut |_| ControlFlow::Continue(())).expect("a replay")
+}
+
+/// The prices of superpages of these orders, if copying a KiB takes `kib` cycles.
+fn prices(orders: &[u32], kib: u64) -> Prices {
+    Prices {
+        miss: MISS,
+        superpages: (orders.iter())
+            .map(|order| (*order, (4 << order) * kib))
+            .collect(),
+    }
 }
 
 fn tlb_cycles(result: &CellResult) -> u64 {
@@ -122,12 +132,7 @@ fn chosen_one_by_one_it_is_what_the_oracle_chooses() {
         let length = 40 + rng.below(300) as usize;
         let spaces = 1 + rng.below(2) as u32;
         let stream = loops(&mut rng, spaces, 20, length);
-        let prices = Prices {
-            miss: MISS,
-            superpages: (orders.iter())
-                .map(|order| (*order, (4 << order) * kib))
-                .collect::<BTreeMap<_, _>>(),
-        };
+        let prices = prices(&orders, kib);
         let problem = Problem {
             stream: &stream,
             entries,
@@ -179,12 +184,7 @@ fn it_is_near_the_cheapest() {
         let (orders, kib) = some_prices(&mut rng);
         let entries = 2 + rng.below(5) as usize;
         let stream = loops(&mut rng, 1, 16, 120);
-        let prices = Prices {
-            miss: MISS,
-            superpages: (orders.iter())
-                .map(|order| (*order, (4 << order) * kib))
-                .collect::<BTreeMap<_, _>>(),
-        };
+        let prices = prices(&orders, kib);
         let problem = Problem {
             stream: &stream,
             entries,
@@ -285,7 +285,7 @@ fn together_they_are_what_each_is_alone() {
             machine.name = format!("of-{entries}");
             machine
         });
-        let together = replay_on(&recording, &policies, machines.to_vec(), kib);
+        let together = replay_on(&recording, &policies, machines.to_vec(), kib, |plan| plan);
         let mut choices = Vec::new();
         let pairs =
             (policies.iter()).flat_map(|policy| machines.iter().map(move |on| (policy, on)));

@@ -1,40 +1,17 @@
 //! The savings of chosen pieces by range, compared with the oracle's misses with the pieces of that
 //! range and no others.
 
-use super::{cases, machine, some_prices};
-use broadleaf_accel::run;
+use super::{cases, machine, replay_on, some_prices};
 use broadleaf_machine::Machine;
-use broadleaf_model::{Choice, ChosenPiece, Costs, Files, Items, MemoryLimits, Plan};
+use broadleaf_model::{Choice, ChosenPiece, Plan};
+use broadleaf_oracle::Recording;
 use broadleaf_oracle::offline::{Layout, LayoutPiece as Piece, misses};
 use broadleaf_oracle::random::{Rng, loops};
-use broadleaf_oracle::{OwnedItem, Recording};
-use std::ops::ControlFlow;
 
 /// The choice for a recording, by range.
 fn choice(recording: &Recording, on: Machine, kib: u64) -> Choice {
-    let mut items = Items::new(recording.grain);
-    for item in &recording.items {
-        match item {
-            OwnedItem::Visits(visits) => items.visits(visits.iter().copied()),
-            OwnedItem::Event(event) => items.event(event.clone()),
-        };
-    }
-    let limits = MemoryLimits {
-        files: Files::InMemory,
-        costs: Costs {
-            copy_kib: kib,
-            zero_kib: kib,
-            promotion: 0,
-            ..Costs::default()
-        },
-        ..MemoryLimits::none()
-    };
-    let policy = broadleaf_policy::parse("offline").expect("a policy");
-    let plan = Plan::within(vec![policy], vec![on], limits).expect("a plan");
-    let outcome = run(&mut items, &plan.with_ranges(), &mut |_| {
-        ControlFlow::Continue(())
-    });
-    outcome.expect("a replay").choices.remove(0)
+    let outcome = replay_on(recording, &["offline"], vec![on], kib, Plan::with_ranges);
+    (outcome.choices.into_iter().next()).expect("a choice")
 }
 
 fn layout(pieces: &[ChosenPiece]) -> Layout {

@@ -4,12 +4,11 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+use crate::common::items_of;
 use broadleaf_accel::run;
 use broadleaf_machine::Machine;
-use broadleaf_model::{Costs, Files, Items, MemoryLimits, Plan};
-use broadleaf_oracle::{
-    OwnedItem, Recording, RomerCounts, RomerMachine, RomerPolicy, replay_romer,
-};
+use broadleaf_model::{Costs, Files, MemoryLimits, Plan};
+use broadleaf_oracle::{Recording, RomerCounts, RomerMachine, RomerPolicy, replay_romer};
 use broadleaf_units::PageSize;
 
 /// SideFigures by name; zeroes left out.
@@ -79,13 +78,7 @@ pub(super) fn engine(recording: &Recording, policy: &RomerPolicy, of: &RomerMach
 
 /// The model's counts under the policy of that name.
 pub(super) fn replayed(recording: &Recording, policy: &str, of: &RomerMachine) -> Counted {
-    let mut items = Items::new(recording.grain).in_parts_of(1 + recording.items.len() % 7);
-    for item in &recording.items {
-        match item {
-            OwnedItem::Visits(visits) => items.visits(visits.iter().copied()),
-            OwnedItem::Event(event) => items.event(event.clone()),
-        };
-    }
+    let mut items = items_of(recording).in_parts_of(1 + recording.items.len() % 7);
     let limits = MemoryLimits {
         files: Files::InMemory,
         costs: Costs {

@@ -1,0 +1,89 @@
+//! TLBs apart: each looks up all pages before the next does.
+
+use super::alone::{self, Alone, AloneShape};
+use super::{PageId, Tlbs, Walks, room_for};
+use broadleaf_units::PageNumber;
+
+impl Tlbs {
+    /// The shape of TLBs that are apart; `None` if the design lacks the structures for it.
+    pub(super) fn shape_apart(&self) -> Option<AloneShape> {
+        let (base, superpage) = (self.base_pages, self.superpages);
+        let (base, superpage) = ((base.0, base.1?), (superpage.0, superpage.1?));
+        let [super_rows, base_rows] = self.first.as_slice() else {
+            return None;
+        };
+        let [second] = self.second.as_slice() else {
+            return None;
+        };
+        let fits = (superpage.0.structure, base.0.structure) == (0, 1)
+            && [super_rows.ways(), base_rows.ways()] == [alone::FIRST; 2]
+            && second.ways == alone::SECOND;
+        if !fits {
+            return None;
+        }
+        AloneShape::new(base, superpage, super_rows.sets())
+    }
+
+    /// Looks pages up in each TLB by itself from now on if `apart` is true, otherwise in all TLBs
+    /// at once. Returns false, and changes nothing, if TLBs of the design cannot be apart.
+    pub fn set_apart(&mut self, apart: bool) -> bool {
+        if apart && self.shape.is_none() {
+            return false;
+        }
+        match self.apart.take() {
+            None if apart => self.take_apart(),
+            Some(alone) if !apart => self.put_together(&alone),
+            same => self.apart = same,
+        }
+        true
+    }
+
+    fn take_apart(&mut self) {
+        let alone = |lane: usize| {
+            let rows = self.first.iter();
+            let first: Vec<u32> = rows.flat_map(|rows| rows.lane(lane, self.lanes)).collect();
+            let second = self.second.iter().flat_map(|second| &second.entries[lane]);
+            Alone::new(&first, &second.copied().collect::<Vec<u32>>())
+        };
+        self.apart = Some((0..self.count).map(alone).collect());
+    }
+
+    fn put_together(&mut self, apart: &[Alone]) {
+        self.resize(room_for(self.count));
+        for (lane, alone) in apart.iter().enumerate() {
+            let mut first = alone.first().iter().copied();
+            for rows in &mut self.first {
+                rows.fill_lane(lane, self.lanes, &mut first);
+            }
+        }
+        let second = |alone: &Alone| alone.second().collect();
+        for structure in &mut self.second {
+            structure.entries = apart.iter().map(second).collect();
+        }
+    }
+
+    /// Searches TLBs that are apart for base pages. Lookups are faster in a TLB without base pages.
+    pub fn find_strays(&mut self) {
+        (self.apart.iter_mut().flatten()).for_each(Alone::find_strays);
+    }
+
+    /// Looks base pages up in one of the TLBs, which must be [apart](Self::set_apart). The effect
+    /// is that of [`Tlbs::look_up`]. If a walk stops the lookups, returns the index of the walk's
+    /// page.
+    ///
+    /// # Panics
+    /// If there are fewer ids than pages, or the TLBs are not apart.
+    pub fn look_up_alone(
+        &mut self,
+        lane: usize,
+        pages: &[PageNumber],
+        ids: &[PageId],
+        walks: &mut impl Walks,
+    ) -> Option<usize> {
+        let (Some(apart), Some(shape)) = (&mut self.apart, &self.shape) else {
+            panic!("a lookup in one TLB, which are side by side");
+        };
+        let ids = &ids[..pages.len()];
+        apart[lane].look_up(shape, self.vectors, lane, (pages, ids), walks)
+    }
+}

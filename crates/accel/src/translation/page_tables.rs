@@ -1,0 +1,66 @@
+//! Groups of policies, and their page tables for lookups that miss.
+
+use super::Misses;
+use crate::members::{Members, Superpages};
+use crate::{PageId, Size, Walks};
+use broadleaf_memory::BlockId;
+
+/// Policies whose TLBs hold the same entries in the same order.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Group {
+    pub(super) members: Members,
+    /// The misses since the members came together.
+    pub(super) misses: Misses,
+}
+
+/// The page tables of all groups, for lookups that miss.
+pub(super) struct PageTables<'a> {
+    pub(super) groups: &'a mut [Group],
+    pub(super) superpages: &'a Superpages,
+    pub(super) ids: &'a [PageId],
+    /// The number of lookups that missed the first level.
+    pub(super) missed: u64,
+}
+
+impl Walks for PageTables<'_> {
+    #[inline]
+    fn second_hit(&mut self, lane: usize) {
+        self.missed += 1;
+        self.groups[lane].misses.second_hits += 1;
+    }
+
+    #[inline(always)]
+    fn sizes(&self, lane: usize) -> impl Fn(PageId) -> (bool, bool) {
+        let (members, superpages) = (self.groups[lane].members, self.superpages);
+        #[inline(always)]
+        move |id| {
+            let huge = superpages.of(BlockId(id.block())) & members;
+            (huge != 0, (huge != 0) & (huge != members))
+        }
+    }
+
+    fn count(&mut self, lane: usize, second_hits: u64, base_walks: u64, super_walks: u64) {
+        self.missed += second_hits + base_walks + super_walks;
+        self.groups[lane].misses.add(&Misses {
+            second_hits,
+            base_walks,
+            super_walks,
+        });
+    }
+
+    #[inline]
+    fn walk(&mut self, lane: usize, at: usize) -> Option<Size> {
+        let group = &mut self.groups[lane];
+        let huge = self.superpages.of(BlockId(self.ids[at].block())) & group.members;
+        self.missed += u64::from(huge == 0 || huge == group.members);
+        if huge == 0 {
+            group.misses.base_walks += 1;
+            Some(Size::Base)
+        } else if huge == group.members {
+            group.misses.super_walks += 1;
+            Some(Size::Superpage)
+        } else {
+            None
+        }
+    }
+}

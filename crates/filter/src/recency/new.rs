@@ -1,0 +1,94 @@
+//! Empty recency tables for the designs of a plan.
+
+use super::pages::{NO_LARGER_PAGES, NO_PAGES};
+use super::places::PLACES;
+use super::{DEPTH, Recency, RecencyPlaces, SETS};
+use broadleaf_tlb::{Compiled, Design, IndexFunction, Structure};
+use broadleaf_units::PageSize;
+
+impl Recency {
+    /// An empty table for TLBs of these designs.
+    pub fn new<'a>(designs: impl IntoIterator<Item = &'a Design>) -> Self {
+        let mut recency = Self::for_any_design();
+        let mut known: Vec<&Structure> = Vec::new();
+        // Structures of base pages and of larger pages, each kind as one with the sets that all of
+        // them have in common.
+        let (mut base, mut larger): (Option<IndexFunction>, Option<(PageSize, IndexFunction)>) =
+            (None, None);
+        let mut ways = DEPTH;
+        let first = designs
+            .into_iter()
+            .flat_map(|design| design.structures())
+            .filter(|structure| structure.level == 1);
+        for structure in first {
+            ways = ways.min(structure.ways);
+            let alike = |other: &&Structure| {
+                (other.sets(), &other.pages) == (structure.sets(), &structure.pages)
+            };
+            if known.iter().any(alike) {
+                continue;
+            }
+            known.push(structure);
+            let is_added = match &structure.pages[..] {
+                [(PageSize::SIZE_4K, index)] => {
+                    let common = (base.as_ref()).map_or(Some(index.clone()), |it| it.common(index));
+                    common.map(|index| base = Some(index)).is_some()
+                }
+                [(size, index)] if larger.as_ref().is_none_or(|(known, _)| known == size) => {
+                    let common =
+                        (larger.as_ref()).map_or(Some(index.clone()), |(_, it)| it.common(index));
+                    common.map(|index| larger = Some((*size, index))).is_some()
+                }
+                _ => false,
+            };
+            if !is_added {
+                recency.strict.add(structure);
+            }
+        }
+        recency.has_strict = !recency.strict.is_empty();
+        if !recency.has_strict && base.is_some() && larger.is_some() {
+            recency.depth = ways;
+            recency.shallow = ways == 1;
+        }
+        // Without a structure for base pages alone, or for larger pages alone, an index as fine as
+        // that of another structure takes its place. The other structures decide.
+        let mixed = known.iter().find(|structure| structure.pages.len() > 1);
+        let finest = |mixed: &&Structure| mixed.pages.first().map(|(_, index)| index.clone());
+        let largest = |mixed: &&Structure| {
+            let larger = mixed.pages.iter().rev();
+            let mut larger = larger.filter(|(size, _)| *size > PageSize::SIZE_4K);
+            larger.next().cloned()
+        };
+        if let Some(index) = base.or_else(|| mixed.and_then(finest)) {
+            recency.index = index.compile();
+        }
+        if let Some((size, index)) = larger.or_else(|| mixed.and_then(largest)) {
+            recency.larger_index = index.compile();
+            recency.shift = u32::from(size.shift() - PageSize::SIZE_4K.shift());
+        }
+        recency
+    }
+
+    /// An empty table for TLBs of any design. Only a repeated lookup of the last page changes
+    /// nothing in all of them.
+    fn for_any_design() -> Self {
+        Self {
+            index: Compiled::default(),
+            pages: [NO_PAGES; SETS],
+            larger_index: Compiled::default(),
+            shift: u32::from(PageSize::SIZE_2M.shift() - PageSize::SIZE_4K.shift()),
+            larger: [NO_LARGER_PAGES; SETS],
+            strict: Box::default(),
+            has_strict: false,
+            depth: 1,
+            shallow: true,
+            when: [0; PLACES],
+            made: [0; PLACES],
+            made_last: [0; SETS],
+            larger_place: [0; PLACES],
+            with_larger: [RecencyPlaces::NONE; PLACES],
+            left_out: RecencyPlaces::NONE,
+            clock: 0,
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The sieve, given visits one by one and by their words.
+
+use super::*;
+use broadleaf_trace::Phrased;
+
+fn visit(unit: u64, stores: u32) -> Visit {
+    Visit {
+        unit,
+        loads: 1,
+        stores,
+        loads_before_store: 1,
+        ..Visit::default()
+    }
+}
+
+/// The visits that are kept, given one by one or by their words.
+fn kept(words: &[u16], vocabulary: &[Visit], by_word: bool) -> Vec<(u64, u64)> {
+    let mut sieve = Sieve::new(Recency::new([&crate::testing::skylake()]));
+    let (mut sifted, mut sums) = (Sifted::default(), Sums::default());
+    let phrased = Phrased { vocabulary, words };
+    if by_word {
+        sieve.sift_phrased(&phrased, 0, &mut sifted, &mut sums);
+    } else {
+        let visits: Vec<Visit> = phrased.visits().collect();
+        sieve.sift(&visits, 0, &mut sifted, &mut sums);
+    }
+    assert_eq!(sums.loads, words.len() as u64);
+    let kept = sifted.kept.iter();
+    kept.map(|visit| (visit.page, visit.time)).collect()
+}
+
+/// The first store to a block may break its superpage under some policy. Then no page of the
+/// block is sure to hit, however the visits are given.
+#[test]
+fn a_first_store_has_all_pages_of_its_block_looked_up_again() {
+    let vocabulary = [visit(3, 0), visit(4, 0), visit(4, 1)];
+    for by_word in [false, true] {
+        let loads = kept(&[0, 1, 0, 1, 0], &vocabulary, by_word);
+        assert_eq!(loads, [(3, 0), (4, 1)], "{by_word}");
+        let stored = kept(&[0, 1, 0, 2, 0, 2, 0], &vocabulary, by_word);
+        assert!(
+            stored.ends_with(&[(4, 3), (3, 5), (4, 6)]),
+            "{by_word}: {stored:?}"
+        );
+    }
+}
+
+/// If the sieve keeps nearly all visits, it compares none for a while, and forgets all earlier
+/// visits.
+#[test]
+fn what_was_not_looked_at_is_not_known() {
+    let mut sieve = Sieve::new(Recency::new([&crate::testing::skylake()]));
+    let mut kept = |pages: &[u64]| {
+        let visits: Vec<Visit> = pages.iter().map(|page| visit(*page, 0)).collect();
+        let (mut sifted, mut sums) = (Sifted::default(), Sums::default());
+        sieve.sift(&visits, 0, &mut sifted, &mut sums);
+        sieve.catch_up(&mut sifted, &sums);
+        sieve.rest(visits.len(), sifted.kept.len());
+        sifted.kept.len()
+    };
+    let far: Vec<u64> = (0..1000).map(|page| page << 9).collect();
+    // Pages 1 and 2 are the last of their sets.
+    assert_eq!(kept(&[&far[..], &[1, 2]].concat()), 1002);
+    for _ in 0..LOOKS_SO_FOR {
+        assert_eq!(kept(&[1, 2, 1, 2]), 4);
+    }
+    assert_eq!(kept(&[1, 2, 1, 2, 1, 2]), 2);
+    assert_eq!(kept(&[1, 2]), 0);
+}
+
+/// Visits given by their words are not compared either.
+#[test]
+fn words_are_not_looked_at_either() {
+    let mut sieve = Sieve::new(Recency::new([&crate::testing::skylake()]));
+    sieve.looks = Looks::Away;
+    let vocabulary = [visit(1, 0), visit(2, 1)];
+    let words = [0, 1, 0, 1, 0];
+    let phrased = Phrased {
+        vocabulary: &vocabulary,
+        words: &words,
+    };
+    let (mut sifted, mut sums) = (Sifted::default(), Sums::default());
+    for times in [1, 2] {
+        sieve.sift_phrased(&phrased, 0, &mut sifted, &mut sums);
+        assert_eq!(sifted.kept.len(), times * words.len());
+    }
+    // No lookup was deferred.
+    sieve.catch_up(&mut sifted, &sums);
+    assert_eq!(sifted.kept.len(), 2 * words.len());
+}
+
+/// A word whose accesses do not fit the packed sums is left out too.
+#[test]
+fn a_word_of_many_accesses_is_left_out_as_others_are() {
+    let many = Visit {
+        instructions: u32::MAX,
+        ..visit(3, 0)
+    };
+    let vocabulary = [many, visit(4, 0)];
+    let some = kept(&[0, 1, 0, 0, 1, 0], &vocabulary, true);
+    assert_eq!(some, [(3, 0), (4, 1)]);
+}

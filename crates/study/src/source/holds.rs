@@ -1,0 +1,29 @@
+//! The totals that a recording's index holds.
+
+use super::bound::work;
+use super::origin::Origin;
+use broadleaf_trace::TraceIndex;
+use std::io::BufReader;
+
+/// The totals in a recording's index.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Holds {
+    pub(super) accesses: u64,
+    /// The work of reading the trace (see `bound::work`).
+    pub(super) work: u64,
+    /// True if these are the totals of the whole recording, not of its whole part only.
+    pub(super) is_all: bool,
+}
+
+impl Holds {
+    /// Reads the totals of a recording's index, or the heads of its chunks without an index; `None`
+    /// if neither is readable.
+    pub(super) fn of(origin: &Origin) -> Option<Self> {
+        let index = TraceIndex::read(BufReader::new(origin.file()?)).ok()?;
+        Some(Self {
+            accesses: index.totals().accesses(),
+            work: work(&index.totals()),
+            is_all: index.complete,
+        })
+    }
+}
