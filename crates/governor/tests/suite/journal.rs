@@ -250,12 +250,14 @@ fn a_damaged_line_is_named() {
         ),
         (
             "{\"at\":99999999999999,\"plan\":{\"demote\":[],\"promote\":[{\"process\":\
-             {\"pid\":1,\"started\":1},\"blocks\":{\"start\":7,\"end\":9},\"present\":[512,513]}]}}",
+             {\"pid\":1,\"started\":1},\"blocks\":{\"start\":7,\"end\":9},\
+             \"present\":[512,513]}]}}",
             "block 8 holds 513 pages",
         ),
         (
             "{\"at\":99999999999999,\"plan\":{\"demote\":[],\"promote\":[{\"process\":\
-             {\"pid\":1,\"started\":1},\"blocks\":{\"start\":7,\"end\":9},\"present\":[512]}]}}",
+             {\"pid\":1,\"started\":1},\"blocks\":{\"start\":7,\"end\":9},\
+             \"present\":[512]}]}}",
             "blocks 7..9 with 1 counts of pages",
         ),
     ] {

@@ -10,8 +10,8 @@ use crate::cache::TraceCache;
 use crate::watch::Task;
 
 impl Trace {
-    /// The reduced form of this trace, beside the trace or in the cache. Each form holds all events,
-    /// so a form for any machines is taken. After [`Trace::finish`].
+    /// The reduced form of this trace, beside the trace or in the cache. Each form holds all
+    /// events, so a form for any machines is taken. After [`Trace::finish`].
     pub(crate) fn reduced_form(&self, path: &Path, cache: Option<&TraceCache>) -> Option<Self> {
         let beside = || reduced::beside(path, &self.origin, &[]).ok().flatten();
         let origin = match cache.and_then(|cache| cache.find(&self.origin, &[])) {
