@@ -28,7 +28,7 @@ fn made_up(page: PageNumber, time: u64, manner: Manner) -> KeptVisit {
         page: page.0,
         time,
         loads_before_store: 0,
-        manner,
+        manner: manner.renewing(),
     }
 }
 

@@ -155,7 +155,8 @@ impl Replay<'_, '_> {
         match filter.as_mut().filter(|filter| !filter.rests()) {
             Some(filter) => {
                 let kept = filter.filter(visits, self.shift, &mut gathered.sums);
-                for kept in kept {
+                // A renewed page was noticed before.
+                for kept in kept.iter().filter(|kept| !kept.manner.renews()) {
                     stream.notice(PageNumber(kept.page))?;
                 }
                 if unusual.empty {
