@@ -77,7 +77,7 @@ impl<'a> Cell<'a> {
             }
             // A store that faults dirties the page before the policy is asked, once (spec model 9).
             if store {
-                self.memory.store(block);
+                self.memory.dirty_page(block);
             }
             return self.ask(Point::Fault, block, now, view, spaces);
         }
@@ -88,7 +88,7 @@ impl<'a> Cell<'a> {
         if self.memory.is_promoted(block) && self.memory.dirty(block) == 0 {
             shootdown = self.ask(Point::StoreToCleanSuperpage, block, now, view, spaces);
         }
-        self.memory.store(block);
+        self.memory.dirty_page(block);
         if !self.memory.is_promoted(block) {
             let _none = self.ask(Point::FirstStore, block, now, view, spaces);
         }
@@ -121,11 +121,12 @@ impl<'a> Cell<'a> {
         view: &mut View,
         spaces: &AddressSpaces,
     ) -> Shootdown {
-        let (populated, dirty, reserved_at, promoted) = self.memory.told_of(block);
-        view.populated = populated;
-        view.dirty = dirty;
-        view.reservation_age = reserved_at.map(|reserved_at| now.saturating_sub(reserved_at));
-        view.promoted = promoted;
+        let facts = self.memory.policy_facts(block);
+        view.populated = facts.populated;
+        view.dirty = facts.dirty;
+        let age = |reserved_at| now.saturating_sub(reserved_at);
+        view.reservation_age = facts.reserved_at.map(age);
+        view.promoted = facts.is_promoted;
         view.foreseen = match self.foreseen {
             Some(foreseen) => foreseen.contains(&spaces.place(block)),
             None => false,

@@ -156,7 +156,7 @@ impl<'a> Team<'a> {
         let owed = std::mem::take(&mut self.owed[block.index()]);
         if owed > 1 {
             for member in numbers(self.superpages.of(block)) {
-                self.cells[member].memory.store_to(block, owed - 1);
+                self.cells[member].memory.dirty_pages(block, owed - 1);
             }
         }
     }

@@ -1,6 +1,8 @@
 //! The sieve: finds visits that change nothing under any policy on any of the machines.
 
+mod by_page;
 mod by_word;
+mod states;
 mod words;
 
 use crate::is_seen_by_no_policy;
@@ -11,6 +13,8 @@ use broadleaf_trace::reduced::{KeptVisit, Manner, Sums};
 use broadleaf_trace::{Event, Lead, Visit};
 use broadleaf_units::Geometry;
 use broadleaf_units::{BlockNumber, PageNumber};
+use by_page::{PageTable, empty_table};
+use states::{PageSlot, PageStates};
 use words::Words;
 
 /// The number of remembered pages that were stored to. A power of two.
@@ -24,7 +28,7 @@ fn made_up(page: PageNumber, time: u64, manner: Manner) -> KeptVisit {
         page: page.0,
         time,
         loads_before_store: 0,
-        manner,
+        manner: manner.renewing(),
     }
 }
 
@@ -60,8 +64,11 @@ pub struct Sieve {
     recency: Recency,
     stored: Box<[PageNumber; STORED]>,
     dirty: [BlockNumber; DIRTY],
-    /// The state of the words of a part.
+    /// The states of the pages of [`Self::words`] or of [`Self::table`].
+    states: PageStates,
+    states_of: StatesOf,
     words: Words,
+    table: PageTable,
     /// Visits unfolded from words, where words cannot be used. The list is kept for its memory.
     unfolded: Vec<Visit>,
     /// The part of all lookups that is recorded in the trail.
@@ -69,6 +76,15 @@ pub struct Sieve {
     /// How closely visits are examined, and for how many more stretches.
     looks: Looks,
     looks_so_for: u32,
+}
+
+/// The pages whose states a sieve keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum StatesOf {
+    /// The pages of the words of a part.
+    Words,
+    /// The pages of visits that are given one by one.
+    Table,
 }
 
 /// How closely visits are examined. A closer look must save more time than it takes.
@@ -95,7 +111,10 @@ impl Sieve {
             recency,
             stored: Box::new([NO_PAGE; STORED]),
             dirty: [NO_BLOCK; DIRTY],
+            states: PageStates::default(),
+            states_of: StatesOf::Words,
             words: Words::default(),
+            table: empty_table(),
             unfolded: Vec::new(),
             follows: Follows::Nothing,
             looks: Looks::Closely,
@@ -108,6 +127,7 @@ impl Sieve {
         self.recency.clone_from(&new.recency);
         self.stored.fill(NO_PAGE);
         self.dirty.fill(NO_BLOCK);
+        self.states.forget();
         self.words.clear();
         self.follows = new.follows;
         (self.looks, self.looks_so_for) = (new.looks, new.looks_so_for);
@@ -147,8 +167,6 @@ impl Sieve {
     /// Adds the visits that may change something to `sifted`, and the sums of all visits to `sums`.
     /// `shift` is the number of a unit's low bits that lie inside a base page.
     pub fn sift(&mut self, visits: &[Visit], shift: u32, sifted: &mut Sifted, sums: &mut Sums) {
-        // Visits without words move pages to other places, so the state of the words is stale.
-        self.words.forget();
         self.sift_visits(visits, shift, sifted, sums);
     }
 
@@ -157,11 +175,23 @@ impl Sieve {
             if self.follows != Follows::Nothing || !keep_all(visits, shift, sifted, sums) {
                 self.sift_some::<false>(visits, shift, sifted, sums);
             }
+        } else if self.recency.keeps_places() {
+            self.sift_by_page(visits, shift, sifted, sums);
         } else {
             self.sift_some::<true>(visits, shift, sifted, sums);
         }
     }
 
+    /// Keeps the states of these pages from now on. Visits of the other kind moved pages to other
+    /// places, so the states from before are stale.
+    fn keep_states(&mut self, of: StatesOf, slots: usize) {
+        if self.states_of != of {
+            self.states_of = of;
+            self.states.resize(slots);
+        }
+    }
+
+    /// Sifts visits for designs without places.
     fn sift_some<const LOOKS: bool>(
         &mut self,
         visits: &[Visit],
@@ -213,6 +243,56 @@ impl Sieve {
             }
         }
         (sums.loads, sums.stores, sums.instructions) = (loads, stores, instructions);
+    }
+
+    /// Sifts one visit that may change something.
+    fn sift_one(
+        &mut self,
+        visit: &Visit,
+        page: PageNumber,
+        slot: PageSlot,
+        sifted: &mut Sifted,
+        sums: &mut Sums,
+    ) {
+        let Sifted { kept, trail } = sifted;
+        sums.instructions += u64::from(visit.instructions);
+        if visit.fetch {
+            return;
+        }
+        sums.data = true;
+        let time = sums.accesses();
+        sums.loads += u64::from(visit.loads);
+        sums.stores += u64::from(visit.stores);
+        let leads = visit.lead != Lead::None;
+        let stores_to = visit.stores != 0 || visit.lead == Lead::Store;
+        let known = !stores_to || self.states.was_stored_to(slot);
+        let before = trail.pages.len();
+        if leads || visit.accesses() > 0 {
+            self.follow(trail, page, time, leads);
+        }
+        if known && !leads {
+            if visit.accesses() == 0 {
+                return;
+            }
+            if let Some(place) = self.states.stands(slot) {
+                self.recency.leaving_out().leave_out(place);
+                return;
+            }
+        }
+        let manner = if leads { Manner::LEAD } else { Manner::LOAD };
+        let mut look_up = |page| kept.push(made_up(page, time, manner));
+        let made = self.recency.note_made(page, &mut look_up);
+        self.states.make(slot, made);
+        if !known {
+            self.states.store(slot);
+            if let Some(fallen) = self.note_store(page) {
+                self.states.fall(fallen);
+            }
+        }
+        kept.push(own(visit, page, time));
+        if self.follows != Follows::Nothing {
+            trail.keep(kept.len(), before);
+        }
     }
 
     /// Notes a store to a page by a visit that is kept. Returns the places that lose their pages:
@@ -277,7 +357,7 @@ impl Sieve {
     /// Forgets all facts. The caller calls [`Self::catch_up`] first.
     pub fn forget(&mut self) {
         self.recency.forget();
-        self.words.forget();
+        self.states.forget();
         self.stored.fill(NO_PAGE);
         self.dirty.fill(NO_BLOCK);
     }

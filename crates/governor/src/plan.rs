@@ -1,5 +1,6 @@
 //! A governor's plan, and the outcomes of the plan.
 
+use crate::PAGES;
 use crate::seen::{BLOCK_BYTES, BlockSeen, PAGE_BYTES, ProcessId};
 use broadleaf_policy::Refusal;
 use serde::{Deserialize, Serialize};
@@ -41,10 +42,12 @@ impl TickPlan {
             .sum()
     }
 
-    /// Returns the resident bytes of the blocks to promote.
+    /// Returns the resident bytes of the blocks to promote. A block holds at most [`PAGES`] pages,
+    /// also in a plan that no governor made.
     pub(crate) fn resident_bytes(&self) -> u64 {
         let each = self.promote.iter().flat_map(|run| &run.present);
-        each.map(|present| u64::from(*present) * PAGE_BYTES).sum()
+        each.map(|present| u64::from(*present).min(u64::from(PAGES)) * PAGE_BYTES)
+            .sum()
     }
 
     /// Returns the bytes that the promotions would add.
@@ -98,5 +101,24 @@ mod by_name {
         let mut all = Refusal::ALL.iter().copied();
         all.find(|reason| reason.name() == name)
             .ok_or_else(|| D::Error::custom(format!("no reason is called \"{name}\"")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A plan is public, so its counts may be wrong.
+    #[test]
+    fn a_block_with_too_many_pages_adds_nothing() {
+        let plan = TickPlan {
+            demote: Vec::new(),
+            promote: vec![PromotionRun {
+                process: ProcessId { pid: 1, started: 1 },
+                blocks: 7..10,
+                present: vec![513, u16::MAX, 500],
+            }],
+        };
+        assert_eq!(plan.added_bytes(), 12 * PAGE_BYTES);
     }
 }

@@ -44,6 +44,11 @@ pub trait TraceImporter {
     /// What was read so far.
     fn counts(&self) -> ImportCounts;
 
+    /// Returns true if the format has records that have no place in the trace.
+    fn may_leave_out(&self) -> bool {
+        false
+    }
+
     /// What was read and has no place in the trace.
     fn left_out(&self) -> Vec<LeftOut> {
         Vec::new()

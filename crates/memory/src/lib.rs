@@ -36,7 +36,7 @@ pub use by_kind::ByKind;
 pub use change::{BlockSpan, Change, Extent, Move, Shootdown};
 pub use history::{Histories, History, PageHistory};
 pub use mapping::{Backing, Mapping};
-pub use memory::{Counters, Memory, MemoryTotals};
+pub use memory::{Counters, Memory, MemoryTotals, PolicyFacts};
 pub use notice::Notice;
 pub use page_map::PageMap;
 pub use pages::Pages;

@@ -57,6 +57,20 @@ impl MemoryTotals {
     }
 }
 
+/// The facts about a block that a policy decides on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PolicyFacts {
+    /// The number of resident base pages.
+    pub populated: u32,
+    /// The number of dirty base pages.
+    pub dirty: u32,
+    /// The time of the reservation, in accesses since the start of the trace. `None` if there is no
+    /// reservation.
+    pub reserved_at: Option<u64>,
+    /// True if the block is a superpage.
+    pub is_promoted: bool,
+}
+
 /// The memory of one policy.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
@@ -112,21 +126,20 @@ impl Memory {
         self.state(block).reserved_at()
     }
 
-    /// The facts about a block that a policy sees: its resident pages, its dirty pages, the time of
-    /// its reservation, and true if it is a superpage.
+    /// The facts about a block that a policy decides on.
     #[inline]
-    pub fn told_of(&self, block: BlockId) -> (u32, u32, Option<u64>, bool) {
+    pub fn policy_facts(&self, block: BlockId) -> PolicyFacts {
         let state = self.state(block);
-        (
-            state.populated.into(),
-            state.dirty.into(),
-            state.reserved_at(),
-            state.promoted,
-        )
+        PolicyFacts {
+            populated: state.populated.into(),
+            dirty: state.dirty.into(),
+            reserved_at: state.reserved_at(),
+            is_promoted: state.promoted,
+        }
     }
 
     /// The whole state of a block.
-    pub fn block(&self, block: BlockId, histories: &Histories) -> UnpackedBlock {
+    pub fn unpacked_block(&self, block: BlockId, histories: &Histories) -> UnpackedBlock {
         self.state(block).unpack(histories.block(block), &self.odd)
     }
 
@@ -154,19 +167,19 @@ impl Memory {
         }
         state.add(offset, &mut self.odd);
         self.counters.page_faults += 1;
-        self.grow(1);
+        self.count_resident(1);
         reserve
     }
 
-    /// Counts the first store to a clean page.
+    /// Counts a clean page that becomes dirty.
     #[inline]
-    pub fn store(&mut self, block: BlockId) {
-        self.store_to(block, 1);
+    pub fn dirty_page(&mut self, block: BlockId) {
+        self.dirty_pages(block, 1);
     }
 
-    /// Counts `pages` clean pages that are stored to.
+    /// Counts `pages` clean pages that become dirty.
     #[inline]
-    pub fn store_to(&mut self, block: BlockId, pages: u16) {
+    pub fn dirty_pages(&mut self, block: BlockId, pages: u16) {
         self.states[block.index()].dirty += pages;
     }
 
@@ -181,7 +194,7 @@ impl Memory {
         state.fill(backing == BackingKind::File, &mut self.odd);
         state.promoted = true;
         self.counters.promotions += 1;
-        self.grow(filled);
+        self.count_resident(filled);
         Shootdown::Nothing
     }
 
@@ -202,7 +215,8 @@ impl Memory {
         }
     }
 
-    fn grow(&mut self, pages: u64) {
+    /// Counts pages that became resident.
+    fn count_resident(&mut self, pages: u64) {
         self.counters.resident += pages;
         self.counters.peak_resident = self.counters.peak_resident.max(self.counters.resident);
     }
@@ -243,7 +257,7 @@ impl Memory {
         };
         for number in 0..self.states.len() {
             let id = BlockId(number as u32);
-            let block = self.block(id, histories);
+            let block = self.unpacked_block(id, histories);
             let (zeroed, read) = block.filled_counts(&PageMap::FULL);
             totals.extra_zeroed_pages += zeroed;
             totals.extra_disk_read_pages += read;
@@ -265,7 +279,7 @@ impl Memory {
     pub fn check(&self, histories: &Histories) {
         let mut resident = 0;
         for number in 0..self.states.len() {
-            let block = self.block(BlockId(number as u32), histories);
+            let block = self.unpacked_block(BlockId(number as u32), histories);
             block.check();
             resident += u64::from(block.populated);
         }

@@ -144,7 +144,9 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
         None => memory,
     };
     let limits = match memory {
-        Some(memory) => crate::memory::limits(memory, trace, &reading)?,
+        Some(memory) => crate::memory::limits(memory, trace, || {
+            crate::memory::footprint(trace, &reading, threads, cache, watch)
+        })?,
         None => None,
     };
     if limits.is_some() && curves {
@@ -169,6 +171,7 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
             trace,
             reading,
             threads,
+            cache,
             asked: crate::memory::asked(memory, &limits, footprint),
             after_others: !memory.after.is_empty(),
             left_out: left_out(&policies[..asked.len()], &machines),

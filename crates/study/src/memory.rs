@@ -1,17 +1,18 @@
 //! The memory of a comparison: from a request to limits.
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use broadleaf_metrics::MemoryAsked;
-use broadleaf_model::{Buddyinfo, Costs, Files, MemoryLimits, Pagetypeinfo, Plan, Start};
+use broadleaf_model::{Buddyinfo, Costs, Files, MemoryLimits, Pagetypeinfo, Start};
 use broadleaf_report::number::size;
 use broadleaf_units::PageSize;
 
+use crate::cache::{CachedPass, TraceCache};
 use crate::failure::Failure;
 use crate::output::shown;
+use crate::source::TraceReading;
 use crate::source::origin::PassCount;
-use crate::source::{Trace, TraceReading};
+use crate::watch::Watch;
 use crate::{costs, in_file, names};
 
 /// The maximum size of modelled memory, in bytes: far more than any machine has.
@@ -150,14 +151,14 @@ pub fn rate(text: &str) -> Result<u64, String> {
 }
 
 /// Returns the limits of a request, and the program's footprint if they depend on it; `None`
-/// without the frame-level model.
+/// without the frame-level model. `footprint` measures the peak memory with base pages, in bytes.
 ///
 /// # Errors
 /// If the trace or a file of free memory cannot be read, or if the limits contradict each other.
 pub fn limits(
     asked: &MemoryRequest,
     trace: &Path,
-    reading: &TraceReading,
+    footprint: impl FnOnce() -> Result<u64, Failure>,
 ) -> Result<Option<(MemoryLimits, Option<u64>)>, Failure> {
     if asked.memory.is_none() && asked.pagetypeinfo.is_none() {
         return Ok(None);
@@ -184,7 +185,7 @@ pub fn limits(
         Amount::Unlimited => MemoryLimits::none(),
         Amount::Bytes(bytes) => MemoryLimits::new(bytes),
         Amount::Percent(percent) => {
-            let footprint = *held.insert(footprint(trace, reading)?);
+            let footprint = *held.insert(footprint()?);
             MemoryLimits::new((footprint as f64 * percent / 100.0).ceil() as u64)
         }
     };
@@ -317,17 +318,26 @@ fn recorded<T>(path: &Path, parse: impl FnOnce(&str) -> Result<T, String>) -> Re
 ///
 /// # Errors
 /// If the trace cannot be read, or if the replay refuses the trace.
-pub fn footprint(path: &Path, reading: &TraceReading) -> Result<u64, Failure> {
-    let base = broadleaf_policy::base_pages();
-    let machines = vec![names::machine("skylake")?];
-    let plan = Plan::new(vec![base], machines).map_err(Failure::failed)?;
-    let reading = TraceReading {
-        passes: PassCount::Several,
-        ..*reading
+pub(crate) fn footprint(
+    path: &Path,
+    reading: &TraceReading,
+    threads: usize,
+    cache: Option<&TraceCache>,
+    watch: &dyn Watch,
+) -> Result<u64, Failure> {
+    let pass = CachedPass {
+        path,
+        reading: TraceReading {
+            passes: PassCount::Several,
+            ..*reading
+        },
+        machine: names::machine("skylake")?,
+        threads,
+        cache,
+        doing: "measuring the footprint",
+        watch,
     };
-    let mut trace = Trace::open_for(path, reading, plan.machines(), None)?;
-    let outcome = broadleaf_accel::run(&mut trace, &plan, &mut |_| ControlFlow::Continue(()));
-    let outcome = outcome.map_err(|error| crate::compare::failure(error, trace.name()))?;
+    let (_, outcome) = pass.run()?;
     let peak = outcome
         .results
         .first()

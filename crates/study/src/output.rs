@@ -6,6 +6,7 @@ mod special;
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use broadleaf_governor::was_closed;
@@ -106,6 +107,24 @@ impl Output {
     /// The number of bytes written so far.
     pub const fn written(&self) -> u64 {
         self.written
+    }
+
+    /// Returns true if the first bytes can be replaced later: those of a new regular file.
+    pub const fn can_replace_start(&self) -> bool {
+        matches!(self.to, OutputSink::File(_))
+    }
+
+    /// Replaces the first bytes, which were written before. Does nothing if they cannot be replaced
+    /// ([`Output::can_replace_start`]).
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn replace_start(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if let OutputSink::File(file) = &mut self.to {
+            file.flush()?;
+            file.get_ref().file.write_all_at(bytes, 0)?;
+        }
+        Ok(())
     }
 
     /// Writes the buffered data, and gives a file its name.

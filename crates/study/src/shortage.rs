@@ -12,6 +12,7 @@ use broadleaf_report::number::{grouped, size};
 use broadleaf_report::{BASELINE, is_mostly_disk};
 use broadleaf_units::{PageSize, SizeSet};
 
+use crate::cache::TraceCache;
 use crate::failure::Failure;
 use crate::memory::footprint;
 use crate::source::origin::PassCount;
@@ -25,6 +26,8 @@ pub(crate) struct FinishedReplay<'a> {
     pub(crate) trace: &'a Path,
     pub(crate) reading: TraceReading,
     pub(crate) threads: usize,
+    /// Holds the reduced form of the trace, or keeps the form, when the footprint is measured.
+    pub(crate) cache: Option<&'a TraceCache>,
     pub(crate) asked: MemoryAsked,
     /// True if other traces were replayed before in the same memory. Their remaining pages take
     /// room too.
@@ -156,7 +159,14 @@ impl FinishedReplay<'_> {
         let mut of_4k = references.iter().filter(|result| result.policy == BASELINE);
         let is_unknown = self.asked.bytes.is_some() && self.asked.footprint_bytes.is_none();
         if is_unknown && self.is_file() && of_4k.any(|result| is_mostly_disk(result, &self.asked)) {
-            self.asked.footprint_bytes = Some(footprint(self.trace, &self.reading)?);
+            let footprint = footprint(
+                self.trace,
+                &self.reading,
+                self.threads,
+                self.cache,
+                self.watch,
+            );
+            self.asked.footprint_bytes = Some(footprint?);
         }
         Ok(())
     }

@@ -62,6 +62,9 @@ pub struct Header {
     pub time: u64,
     /// Notes for users of the trace.
     pub notes: Vec<String>,
+    /// Bytes of the head that are kept free for notes that are known at the end of the trace: 0, or
+    /// at least 2. See [`Header::note_in_room`].
+    pub room: usize,
 }
 
 const UNIT_SHIFT: u64 = 1;
@@ -72,6 +75,9 @@ const MACHINE: u64 = 5;
 const RECORDER: u64 = 6;
 const TIME: u64 = 7;
 const NOTE: u64 = 8;
+const ROOM: u64 = 9;
+/// The maximum content of a field of room. Tag and length then have one byte each.
+const MOST_ROOM: usize = 127;
 
 impl Header {
     /// A header with a grain and no other metadata.
@@ -85,6 +91,7 @@ impl Header {
             recorder: String::new(),
             time: 0,
             notes: Vec::new(),
+            room: 0,
         }
     }
 
@@ -130,7 +137,33 @@ impl Header {
         for note in &self.notes {
             field(NOTE, &made(&|out| varint::put_text(out, note)));
         }
+        let mut room = self.room;
+        while room >= 2 {
+            let mut content = (room - 2).min(MOST_ROOM);
+            // One byte is no field.
+            content -= usize::from(room - 2 - content == 1);
+            field(ROOM, &[0; MOST_ROOM][..content]);
+            room -= 2 + content;
+        }
         body
+    }
+
+    /// Adds a note that takes its bytes from the head's room, so that the head keeps its length.
+    /// Returns false, and adds nothing, if the room is too small.
+    pub fn note_in_room(&mut self, note: String) -> bool {
+        let before = self.to_body().len();
+        self.notes.push(note);
+        let needed = self.to_body().len() - before;
+        match self.room.checked_sub(needed) {
+            Some(room) if room != 1 => {
+                self.room = room;
+                true
+            }
+            _ => {
+                self.notes.pop();
+                false
+            }
+        }
     }
 
     /// Decodes the body of a file's head.
@@ -164,6 +197,7 @@ impl Header {
                     header.time = u64::from_le_bytes(bytes);
                 }
                 NOTE => header.notes.push(field.text()?),
+                ROOM => header.room += 2 + content.len(),
                 // An unknown field comes from a later minor version.
                 _ => {}
             }

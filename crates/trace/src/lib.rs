@@ -46,7 +46,7 @@ pub use part::{Closed, Part, PartItem, PartReader};
 pub use phrases::{DecodingEffort, Phrased, RecodeError, Recoded, Recoder};
 pub use read::{Lost, MOST_DEFINED, ReadOptions, TraceReader};
 pub use visit::{Grain, Lead, Visit};
-pub use write::{PackedChunk, SECTIONS, StreamChunk, TraceWriter};
+pub use write::{PackedChunk, SECTIONS, StreamChunk, TraceWriter, head_bytes};
 
 /// One item of a trace, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -91,6 +91,30 @@ pub struct TraceWriter<W> {
     chunks: Vec<ChunkInfo>,
 }
 
+/// The bytes with which [`TraceWriter::new`] begins a trace. A writer may replace them after the
+/// trace's end, if the header still has the same length ([`Header::note_in_room`]).
+///
+/// # Errors
+/// Returns an error if the header is longer than 2^24 bytes.
+pub fn head_bytes(header: &Header) -> Result<Vec<u8>, WriteError> {
+    head_of_version(header, RECORDED_VERSION)
+}
+
+fn head_of_version(header: &Header, version: u16) -> Result<Vec<u8>, WriteError> {
+    let body = header.to_body();
+    if body.len() > chunk::MOST_HEAD_BYTES {
+        return Err(WriteError::TooLarge("the header has more than 2^24 bytes"));
+    }
+    let mut bytes = Vec::with_capacity(HEAD_BYTES + body.len() + 8);
+    bytes.extend_from_slice(&MAGIC);
+    bytes.extend_from_slice(&version.to_le_bytes());
+    bytes.extend_from_slice(&(body.len() as u32).to_le_bytes());
+    bytes.extend_from_slice(&body);
+    let check = xxhash_rust::xxh3::xxh3_64(&bytes);
+    bytes.extend_from_slice(&check.to_le_bytes());
+    Ok(bytes)
+}
+
 impl<W: Write> TraceWriter<W> {
     /// Begins a trace and writes its head.
     ///
@@ -101,17 +125,7 @@ impl<W: Write> TraceWriter<W> {
     }
 
     pub(crate) fn of_version(mut to: W, header: &Header, version: u16) -> Result<Self, WriteError> {
-        let body = header.to_body();
-        if body.len() > chunk::MOST_HEAD_BYTES {
-            return Err(WriteError::TooLarge("the header has more than 2^24 bytes"));
-        }
-        let mut bytes = Vec::with_capacity(HEAD_BYTES + body.len() + 8);
-        bytes.extend_from_slice(&MAGIC);
-        bytes.extend_from_slice(&version.to_le_bytes());
-        bytes.extend_from_slice(&(body.len() as u32).to_le_bytes());
-        bytes.extend_from_slice(&body);
-        let check = xxhash_rust::xxh3::xxh3_64(&bytes);
-        bytes.extend_from_slice(&check.to_le_bytes());
+        let bytes = head_of_version(header, version)?;
         to.write_all(&bytes)?;
         Ok(Self {
             to,

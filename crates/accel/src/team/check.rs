@@ -13,7 +13,7 @@ impl Team<'_> {
             for (block, owed) in self.owed.iter().enumerate() {
                 let block = BlockId(block as u32);
                 if self.superpages.of(block) >> member & 1 != 0 {
-                    memory.store_to(block, owed.saturating_sub(1));
+                    memory.dirty_pages(block, owed.saturating_sub(1));
                 }
             }
             memory.check(&stream.histories);

@@ -7,7 +7,7 @@ use broadleaf_model::Costs;
 use clap::{Args, ValueEnum};
 
 use super::number::count;
-use super::{Bound, FilesAt, ResultFile};
+use super::{Bound, CacheUse, FilesAt, ResultFile};
 use crate::commands::offered;
 use broadleaf_study::costs::costs;
 
@@ -78,6 +78,9 @@ pub(crate) struct Advise {
 
     #[command(flatten)]
     pub(crate) bound: Bound,
+
+    #[command(flatten)]
+    pub(crate) cache: CacheUse,
 
     /// Read a damaged or truncated trace up to the damage, and report the loss
     #[arg(long)]

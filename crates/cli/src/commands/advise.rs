@@ -21,6 +21,7 @@ pub(crate) fn run(options: &Advise, view: View) -> Result<(), Failure> {
     options.result.refuse(read)?;
     let machine = machine(&options.machine)?;
     let policy = choosing_policy(&options.policy)?;
+    let cache = options.cache.cache()?;
     let mut out = options.result.create()?;
     let view = options.result.view(view);
     let (mut advice, places) = advise(AdviceRequest {
@@ -33,6 +34,7 @@ pub(crate) fn run(options: &Advise, view: View) -> Result<(), Failure> {
         threads: options.threads,
         keep_going: options.keep_going,
         max_accesses: options.bound.max_accesses,
+        cache: cache.as_ref(),
         watch: &Bars,
     })?;
     let most = options.top.map_or_else(

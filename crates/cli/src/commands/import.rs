@@ -3,16 +3,19 @@
 use std::path::{Path, PathBuf};
 
 use broadleaf_import::{
-    ImportBatch, ImportError, ImportOptions, ImportSource, TraceImporter, importable,
+    ImportBatch, ImportError, ImportOptions, ImportSource, LeftOut, TraceImporter, importable,
 };
 use broadleaf_report::number::{grouped, size};
-use broadleaf_trace::{Encoder, Header, WriteError};
+use broadleaf_trace::{Encoder, Header, WriteError, head_bytes};
 
 use crate::args::Import;
 use crate::progress::{TaskBar, Work};
 use broadleaf_study::failure::Failure;
 use broadleaf_study::output::{Access, Output, refuse_input, shown, sweep};
 use broadleaf_study::provenance::made_by;
+
+/// Bytes of a trace's head for the note of what was left out.
+const ROOM: usize = 1024;
 
 pub(crate) fn run(options: &Import) -> Result<(), Failure> {
     let name = options.format.as_str();
@@ -41,13 +44,26 @@ pub(crate) fn run(options: &Import) -> Result<(), Failure> {
             "a trace is no text: give a file with -o, or a pipe",
         ));
     }
+    if importer.may_leave_out() && out.can_replace_start() {
+        header.room = ROOM;
+    }
     let bar = TaskBar::new("importing", meter.size().map_or(Work::Unknown, Work::Bytes));
-    let out = write(importer.as_mut(), out, &header, &|accesses| {
+    let mut out = write(importer.as_mut(), out, &header, &|accesses| {
         bar.set(meter.read(), accesses);
     })?;
     drop(bar);
     let name = out.name().to_owned();
     let written = out.written();
+    let left_out = importer.left_out();
+    let left_out = (!left_out.is_empty()).then(|| in_words(&left_out));
+    // The numbers are known only now, so the head has kept room for them.
+    if let Some(text) = &left_out
+        && header.note_in_room(text.clone())
+    {
+        let head = head_bytes(&header).map_err(|error| cannot_write(&name, error))?;
+        let replaced = out.replace_start(&head);
+        replaced.map_err(|error| Failure::writing(&name, &error))?;
+    }
     out.finish()?;
     let counts = importer.counts();
     say!(
@@ -59,16 +75,17 @@ pub(crate) fn run(options: &Import) -> Result<(), Failure> {
         size(written),
         written as f64 / counts.accesses().max(1) as f64,
     );
-    let left_out = importer.left_out();
-    if !left_out.is_empty() {
-        let left_out = left_out.iter();
-        let left_out = left_out.map(|left| format!("{} {}", grouped(left.count), left.what));
-        say!(
-            "{name}: left out: {}",
-            left_out.collect::<Vec<_>>().join("; ")
-        );
+    if let Some(text) = left_out {
+        say!("{name}: {text}");
     }
     Ok(())
+}
+
+/// The numbers of records that have no place in the trace.
+fn in_words(left_out: &[LeftOut]) -> String {
+    let each = left_out.iter();
+    let each = each.map(|left| format!("{} {}", grouped(left.count), left.what));
+    format!("left out: {}", each.collect::<Vec<_>>().join("; "))
 }
 
 /// Writes all that the importer reads.
@@ -79,10 +96,7 @@ fn write(
     progress: &dyn Fn(u64),
 ) -> Result<Output, Failure> {
     let name = out.name().to_owned();
-    let cannot_write = |error: WriteError| match error {
-        WriteError::Io(error) => Failure::writing(&name, &error),
-        error => Failure::Failed(format!("{name}: {error}")),
-    };
+    let cannot_write = |error| cannot_write(&name, error);
     let mut encoder = Encoder::new(out, header).map_err(cannot_write)?;
     let mut batch = ImportBatch::default();
     while importer.read(&mut batch).map_err(cannot_read)? {
@@ -93,6 +107,13 @@ fn write(
         progress(importer.counts().accesses());
     }
     encoder.finish().map_err(cannot_write)
+}
+
+fn cannot_write(name: &str, error: WriteError) -> Failure {
+    match error {
+        WriteError::Io(error) => Failure::writing(name, &error),
+        error => Failure::Failed(format!("{name}: {error}")),
+    }
 }
 
 fn cannot_read(error: ImportError) -> Failure {

@@ -5,14 +5,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::time::{Duration, SystemTime};
 
+use crate::support::programs::{MIB, Part, areas, map, program, recording, stores};
 use crate::support::{broadleaf, file, folder, golden, lackey, names, refused, stderr, succeeded};
+use broadleaf_trace::Backing;
 use broadleaf_trace::synth::SplitMix64;
 use serde_json::Value;
 
 const PAGES: u64 = 3000;
 
 /// What `compare` answers with its cache in `caches`.
-fn compare(caches: &Path, trace: &str, more: &[&str]) -> Output {
+pub(crate) fn compare(caches: &Path, trace: &str, more: &[&str]) -> Output {
     let arguments = [&["compare", trace, "--format", "json"], more].concat();
     broadleaf(&arguments)
         .env("XDG_CACHE_HOME", caches)
@@ -21,7 +23,7 @@ fn compare(caches: &Path, trace: &str, more: &[&str]) -> Output {
 }
 
 /// The same, from a comparison that had nothing to say beside.
-fn quietly(caches: &Path, trace: &str, more: &[&str]) -> String {
+pub(crate) fn quietly(caches: &Path, trace: &str, more: &[&str]) -> String {
     let output = compare(caches, trace, more);
     let answer = succeeded(&output);
     assert_eq!(stderr(&output), "");
@@ -29,7 +31,7 @@ fn quietly(caches: &Path, trace: &str, more: &[&str]) -> String {
 }
 
 /// The entries of a cache, each made to look as if it were used long ago.
-fn aged_entries(caches: &Path) -> Vec<PathBuf> {
+pub(crate) fn aged_entries(caches: &Path) -> Vec<PathBuf> {
     let Ok(found) = fs::read_dir(caches.join("broadleaf")) else {
         return Vec::new();
     };
@@ -43,13 +45,13 @@ fn aged_entries(caches: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns true if a comparison has read or written the entry since.
-fn was_used(entry: &Path) -> bool {
+pub(crate) fn was_used(entry: &Path) -> bool {
     let used = entry.metadata().unwrap().modified().unwrap();
     used.elapsed().unwrap_or_default() < Duration::from_secs(50_000)
 }
 
 /// Lackey text of accesses at random, with runs on a page.
-fn random_text(seed: u64) -> String {
+pub(crate) fn random_text(seed: u64) -> String {
     let mut random = SplitMix64::new(seed);
     let mut text = String::new();
     for _ in 0..6000 {
@@ -155,11 +157,35 @@ fn a_changed_trace_is_read() {
 fn damaged_traces_are_not_kept() {
     let folder = folder("cache-cut");
     let caches = folder.join("caches");
-    let bytes = fs::read(&golden()[0]).unwrap();
-    let trace = file(&folder, "cut.bl", &bytes[..bytes.len() - 30]);
-    let output = compare(&caches, &trace, &["--keep-going"]);
-    succeeded(&output);
+    let bytes = program(&areas(), 60_000, None);
+    let cut = file(&folder, "cut.bl", &bytes[..bytes.len() - 30]);
+    succeeded(&compare(&caches, &cut, &["--keep-going", "--policy", "4k"]));
     assert!(!caches.exists());
+    // The whole trace is worth an entry.
+    let whole = file(&folder, "whole.bl", &bytes);
+    quietly(&caches, &whole, &["--policy", "4k"]);
+    assert_eq!(aged_entries(&caches).len(), 1);
+}
+
+/// A trace that is read from its start again is not kept: the two passes may read different bytes.
+#[test]
+fn traces_that_are_read_twice_are_not_kept() {
+    let folder = folder("cache-twice");
+    let caches = folder.join("caches");
+    let start = 0x2000_0000;
+    let pages = (0..60_000).map(|number| start + number % 64 * 4096);
+    let mapping = Part::Event(map(start, 2 * MIB, Backing::Anonymous));
+    let visits = Part::Visits(stores(pages));
+    let first = file(
+        &folder,
+        "first.bl",
+        &recording(&[mapping.clone(), visits.clone()]),
+    );
+    let late = file(&folder, "late.bl", &recording(&[visits, mapping]));
+    quietly(&caches, &late, &["--policy", "4k"]);
+    assert!(!caches.exists());
+    quietly(&caches, &first, &["--policy", "4k"]);
+    assert_eq!(aged_entries(&caches).len(), 1);
 }
 
 #[test]

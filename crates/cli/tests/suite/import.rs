@@ -149,7 +149,24 @@ fn threads_of_a_folder_are_one_trace() {
     );
     assert!(said.contains("left out: 2 prefetches"), "{said}");
     let imported = folder.join("drmemtrace.app.7.bl").display().to_string();
+    // The trace says so too, with the same numbers, and is otherwise whole.
+    let left_out = said.lines().find_map(|line| line.split_once("left out: "));
+    let note = format!("left out: {}", left_out.unwrap().1);
+    let table = succeeded(&run(&["info", &imported]));
+    assert!(table.contains(&note), "{table}");
     let info = json(&["info", &imported, "--format", "json"]);
+    let notes = info["header"]["notes"].as_array().unwrap();
+    assert!(notes.contains(&note.clone().into()), "{notes:?}");
+    // A pipe cannot be changed later: the numbers go to standard error alone.
+    let piped = format!("{imported}.piped");
+    let command = run(&["import", "drmemtrace", &input, "-o", "-"]);
+    assert!(stderr(&command).contains(&note), "{}", stderr(&command));
+    std::fs::write(&piped, &command.stdout).unwrap();
+    let piped_info = json(&["info", &piped, "--format", "json"]);
+    let piped_notes = piped_info["header"]["notes"].as_array().unwrap();
+    assert_eq!(piped_notes.len() + 1, notes.len());
+    assert_eq!(piped_info["accesses"], info["accesses"]);
+    std::fs::remove_file(&piped).unwrap();
     assert_eq!((&info["accesses"], &info["pages"]), (&2.into(), &2.into()));
     assert_eq!(info["events"]["thread_switch"], 2);
     let instructions = ["import", "drmemtrace", &input, "--instructions", "--force"];

@@ -4,6 +4,7 @@ mod advise;
 mod advise_ranking;
 mod bounds;
 mod cache;
+mod cache_commands;
 mod catalogues;
 mod claims;
 mod compare;

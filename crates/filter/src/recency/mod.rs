@@ -129,47 +129,43 @@ impl Recency {
         page: PageNumber,
         look_up: &mut impl FnMut(PageNumber),
     ) -> bool {
-        let set = self.index.set_of(page) % SETS;
-        let pages = &mut self.pages[set];
-        let larger = &mut self.larger[self.larger_index.set_of(page) % SETS];
-        let number = page.0 >> self.shift;
-        if self.has_strict {
-            let stamp = larger.newest_stay.wrapping_add(self.strict.stamp(page));
-            if (pages.newest, larger.newest) == (page.0, number)
-                && pages.newest_stamp == stamp
-                && self.strict.is_newest(page, stamp)
-            {
-                return false;
-            }
-            self.make(page, look_up);
-            return true;
-        }
-        if pages.newest == page.0
-            && larger.newest == number
-            && pages.newest_stamp == larger.newest_stay
-        {
+        if self.keeps_places() {
+            let Some(place) = self.place_of(page) else {
+                self.make(page, look_up);
+                return true;
+            };
+            self.leaving_out().leave_out(place);
             return false;
         }
-        if self.shallow {
-            self.note_newest(page.0, number, set);
-            return true;
-        }
-        let (at, at_larger) = (find(&pages.number, page.0), find(&larger.number, number));
-        if at < DEPTH && at_larger < DEPTH {
-            let stay = larger.stay[at_larger];
-            if pages.stamp[at] == stay {
-                self.clock += 1;
-                let place = RecencyPlace::of(set, at);
-                self.when[place.index()] = self.clock;
-                self.left_out.insert(place);
-                (pages.newest, pages.newest_stamp) = (page.0, stay);
-                larger.when[at_larger] = self.clock;
-                (larger.newest, larger.newest_stay) = (number, stay);
-                return false;
+        let set = self.index.set_of(page) % SETS;
+        let pages = &self.pages[set];
+        let larger = &self.larger[self.larger_index.set_of(page) % SETS];
+        let number = page.0 >> self.shift;
+        let is_newest = (pages.newest, larger.newest) == (page.0, number);
+        if self.has_strict {
+            let stamp = larger.newest_stay.wrapping_add(self.strict.stamp(page));
+            let is_left_out =
+                is_newest && pages.newest_stamp == stamp && self.strict.is_newest(page, stamp);
+            if !is_left_out {
+                self.make(page, look_up);
             }
+            return !is_left_out;
         }
-        self.make(page, look_up);
-        true
+        let is_left_out = is_newest && pages.newest_stamp == larger.newest_stay;
+        if !is_left_out {
+            self.note_newest(page.0, number, set);
+        }
+        !is_left_out
+    }
+
+    /// The place of a page whose lookups need not be made, if pages [have
+    /// places](Self::keeps_places).
+    #[inline]
+    pub fn place_of(&self, page: PageNumber) -> Option<RecencyPlace> {
+        let set = self.index.set_of(page) % SETS;
+        let at = find(&self.pages[set].number, page.0);
+        let place = RecencyPlace::of(set, at % DEPTH);
+        (at < DEPTH && self.is_skippable(place)).then_some(place)
     }
 
     /// Sets the depth of the search. If most lookups must be made, a search costs more than it
@@ -273,17 +269,6 @@ impl Recency {
         let larger = &self.larger[self.larger_index.set_of(page) % SETS];
         let at = find(&larger.number, page.0 >> self.shift);
         page.0 != NOTHING && at < DEPTH && larger.stay[at] == pages.stamp[place.at()]
-    }
-
-    /// Forgets the newest page of each set. The caller calls this between skipping by place and
-    /// [`Recency::has_to_be_made`].
-    pub fn lose_newest(&mut self) {
-        for pages in &mut self.pages {
-            pages.newest = NOTHING;
-        }
-        for larger in &mut self.larger {
-            larger.newest = NOTHING;
-        }
     }
 
     /// Notes that the entries of the larger pages around a base page were removed, and no others.

@@ -179,9 +179,6 @@ fn what_is_let_be_changes_no_order() {
                             | [0u64, 16, 3, 4][(bits >> 2 & 3) as usize],
                     )
                 });
-                if by_place {
-                    recency.lose_newest();
-                }
                 by_place = random >> 40 & 1 == 0;
             }
             let page = match random >> 48 & 31 {

@@ -1,11 +1,11 @@
 //! Sifting of visits that are given by their words.
 
-use super::words::{STRETCH, Slot};
-use super::{Looks, Sieve, made_up, own};
+use super::words::STRETCH;
+use super::{Looks, Sieve, StatesOf};
 use crate::sifted::Sifted;
 use crate::trail::Follows;
-use broadleaf_trace::reduced::{Manner, Sums};
-use broadleaf_trace::{Lead, Phrased, Visit};
+use broadleaf_trace::Phrased;
+use broadleaf_trace::reduced::Sums;
 use broadleaf_units::PageNumber;
 
 impl Sieve {
@@ -26,24 +26,29 @@ impl Sieve {
             self.unfolded = visits;
             return;
         }
-        self.words.prepare(phrased.vocabulary, shift);
+        if self.words.prepare(phrased.vocabulary, shift) {
+            self.states.resize(self.words.pages());
+            self.states_of = StatesOf::Words;
+        }
+        self.keep_states(StatesOf::Words, self.words.pages());
         for words in phrased.words.chunks(STRETCH) {
             let mut at = 0;
             loop {
                 let begin = sums.accesses();
                 let recency = &mut self.recency;
-                let (left, of_words, trail) = (&words[at..], &self.words, &mut sifted.trail);
+                let (left, of_words, states) = (&words[at..], &self.words, &self.states);
+                let trail = &mut sifted.trail;
                 let (passed, come_to) = match self.follows {
-                    Follows::Nothing => of_words.pass(left, recency),
+                    Follows::Nothing => of_words.pass(left, states, recency),
                     Follows::Pages => {
                         trail.pages.reserve(left.len());
-                        of_words.pass_followed(left, recency, |page, _| {
+                        of_words.pass_followed(left, states, recency, |page, _| {
                             trail.add(page);
                         })
                     }
                     Follows::Times => {
                         let follow = |page, before| trail.add_at(page, begin + before, false);
-                        of_words.pass_followed(left, recency, follow)
+                        of_words.pass_followed(left, states, recency, follow)
                     }
                 };
                 at += passed;
@@ -54,61 +59,10 @@ impl Sieve {
                 sums.data |= passed > 0;
                 let Some(&word) = words.get(at) else { break };
                 let visit = &phrased.vocabulary[usize::from(word)];
-                self.sift_word(visit, self.words.slot(word), shift, sifted, sums);
+                let page = PageNumber(visit.unit >> shift);
+                self.sift_one(visit, page, self.words.slot(word), sifted, sums);
                 at += 1;
             }
-        }
-        self.recency.lose_newest();
-    }
-
-    /// Sifts one visit that may change something.
-    fn sift_word(
-        &mut self,
-        visit: &Visit,
-        slot: Slot,
-        shift: u32,
-        sifted: &mut Sifted,
-        sums: &mut Sums,
-    ) {
-        let Sifted { kept, trail } = sifted;
-        sums.instructions += u64::from(visit.instructions);
-        if visit.fetch {
-            return;
-        }
-        sums.data = true;
-        let time = sums.accesses();
-        sums.loads += u64::from(visit.loads);
-        sums.stores += u64::from(visit.stores);
-        let leads = visit.lead != Lead::None;
-        let stores_to = visit.stores != 0 || visit.lead == Lead::Store;
-        let known = !stores_to || self.words.was_stored_to(slot);
-        let page = PageNumber(visit.unit >> shift);
-        let before = trail.pages.len();
-        if leads || visit.accesses() > 0 {
-            self.follow(trail, page, time, leads);
-        }
-        if known && !leads {
-            if visit.accesses() == 0 {
-                return;
-            }
-            if let Some(place) = self.words.stands(slot) {
-                self.recency.leaving_out().leave_out(place);
-                return;
-            }
-        }
-        let manner = if leads { Manner::LEAD } else { Manner::LOAD };
-        let mut look_up = |page| kept.push(made_up(page, time, manner));
-        let made = self.recency.note_made(page, &mut look_up);
-        self.words.make(slot, made);
-        if !known {
-            self.words.store(slot);
-            if let Some(fallen) = self.note_store(page) {
-                self.words.fall(fallen);
-            }
-        }
-        kept.push(own(visit, page, time));
-        if self.follows != Follows::Nothing {
-            trail.keep(kept.len(), before);
         }
     }
 }

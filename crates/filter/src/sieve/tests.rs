@@ -45,6 +45,30 @@ fn a_first_store_has_all_pages_of_its_block_looked_up_again() {
     }
 }
 
+/// Two pages that share a slot of the table of pages take turns without being kept again.
+#[test]
+fn pages_that_share_a_slot_are_left_out() {
+    // Pages 1 and 512 share one, and lie in different sets.
+    let vocabulary = [visit(1, 0), visit(512, 0)];
+    let words = [0, 1, 0, 1, 1, 0, 1, 0, 0, 1];
+    let kept = kept(&words, &vocabulary, false);
+    let own: Vec<_> = kept.iter().map(|(page, _)| *page).collect();
+    assert_eq!(own, [1, 512]);
+}
+
+/// Lookups in place of others are known as such; visits that are kept are not.
+#[test]
+fn made_up_lookups_are_marked() {
+    let mut sieve = Sieve::new(Recency::new([&crate::testing::skylake()]));
+    let (mut sifted, mut sums) = (Sifted::default(), Sums::default());
+    // Page 1 is deferred, and made up before page 17 enters its set.
+    let visits = [1, 33, 1, 17].map(|page| visit(page, 0));
+    sieve.sift(&visits, 0, &mut sifted, &mut sums);
+    let kept = sifted.kept.iter();
+    let kept: Vec<_> = kept.map(|it| (it.page, it.manner.renews())).collect();
+    assert_eq!(kept, [(1, false), (33, false), (1, true), (17, false)]);
+}
+
 /// If the sieve keeps nearly all visits, it compares none for a while, and forgets all earlier
 /// visits.
 #[test]

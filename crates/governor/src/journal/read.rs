@@ -3,7 +3,7 @@
 use super::checksum::Checksum;
 use super::line::{MemoryLine, ProcessLine, TickLine};
 use super::{Header, JOURNAL_SCHEMA, TickRecord, WITHOUT_CHECKSUMS};
-use crate::plan::Came;
+use crate::plan::{Came, PromotionRun};
 use crate::seen::{
     BlockSeen, LiveMapping, LivePages, MachineSeen, Observation, ProcessId, ProcessSeen,
 };
@@ -176,6 +176,9 @@ impl JournalState {
                 within(seen)?;
             }
         }
+        for run in &line.plan.promote {
+            check_run(run)?;
+        }
         let mut looked = BTreeSet::new();
         for process in line.processes {
             self.process(process, &mut looked)?;
@@ -244,6 +247,22 @@ fn within(seen: &BlockSeen) -> Result<(), String> {
         return Err(format!("block {} holds {pages} pages", seen.block));
     }
     Ok(())
+}
+
+/// Refuses a run of a plan with more pages than a block has, or without a count for each block.
+fn check_run(run: &PromotionRun) -> Result<(), String> {
+    let (blocks, counts) = (&run.blocks, run.present.len());
+    if blocks.end.checked_sub(blocks.start) != Some(counts as u64) {
+        return Err(format!(
+            "the plan promotes blocks {}..{} with {counts} counts of pages",
+            blocks.start, blocks.end
+        ));
+    }
+    let mut all = blocks.clone().zip(&run.present);
+    match all.find(|(_, pages)| u32::from(**pages) > crate::PAGES) {
+        Some((block, pages)) => Err(format!("block {block} holds {pages} pages")),
+        None => Ok(()),
+    }
 }
 
 fn apply(memory: MemoryLine, pages: &mut LivePages) -> Result<(), String> {

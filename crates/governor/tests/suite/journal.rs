@@ -248,6 +248,18 @@ fn a_damaged_line_is_named() {
              \"swapped\":0,\"huge\":false}}}]}",
             "holds 900 pages",
         ),
+        (
+            "{\"at\":99999999999999,\"plan\":{\"demote\":[],\"promote\":[{\"process\":\
+             {\"pid\":1,\"started\":1},\"blocks\":{\"start\":7,\"end\":9},\
+             \"present\":[512,513]}]}}",
+            "block 8 holds 513 pages",
+        ),
+        (
+            "{\"at\":99999999999999,\"plan\":{\"demote\":[],\"promote\":[{\"process\":\
+             {\"pid\":1,\"started\":1},\"blocks\":{\"start\":7,\"end\":9},\
+             \"present\":[512]}]}}",
+            "blocks 7..9 with 1 counts of pages",
+        ),
     ] {
         let (bytes, before) = with(5, line);
         let (_, ticks) = read(bytes.as_slice()).unwrap();

@@ -132,6 +132,10 @@ impl TraceImporter for DrmemtraceImporter {
         self.maker.counts
     }
 
+    fn may_leave_out(&self) -> bool {
+        true
+    }
+
     fn left_out(&self) -> Vec<LeftOut> {
         self.maker.unkept.told()
     }

@@ -99,7 +99,7 @@ impl VerbMemory {
     }
 
     fn state(&self, block: BlockId) -> UnpackedBlock {
-        self.memory.block(block, &self.histories)
+        self.memory.unpacked_block(block, &self.histories)
     }
 
     fn touch(&mut self, page: u64, store: bool) {
@@ -111,7 +111,7 @@ impl VerbMemory {
             self.memory.fault(block, offset, self.now, facts.reservable);
         }
         if store && !seen.dirty {
-            self.memory.store(block);
+            self.memory.dirty_page(block);
         }
         assert!(self.histories.is_settled(block, offset, store));
         self.now += 1;

@@ -92,6 +92,10 @@ impl World<'_> {
                 self.leave_for_daemon(scene.part);
                 return true;
             }
+            if kept.manner.renews() {
+                self.repeat_lookup(step.page);
+                continue;
+            }
             self.set_stage(FilterStage::Shared(number));
             if self.visit(&step, scene).is_none() {
                 self.leave(LeavingPoint::AfterKept(number), scene.part);

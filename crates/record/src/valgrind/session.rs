@@ -306,5 +306,6 @@ fn header(options: &Options, program: &Path) -> io::Result<Header> {
                 .into(),
             "threads ran one at a time, in the order that Valgrind's scheduler chose".into(),
         ],
+        room: 0,
     })
 }

@@ -1,5 +1,6 @@
 //! The parts of a program's memory that are worth superpages, and what each part gains.
 
+mod mappings;
 pub mod mosalloc;
 pub mod places;
 mod pool;
@@ -14,6 +15,7 @@ use broadleaf_model::{Costs, Files, MemoryLimits, Plan};
 use broadleaf_policy::{Foresight, Policy};
 use broadleaf_report::BASELINE;
 
+use crate::cache::{CachedPass, TraceCache};
 use crate::compare::{available_threads, refuse_empty, replay, within_machine};
 use crate::failure::Failure;
 use crate::provenance::provenance;
@@ -44,6 +46,9 @@ pub struct AdviceRequest<'a> {
     pub keep_going: bool,
     /// The maximum number of accesses to read; `None` derives a limit from the trace's size.
     pub max_accesses: Option<u64>,
+    /// Holds the reduced form of the trace for the pass over the mappings, or keeps the form. The
+    /// replays need each visit and read the trace.
+    pub cache: Option<&'a TraceCache>,
     /// Receives the progress.
     pub watch: &'a dyn Watch,
 }
@@ -92,12 +97,11 @@ pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, TracePlaces), 
         policy, machine, ..
     } = request;
     let name = policy.name();
-    let machine_name = machine.name.clone();
     let exact = is_exact(&machine);
     let limits = limits(request.files, request.costs);
     let memory = asked(&limits);
     let configuration = format!("{name}\n{machine:?}\n{limits:?}");
-    let machines = vec![machine];
+    let machines = vec![machine.clone()];
     let baseline = broadleaf_policy::parse(BASELINE).map_err(Failure::failed)?;
     let policies = vec![baseline, policy];
     refuse_lacking(&policies[1..], &machines)?;
@@ -115,7 +119,16 @@ pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, TracePlaces), 
     let outcome = replay(&mut [], &mut trace, &plan, request.watch)?;
     trace.finish()?;
     refuse_empty(outcome.trace.accesses, &trace, "advise on")?;
-    let places = places::find(&mut trace, request.watch)?;
+    let pass = CachedPass {
+        path: request.trace,
+        reading,
+        machine: machine.clone(),
+        threads,
+        cache: request.cache,
+        doing: mappings::DOING,
+        watch: request.watch,
+    };
+    let places = mappings::places(&mut trace, pass)?;
     let mut summary = outcome.trace;
     summary.path = trace.name().to_owned();
     summary.hash = trace.hash().unwrap_or_default();
@@ -133,7 +146,7 @@ pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, TracePlaces), 
         schema: ADVICE_SCHEMA.to_owned(),
         trace: summary,
         policy: name,
-        machine: machine_name,
+        machine: machine.name,
         exact,
         memory,
         spaces: places.processes.len().max(1) as u64,

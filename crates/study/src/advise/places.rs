@@ -3,14 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use broadleaf_model::Source;
-use broadleaf_trace::{Backing, Event, Item};
+use broadleaf_trace::{Backing, Event};
 use broadleaf_units::{FileId, SpaceId};
 
 use super::pool::Pool;
-use crate::failure::Failure;
-use crate::source::Trace;
-use crate::watch::Watch;
 
 /// The content of a trace's events.
 #[derive(Debug, Default)]
@@ -47,29 +43,9 @@ pub(crate) struct Pools {
     pub(crate) static_data: BTreeMap<u64, (u64, FileId)>,
 }
 
-/// Reads a trace once more for its events.
-pub(crate) fn find(trace: &mut Trace, watch: &dyn Watch) -> Result<TracePlaces, Failure> {
-    trace.rewind()?;
-    let mut places = TracePlaces::default();
-    let bar = watch.begin("reading the mappings", trace.work());
-    let meter = trace.meter();
-    let mut accesses = 0;
-    while let Some(item) = trace.next_item()? {
-        match item {
-            Item::Visits(visits) => {
-                accesses += visits.iter().map(|visit| visit.accesses()).sum::<u64>();
-                bar.set(meter.bytes(), accesses);
-            }
-            Item::Event(event) => places.add(event),
-        }
-    }
-    drop(bar);
-    trace.finish()?;
-    Ok(places)
-}
-
 impl TracePlaces {
-    fn add(&mut self, event: &Event) {
+    /// Adds the next event of the trace.
+    pub(super) fn add(&mut self, event: &Event) {
         match event {
             Event::SpaceSwitch(space) => self.running = *space,
             Event::SpaceStart { pid, command, .. } => {

@@ -2,12 +2,13 @@
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read};
-use std::os::unix::fs::{DirBuilderExt, FileExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use broadleaf_filter::Family;
 use broadleaf_machine::Machine;
+use tempfile::NamedTempFile;
 
 use super::entry::{self, EntryFacts, EntryTail};
 use super::{folder_of_user, tidy};
@@ -20,6 +21,8 @@ use crate::unfinished::Unfinished;
 const ENDING: &str = ".reduced";
 /// The beginning of the name of an entry that is being written.
 pub(super) const NEW: &str = ".new-";
+/// New files to try in turn if other commands sweep them away.
+const LOCK_ATTEMPTS: usize = 20;
 /// Hexadecimal digits of a hash in a name.
 const DIGITS: usize = 32;
 
@@ -126,14 +129,9 @@ impl TraceCache {
         }
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(0o700).create(&self.folder)?;
-        // Mode 0600: an entry reveals what a program did.
-        let mut new = tempfile::Builder::new()
-            .prefix(NEW)
-            .tempfile_in(&self.folder)?;
-        // The lock shows other commands that the file is no leftover.
-        if new.as_file().try_lock().is_err() {
+        let Some(mut new) = self.locked_file()? else {
             return Ok(());
-        }
+        };
         let unfinished = Unfinished::new(new.path());
         let size = entry::write(new.as_file_mut(), facts, parts)?;
         if size > self.limit {
@@ -144,6 +142,22 @@ impl TraceCache {
         drop(unfinished);
         tidy::tidy(self, &path, facts);
         Ok(())
+    }
+
+    /// A new file whose lock shows other commands that the file is no leftover. `None` if no file
+    /// can be locked.
+    fn locked_file(&self) -> io::Result<Option<NamedTempFile>> {
+        for _ in 0..LOCK_ATTEMPTS {
+            // Mode 0600: an entry reveals what a program did.
+            let new = tempfile::Builder::new()
+                .prefix(NEW)
+                .tempfile_in(&self.folder)?;
+            // Another command may sweep the file away before the file has its lock.
+            if new.as_file().try_lock().is_ok() && new.as_file().metadata()?.nlink() > 0 {
+                return Ok(Some(new));
+            }
+        }
+        Ok(None)
     }
 
     /// All entries that can be read, the last used first.

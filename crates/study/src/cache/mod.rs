@@ -7,6 +7,7 @@
 
 mod entry;
 mod folder;
+mod pass;
 mod show;
 mod tidy;
 
@@ -21,6 +22,7 @@ use crate::source::reduced::family;
 
 pub use entry::EntryFacts;
 pub use folder::{CacheEntry, TraceCache};
+pub(crate) use pass::CachedPass;
 
 /// The maximum size of the cache without another wish.
 pub const DEFAULT_SIZE: u64 = 2 << 30;

@@ -1,5 +1,5 @@
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -128,6 +128,24 @@ fn changed_content_is_not_accepted() {
     assert_ne!(cache.files(), old);
 }
 
+/// The whole hash counts, and not only its part in the entry's name.
+#[test]
+fn an_entry_under_another_name_does_not_serve() {
+    let place = CacheFolder::new();
+    let cache = place.cache(1 << 20);
+    let traces = [place.trace("a", 1), place.trace("b", 2)];
+    keep(&cache, &traces[0]);
+    let of_first = cache.files()[0].clone();
+    let bytes = fs::read(&of_first).unwrap();
+    fs::remove_file(&of_first).unwrap();
+    keep(&cache, &traces[1]);
+    let of_second = cache.files()[0].clone();
+    fs::write(&of_second, bytes).unwrap();
+    assert!(found(&cache, &traces[1], &skylake()).is_none());
+    fs::rename(&of_second, &of_first).unwrap();
+    assert!(found(&cache, &traces[0], &skylake()).is_some());
+}
+
 /// Machines with other first levels, and entries of another filter, do not serve.
 #[test]
 fn another_fingerprint_does_not_serve() {
@@ -211,6 +229,84 @@ fn a_damaged_entry_is_removed() {
     fs::write(&path, &whole[..whole.len() - 1]).unwrap();
     assert!(found(&cache, &trace, &skylake()).is_none());
     assert!(!path.exists(), "it stays");
+}
+
+/// A command that reads an entry reads it whole while another command writes the entry anew.
+#[test]
+fn an_entry_in_use_stays_whole() {
+    let place = CacheFolder::new();
+    let (cache, trace) = (place.cache(1 << 20), place.trace("a", 1));
+    keep(&cache, &trace);
+    let path = cache.files()[0].clone();
+    let written = fs::read(&path).unwrap();
+    let mut in_use = File::open(&path).unwrap();
+    let kept = cache.keep(&facts(&trace, &skylake()), &[part(3), part(4), part(5)]);
+    kept.expect("it can be written");
+    assert_ne!(fs::read(&path).unwrap(), written);
+    let mut read = Vec::new();
+    in_use.read_to_end(&mut read).unwrap();
+    assert_eq!(read, written);
+}
+
+/// An entry that cannot be written to its end leaves nothing.
+#[test]
+fn an_entry_appears_whole_or_not_at_all() {
+    let place = CacheFolder::new();
+    let (cache, trace) = (place.cache(1 << 20), place.trace("a", 1));
+    let broken = vec![0; 500];
+    let parts = [part(1), broken];
+    assert!(cache.keep(&facts(&trace, &skylake()), &parts).is_err());
+    assert_eq!(fs::read_dir(cache.folder()).unwrap().count(), 0);
+    keep(&cache, &trace);
+    let whole = fs::read(&cache.files()[0]).unwrap();
+    assert!(cache.keep(&facts(&trace, &skylake()), &parts).is_err());
+    assert_eq!(fs::read(&cache.files()[0]).unwrap(), whole);
+    assert_eq!(fs::read_dir(cache.folder()).unwrap().count(), 1);
+}
+
+/// Commands that keep and read one entry at the same time never see a part of it.
+#[test]
+fn commands_at_once_see_whole_entries() {
+    let place = CacheFolder::new();
+    let (cache, trace) = (place.cache(1 << 20), place.trace("a", 1));
+    let parts: Vec<Vec<u8>> = (0..20).map(part).collect();
+    keep(&cache, &trace);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                for _ in 0..100 {
+                    let kept = cache.keep(&facts(&trace, &skylake()), &parts);
+                    kept.expect("it can be written");
+                    assert!(found(&cache, &trace, &skylake()).is_some());
+                }
+            });
+        }
+    });
+    assert_eq!(fs::read_dir(cache.folder()).unwrap().count(), 1);
+}
+
+/// A reduced form that is larger than its trace saves nothing, so it is not kept.
+#[test]
+fn larger_than_the_trace_is_not_kept() {
+    let place = CacheFolder::new();
+    let (cache, trace) = (place.cache(1 << 20), place.trace("a", 1));
+    let parts: Vec<Vec<u8>> = (0..200).map(part).collect();
+    assert!(parts.iter().map(Vec::len).sum::<usize>() > 5000);
+    cache.keep(&facts(&trace, &skylake()), &parts).unwrap();
+    assert!(cache.files().is_empty());
+}
+
+/// Looking for an entry does not move the place in the trace that a decoder reads on from.
+#[test]
+fn the_place_in_the_trace_stays() {
+    let place = CacheFolder::new();
+    let (cache, trace) = (place.cache(1 << 20), place.trace("a", 1));
+    keep(&cache, &trace);
+    let origin = Origin::open(&trace, PassCount::One).expect("a trace");
+    let mut file = origin.file().expect("a file");
+    file.seek(SeekFrom::Start(1234)).unwrap();
+    assert!(cache.find(&origin, &skylake()).is_some());
+    assert_eq!(file.stream_position().unwrap(), 1234);
 }
 
 /// The temporary file of a killed command is removed; one that a command is writing is not.

@@ -61,8 +61,13 @@ pub(super) fn sweep(folder: &Path) {
         return;
     };
     for path in found.filter_map(|file| Some(file.ok()?.path())) {
-        let is_free = |path: &Path| File::open(path).is_ok_and(|file| file.try_lock().is_ok());
-        if name_of(&path).starts_with(NEW) && is_free(&path) {
+        if !name_of(&path).starts_with(NEW) {
+            continue;
+        }
+        // The lock is held until the file is gone, so that no command begins to write the file.
+        if let Ok(file) = File::open(&path)
+            && file.try_lock().is_ok()
+        {
             remove(&path);
         }
     }

@@ -4,6 +4,7 @@ mod bound;
 mod damage;
 mod decoder;
 mod error;
+mod events;
 mod holds;
 mod items;
 mod kind;

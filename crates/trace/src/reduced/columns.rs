@@ -135,7 +135,7 @@ impl ReducedColumns {
         self.high
             .extend_from_slice(&((page >> 8) as u16).to_le_bytes());
         put_small(since, &mut self.times, &mut self.escapes);
-        self.manners.push(visit.manner.0);
+        self.manners.push(visit.manner.number());
         put_small(
             visit.loads_before_store.into(),
             &mut self.loads,

@@ -28,6 +28,7 @@ impl Manner {
     const LEADS_WITH_STORE: u8 = 2;
     const ACCESSES: u8 = 4;
     const STORES: u8 = 8;
+    const RENEWS: u8 = 16;
     /// A bit for each combination that a visit can have.
     const POSSIBLE: u32 = {
         let mut possible = 0;
@@ -48,6 +49,19 @@ impl Manner {
     pub const LOAD: Self = Self(Self::ACCESSES);
     /// The manner of a visit with only the upper part of a load.
     pub const LEAD: Self = Self(Self::LEADS);
+
+    /// The same manner, of a lookup in place of earlier ones of the same page that were left out.
+    /// It only renews entries of first-level TLBs. The reduced form does not store this fact.
+    #[must_use]
+    pub const fn renewing(self) -> Self {
+        Self(self.0 | Self::RENEWS)
+    }
+
+    /// Returns true if the visit is known to be [such a lookup](Self::renewing).
+    #[inline]
+    pub const fn renews(self) -> bool {
+        self.0 & Self::RENEWS != 0
+    }
 
     /// The manner of `visit`.
     #[inline]
@@ -94,7 +108,7 @@ impl Manner {
     /// The manner as a number below 16.
     #[inline]
     pub const fn number(self) -> u8 {
-        self.0
+        self.0 & !Self::RENEWS
     }
 
     /// The manner of that number; `None` if no visit can have it.
@@ -143,6 +157,7 @@ pub struct Sums {
 
 impl Sums {
     /// Loads and stores.
+    #[inline]
     pub const fn accesses(&self) -> u64 {
         self.loads.saturating_add(self.stores)
     }

@@ -5,7 +5,7 @@ use std::io::Cursor;
 use crate::common::{TestItem, canonical, header, read, read_until_error, trace, write};
 use broadleaf_trace::{
     Encoder, Event, Grain, Header, Lead, Options, ReadOptions, RecordedProgram, TraceIndex,
-    TraceReader, Visit,
+    TraceReader, Visit, head_bytes,
 };
 use broadleaf_units::{SpaceId, ThreadId};
 use proptest::prelude::*;
@@ -60,6 +60,33 @@ proptest! {
     }
 }
 
+/// A note that is known at the end takes the room that the head has kept, and moves nothing.
+#[test]
+fn a_note_takes_the_room_of_the_head() {
+    for room in (0..400).filter(|room| *room != 1) {
+        let mut header = Header::new(Grain::Page);
+        header.room = room;
+        let mut bytes = write(&header, &[]);
+        let reader = TraceReader::new(bytes.as_slice()).expect("a trace");
+        assert_eq!(*reader.header(), header, "{room}");
+        let note = "x".repeat(150);
+        let length = head_bytes(&header).expect("a head").len();
+        // Tag, length of the field, length of the text, text.
+        let needed = 1 + 2 + 2 + 150;
+        let fits = room >= needed && room != needed + 1;
+        assert_eq!(header.note_in_room(note.clone()), fits, "{room}");
+        assert_eq!(header.room, if fits { room - needed } else { room });
+        let head = head_bytes(&header).expect("a head");
+        assert_eq!(head.len(), length, "{room}");
+        bytes[..length].copy_from_slice(&head);
+        let mut reader = TraceReader::new(bytes.as_slice()).expect("a trace");
+        assert_eq!(*reader.header(), header);
+        assert_eq!(reader.header().notes.len(), usize::from(fits));
+        assert!(reader.next_item().expect("no damage").is_none());
+        assert!(reader.complete());
+    }
+}
+
 #[test]
 fn a_header_round_trips() {
     let header = Header {
@@ -78,6 +105,7 @@ fn a_header_round_trips() {
         recorder: "broadleaf 0.1.0".to_owned(),
         time: 1_700_000_000,
         notes: vec!["one".to_owned(), "ünother".to_owned()],
+        room: 0,
     };
     for header in [header, Header::new(Grain::Page)] {
         let bytes = write(&header, &[]);
