@@ -24,7 +24,8 @@ pub(crate) struct Charged<'a> {
     keeps_capacity: bool,
     /// The cycles of walks per thousand instructions before the first charge.
     idle_below: u64,
-    /// The charges of the last miss.
+    /// The candidates about which the policy is asked at the current miss: those with enough
+    /// charges, and those of the schedule.
     pub(crate) due: Vec<Candidate>,
     /// Cycles of a walk that finds a base page.
     pub(crate) miss_cycles: u64,

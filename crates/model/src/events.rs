@@ -123,7 +123,7 @@ pub fn changes(stream: &mut Stream, event: &Event) -> Result<Vec<Change>, TooLat
             stream.misplaced += 1;
             Vec::new()
         }
-        // [`Stream::populate`] has already handled the pages that the event makes resident.
+        // The replay has already handled the pages that the event makes resident.
         Event::Populate { .. } => Vec::new(),
         // `exec` may fail. If it succeeds, the trace ends or restarts the space with a separate
         // event.

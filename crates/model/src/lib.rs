@@ -1,9 +1,21 @@
 //! The model: what happens at each reference of a trace, for any policy and any machine.
 //!
-//! [`run`] takes a [`Source`] of trace items and a [`Plan`]. A world is the state of memory under
-//! one policy. The model simulates a world once for all machines that only observe the world. A
-//! policy that is notified of TLB misses has a world for each machine. The [`Outcome`] holds one
-//! result for each policy and machine. The model touches no file and no clock.
+//! [`run`] takes a [`Source`] of trace items and a [`Plan`]. The [`Outcome`] holds one result for
+//! each policy and machine. The model touches no file and no clock.
+//!
+//! A *world* is a memory under one policy, and the machines that translate its references. Machines
+//! with equal page sizes share a world, unless the policy is notified of their misses: then each
+//! machine has a world of its own.
+//!
+//! Each reference takes these steps, in this order (`world/references.rs`):
+//!
+//! 1. Daemons that fell due run: the policy's and the page daemon.
+//! 2. The reference is *settled* if memory need not act on it. Otherwise memory acts: it serves a
+//!    page fault, notes the first store to a page, or marks the page as referenced again. The crate
+//!    `memory` asks the policy there, counts faults, and takes frames.
+//! 3. Stale translations leave the TLBs of all machines, and page tables are updated.
+//! 4. Each machine looks the page up in its TLB. A miss walks and loads the translation. A policy
+//!    that is notified of misses decides between the two (`world/charging.rs`).
 #![forbid(unsafe_code)]
 
 mod charged;

@@ -89,8 +89,8 @@ impl<'a> Mmu<'a> {
         is_reused.then_some(tag)
     }
 
-    /// Looks up a page of the running space. A miss walks the page table, finds a page of `level`
-    /// and loads its translation.
+    /// Looks up a page of the running space, which a page of `level` maps. A miss counts a walk and
+    /// loads the translation.
     #[inline]
     pub(super) fn translate(&mut self, page: PageNumber, level: usize) -> Lookup {
         let tag = self.running.1;
@@ -130,8 +130,9 @@ impl<'a> Mmu<'a> {
         }
     }
 
-    /// Walks the page table for a page of the running space, and counts the walk. Returns the level
-    /// of the leaf. The memory reports `level`.
+    /// Counts a walk for a page of the running space. Memory says that a page of `level` maps it.
+    /// With a page table, the walk goes through the table and counts its reads, and the table's
+    /// leaf gives the level; both levels agree. Without a table, the level is that of memory.
     pub(super) fn walk(&mut self, page: PageNumber, level: usize) -> usize {
         let mut level = level;
         if let Some(table) = &self.table {

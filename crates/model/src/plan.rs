@@ -96,8 +96,8 @@ impl Plan {
         Self::of(policies, machines)
     }
 
-    /// A plan in limited memory. Each policy on each machine has a memory of its own, modelled to
-    /// the frame, with the machine's page sizes.
+    /// A plan in limited memory, modelled to the frame, with each machine's page sizes. Machines
+    /// share a memory if nothing can differ between them.
     ///
     /// # Errors
     /// Returns an error if there are no policies or machines, or a machine cannot have the memory
@@ -110,7 +110,8 @@ impl Plan {
         Self::of(policies, machines)?.limited_to(limits)
     }
 
-    /// Gives each policy on each machine a memory of its own, modelled to the frame.
+    /// Gives each policy a memory of its own, modelled to the frame. Machines share the memory of
+    /// a policy if nothing can differ between them.
     ///
     /// # Errors
     /// Returns an error if a machine cannot have the memory that the limits describe.

@@ -139,7 +139,7 @@ impl<'a, 'p> Replay<'a, 'p> {
     /// All traces were read.
     pub(super) fn finish(mut self) -> Replayed<'a> {
         self.end_batch();
-        self.worlds.pass(&self.stream);
+        self.worlds.run_daemons(&self.stream);
         self.worlds.all.iter_mut().for_each(World::end_listening);
         Replayed {
             worlds: self.worlds,
@@ -254,7 +254,7 @@ impl<'a, 'p> Replay<'a, 'p> {
             .is_some_and(|after| after <= self.stream.summary.accesses)
         {
             self.end_batch();
-            self.worlds.pass(&self.stream);
+            self.worlds.run_daemons(&self.stream);
             let results = result::results(&self.worlds, &self.stream, self.plan);
             self.interim.push(results);
         }
@@ -263,7 +263,7 @@ impl<'a, 'p> Replay<'a, 'p> {
     /// Removes the spaces that ended, before anything else happens.
     fn end_spaces(&mut self) {
         self.end_batch();
-        self.worlds.pass(&self.stream);
+        self.worlds.run_daemons(&self.stream);
         for change in &self.stream.end_spaces() {
             self.worlds
                 .all
@@ -275,12 +275,12 @@ impl<'a, 'p> Replay<'a, 'p> {
     /// The kernel makes pages resident, without a reference of the program.
     fn populate(&mut self, range: Range, touch: KernelTouch) -> Result<(), Refused> {
         self.end_batch();
-        self.worlds.pass(&self.stream);
+        self.worlds.run_daemons(&self.stream);
         let space = self.stream.running;
         let parts = parts(&self.stream.spaces, space, range, touch);
         for part in &parts {
             for page in part.pages.start..part.pages.end {
-                self.stream.notice(PageNumber(page))?;
+                self.stream.note_visit(PageNumber(page))?;
             }
         }
         for world in &mut self.worlds.all {
@@ -302,7 +302,7 @@ impl<'a, 'p> Replay<'a, 'p> {
             return self.stream.event(event).map(|_| ());
         }
         self.end_batch();
-        self.worlds.pass(&self.stream);
+        self.worlds.run_daemons(&self.stream);
         let running = self.stream.running;
         let changes = self.stream.event(event)?;
         let spaces = &self.stream.spaces;

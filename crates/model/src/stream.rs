@@ -203,8 +203,9 @@ impl Stream {
             .collect()
     }
 
-    /// Notes that a page is visited, whatever that does to memories that are kept elsewhere.
-    pub fn notice(&mut self, page: PageNumber) -> Result<(), Refused> {
+    /// Records a visit to a page, for memories that are modelled to the frame and keep their own
+    /// state.
+    pub fn note_visit(&mut self, page: PageNumber) -> Result<(), Refused> {
         let block = self.block(page, &mut || {})?.block;
         let offset = GEOMETRY.offset_in_block(page);
         let spaces = &self.spaces;
@@ -213,7 +214,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Records a reference to a page. Returns the block, and the history before the reference. The
+    /// Records a reference to a page, for memories that are modelled by blocks. Returns the block, and the history before the reference. The
     /// history is `None` if the reference changes no memory. `wait` returns when no thread reads
     /// the address spaces; the method calls it before a change of theirs.
     #[inline(always)]

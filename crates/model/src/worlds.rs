@@ -192,9 +192,11 @@ impl<'a> Worlds<'a> {
         using.count() > 0
     }
 
-    /// All accesses so far were made, for all of them.
-    pub(super) fn pass(&mut self, stream: &Stream) {
-        self.all.iter_mut().for_each(|world| world.pass(stream));
+    /// Runs the daemons of all worlds that fell due before the last access.
+    pub(super) fn run_daemons(&mut self, stream: &Stream) {
+        self.all
+            .iter_mut()
+            .for_each(|world| world.run_daemons(stream));
     }
 
     /// The number of the run that did best, for each pair of the plan.

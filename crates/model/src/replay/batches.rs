@@ -160,7 +160,7 @@ impl Replay<'_, '_> {
                 let kept = filter.filter(visits, self.shift, &mut gathered.sums);
                 // A renewed page was noticed before.
                 for kept in kept.iter().filter(|kept| !kept.manner.renews()) {
-                    stream.notice(PageNumber(kept.page))?;
+                    stream.note_visit(PageNumber(kept.page))?;
                 }
                 if unusual.fetches {
                     let all = (0..visits.len()).map(|at| visits.visit(at));
@@ -171,7 +171,7 @@ impl Replay<'_, '_> {
                 if unusual.empty {
                     let all = (0..visits.len()).map(|at| visits.visit(at));
                     for visit in all.filter(is_empty) {
-                        stream.notice(PageNumber(visit.unit >> self.shift))?;
+                        stream.note_visit(PageNumber(visit.unit >> self.shift))?;
                     }
                 }
             }
@@ -184,7 +184,7 @@ impl Replay<'_, '_> {
                     if !visit.fetch || self.code {
                         gathered.sums.loads += u64::from(visit.loads);
                         gathered.sums.stores += u64::from(visit.stores);
-                        stream.notice(PageNumber(visit.unit >> self.shift))?;
+                        stream.note_visit(PageNumber(visit.unit >> self.shift))?;
                     }
                 }
             }

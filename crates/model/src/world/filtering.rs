@@ -211,15 +211,15 @@ impl World<'_> {
         }
     }
 
-    /// Makes a lookup that hits the first level of every TLB.
+    /// Makes a lookup that hits the first level of every TLB: the filter left out only such
+    /// lookups. The level counts only at a miss, so any level will do.
     fn repeat_lookup(&mut self, page: PageNumber) {
         self.translate(page, 0);
     }
 
-    /// Follows a change of memory: catches up if the change disturbs the facts of filters, then
-    /// drops stale translations.
-    pub(super) fn follow_changes(&mut self, part: &BatchPart<'_>) {
-        let is_stale = self.system.has_shootdowns();
+    /// Makes the lookups that the filter left out so far, if memory unsettled a page or translations
+    /// are stale: from here on the filter's facts do not hold.
+    pub(super) fn end_left_out(&mut self, is_stale: bool, part: &BatchPart<'_>) {
         let unsettled = self.system.unsettled();
         if let Some(filter) = &mut self.filter
             && (is_stale || filter.unsettled != unsettled)
@@ -231,11 +231,6 @@ impl World<'_> {
                 FilterStage::Shared(number) => self.leave(LeavingPoint::AfterKept(number), part),
                 FilterStage::Own => self.catch_up(),
             }
-        }
-        if is_stale {
-            self.shoot_down();
-        } else {
-            self.update_tables();
         }
     }
 }

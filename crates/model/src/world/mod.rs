@@ -35,9 +35,9 @@ const MOST_CHANGES: usize = 1 << 22;
 pub(crate) struct World<'a> {
     pub(crate) policy: &'a dyn Policy,
     pub(crate) system: System<'a>,
-    /// The machine whose misses are charged, if the policy is notified of misses.
+    /// The first machine. The policy may be notified of its misses.
     mmu: Mmu<'a>,
-    /// Other machines, which only observe. A policy that is notified of misses has none.
+    /// The other machines with the same page sizes; none if the policy is notified of misses.
     observers: Vec<Mmu<'a>>,
     /// References that the observers have not translated: the page, and the level of the page that
     /// maps it. Each observer translates many at a time, so that its TLB stays in the cache.
@@ -57,7 +57,7 @@ pub(crate) struct World<'a> {
     moment: u64,
     /// The promotions that were made at misses.
     at_misses: u64,
-    /// The charges of misses, if the policy asks for charges.
+    /// The charges of misses, or the schedule of promotions, if the policy decides at misses.
     pub(crate) charged: Option<Box<Charged<'a>>>,
     /// When memory was used up: the accesses before the one that found none.
     pub(crate) ended: Option<u64>,
@@ -246,7 +246,7 @@ impl<'a> World<'a> {
                 // Policies differ in the pages that are resident, but not in the number of pages.
                 self.moment += 1;
                 if self.system.look(at, part.store).is_none() {
-                    self.change(at, time, part.store, stream);
+                    self.settle(at, time, part.store, stream);
                     self.shoot_down();
                 }
                 if self.ended.is_some() {
@@ -294,7 +294,7 @@ impl<'a> World<'a> {
     }
 
     /// Runs the daemons that fell due before the last access, ahead of an event.
-    pub(crate) fn pass(&mut self, stream: &Stream) {
+    pub(crate) fn run_daemons(&mut self, stream: &Stream) {
         if self.ended.is_none()
             && let Some(last) = stream.now().checked_sub(1)
         {

@@ -149,17 +149,18 @@ impl World<'_> {
         let settled = self.system.look(at, store);
         let level = match settled {
             Some(level) => level,
-            None => self.change(at, time, store, scene.stream)?,
+            None => self.settle(at, time, store, scene.stream)?,
         };
         if is_due || settled.is_none() {
-            self.follow_changes(scene.part);
+            self.drop_stale(scene.part);
         }
         Some(level)
     }
 
-    /// A reference changes memory. Answers the level of the page that maps it then; `None` where
-    /// memory is used up.
-    pub(super) fn change(
+    /// Lets memory act on a reference that is not settled: a page fault, the first store to a page,
+    /// or the first reference since a daemon marked the page. Returns the level of the page that
+    /// maps the reference then; `None` if memory is used up.
+    pub(super) fn settle(
         &mut self,
         at: Place,
         time: u64,

@@ -2,6 +2,7 @@
 
 use super::World;
 use crate::charged::Charged;
+use crate::filter::BatchPart;
 use crate::mmu::Mmu;
 use broadleaf_charges::Candidate;
 use broadleaf_memory::Shootdown;
@@ -9,12 +10,26 @@ use broadleaf_memory::system::Place;
 use broadleaf_units::SpaceId;
 
 impl World<'_> {
+    /// A reference or a daemon may have changed memory: drops stale translations, or updates the
+    /// page tables if there are none. A filter first makes up for lookups that it left out.
+    pub(super) fn drop_stale(&mut self, part: &BatchPart<'_>) {
+        let is_stale = self.system.has_shootdowns();
+        self.end_left_out(is_stale, part);
+        if is_stale {
+            self.shoot_down();
+        } else {
+            self.update_tables();
+        }
+    }
+
+    /// Drops all stale translations.
     pub(super) fn shoot_down(&mut self) {
         let mut charged = self.charged.take();
         self.carry_out(charged.as_deref_mut());
         self.charged = charged;
     }
 
+    /// Drops all stale translations, while the charges are taken out of the world.
     pub(super) fn shoot_down_charged(&mut self, charged: &mut Charged<'_>) {
         if self.system.has_shootdowns() {
             self.carry_out(Some(charged));
