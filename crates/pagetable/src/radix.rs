@@ -5,7 +5,7 @@
 //! (replicated entries, Talluri 1995, section 5.3).
 
 use super::{PageTable, PageTableKind};
-use broadleaf_units::{AlignedRun, Leaf, Described, PageNumber, PageSize, SpaceId};
+use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, PageSize, SpaceId};
 use std::collections::BTreeMap;
 
 pub(super) static X86_64: PageTableKind = PageTableKind {
@@ -222,12 +222,7 @@ impl PageTable for Radix {
         }
     }
 
-    fn walk(
-        &self,
-        space: SpaceId,
-        page: PageNumber,
-        reads: &mut dyn FnMut(u64),
-    ) -> Option<Leaf> {
+    fn walk(&self, space: SpaceId, page: PageNumber, reads: &mut dyn FnMut(u64)) -> Option<Leaf> {
         let address = address_of(page);
         let mut node = *self.roots.get(&self.root_of(space, address))?;
         for level in (0..self.levels).rev() {

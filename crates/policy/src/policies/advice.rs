@@ -3,9 +3,9 @@
 use super::filled::stored_to;
 use crate::parameter::GivenParameters;
 use crate::{Parameter, Point, Policy, PolicyEntry, Refusal, Verdict, View};
-use broadleaf_units::{BackingKind};
 use alloc::boxed::Box;
 use alloc::string::String;
+use broadleaf_units::BackingKind;
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
     name: "advice",
@@ -105,7 +105,7 @@ impl Policy for AdvicePolicy {
 mod tests {
     use crate::policies::testing::{RESERVED, decide, needs};
     use crate::{Point, Refusal, Verdict, View};
-    use broadleaf_units::{BackingKind};
+    use broadleaf_units::BackingKind;
 
     const FEW: Verdict = Verdict::Stay(Refusal::TooFewResident);
     const CLEAN: Verdict = Verdict::Stay(Refusal::TooFewDirty);

@@ -1,10 +1,12 @@
 //! `asap`: a superpage as soon as all of it, or a part of it, was referenced.
 
 use crate::parameter::GivenParameters;
-use crate::{Copies, Needs, Parameter, Placement, Point, Policy, PolicyEntry, Refusal, Verdict, View};
-use broadleaf_units::{SizeSet};
+use crate::{
+    Copies, Needs, Parameter, Placement, Point, Policy, PolicyEntry, Refusal, Verdict, View,
+};
 use alloc::boxed::Box;
 use alloc::string::String;
+use broadleaf_units::SizeSet;
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
     name: "asap",

@@ -3,9 +3,9 @@
 use crate::parameter::GivenParameters;
 use crate::written::write_sizes;
 use crate::{Needs, Parameter, Placement, Point, Policy, PolicyEntry, Refusal, Verdict, View};
-use broadleaf_units::{SizeSet};
 use alloc::boxed::Box;
 use alloc::string::String;
+use broadleaf_units::SizeSet;
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
     name: "fixed",

@@ -3,9 +3,9 @@
 use super::filled::{filled, stored_to};
 use crate::parameter::GivenParameters;
 use crate::{Needs, Parameter, Point, Policy, PolicyEntry, Verdict, View};
-use broadleaf_units::{SizeSet};
 use alloc::boxed::Box;
 use alloc::string::String;
+use broadleaf_units::SizeSet;
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
     name: "freebsd14",
@@ -88,7 +88,7 @@ impl Policy for FreeBsd14 {
 mod tests {
     use crate::policies::testing::{RESERVED, decide, needs};
     use crate::{Point, Refusal, Verdict, View};
-    use broadleaf_units::{SizeSet};
+    use broadleaf_units::SizeSet;
 
     #[test]
     fn promotes_full_reservations_that_agree() {

@@ -6,9 +6,12 @@ mod entry;
 mod tests;
 
 use crate::parameter::GivenParameters;
-use crate::{Beyond, Copies, Effort, Needs, Placement, Point, Policy, PromotionOrder, Refusal, Scan, Verdict, View};
-use broadleaf_units::{BackingKind, SizeSet};
+use crate::{
+    Beyond, Copies, Effort, Needs, Placement, Point, Policy, PromotionOrder, Refusal, Scan,
+    Verdict, View,
+};
 use alloc::string::String;
+use broadleaf_units::{BackingKind, SizeSet};
 
 pub(crate) use entry::ENTRY;
 

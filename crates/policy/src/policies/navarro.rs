@@ -5,10 +5,13 @@ mod tests;
 
 use super::filled::{filled, stored_to};
 use crate::parameter::GivenParameters;
-use crate::{Needs, PageDaemon, Parameter, Point, Policy, PolicyEntry, PromotionOrder, Refusal, Scan, Verdict, View, Without};
-use broadleaf_units::{SizeSet};
+use crate::{
+    Needs, PageDaemon, Parameter, Point, Policy, PolicyEntry, PromotionOrder, Refusal, Scan,
+    Verdict, View, Without,
+};
 use alloc::boxed::Box;
 use alloc::string::String;
+use broadleaf_units::SizeSet;
 
 /// The values of `without`: mechanisms that can be turned off. The explanation of [`ENTRY`]
 /// describes their effects.

@@ -1,10 +1,13 @@
 //! `offline`: the promotions that pay, for a policy with knowledge of the whole trace.
 
 use crate::parameter::GivenParameters;
-use crate::{Copies, Cycles, Foresight, Needs, OfflineSearch, Parameter, Placement, Point, Policy, PolicyEntry, Refusal, Verdict, View};
-use broadleaf_units::{SizeSet};
+use crate::{
+    Copies, Cycles, Foresight, Needs, OfflineSearch, Parameter, Placement, Point, Policy,
+    PolicyEntry, Refusal, Verdict, View,
+};
 use alloc::boxed::Box;
 use alloc::string::String;
+use broadleaf_units::SizeSet;
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
     name: "offline",

@@ -1,10 +1,13 @@
 //! `online` and `approx-online`: superpages that TLB misses have paid for.
 
 use crate::parameter::GivenParameters;
-use crate::{Charges, Copies, Needs, Parameter, Placement, Point, Policy, PolicyEntry, Refusal, Verdict, View};
-use broadleaf_units::{SizeSet};
+use crate::{
+    Charges, Copies, Needs, Parameter, Placement, Point, Policy, PolicyEntry, Refusal, Verdict,
+    View,
+};
 use alloc::boxed::Box;
 use alloc::string::String;
+use broadleaf_units::SizeSet;
 
 /// Romer's thresholds, in thousandths of the misses that cost as much as a promotion (1995, section
 /// 7.2).

@@ -50,7 +50,7 @@ impl Policy for ThpAlways {
 mod tests {
     use crate::policies::testing::{RESERVED, decide};
     use crate::{Coverage, Point, Refusal, Verdict, View};
-    use broadleaf_units::{BackingKind};
+    use broadleaf_units::BackingKind;
 
     const FIRST: View = View {
         populated: 1,

@@ -2,9 +2,9 @@
 
 use crate::parameter::GivenParameters;
 use crate::{Needs, Parameter, Point, Policy, PolicyEntry, Refusal, Verdict, View};
-use broadleaf_units::{SizeSet};
 use alloc::boxed::Box;
 use alloc::string::String;
+use broadleaf_units::SizeSet;
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
     name: "two-stage",
@@ -103,7 +103,7 @@ impl Policy for TwoStage {
 mod tests {
     use crate::policies::testing::{RESERVED, decide, needs};
     use crate::{Point, Refusal, Verdict, View};
-    use broadleaf_units::{SizeSet};
+    use broadleaf_units::SizeSet;
 
     #[test]
     fn each_stage_has_its_threshold() {

@@ -2,7 +2,7 @@
 
 use super::{Entries, Organisation, Translation};
 use crate::{Compiled, Replacement, Structure};
-use broadleaf_units::{Described, PageNumber, PageSize, Asid};
+use broadleaf_units::{Asid, Described, PageNumber, PageSize};
 
 pub(super) static SET_ASSOCIATIVE: Organisation = Organisation {
     described: Described {

@@ -2,8 +2,8 @@
 
 use super::LinuxPolicy;
 use crate::{Parameter, PolicyEntry};
-use broadleaf_units::{SizeSet};
 use alloc::boxed::Box;
+use broadleaf_units::SizeSet;
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
     name: "linux",

@@ -1,7 +1,9 @@
 //! Each refusal occurs at its threshold and not before, in the kernel's order.
 
 use crate::policies::testing::{RESERVED, decide, needs};
-use crate::{Copies, Coverage, Effort, Placement, Point, PromotionOrder, Refusal, Verdict, View, parse};
+use crate::{
+    Copies, Coverage, Effort, Placement, Point, PromotionOrder, Refusal, Verdict, View, parse,
+};
 use broadleaf_units::{BackingKind, SizeSet};
 
 /// A first fault.

@@ -2,7 +2,7 @@
 
 use crate::policies::testing::{RESERVED, decide, needs};
 use crate::{Copies, PageDaemon, Placement, Point, Refusal, Verdict, View};
-use broadleaf_units::{SizeSet};
+use broadleaf_units::SizeSet;
 
 #[test]
 fn promotes_again_when_all_pages_are_referenced() {
