@@ -5,7 +5,9 @@
 //! the choice.
 
 use crate::covers::{WhyNot, covers, no_listeners};
+use broadleaf_filter::Recency;
 use broadleaf_model::Plan;
+use broadleaf_policy::Foresight;
 
 /// An accelerator.
 pub struct Accelerator {
@@ -20,7 +22,7 @@ pub struct Accelerator {
 }
 
 /// An accelerator, and the reason why the planner left it out, if the planner did.
-pub struct Choice {
+pub struct AcceleratorChoice {
     /// The accelerator.
     pub accelerator: &'static Accelerator,
     /// The reason. `None` if the accelerator serves the plan.
@@ -81,20 +83,20 @@ pub static ACCELERATORS: &[Accelerator] = &[
         name: "filter",
         does: "leaves out visits that change no memory and no TLB",
         relies_on: "sets with exact LRU replacement in every TLB",
+        covers: filters,
+    },
+    Accelerator {
+        name: "words",
+        does: "skips words of a recoded trace without making their visits",
+        relies_on: "the filter, and first levels that hold each page size in sets of its own",
         covers: |plan| {
-            if let Some(machine) =
-                (plan.machines().iter()).find(|machine| !machine.design.is_sets_with_lru())
-            {
-                let machine = machine.name.clone();
-                return Err(WhyNot::Design { machine });
-            }
-            no_listeners(plan)?;
-            not_all_notified(plan)?;
-            match plan.limits() {
-                Some(limits) if limits.code => {
-                    Err(WhyNot::NotAsked("pages of instructions need all fetches"))
-                }
-                _ => Ok(()),
+            filters(plan)?;
+            let designs = plan.machines().iter().map(|machine| &machine.design);
+            match Recency::new(designs).keeps_places() {
+                true => Ok(()),
+                false => Err(WhyNot::NotAsked(
+                    "a first-level set is direct-mapped or holds several page sizes",
+                )),
             }
         },
     },
@@ -123,6 +125,28 @@ pub static ACCELERATORS: &[Accelerator] = &[
     },
 ];
 
+/// Returns an error if no world of the plan may leave visits out.
+fn filters(plan: &Plan) -> Result<(), WhyNot> {
+    let mut machines = plan.machines().iter();
+    if let Some(machine) = machines.find(|machine| !machine.design.is_sets_with_lru()) {
+        let machine = machine.name.clone();
+        return Err(WhyNot::Design { machine });
+    }
+    no_listeners(plan)?;
+    not_all_notified(plan)?;
+    let mut policies = plan.policies().iter();
+    if policies.any(|policy| matches!(policy.needs().foresight, Foresight::Cheapest(_))) {
+        let why = "a policy chooses by the numbers of all references";
+        return Err(WhyNot::NotAsked(why));
+    }
+    match plan.limits() {
+        Some(limits) if limits.code => {
+            Err(WhyNot::NotAsked("pages of instructions need all fetches"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Returns an error if every policy is notified of misses. Such a policy has a world of its own for
 /// each machine, and charges count each lookup.
 fn not_all_notified(plan: &Plan) -> Result<(), WhyNot> {
@@ -147,8 +171,8 @@ fn enough(count: usize, why: &'static str) -> Result<(), WhyNot> {
 }
 
 /// The planner's choice: each accelerator, and the reason if it does not serve the plan.
-pub fn explain(plan: &Plan) -> Vec<Choice> {
-    let choice = |accelerator: &'static Accelerator| Choice {
+pub fn explain(plan: &Plan) -> Vec<AcceleratorChoice> {
+    let choice = |accelerator: &'static Accelerator| AcceleratorChoice {
         accelerator,
         why_not: (accelerator.covers)(plan).err(),
     };
@@ -182,13 +206,14 @@ mod tests {
             "lanes",
             "reduced form",
             "filter",
+            "words",
             "fixed walks",
         ];
         assert_eq!(chosen(&two), quick);
         let one = plan(&["4k"], &["skylake"]);
         assert_eq!(
             chosen(&one),
-            ["blocks", "reduced form", "filter", "fixed walks"]
+            ["blocks", "reduced form", "filter", "words", "fixed walks"]
         );
         assert!(chosen(&plan(&["4k"], &["skylake"]).with_curves()).contains(&"curves"));
     }
@@ -196,12 +221,19 @@ mod tests {
     #[test]
     fn frames_leave_the_filter_and_the_shared_worlds() {
         let frames = plan(&["navarro", "4k"], &["skylake", "skylake-va23"]);
-        assert_eq!(chosen(&frames), ["filter", "shared worlds", "fixed walks"]);
+        assert_eq!(
+            chosen(&frames),
+            ["filter", "words", "shared worlds", "fixed walks"]
+        );
         let limited = plan(&["4k"], &["skylake"]).limited_to(MemoryLimits::none());
         assert_eq!(
             chosen(&limited.expect("a memory")),
-            ["filter", "fixed walks"]
+            ["filter", "words", "fixed walks"]
         );
+        let numbered = plan(&["offline"], &["skylake"]);
+        assert_eq!(chosen(&numbered), ["fixed walks"]);
+        let mixed = plan(&["4k"], &["skylake-unified-64"]);
+        assert!(!chosen(&mixed).contains(&"words"));
         let notified = plan(&["approx-online"], &["skylake", "skylake-va23"]);
         assert_eq!(chosen(&notified), ["fixed walks"]);
     }

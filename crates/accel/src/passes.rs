@@ -242,7 +242,7 @@ impl<'s, 't: 's, S: Source> Pass<'s, 't, S> {
     }
 
     /// Applies changes to all teams. The teams have replayed everything before. A fork is an
-    /// exception, as it changes nothing without limited memory.
+    /// exception, as it changes nothing without frames.
     fn apply(&mut self, changes: &[Change]) {
         let Self { stream, teams, .. } = self;
         for change in changes {

@@ -109,6 +109,7 @@ fn replay_kept<'t, E>(
         Error::Source(error) => Error::Kept(error.to_string()),
         Error::Kept(why) => Error::Kept(why),
         Error::Address { address } => Error::Address { address },
+        Error::BlockNumbers { limit } => Error::BlockNumbers { limit },
         Error::TooManyBlocks {
             blocks,
             policies,

@@ -1,4 +1,4 @@
-//! Machines: a TLB design and the cost of a walk, read from the text of a TOML file.
+//! Machines: TLBs, a page table, caches and walk costs, read from the text of a TOML file.
 
 use crate::{MachineError, WalkCosts, parts};
 use broadleaf_cache::CacheKind;

@@ -3,10 +3,11 @@
 use crate::listener::StepListener;
 use crate::steps::Step;
 use broadleaf_machine::Machine;
+use broadleaf_memory::system::{Place, System};
 use broadleaf_memory::{Notice, Shootdown};
 use broadleaf_pagetable::PageTable;
-use broadleaf_tlb::{Lookup, Tlb};
-use broadleaf_units::{Asid, PageNumber, PageSize, SpaceId};
+use broadleaf_tlb::{Lookup, Tlb, Translation};
+use broadleaf_units::{AlignedRun, Asid, PageNumber, PageSize, SpaceId};
 use std::collections::BTreeMap;
 
 /// The address translation of one machine. It observes a memory, which reports the level of each
@@ -32,6 +33,8 @@ pub(crate) struct Mmu<'a> {
     table: Option<Box<dyn PageTable>>,
     /// Entries of the page table that walks read.
     pub(crate) walk_reads: u64,
+    /// The order of the block of neighbours that an entry can hold; 0 if no entry holds any.
+    neighbours: u32,
     /// The listener to the machine's steps.
     pub(super) listener: Option<Box<dyn StepListener>>,
 }
@@ -56,6 +59,7 @@ impl<'a> Mmu<'a> {
             sizes: sizes.to_vec(),
             table: None,
             walk_reads: 0,
+            neighbours: machine.design.neighbours(),
             listener: None,
         }
     }
@@ -92,7 +96,12 @@ impl<'a> Mmu<'a> {
     /// Looks up a page of the running space, which a page of `level` maps. A miss counts a walk and
     /// loads the translation.
     #[inline]
-    pub(super) fn translate(&mut self, page: PageNumber, level: usize) -> Lookup {
+    pub(super) fn translate(
+        &mut self,
+        page: PageNumber,
+        level: usize,
+        system: &System<'_>,
+    ) -> Lookup {
         let tag = self.running.1;
         let lookup = self.tlb.lookup(tag, page);
         match lookup {
@@ -100,10 +109,49 @@ impl<'a> Mmu<'a> {
             Lookup::Second => self.second_hits += 1,
             Lookup::Miss => {
                 let level = self.walk(page, level);
-                self.tlb.fill(tag, page, self.translated[level]);
+                if self.wants_frames() {
+                    let new = self.translation(self.running, page, level, system);
+                    self.tlb.load(&new, |_| {});
+                } else {
+                    self.tlb.fill(tag, page, self.translated[level]);
+                }
             }
         }
         lookup
+    }
+
+    /// Returns true if an entry of the TLB depends on the frames of a page and its neighbours.
+    #[inline]
+    pub(crate) const fn wants_frames(&self) -> bool {
+        self.neighbours > 0
+    }
+
+    /// The translation of a page of that level, with its frame and its properly placed neighbours
+    /// (Talluri 1995, section 4.3). The neighbours of a superpage are not asked for.
+    pub(super) fn translation(
+        &self,
+        (space, tag): (SpaceId, Asid),
+        page: PageNumber,
+        level: usize,
+        system: &System<'_>,
+    ) -> Translation {
+        let size = self.translated[level];
+        let first = AlignedRun::around(page, size).first;
+        let at = |page| Place {
+            space,
+            page: system.base_page(page),
+        };
+        let leaf = system.leaf(at(page));
+        Translation {
+            tag,
+            first,
+            size,
+            frame: leaf.and_then(|leaf| Some(leaf.frame? + (first.0 - leaf.run.first.0))),
+            placed: match level {
+                0 => system.placed(at(page), self.neighbours),
+                _ => 0,
+            },
+        }
     }
 
     /// Shows a step to the machine's listener.

@@ -34,6 +34,15 @@ pub enum Error<E> {
         /// The limit of blocks of all policies together.
         limit: usize,
     },
+    /// The trace reaches more blocks than a replay can number, with any number of policies.
+    #[error(
+        "the trace reaches more than {limit} blocks of 2 MiB, the most that a replay numbers: \
+         record a part of the program"
+    )]
+    BlockNumbers {
+        /// The limit of blocks.
+        limit: usize,
+    },
     /// The model takes more memory of this machine than it may ([`Plan::within_bytes`]).
     #[error(
         "the model takes {needed} bytes of memory after {blocks} blocks of 2 MiB under {policies} \
@@ -121,7 +130,7 @@ pub struct Outcome {
     /// ([`Plan::with_frames`]).
     pub frames: Vec<Vec<(Place, u64)>>,
     /// For each result the counters of TLB misses that the policy has at the end. Only replays in
-    /// limited memory have counters.
+    /// the frame-level model have counters.
     pub counters: Vec<ChargeCounters>,
 }
 
@@ -131,11 +140,7 @@ pub fn refused<E>(refused: Refused, policies: usize) -> Error<E> {
         Refused::Page(page) => Error::Address {
             address: page.0 << GEOMETRY.base().shift(),
         },
-        Refused::Block => Error::TooManyBlocks {
-            blocks: MOST_BLOCKS + 1,
-            policies,
-            limit: MOST_BLOCKS,
-        },
+        Refused::Block => Error::BlockNumbers { limit: MOST_BLOCKS },
         Refused::Room {
             needed,
             limit,

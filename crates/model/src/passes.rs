@@ -31,7 +31,7 @@ impl<S: Source> Sources<'_, S> {
     }
 }
 
-/// Replays traces in limited memory.
+/// Replays traces in the frame-level model.
 pub fn run<S: Source>(
     mut sources: Sources<'_, S>,
     plan: &Plan,

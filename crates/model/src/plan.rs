@@ -132,7 +132,7 @@ impl Plan {
 
     /// Asks for interim results: results as if the trace ended after each of these numbers of
     /// accesses. The numbers increase. Differences between interim results show one part of the
-    /// trace. Only replays in limited memory have interim results. Memory may be sampled at other
+    /// trace. Only replays in the frame-level model have interim results. Memory may be sampled at other
     /// times; nothing else changes.
     pub fn with_interim_results(mut self, after: Vec<u64>) -> Self {
         self.interim = after;
@@ -143,8 +143,8 @@ impl Plan {
         &self.interim
     }
 
-    /// Adds the frame of each resident page at the end to the outcome. Only replays in limited
-    /// memory have frames.
+    /// Adds the frame of each resident page at the end to the outcome. Only replays in the
+    /// frame-level model have frames.
     pub fn with_frames(mut self) -> Self {
         self.frames = true;
         self

@@ -190,7 +190,8 @@ impl<'a, 'p> Replay<'a, 'p> {
                         .visits(VisitSlice::Named(phrased))
                         .map_err(|why| refused(why, self.worlds.all.len()))?,
                     SourcePiece::Reduced(..) => {
-                        let why = "a reduced form leaves out what limited memory notices";
+                        let why = "a reduced form leaves visits out, and the frame-level model \
+                                   needs them: give the trace itself";
                         return Err(Error::Memory(why.to_string()));
                     }
                     SourcePiece::Event(event) => {

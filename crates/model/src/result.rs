@@ -84,7 +84,9 @@ fn idle_daemons<'c, 'a: 'c>(
         let (policy, period) = (world.policy.name(), world.system.scan_period());
         let seconds = period as f64 / rate as f64;
         let note = format!(
-            "policy {policy}: its daemon did not run: the trace of {accesses} accesses is shorter than the daemon's period of {} accesses. That is {seconds} s at {} accesses per second; --rate sets the program's rate",
+            "policy {policy}: its daemon did not run: the trace of {accesses} accesses is shorter \
+             than the daemon's period of {} accesses. That is {seconds} s at {} accesses per \
+             second; --rate sets the program's rate",
             grouped(period),
             grouped(rate)
         );

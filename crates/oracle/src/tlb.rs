@@ -180,7 +180,7 @@ impl AgedTlb {
 mod tests {
     use super::*;
 
-    /// OracleCounts the misses at each level over the second half of many rounds through `pages`.
+    /// Counts the misses at each level over the second half of many rounds through `pages`.
     fn chase(pages: &[u64], leaf: PageSizeKind) -> (u64, u64) {
         let mut tlb = AgedTlb::new(OracleMachine::Skylake);
         let (mut first, mut second) = (0, 0);

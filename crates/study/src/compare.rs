@@ -67,7 +67,7 @@ pub struct ComparisonAnswer {
 }
 
 impl ComparisonAnswer {
-    /// PassCount the comparison and its context to `of`, which makes a report.
+    /// Passes the comparison and its context to `of`, which makes a report.
     pub fn with_context<T>(&self, of: impl FnOnce(&Comparison, &Context<'_>) -> T) -> T {
         let can_be_run = |policy: &str| self.can_be_run.iter().any(|name| name == policy);
         let context = Context {

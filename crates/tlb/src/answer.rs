@@ -9,7 +9,7 @@ pub enum Lookup {
     First,
     /// In the second level; it has been copied to the first.
     Second,
-    /// In no level: the caller walks the page table and fills the result in ([`Packed::fill`]).
+    /// In no level: the caller walks the page table and fills the result in ([`crate::Tlb::fill`]).
     Miss,
 }
 

@@ -37,9 +37,8 @@ impl Structure {
     }
 }
 
-/// A TLB of one or two levels. At each level larger pages are looked up first; each level has at
-/// most one structure for each page size, and the first level holds every size that the second
-/// does.
+/// A TLB of one or two levels. At each level larger pages are looked up first. A level has at most
+/// one structure for each page size. The first level holds every size of the second.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Design {
     structures: Vec<Structure>,

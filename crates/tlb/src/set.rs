@@ -13,7 +13,8 @@ impl SetEntry for u64 {
     const EMPTY: Self = 0;
 }
 
-/// The number of a block or a page, as [`crate::Tlbs`] have it. No block has the highest.
+/// The number of a block or a page, as the lanes of the accelerators hold it. No block has the
+/// highest number.
 impl SetEntry for u32 {
     const EMPTY: Self = Self::MAX;
 }
@@ -55,7 +56,7 @@ fn renew_any<T: SetEntry>(set: &mut [T], wanted: T) -> bool {
     true
 }
 
-/// Inserts an entry as the newest. Returns the oldest, which is pushed out.
+/// Inserts an entry as the newest. The oldest is pushed out.
 #[inline]
 pub fn insert<T: SetEntry>(set: &mut [T], entry: T) {
     match set.len() {

@@ -3,7 +3,7 @@
 use crate::composed::Composed;
 use crate::packed::Packed;
 use crate::{Design, Evicted, Lookup, Translation};
-use broadleaf_units::{Asid, PageNumber, PageSize};
+use broadleaf_units::{AlignedRun, Asid, PageNumber, PageSize};
 
 /// The state of one TLB.
 ///
@@ -78,11 +78,12 @@ impl Tlb {
         }
     }
 
-    /// Loads a translation with its frame and its neighbours ([`Design::neighbours`]).
-    pub fn load(&mut self, new: &Translation) {
+    /// Loads a translation with its frame and its neighbours ([`Design::neighbours`]). `evicted`
+    /// receives translations that no level holds any more.
+    pub fn load(&mut self, new: &Translation, evicted: impl FnMut(Evicted)) {
         match self {
-            Self::Packed(packed) => packed.fill(new.tag, new.first, new.size),
-            Self::Composed(composed) => composed.fill(new, |_| {}),
+            Self::Packed(packed) => packed.fill_evicting(new.tag, new.first, new.size, evicted),
+            Self::Composed(composed) => composed.fill(new, evicted),
         }
     }
 
@@ -139,6 +140,7 @@ impl Tlb {
     }
 
     /// Asserts the invariants: no set holds a translation twice, and unused entries come last.
+    /// A composed TLB is not checked.
     ///
     /// # Panics
     /// If an invariant does not hold.
@@ -151,10 +153,9 @@ impl Tlb {
 
 /// A translation without a frame.
 fn plain(tag: Asid, page: PageNumber, size: PageSize) -> Translation {
-    let pages = 1 << size.shift().saturating_sub(PageSize::SIZE_4K.shift());
     Translation {
         tag,
-        first: PageNumber(page.0 & !(pages - 1)),
+        first: AlignedRun::around(page, size).first,
         size,
         frame: None,
         placed: 0,

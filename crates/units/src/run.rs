@@ -12,6 +12,15 @@ pub struct AlignedRun {
 }
 
 impl AlignedRun {
+    /// The run of that size around a page of 4 KiB.
+    pub const fn around(page: PageNumber, size: PageSize) -> Self {
+        let pages = 1 << size.shift().saturating_sub(PageSize::SIZE_4K.shift());
+        Self {
+            first: PageNumber(page.0 & !(pages - 1)),
+            size,
+        }
+    }
+
     /// The number of pages. A size below 4 KiB has one.
     pub const fn pages(self) -> u64 {
         1 << self.size.shift().saturating_sub(PageSize::SIZE_4K.shift())

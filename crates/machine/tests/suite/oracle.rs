@@ -85,7 +85,7 @@ fn machines_of_other_sizes_hit_and_miss_as_lists_in_the_order_of_last_use() {
 /// A page in a list: its space, its size and its first byte.
 type Key = (usize, u8, u64);
 
-/// LruLists in the order of last use, the newest last: one for each set of each structure.
+/// LRU lists in the order of last use, the newest last: one for each set of each structure.
 struct LruLists {
     structures: Vec<SecondStructure>,
     sets: std::collections::BTreeMap<(usize, u64), Vec<Key>>,

@@ -20,7 +20,7 @@ pub struct SystemCounters {
     pub read_and_gone: u64,
     /// Pages that are mapped, each as often as it is.
     pub resident: u64,
-    /// The most that there ever were.
+    /// The maximum of `resident`.
     pub peak_resident: u64,
     /// Pages inside superpages.
     pub in_superpages: u64,
@@ -34,7 +34,7 @@ pub struct SystemCounters {
     pub extents_refused: u64,
     /// Pages written to the swap.
     pub swapped_out: u64,
-    /// Pages read back from it.
+    /// Pages read back from the swap.
     pub swapped_in: u64,
     /// Pages read from files.
     pub file_reads: u64,

@@ -243,7 +243,7 @@ impl System<'_> {
         }
     }
 
-    /// Pages are read from files.
+    /// Counts pages that are read from files, and the cycles.
     pub(super) fn read(&mut self, pages: u64) {
         if self.files == Files::OnDisk {
             self.counters.file_reads += pages;
@@ -251,7 +251,7 @@ impl System<'_> {
         }
     }
 
-    /// Pages are zeroed, but those that were already.
+    /// Counts pages that are zeroed, except frames that hold zeroes already.
     pub(super) fn zero(&mut self, pages: u64) {
         let ahead = self.zeroed_given.min(pages);
         self.zeroed_given -= ahead;

@@ -15,7 +15,7 @@ enum Way {
 }
 
 impl System<'_> {
-    /// Makes one page of a piece, if it can be one. Answers whether it is.
+    /// Promotes a piece to one page, if possible. Returns true if the piece is one page.
     pub(super) fn promote(
         &mut self,
         spaces: &AddressSpaces,

@@ -271,9 +271,6 @@ impl Recorder {
     /// Returns the course.
     ///
     /// # Errors
-    /// [`TooMuch`] if the course exceeds its limit.
-    ///
-    /// # Errors
     /// Returns [`TooMuch`] if the course exceeds its limit.
     pub(crate) fn finish(mut self) -> Result<KeptCourse, TooMuch> {
         self.flush();

@@ -28,7 +28,7 @@ pub struct Choice {
     /// The chosen pieces, by address space and address.
     pub pieces: Vec<ChosenPiece>,
     /// The chosen pieces by range: adjacent pieces of one size in one mapping. Empty unless the
-    /// plan asks for ranges ([`crate::Plan::by_range`]).
+    /// plan asks for ranges ([`crate::Plan::with_ranges`]).
     pub ranges: Vec<ChosenRange>,
     /// The charges of the pieces that are no superpages under the best choice. Empty for another
     /// choice.

@@ -129,8 +129,18 @@ impl World<'_> {
 
     /// Brings the translation of a page of that level into the TLB, where it is not.
     fn load(&mut self, charged: &mut Charged<'_>, tag: Asid, page: PageNumber, level: usize) {
-        let size = self.mmu.translated[level];
-        (self.mmu.tlb).fill_evicting(tag, page, size, |gone| evicted(charged, &self.system, gone));
+        let gone = |gone| evicted(charged, &self.system, gone);
+        if self.mmu.wants_frames()
+            && let Some(space) = self.space_of(tag)
+        {
+            let new = self
+                .mmu
+                .translation((space, tag), page, level, &self.system);
+            self.mmu.tlb.load(&new, gone);
+        } else {
+            let size = self.mmu.translated[level];
+            self.mmu.tlb.fill_evicting(tag, page, size, gone);
+        }
         charged.loaded(tag, self.system.base_page(page), level);
     }
 

@@ -78,7 +78,7 @@ impl World<'_> {
     /// listeners.
     pub(super) fn translate_showing(&mut self, page: PageNumber, level: usize, step: &Step) {
         for mmu in std::iter::once(&mut self.mmu).chain(&mut self.observers) {
-            let lookup = mmu.translate(page, level);
+            let lookup = mmu.translate(page, level, &self.system);
             mmu.show(step, Some(lookup));
         }
     }

@@ -28,6 +28,8 @@ use filtering::WorldFilter;
 use samples::FIRST_INTERVAL;
 use std::ops::Range;
 
+/// The most references that wait for the machines that observe.
+const MOST_WAITING: usize = 1 << 12;
 /// The most changes of superpages that are written down.
 const MOST_CHANGES: usize = 1 << 22;
 
@@ -42,6 +44,9 @@ pub(crate) struct World<'a> {
     /// References that the observers have not translated: the page, and the level of the page that
     /// maps it. Each observer translates many at a time, so that its TLB stays in the cache.
     waiting: Vec<(PageNumber, usize)>,
+    /// The most references that wait. One if an observer's TLB depends on frames: those of later
+    /// are not those of the reference.
+    most_waiting: usize,
     /// The steps that listeners want; `None` if there is no listener.
     steps_wanted: Option<StepsWanted>,
     /// The filter of the world; `None` if the world replays every visit.
@@ -110,6 +115,7 @@ impl<'a> World<'a> {
             mmu,
             observers: Vec::new(),
             waiting: Vec::new(),
+            most_waiting: MOST_WAITING,
             steps_wanted: None,
             filter: None,
             instructions: 0,
@@ -275,7 +281,11 @@ impl<'a> World<'a> {
         }
         let levels = 0..self.mmu.walks.len();
         let sizes: Vec<PageSize> = levels.map(|level| self.system.size(level)).collect();
-        self.observers.push(Mmu::new(machine, &sizes));
+        let observer = Mmu::new(machine, &sizes);
+        if observer.wants_frames() {
+            self.most_waiting = 1;
+        }
+        self.observers.push(observer);
         Some(self.observers.len())
     }
 

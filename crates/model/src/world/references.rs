@@ -6,9 +6,6 @@ use crate::stream::Stream;
 use broadleaf_memory::system::Place;
 use broadleaf_units::PageNumber;
 
-/// The most references that wait for the machines that observe.
-const MOST_WAITING: usize = 1 << 12;
-
 impl World<'_> {
     /// Replays one visit; `None` where memory is used up.
     pub(super) fn visit(&mut self, step: &VisitStep, scene: &Scene<'_>) -> Option<()> {
@@ -96,10 +93,10 @@ impl World<'_> {
     /// their order.
     #[inline]
     pub(super) fn translate(&mut self, page: PageNumber, level: usize) {
-        self.mmu.translate(page, level);
+        self.mmu.translate(page, level, &self.system);
         if !self.observers.is_empty() {
             self.waiting.push((page, level));
-            if self.waiting.len() >= MOST_WAITING || self.steps_wanted.is_some() {
+            if self.waiting.len() >= self.most_waiting || self.steps_wanted.is_some() {
                 self.translate_waiting();
             }
         }
@@ -109,7 +106,7 @@ impl World<'_> {
     pub(super) fn translate_waiting(&mut self) {
         for mmu in &mut self.observers {
             for &(page, level) in &self.waiting {
-                mmu.translate(page, level);
+                mmu.translate(page, level, &self.system);
             }
         }
         self.waiting.clear();

@@ -24,7 +24,7 @@ impl RomerCharges {
         self.0.get(&candidate).copied().unwrap_or_default()
     }
 
-    /// RomerCharges a miss of `page` for prefetching, and returns the charged candidates: those
+    /// Charges a miss of `page` for prefetching, and returns the charged candidates: those
     /// that hold the page and a page in the TLB.
     pub(super) fn prefetch(
         &mut self,
@@ -43,7 +43,7 @@ impl RomerCharges {
         charged
     }
 
-    /// RomerCharges a miss of `page` for capacity, and returns the charged candidates. `depth` is
+    /// Charges a miss of `page` for capacity, and returns the charged candidates. `depth` is
     /// the page's LRU stack distance, 1 for the most recently used. If a candidate holds `count` of
     /// the pages above, its promotion would lift the page by `count - 1`. The page would be in the
     /// TLB if its new distance is at most the number of entries.

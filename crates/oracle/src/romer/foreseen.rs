@@ -1,4 +1,4 @@
-//! RomerCharges compared with [`crate::offline`]: they count the misses that a candidate would have
+//! Charges compared with [`crate::offline`]: they count the misses that a candidate would have
 //! prevented as a superpage from the beginning.
 
 use std::collections::BTreeMap;

@@ -51,9 +51,9 @@ pub fn failure(error: Error<ReadError>, name: &str) -> Failure {
         Error::Address { address } => {
             not_canonical(name, address, locate::visit_of(name, address >> 12))
         }
-        error @ (Error::Number { .. } | Error::TooManyBlocks { .. }) => {
-            Failure::Wrong(format!("{name}: {error}"))
-        }
+        error @ (Error::Number { .. }
+        | Error::TooManyBlocks { .. }
+        | Error::BlockNumbers { .. }) => Failure::Wrong(format!("{name}: {error}")),
     }
 }
 

@@ -54,7 +54,7 @@ impl SetAssociative {
         }
     }
 
-    /// The entries of the set for a page, and the first of them. `None` if the structure holds no
+    /// The positions of the entries of a page's set. `None` if the structure holds no
     /// pages of the size.
     fn set_of(&self, page: PageNumber, size: PageSize) -> Option<std::ops::Range<usize>> {
         let (_, index) = self.indices.iter().find(|(held, _)| *held == size)?;

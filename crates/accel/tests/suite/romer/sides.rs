@@ -11,7 +11,7 @@ use broadleaf_model::{Costs, Files, MemoryLimits, Plan};
 use broadleaf_oracle::{Recording, RomerCounts, RomerMachine, RomerPolicy, replay_romer};
 use broadleaf_units::PageSize;
 
-/// SideFigures by name; zeroes left out.
+/// Figures by name; zeroes left out.
 pub(super) type SideFigures = BTreeMap<String, u64>;
 
 /// The counts of one side.

@@ -1,0 +1,138 @@
+//! TLBs whose entries depend on frames receive the frame of each page and its neighbours.
+
+use crate::common::*;
+use broadleaf_accel::run_after;
+use broadleaf_machine::machine;
+use broadleaf_model::{Items, MemoryLimits, Plan};
+use broadleaf_tlb::{
+    Design, Entries, IndexFunction, Organisation, Replacement, Structure, Translation,
+};
+use broadleaf_trace::{Advice, Backing, Event, Grain};
+use broadleaf_units::{Asid, Described, PageNumber, PageSize};
+use std::ops::ControlFlow;
+use std::sync::Mutex;
+
+/// The translations that all structures of [`WITNESS`] received.
+static LOADED: Mutex<Vec<Translation>> = Mutex::new(Vec::new());
+
+/// An organisation that holds nothing and notes all that it receives. An entry could hold four
+/// neighbours.
+static WITNESS: Organisation = Organisation {
+    described: Described {
+        name: "witness",
+        summary: "notes each translation",
+        explanation: "",
+        source: "this test",
+    },
+    build: |_| Box::new(Witness),
+    neighbours: 2,
+};
+
+#[derive(Clone, Debug)]
+struct Witness;
+
+impl Entries for Witness {
+    fn find(&mut self, _: Asid, _: PageNumber, _: PageSize) -> Option<Translation> {
+        None
+    }
+
+    fn insert(&mut self, new: &Translation) -> Option<Translation> {
+        LOADED.lock().expect("no panic").push(*new);
+        None
+    }
+
+    fn holds(&self, _: &Translation) -> bool {
+        false
+    }
+
+    fn drop_stale(&mut self, _: &mut dyn FnMut(&Translation) -> bool) {}
+
+    fn occupied(&self) -> usize {
+        0
+    }
+
+    fn copy(&self) -> Box<dyn Entries> {
+        Box::new(Self)
+    }
+}
+
+fn witnessed(policy: &str, beside: bool) -> Vec<Translation> {
+    let sizes = [PageSize::SIZE_4K, PageSize::SIZE_2M];
+    let index = || IndexFunction::parse("none").expect("an index");
+    let structure = Structure {
+        name: "dtlb".to_owned(),
+        level: 1,
+        entries: 8,
+        ways: 8,
+        pages: sizes.map(|size| (size, index())).to_vec(),
+        organisation: &WITNESS,
+        replacement: Replacement::lru(),
+    };
+    let mut machines = vec![machine("skylake").expect("a machine")];
+    let mut witness = machines[0].clone();
+    witness.name = "witness".to_owned();
+    witness.design = Design::new(vec![structure]).expect("a design");
+    if beside {
+        machines.push(witness);
+    } else {
+        machines = vec![witness];
+    }
+    let mut items = Items::new(Grain::Page);
+    items.event(map(0, 2 * BLOCK, Backing::Anonymous));
+    items.visits([store(0), store(1), store(2), store(3)]);
+    items.event(Event::Advise(range(1, 1), Advice::DontNeed));
+    items.visits([loads(0, 1), store(512), store(1), loads(2, 1)]);
+    let policies = vec![broadleaf_policy::parse(policy).expect("a policy")];
+    let plan = Plan::within(policies, machines, MemoryLimits::none()).expect("a plan");
+    LOADED.lock().expect("no panic").clear();
+    let earlier: &mut [Items] = &mut [];
+    run_after(earlier, &mut items, &plan, &mut |_| {
+        ControlFlow::Continue(())
+    })
+    .expect("a replay");
+    LOADED.lock().expect("no panic").clone()
+}
+
+#[test]
+fn entries_receive_frames_and_properly_placed_neighbours() {
+    // Beside a machine whose lookups need no frame, the references must not wait.
+    for beside in [false, true] {
+        let loaded = witnessed("4k", beside);
+        let pages: Vec<u64> = loaded.iter().map(|one| one.first.0).collect();
+        assert_eq!(pages, [0, 1, 2, 3, 0, 512, 1, 2]);
+        let placed: Vec<u64> = loaded.iter().map(|one| one.placed).collect();
+        let frames: Vec<u64> = loaded
+            .iter()
+            .map(|one| one.frame.expect("a frame"))
+            .collect();
+        // A bit for each neighbour whose frame has the same place in one aligned block of frames.
+        let is_placed = |one: usize, other: usize| {
+            frames[one] & !3 == frames[other] & !3
+                && [one, other]
+                    .iter()
+                    .all(|at| frames[*at] & 3 == pages[*at] & 3)
+        };
+        for (at, bits) in placed[..4].iter().enumerate() {
+            let expected: u64 = (0..=at)
+                .map(|other| u64::from(is_placed(at, other)) << other)
+                .sum();
+            assert_eq!(*bits, expected, "{loaded:?}");
+        }
+        // Page 1 is gone.
+        assert_eq!(placed[4] & 2, 0);
+    }
+    // The policy to which faults are compared loads base pages.
+    let loaded = witnessed("greedy", false);
+    let large: Vec<_> = loaded
+        .iter()
+        .filter(|one| one.size == PageSize::SIZE_2M)
+        .collect();
+    // All but the reference to block 0 while one of its pages is gone.
+    assert_eq!(large.len(), 7);
+    assert!(large.iter().all(|one| one.placed == 0));
+    assert!(
+        large
+            .iter()
+            .all(|one| one.frame.is_some_and(|frame| frame.is_multiple_of(512)))
+    );
+}
