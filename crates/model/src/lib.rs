@@ -56,4 +56,4 @@ pub use outcome::{Error, Outcome, ReplayProgress, refused};
 pub use passes::{Sources, named, run};
 pub use plan::{MOST_THREADS, Plan, PlanError};
 pub use source::{Items, SomeItems, Source, SourcePart, SourcePiece};
-pub use steps::Step;
+pub use steps::{Step, VisitStep};

@@ -38,7 +38,10 @@ impl World<'_> {
             instructions = instructions.saturating_add(visit.instructions.into());
             if part.references(&visit) {
                 self.instructions = instructions;
-                let step = Step::new(&VisitStep::of(&visit, part.shift, time), origin);
+                let step = Step {
+                    visit: VisitStep::of(&visit, part.shift, time),
+                    origin,
+                };
                 if self.visit_listening(&visit, &step, wanted, scene).is_none() {
                     return;
                 }
@@ -56,17 +59,22 @@ impl World<'_> {
         wanted: StepsWanted,
         scene: &Scene<'_>,
     ) -> Option<()> {
-        if step.fetches {
-            self.visit(&step.visit(), scene)?;
+        if step.visit.fetches {
+            self.visit(&step.visit, scene)?;
             self.show(step, None);
             return Some(());
         }
         if wanted == StepsWanted::EachVisit {
-            return self.visit_showing::<true>(&step.visit(), Some(step), scene);
+            return self.visit_showing::<true>(&step.visit, Some(step), scene);
         }
-        for (access, may_change) in step.unfolded(visit) {
+        let origin = step.origin;
+        for (access, may_change) in step.visit.unfolded(visit) {
+            let access = Step {
+                visit: access,
+                origin,
+            };
             if may_change {
-                self.visit_showing::<true>(&access.visit(), Some(&access), scene)?;
+                self.visit_showing::<true>(&access.visit, Some(&access), scene)?;
             } else {
                 self.show(&access, Some(Lookup::First));
             }

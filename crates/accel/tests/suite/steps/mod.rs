@@ -289,15 +289,15 @@ fn fetches_are_steps_where_memory_holds_code() {
     run(&mut items, &plan, &mut |_| ControlFlow::Continue(())).expect("a replay");
     let heard = heard.lock().expect("no panic");
     let steps = heard.values().next().expect("one listener");
-    let (fetches, data): (Vec<_>, Vec<_>) = steps.iter().partition(|(step, _)| step.fetches);
+    let (fetches, data): (Vec<_>, Vec<_>) = steps.iter().partition(|(step, _)| step.visit.fetches);
     let data: Vec<Step> = data.iter().map(|(step, _)| *step).collect();
     let expected = expected(&naive, Grain::Line, true, StepsWanted::EachAccess);
     assert_eq!(data, expected);
     assert!(fetches.len() > 500, "{}", fetches.len());
     for (step, lookup) in fetches {
-        assert_eq!((step.accesses, lookup), (false, None));
+        assert_eq!((step.visit.accesses, lookup), (false, None));
         let line = step.origin.line.expect("a line");
         assert_eq!(step.origin.ip, Some(line.start()));
-        assert_eq!(line.0 >> 6, step.page.0);
+        assert_eq!(line.0 >> 6, step.visit.page.0);
     }
 }
