@@ -49,7 +49,7 @@ pub use broadleaf_memory::frames::{Buddyinfo, Pagetypeinfo, Start};
 pub use broadleaf_memory::system::{Costs, Files, Place};
 pub use earlier::MOST_EARLIER;
 pub use limits::MemoryLimits;
-pub use listener::{StepListener, StepsWanted};
+pub use listener::{SlowLookups, StepListener, StepsWanted};
 pub use offline::{Choice, ChosenPiece, ChosenRange, LeftCharges, Region};
 pub use origin::StepOrigin;
 pub use outcome::{Error, Outcome, ReplayProgress, refused};

@@ -1,6 +1,6 @@
 //! The address translation of one machine: its TLBs and its counts.
 
-use crate::listener::StepListener;
+use crate::listener::{SlowLookups, StepListener};
 use crate::steps::Step;
 use broadleaf_machine::Machine;
 use broadleaf_memory::{Notice, Shootdown};
@@ -34,6 +34,8 @@ pub(crate) struct Mmu<'a> {
     pub(crate) walk_reads: u64,
     /// The listener to the machine's steps.
     pub(super) listener: Option<Box<dyn StepListener>>,
+    /// The lookups that the listener knows.
+    shown: SlowLookups,
 }
 
 impl<'a> Mmu<'a> {
@@ -57,6 +59,7 @@ impl<'a> Mmu<'a> {
             table: None,
             walk_reads: 0,
             listener: None,
+            shown: SlowLookups::default(),
         }
     }
 
@@ -65,6 +68,7 @@ impl<'a> Mmu<'a> {
         self.second_hits = 0;
         self.walks.fill(0);
         self.walk_reads = 0;
+        self.shown = SlowLookups::default();
         if let Some(listener) = &mut self.listener {
             listener.begin();
         }
@@ -92,10 +96,9 @@ impl<'a> Mmu<'a> {
     /// Looks up a page of the running space, which a page of `level` maps. A miss counts a walk and
     /// loads the translation.
     #[inline]
-    pub(super) fn translate(&mut self, page: PageNumber, level: usize) -> Lookup {
+    pub(super) fn translate(&mut self, page: PageNumber, level: usize) {
         let tag = self.running.1;
-        let lookup = self.tlb.lookup(tag, page);
-        match lookup {
+        match self.tlb.lookup(tag, page) {
             Lookup::First => {}
             Lookup::Second => self.second_hits += 1,
             Lookup::Miss => {
@@ -103,13 +106,17 @@ impl<'a> Mmu<'a> {
                 self.tlb.fill(tag, page, self.translated[level]);
             }
         }
-        lookup
     }
 
-    /// Shows a step to the machine's listener.
-    pub(super) fn show(&mut self, step: &Step, lookup: Option<Lookup>) {
+    /// Shows a step to the machine's listener, with the lookups since the step before.
+    pub(super) fn show(&mut self, step: &Step) {
         if let Some(listener) = &mut self.listener {
-            listener.step(step, lookup);
+            let counted = SlowLookups {
+                second_hits: self.second_hits,
+                walks: self.walks.iter().sum(),
+            };
+            listener.step(step, counted.since(self.shown));
+            self.shown = counted;
         }
     }
 

@@ -1,12 +1,10 @@
-//! Steps for listeners: the references of a visit, each with its lookup.
+//! Steps for listeners: visits or single accesses, with their lookups.
 
 use super::{Scene, World};
 use crate::listener::{StepRequest, StepsWanted};
 use crate::origin::OriginCursor;
 use crate::steps::{Step, VisitStep};
-use broadleaf_tlb::Lookup;
 use broadleaf_trace::Visit;
-use broadleaf_units::PageNumber;
 
 impl World<'_> {
     /// Gives each machine its listener.
@@ -50,8 +48,7 @@ impl World<'_> {
         }
     }
 
-    /// Replays one visit with the references of [`World::visit`], and hands its steps to the
-    /// listeners; `None` where memory is used up.
+    /// Replays one visit, and hands its steps to the listeners; `None` where memory is used up.
     fn visit_listening(
         &mut self,
         visit: &Visit,
@@ -59,42 +56,38 @@ impl World<'_> {
         wanted: StepsWanted,
         scene: &Scene<'_>,
     ) -> Option<()> {
-        if step.visit.fetches {
-            self.visit(&step.visit, scene)?;
-            self.show(step, None);
-            return Some(());
-        }
-        if wanted == StepsWanted::EachVisit {
-            return self.visit_showing::<true>(&step.visit, Some(step), scene);
+        if step.visit.fetches || wanted == StepsWanted::EachVisit {
+            return self.visit_showing(step, scene);
         }
         let origin = step.origin;
-        for (access, may_change) in step.visit.unfolded(visit) {
-            let access = Step {
-                visit: access,
-                origin,
-            };
+        for (visit, may_change) in step.visit.unfolded(visit) {
+            let access = Step { visit, origin };
             if may_change {
-                self.visit_showing::<true>(&access.visit, Some(&access), scene)?;
+                self.visit_showing(&access, scene)?;
             } else {
-                self.show(&access, Some(Lookup::First));
+                self.show(&access);
             }
         }
         Some(())
     }
 
-    /// Translates a page of that level on all machines at once, and shows the step to their
-    /// listeners.
-    pub(super) fn translate_showing(&mut self, page: PageNumber, level: usize, step: &Step) {
-        for mmu in std::iter::once(&mut self.mmu).chain(&mut self.observers) {
-            let lookup = mmu.translate(page, level);
-            mmu.show(step, Some(lookup));
+    /// Replays the references of one step, and shows the step to the listeners; `None` where memory
+    /// is used up. A step is not shown if it has no reference, or if its first finds no memory.
+    fn visit_showing(&mut self, step: &Step, scene: &Scene<'_>) -> Option<()> {
+        let before = self.moment;
+        let replayed = self.visit(&step.visit, scene);
+        // The reference that finds no memory is the last, and no TLB is looked up.
+        let references = self.moment - before;
+        if references > u64::from(replayed.is_none()) {
+            self.show(step);
         }
+        replayed
     }
 
-    /// Shows a step to the listeners of all machines.
-    fn show(&mut self, step: &Step, lookup: Option<Lookup>) {
-        for mmu in std::iter::once(&mut self.mmu).chain(&mut self.observers) {
-            mmu.show(step, lookup);
-        }
+    /// Shows a step to the listeners of all machines, after the lookups of all machines.
+    fn show(&mut self, step: &Step) {
+        self.translate_waiting();
+        self.mmu.show(step);
+        self.observers.iter_mut().for_each(|mmu| mmu.show(step));
     }
 }
