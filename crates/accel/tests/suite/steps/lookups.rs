@@ -1,11 +1,12 @@
 //! The lookups that listeners hear: their sums are the counts of the results.
 
 use super::{NONE_SLOW, frames_plan, listening};
-use crate::common::{BLOCK, load, map};
+use crate::common::{BLOCK, load, map, store};
 use crate::filtered::{Chunked, Chunks, limits, plan, random, replayed};
 use broadleaf_accel::run;
-use broadleaf_model::{Items, SlowLookups, Step, StepsWanted};
-use broadleaf_trace::{Backing, Grain, Lead, Visit};
+use broadleaf_model::{Items, MemoryLimits, SlowLookups, Step, StepsWanted};
+use broadleaf_trace::{Backing, Event, Grain, Lead, Visit};
+use broadleaf_units::SpaceId;
 use std::ops::ControlFlow;
 
 /// The slow lookups of all steps.
@@ -116,6 +117,44 @@ fn a_visit_whose_store_demotes_a_superpage_is_heard_with_its_walk() {
             ..NONE_SLOW
         };
         assert_eq!((before.1, both.1, after.1), (NONE_SLOW, walk, NONE_SLOW));
+        assert_eq!(summed(steps).walks, result.walks.total());
+    }
+}
+
+/// A child loads a page that it shares with its parent, and its store finds no memory for a copy.
+/// The step of both is heard.
+#[test]
+fn a_visit_that_uses_up_memory_is_heard_with_its_lookups_before() {
+    const SHARED: u64 = 400;
+    let limits = MemoryLimits {
+        swap: 0,
+        ..MemoryLimits::new(2 << 20)
+    };
+    let mut items = Items::new(Grain::Page);
+    items.event(map(0, SHARED, Backing::Anonymous));
+    items.visits((0..SHARED).map(store));
+    items.event(Event::Fork { child: 7 });
+    items.event(Event::SpaceSwitch(SpaceId(1)));
+    items.event(Event::SpaceStart {
+        pid: 7,
+        parent: 1,
+        command: Vec::new(),
+    });
+    items.visits((0..SHARED).map(|page| Visit {
+        stores: 1,
+        ..load(page)
+    }));
+    let plan = frames_plan(&["4k"], &["skylake", "skylake-va23"]).limited_to(limits);
+    let (plan, heard) = listening(plan.expect("a plan"), StepsWanted::EachVisit);
+    let outcome = run(&mut items, &plan, &mut |_| ControlFlow::Continue(())).expect("a replay");
+    let heard = heard.lock().expect("no panic");
+    for result in &outcome.results {
+        let memory = result.memory.as_ref().expect("memory is modelled");
+        let ended = memory.out_of_memory_after.expect("memory is used up");
+        let accesses = ended - SHARED;
+        assert_eq!(accesses % 2, 1, "memory ends at a store");
+        let steps = &heard[&(result.policy.clone(), result.machine.clone())];
+        assert_eq!(steps.len() as u64, SHARED + accesses.div_ceil(2));
         assert_eq!(summed(steps).walks, result.walks.total());
     }
 }
