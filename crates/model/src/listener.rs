@@ -36,8 +36,10 @@ impl SlowLookups {
 /// A listener to the steps of one policy on one machine: a model of caches, or an attribution of
 /// misses.
 ///
-/// A listener changes no count. A pass that begins again drops its listeners without a call of
-/// [`StepListener::end`], and makes new ones.
+/// A listener changes no count. Each run of a policy on a machine has a listener of its own. A pair
+/// of the plan can have several runs: a pass may begin again, and a policy with foresight tries
+/// several choices. Only the listener to the run that gives the result hears
+/// [`StepListener::end`]. The others are dropped, as are all listeners to a replay that fails.
 pub trait StepListener: Send {
     /// The earlier traces ended, and the trace of the results begins.
     fn begin(&mut self) {}
@@ -47,12 +49,12 @@ pub trait StepListener: Send {
     /// [`StepListener::begin`] are the counts of the result.
     fn step(&mut self, step: &Step, slow: SlowLookups);
 
-    /// The trace ended.
+    /// The trace ended, and the run gave the result of its policy and machine. If memory is used up,
+    /// the steps end before the trace: see `out_of_memory_after` of the result.
     fn end(&mut self) {}
 }
 
-/// Makes the listener to a policy on a machine, by their names; `None` if there is none. A policy
-/// that is replayed in several ways has one listener for each.
+/// Makes the listener to a run of a policy on a machine, by their names; `None` if there is none.
 type MakeListener = dyn Fn(&str, &str) -> Option<Box<dyn StepListener>> + Send + Sync;
 
 /// A request for steps.

@@ -1,28 +1,25 @@
 //! Steps for listeners: visits or single accesses, with their lookups.
 
 use super::{Scene, World};
-use crate::listener::{StepRequest, StepsWanted};
+use crate::listener::{StepListener, StepRequest, StepsWanted};
 use crate::origin::OriginCursor;
 use crate::steps::{Step, VisitStep};
 use broadleaf_trace::Visit;
 
 impl World<'_> {
-    /// Gives each machine its listener.
-    pub(crate) fn listening(mut self, request: &StepRequest) -> Self {
+    /// Gives the machine of that number its listener. A world without a listener makes no steps.
+    pub(crate) fn listen(&mut self, machine: usize, request: &StepRequest) {
         let policy = self.policy.name();
-        self.steps_wanted = Some(request.wanted);
-        for mmu in std::iter::once(&mut self.mmu).chain(&mut self.observers) {
-            mmu.listener = (request.make)(&policy, &mmu.machine.name);
+        let mmu = self.mmu_mut(machine);
+        mmu.listener = (request.make)(&policy, &mmu.machine.name);
+        if mmu.listener.is_some() {
+            self.steps_wanted = Some(request.wanted);
         }
-        self
     }
 
-    /// The trace ended.
-    pub(crate) fn end_listening(&mut self) {
-        let machines = std::iter::once(&mut self.mmu).chain(&mut self.observers);
-        for listener in machines.filter_map(|mmu| mmu.listener.as_mut()) {
-            listener.end();
-        }
+    /// Takes away the listener of the machine of that number.
+    pub(crate) fn take_listener(&mut self, machine: usize) -> Option<Box<dyn StepListener>> {
+        self.mmu_mut(machine).listener.take()
     }
 
     /// Replays every visit, and hands the wanted steps to the listeners.

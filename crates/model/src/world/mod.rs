@@ -285,6 +285,14 @@ impl<'a> World<'a> {
         observer.map_or(&self.mmu, |number| &self.observers[number])
     }
 
+    /// The machine of that number, to be changed.
+    fn mmu_mut(&mut self, number: usize) -> &mut Mmu<'a> {
+        match number.checked_sub(1) {
+            None => &mut self.mmu,
+            Some(number) => &mut self.observers[number],
+        }
+    }
+
     /// The totals of the world's memory: at the end of the replay, or when memory was used up.
     pub(super) fn totals(&self, spaces: &AddressSpaces) -> Totals {
         match &self.totals_when_ended {

@@ -10,7 +10,7 @@ use broadleaf_units::SpaceId;
 use std::ops::ControlFlow;
 
 /// The slow lookups of all steps.
-fn summed(steps: &[(Step, SlowLookups)]) -> SlowLookups {
+pub(super) fn summed(steps: &[(Step, SlowLookups)]) -> SlowLookups {
     let all = steps.iter().map(|(_, slow)| *slow);
     all.fold(NONE_SLOW, |sum, slow| SlowLookups {
         second_hits: sum.second_hits + slow.second_hits,

@@ -2,6 +2,7 @@
 
 mod lookups;
 mod naive;
+mod runs;
 
 use crate::differential::recoded::{RecodedBytes, recoded};
 use broadleaf_accel::run;
