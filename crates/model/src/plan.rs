@@ -50,7 +50,7 @@ pub struct Plan {
     listening: Option<StepRequest>,
 }
 
-/// Why a plan cannot be carried out.
+/// The reason why a plan cannot be carried out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// The plan has no policy or no machine.
