@@ -140,7 +140,7 @@ impl<'a, S: Source> Feed<'a, S> {
     /// trace. The crew decodes later pieces meanwhile.
     ///
     /// # Errors
-    /// Where the trace is damaged here.
+    /// Returns an error if the trace is damaged here.
     pub(crate) fn next<'scope>(&mut self, crew: Crew<'_, 'scope>) -> Result<Option<Fed>, S::Error>
     where
         S::Part: 'scope,

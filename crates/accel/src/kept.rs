@@ -34,7 +34,7 @@ impl KeptStretch {
 /// The reduced form of a trace, part by part.
 pub(crate) struct Kept {
     stretches: Vec<KeptStretch>,
-    /// How many bytes more may be kept.
+    /// The number of bytes that may still be kept.
     left: usize,
     only_few: bool,
 }
@@ -70,7 +70,7 @@ impl Kept {
         parts.collect()
     }
 
-    /// How many bytes more may be kept.
+    /// The number of bytes that may still be kept.
     #[cfg(test)]
     const fn left(&self) -> usize {
         self.left

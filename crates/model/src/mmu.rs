@@ -1,6 +1,6 @@
 //! The address translation of one machine: its TLBs and its counts.
 
-use crate::listener::StepListener;
+use crate::listener::{SlowLookups, StepListener};
 use crate::steps::Step;
 use broadleaf_machine::Machine;
 use broadleaf_memory::system::{Place, System};
@@ -37,6 +37,8 @@ pub(crate) struct Mmu<'a> {
     neighbours: u32,
     /// The listener to the machine's steps.
     pub(super) listener: Option<Box<dyn StepListener>>,
+    /// The lookups that the listener knows.
+    shown: SlowLookups,
 }
 
 impl<'a> Mmu<'a> {
@@ -61,6 +63,7 @@ impl<'a> Mmu<'a> {
             walk_reads: 0,
             neighbours: machine.design.neighbours(),
             listener: None,
+            shown: SlowLookups::default(),
         }
     }
 
@@ -69,6 +72,7 @@ impl<'a> Mmu<'a> {
         self.second_hits = 0;
         self.walks.fill(0);
         self.walk_reads = 0;
+        self.shown = SlowLookups::default();
         if let Some(listener) = &mut self.listener {
             listener.begin();
         }
@@ -96,15 +100,9 @@ impl<'a> Mmu<'a> {
     /// Looks up a page of the running space, which a page of `level` maps. A miss counts a walk and
     /// loads the translation.
     #[inline]
-    pub(super) fn translate(
-        &mut self,
-        page: PageNumber,
-        level: usize,
-        system: &System<'_>,
-    ) -> Lookup {
+    pub(super) fn translate(&mut self, page: PageNumber, level: usize, system: &System<'_>) {
         let tag = self.running.1;
-        let lookup = self.tlb.lookup(tag, page);
-        match lookup {
+        match self.tlb.lookup(tag, page) {
             Lookup::First => {}
             Lookup::Second => self.second_hits += 1,
             Lookup::Miss => {
@@ -117,7 +115,6 @@ impl<'a> Mmu<'a> {
                 }
             }
         }
-        lookup
     }
 
     /// Returns true if an entry of the TLB depends on the frames of a page and its neighbours.
@@ -154,10 +151,15 @@ impl<'a> Mmu<'a> {
         }
     }
 
-    /// Shows a step to the machine's listener.
-    pub(super) fn show(&mut self, step: &Step, lookup: Option<Lookup>) {
+    /// Shows a step to the machine's listener, with the lookups since the step before.
+    pub(super) fn show(&mut self, step: &Step) {
         if let Some(listener) = &mut self.listener {
-            listener.step(step, lookup);
+            let counted = SlowLookups {
+                second_hits: self.second_hits,
+                walks: self.walks.iter().sum(),
+            };
+            listener.step(step, counted.since(self.shown));
+            self.shown = counted;
         }
     }
 

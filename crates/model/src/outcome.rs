@@ -7,7 +7,7 @@ use broadleaf_memory::GEOMETRY;
 use broadleaf_memory::system::Place;
 use broadleaf_metrics::{CellResult, TraceSummary};
 
-/// Why a replay failed.
+/// The reason why a replay failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error<E> {
     /// The trace could not be read.

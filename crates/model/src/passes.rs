@@ -52,17 +52,21 @@ pub fn run<S: Source>(
     };
     let choices = choices::choose(&mut passes)?;
     let worlds = || Worlds::new(plan, limits, foresight, &choices);
-    let replayed = passes.replay(worlds)?;
+    let mut replayed = passes.replay(worlds)?;
     let best = replayed.worlds.best(plan);
+    let listeners = best.iter().map(|run| replayed.worlds.take_listener(*run));
+    let mut listeners: Vec<_> = listeners.collect();
     let followers = follow::followers(plan, &replayed.worlds, &best);
     let mut outcome = result::outcome(replayed, &best, &choices, plan);
     if !followers.is_empty() {
         passes.state.passes = passes.state.passes.max(passes.state.pass + 1);
         let worlds = || Worlds::following(&followers, plan, limits);
         let replayed = passes.replay(worlds)?;
-        result::follow(&mut outcome, replayed, &followers, plan);
+        result::follow(&mut outcome, &mut listeners, replayed, &followers, plan);
     }
     result::compare_with_offline(&mut outcome, plan, limits);
+    let heard = listeners.into_iter().flatten();
+    heard.for_each(|mut listener| listener.end());
     Ok(outcome)
 }
 

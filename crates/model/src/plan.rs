@@ -50,7 +50,7 @@ pub struct Plan {
     listening: Option<StepRequest>,
 }
 
-/// Why a plan cannot be carried out.
+/// The reason why a plan cannot be carried out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// The plan has no policy or no machine.
@@ -174,9 +174,10 @@ impl Plan {
         self.all_visits
     }
 
-    /// Makes a listener for each policy on each machine, by their names, and hands it the wanted
-    /// steps. Then no visit is left out. No count changes. Steps carry instruction pointers only if
-    /// the source returns fetches, which cut visits: memory may be sampled at other times then.
+    /// Makes a listener to each run of a policy of the plan on a machine, by their names, and hands
+    /// it the wanted steps. Then no visit is left out. No count changes. Steps carry instruction
+    /// pointers only if the source returns fetches, which cut visits: memory may be sampled at other
+    /// times then.
     pub fn with_listeners(
         mut self,
         wanted: StepsWanted,

@@ -7,7 +7,6 @@ use super::earlier::Names;
 use super::filter::{SharedFilter, VisitSlice};
 use super::gathered::GatheredVisits;
 use super::result;
-use super::world::World;
 use super::worlds::Worlds;
 use crate::events::lists_a_mapping;
 use crate::origin::OriginTracker;
@@ -140,7 +139,6 @@ impl<'a, 'p> Replay<'a, 'p> {
     pub(super) fn finish(mut self) -> Replayed<'a> {
         self.end_batch();
         self.worlds.run_daemons(&self.stream);
-        self.worlds.all.iter_mut().for_each(World::end_listening);
         Replayed {
             worlds: self.worlds,
             stream: self.stream,

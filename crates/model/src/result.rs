@@ -7,6 +7,7 @@ use super::mmu::Mmu;
 use super::replay::Replayed;
 use super::world::World;
 use super::worlds::Worlds;
+use crate::listener::StepListener;
 use crate::shared::{notes, of_memory};
 use crate::stream::Stream;
 use crate::{Outcome, Plan};
@@ -113,10 +114,12 @@ fn frames(worlds: &Worlds<'_>, best: &[usize], plan: &Plan) -> Vec<Vec<(Place, u
     asked.map(of).collect()
 }
 
-/// Puts in the results of policies that followed another one, where that took fewer cycles.
+/// Puts in the results of policies that followed another one, where that took fewer cycles, and the
+/// listeners to those runs. There is one listener, if any, for each pair of the plan.
 pub(super) fn follow(
     outcome: &mut Outcome,
-    replayed: Replayed<'_>,
+    listeners: &mut [Option<Box<dyn StepListener>>],
+    mut replayed: Replayed<'_>,
     followers: &[Follower<'_>],
     plan: &Plan,
 ) {
@@ -136,6 +139,7 @@ pub(super) fn follow(
             continue;
         }
         outcome.results[follower.pair] = last[world].clone();
+        listeners[follower.pair] = replayed.worlds.take_listener(world);
         for (number, interim) in outcome.interim.iter_mut().enumerate() {
             let found = replayed.interim.get(number).unwrap_or(&last);
             interim[follower.pair] = found[world].clone();

@@ -1,23 +1,29 @@
-//! Steps: visits as worlds with memories of their own replay them.
+//! Steps: visits as worlds replay them, and the origins that listeners need beside them.
 
 use crate::origin::StepOrigin;
 use broadleaf_trace::reduced::KeptVisit;
 use broadleaf_trace::{Lead, Visit};
 use broadleaf_units::PageNumber;
 
-/// A visit as worlds replay it. The steps of listeners add its origin.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct VisitStep {
-    pub(crate) page: PageNumber,
+/// A visit, or one access of a visit, as worlds replay it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VisitStep {
+    /// The base page of 4 KiB.
+    pub page: PageNumber,
     /// Accesses before its own.
-    pub(crate) time: u64,
-    pub(crate) loads_before_store: u32,
-    pub(crate) accesses: bool,
-    pub(crate) stores: bool,
-    pub(crate) leads: bool,
-    pub(crate) leads_with_store: bool,
+    pub time: u64,
+    /// Loads before the first store; meaningless if there is no store.
+    pub loads_before_store: u32,
+    /// There is an access.
+    pub accesses: bool,
+    /// There is a store.
+    pub stores: bool,
+    /// The first reference is the rest of the access before.
+    pub leads: bool,
+    /// That access was a store.
+    pub leads_with_store: bool,
     /// Instructions are fetched, and no data is referenced.
-    pub(crate) fetches: bool,
+    pub fetches: bool,
 }
 
 impl VisitStep {
@@ -57,60 +63,6 @@ impl VisitStep {
     pub(crate) const fn first_time(&self) -> u64 {
         self.time.saturating_sub(self.leads as u64)
     }
-}
-
-/// A step of the loop: a visit, or one access of a visit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// The base page of 4 KiB.
-    pub page: PageNumber,
-    /// Accesses before its own.
-    pub time: u64,
-    /// Loads before the first store; meaningless if there is no store.
-    pub loads_before_store: u32,
-    /// There is an access.
-    pub accesses: bool,
-    /// There is a store.
-    pub stores: bool,
-    /// The first reference is the rest of the access before.
-    pub leads: bool,
-    /// That access was a store.
-    pub leads_with_store: bool,
-    /// Instructions are fetched, and no data is referenced.
-    pub fetches: bool,
-    /// The origin of all its references.
-    pub origin: StepOrigin,
-}
-
-impl Step {
-    /// The step of a visit.
-    pub(crate) const fn new(visit: &VisitStep, origin: StepOrigin) -> Self {
-        Self {
-            page: visit.page,
-            time: visit.time,
-            loads_before_store: visit.loads_before_store,
-            accesses: visit.accesses,
-            stores: visit.stores,
-            leads: visit.leads,
-            leads_with_store: visit.leads_with_store,
-            fetches: visit.fetches,
-            origin,
-        }
-    }
-
-    /// The step without its origin.
-    pub(crate) const fn visit(&self) -> VisitStep {
-        VisitStep {
-            page: self.page,
-            time: self.time,
-            loads_before_store: self.loads_before_store,
-            accesses: self.accesses,
-            stores: self.stores,
-            leads: self.leads,
-            leads_with_store: self.leads_with_store,
-            fetches: self.fetches,
-        }
-    }
 
     /// The steps of the visit's single accesses, in order. True for those that may change memory or
     /// a TLB: the lead, the first access and the first store.
@@ -143,4 +95,13 @@ impl Step {
         });
         lead.map(|lead| (lead, true)).into_iter().chain(accesses)
     }
+}
+
+/// A step of a replay, for listeners.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The visit or access.
+    pub visit: VisitStep,
+    /// The origin of all its references.
+    pub origin: StepOrigin,
 }

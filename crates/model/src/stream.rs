@@ -87,7 +87,7 @@ pub struct Stream {
     earlier: Earlier,
     /// Mappings whose offset in their block differs from the one that the kernel would choose.
     pub misplaced: u64,
-    /// Whether any reference is to the upper half of the addresses, where the kernel lives.
+    /// True if any reference is to the upper half of the addresses, where the kernel lives.
     pub kernel_references: bool,
     /// The space that runs.
     pub running: SpaceId,

@@ -8,6 +8,7 @@ use super::mmu::Mmu;
 use super::world::World;
 use crate::Plan;
 use crate::foresight::Foresight;
+use crate::listener::StepListener;
 use crate::stream::Stream;
 use broadleaf_machine::Machine;
 use broadleaf_memory::system::Foreseen;
@@ -61,6 +62,21 @@ impl<'a> MachineRuns<'a> {
         self.runs.extend(run);
         run.is_some()
     }
+
+    /// Adds what the plan asks for: page tables to all worlds, and listeners to the runs of these
+    /// numbers.
+    fn equipped(mut self, plan: &Plan, heard: impl Iterator<Item = usize>) -> Self {
+        if plan.walks_tables() {
+            let worlds = self.worlds.into_iter().map(World::walking_tables);
+            self.worlds = worlds.collect();
+        }
+        if let Some(request) = plan.listening() {
+            for MachineRun { world, machine } in heard.map(|number| self.runs[number]) {
+                self.worlds[world].listen(machine, request);
+            }
+        }
+        self
+    }
 }
 
 impl<'a> Worlds<'a> {
@@ -110,21 +126,17 @@ impl<'a> Worlds<'a> {
         if (plan.policies().iter()).all(|policy| policy.name() != baseline.name()) {
             add_baseline(&mut runs, plan, limits)?;
         }
+        let first_other = runs.runs.len();
         others.into_iter().for_each(|world| runs.push(world));
-        let MachineRuns { mut worlds, runs } = runs;
+        // No result is that of an added baseline, which comes between.
+        let heard = (0..plan.pairs().count()).chain(first_other..runs.runs.len());
+        let MachineRuns { mut worlds, runs } = runs.equipped(plan, heard);
         if plan
             .policies()
             .iter()
             .any(|policy| few_of(policy.as_ref()).is_some())
         {
             worlds = worlds.into_iter().map(World::logging).collect();
-        }
-        if plan.walks_tables() {
-            worlds = worlds.into_iter().map(World::walking_tables).collect();
-        }
-        if let Some(request) = plan.listening() {
-            let listening = worlds.into_iter().map(|world| world.listening(request));
-            worlds = listening.collect();
         }
         Ok(Self {
             all: worlds,
@@ -147,14 +159,7 @@ impl<'a> Worlds<'a> {
             runs.push(world);
         }
         add_baseline(&mut runs, plan, limits)?;
-        let MachineRuns { mut worlds, runs } = runs;
-        if plan.walks_tables() {
-            worlds = worlds.into_iter().map(World::walking_tables).collect();
-        }
-        if let Some(request) = plan.listening() {
-            let listening = worlds.into_iter().map(|world| world.listening(request));
-            worlds = listening.collect();
-        }
+        let MachineRuns { worlds, runs } = runs.equipped(plan, 0..followers.len());
         Ok(Self {
             all: worlds,
             runs,
@@ -182,6 +187,12 @@ impl<'a> Worlds<'a> {
         let run = self.runs[number];
         let world = &self.all[run.world];
         (world, world.mmu(run.machine))
+    }
+
+    /// Takes away the listener to a run.
+    pub(super) fn take_listener(&mut self, number: usize) -> Option<Box<dyn StepListener>> {
+        let MachineRun { world, machine } = self.runs[number];
+        self.all[world].take_listener(machine)
     }
 
     /// Lets each world use the shared filter if the filter covers the world. Returns false if none

@@ -1,4 +1,4 @@
-//! What backs memory.
+//! The backing of memory.
 
 /// The kind of memory that a mapping maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

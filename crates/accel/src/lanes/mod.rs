@@ -56,7 +56,7 @@ impl Second {
 /// TLBs of one design side by side.
 #[derive(Clone, Debug)]
 pub struct Tlbs {
-    /// How many there are.
+    /// The number of TLBs.
     count: usize,
     /// The number of lanes with room, for which the loops are compiled.
     lanes: usize,
@@ -126,7 +126,7 @@ impl Tlbs {
         Some(tlbs)
     }
 
-    /// How many there are.
+    /// The number of TLBs.
     pub const fn count(&self) -> usize {
         self.count
     }

@@ -42,7 +42,7 @@ fn is_empty(visit: &Visit) -> bool {
 pub(super) struct OpenBatch {
     space: SpaceId,
     visits: usize,
-    /// When the last visit began that worlds have replayed.
+    /// The time when the last visit began that worlds have replayed.
     last: u64,
 }
 

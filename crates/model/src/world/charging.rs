@@ -11,14 +11,9 @@ use broadleaf_units::{Asid, PageNumber, PageSize, SpaceId};
 impl World<'_> {
     /// Looks up a page, and charges a miss. The miss is counted first, then the policy is notified,
     /// and then the translation is loaded.
-    pub(super) fn translate_charging(
-        &mut self,
-        page: PageNumber,
-        level: usize,
-        stream: &Stream,
-    ) -> Lookup {
+    pub(super) fn translate_charging(&mut self, page: PageNumber, level: usize, stream: &Stream) {
         let Some(mut charged) = self.charged.take() else {
-            return Lookup::First;
+            return;
         };
         let tag = self.mmu.running.1;
         let at = self.system.base_page(page);
@@ -56,7 +51,6 @@ impl World<'_> {
             }
         }
         self.charged = Some(charged);
-        lookup
     }
 
     /// Asks the policy about the candidates that are due: smaller candidates first, then by

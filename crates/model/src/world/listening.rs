@@ -1,30 +1,25 @@
-//! Steps for listeners: the references of a visit, each with its lookup.
+//! Steps for listeners: visits or single accesses, with their lookups.
 
 use super::{Scene, World};
-use crate::listener::{StepRequest, StepsWanted};
+use crate::listener::{StepListener, StepRequest, StepsWanted};
 use crate::origin::OriginCursor;
 use crate::steps::{Step, VisitStep};
-use broadleaf_tlb::Lookup;
 use broadleaf_trace::Visit;
-use broadleaf_units::PageNumber;
 
 impl World<'_> {
-    /// Gives each machine its listener.
-    pub(crate) fn listening(mut self, request: &StepRequest) -> Self {
+    /// Gives the machine of that number its listener. A world without a listener makes no steps.
+    pub(crate) fn listen(&mut self, machine: usize, request: &StepRequest) {
         let policy = self.policy.name();
-        self.steps_wanted = Some(request.wanted);
-        for mmu in std::iter::once(&mut self.mmu).chain(&mut self.observers) {
-            mmu.listener = (request.make)(&policy, &mmu.machine.name);
+        let mmu = self.mmu_mut(machine);
+        mmu.listener = (request.make)(&policy, &mmu.machine.name);
+        if mmu.listener.is_some() {
+            self.steps_wanted = Some(request.wanted);
         }
-        self
     }
 
-    /// The trace ended.
-    pub(crate) fn end_listening(&mut self) {
-        let machines = std::iter::once(&mut self.mmu).chain(&mut self.observers);
-        for listener in machines.filter_map(|mmu| mmu.listener.as_mut()) {
-            listener.end();
-        }
+    /// Takes away the listener of the machine of that number.
+    pub(crate) fn take_listener(&mut self, machine: usize) -> Option<Box<dyn StepListener>> {
+        self.mmu_mut(machine).listener.take()
     }
 
     /// Replays every visit, and hands the wanted steps to the listeners.
@@ -38,7 +33,10 @@ impl World<'_> {
             instructions = instructions.saturating_add(visit.instructions.into());
             if part.references(&visit) {
                 self.instructions = instructions;
-                let step = Step::new(&VisitStep::of(&visit, part.shift, time), origin);
+                let step = Step {
+                    visit: VisitStep::of(&visit, part.shift, time),
+                    origin,
+                };
                 if self.visit_listening(&visit, &step, wanted, scene).is_none() {
                     return;
                 }
@@ -47,8 +45,7 @@ impl World<'_> {
         }
     }
 
-    /// Replays one visit with the references of [`World::visit`], and hands its steps to the
-    /// listeners; `None` where memory is used up.
+    /// Replays one visit, and hands its steps to the listeners; `None` where memory is used up.
     fn visit_listening(
         &mut self,
         visit: &Visit,
@@ -56,37 +53,38 @@ impl World<'_> {
         wanted: StepsWanted,
         scene: &Scene<'_>,
     ) -> Option<()> {
-        if step.fetches {
-            self.visit(&step.visit(), scene)?;
-            self.show(step, None);
-            return Some(());
+        if step.visit.fetches || wanted == StepsWanted::EachVisit {
+            return self.visit_showing(step, scene);
         }
-        if wanted == StepsWanted::EachVisit {
-            return self.visit_showing::<true>(&step.visit(), Some(step), scene);
-        }
-        for (access, may_change) in step.unfolded(visit) {
+        let origin = step.origin;
+        for (visit, may_change) in step.visit.unfolded(visit) {
+            let access = Step { visit, origin };
             if may_change {
-                self.visit_showing::<true>(&access.visit(), Some(&access), scene)?;
+                self.visit_showing(&access, scene)?;
             } else {
-                self.show(&access, Some(Lookup::First));
+                self.show(&access);
             }
         }
         Some(())
     }
 
-    /// Translates a page of that level on all machines at once, and shows the step to their
-    /// listeners.
-    pub(super) fn translate_showing(&mut self, page: PageNumber, level: usize, step: &Step) {
-        for mmu in std::iter::once(&mut self.mmu).chain(&mut self.observers) {
-            let lookup = mmu.translate(page, level, &self.system);
-            mmu.show(step, Some(lookup));
+    /// Replays the references of one step, and shows the step to the listeners; `None` where memory
+    /// is used up. A step is not shown if it has no reference, or if its first finds no memory.
+    fn visit_showing(&mut self, step: &Step, scene: &Scene<'_>) -> Option<()> {
+        let before = self.moment;
+        let replayed = self.visit(&step.visit, scene);
+        // The reference that finds no memory is the last, and no TLB is looked up.
+        let references = self.moment - before;
+        if references > u64::from(replayed.is_none()) {
+            self.show(step);
         }
+        replayed
     }
 
-    /// Shows a step to the listeners of all machines.
-    fn show(&mut self, step: &Step, lookup: Option<Lookup>) {
-        for mmu in std::iter::once(&mut self.mmu).chain(&mut self.observers) {
-            mmu.show(step, lookup);
-        }
+    /// Shows a step to the listeners of all machines, after the lookups of all machines.
+    fn show(&mut self, step: &Step) {
+        self.translate_waiting();
+        self.mmu.show(step);
+        self.observers.iter_mut().for_each(|mmu| mmu.show(step));
     }
 }

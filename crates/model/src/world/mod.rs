@@ -64,13 +64,14 @@ pub(crate) struct World<'a> {
     at_misses: u64,
     /// The charges of misses, or the schedule of promotions, if the policy decides at misses.
     pub(crate) charged: Option<Box<Charged<'a>>>,
-    /// When memory was used up: the accesses before the one that found none.
+    /// The time when memory was used up: the accesses before the one that found none.
     pub(crate) ended: Option<u64>,
     /// The totals at that time, before mappings change further.
     totals_when_ended: Option<Box<Totals>>,
     pub(crate) samples: Vec<Sample>,
+    /// The accesses between two samples.
     interval: u64,
-    /// When the next is to be taken.
+    /// The time when the next sample is due.
     next_sample: u64,
     /// The state of memory at its peak, to within a sixty-fourth.
     pub(crate) peak: Sample,
@@ -293,6 +294,14 @@ impl<'a> World<'a> {
     pub(crate) fn mmu(&self, number: usize) -> &Mmu<'a> {
         let observer = number.checked_sub(1);
         observer.map_or(&self.mmu, |number| &self.observers[number])
+    }
+
+    /// The machine of that number, to be changed.
+    fn mmu_mut(&mut self, number: usize) -> &mut Mmu<'a> {
+        match number.checked_sub(1) {
+            None => &mut self.mmu,
+            Some(number) => &mut self.observers[number],
+        }
     }
 
     /// The totals of the world's memory: at the end of the replay, or when memory was used up.

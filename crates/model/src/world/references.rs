@@ -1,7 +1,7 @@
 //! References: memory first, then stale translations, then the lookups.
 
 use super::{Scene, World};
-use crate::steps::{Step, VisitStep};
+use crate::steps::VisitStep;
 use crate::stream::Stream;
 use broadleaf_memory::system::Place;
 use broadleaf_units::PageNumber;
@@ -9,60 +9,31 @@ use broadleaf_units::PageNumber;
 impl World<'_> {
     /// Replays one visit; `None` where memory is used up.
     pub(super) fn visit(&mut self, step: &VisitStep, scene: &Scene<'_>) -> Option<()> {
-        self.visit_showing::<false>(step, None, scene)
-    }
-
-    /// Replays one visit, and shows listeners a step with the visit's first lookup; `None` where
-    /// memory is used up.
-    #[inline(always)]
-    pub(super) fn visit_showing<const SHOWS: bool>(
-        &mut self,
-        step: &VisitStep,
-        mut shown: Option<&Step>,
-        scene: &Scene<'_>,
-    ) -> Option<()> {
         if step.fetches {
             return self.fetch(step.page, step.time, scene);
         }
         if step.leads {
             // Its access was the last one before.
-            self.refer::<SHOWS>(
-                step.page,
-                step.time.saturating_sub(1),
-                step.leads_with_store,
-                shown.take(),
-                scene,
-            )?;
+            let time = step.time.saturating_sub(1);
+            self.refer(step.page, time, step.leads_with_store, scene)?;
         }
         if !step.accesses {
             return Some(());
         }
         let loads = u64::from(step.loads_before_store);
         let stores_first = step.stores && loads == 0;
-        self.refer::<SHOWS>(step.page, step.time, stores_first, shown.take(), scene)?;
+        self.refer(step.page, step.time, stores_first, scene)?;
         if step.stores && loads > 0 {
-            self.refer::<SHOWS>(
-                step.page,
-                step.time.saturating_add(loads),
-                true,
-                None,
-                scene,
-            )?;
+            let time = step.time.saturating_add(loads);
+            self.refer(step.page, time, true, scene)?;
         }
         Some(())
     }
 
     /// Replays one reference: memory first, then stale translations, then the lookup. All other
-    /// references of a visit hit the translation of the first, and change nothing.
+    /// references of a visit hit the translation of the one before, and change nothing.
     #[inline]
-    fn refer<const SHOWS: bool>(
-        &mut self,
-        page: PageNumber,
-        time: u64,
-        store: bool,
-        shown: Option<&Step>,
-        scene: &Scene<'_>,
-    ) -> Option<()> {
+    fn refer(&mut self, page: PageNumber, time: u64, store: bool, scene: &Scene<'_>) -> Option<()> {
         let level = self.touch(page, time, store, scene)?;
         if let Some(recorder) = &mut self.recorder {
             let page = self.system.base_page(page);
@@ -76,27 +47,20 @@ impl World<'_> {
             return Some(());
         }
         if self.charged.is_some() {
-            let lookup = self.translate_charging(page, level, scene.stream);
-            if SHOWS && let Some(step) = shown {
-                self.mmu.show(step, Some(lookup));
-            }
-            return Some(());
-        }
-        match shown {
-            Some(step) if SHOWS => self.translate_showing(page, level, step),
-            _ => self.translate(page, level),
+            self.translate_charging(page, level, scene.stream);
+        } else {
+            self.translate(page, level);
         }
         Some(())
     }
 
-    /// Translates a page of that level on all machines. Nothing waits if a listener sees lookups in
-    /// their order.
+    /// Translates a page of that level on all machines: observers translate the page later.
     #[inline]
     pub(super) fn translate(&mut self, page: PageNumber, level: usize) {
         self.mmu.translate(page, level, &self.system);
         if !self.observers.is_empty() {
             self.waiting.push((page, level));
-            if self.waiting.len() >= self.most_waiting || self.steps_wanted.is_some() {
+            if self.waiting.len() >= self.most_waiting {
                 self.translate_waiting();
             }
         }

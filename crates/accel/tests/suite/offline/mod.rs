@@ -36,7 +36,7 @@ fn cases() -> u64 {
 }
 
 /// A fully associative TLB of `entries` entries for base pages and pages of these orders.
-fn machine(entries: usize, orders: &[u32]) -> Machine {
+pub(crate) fn machine(entries: usize, orders: &[u32]) -> Machine {
     let names = || {
         std::iter::once(&0).chain(orders).map(|order| {
             let size = PageSize::from_shift(12 + *order as u8).expect("a size");
@@ -61,7 +61,7 @@ fn replay(recording: &Recording, policies: &[&str], on: Machine, kib: u64) -> Ou
     replay_on(recording, policies, vec![on], kib, |plan| plan)
 }
 
-fn replay_on(
+pub(crate) fn replay_on(
     recording: &Recording,
     policies: &[&str],
     on: Vec<Machine>,

@@ -1,28 +1,34 @@
 //! The steps that listeners hear: thread, core, instruction and line are those of the trace.
 
+mod lookups;
 mod naive;
+mod runs;
 
 use crate::differential::recoded::{RecodedBytes, recoded};
-use crate::filtered::{Chunked, Chunks, limits, plan, random, replayed};
 use broadleaf_accel::run;
 use broadleaf_model::{
-    Items, MemoryLimits, Plan, Source, Step, StepListener, StepOrigin, StepsWanted,
+    Items, MemoryLimits, Plan, SlowLookups, Source, Step, StepListener, StepOrigin, StepsWanted,
 };
-use broadleaf_tlb::Lookup;
-use broadleaf_trace::{Event, Grain, Lead, Visit};
+use broadleaf_trace::{Event, Grain, Visit};
 use broadleaf_units::{CoreId, ThreadId};
 use naive::{NaiveReference, decoded, expected, naive_trace, runs};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
+/// Nothing was looked up, or all lookups hit the first level.
+const NONE_SLOW: SlowLookups = SlowLookups {
+    second_hits: 0,
+    walks: 0,
+};
+
 /// The steps of each policy on each machine, as their listener heard them.
-type HeardSteps = BTreeMap<(String, String), Vec<(Step, Option<Lookup>)>>;
+type HeardSteps = BTreeMap<(String, String), Vec<(Step, SlowLookups)>>;
 
 /// A listener that writes all steps down.
 struct StepCollector {
     names: (String, String),
-    steps: Vec<(Step, Option<Lookup>)>,
+    steps: Vec<(Step, SlowLookups)>,
     heard: Arc<Mutex<HeardSteps>>,
 }
 
@@ -31,8 +37,8 @@ impl StepListener for StepCollector {
         self.steps.clear();
     }
 
-    fn step(&mut self, step: &Step, lookup: Option<Lookup>) {
-        self.steps.push((*step, lookup));
+    fn step(&mut self, step: &Step, slow: SlowLookups) {
+        self.steps.push((*step, slow));
     }
 
     fn end(&mut self) {
@@ -208,73 +214,6 @@ fn a_thread_that_ends_or_starts_leaves_nothing_to_the_next() {
     assert_eq!(found, expected);
 }
 
-/// What the visits of a source come to, as steps.
-fn counted(source: &Chunks) -> [u64; 2] {
-    let mut counts = [0, 0];
-    let mut count = |visit: &Visit| {
-        counts[0] += u64::from(visit.lookups() > 0);
-        counts[1] += visit.accesses() + u64::from(visit.lead != Lead::None);
-    };
-    for piece in source.parts.iter().flatten() {
-        match piece {
-            Chunked::Visits(visits) => visits.iter().for_each(&mut count),
-            Chunked::Words(vocabulary, words, _) => words
-                .iter()
-                .for_each(|word| count(&vocabulary[usize::from(*word)])),
-            Chunked::Event(_) => {}
-        }
-    }
-    counts
-}
-
-#[test]
-fn listeners_change_no_figure_and_hear_each_lookup() {
-    let (mut misses, mut seconds) = (0, 0);
-    for seed in 0..2 {
-        let source = random(seed);
-        let numbers = counted(&source);
-        let limits = limits();
-        for (number, limits) in limits.iter().enumerate().skip(seed as usize).step_by(2) {
-            let machines = ["skylake", "skylake-va23"];
-            // The filter changes no figure either: see `filtered`.
-            let unheard = replayed(&source, &plan(&machines, limits).with_all_visits());
-            for (wanted, steps) in [StepsWanted::EachVisit, StepsWanted::EachAccess]
-                .into_iter()
-                .zip(numbers)
-            {
-                let (plan, heard) = listening(plan(&machines, limits), wanted);
-                let outcome = replayed(&source, &plan);
-                let case = format!("seed {seed}, limits {number}, {wanted:?}");
-                assert_eq!(outcome.trace, unheard.trace, "{case}");
-                assert_eq!(outcome.frames, unheard.frames, "{case}");
-                assert!(outcome.interim == unheard.interim, "{case}");
-                let heard = heard.lock().expect("no panic");
-                for (result, expected) in outcome.results.iter().zip(&unheard.results) {
-                    let case = format!("{case}, {} on {}", result.policy, result.machine);
-                    assert_eq!(result, expected, "{case}");
-                    let lookups = &heard[&(result.policy.clone(), result.machine.clone())];
-                    let memory = expected.memory.as_ref().expect("memory is modelled");
-                    if memory.out_of_memory_after.is_none() {
-                        assert_eq!(lookups.len() as u64, steps, "{case}");
-                    }
-                    if wanted == StepsWanted::EachAccess {
-                        let count = |wanted| {
-                            let all = lookups.iter().filter(|(_, found)| *found == Some(wanted));
-                            all.count() as u64
-                        };
-                        let (walks, second) = (count(Lookup::Miss), count(Lookup::Second));
-                        assert_eq!(walks, expected.walks.total(), "{case}");
-                        assert_eq!(walks + second, expected.l1_misses, "{case}");
-                        misses += walks;
-                        seconds += second;
-                    }
-                }
-            }
-        }
-    }
-    assert!(misses > 1000 && seconds > 1000, "{misses} {seconds}");
-}
-
 /// Fetches are steps if memory holds code, and the instruction pointer of a fetch is its own.
 #[test]
 fn fetches_are_steps_where_memory_holds_code() {
@@ -289,15 +228,15 @@ fn fetches_are_steps_where_memory_holds_code() {
     run(&mut items, &plan, &mut |_| ControlFlow::Continue(())).expect("a replay");
     let heard = heard.lock().expect("no panic");
     let steps = heard.values().next().expect("one listener");
-    let (fetches, data): (Vec<_>, Vec<_>) = steps.iter().partition(|(step, _)| step.fetches);
+    let (fetches, data): (Vec<_>, Vec<_>) = steps.iter().partition(|(step, _)| step.visit.fetches);
     let data: Vec<Step> = data.iter().map(|(step, _)| *step).collect();
     let expected = expected(&naive, Grain::Line, true, StepsWanted::EachAccess);
     assert_eq!(data, expected);
     assert!(fetches.len() > 500, "{}", fetches.len());
-    for (step, lookup) in fetches {
-        assert_eq!((step.accesses, lookup), (false, None));
+    for (step, slow) in fetches {
+        assert_eq!((step.visit.accesses, slow), (false, NONE_SLOW));
         let line = step.origin.line.expect("a line");
         assert_eq!(step.origin.ip, Some(line.start()));
-        assert_eq!(line.0 >> 6, step.page.0);
+        assert_eq!(line.0 >> 6, step.visit.page.0);
     }
 }

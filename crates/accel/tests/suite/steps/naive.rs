@@ -1,6 +1,8 @@
 //! Traces with a plain list of their references, and the steps that such a list comes to.
 
-use broadleaf_model::{Items, Source, SourcePart, SourcePiece, Step, StepOrigin, StepsWanted};
+use broadleaf_model::{
+    Items, Source, SourcePart, SourcePiece, Step, StepOrigin, StepsWanted, VisitStep,
+};
 use broadleaf_trace::synth::SplitMix64;
 use broadleaf_trace::{
     DataAccess, Encoder, Event, Fold, Grain, Header, Item, Options, TraceReader,
@@ -168,7 +170,7 @@ pub(crate) fn expected(
     let mut time = 0;
     let mut steps = Vec::new();
     for run in runs(&naive.references, grain) {
-        let step = |reference: &NaiveReference| Step {
+        let access = |reference: &NaiveReference| VisitStep {
             page: PageNumber(reference.address >> 12),
             time,
             loads_before_store: 0,
@@ -177,6 +179,9 @@ pub(crate) fn expected(
             leads: reference.leads,
             leads_with_store: reference.leads && reference.store,
             fetches: false,
+        };
+        let step = |visit: VisitStep, reference: &NaiveReference| Step {
+            visit,
             origin: StepOrigin {
                 space: reference.space,
                 thread: Some(reference.thread),
@@ -190,21 +195,26 @@ pub(crate) fn expected(
         let own: Vec<&NaiveReference> = run.iter().filter(|of| !of.leads).collect();
         let first_store = own.iter().position(|of| of.store).unwrap_or(own.len());
         if wanted == StepsWanted::EachVisit {
-            steps.push(Step {
+            let visit = VisitStep {
                 loads_before_store: first_store as u32,
                 accesses: !own.is_empty(),
                 stores: first_store < own.len(),
-                ..step(&run[0])
-            });
+                ..access(&run[0])
+            };
+            steps.push(step(visit, &run[0]));
         } else {
-            steps.extend(run.iter().filter(|of| of.leads).map(step));
+            let leads = run.iter().filter(|of| of.leads);
+            steps.extend(leads.map(|of| step(access(of), of)));
             // A trace keeps no order after the first store: stores come first.
             let (loads, rest) = own.split_at(first_store);
             let rest_loads = rest.iter().filter(|of| !of.store);
             let stores = rest.iter().filter(|of| of.store);
             let in_order = loads.iter().chain(stores).chain(rest_loads);
             let in_order = in_order.zip(time..);
-            steps.extend(in_order.map(|(of, time)| Step { time, ..step(of) }));
+            steps.extend(in_order.map(|(of, time)| {
+                let access = VisitStep { time, ..access(of) };
+                step(access, of)
+            }));
         }
         time += own.len() as u64;
     }

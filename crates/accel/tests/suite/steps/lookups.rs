@@ -1,0 +1,160 @@
+//! The lookups that listeners hear: their sums are the counts of the results.
+
+use super::{NONE_SLOW, frames_plan, listening};
+use crate::common::{BLOCK, load, map, store};
+use crate::filtered::{Chunked, Chunks, limits, plan, random, replayed};
+use broadleaf_accel::run;
+use broadleaf_model::{Items, MemoryLimits, SlowLookups, Step, StepsWanted};
+use broadleaf_trace::{Backing, Event, Grain, Lead, Visit};
+use broadleaf_units::SpaceId;
+use std::ops::ControlFlow;
+
+/// The slow lookups of all steps.
+pub(super) fn summed(steps: &[(Step, SlowLookups)]) -> SlowLookups {
+    let all = steps.iter().map(|(_, slow)| *slow);
+    all.fold(NONE_SLOW, |sum, slow| SlowLookups {
+        second_hits: sum.second_hits + slow.second_hits,
+        walks: sum.walks + slow.walks,
+    })
+}
+
+/// The numbers of steps that the visits of a source have: for each visit, and for each access.
+fn counted(source: &Chunks) -> [u64; 2] {
+    let mut counts = [0, 0];
+    let mut count = |visit: &Visit| {
+        counts[0] += u64::from(visit.lookups() > 0);
+        counts[1] += visit.accesses() + u64::from(visit.lead != Lead::None);
+    };
+    for piece in source.parts.iter().flatten() {
+        match piece {
+            Chunked::Visits(visits) => visits.iter().for_each(&mut count),
+            Chunked::Words(vocabulary, words, _) => words
+                .iter()
+                .for_each(|word| count(&vocabulary[usize::from(*word)])),
+            Chunked::Event(_) => {}
+        }
+    }
+    counts
+}
+
+#[test]
+fn listeners_change_no_figure_and_hear_each_lookup() {
+    let (mut sums, mut several, mut ended) = ([NONE_SLOW; 2], [0; 2], 0);
+    for seed in 0..2 {
+        let source = random(seed);
+        let numbers = counted(&source);
+        let limits = limits();
+        for (number, limits) in limits.iter().enumerate().skip(seed as usize).step_by(2) {
+            let machines = ["skylake", "skylake-va23"];
+            // The filter changes no figure either: see `filtered`.
+            let unheard = replayed(&source, &plan(&machines, limits).with_all_visits());
+            for (wanted, steps) in [StepsWanted::EachVisit, StepsWanted::EachAccess]
+                .into_iter()
+                .zip(numbers)
+            {
+                let (plan, heard) = listening(plan(&machines, limits), wanted);
+                let outcome = replayed(&source, &plan);
+                let case = format!("seed {seed}, limits {number}, {wanted:?}");
+                assert_eq!(outcome.trace, unheard.trace, "{case}");
+                assert_eq!(outcome.frames, unheard.frames, "{case}");
+                assert!(outcome.interim == unheard.interim, "{case}");
+                let heard = heard.lock().expect("no panic");
+                for (result, expected) in outcome.results.iter().zip(&unheard.results) {
+                    let case = format!("{case}, {} on {}", result.policy, result.machine);
+                    assert_eq!(result, expected, "{case}");
+                    let lookups = &heard[&(result.policy.clone(), result.machine.clone())];
+                    let memory = expected.memory.as_ref().expect("memory is modelled");
+                    if memory.out_of_memory_after.is_none() {
+                        assert_eq!(lookups.len() as u64, steps, "{case}");
+                    }
+                    let slow = summed(lookups);
+                    assert_eq!(slow.walks, expected.walks.total(), "{case}");
+                    assert_eq!(slow.walks + slow.second_hits, expected.l1_misses, "{case}");
+                    let sums = &mut sums[usize::from(wanted == StepsWanted::EachAccess)];
+                    sums.walks += slow.walks;
+                    sums.second_hits += slow.second_hits;
+                    let missed_again = lookups.iter().filter(|(_, slow)| slow.walks > 1);
+                    several[usize::from(wanted == StepsWanted::EachAccess)] += missed_again.count();
+                    ended += u32::from(memory.out_of_memory_after.is_some());
+                }
+            }
+        }
+    }
+    for SlowLookups { walks, second_hits } in sums {
+        assert!(walks > 1000 && second_hits > 1000, "{walks} {second_hits}");
+    }
+    assert!(
+        several[0] > 0 && several[1] == 0 && ended > 0,
+        "{several:?} {ended}"
+    );
+}
+
+/// A visit loads from a clean superpage and stores to it. The load hits. The store has the policy
+/// demote the superpage, so its lookup misses.
+#[test]
+fn a_visit_whose_store_demotes_a_superpage_is_heard_with_its_walk() {
+    let load_and_store = Visit {
+        stores: 1,
+        ..load(0)
+    };
+    let mut items = Items::new(Grain::Page);
+    // The other blocks evict the translations that the first block's base pages had.
+    items.event(map(0, 5 * BLOCK, Backing::Anonymous));
+    items.visits((0..5 * BLOCK).map(load));
+    items.visits([load(0), load(0), load_and_store, load(0)]);
+    let plan = frames_plan(&["freebsd"], &["skylake", "skylake-va23"]);
+    let (plan, heard) = listening(plan, StepsWanted::EachVisit);
+    let outcome = run(&mut items, &plan, &mut |_| ControlFlow::Continue(())).expect("a replay");
+    let heard = heard.lock().expect("no panic");
+    for result in &outcome.results {
+        assert_eq!((result.promotions, result.demotions), (5, 1));
+        let steps = &heard[&(result.policy.clone(), result.machine.clone())];
+        let [.., before, both, after] = steps.as_slice() else {
+            panic!("{} steps", steps.len());
+        };
+        let walk = SlowLookups {
+            walks: 1,
+            ..NONE_SLOW
+        };
+        assert_eq!((before.1, both.1, after.1), (NONE_SLOW, walk, NONE_SLOW));
+        assert_eq!(summed(steps).walks, result.walks.total());
+    }
+}
+
+/// A child loads a page that it shares with its parent, and its store finds no memory for a copy.
+/// The step of both is heard.
+#[test]
+fn a_visit_that_uses_up_memory_is_heard_with_its_lookups_before() {
+    const SHARED: u64 = 400;
+    let limits = MemoryLimits {
+        swap: 0,
+        ..MemoryLimits::new(2 << 20)
+    };
+    let mut items = Items::new(Grain::Page);
+    items.event(map(0, SHARED, Backing::Anonymous));
+    items.visits((0..SHARED).map(store));
+    items.event(Event::Fork { child: 7 });
+    items.event(Event::SpaceSwitch(SpaceId(1)));
+    items.event(Event::SpaceStart {
+        pid: 7,
+        parent: 1,
+        command: Vec::new(),
+    });
+    items.visits((0..SHARED).map(|page| Visit {
+        stores: 1,
+        ..load(page)
+    }));
+    let plan = frames_plan(&["4k"], &["skylake", "skylake-va23"]).limited_to(limits);
+    let (plan, heard) = listening(plan.expect("a plan"), StepsWanted::EachVisit);
+    let outcome = run(&mut items, &plan, &mut |_| ControlFlow::Continue(())).expect("a replay");
+    let heard = heard.lock().expect("no panic");
+    for result in &outcome.results {
+        let memory = result.memory.as_ref().expect("memory is modelled");
+        let ended = memory.out_of_memory_after.expect("memory is used up");
+        let accesses = ended - SHARED;
+        assert_eq!(accesses % 2, 1, "memory ends at a store");
+        let steps = &heard[&(result.policy.clone(), result.machine.clone())];
+        assert_eq!(steps.len() as u64, SHARED + accesses.div_ceil(2));
+        assert_eq!(summed(steps).walks, result.walks.total());
+    }
+}
