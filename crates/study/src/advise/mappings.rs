@@ -12,8 +12,8 @@ use broadleaf_trace::Event;
 use super::places::TracePlaces;
 use crate::cache::CachedPass;
 use crate::failure::Failure;
-use crate::source::Trace;
 use crate::source::events::EventListener;
+use crate::source::{ReadError, Trace};
 use crate::watch::Watch;
 
 /// The text of the progress.
@@ -39,9 +39,9 @@ pub(super) fn places(trace: &mut Trace, pass: &CachedPass<'_>) -> Result<TracePl
         if let Some(mut form) = trace.reduced_form(pass.path, pass.cache) {
             match of_events(&mut form, pass.watch) {
                 Ok(places) => return Ok(places),
-                // The error names the form.
-                Err(wrong) => log::warn!(
-                    "{wrong}; {} itself is read, which takes longer",
+                Err(error) => log::warn!(
+                    "{}; {} itself is read, which takes longer",
+                    error.fault(),
                     trace.name()
                 ),
             }
@@ -49,10 +49,10 @@ pub(super) fn places(trace: &mut Trace, pass: &CachedPass<'_>) -> Result<TracePl
             return Ok(places);
         }
     }
-    of_events(trace, pass.watch)
+    Ok(of_events(trace, pass.watch)?)
 }
 
-fn of_events(trace: &mut Trace, watch: &dyn Watch) -> Result<TracePlaces, Failure> {
+fn of_events(trace: &mut Trace, watch: &dyn Watch) -> Result<TracePlaces, ReadError> {
     let mut places = TracePlaces::default();
     let task = watch.begin(DOING, trace.work());
     trace.each_event(task.as_ref(), &mut places)?;
