@@ -75,7 +75,7 @@ pub struct Sieve {
     follows: Follows,
     /// How closely visits are examined, and for how many more stretches.
     looks: Looks,
-    looks_so_for: u32,
+    stretches_left: u32,
 }
 
 /// The pages whose states a sieve keeps.
@@ -99,7 +99,7 @@ enum Looks {
 }
 
 /// The number of stretches until the next close look, after a stretch that kept most of its visits.
-const LOOKS_SO_FOR: u32 = 15;
+const COARSE_STRETCHES: u32 = 15;
 
 const NO_PAGE: PageNumber = PageNumber(u64::MAX);
 const NO_BLOCK: BlockNumber = BlockNumber(u64::MAX);
@@ -118,7 +118,7 @@ impl Sieve {
             unfolded: Vec::new(),
             follows: Follows::Nothing,
             looks: Looks::Closely,
-            looks_so_for: 0,
+            stretches_left: 0,
         }
     }
 
@@ -129,8 +129,9 @@ impl Sieve {
         self.dirty.fill(NO_BLOCK);
         self.states.forget();
         self.words.clear();
+        self.table.fill(NO_PAGE);
         self.follows = new.follows;
-        (self.looks, self.looks_so_for) = (new.looks, new.looks_so_for);
+        (self.looks, self.stretches_left) = (new.looks, new.stretches_left);
     }
 
     /// Also records the lookups of all visits.
@@ -167,10 +168,6 @@ impl Sieve {
     /// Adds the visits that may change something to `sifted`, and the sums of all visits to `sums`.
     /// `shift` is the number of a unit's low bits that lie inside a base page.
     pub fn sift(&mut self, visits: &[Visit], shift: u32, sifted: &mut Sifted, sums: &mut Sums) {
-        self.sift_visits(visits, shift, sifted, sums);
-    }
-
-    fn sift_visits(&mut self, visits: &[Visit], shift: u32, sifted: &mut Sifted, sums: &mut Sums) {
         if self.looks == Looks::Away {
             if self.follows != Follows::Nothing || !keep_all(visits, shift, sifted, sums) {
                 self.sift_some::<false>(visits, shift, sifted, sums);
@@ -188,6 +185,7 @@ impl Sieve {
         if self.states_of != of {
             self.states_of = of;
             self.states.resize(slots);
+            self.table.fill(NO_PAGE);
         }
     }
 
@@ -274,7 +272,7 @@ impl Sieve {
             if visit.accesses() == 0 {
                 return;
             }
-            if let Some(place) = self.states.stands(slot) {
+            if let Some(place) = self.states.place(slot) {
                 self.recency.leaving_out().leave_out(place);
                 return;
             }
@@ -325,10 +323,10 @@ impl Sieve {
     /// which `kept` were kept.
     pub fn rest(&mut self, visits: usize, kept: usize) {
         let looked = self.looks;
-        if self.looks_so_for > 0 {
-            self.looks_so_for -= 1;
+        if self.stretches_left > 0 {
+            self.stretches_left -= 1;
         }
-        if self.looks_so_for == 0 {
+        if self.stretches_left == 0 {
             self.looks = match () {
                 () if looked != Looks::Closely => Looks::Closely,
                 () if 16 * kept > 15 * visits => Looks::Away,
@@ -336,7 +334,7 @@ impl Sieve {
                 () => Looks::Closely,
             };
             if self.looks != Looks::Closely {
-                self.looks_so_for = LOOKS_SO_FOR;
+                self.stretches_left = COARSE_STRETCHES;
             }
         }
         if self.looks != looked {

@@ -2,8 +2,9 @@
 
 use broadleaf_units::Geometry;
 
-/// The version of the filter. Increase it with every change to the set of visits that are left out.
-/// A reduced form of another version is not used without asking.
+/// The version of the filter. Increase it if a form of the version before may give other counts: if
+/// the filter now keeps a visit that it left out wrongly. A filter that only leaves out more visits
+/// has the same version. A reduced form of another version is not used without asking.
 const FILTER_VERSION: u32 = 1;
 
 /// A description of the filter: all that a reduced form relies on, apart from the first levels of

@@ -1,9 +1,9 @@
 //! Sifting of visits that are given one by one.
 //!
 //! A small table finds the state of a visit's page. Two pages that share a slot of the table take
-//! turns; the recency table then tells again whether the page's lookups can be left out.
+//! turns. The recency table then shows whether the page's lookups can be left out.
 
-use super::states::{PageSlot, STANDS, STORED as STORED_TO, place_in};
+use super::states::{IN_PLACE, PageSlot, STORED as STORED_TO, place_in};
 use super::{NO_PAGE, STORED, Sieve, StatesOf};
 use crate::sifted::Sifted;
 use crate::trail::Follows;
@@ -83,9 +83,9 @@ impl Sieve {
             let slot = slot_of(page);
             let state = states.of(PageSlot(slot as u32));
             let needs = if visit.stores == 0 {
-                STANDS
+                IN_PLACE
             } else {
-                STANDS | STORED_TO
+                IN_PLACE | STORED_TO
             };
             // Unpredictable conditions are combined without branches.
             let may_change = visit.fetch

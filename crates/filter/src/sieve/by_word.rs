@@ -21,7 +21,7 @@ impl Sieve {
         if self.looks == Looks::Away || !self.recency.keeps_places() {
             let mut visits = std::mem::take(&mut self.unfolded);
             visits.extend(phrased.visits());
-            self.sift_visits(&visits, shift, sifted, sums);
+            self.sift(&visits, shift, sifted, sums);
             visits.clear();
             self.unfolded = visits;
             return;

@@ -4,7 +4,7 @@ use crate::{Made, Recency, RecencyPlace, RecencyPlaces};
 
 /// The state of a page in its recorded place, which is the state's lowest bits. Its lookups can be
 /// left out.
-pub(super) const STANDS: u32 = 1 << 8;
+pub(super) const IN_PLACE: u32 = 1 << 8;
 /// The page was stored to since the last event.
 pub(super) const STORED: u32 = 1 << 9;
 /// A bit that no state has.
@@ -17,7 +17,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PageSlot(pub(super) u32);
 
-/// The place that a state with [`STANDS`] names.
+/// The place that a state with [`IN_PLACE`] names.
 #[inline]
 pub(super) const fn place_in(state: u32) -> RecencyPlace {
     RecencyPlace::from_index(state as usize)
@@ -60,9 +60,9 @@ impl PageStates {
     }
 
     /// The place of the page, or `None` if its lookups must be made.
-    pub(super) fn stands(&self, slot: PageSlot) -> Option<RecencyPlace> {
+    pub(super) fn place(&self, slot: PageSlot) -> Option<RecencyPlace> {
         let state = self.of(slot);
-        (state & STANDS != 0).then_some(place_in(state))
+        (state & IN_PLACE != 0).then_some(place_in(state))
     }
 
     /// Returns true if the page was stored to.
@@ -82,14 +82,14 @@ impl PageStates {
         if before != slot.0 && before != NONE {
             self.states[before as usize] &= STORED;
         }
-        self.stand(slot, place);
+        self.put(slot, place);
         self.fall(made.fallen);
     }
 
-    fn stand(&mut self, slot: PageSlot, place: RecencyPlace) {
+    fn put(&mut self, slot: PageSlot, place: RecencyPlace) {
         self.owners[place.index()] = slot.0;
         let state = &mut self.states[slot.0 as usize];
-        *state = *state & STORED | STANDS | place.index() as u32;
+        *state = *state & STORED | IN_PLACE | place.index() as u32;
     }
 
     /// Marks pages that are no longer in their recorded places.
@@ -97,7 +97,7 @@ impl PageStates {
         for place in fallen {
             let owner = self.owners[place.index()];
             if owner != NONE {
-                self.states[owner as usize] &= !STANDS;
+                self.states[owner as usize] &= !IN_PLACE;
             }
         }
     }
@@ -111,7 +111,7 @@ impl PageStates {
         }
         *state = if stored { STORED } else { 0 };
         if let Some(place) = place {
-            self.stand(slot, place);
+            self.put(slot, place);
         }
     }
 }

@@ -56,6 +56,39 @@ fn pages_that_share_a_slot_are_left_out() {
     assert_eq!(own, [1, 512]);
 }
 
+/// A renewed sieve keeps the visits that a new one keeps, whatever it saw before.
+#[test]
+fn a_renewed_sieve_is_as_new() {
+    let new = Sieve::new(Recency::new([&crate::testing::skylake()]));
+    let mut random = broadleaf_trace::synth::SplitMix64::new(5);
+    let mut used = new.clone();
+    for _ in 0..200 {
+        let visits: Vec<Visit> = (0..40)
+            .map(|_| {
+                visit(
+                    random.below(3) << 9 | random.below(4),
+                    random.below(2) as u32,
+                )
+            })
+            .collect();
+        let words = random.below(2) == 0;
+        let sift = |sieve: &mut Sieve| {
+            let (mut sifted, mut sums) = (Sifted::default(), Sums::default());
+            if words {
+                let words: Vec<u16> = (0..visits.len() as u16).collect();
+                let (vocabulary, words) = (&visits[..], &words[..]);
+                let phrased = Phrased { vocabulary, words };
+                sieve.sift_phrased(&phrased, 0, &mut sifted, &mut sums);
+            }
+            sieve.sift(&visits, 0, &mut sifted, &mut sums);
+            sieve.catch_up(&mut sifted, &sums);
+            sifted.kept
+        };
+        used.renew(&new);
+        assert_eq!(sift(&mut used), sift(&mut new.clone()));
+    }
+}
+
 /// Lookups in place of others are known as such; visits that are kept are not.
 #[test]
 fn made_up_lookups_are_marked() {
@@ -85,7 +118,7 @@ fn what_was_not_looked_at_is_not_known() {
     let far: Vec<u64> = (0..1000).map(|page| page << 9).collect();
     // Pages 1 and 2 are the last of their sets.
     assert_eq!(kept(&[&far[..], &[1, 2]].concat()), 1002);
-    for _ in 0..LOOKS_SO_FOR {
+    for _ in 0..COARSE_STRETCHES {
         assert_eq!(kept(&[1, 2, 1, 2]), 4);
     }
     assert_eq!(kept(&[1, 2, 1, 2, 1, 2]), 2);

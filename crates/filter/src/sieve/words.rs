@@ -1,24 +1,24 @@
 //! The words of a part: the sums of each, its page, and when it changes nothing.
 
-use super::states::{NEVER, PageSlot, PageStates, STANDS, STORED, place_in};
+use super::states::{IN_PLACE, NEVER, PageSlot, PageStates, STORED, place_in};
 use crate::Recency;
 use broadleaf_trace::Visit;
 use broadleaf_units::PageNumber;
 
-/// The maximum number of words at a time, so that their sums fit in [`Sums`].
+/// The maximum number of words at a time, so that their sums fit in [`PackedSums`].
 pub(super) const STRETCH: usize = 2048;
 
 /// Loads, stores and instructions side by side in one number, from bit 0, [`STORES`] and
 /// [`INSTRUCTIONS`] on.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sums(u64);
+pub(super) struct PackedSums(u64);
 
 const STORES: u32 = 21;
 const INSTRUCTIONS: u32 = 42;
 const MOST_ACCESSES: u32 = (1 << STORES) / STRETCH as u32 - 1;
 const MOST_INSTRUCTIONS: u32 = (1 << (u64::BITS - INSTRUCTIONS)) / STRETCH as u32 - 1;
 
-impl Sums {
+impl PackedSums {
     /// The sums of one visit; `None` if the sums of a stretch of such visits might not fit.
     fn of(visit: &Visit) -> Option<Self> {
         let fits = visit.loads.max(visit.stores) <= MOST_ACCESSES
@@ -43,7 +43,7 @@ impl Sums {
 /// The sums of a word, its page, and the condition under which the word changes nothing.
 #[derive(Clone, Copy, Debug)]
 struct Word {
-    sums: Sums,
+    sums: PackedSums,
     /// The index of the word's page among the pages of the part.
     page: u32,
     /// The bits that the page's state needs so that the word changes nothing.
@@ -76,7 +76,7 @@ impl Words {
             if self.pages.last() != Some(&page) {
                 self.pages.push(page);
             }
-            let sums = Sums::of(visit);
+            let sums = PackedSums::of(visit);
             let is_plain =
                 !visit.fetch && visit.accesses() > 0 && visit.lead == broadleaf_trace::Lead::None;
             self.words.push(Word {
@@ -84,8 +84,8 @@ impl Words {
                 page: self.pages.len() as u32 - 1,
                 needs: match (is_plain && sums.is_some(), visit.stores > 0) {
                     (false, _) => NEVER,
-                    (true, false) => STANDS,
-                    (true, true) => STANDS | STORED,
+                    (true, false) => IN_PLACE,
+                    (true, true) => IN_PLACE | STORED,
                 },
             });
         }
@@ -111,7 +111,7 @@ impl Words {
         words: &[u16],
         states: &PageStates,
         recency: &mut Recency,
-    ) -> (usize, Sums) {
+    ) -> (usize, PackedSums) {
         self.pass_each(words, states, recency, |_, _| {})
     }
 
@@ -122,7 +122,7 @@ impl Words {
         states: &PageStates,
         recency: &mut Recency,
         mut follow: impl FnMut(PageNumber, u64),
-    ) -> (usize, Sums) {
+    ) -> (usize, PackedSums) {
         self.pass_each(words, states, recency, |page, sums| {
             let [loads, stores, _] = sums.split();
             follow(self.pages[page as usize], loads + stores);
@@ -135,10 +135,10 @@ impl Words {
         words: &[u16],
         states: &PageStates,
         recency: &mut Recency,
-        mut each: impl FnMut(u32, Sums),
-    ) -> (usize, Sums) {
+        mut each: impl FnMut(u32, PackedSums),
+    ) -> (usize, PackedSums) {
         let mut leaving_out = recency.leaving_out();
-        let mut sums = Sums::default();
+        let mut sums = PackedSums::default();
         for (at, &word) in words.iter().enumerate() {
             let word = &self.words[usize::from(word)];
             let state = states.of(PageSlot(word.page));

@@ -2,7 +2,7 @@
 
 use super::{Entries, Organisation, Translation};
 use crate::Structure;
-use broadleaf_units::{Described, PageNumber, PageSize, Asid};
+use broadleaf_units::{Asid, Described, PageNumber, PageSize};
 
 pub(super) static QUEUE: Organisation = Organisation {
     described: Described {
