@@ -1,4 +1,4 @@
-//! What an importer hands over.
+//! The batches that an importer hands over.
 
 use broadleaf_trace::{Event, Item, Visit};
 
@@ -32,7 +32,7 @@ impl ImportBatch {
         self.visits.len() + self.events.len()
     }
 
-    /// Whether the batch holds nothing.
+    /// Returns true if the batch holds nothing.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

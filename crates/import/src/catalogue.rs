@@ -1,4 +1,4 @@
-//! What an entry of the catalogue is.
+//! The entries of the catalogue.
 
 use broadleaf_units::Described;
 
@@ -11,9 +11,9 @@ use crate::import::ImportEntry;
 pub struct ForeignFormat {
     /// The name on the command line, and the texts.
     pub described: Described,
-    /// How the format is read, if it is.
+    /// The importer; `None` if the format is not read.
     pub import: Option<ImportEntry>,
-    /// How the format is written, if it is.
+    /// The exporter; `None` if the format is not written.
     pub export: Option<ExportEntry>,
     /// A small trace, which tests and the fuzzer import. Not written by the other tool.
     pub sample: &'static [u8],

@@ -15,7 +15,7 @@ const MOST_ZSTD_WINDOW: u32 = 27;
 /// The number of first bytes that show the compression.
 const START: u64 = 10;
 
-/// How a file is compressed.
+/// The compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
     /// Not at all.
@@ -34,7 +34,7 @@ pub enum Compression {
     Zip,
 }
 
-/// What a reader of decompressed bytes is.
+/// A reader of decompressed bytes.
 pub(crate) type Bytes = Box<dyn Read + Send>;
 
 impl Compression {

@@ -6,7 +6,7 @@ use std::io;
 /// The place of a record in an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spot {
-    /// What the format calls a record: "record" or "line".
+    /// The format's name for a record: "record" or "line".
     pub noun: &'static str,
     /// The record's number, from 1.
     pub number: u64,
@@ -44,9 +44,9 @@ pub enum ImportError {
     Record {
         /// The file.
         name: String,
-        /// Where the record is.
+        /// The place of the record.
         spot: Spot,
-        /// What is wrong, and what to do.
+        /// The fault, and the remedy.
         reason: String,
     },
     /// A line of a text is wrong.
@@ -54,7 +54,7 @@ pub enum ImportError {
     Lackey {
         /// The file.
         name: String,
-        /// What is wrong.
+        /// The fault.
         error: crate::lackey::LackeyError,
     },
     /// The input as a whole is wrong.
@@ -62,7 +62,7 @@ pub enum ImportError {
     Input {
         /// The file or folder.
         name: String,
-        /// What is wrong, and what to do.
+        /// The fault, and the remedy.
         reason: String,
     },
 }

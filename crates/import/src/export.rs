@@ -1,4 +1,4 @@
-//! What an exporter is.
+//! The interface of exporters.
 
 use std::io::Write;
 
@@ -7,16 +7,16 @@ use broadleaf_trace::{Header, Item};
 use crate::error::ExportError;
 use crate::import::LeftOut;
 
-/// How a format is written: an entry of the catalogue.
+/// The exporter of a format: an entry of the catalogue.
 #[derive(Clone, Copy, Debug)]
 pub struct ExportEntry {
     /// Begins an export of the trace with this header. Nothing may be written yet.
     pub create: for<'a> fn(&'a mut dyn Write, &Header) -> Box<dyn TraceExporter + 'a>,
     /// The ending of the format's files, without the dot: "champsimtrace".
     pub ending: &'static str,
-    /// What the format's records are called, in the plural.
+    /// The name of the format's records, in the plural.
     pub records: &'static str,
-    /// What the format cannot hold, or what a trace of ours cannot give it. One sentence each.
+    /// Data that the format cannot hold, or that a trace of ours cannot give it. One sentence each.
     pub notes: &'static [&'static str],
 }
 
@@ -34,14 +34,14 @@ pub trait TraceExporter {
     /// Writing fails.
     fn finish(&mut self) -> Result<(), ExportError>;
 
-    /// What was written so far.
+    /// The counts of what was written.
     fn counts(&self) -> ExportCounts;
 
-    /// What the trace has and the format does not, and what was changed to fit the format.
+    /// Data of the trace that the format lacks, and data that was changed to fit the format.
     fn left_out(&self) -> Vec<LeftOut>;
 }
 
-/// What an exporter has written so far.
+/// The counts of what an exporter has written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExportCounts {
     /// Records of the foreign format.

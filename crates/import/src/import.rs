@@ -1,4 +1,4 @@
-//! What an importer is.
+//! The interface of importers.
 
 use broadleaf_trace::{Grain, Header};
 
@@ -6,7 +6,7 @@ use crate::batch::ImportBatch;
 use crate::error::ImportError;
 use crate::source::ImportSource;
 
-/// How a foreign trace is to be imported.
+/// The options of an import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImportOptions {
     /// The unit of a visit.
@@ -18,12 +18,12 @@ pub struct ImportOptions {
 /// An import that has begun.
 pub type OpenedImport = Result<Box<dyn TraceImporter>, ImportError>;
 
-/// How a format is read: an entry of the catalogue.
+/// The importer of a format: an entry of the catalogue.
 #[derive(Clone, Copy, Debug)]
 pub struct ImportEntry {
     /// Begins an import. The first bytes are read, so that a wrong input is refused at once.
     pub open: fn(ImportSource, &ImportOptions) -> OpenedImport,
-    /// What the format's records are called, in the plural: "lines".
+    /// The name of the format's records, in the plural: "lines".
     pub records: &'static str,
 }
 
@@ -41,7 +41,7 @@ pub trait TraceImporter {
     /// appended before is whole.
     fn read(&mut self, batch: &mut ImportBatch) -> Result<bool, ImportError>;
 
-    /// What was read so far.
+    /// The counts of what was read.
     fn counts(&self) -> ImportCounts;
 
     /// Returns true if the format has records that have no place in the trace.
@@ -49,13 +49,13 @@ pub trait TraceImporter {
         false
     }
 
-    /// What was read and has no place in the trace.
+    /// Data that was read and has no place in the trace.
     fn left_out(&self) -> Vec<LeftOut> {
         Vec::new()
     }
 }
 
-/// What an importer has read so far.
+/// The counts of what an importer has read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ImportCounts {
     /// Records of the foreign format, of every kind.
@@ -80,7 +80,7 @@ impl ImportCounts {
 pub struct LeftOut {
     /// The number of them.
     pub count: u64,
-    /// What they are, in the plural.
+    /// The name of these data, in the plural.
     pub what: &'static str,
 }
 

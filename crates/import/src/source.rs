@@ -1,4 +1,4 @@
-//! Where a foreign trace comes from: a file, a folder or a pipe.
+//! The source of a foreign trace: a file, a folder or a pipe.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -26,7 +26,7 @@ enum SourceKind {
     Stream(Bytes),
 }
 
-/// How much of an input was read. Clones see the same.
+/// The amount of an input that was read. Clones share the amount.
 #[derive(Clone, Debug, Default)]
 pub struct ImportMeter(Arc<MeterState>);
 
@@ -136,7 +136,7 @@ impl ImportSource {
         }
     }
 
-    /// What knows how much was read.
+    /// The meter of the bytes that were read.
     pub fn meter(&self) -> ImportMeter {
         self.meter.clone()
     }

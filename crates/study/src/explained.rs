@@ -10,9 +10,9 @@ use crate::source::Trace;
 pub struct PlannedAccelerator {
     /// Its name.
     pub name: &'static str,
-    /// What it does, as a phrase.
+    /// The accelerator's work, as a phrase.
     pub does: &'static str,
-    /// What its counts rely on, as a phrase.
+    /// The conditions of its counts, as a phrase.
     pub relies_on: &'static str,
     /// The reason why the replay does not use it. `None` if the replay uses it.
     pub why_not: Option<String>,

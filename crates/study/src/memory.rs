@@ -337,7 +337,7 @@ pub(crate) fn footprint(
         doing: "measuring the footprint",
         watch,
     };
-    let (_, outcome) = pass.run()?;
+    let outcome = pass.run()?;
     let peak = outcome
         .results
         .first()

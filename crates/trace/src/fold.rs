@@ -132,7 +132,7 @@ impl Fold {
     }
 }
 
-/// Whether one more access and that many instructions fit the visit's 32-bit counts.
+/// Returns true if one more access and that many instructions fit the visit's 32-bit counts.
 #[inline]
 const fn has_room(visit: &Visit, instructions: u32) -> bool {
     visit.loads < u32::MAX

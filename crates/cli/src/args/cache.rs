@@ -24,15 +24,15 @@ pub(crate) struct CacheArgs {
     #[arg(long)]
     pub(crate) clear: bool,
 
-    /// How to print the entries
+    /// Print the entries in this format
     #[arg(long, default_value = "table", conflicts_with = "clear")]
     pub(crate) format: TableOrJson,
 }
 
-/// Whether a comparison keeps what it learned of the trace, and how much is kept.
+/// The use of the cache of reduced traces by a command, and the size of the cache.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct CacheUse {
-    /// Keep at most SIZE of reduced traces in the cache folder for later comparisons [default:
+    /// Keep at most SIZE of reduced traces in the cache folder for later commands [default:
     /// BROADLEAF_CACHE_SIZE, or 2G]
     ///
     /// The least recently used go first. `broadleaf cache` shows what is kept and where. 0 keeps

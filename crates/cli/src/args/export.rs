@@ -32,7 +32,7 @@ pub(crate) struct Export {
     #[arg(long, value_name = "FORMAT", value_parser = exportable(), conflicts_with = "format")]
     pub(crate) to: Option<String>,
 
-    /// Where to write it, - for standard output [default: TRACE with the format's ending]
+    /// Write the export to FILE, - for standard output [default: TRACE with the format's ending]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 

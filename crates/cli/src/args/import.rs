@@ -31,7 +31,7 @@ pub(crate) struct Import {
     /// The file or folder to read; `-` for standard input
     pub(crate) input: PathBuf,
 
-    /// Where to write the trace [default: INPUT with the ending .bl]
+    /// Write the trace to FILE [default: INPUT with the ending .bl]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 

@@ -104,7 +104,7 @@ fn cannot_export(error: ReadError) -> Failure {
     }
 }
 
-/// What was asked for, or TRACE with the format's ending.
+/// The path of `--output`, or TRACE with the format's ending.
 fn output_path(options: &Export, entry: &ExportEntry) -> Result<PathBuf, Failure> {
     match &options.output {
         Some(path) => Ok(path.clone()),

@@ -123,7 +123,7 @@ fn cannot_read(error: ImportError) -> Failure {
     }
 }
 
-/// What was asked for, or INPUT with the ending `.bl`.
+/// The path of `--output`, or INPUT with the ending `.bl`.
 fn output_path(options: &Import) -> Result<PathBuf, Failure> {
     match (&options.output, options.input.as_os_str() == "-") {
         (Some(path), _) => Ok(path.clone()),

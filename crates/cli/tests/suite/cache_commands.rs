@@ -101,6 +101,50 @@ fn advice_reads_the_form_beside_the_trace() {
     assert_eq!(answer["trace"]["accesses"], 50_000);
 }
 
+/// A form beside the trace is read before an entry of the cache.
+#[test]
+fn advice_reads_the_form_beside_the_trace_before_an_entry() {
+    let folder = folder("cache-both");
+    let caches = folder.join("caches");
+    let trace = file(&folder, "x.bl", &program(&areas(), 60_000, None));
+    let from_trace = quiet_advice(&caches, &trace, &["--format=json"]);
+    let entries = aged_entries(&caches);
+    assert_eq!(entries.len(), 1);
+    succeeded(&broadleaf(&["reduce", &trace]).output().unwrap());
+    let from_form = quiet_advice(&caches, &trace, &["--format=json"]);
+    assert_eq!(from_form, from_trace);
+    assert!(!was_used(&entries[0]), "the entry is read");
+    fs::remove_file(format!("{trace}.reduced")).unwrap();
+    assert_eq!(
+        quiet_advice(&caches, &trace, &["--format=json"]),
+        from_trace
+    );
+    assert!(was_used(&entries[0]));
+}
+
+/// A form beside the trace that was cut short is ignored with a warning: the trace is whole.
+#[test]
+fn a_damaged_form_beside_the_trace_does_not_stop_advice() {
+    let folder = folder("cache-damaged-form");
+    let caches = folder.join("caches");
+    let trace = file(&folder, "x.bl", &program(&areas(), 60_000, None));
+    let without = quiet_advice(&caches, &trace, &["--no-cache", "--format=json"]);
+    succeeded(&broadleaf(&["reduce", &trace]).output().unwrap());
+    let form = format!("{trace}.reduced");
+    let bytes = fs::read(&form).unwrap();
+    for length in [bytes.len() / 2, bytes.len() - 1] {
+        fs::write(&form, &bytes[..length]).unwrap();
+        for more in [&["--format=json"][..], &["--format=json", "--no-cache"]] {
+            let output = advise(&caches, &trace, more);
+            assert_eq!(succeeded(&output), without);
+            let said = stderr(&output);
+            assert!(said.contains("x.bl.reduced: "), "{said}");
+            assert!(said.contains("x.bl itself is read"), "{said}");
+            assert!(!said.contains("remove this file"), "{said}");
+        }
+    }
+}
+
 /// Nothing is kept of a trace that cannot be found again or was not read whole, nor beyond the
 /// bound.
 #[test]

@@ -27,7 +27,7 @@ impl Packer {
         })
     }
 
-    /// Whether the record that still grows can take this reference as its last.
+    /// Returns true if the record that still grows can take this reference as its last.
     pub(super) fn fits(&self, access: DataAccess) -> bool {
         self.open.is_some()
             && match access {

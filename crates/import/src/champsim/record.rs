@@ -12,7 +12,7 @@ pub(super) const MOST_STORES: usize = 2;
 const STORES_AT: usize = 16;
 const LOADS_AT: usize = STORES_AT + 8 * MOST_STORES;
 
-/// What a trace of ours keeps of a record. Address 0 means none.
+/// The part of a record that a trace of ours keeps. Address 0 means none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChampSimRecord {
     /// The instruction pointer.

@@ -159,7 +159,7 @@ impl ChampSimExporter<'_> {
     }
 }
 
-/// What is left to write of a visit.
+/// The references of a visit that are left to write.
 struct References<'v> {
     visit: &'v Visit,
     /// Instructions that have not begun.

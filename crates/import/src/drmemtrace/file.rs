@@ -32,7 +32,7 @@ pub(super) struct ThreadFile {
     pub(super) next_pointer: u64,
 }
 
-/// Where the records come from.
+/// The source of the records.
 pub(super) enum FileRecords {
     /// The file is opened at its turn, so that only files of threads that run are open.
     Closed(PathBuf),
@@ -42,7 +42,7 @@ pub(super) enum FileRecords {
     Done,
 }
 
-/// What the records before the first time stamp or reference say.
+/// The content of the records before the first time stamp or reference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FileHead {
     /// The number of these records.
@@ -183,7 +183,7 @@ fn read_head(records: &mut Records<RECORD_BYTES>) -> Result<FileHead, ImportErro
     Ok(head)
 }
 
-/// Whether a marker says something of the file as a whole: the sizes of cache lines, pages, chunks
+/// Returns true if a marker describes the file as a whole: the sizes of cache lines, pages, chunks
 /// and vectors.
 fn is_of_head(bytes: &[u8; RECORD_BYTES]) -> bool {
     matches!(u16::from_le_bytes([bytes[2], bytes[3]]), 10 | 18 | 20 | 36)

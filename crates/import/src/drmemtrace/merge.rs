@@ -37,7 +37,7 @@ struct DrmemtraceImporter {
     maker: Maker,
 }
 
-/// What makes visits and counts.
+/// The maker of visits and counts.
 struct Maker {
     fold: Fold,
     fetches: bool,

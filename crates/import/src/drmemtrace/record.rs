@@ -9,7 +9,7 @@ pub(super) const NEWEST_VERSION: u64 = 7;
 /// The thread id that marks an idle core.
 pub(super) const IDLE: u64 = u64::MAX;
 
-/// What a record says. Numbers are those of `trace_type_t`.
+/// The content of a record. Numbers are those of `trace_type_t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DrRecord {
     /// A reference of `size` bytes.

@@ -1,4 +1,4 @@
-//! What an import of drmemtrace reads and does not keep.
+//! Records that an import of drmemtrace reads and does not keep.
 
 use crate::import::LeftOut;
 

@@ -4,7 +4,7 @@
 /// instructions' (under 16 KiB); anything above is damage.
 pub(super) const MAX_SIZE: u64 = 1 << 16;
 
-/// What a line says.
+/// The content of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LackeyLine {
     /// `I  addr,size`: an instruction began, whose first byte is at `first`.
@@ -55,7 +55,7 @@ pub enum LackeyReason {
 /// ignored). Answers with the line and the length that it takes, the newline included.
 ///
 /// # Panics
-/// Where `bytes` holds no newline: the caller's error.
+/// If `bytes` holds no newline: the caller's error.
 #[inline]
 pub(super) fn parse(bytes: &[u8]) -> Result<(LackeyLine, usize), LackeyReason> {
     // The four forms that make up all of a trace but a handful of lines. The kind is in the second

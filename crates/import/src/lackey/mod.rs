@@ -16,14 +16,15 @@ pub(crate) use import::LACKEY;
 use line::LackeyLine;
 pub use line::LackeyReason;
 
-/// How much is asked of the source at once, and how many bytes of visits one call makes at most.
+/// The bytes asked of the source at once, and the maximum bytes of visits that one call makes.
 const BUFFER: usize = 256 << 10;
 /// No line grows the buffer beyond this: Valgrind's own lines hold a command line at most.
 const LONGEST_LINE: usize = 16 << 20;
 /// The maximum number of bytes before the first instruction or reference: Valgrind's own lines, and
 /// blank ones.
 const MOST_BEFORE: u64 = 64 << 20;
-/// How many visits one call of [`LackeyReader::read`] makes, give or take those of one line.
+/// The number of visits that one call of [`LackeyReader::read`] makes, give or take those of one
+/// line.
 const BATCH: usize = 8 << 10;
 
 /// Why a Lackey text could not be read.
@@ -34,9 +35,9 @@ pub enum LackeyError {
     BadLine {
         /// The line's number, from 1.
         number: u64,
-        /// Where the line begins, in bytes from the start of the text.
+        /// The offset of the line in bytes from the start of the text.
         offset: u64,
-        /// What is wrong with it.
+        /// The fault of the line.
         reason: LackeyReason,
         /// The line, quoted, cut after 60 bytes.
         content: String,
@@ -46,7 +47,7 @@ pub enum LackeyError {
     Io(#[from] io::Error),
 }
 
-/// What was read so far.
+/// The counts of lines and visits that were read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LackeyCounts {
     /// Whole lines, of every kind.
@@ -101,7 +102,7 @@ impl<R: Read> LackeyReader<R> {
         self
     }
 
-    /// What was read so far.
+    /// The counts of lines and visits that were read.
     pub const fn counts(&self) -> LackeyCounts {
         self.counts
     }
@@ -270,9 +271,9 @@ impl<R: Read> LackeyReader<R> {
     }
 }
 
-/// Whether `start`, the first bytes of a file, look like Lackey text: the first line that is not
-/// blank parses. A line cut off by the end of `start` is judged as far as it goes, unless it is all
-/// there is of a file.
+/// Returns true if `start`, the first bytes of a file, looks like Lackey text: the first line that
+/// is not blank parses. A line cut off by the end of `start` is judged as far as it goes, unless it
+/// is all there is of a file.
 pub fn looks_like_lackey(start: &[u8]) -> bool {
     let text = start.trim_ascii_end();
     let Some(first) = text

@@ -5,3 +5,4 @@ mod common;
 mod contract;
 mod drmemtrace;
 mod drmemtrace_files;
+mod drmemtrace_threads;

@@ -15,8 +15,8 @@ use broadleaf_study::failure::{Failure, reason};
 /// The error of the kernel for a file that it does not know how to run (`errno.h`).
 const ENOEXEC: i32 = 8;
 
-/// What this process does with its signals while it runs a program. The command passes them on to
-/// the program.
+/// The signals that reach this process while it runs a program. The command passes them on to the
+/// program.
 pub trait ProgramSignals: Sync {
     /// Called before a program starts. From then on, signals are for the program.
     fn hand_over(&self) -> Box<dyn HandedOver>;

@@ -23,7 +23,7 @@ use broadleaf_study::failure::Failure;
 pub struct RunEnd {
     /// The exit status of the program.
     pub status: ExitStatus,
-    /// What the governor did.
+    /// The governor's actions.
     pub report: LiveReport,
     /// False if an obstacle on this machine left the program without a governor.
     pub was_governed: bool,

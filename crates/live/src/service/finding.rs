@@ -37,7 +37,7 @@ pub(super) struct PickedProcess {
     pub(super) fate: Fate,
 }
 
-/// What the service does with a process.
+/// The service's decision on a process.
 #[derive(Clone, Debug)]
 pub(super) enum Fate {
     Governed(Care),

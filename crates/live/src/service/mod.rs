@@ -23,7 +23,7 @@ use metrics::Metrics;
 use turn::ServiceLoop;
 use wards::Wards;
 
-/// What a service is for.
+/// The purpose of a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServicePurpose {
     /// Govern processes.
@@ -34,7 +34,7 @@ pub enum ServicePurpose {
     List,
 }
 
-/// What the caller wants of a service that runs.
+/// A request of the caller to a service that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServiceSignal {
     /// Read the file of rules again.

@@ -90,8 +90,8 @@ impl Pte {
         Self(self.0 & !(0xf << LEVEL_SHIFT) | (level as u64) << LEVEL_SHIFT)
     }
 
-    /// Whether a counted promotion filled the page and the program has not referenced it: by
-    /// zeroing, and by reading from a file.
+    /// Returns true for each way in which a counted promotion filled the page, if the program has
+    /// not referenced it: by zeroing, and by reading from a file.
     pub(crate) const fn filled(self) -> (bool, bool) {
         let unused = self.0 & (Self::USED | Self::FILLED_BEFORE) == 0;
         let read = self.has(Self::READ);

@@ -16,7 +16,7 @@ pub struct Spec {
     pub start: Arc<Layout>,
     /// The number of base pages that the swap has room for.
     pub swap: u64,
-    /// Whether pages of files are read from the disk at their first use, or are in memory already.
+    /// The place of file pages before their first use: on the disk, or in memory.
     pub files: Files,
     /// The cost of each operation.
     pub costs: Costs,

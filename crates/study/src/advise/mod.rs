@@ -128,7 +128,7 @@ pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, TracePlaces), 
         doing: mappings::DOING,
         watch: request.watch,
     };
-    let places = mappings::places(&mut trace, pass)?;
+    let places = mappings::places(&mut trace, &pass)?;
     let mut summary = outcome.trace;
     summary.path = trace.name().to_owned();
     summary.hash = trace.hash().unwrap_or_default();

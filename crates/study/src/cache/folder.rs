@@ -70,8 +70,14 @@ impl TraceCache {
     /// The reduced form of a trace for these machines, if there is one. A damaged entry is removed.
     ///
     /// The key is the hash of the trace's bytes, so changed content is never accepted. A trace of a
-    /// size that no entry names is not hashed.
-    pub(crate) fn find(&self, trace: &Origin, machines: &[Machine]) -> Option<Origin> {
+    /// size that no entry names is not hashed. `known_hash` is the trace's hash if the trace was read
+    /// before.
+    pub(crate) fn find(
+        &self,
+        trace: &Origin,
+        machines: &[Machine],
+        known_hash: Option<&str>,
+    ) -> Option<Origin> {
         let (file, size) = (trace.file()?, trace.size()?);
         let of_size = size_in_name(size);
         let mut candidates = self.files();
@@ -79,8 +85,11 @@ impl TraceCache {
         if candidates.is_empty() {
             return None;
         }
-        // The trace's decoder reads on in the same open file: its place there stays.
-        let hash = hash(PositionedReader { file, at: 0 }).ok()?;
+        let hash = match known_hash {
+            Some(hash) => hash.to_owned(),
+            // The trace's decoder reads on in the same open file: its place there stays.
+            None => hash(PositionedReader { file, at: 0 }).ok()?,
+        };
         candidates.retain(|path| name_of(path).starts_with(&name_prefix(size, &hash)));
         let wanted = family(machines);
         let does = |facts: &EntryFacts| {

@@ -5,13 +5,15 @@ use std::path::Path;
 
 use broadleaf_accel::covers;
 use broadleaf_machine::Machine;
-use broadleaf_model::{Outcome, Plan};
+use broadleaf_model::{Outcome, Plan, Source};
 
 use super::TraceCache;
 use crate::compare::{failure, within_machine};
 use crate::failure::Failure;
+use crate::source::events::{EventListener, HeardTrace};
+use crate::source::measured::Meter;
 use crate::source::{Trace, TraceReading, Whole};
-use crate::watch::Watch;
+use crate::watch::{Task, Watch, Work};
 
 /// A replay of base pages that may use the cache.
 pub(crate) struct CachedPass<'a> {
@@ -31,37 +33,80 @@ pub(crate) struct CachedPass<'a> {
 
 impl CachedPass<'_> {
     /// Replays base pages. Reads the reduced form of the trace if there is one, and adds the form
-    /// to the cache if not. Returns the trace after its end, and the outcome with the reduced form.
+    /// to the cache if not.
     ///
     /// # Errors
     /// If the trace cannot be read or is damaged, or if the replay refuses the trace.
-    pub(crate) fn run(self) -> Result<(Trace, Outcome), Failure> {
-        let plan = Plan::new(vec![broadleaf_policy::base_pages()], vec![self.machine]);
-        let plan = plan.map_err(Failure::failed)?;
-        // Fetches of instructions are visits that no reduced form holds.
-        let cache = self.cache.filter(|_| !self.reading.fetches);
-        let plan = within_machine(plan.on_threads(self.threads));
-        let plan = match cache {
-            Some(_) if covers(&plan).is_ok() => plan.keeping_reduced(),
-            _ => plan,
-        };
+    pub(crate) fn run(&self) -> Result<Outcome, Failure> {
+        let plan = self.plan()?;
         let mut trace = if self.reading.fetches || covers(&plan).is_err() {
             Trace::open(self.path, self.reading, Whole::Memory)?
         } else {
-            Trace::open_for(self.path, self.reading, plan.machines(), cache)?
+            Trace::open_for(self.path, self.reading, plan.machines(), self.used_cache())?
         };
         let task = self.watch.begin(self.doing, trace.work());
         let meter = trace.meter();
-        let outcome = broadleaf_accel::run(&mut trace, &plan, &mut |state| {
-            task.set(meter.bytes(), state.accesses);
-            ControlFlow::Continue(())
-        });
+        let outcome = replay(&mut trace, &plan, task.as_ref(), &meter);
         let outcome = outcome.map_err(|error| failure(error, trace.name()))?;
-        trace.finish()?;
-        if let (Some(cache), Some(parts)) = (cache, &outcome.reduced) {
-            let accesses = outcome.trace.accesses;
-            super::keep(cache, self.path, &trace, plan.machines(), accesses, parts);
-        }
-        Ok((trace, outcome))
+        self.end(&mut trace, &plan, &outcome)?;
+        Ok(outcome)
     }
+
+    /// Replays base pages on the trace itself, passes the trace's events on, and adds the reduced
+    /// form to the cache. `work` is the amount of work. Returns the trace after its end.
+    ///
+    /// # Errors
+    /// Those of [`CachedPass::run`].
+    pub(crate) fn run_heard(
+        &self,
+        work: Work,
+        listener: &mut dyn EventListener,
+    ) -> Result<Trace, Failure> {
+        let plan = self.plan()?;
+        let task = self.watch.begin(self.doing, work);
+        let mut trace = Trace::open(self.path, self.reading, Whole::Work)?;
+        let meter = trace.meter();
+        let mut heard = HeardTrace::new(&mut trace, listener);
+        let outcome = replay(&mut heard, &plan, task.as_ref(), &meter);
+        let outcome = outcome.map_err(|error| failure(error, trace.name()))?;
+        self.end(&mut trace, &plan, &outcome)?;
+        Ok(trace)
+    }
+
+    /// The cache. Fetches of instructions are visits that no reduced form holds.
+    fn used_cache(&self) -> Option<&TraceCache> {
+        self.cache.filter(|_| !self.reading.fetches)
+    }
+
+    fn plan(&self) -> Result<Plan, Failure> {
+        let machines = vec![self.machine.clone()];
+        let plan = Plan::new(vec![broadleaf_policy::base_pages()], machines);
+        let plan = within_machine(plan.map_err(Failure::failed)?.on_threads(self.threads));
+        Ok(match self.used_cache() {
+            Some(_) if covers(&plan).is_ok() => plan.keeping_reduced(),
+            _ => plan,
+        })
+    }
+
+    /// Ends the pass, and adds the reduced form to the cache.
+    fn end(&self, trace: &mut Trace, plan: &Plan, outcome: &Outcome) -> Result<(), Failure> {
+        trace.finish()?;
+        if let (Some(cache), Some(parts)) = (self.used_cache(), &outcome.reduced) {
+            let accesses = outcome.trace.accesses;
+            super::keep(cache, self.path, trace, plan.machines(), accesses, parts);
+        }
+        Ok(())
+    }
+}
+
+fn replay<S: Source>(
+    source: &mut S,
+    plan: &Plan,
+    task: &dyn Task,
+    meter: &Meter,
+) -> Result<Outcome, broadleaf_model::Error<S::Error>> {
+    broadleaf_accel::run(source, plan, &mut |state| {
+        task.set(meter.bytes(), state.accesses);
+        ControlFlow::Continue(())
+    })
 }

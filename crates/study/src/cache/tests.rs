@@ -75,7 +75,7 @@ fn keep(cache: &TraceCache, trace: &Path) {
 fn found(cache: &TraceCache, trace: &Path, machines: &[Machine]) -> Option<Vec<u8>> {
     let origin = Origin::open(trace, PassCount::One).expect("a trace");
     let mut bytes = Vec::new();
-    let mut entry = cache.find(&origin, machines)?;
+    let mut entry = cache.find(&origin, machines, None)?;
     assert_eq!(entry.size(), Some(5000), "limits go by the trace's size");
     entry.bytes().unwrap().read_to_end(&mut bytes).unwrap();
     Some(bytes)
@@ -305,7 +305,7 @@ fn the_place_in_the_trace_stays() {
     let origin = Origin::open(&trace, PassCount::One).expect("a trace");
     let mut file = origin.file().expect("a file");
     file.seek(SeekFrom::Start(1234)).unwrap();
-    assert!(cache.find(&origin, &skylake()).is_some());
+    assert!(cache.find(&origin, &skylake(), None).is_some());
     assert_eq!(file.stream_position().unwrap(), 1234);
 }
 

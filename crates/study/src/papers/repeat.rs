@@ -16,7 +16,7 @@ use super::{PAPERS, Paper, PaperClaim, PaperSetting, Record, Scale, csv, wrapped
 pub struct PaperRequest<'a> {
     /// The name of the paper.
     pub name: &'a str,
-    /// How much is done.
+    /// The amount of work.
     pub scale: Scale,
     /// The cycles of an access that misses no TLB. `None` takes the paper's.
     pub cycles_per_access: Option<f64>,

@@ -95,6 +95,14 @@ fn limit(most: u64, given: bool) -> String {
 }
 
 impl ReadError {
+    /// The name of the file and its fault, without a remedy for a damaged reduced form.
+    pub(crate) fn fault(&self) -> String {
+        match self {
+            Self::Reduced { name, error } => format!("{name}: {error}"),
+            other => other.to_string(),
+        }
+    }
+
     pub(crate) fn reduced(name: &str, error: TraceError) -> Self {
         let name = name.to_owned();
         match error {

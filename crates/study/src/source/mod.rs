@@ -4,7 +4,7 @@ mod bound;
 mod damage;
 mod decoder;
 mod error;
-mod events;
+pub(crate) mod events;
 mod holds;
 mod items;
 mod kind;
@@ -145,11 +145,12 @@ impl Trace {
             reduced::must_do(&origin, machines)?;
             return Self::of(path, origin, reading, None);
         }
-        match reduced::beside(path, &origin, machines)? {
+        match reduced::beside(path, &origin, machines, None)? {
             Some(reduced) => Self::of(path, reduced, reading, Some(origin.name().to_owned())),
             None => {
                 let mut trace = Self::of(path, origin, reading, None)?;
-                if let Some(entry) = cache.and_then(|cache| cache.find(&trace.origin, machines)) {
+                let find = |cache: &TraceCache| cache.find(&trace.origin, machines, None);
+                if let Some(entry) = cache.and_then(find) {
                     trace.read_entry(entry)?;
                 }
                 Ok(trace)
@@ -167,9 +168,9 @@ impl Trace {
         Ok(())
     }
 
-    /// What the cache has to know to keep the reduced form of this trace: the hash and the number
-    /// of its bytes. `None` if the trace cannot be found again by these, was not read whole, or was
-    /// reduced already. After [`Trace::finish`].
+    /// The hash and the number of this trace's bytes, by which the cache finds the trace's reduced
+    /// form. `None` if the trace cannot be found again by these, was not read whole, or was reduced
+    /// already. After [`Trace::finish`].
     pub(crate) fn keepable(&self) -> Option<(String, u64)> {
         // Another pass may have read other bytes than those that were hashed.
         let is_whole = self.damage.is_none() && !self.rewound && self.is_complete() != Some(false);

@@ -1,5 +1,6 @@
 //! The reduced forms of traces, in files beside the traces.
 
+use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
@@ -37,7 +38,8 @@ pub fn hash(from: impl io::Read) -> io::Result<String> {
 }
 
 /// Opens the reduced form beside a trace, if one suits these machines. A warning names a form of
-/// another trace, or an unreadable form, which is then ignored.
+/// another trace, or an unreadable form, which is then ignored. `known_hash` is the trace's hash if
+/// the trace was read before.
 ///
 /// # Errors
 /// If one of the two files cannot be read.
@@ -45,6 +47,7 @@ pub fn beside(
     path: &Path,
     trace: &Origin,
     machines: &[Machine],
+    known_hash: Option<&str>,
 ) -> Result<Option<Origin>, Failure> {
     let beside = path_beside(path);
     let Some(file) = trace.file().filter(|_| beside.is_file()) else {
@@ -67,16 +70,22 @@ pub fn beside(
     if !family(machines).is_within(&Family::parse(&header.family)) {
         return Ok(None);
     }
-    let cannot = |error: io::Error| Failure::reading(trace.name(), &error);
-    let mut file = file;
-    io::Seek::rewind(&mut file).map_err(cannot)?;
-    if hash(&mut file).map_err(cannot)? != header.trace {
+    let hash = match known_hash {
+        Some(hash) => hash.to_owned(),
+        None => hash_from_start(file).map_err(|error| Failure::reading(trace.name(), &error))?,
+    };
+    if hash != header.trace {
         return ignored(&format_args!(
             "{}: was made of another trace, or of this one before it changed",
             reduced.name()
         ));
     }
     Ok(Some(reduced))
+}
+
+fn hash_from_start(mut file: File) -> io::Result<String> {
+    io::Seek::rewind(&mut file)?;
+    hash(file)
 }
 
 /// Refuses a reduced form that does not suit these machines.

@@ -17,7 +17,7 @@ use super::screen::{ListOrder, ListedProcess, Screen, ScreenPage, forecast_of};
 /// Colours and characters of the screen.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ScreenStyle {
-    /// Whether colours are used.
+    /// The use of colours.
     pub paint: Paint,
     /// The characters of pictures.
     pub shades: Shades,

@@ -52,7 +52,7 @@ fn bare(run: &ProgramRun, policy: &str) -> Option<f64> {
     Some(run.per_instruction(under.walking + under.copying))
 }
 
-/// What capacity charges and their reset change in a program: TLBMCPI without bookkeeping.
+/// The effect of capacity charges and their reset on a program: TLBMCPI without bookkeeping.
 struct ThresholdEffect {
     program: &'static str,
     online: f64,
