@@ -10,7 +10,7 @@ use crate::batch::Batch;
 use crate::cell::Cell;
 use crate::curve::Curve;
 use crate::members::{MOST_MEMBERS, Members, Superpages, numbers};
-use crate::translation::Translation;
+use crate::translation::TeamTranslation;
 use broadleaf_machine::Machine;
 use broadleaf_memory::{AddressSpaces, BlockId, Change, Shootdown};
 use broadleaf_model::stream::Stream;
@@ -19,7 +19,7 @@ use broadleaf_units::{PageNumber, SpaceId};
 /// Policies that are replayed together.
 pub(crate) struct Team<'a> {
     cells: Vec<Cell<'a>>,
-    translations: Vec<Translation<'a>>,
+    translations: Vec<TeamTranslation<'a>>,
     superpages: Superpages,
     /// TLBs of other geometries, by member; empty unless curves were asked for.
     curves: Vec<Curve>,
@@ -49,7 +49,7 @@ impl<'a> Team<'a> {
             timed,
             owed: Vec::new(),
             translations: (machines.iter())
-                .filter_map(|machine| Translation::new(machine, count))
+                .filter_map(|machine| TeamTranslation::new(machine, count))
                 .collect(),
             superpages: Superpages::default(),
             curves: Vec::new(),
@@ -82,7 +82,7 @@ impl<'a> Team<'a> {
         self.cells
     }
 
-    pub(crate) fn translations(&self) -> &[Translation<'a>] {
+    pub(crate) fn translations(&self) -> &[TeamTranslation<'a>] {
         &self.translations
     }
 
@@ -199,7 +199,7 @@ impl<'a> Team<'a> {
         } else {
             self.replay_settled(batch, from, end, spaces);
         }
-        self.translations.iter_mut().for_each(Translation::rest);
+        self.translations.iter_mut().for_each(TeamTranslation::rest);
     }
 
     /// Asks about reservations that fell due up to the last access so far. The filter may have left

@@ -37,7 +37,7 @@ impl Misses {
 }
 
 /// One machine under all policies of a team.
-pub(crate) struct Translation<'a> {
+pub(crate) struct TeamTranslation<'a> {
     pub(crate) machine: &'a Machine,
     /// One TLB for each group.
     tlbs: Tlbs,
@@ -67,7 +67,7 @@ const SELDOM: u32 = 1024;
 const APART: u64 = 4;
 const TOGETHER: u64 = 16;
 
-impl<'a> Translation<'a> {
+impl<'a> TeamTranslation<'a> {
     /// A machine under `count` policies, at least one. Returns `None` if the machine lacks a page
     /// size that they make.
     pub(crate) fn new(machine: &'a Machine, count: usize) -> Option<Self> {

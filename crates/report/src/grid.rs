@@ -64,7 +64,7 @@ const GAP: &str = "  ";
 const NARROWEST: usize = 20;
 
 /// The columns of one block, each with its width.
-type Layout = Vec<(usize, usize)>;
+type ColumnRanges = Vec<(usize, usize)>;
 
 impl Default for Grid {
     fn default() -> Self {
@@ -134,7 +134,7 @@ impl Grid {
     }
 
     /// Returns the blocks of columns that fit a view.
-    fn layouts(&self, limit: Option<usize>) -> Vec<Layout> {
+    fn layouts(&self, limit: Option<usize>) -> Vec<ColumnRanges> {
         let mut layout = self.natural();
         let Some(limit) = limit.filter(|&limit| total(&layout) > limit) else {
             return vec![layout];
@@ -142,7 +142,7 @@ impl Grid {
         for (column, width) in &mut layout {
             *width = self.least(*column);
         }
-        let too_wide = |layout: &Layout| total(layout).saturating_sub(limit);
+        let too_wide = |layout: &ColumnRanges| total(layout).saturating_sub(limit);
         if let (Some(last), excess @ 1..) = (layout.len().checked_sub(1), too_wide(&layout))
             && self.columns[last].align == Align::Left
         {
@@ -163,9 +163,9 @@ impl Grid {
 
     /// Splits a layout into blocks of at most `limit` characters, as far as single columns allow
     /// it.
-    fn split(&self, layout: &Layout, limit: usize) -> Vec<Layout> {
+    fn split(&self, layout: &ColumnRanges, limit: usize) -> Vec<ColumnRanges> {
         let (keys, rest) = layout.split_at(self.keys.min(layout.len()));
-        let mut blocks: Vec<Layout> = vec![keys.to_vec()];
+        let mut blocks: Vec<ColumnRanges> = vec![keys.to_vec()];
         for &column in rest {
             let block = blocks.last_mut().expect("there is one from the start");
             let mut wider = block.clone();
@@ -179,7 +179,7 @@ impl Grid {
         blocks
     }
 
-    fn block(&self, layout: &Layout, view: View) -> String {
+    fn block(&self, layout: &ColumnRanges, view: View) -> String {
         let mut out = String::new();
         let headings: Vec<Cell> = self
             .columns
@@ -202,7 +202,7 @@ impl Grid {
     }
 
     /// Returns the layout in which every column is as wide as its widest text.
-    fn natural(&self) -> Layout {
+    fn natural(&self) -> ColumnRanges {
         let widest = |column| {
             self.widest_cell(column)
                 .max(length(&self.columns[column].heading))
@@ -225,7 +225,7 @@ impl Grid {
     }
 
     /// Writes one row, on as many lines as its wrapped cells need.
-    fn line(&self, row: &[Cell], layout: &Layout, view: View, out: &mut String) {
+    fn line(&self, row: &[Cell], layout: &ColumnRanges, view: View, out: &mut String) {
         let texts: Vec<Vec<String>> = layout
             .iter()
             .map(|&(column, width)| match self.columns[column].shortest {
@@ -250,7 +250,7 @@ impl Grid {
 }
 
 /// Returns the width of a layout in characters.
-fn total(layout: &Layout) -> usize {
+fn total(layout: &ColumnRanges) -> usize {
     let widths = layout.iter().map(|(_, width)| width).sum::<usize>();
     widths + GAP.len() * layout.len().saturating_sub(1)
 }

@@ -40,7 +40,7 @@ fn place(block: u32) -> (Asid, u64) {
 }
 
 #[derive(Default)]
-struct Counted<'a> {
+struct LaneCounts<'a> {
     pages: &'a [(u32, u16)],
     superpages: Vec<[bool; BLOCKS]>,
     second: Vec<u64>,
@@ -49,7 +49,7 @@ struct Counted<'a> {
     stops_at: Option<usize>,
 }
 
-impl Walks for Counted<'_> {
+impl Walks for LaneCounts<'_> {
     fn second_hit(&mut self, lane: usize) {
         self.second[lane] += 1;
     }
@@ -85,7 +85,7 @@ fn look_up_apart(
     tlbs: &mut Tlbs,
     (numbers, ids): (&[PageNumber], &[PageId]),
     which: u64,
-    counted: &mut Counted<'_>,
+    counted: &mut LaneCounts<'_>,
 ) {
     for lane in (0..tlbs.count()).filter(|lane| which >> lane & 1 != 0) {
         let mut from = 0;
@@ -198,7 +198,7 @@ fn each_lane_is_a_tlb() {
                 .iter()
                 .map(|&(block, offset)| PageId::new(block, offset))
                 .collect();
-            let mut counted = Counted {
+            let mut counted = LaneCounts {
                 pages: &pages,
                 superpages: plain.iter().map(|plain| plain.superpages).collect(),
                 second: plain.iter().map(|plain| plain.second).collect(),
@@ -219,7 +219,7 @@ fn each_lane_is_a_tlb() {
             }
             while !apart
                 && let Some(at) = {
-                    let mut rest = Counted {
+                    let mut rest = LaneCounts {
                         pages: &pages[from..],
                         superpages: std::mem::take(&mut counted.superpages),
                         second: std::mem::take(&mut counted.second),
@@ -227,7 +227,7 @@ fn each_lane_is_a_tlb() {
                         stops_at: counted.stops_at,
                     };
                     let stopped = tlbs.look_up(&numbers[from..], &ids[from..], which, &mut rest);
-                    counted = Counted {
+                    counted = LaneCounts {
                         pages: &pages,
                         ..rest
                     };

@@ -1,7 +1,7 @@
 //! The invariants of a team.
 
 use super::Team;
-use crate::translation::Translation;
+use crate::translation::TeamTranslation;
 use broadleaf_memory::BlockId;
 use broadleaf_model::stream::Stream;
 
@@ -18,7 +18,7 @@ impl Team<'_> {
             }
             memory.check(&stream.histories);
         }
-        self.translations.iter().for_each(Translation::check);
+        self.translations.iter().for_each(TeamTranslation::check);
         for number in 0..stream.spaces.blocks() as u32 {
             let block = BlockId(number);
             for (member, cell) in self.cells.iter().enumerate() {

@@ -5,14 +5,14 @@ use broadleaf_oracle::random::Rng;
 use broadleaf_units::SpaceId;
 
 /// A page and its space.
-type Key = (usize, u64);
+type StackKey = (usize, u64);
 
 /// One TLB, slow and obvious: the pages of each set in the order of their last use, as many as
 /// there are ways at most.
 struct Slow {
     sets: usize,
     ways: usize,
-    held: Vec<Vec<Key>>,
+    held: Vec<Vec<StackKey>>,
     misses: u64,
 }
 
@@ -26,7 +26,7 @@ impl Slow {
         }
     }
 
-    fn reference(&mut self, key: Key) {
+    fn reference(&mut self, key: StackKey) {
         let set = &mut self.held[key.1 as usize % self.sets];
         match set.iter().position(|held| *held == key) {
             Some(at) => {
@@ -38,19 +38,19 @@ impl Slow {
         set.truncate(self.ways);
     }
 
-    fn keep(&mut self, keep: impl Fn(&Key) -> bool) {
+    fn keep(&mut self, keep: impl Fn(&StackKey) -> bool) {
         self.held.iter_mut().for_each(|set| set.retain(&keep));
     }
 }
 
 /// Both models, with the same references.
-struct Both {
+struct BothStacks {
     fast: Stacks,
     slow: Vec<Slow>,
     references: u64,
 }
 
-impl Both {
+impl BothStacks {
     fn new(geometries: impl IntoIterator<Item = (usize, usize)>) -> Self {
         let slow = geometries
             .into_iter()
@@ -62,13 +62,13 @@ impl Both {
         }
     }
 
-    fn reference(&mut self, key: Key) {
+    fn reference(&mut self, key: StackKey) {
         self.fast.reference(tag(key.0), key.1);
         self.slow.iter_mut().for_each(|slow| slow.reference(key));
         self.references += 1;
     }
 
-    fn remove(&mut self, key: Key) {
+    fn remove(&mut self, key: StackKey) {
         self.fast.remove(tag(key.0), key.1);
         self.keep(|held| *held != key);
     }
@@ -84,7 +84,7 @@ impl Both {
         self.keep(|held| held.0 != space);
     }
 
-    fn keep(&mut self, keep: impl Fn(&Key) -> bool) {
+    fn keep(&mut self, keep: impl Fn(&StackKey) -> bool) {
         self.slow.iter_mut().for_each(|slow| slow.keep(&keep));
     }
 
@@ -131,7 +131,7 @@ fn the_geometries_are_those_that_are_promised() {
 }
 
 /// Removals of each kind, once in `rare` references.
-fn disturb(both: &mut Both, rng: &mut Rng, rare: u64, page: &dyn Fn(&mut Rng) -> Key) {
+fn disturb(both: &mut BothStacks, rng: &mut Rng, rare: u64, page: &dyn Fn(&mut Rng) -> StackKey) {
     if !rng.one_in(rare) {
         return;
     }
@@ -148,7 +148,7 @@ fn disturb(both: &mut Both, rng: &mut Rng, rare: u64, page: &dyn Fn(&mut Rng) ->
 fn every_geometry_misses_as_a_tlb_of_its_own() {
     for seed in 0..24 {
         let mut rng = Rng::new(seed);
-        let mut both = Both::new(every_geometry());
+        let mut both = BothStacks::new(every_geometry());
         // From a few pages that all fit to more than most geometries hold, in strides that share
         // sets.
         let many = rng.pick(&[6, 20, 40, 150, 600]);
@@ -174,7 +174,7 @@ fn large_fully_associative_ones_miss_as_a_tlb_of_their_own() {
     let large = || (4..=12).map(|power| (1, 1 << power)).chain([(4096, 16)]);
     for seed in 0..6 {
         let mut rng = Rng::new(seed);
-        let mut both = Both::new(large());
+        let mut both = BothStacks::new(large());
         let rare = [1_000_000, 3, 50, 500, 5, 2000][seed as usize];
         let page = |rng: &mut Rng| {
             let below = rng.pick(&[30, 200, 1500, 4000, 6000]);
@@ -226,7 +226,7 @@ fn a_chase_finds_how_many_entries_there_are() {
 #[test]
 fn memory_does_not_grow_with_what_was_referenced() {
     let mut rng = Rng::new(7);
-    let mut both = Both::new([(1, 1), (1, 64), (1, 4096), (2, 5), (64, 4), (4096, 16)]);
+    let mut both = BothStacks::new([(1, 1), (1, 64), (1, 4096), (2, 5), (64, 4), (4096, 16)]);
     for step in 0..60_000u64 {
         // New places now and then, and old ones again.
         let place = if rng.one_in(3) {
@@ -245,7 +245,7 @@ fn memory_does_not_grow_with_what_was_referenced() {
 /// A page whose entry was removed is no longer the newest.
 #[test]
 fn what_was_removed_last_is_missed_again() {
-    let mut both = Both::new(every_geometry());
+    let mut both = BothStacks::new(every_geometry());
     for _ in 0..3 {
         both.reference((0, 5));
         both.reference((0, 5));

@@ -16,7 +16,7 @@ const BY_COMPACTION: u64 = 16;
 
 /// A block that the policy would promote.
 #[derive(Clone, Copy, Debug)]
-struct Candidate {
+struct PromotionCandidate {
     process: ProcessId,
     seen: BlockSeen,
 }
@@ -44,7 +44,7 @@ impl Ward {
     }
 
     /// Refuses every candidate for one reason.
-    fn refuse_all(&mut self, reason: Refusal) -> Vec<Candidate> {
+    fn refuse_all(&mut self, reason: Refusal) -> Vec<PromotionCandidate> {
         for candidate in self.candidates() {
             self.note(candidate.process, candidate.seen.block, reason);
         }
@@ -53,7 +53,7 @@ impl Ward {
 
     /// Returns the blocks that the policy would promote, sorted by process and number. Other blocks
     /// are counted as refusals.
-    fn candidates(&mut self) -> Vec<Candidate> {
+    fn candidates(&mut self) -> Vec<PromotionCandidate> {
         let extent_free = self.extents() > 0;
         let short = self.shortage().is_any();
         let mut found = Vec::new();
@@ -61,7 +61,7 @@ impl Ward {
         for (process, known) in &self.known {
             for (mapping, seen) in known.pages.mapped().filter(|(_, seen)| !seen.huge) {
                 match self.verdict(known, mapping, seen, extent_free, short) {
-                    Verdict::Promote => found.push(Candidate {
+                    Verdict::Promote => found.push(PromotionCandidate {
                         process: *process,
                         seen: *seen,
                     }),
@@ -111,9 +111,9 @@ impl Ward {
     /// Selects the candidates that may be promoted now: the fullest first, within the budget.
     fn within_budget(
         &mut self,
-        mut candidates: Vec<Candidate>,
+        mut candidates: Vec<PromotionCandidate>,
         demoted: &[(ProcessId, u64)],
-    ) -> Vec<Candidate> {
+    ) -> Vec<PromotionCandidate> {
         candidates.sort_by_key(|candidate| {
             (
                 candidate.seen.bytes_to_add(),
@@ -184,9 +184,9 @@ impl Ward {
 }
 
 /// Groups sorted candidates into runs of neighbours.
-fn runs(candidates: Vec<Candidate>) -> Vec<PromotionRun> {
+fn runs(candidates: Vec<PromotionCandidate>) -> Vec<PromotionRun> {
     let mut runs: Vec<PromotionRun> = Vec::new();
-    for Candidate { process, seen } in candidates {
+    for PromotionCandidate { process, seen } in candidates {
         match runs.last_mut() {
             Some(run)
                 if run.process == process

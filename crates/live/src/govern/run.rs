@@ -159,9 +159,9 @@ mod tests {
     static STARTED: AtomicU32 = AtomicU32::new(0);
     static ENDED: AtomicU32 = AtomicU32::new(0);
 
-    struct Counted;
+    struct CountedProgram;
 
-    impl ProgramSignals for Counted {
+    impl ProgramSignals for CountedProgram {
         fn hand_over(&self) -> Box<dyn HandedOver> {
             Box::new(Self)
         }
@@ -169,7 +169,7 @@ mod tests {
         fn program_stopped(&self) {}
     }
 
-    impl HandedOver for Counted {
+    impl HandedOver for CountedProgram {
         fn started(&self, _: u32) {
             STARTED.fetch_add(1, Ordering::SeqCst);
         }
@@ -190,7 +190,7 @@ mod tests {
             configuration: String::new(),
         };
         let command = ["sh", "-c", "exit 7"].map(OsString::from);
-        let end = run(&request, &command, &Counted).expect("sh is there");
+        let end = run(&request, &command, &CountedProgram).expect("sh is there");
         assert_eq!(end.status.code(), Some(7));
         let governed = end.report.governed.as_ref().expect("a governor's report");
         assert_eq!(governed.exit_status, Some(7));

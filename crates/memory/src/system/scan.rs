@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A piece that a daemon would promote.
 #[derive(Clone, Copy, Debug)]
-struct Candidate {
+struct ScannedPiece {
     piece: super::Piece,
     rank: u64,
 }
@@ -77,7 +77,7 @@ impl System<'_> {
 
     /// Continues the round at the end of the last turn, and asks about each piece. Promotes at once
     /// if the order does not matter.
-    fn go_round(&mut self, spaces: &AddressSpaces, scan: &Scan) -> Vec<Candidate> {
+    fn go_round(&mut self, spaces: &AddressSpaces, scan: &Scan) -> Vec<ScannedPiece> {
         let largest = self.sizes.largest();
         let chunks_each = (self.pages(largest) / CHUNK).max(1);
         let (mut looked_at, mut promoted) = (0, 0);
@@ -126,13 +126,13 @@ impl System<'_> {
 
     /// Asks about the pieces in a stretch of pages, largest first. A piece inside one that is to be
     /// promoted is skipped.
-    fn ask_of(&mut self, spaces: &AddressSpaces, first: Place, pages: u64) -> Vec<Candidate> {
-        let mut found: Vec<Candidate> = Vec::new();
+    fn ask_of(&mut self, spaces: &AddressSpaces, first: Place, pages: u64) -> Vec<ScannedPiece> {
+        let mut found: Vec<ScannedPiece> = Vec::new();
         for level in (1..self.sizes.levels()).rev() {
             let each = self.pages(level);
             for page in (first.page..first.page + pages.max(each)).step_by(each as usize) {
                 let piece = self.piece(Place { page, ..first }, level);
-                let inside = |other: &Candidate| {
+                let inside = |other: &ScannedPiece| {
                     let from = other.piece.first.page;
                     (from..from + self.pages(other.piece.level)).contains(&page)
                 };
@@ -148,7 +148,7 @@ impl System<'_> {
                 match self.policy.decide(Point::Scan, &view) {
                     Verdict::Promote if mapped < level => {
                         let rank = self.policy.rank(&view);
-                        found.push(Candidate { piece, rank });
+                        found.push(ScannedPiece { piece, rank });
                     }
                     Verdict::Demote if mapped == level => self.demote(piece),
                     Verdict::Stay(reason) => self.refuse(reason),
@@ -159,14 +159,19 @@ impl System<'_> {
         found
     }
 
-    fn promote_found(&mut self, spaces: &AddressSpaces, found: Candidate) -> bool {
+    fn promote_found(&mut self, spaces: &AddressSpaces, found: ScannedPiece) -> bool {
         let page = found.piece.first.page;
         let view = self.view(spaces, found.piece, page, 0);
         let effort = self.policy.effort(Point::Scan, &view);
         self.promote(spaces, found.piece, &view, effort)
     }
 
-    fn promote_by_rank(&mut self, spaces: &AddressSpaces, scan: &Scan, mut found: Vec<Candidate>) {
+    fn promote_by_rank(
+        &mut self,
+        spaces: &AddressSpaces,
+        scan: &Scan,
+        mut found: Vec<ScannedPiece>,
+    ) {
         found.sort_by_key(|candidate| (std::cmp::Reverse(candidate.rank), candidate.piece));
         let mut promoted = 0;
         for candidate in found {
@@ -179,9 +184,14 @@ impl System<'_> {
 
     /// Promotes one piece at a time, each time in the space with the smallest part in superpages
     /// (Kwon 2016, on fairness).
-    fn promote_in_turns(&mut self, spaces: &AddressSpaces, scan: &Scan, mut found: Vec<Candidate>) {
+    fn promote_in_turns(
+        &mut self,
+        spaces: &AddressSpaces,
+        scan: &Scan,
+        mut found: Vec<ScannedPiece>,
+    ) {
         found.sort_by_key(|candidate| (candidate.rank, std::cmp::Reverse(candidate.piece)));
-        let mut of: BTreeMap<SpaceId, Vec<Candidate>> = BTreeMap::new();
+        let mut of: BTreeMap<SpaceId, Vec<ScannedPiece>> = BTreeMap::new();
         for candidate in found {
             of.entry(candidate.piece.first.space)
                 .or_default()

@@ -12,9 +12,9 @@ const SUPERPAGE: u64 = 2 << 20;
 const PAGE: u64 = 4096;
 
 /// A region that the program reported: its name, start and length.
-type Region = (String, u64, u64);
+type PlacedRegion = (String, u64, u64);
 
-fn regions(path: &Path) -> Vec<Region> {
+fn regions(path: &Path) -> Vec<PlacedRegion> {
     let text = std::fs::read_to_string(path).expect("the program wrote its regions");
     let number = |word: &str| u64::from_str_radix(word, 16).expect("a number");
     text.lines()
@@ -32,7 +32,7 @@ fn regions(path: &Path) -> Vec<Region> {
 
 /// Returns the native regions of a program. Returns `None` and prints the reason if randomization
 /// cannot be switched off.
-fn natively(program: &Path, place: &Path) -> Option<Vec<Region>> {
+fn natively(program: &Path, place: &Path) -> Option<Vec<PlacedRegion>> {
     if !has("setarch") {
         return None;
     }
@@ -83,7 +83,7 @@ fn same_as_natively(name: &str, flags: &[&str]) {
     assert_eq!(native.len(), here.len());
     for (native, here) in native.iter().zip(&here) {
         assert_eq!(native.0, here.0);
-        let place = |region: &Region| region.1 % SUPERPAGE / PAGE;
+        let place = |region: &PlacedRegion| region.1 % SUPERPAGE / PAGE;
         assert_eq!(
             place(native),
             place(here),

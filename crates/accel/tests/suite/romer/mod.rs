@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use broadleaf_oracle::random::{Rng, near, thin};
 use broadleaf_oracle::{OwnedItem, Recording, RomerMachine, RomerPolicy};
 use broadleaf_trace::{Event, Grain, Visit};
-use sides::{Counted, engine, name, oracle, replayed};
+use sides::{SideCounts, engine, name, oracle, replayed};
 
 fn cases() -> u64 {
     #[expect(
@@ -111,7 +111,12 @@ fn small(recording: &Recording, fails: impl Fn(&Recording) -> bool) -> Recording
 }
 
 /// Panics with a small trace on which the two differ. The message has both results.
-fn compare(seed: u64, recording: &Recording, policy: &RomerPolicy, of: &RomerMachine) -> Counted {
+fn compare(
+    seed: u64,
+    recording: &Recording,
+    policy: &RomerPolicy,
+    of: &RomerMachine,
+) -> SideCounts {
     let differs =
         |recording: &Recording| engine(recording, policy, of) != oracle(recording, policy, of);
     let counted = engine(recording, policy, of);

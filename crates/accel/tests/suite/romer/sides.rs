@@ -16,7 +16,7 @@ pub(super) type SideFigures = BTreeMap<String, u64>;
 
 /// The counts of one side.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Counted {
+pub(super) struct SideCounts {
     pub(super) figures: SideFigures,
     /// Cycles per instruction: of misses, of bookkeeping and of copying.
     pub(super) tlbmcpi: Option<[f64; 3]>,
@@ -72,12 +72,12 @@ pub(super) fn name(policy: &RomerPolicy) -> String {
 }
 
 /// The model's counts.
-pub(super) fn engine(recording: &Recording, policy: &RomerPolicy, of: &RomerMachine) -> Counted {
+pub(super) fn engine(recording: &Recording, policy: &RomerPolicy, of: &RomerMachine) -> SideCounts {
     replayed(recording, &name(policy), of)
 }
 
 /// The model's counts under the policy of that name.
-pub(super) fn replayed(recording: &Recording, policy: &str, of: &RomerMachine) -> Counted {
+pub(super) fn replayed(recording: &Recording, policy: &str, of: &RomerMachine) -> SideCounts {
     let mut items = items_of(recording).in_parts_of(1 + recording.items.len() % 7);
     let limits = MemoryLimits {
         files: Files::InMemory,
@@ -119,11 +119,11 @@ pub(super) fn replayed(recording: &Recording, policy: &str, of: &RomerMachine) -
     figures.retain(|_, count| *count > 0);
     let parts = memory.tlbmcpi;
     let tlbmcpi = parts.map(|parts| [parts.miss, parts.bookkeeping, parts.copy]);
-    Counted { figures, tlbmcpi }
+    SideCounts { figures, tlbmcpi }
 }
 
 /// The oracle's counts.
-pub(super) fn oracle(recording: &Recording, policy: &RomerPolicy, of: &RomerMachine) -> Counted {
+pub(super) fn oracle(recording: &Recording, policy: &RomerPolicy, of: &RomerMachine) -> SideCounts {
     let counts: RomerCounts = replay_romer(recording, policy, of);
     let tlbmcpi = counts.tlbmcpi();
     let mut figures = SideFigures::from([
@@ -146,5 +146,5 @@ pub(super) fn oracle(recording: &Recording, policy: &RomerPolicy, of: &RomerMach
         figures.insert(format!("pages of {pages}"), count);
     }
     figures.retain(|_, count| *count > 0);
-    Counted { figures, tlbmcpi }
+    SideCounts { figures, tlbmcpi }
 }

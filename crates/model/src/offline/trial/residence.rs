@@ -157,9 +157,9 @@ mod tests {
     const SPAN: u64 = 1100;
 
     /// The frame of each resident page. An extent begins at a multiple of `SPAN`.
-    type Frames = BTreeMap<u64, u64>;
+    type FrameOfPage = BTreeMap<u64, u64>;
 
-    fn is_together(frames: &Frames, first: u64, pages: u64) -> bool {
+    fn is_together(frames: &FrameOfPage, first: u64, pages: u64) -> bool {
         let mut all = (first..first + pages).map(|page| frames.get(&page).map(|at| at - page));
         let start = all.next().flatten();
         start.is_some() && all.all(|other| other == start)
@@ -176,7 +176,7 @@ mod tests {
         for seed in 0..100 {
             let mut rng = Rng::new(seed);
             let mut residence = Residence::new(ladder);
-            let (mut frames, mut next) = (Frames::new(), 0);
+            let (mut frames, mut next) = (FrameOfPage::new(), 0);
             for _ in 0..200 {
                 next += 4 * SPAN;
                 let page = rng.below(SPAN);
