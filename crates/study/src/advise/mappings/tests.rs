@@ -86,6 +86,9 @@ fn recording_in_chunks() -> Vec<u8> {
             encoder.event(&Event::Unmap(place)).expect("an event");
         }
     }
+    // If events came twice, this mapping would move the earlier ones.
+    let last = mapped(range(START + (1 << 30), 50));
+    encoder.event(&last).expect("an event");
     encoder.finish().expect("a trace")
 }
 
