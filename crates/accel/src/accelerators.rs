@@ -29,6 +29,9 @@ pub struct AcceleratorChoice {
     pub why_not: Option<WhyNot>,
 }
 
+/// The name of the accelerator that reads a reduced form.
+pub const REDUCED_FORM: &str = "reduced form";
+
 /// All accelerators, those of the quick path first.
 pub static ACCELERATORS: &[Accelerator] = &[
     Accelerator {
@@ -68,7 +71,7 @@ pub static ACCELERATORS: &[Accelerator] = &[
         },
     },
     Accelerator {
-        name: "reduced form",
+        name: REDUCED_FORM,
         does: "reads the visits that an earlier filter kept, instead of the trace",
         relies_on: "blocks, and the filter's fingerprint of the machines",
         covers: |plan| {

@@ -32,7 +32,9 @@ pub enum WhyNot {
         machine: String,
     },
     /// A machine's page table or caches make the cost of a walk depend on more than the page size.
-    #[error("walks on {machine} cost what their reads cost")]
+    #[error(
+        "the page table or the caches of {machine} give walks costs that depend on more than the page size"
+    )]
     Walks {
         /// The name of the machine.
         machine: String,

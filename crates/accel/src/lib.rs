@@ -29,7 +29,7 @@ mod team;
 mod teams;
 mod translation;
 
-pub use accelerators::{ACCELERATORS, Accelerator, AcceleratorChoice, explain};
+pub use accelerators::{ACCELERATORS, Accelerator, AcceleratorChoice, REDUCED_FORM, explain};
 pub use covers::{WhyNot, covers, covers_all};
 pub use lanes::{Entry, MOST_LANES, PageId, Size, Tlbs, Walks};
 pub use reduce::reduce;

@@ -3,7 +3,7 @@
 //! An importer turns a foreign trace into visits and events, a batch at a time, from anything that
 //! implements [`std::io::Read`]. An exporter does the reverse. Both hold buffers of a fixed size,
 //! whatever the input says. [`FOREIGN_FORMATS`] lists all formats. The crate knows nothing of
-//! memory, TLBs or the engine.
+//! memory, TLBs or the model.
 #![forbid(unsafe_code)]
 
 mod batch;

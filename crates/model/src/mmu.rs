@@ -31,8 +31,6 @@ pub(crate) struct Mmu<'a> {
     /// The page table, if walks go through a table. Otherwise a walk finds the level that the
     /// memory reports.
     table: Option<Box<dyn PageTable>>,
-    /// Entries of the page table that walks read.
-    pub(crate) walk_reads: u64,
     /// The order of the block of neighbours that an entry can hold; 0 if no entry holds any.
     neighbours: u32,
     /// The listener to the machine's steps.
@@ -60,7 +58,6 @@ impl<'a> Mmu<'a> {
             walks: vec![0; sizes.len()],
             sizes: sizes.to_vec(),
             table: None,
-            walk_reads: 0,
             neighbours: machine.design.neighbours(),
             listener: None,
             shown: SlowLookups::default(),
@@ -71,7 +68,6 @@ impl<'a> Mmu<'a> {
     pub(super) fn begin(&mut self) {
         self.second_hits = 0;
         self.walks.fill(0);
-        self.walk_reads = 0;
         self.shown = SlowLookups::default();
         if let Some(listener) = &mut self.listener {
             listener.begin();
@@ -181,18 +177,16 @@ impl<'a> Mmu<'a> {
     }
 
     /// Counts a walk for a page of the running space. Memory says that a page of `level` maps it.
-    /// With a page table, the walk goes through the table and counts its reads, and the table's
-    /// leaf gives the level; both levels agree. Without a table, the level is that of memory.
+    /// With a page table, the walk goes through the table, and the table's leaf gives the level;
+    /// both levels agree. Without a table, the level is that of memory.
     pub(super) fn walk(&mut self, page: PageNumber, level: usize) -> usize {
         let mut level = level;
         if let Some(table) = &self.table {
-            let mut reads = 0;
-            let leaf = table.walk(self.running.0, page, &mut |_| reads += 1);
+            let leaf = table.walk(self.running.0, page, &mut |_| {});
             let found =
                 leaf.and_then(|leaf| self.sizes.iter().position(|size| *size == leaf.run.size));
             debug_assert_eq!(found, Some(level), "page {page:?} of {:?}", self.running.0);
             level = found.unwrap_or(level);
-            self.walk_reads += reads;
         }
         self.walks[level] += 1;
         level

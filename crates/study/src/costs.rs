@@ -38,7 +38,7 @@ pub fn costs(text: &str) -> Result<Costs, String> {
         })?;
         let (name, cycles) = (name.trim(), cycles.trim());
         let Some((name, field)) = NAMES.iter().find(|(known, _)| *known == name) else {
-            return Err(format!("nothing called {name:?} has a cost; {NAMED}"));
+            return Err(format!("no cost is called {name:?}; {NAMED}"));
         };
         if given.contains(name) {
             return Err(format!("{name} is given twice; {NAMED}"));
@@ -53,7 +53,7 @@ pub fn costs(text: &str) -> Result<Costs, String> {
 }
 
 /// The list of names in errors.
-const NAMED: &str = "what has one is fault, zero-kib, copy-kib, disk, promotion, promotion-page, \
+const NAMED: &str = "the costs are fault, zero-kib, copy-kib, disk, promotion, promotion-page, \
                      demotion, migration, digest-kib, prefetch and capacity";
 
 /// Returns the costs by name.

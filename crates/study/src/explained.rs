@@ -26,7 +26,10 @@ pub(crate) fn explained(plan: &Plan, trace: &Trace) -> Vec<PlannedAccelerator> {
     let choices = explain(plan).into_iter();
     let planned = choices.map(|choice| {
         let mut why_not = choice.why_not.map(|why| why.to_string());
-        if choice.accelerator.name == "reduced form" && why_not.is_none() && !trace.is_reduced() {
+        if choice.accelerator.name == broadleaf_accel::REDUCED_FORM
+            && why_not.is_none()
+            && !trace.is_reduced()
+        {
             why_not = Some("no reduced form of this trace is known for these machines".to_owned());
         }
         PlannedAccelerator {

@@ -1,4 +1,4 @@
-//! The engine against the oracle, on random traces: every count and every refusal of every policy
+//! The accelerators against the oracle, on random traces: every count and every refusal of every policy
 //! has to be equal, on each of the machines that are built in.
 //!
 //! `BROADLEAF_CASES` sets the number of traces (default: 1,000). A differing trace is cut down to

@@ -163,7 +163,7 @@ impl DrmemtraceImporter {
         let Some(&bytes) = records.next()? else {
             if !file.has_ended {
                 return Err(records.bad(
-                    "the file ends behind this record, without a footer: the trace was cut short. \
+                    "the file ends after this record, without a footer: the trace was cut short. \
                      Convert the raw files again, or record again",
                 ));
             }
@@ -219,8 +219,8 @@ impl DrmemtraceImporter {
                 }
                 let is_kept = matches!(kind, marker::TIMESTAMP | marker::CPU_ID);
                 self.maker.unkept.markers += u64::from(!is_kept);
-                let later = |next: &Reverse<(u64, usize)>| next.0.0 < value;
-                if kind == marker::TIMESTAMP && self.waiting.peek().is_some_and(later) {
+                let earlier = |next: &Reverse<(u64, usize)>| next.0.0 < value;
+                if kind == marker::TIMESTAMP && self.waiting.peek().is_some_and(earlier) {
                     self.waiting.push(Reverse((value, current)));
                     self.current = None;
                 }

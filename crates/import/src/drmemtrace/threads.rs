@@ -45,17 +45,18 @@ impl DrThreads {
     ) -> Result<(), &'static str> {
         let Some(thread) = thread else {
             return Err(
-                "a reference stands before the thread that makes it: the input is \
+                "a reference comes before the thread that makes it: the input is \
                         damaged before this record",
             );
         };
         let Some(&process) = self.processes.get(&thread) else {
             return Err(
-                "a reference stands before the process of its thread: the input is \
+                "a reference comes before the process of its thread: the input is \
                         damaged before this record",
             );
         };
-        let thread = u32::try_from(thread).map_err(|_| "the thread's number is over 2^32")?;
+        let thread = u32::try_from(thread)
+            .map_err(|_| "the thread's number does not fit 32 bits: the input is damaged")?;
         let thread = ThreadId(thread);
         let known = self.spaces.get(&process).copied();
         if known.is_none() && self.spaces.len() >= MOST || self.started.len() >= MOST {

@@ -110,19 +110,19 @@ fn each_refusal_says_what_and_where() {
         ),
         (
             Pen::default().record(25, 0, 7).load(1).0,
-            "x: record 2 (at byte 12): a reference stands before the thread that makes it",
+            "x: record 2 (at byte 12): a reference comes before the thread that makes it",
         ),
         (
             Pen::default().record(25, 0, 7).record(22, 8, 5).load(1).0,
-            "x: record 3 (at byte 24): a reference stands before the process of its thread",
+            "x: record 3 (at byte 24): a reference comes before the process of its thread",
         ),
         (
             Pen::head(7, 1 << 33, 1).load(1).0,
-            "x: record 10 (at byte 108): the thread's number is over 2^32",
+            "x: record 10 (at byte 108): the thread's number does not fit 32 bits: the input is damaged",
         ),
         (
             whole[..whole.len() - 12].to_vec(),
-            "x: record 11 (at byte 120): the file ends behind this record, without a footer",
+            "x: record 11 (at byte 120): the file ends after this record, without a footer",
         ),
     ] {
         let found = refusal(&bytes);

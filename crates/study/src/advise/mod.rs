@@ -169,7 +169,7 @@ fn is_exact(machine: &Machine) -> bool {
     }
 }
 
-// A file open as a stream is appended to, not replaced.
+/// Memory without limit, with these files and costs.
 fn limits(files: Files, costs: Option<Costs>) -> MemoryLimits {
     MemoryLimits {
         files,

@@ -229,10 +229,11 @@ impl Read for PositionedReader {
     }
 }
 
-/// Opens an entry that does. `None` if another trace or family needs it.
-fn open(file: &File, does: impl Fn(&EntryFacts) -> bool) -> io::Result<Option<EntryTail>> {
+/// Opens and checks an entry whose facts `serves` accepts. `None` if another trace or family needs
+/// the entry.
+fn open(file: &File, serves: impl Fn(&EntryFacts) -> bool) -> io::Result<Option<EntryTail>> {
     let tail = entry::tail(file)?;
-    if !does(&tail.facts) {
+    if !serves(&tail.facts) {
         return Ok(None);
     }
     entry::check(file, &tail)?;

@@ -276,6 +276,10 @@ fn of_machine(machine: &Machine) -> Explanation {
         } else {
             format!("in {} sets of {} ways", structure.sets(), structure.ways)
         };
+        let rule = match structure.replacement.is_lru() {
+            true => "exact LRU",
+            false => structure.replacement.described.name,
+        };
         facts.push((
             if structure.level == 1 {
                 "level 1"
@@ -283,7 +287,7 @@ fn of_machine(machine: &Machine) -> Explanation {
                 "level 2"
             },
             format!(
-                "{}: {} entries, {shape}, exact LRU, for {}",
+                "{}: {} entries, {shape}, {rule}, for {}",
                 structure.name,
                 structure.entries,
                 match is_one_set {

@@ -204,7 +204,7 @@ impl NameClaim {
         };
         if let Err(error) = fchown(&self.file, Some(user), Some(group)) {
             log::warn!(
-                "warning: {0}: the file that it replaces belongs to user {user} and group {group}, \
+                "{0}: the file that it replaces belongs to user {user} and group {group}, \
                  the new one to root: {1}. To change that: chown {user}:{group} {0}",
                 shown(&self.target),
                 reason(&error)

@@ -1,4 +1,4 @@
-//! Traces for the engine: a recording or a foreign trace, from a file or standard input.
+//! Traces for a replay: a recording or a foreign trace, from a file or standard input.
 
 mod bound;
 mod damage;

@@ -18,12 +18,12 @@ const START: u64 = 4096;
 #[derive(Debug)]
 pub struct Origin {
     name: String,
-    from: From,
+    from: OriginKind,
     start: Vec<u8>,
 }
 
 #[derive(Debug)]
-enum From {
+enum OriginKind {
     File {
         file: File,
         size: u64,
@@ -120,7 +120,7 @@ impl Origin {
         }
         Self {
             name,
-            from: From::Stream { taken: false },
+            from: OriginKind::Stream { taken: false },
             start,
         }
         .refuse_empty()
@@ -137,7 +137,7 @@ impl Origin {
             .map_err(|error| Failure::Failed(format!("{name}: cannot read it: {error}")))?;
         Self {
             name,
-            from: From::File {
+            from: OriginKind::File {
                 file,
                 size,
                 length: None,
@@ -160,7 +160,7 @@ impl Origin {
         (&file).take(START.min(length)).read_to_end(&mut start)?;
         Ok(Self {
             name,
-            from: From::File {
+            from: OriginKind::File {
                 file,
                 size,
                 length: Some(length),
@@ -192,16 +192,16 @@ impl Origin {
     /// The size in bytes, if known.
     pub const fn size(&self) -> Option<u64> {
         match self.from {
-            From::File { size, .. } => Some(size),
-            From::Stream { .. } => None,
+            OriginKind::File { size, .. } => Some(size),
+            OriginKind::Stream { .. } => None,
         }
     }
 
     /// The file of the origin, if there is one.
     pub fn file(&self) -> Option<File> {
         match &self.from {
-            From::File { file, .. } => file.try_clone().ok(),
-            From::Stream { .. } => None,
+            OriginKind::File { file, .. } => file.try_clone().ok(),
+            OriginKind::Stream { .. } => None,
         }
     }
 
@@ -211,7 +211,7 @@ impl Origin {
     /// Returns an error if a stream was read already, or if a file is unreadable.
     pub fn bytes(&mut self) -> io::Result<OriginBytes> {
         match &mut self.from {
-            From::File { file, length, .. } => {
+            OriginKind::File { file, length, .. } => {
                 let mut file = file.try_clone()?;
                 file.rewind()?;
                 Ok(match length {
@@ -219,11 +219,11 @@ impl Origin {
                     None => Box::new(file),
                 })
             }
-            From::Stream { taken } if !*taken => {
+            OriginKind::Stream { taken } if !*taken => {
                 *taken = true;
                 Ok(Box::new(Cursor::new(self.start.clone()).chain(io::stdin())))
             }
-            From::Stream { .. } => Err(io::Error::other("a stream cannot be read twice")),
+            OriginKind::Stream { .. } => Err(io::Error::other("a stream cannot be read twice")),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The engine's interface to a trace: parts, in any number of passes.
+//! The model's interface to a trace: parts, in any number of passes.
 
 use std::ops::ControlFlow;
 

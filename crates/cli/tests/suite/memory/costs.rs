@@ -71,7 +71,7 @@ fn costs_are_an_option_and_are_told() {
 #[test]
 fn wrong_costs_are_refused_with_the_names() {
     for (costs, says) in [
-        ("dsk=1", "nothing called \"dsk\" has a cost"),
+        ("dsk=1", "no cost is called \"dsk\""),
         ("disk", "\"disk\" is no cost: write NAME=CYCLES"),
         ("disk=much", "disk=much: a cost is a whole number of cycles"),
         ("disk=1,disk=2", "disk is given twice"),

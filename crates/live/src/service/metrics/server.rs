@@ -45,6 +45,8 @@ pub(super) struct MetricsServer {
 }
 
 impl MetricsServer {
+    /// Starts the server at `address`, on a thread of its own.
+    ///
     /// # Errors
     /// If the address cannot be listened to.
     pub(super) fn bind(address: SocketAddr) -> Result<Self, Failure> {

@@ -24,8 +24,8 @@ pub(super) const PROGRAMS: &[NavarroProgram] = &[
     FFT, MATRIX, IMAGE, MCF, VPR, SP, TREE, POVRAY, LINKER, CONNECT4,
 ];
 
-/// The address of the first array. Each array begins at a multiple of the largest page, by section
-/// 9.12 of the rules for large mappings.
+/// The address of the first array. Each array begins at a multiple of the largest page, as kernels
+/// place large mappings.
 fn places(arrays: &[u64]) -> Vec<u64> {
     let mut next = 1 << 32;
     let place = |bytes: &u64| {

@@ -10,15 +10,19 @@ use crate::papers::Scale;
 const NEAR: u64 = 64 * KIB;
 
 /// Returns true if a byte is in the last page of a group of `every` pages.
-const fn is_hole(byte: u64, of: u64) -> bool {
-    byte / PAGE % of == of - 1
+const fn is_hole(byte: u64, every: u64) -> bool {
+    byte / PAGE % every == every - 1
 }
 
 /// A random byte of an array, outside the unused pages. One page of `every` is unused, by its
 /// address.
-fn used(random: &mut SplitMix64, start: u64, bytes: u64, of: u64) -> u64 {
+fn used(random: &mut SplitMix64, start: u64, bytes: u64, every: u64) -> u64 {
     let byte = start + random.below(bytes);
-    if is_hole(byte, of) { byte - PAGE } else { byte }
+    if is_hole(byte, every) {
+        byte - PAGE
+    } else {
+        byte
+    }
 }
 
 /// A random byte near another, in the same array.
