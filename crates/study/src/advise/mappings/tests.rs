@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use broadleaf_machine::machine;
+use broadleaf_model::Source;
 use broadleaf_trace::{Backing, Encoder, Event, Grain, Header, Mapping, Range, Visit};
 use broadleaf_units::{Rights, VirtAddr};
 
@@ -14,22 +15,30 @@ use crate::watch::{Task, Unwatched, Watch, Work};
 
 const START: u64 = 0x1000_0000;
 
-/// A recording of `command`, which stores to `pages` pages in turn. The filter leaves all visits in
-/// if the pages exceed the TLB.
-fn recording(command: &str, pages: u64) -> Vec<u8> {
+fn header() -> Header {
     let mut header = Header::new(Grain::Page);
     header.options.events = true;
-    let mut encoder = Encoder::new(Vec::new(), &header).expect("a head");
-    let started = Event::SpaceStart {
+    header
+}
+
+fn started(command: &str) -> Event {
+    Event::SpaceStart {
         pid: 41,
         parent: 1,
         command: vec![command.to_owned()],
-    };
-    let mapped = Event::Map(Mapping {
-        range: Range {
-            start: VirtAddr(START),
-            len: pages << 12,
-        },
+    }
+}
+
+fn range(start: u64, pages: u64) -> Range {
+    Range {
+        start: VirtAddr(start),
+        len: pages << 12,
+    }
+}
+
+fn mapped(range: Range) -> Event {
+    Event::Map(Mapping {
+        range,
         protection: Rights {
             read: true,
             write: true,
@@ -37,17 +46,49 @@ fn recording(command: &str, pages: u64) -> Vec<u8> {
         },
         shared: false,
         backing: Backing::Anonymous,
-    });
+    })
+}
+
+/// A recording of `command`, which stores to `pages` pages in turn. The filter leaves all visits in
+/// if the pages exceed the TLB.
+fn recording(command: &str, pages: u64) -> Vec<u8> {
+    let mut encoder = Encoder::new(Vec::new(), &header()).expect("a head");
     let visit = |number: u64| Visit {
         // Successive pages are far apart, so that no superpage covers them.
         unit: (START >> 12) + number * 1009 % pages,
         stores: 1,
         ..Visit::default()
     };
-    encoder.event(&started).expect("an event");
-    encoder.event(&mapped).expect("an event");
+    encoder.event(&started(command)).expect("an event");
+    encoder
+        .event(&mapped(range(START, pages)))
+        .expect("an event");
     let visits: Vec<Visit> = (0..60_000).map(visit).collect();
     encoder.visits(&visits).expect("visits");
+    encoder.finish().expect("a trace")
+}
+
+/// A recording of several chunks, whose first mapping comes after visits.
+fn recording_in_chunks() -> Vec<u8> {
+    let mut encoder = Encoder::new(Vec::new(), &header()).expect("a head");
+    encoder.event(&started("program")).expect("an event");
+    for number in 0..20 {
+        let visit = |page: u64| Visit {
+            unit: (START >> 12) + page % 5,
+            stores: 1 << 14,
+            ..Visit::default()
+        };
+        let visits: Vec<Visit> = (0..2000).map(visit).collect();
+        encoder.visits(&visits).expect("visits");
+        let place = range(START, 10 + number);
+        encoder.event(&mapped(place)).expect("an event");
+        if number % 3 > 0 {
+            encoder.event(&Event::Unmap(place)).expect("an event");
+        }
+    }
+    // If events came twice, this mapping would move the earlier ones.
+    let last = mapped(range(START + (1 << 30), 50));
+    encoder.event(&last).expect("an event");
     encoder.finish().expect("a trace")
 }
 
@@ -76,6 +117,7 @@ impl Watch for NotingWatch {
 fn reading() -> TraceReading {
     TraceReading {
         passes: PassCount::Several,
+        max_accesses: Some(u64::MAX),
         ..TraceReading::default()
     }
 }
@@ -134,4 +176,27 @@ fn a_replaced_file_gives_no_places() {
     let found = places(&mut trace, &pass(&path, &cache, &watch)).expect("places");
     assert_eq!(format!("{found:?}"), format!("{expected:?}"));
     assert_eq!(*watch.begun.lock().unwrap(), [DOING; 2]);
+}
+
+/// The events of chunks that threads read come in the order of the trace. A replay that begins anew
+/// because mappings come late passes each event on once.
+#[test]
+fn events_of_chunks_keep_their_order() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("x.bl");
+    fs::write(&path, recording_in_chunks()).expect("a trace");
+    let cache = TraceCache::new(folder.path().join("caches"), 1 << 20);
+    let (mut trace, expected) = read(&path);
+    trace.rewind().expect("a second pass");
+    let mut parts = 0;
+    while let Some(part) = trace.next_part().expect("a part") {
+        parts += 1;
+        let _ = trace.close(part).expect("a whole part");
+    }
+    assert!(parts > 10, "{parts} parts");
+    let (mut trace, _) = read(&path);
+    let watch = NotingWatch::default();
+    let found = places(&mut trace, &pass(&path, &cache, &watch)).expect("places");
+    assert_eq!(format!("{found:?}"), format!("{expected:?}"));
+    assert_eq!(*watch.begun.lock().unwrap(), [DOING]);
 }
