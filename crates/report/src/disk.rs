@@ -35,7 +35,7 @@ pub(crate) fn disk_outweighs(baseline: &CellResult, asked: &MemoryAsked) -> Opti
     is_mostly_disk(baseline, asked).then(|| {
         format!(
             "The disk outweighs page sizes here: {} of the cycles of walks and faults are spent \
-            waiting for the disk. --files memory leaves out first reads of files.",
+            waiting for the disk. With --memory, --files memory leaves out first reads of files.",
             percent(share(baseline, asked)),
         )
     })

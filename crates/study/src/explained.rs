@@ -30,7 +30,9 @@ pub(crate) fn explained(plan: &Plan, trace: &Trace) -> Vec<PlannedAccelerator> {
             && why_not.is_none()
             && !trace.is_reduced()
         {
-            why_not = Some("no reduced form of this trace is known for these machines".to_owned());
+            let why = "no reduced form of this trace is known for these machines; one that is \
+                       larger than the trace is not kept";
+            why_not = Some(why.to_owned());
         }
         PlannedAccelerator {
             name: choice.accelerator.name,

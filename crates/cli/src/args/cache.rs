@@ -11,7 +11,8 @@ use super::size::size;
 ///
 /// A first comparison of a trace keeps the trace's reduced form, from which the next comparison
 /// reads the same counts in a fraction of the time. The folder is `broadleaf` in XDG_CACHE_HOME, or
-/// ~/.cache/broadleaf.
+/// ~/.cache/broadleaf. A reduced form that is larger than its trace is not kept; `broadleaf reduce`
+/// writes it.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

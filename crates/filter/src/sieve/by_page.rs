@@ -66,7 +66,7 @@ impl Sieve {
 
     /// Skips visits up to the first that may change something. Returns their number, and adds them
     /// to `sums`. `follow` receives each page with the accesses before its visit.
-    #[inline]
+    #[inline(never)]
     fn pass_visits(
         &mut self,
         visits: &[Visit],
@@ -74,14 +74,14 @@ impl Sieve {
         sums: &mut Sums,
         mut follow: impl FnMut(PageNumber, u64),
     ) -> usize {
-        let (table, states) = (&self.table, &self.states);
+        let (table, states) = (&self.table, &self.states.by_slot()[..SLOTS]);
         let mut leaving_out = self.recency.leaving_out();
         let mut all = *sums;
         let mut passed = 0;
         for visit in visits {
             let page = PageNumber(visit.unit >> shift);
             let slot = slot_of(page);
-            let state = states.of(PageSlot(slot as u32));
+            let state = states[slot];
             let needs = if visit.stores == 0 {
                 IN_PLACE
             } else {

@@ -53,9 +53,13 @@ impl PageStates {
         self.owners.fill(NONE);
     }
 
-    /// The state of the page in a slot.
+    /// The states by slot.
     #[inline]
-    pub(super) fn of(&self, slot: PageSlot) -> u32 {
+    pub(super) fn by_slot(&self) -> &[u32] {
+        &self.states
+    }
+
+    fn of(&self, slot: PageSlot) -> u32 {
         self.states[slot.0 as usize]
     }
 

@@ -105,7 +105,9 @@ impl Words {
     }
 
     /// Skips words up to the first that may change something. Returns the number of skipped words
-    /// and their sums.
+    /// and their sums. A function of its own: inlined, its loop would load each table's address for
+    /// each word.
+    #[inline(never)]
     pub(super) fn pass(
         &self,
         words: &[u16],
@@ -116,6 +118,7 @@ impl Words {
     }
 
     /// Like [`Self::pass`], but reports the page of each word and the number of accesses before it.
+    #[inline(never)]
     pub(super) fn pass_followed(
         &self,
         words: &[u16],
@@ -137,11 +140,12 @@ impl Words {
         recency: &mut Recency,
         mut each: impl FnMut(u32, PackedSums),
     ) -> (usize, PackedSums) {
+        let (all, states) = (&self.words[..], states.by_slot());
         let mut leaving_out = recency.leaving_out();
         let mut sums = PackedSums::default();
         for (at, &word) in words.iter().enumerate() {
-            let word = &self.words[usize::from(word)];
-            let state = states.of(PageSlot(word.page));
+            let word = &all[usize::from(word)];
+            let state = states[word.page as usize];
             if word.needs & !state != 0 {
                 return (at, sums);
             }

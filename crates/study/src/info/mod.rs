@@ -146,14 +146,15 @@ fn table(trace: &Trace, contents: &TraceContents, view: View) -> String {
     if let Some(version) = trace.version() {
         fact("version", version.to_string());
     }
-    fact(
-        "size",
-        format!(
-            "{}, {:.3} bytes an access",
-            size(trace.meter().bytes()),
+    let bytes = size(trace.meter().bytes());
+    let text = match contents.accesses() {
+        0 => bytes.to_string(),
+        _ => format!(
+            "{bytes}, {:.3} bytes an access",
             bytes_per_access(trace, contents)
         ),
-    );
+    };
+    fact("size", text);
     if let Some(complete) = trace.is_complete() {
         fact("complete", if complete { "yes" } else { "no" }.to_owned());
     }

@@ -241,7 +241,8 @@ pub(crate) fn not_a_trace(name: &str, start: &[u8]) -> String {
     let shown = &start[..start.len().min(16)];
     format!(
         "{name}: is not a trace: it begins with \"{}\", which neither a recording (.bl) nor Lackey \
-         text (.lackey) does",
+         text (.lackey) does. If another tool wrote the file, convert it first: \
+         broadleaf import FORMAT FILE",
         shown.escape_ascii(),
     )
 }
