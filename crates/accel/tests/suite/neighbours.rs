@@ -121,6 +121,12 @@ fn entries_receive_frames_and_properly_placed_neighbours() {
         // Page 1 is gone.
         assert_eq!(placed[4] & 2, 0);
     }
+    // A reservation places all pages of its block properly. The event parts the loads in two.
+    let loaded = witnessed("navarro", false);
+    let placed: Vec<u64> = loaded.iter().map(|one| one.placed).collect();
+    for expected in [[1, 3, 7, 15], [13, 1, 15, 15]] {
+        assert!(placed.windows(4).any(|bits| bits == expected), "{loaded:?}");
+    }
     // The policy to which faults are compared loads base pages.
     let loaded = witnessed("greedy", false);
     let large: Vec<_> = loaded

@@ -44,8 +44,8 @@ pub(crate) struct World<'a> {
     /// References that the observers have not translated: the page, and the level of the page that
     /// maps it. Each observer translates many at a time, so that its TLB stays in the cache.
     waiting: Vec<(PageNumber, usize)>,
-    /// The most references that wait. One if an observer's TLB depends on frames: those of later
-    /// are not those of the reference.
+    /// The most references that wait. One if an observer's TLB depends on frames, which may change
+    /// before a later translation.
     most_waiting: usize,
     /// The steps that listeners want; `None` if there is no listener.
     steps_wanted: Option<StepsWanted>,
