@@ -52,7 +52,7 @@ fn describe(structure: &Structure) -> String {
         text += &format!(", {}", organisation.described.name);
     }
     if !replacement.is_lru() {
-        text += &format!(", {}", replacement.described.name);
+        text += &format!(", {replacement}");
     }
     text
 }

@@ -1,9 +1,12 @@
 //! Machines: TLBs, a page table, caches and walk costs, read from the text of a TOML file.
 
+use crate::parameters::{replacement, tlb_tables};
 use crate::{MachineError, WalkCosts, parts};
 use broadleaf_cache::CacheKind;
 use broadleaf_pagetable::PageTableKind;
-use broadleaf_tlb::{Design, Field, IndexFunction, Organisation, Replacement, Structure};
+use broadleaf_tlb::{
+    Design, Field, IndexFunction, Organisation, Replacement, ReplacementChoice, Structure,
+};
 use broadleaf_units::PageSize;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -51,8 +54,8 @@ struct MachineText {
     walk_cycles: Spanned<BTreeMap<String, Spanned<u64>>>,
 }
 
+/// A `[[tlb]]` table, without the parameters of its replacement rule.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct TlbText {
     name: String,
     level: Spanned<usize>,
@@ -75,6 +78,8 @@ impl Machine {
     /// Returns an error with the line, the key and the reason: the text is not TOML, a key is
     /// missing or unknown, or a number or an index contradicts the others.
     pub fn from_toml(text: &str) -> Result<Self, MachineError> {
+        let wrong = |at: usize, message: String| MachineError::at(text, at, message);
+        let tables = tlb_tables(text).map_err(|(at, message)| wrong(at, message))?;
         let parsed: MachineText = toml::from_str(text).map_err(|error| {
             MachineError::at(
                 text,
@@ -82,7 +87,6 @@ impl Machine {
                 error.message(),
             )
         })?;
-        let wrong = |at: usize, message: String| MachineError::at(text, at, message);
         if parsed.name.get_ref().is_empty() || parsed.name.get_ref().contains(char::is_whitespace) {
             return Err(wrong(
                 parsed.name.span().start,
@@ -90,8 +94,11 @@ impl Machine {
             ));
         }
         let mut structures = Vec::new();
-        for tlb in &parsed.tlb {
-            structures.push(structure(tlb.get_ref()).map_err(|(at, message)| wrong(at, message))?);
+        for (number, tlb) in parsed.tlb.iter().enumerate() {
+            let rule = rule(&tlb.get_ref().replacement);
+            let chosen = rule.and_then(|rule| replacement(rule, tables.get(number)));
+            let structure = chosen.and_then(|chosen| structure(tlb.get_ref(), chosen));
+            structures.push(structure.map_err(|(at, message)| wrong(at, message))?);
         }
         let design = Design::new(structures).map_err(|found| {
             let at = parsed
@@ -183,18 +190,18 @@ fn by_size<T>(table: &BTreeMap<String, Spanned<T>>) -> Result<BySize<'_, T>, (us
     Ok(entries)
 }
 
-fn structure(text: &TlbText) -> Result<Structure, (usize, String)> {
+/// The replacement rule of that name.
+fn rule(name: &Spanned<String>) -> Result<&'static Replacement, (usize, String)> {
+    let none = Replacement::lru().rule();
+    part(Some(name), none, Replacement::named, "replacement")
+}
+
+fn structure(text: &TlbText, replacement: ReplacementChoice) -> Result<Structure, (usize, String)> {
     let organisation = part(
         text.organisation.as_ref(),
         Organisation::set_associative(),
         Organisation::named,
         "TLB",
-    )?;
-    let replacement = part(
-        Some(&text.replacement),
-        Replacement::lru(),
-        Replacement::named,
-        "replacement",
     )?;
     let mut pages = Vec::new();
     for (size, index) in by_size(&text.index)? {
@@ -251,6 +258,7 @@ fn position(tlb: &Spanned<TlbText>, field: Field) -> usize {
         Field::Level => text.level.span().start,
         Field::Entries => text.entries.span().start,
         Field::Ways => text.ways.span().start,
+        Field::Replacement => text.replacement.span().start,
         Field::Index(size) => {
             let named = text
                 .index

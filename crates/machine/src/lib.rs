@@ -7,6 +7,7 @@ mod catalogue;
 mod costs;
 mod description;
 mod error;
+mod parameters;
 
 pub use catalogue::{NoMachine, UnknownMachine, machine, machine_names, machine_text, parts};
 pub use costs::WalkCosts;

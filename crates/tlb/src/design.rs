@@ -1,6 +1,6 @@
 //! A TLB design: its structures, validated once and never changed.
 
-use crate::{IndexFunction, Organisation, Replacement};
+use crate::{IndexFunction, Organisation, ReplacementChoice};
 use broadleaf_units::PageSize;
 
 /// One structure of a TLB.
@@ -18,8 +18,8 @@ pub struct Structure {
     pub pages: Vec<(PageSize, IndexFunction)>,
     /// The organisation of the entries.
     pub organisation: &'static Organisation,
-    /// The replacement rule.
-    pub replacement: &'static Replacement,
+    /// The replacement rule and its parameters.
+    pub replacement: ReplacementChoice,
 }
 
 impl Structure {
@@ -75,6 +75,8 @@ pub enum Field {
     Entries,
     /// The number of ways.
     Ways,
+    /// The replacement rule.
+    Replacement,
     /// The index function for pages of this size.
     Index(PageSize),
 }
@@ -172,6 +174,9 @@ fn check(structures: &[Structure]) -> Result<(), DesignError> {
                     structure.entries, structure.ways
                 ),
             );
+        }
+        if let Some(reason) = (structure.replacement.rule().refuses)(structure.ways) {
+            return at(Field::Replacement, reason);
         }
         if structure.pages.is_empty() {
             return at(

@@ -21,5 +21,8 @@ pub use design::{Design, DesignError, Field, Structure};
 pub use index::{BitField, Compiled, FewFields, IndexFunction};
 pub use organisation::{Entries, ORGANISATIONS, Organisation, Translation};
 pub use packed::Packed;
-pub use replacement::{REPLACEMENTS, Replace, Replacement};
+pub use replacement::{
+    REPLACEMENTS, Replace, Replacement, ReplacementChoice, ReplacementError, ReplacementState,
+    RuleParameter, RuleShape, WayUse,
+};
 pub use state::Tlb;

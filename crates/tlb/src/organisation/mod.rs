@@ -62,6 +62,10 @@ pub trait Entries: Send + std::fmt::Debug {
     /// Drops the translations for which `stale` returns true.
     fn drop_stale(&mut self, stale: &mut dyn FnMut(&Translation) -> bool);
 
+    /// Notes the time of the next use of the page that is looked up next. An organisation with a
+    /// replacement rule passes the time on ([`crate::ReplacementState::foresee`]).
+    fn foresee(&mut self, _next: u64) {}
+
     /// The number of translations.
     fn occupied(&self) -> usize;
 

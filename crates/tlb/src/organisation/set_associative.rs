@@ -1,7 +1,7 @@
 //! Sets of ways: each entry translates one page, and an index function chooses the set.
 
 use super::{Entries, Organisation, Translation};
-use crate::{Compiled, Replacement, Structure};
+use crate::{Compiled, ReplacementState, Structure};
 use broadleaf_units::{Asid, Described, PageNumber, PageSize};
 
 pub(super) static SET_ASSOCIATIVE: Organisation = Organisation {
@@ -28,38 +28,33 @@ pub(super) static SET_ASSOCIATIVE: Organisation = Organisation {
 struct SetAssociative {
     ways: usize,
     indices: Vec<(PageSize, Compiled)>,
-    replacement: &'static Replacement,
     /// Set after set.
     entries: Vec<Option<Translation>>,
-    /// The state of the replacement rule, set after set.
-    order: Vec<u16>,
+    replacement: ReplacementState,
 }
 
 impl SetAssociative {
     fn new(structure: &Structure) -> Self {
-        let ways = structure.ways;
-        let mut order = vec![0; structure.entries];
-        order
-            .chunks_mut(ways)
-            .for_each(|set| structure.replacement.rule.start(set));
         let indices = structure.pages.iter();
         Self {
-            ways,
+            ways: structure.ways,
             indices: indices
                 .map(|(size, index)| (*size, index.compile()))
                 .collect(),
-            replacement: structure.replacement,
             entries: vec![None; structure.entries],
-            order,
+            replacement: ReplacementState::new(structure),
         }
     }
 
-    /// The positions of the entries of a page's set. `None` if the structure holds no
-    /// pages of the size.
-    fn set_of(&self, page: PageNumber, size: PageSize) -> Option<std::ops::Range<usize>> {
+    /// A page's set. `None` if the structure holds no pages of the size.
+    fn set_of(&self, page: PageNumber, size: PageSize) -> Option<usize> {
         let (_, index) = self.indices.iter().find(|(held, _)| *held == size)?;
-        let start = index.set_of(page) * self.ways;
-        Some(start..start + self.ways)
+        Some(index.set_of(page))
+    }
+
+    /// The entries of a set.
+    fn entries_of(&self, set: usize) -> &[Option<Translation>] {
+        &self.entries[set * self.ways..][..self.ways]
     }
 }
 
@@ -72,19 +67,18 @@ impl Entries for SetAssociative {
                 entry.tag == tag && entry.size == size && (first..end).contains(&page.0)
             })
         };
-        let way = self.entries[set.clone()].iter().position(matches)?;
-        self.replacement.rule.hit(&mut self.order[set.clone()], way);
-        self.entries[set.start + way]
+        let entries = self.entries_of(set);
+        let way = entries.iter().position(matches)?;
+        let found = entries[way];
+        self.replacement.hit(set, way);
+        found
     }
 
     fn insert(&mut self, new: &Translation) -> Option<Translation> {
         let set = self.set_of(new.first, new.size)?;
-        let (rule, order) = (self.replacement.rule, &mut self.order[set.clone()]);
-        let entries = &mut self.entries[set];
-        let unused = entries.iter().position(Option::is_none);
-        let way = unused.unwrap_or_else(|| rule.victim(order));
-        rule.fill(order, way);
-        entries[way].replace(*new)
+        let way = self.replacement.choose(set);
+        self.replacement.fill(set, way);
+        self.entries[set * self.ways + way].replace(*new)
     }
 
     fn holds(&self, translation: &Translation) -> bool {
@@ -94,14 +88,20 @@ impl Entries for SetAssociative {
                 (entry.tag, entry.first, entry.size)
                     == (translation.tag, translation.first, translation.size)
             };
-            self.entries[set].iter().flatten().any(same)
+            self.entries_of(set).iter().flatten().any(same)
         })
     }
 
     fn drop_stale(&mut self, stale: &mut dyn FnMut(&Translation) -> bool) {
-        for entry in &mut self.entries {
-            entry.take_if(|entry| stale(entry));
+        for (at, entry) in self.entries.iter_mut().enumerate() {
+            if entry.take_if(|entry| stale(entry)).is_some() {
+                self.replacement.drop_way(at / self.ways, at % self.ways);
+            }
         }
+    }
+
+    fn foresee(&mut self, next: u64) {
+        self.replacement.foresee(next);
     }
 
     fn occupied(&self) -> usize {

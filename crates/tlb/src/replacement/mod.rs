@@ -1,6 +1,13 @@
-//! Replacement rules: which translation of a full set makes room for a new one.
+//! Replacement rules: which entry of a set makes room for a new translation.
 //!
 //! A rule is one file of this folder and one line of [`REPLACEMENTS`].
+
+mod ages;
+mod choice;
+mod state;
+
+pub use choice::{ReplacementChoice, ReplacementError, RuleParameter};
+pub use state::{ReplacementState, WayUse};
 
 use broadleaf_units::{Described, catalogue};
 
@@ -15,26 +22,52 @@ catalogue! {
 pub struct Replacement {
     /// Its name and its texts.
     pub described: Described,
-    /// The decisions of the rule.
-    pub rule: &'static dyn Replace,
+    /// Its parameters. A machine's description sets a parameter by a key of that name.
+    pub parameters: &'static [RuleParameter],
+    /// Returns the reason why a set of so many ways cannot have the rule, if there is one.
+    pub refuses: fn(ways: usize) -> Option<String>,
+    /// Builds the state of the rule for empty sets.
+    pub build: fn(&RuleShape<'_>) -> Box<dyn Replace>,
 }
 
-/// The decisions of a replacement rule about one set.
-///
-/// `order` is the state of the set: one word for each way. The rule alone gives the words a
-/// meaning. A TLB fills unused ways first and asks for a victim if the set is full.
-pub trait Replace: Sync {
-    /// Sets the state of an empty set. `order` holds zeroes.
-    fn start(&self, order: &mut [u16]);
+/// The sets of a structure and the parameters of its rule.
+#[derive(Clone, Copy, Debug)]
+pub struct RuleShape<'a> {
+    /// The number of sets.
+    pub sets: usize,
+    /// The number of ways of a set.
+    pub ways: usize,
+    /// The values of the rule's parameters, in the order of [`Replacement::parameters`].
+    pub values: &'a [u64],
+}
 
+/// The state of a replacement rule for all sets of a structure.
+///
+/// Organisations do not call it: they own a [`ReplacementState`], which knows the unused and the
+/// locked ways too.
+pub trait Replace: Send + std::fmt::Debug {
     /// Notes a hit in this way.
-    fn hit(&self, order: &mut [u16], way: usize);
+    fn hit(&mut self, set: usize, way: usize);
 
     /// Notes a new translation in this way.
-    fn fill(&self, order: &mut [u16], way: usize);
+    fn fill(&mut self, set: usize, way: usize);
 
-    /// Returns the way that makes room, of a full set.
-    fn victim(&self, order: &mut [u16]) -> usize;
+    /// Returns the way that makes room. At least one way of the set is not locked, and the rule
+    /// returns no locked way.
+    fn victim(&mut self, set: usize, ways: &[WayUse]) -> usize;
+
+    /// Returns true if a new translation takes the first unused way, if there is one. Otherwise the
+    /// rule is asked for a victim while the set has unused ways.
+    fn fills_unused_first(&self) -> bool {
+        true
+    }
+
+    /// Notes the time of the next use of the translation that is looked up next. Only a rule that
+    /// knows the future needs the time.
+    fn foresee(&mut self, _next: u64) {}
+
+    /// A copy.
+    fn copy(&self) -> Box<dyn Replace>;
 }
 
 impl Replacement {
@@ -45,14 +78,14 @@ impl Replacement {
     }
 
     /// Exact LRU.
-    pub const fn lru() -> &'static Self {
-        &lru::LRU
+    pub fn lru() -> ReplacementChoice {
+        ReplacementChoice::from(&lru::LRU)
     }
+}
 
-    /// Returns true if the rule is exact LRU. Accelerators rely on the order of last use.
-    pub fn is_lru(&self) -> bool {
-        self == Self::lru()
-    }
+/// For rules that sets of any number of ways can have.
+const fn any_ways(_ways: usize) -> Option<String> {
+    None
 }
 
 impl PartialEq for Replacement {

@@ -15,7 +15,7 @@ fn design(organisation: &'static Organisation, replacement: &'static Replacement
         ways: 4,
         pages: vec![(PageSize::SIZE_4K, index)],
         organisation,
-        replacement,
+        replacement: replacement.into(),
     };
     Design::new(vec![structure]).expect("a design")
 }
