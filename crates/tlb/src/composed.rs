@@ -9,6 +9,8 @@ pub struct Composed {
     structures: Vec<Box<dyn Entries>>,
     /// For each size, largest first: the structure of the first level, and that of the second.
     sizes: Vec<(PageSize, usize, Option<usize>)>,
+    /// The structure of the first level that held or received the last page.
+    last: usize,
 }
 
 impl Clone for Composed {
@@ -20,6 +22,7 @@ impl Clone for Composed {
                 .map(|entries| entries.copy())
                 .collect(),
             sizes: self.sizes.clone(),
+            last: self.last,
         }
     }
 }
@@ -36,6 +39,7 @@ impl Composed {
             sizes: sizes
                 .filter_map(|size| Some((*size, holding(1, *size)?, holding(2, *size))))
                 .collect(),
+            last: 0,
         }
     }
 
@@ -45,6 +49,7 @@ impl Composed {
     pub fn lookup(&mut self, tag: Asid, page: PageNumber, evicted: impl FnMut(Evicted)) -> Lookup {
         for &(size, first, _) in &self.sizes {
             if self.structures[first].find(tag, page, size).is_some() {
+                self.last = first;
                 return Lookup::First;
             }
         }
@@ -52,6 +57,7 @@ impl Composed {
             let (size, first, second) = self.sizes[at];
             let second = second.map(|second| &mut self.structures[second]);
             if let Some(found) = second.and_then(|entries| entries.find(tag, page, size)) {
+                self.last = first;
                 let gone = self.structures[first].insert(&found);
                 self.report(gone, None, evicted);
                 return Lookup::Second;
@@ -68,9 +74,23 @@ impl Composed {
         let Some(&(_, first, second)) = found else {
             return;
         };
+        self.last = first;
         let first = self.structures[first].insert(new);
         let second = second.and_then(|second| self.structures[second].insert(new));
         self.report(first, second, evicted);
+    }
+
+    /// Notes that so many more lookups of the last page followed. Each of them hits the first level.
+    pub fn repeat(&mut self, times: u64) {
+        self.structures[self.last].repeat(times);
+    }
+
+    /// Notes the time of the next lookup of the page that is looked up next, for rules that know
+    /// the future.
+    pub fn foresee(&mut self, next: u64) {
+        self.structures
+            .iter_mut()
+            .for_each(|entries| entries.foresee(next));
     }
 
     /// Reports the entries that were replaced at one level and are not at the other.

@@ -1,6 +1,6 @@
 //! A TLB design: its structures, validated once and never changed.
 
-use crate::{IndexFunction, Organisation, ReplacementChoice};
+use crate::{IndexFunction, Organisation, ReplacementChoice, RuleNeed};
 use broadleaf_units::PageSize;
 
 /// One structure of a TLB.
@@ -114,6 +114,12 @@ impl Design {
         let plain =
             |of: &Structure| of.organisation.is_set_associative() && of.replacement.is_lru();
         self.structures.iter().all(plain)
+    }
+
+    /// Returns true if the replacement rule of a structure needs that.
+    pub fn needs(&self, need: RuleNeed) -> bool {
+        let mut rules = self.structures.iter().map(|of| of.replacement.rule());
+        rules.any(|rule| rule.needs.contains(&need))
     }
 
     /// The order of the largest block of neighbours that a structure holds with a page.

@@ -23,6 +23,6 @@ pub use organisation::{Entries, ORGANISATIONS, Organisation, Translation};
 pub use packed::Packed;
 pub use replacement::{
     REPLACEMENTS, Replace, Replacement, ReplacementChoice, ReplacementError, ReplacementState,
-    RuleParameter, RuleShape, WayUse,
+    RuleNeed, RuleParameter, RuleShape, WayUse,
 };
 pub use state::Tlb;

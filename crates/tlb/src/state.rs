@@ -87,6 +87,22 @@ impl Tlb {
         }
     }
 
+    /// Notes that so many more lookups of the last page followed. Each of them hits the first level.
+    /// Only a design whose rules count uses needs to know ([`Design::needs`]).
+    pub fn repeat(&mut self, times: u64) {
+        if let Self::Composed(composed) = self {
+            composed.repeat(times);
+        }
+    }
+
+    /// Notes the time of the next lookup of the page that is looked up next. Only a design whose
+    /// rules know the future needs to know ([`Design::needs`]).
+    pub fn foresee(&mut self, next: u64) {
+        if let Self::Composed(composed) = self {
+            composed.foresee(next);
+        }
+    }
+
     /// Drops the translation of that size for the page around a base page.
     pub fn invalidate(&mut self, tag: Asid, page: PageNumber, size: PageSize) {
         match self {

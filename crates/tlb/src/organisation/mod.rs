@@ -66,6 +66,10 @@ pub trait Entries: Send + std::fmt::Debug {
     /// replacement rule passes the time on ([`crate::ReplacementState::foresee`]).
     fn foresee(&mut self, _next: u64) {}
 
+    /// Notes that so many more uses followed the last hit or insertion
+    /// ([`crate::ReplacementState::repeat`]).
+    fn repeat(&mut self, _times: u64) {}
+
     /// The number of translations.
     fn occupied(&self) -> usize;
 
