@@ -165,14 +165,12 @@ impl Composed {
                 _ => counts.prefetch_hits += 1,
             }
         }
-        let walk = Walk {
-            request: *request,
-            translation: *translation,
-            read: &|_| None,
-        };
         let highest = level - usize::from(fills == Fills::Walks || level > 1);
         for level in 1..=highest {
-            self.load_level(level, &walk);
+            let number = self.taker(level, translation.size, request.kind);
+            self.load_into(number, |entries, log| {
+                entries.receive(request, translation, log);
+            });
         }
     }
 
@@ -190,32 +188,43 @@ impl Composed {
 
     fn load_all(&mut self, walk: &Walk<'_>) {
         for level in 1..=MOST_TLB_LEVELS {
-            self.load_level(level, walk);
+            let number = self.taker(level, walk.translation.size, walk.request.kind);
+            self.load_into(number, |entries, log| entries.load(walk, log));
         }
         self.prefetch(walk);
     }
 
-    /// Loads a translation into the structures of a level that walks fill.
-    fn load_level(&mut self, level: usize, walk: &Walk<'_>) {
-        let size = walk.translation.size;
+    /// The structure of a level that receives the page of a walk: the one whose turn it is, if
+    /// several hold the size.
+    fn taker(&mut self, level: usize, size: PageSize, kind: ReferenceKind) -> Option<usize> {
         let takes = |placed: &Placed| {
             let holds = placed.level == level && placed.sizes.contains(&size);
-            let serves = placed.role.serves.has(walk.request.kind);
-            holds && serves && placed.role.fills == Fills::Walks
+            holds && placed.role.serves.has(kind) && placed.role.fills == Fills::Walks
         };
         let all = 0..self.structures.len();
-        let mut takers: Vec<usize> = all.filter(|at| takes(&self.structures[*at])).collect();
-        if takers.len() > 1 {
-            // They take turns.
-            takers = vec![takers[self.turn % takers.len()]];
-            self.turn += 1;
+        let takers: Vec<usize> = all.filter(|at| takes(&self.structures[*at])).collect();
+        if takers.len() < 2 {
+            return takers.first().copied();
         }
-        for number in takers {
-            self.structures[number].entries.load(walk, &mut self.log);
-            self.settle(number);
-            if level == 1 {
-                self.last = number;
-            }
+        self.turn += 1;
+        Some(takers[(self.turn - 1) % takers.len()])
+    }
+
+    /// Loads a translation into a structure.
+    fn load_into(
+        &mut self,
+        number: Option<usize>,
+        load: impl FnOnce(&mut dyn Entries, &mut TlbLog),
+    ) {
+        let Some(number) = number else {
+            return;
+        };
+        let placed = &mut self.structures[number];
+        let level = placed.level;
+        load(placed.entries.as_mut(), &mut self.log);
+        self.settle(number);
+        if level == 1 {
+            self.last = number;
         }
     }
 
@@ -290,13 +299,9 @@ impl Composed {
             let takers: Vec<usize> = all.filter(|at| takes(&self.structures[*at])).collect();
             for taker in takers {
                 let request = TlbRequest::load(gone.tag, gone.first);
-                let walk = Walk {
-                    request,
-                    translation: gone,
-                    read: &|_| None,
-                };
-                if !self.structures[taker].entries.holds(&gone) {
-                    self.structures[taker].entries.load(&walk, &mut self.log);
+                let entries = &mut self.structures[taker].entries;
+                if !entries.holds(&gone) {
+                    entries.receive(&request, &gone, &mut self.log);
                     self.settle(taker);
                 }
             }

@@ -57,6 +57,17 @@ pub trait Entries: Send + std::fmt::Debug {
     /// Loads the translation that a walk found. The log receives the translations that made room.
     fn load(&mut self, walk: &Walk<'_>, log: &mut TlbLog);
 
+    /// Loads a translation that another structure held. No page table is read, so no neighbours
+    /// are loaded.
+    fn receive(&mut self, request: &TlbRequest, translation: &Translation, log: &mut TlbLog) {
+        let walk = Walk {
+            request: *request,
+            translation: *translation,
+            read: &|_| None,
+        };
+        self.load(&walk, log);
+    }
+
     /// Returns true if the structure holds a translation of the same page. This is no use.
     fn holds(&self, translation: &Translation) -> bool;
 

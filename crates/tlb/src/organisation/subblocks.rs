@@ -119,7 +119,7 @@ impl SubblockSets {
 
     /// The entry, as positions of its subblocks, that a walk loads: the missing page, the other
     /// pages of its superpage, and those that are preloaded.
-    fn entry_of(&self, walk: &Walk<'_>, is_again: bool, log: &mut TlbLog) -> SubblockEntry {
+    fn entry_of(&self, walk: &Walk<'_>, preloads: bool, log: &mut TlbLog) -> SubblockEntry {
         let (page, new) = (walk.request.page, walk.translation);
         let mut entry = SubblockEntry {
             tag: walk.request.tag,
@@ -149,8 +149,6 @@ impl SubblockSets {
                 entry.pages[at] = Some(new);
             }
         }
-        let preloads =
-            self.rules.preload && !(is_again && self.rules.again == SubblockMisses::LoadPage);
         if preloads {
             for &at in &others {
                 if entry.pages[at].is_some() {
@@ -290,6 +288,30 @@ impl SubblockSets {
         }
     }
 
+    /// Loads a page, and its neighbours if `preloads` is true.
+    fn load_block(&mut self, walk: &Walk<'_>, preloads: bool, log: &mut TlbLog) {
+        let (page, size) = (walk.request.page, walk.translation.size);
+        let Some(set) = self.set_of(page, size) else {
+            return;
+        };
+        let run = self.run_of(page, size);
+        let has_run = |entry: &SubblockEntry| (entry.tag, entry.run) == (walk.request.tag, run);
+        let mut ways = self.entries[self.ways_of(set)].iter().flatten();
+        let is_again = ways.any(has_run);
+        let preloaded = preloads && !(is_again && self.rules.again == SubblockMisses::LoadPage);
+        let new = self.entry_of(walk, preloaded, log);
+        if preloaded && is_again && self.rules.shared.frames == SharedFrames::None {
+            // No two entries have one tag.
+            for way in self.ways_of(set) {
+                if let Some(gone) = self.entries[way].take_if(|entry| has_run(entry)) {
+                    self.replacement.drop_way(set, way % self.ways);
+                    log.evicted.extend(gone.translations());
+                }
+            }
+        }
+        self.enter(set, new, !preloaded, log);
+    }
+
     /// A store hit a page whose modified bit is clear.
     fn modify(&mut self, set: usize, way: usize, at: usize, log: &mut TlbLog) {
         log.counts.modified_faults += 1;
@@ -375,27 +397,16 @@ impl Entries for SubblockSets {
     }
 
     fn load(&mut self, walk: &Walk<'_>, log: &mut TlbLog) {
-        let (page, size) = (walk.request.page, walk.translation.size);
-        let Some(set) = self.set_of(page, size) else {
-            return;
+        self.load_block(walk, self.rules.preload, log);
+    }
+
+    fn receive(&mut self, request: &TlbRequest, translation: &Translation, log: &mut TlbLog) {
+        let walk = Walk {
+            request: *request,
+            translation: *translation,
+            read: &|_| None,
         };
-        let run = self.run_of(page, size);
-        let has_run = |entry: &SubblockEntry| (entry.tag, entry.run) == (walk.request.tag, run);
-        let mut ways = self.entries[self.ways_of(set)].iter().flatten();
-        let is_again = ways.any(has_run);
-        let new = self.entry_of(walk, is_again, log);
-        let preloaded =
-            self.rules.preload && !(is_again && self.rules.again == SubblockMisses::LoadPage);
-        if preloaded && is_again && self.rules.shared.frames == SharedFrames::None {
-            // No two entries have one tag.
-            for way in self.ways_of(set) {
-                if let Some(gone) = self.entries[way].take_if(|entry| has_run(entry)) {
-                    self.replacement.drop_way(set, way % self.ways);
-                    log.evicted.extend(gone.translations());
-                }
-            }
-        }
-        self.enter(set, new, !preloaded, log);
+        self.load_block(&walk, false, log);
     }
 
     fn holds(&self, translation: &Translation) -> bool {
