@@ -16,7 +16,7 @@ pub struct Composed {
     /// page size.
     probes: [[Vec<(usize, PageSize)>; MOST_TLB_LEVELS]; 3],
     /// The fills of structures that take turns.
-    turn: usize,
+    turn: u64,
     /// True if a translation that leaves a structure has an effect on another structure.
     passes_on: bool,
     /// The structure of the first level that held or received the last page.
@@ -33,6 +33,25 @@ struct Placed {
     level: usize,
     role: Role,
     sizes: Vec<PageSize>,
+    /// For each size, the last turn.
+    turns: Vec<u64>,
+}
+
+impl Placed {
+    /// The last turn in which the structure received a page of the size.
+    fn last_turn(&self, size: PageSize) -> u64 {
+        let mut turns = self.sizes.iter().zip(&self.turns);
+        turns
+            .find(|(held, _)| **held == size)
+            .map_or(0, |(_, turn)| *turn)
+    }
+
+    fn take_turn(&mut self, size: PageSize, turn: u64) {
+        let turns = self.sizes.iter().zip(&mut self.turns);
+        for (_, last) in turns.filter(|(held, _)| **held == size) {
+            *last = turn;
+        }
+    }
 }
 
 impl Clone for Placed {
@@ -42,6 +61,7 @@ impl Clone for Placed {
             level: self.level,
             role: self.role,
             sizes: self.sizes.clone(),
+            turns: self.turns.clone(),
         }
     }
 }
@@ -68,6 +88,7 @@ impl Composed {
             level: of.level,
             role: of.role,
             sizes: of.pages.iter().map(|(size, _)| *size).collect(),
+            turns: vec![0; of.pages.len()],
         });
         let structures: Vec<Placed> = placed.collect();
         let kinds = [
@@ -206,8 +227,12 @@ impl Composed {
         if takers.len() < 2 {
             return takers.first().copied();
         }
+        // Each size takes turns of its own, at each level.
+        let last = |number: &usize| self.structures[*number].last_turn(size);
+        let number = takers.into_iter().min_by_key(last)?;
         self.turn += 1;
-        Some(takers[(self.turn - 1) % takers.len()])
+        self.structures[number].take_turn(size, self.turn);
+        Some(number)
     }
 
     /// Loads a translation into a structure.
