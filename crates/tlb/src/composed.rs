@@ -318,7 +318,7 @@ impl Composed {
             }
             let takes = |of: &Placed| {
                 let takes = of.role.fills == Fills::Victims && of.level == level + 1;
-                takes && of.sizes.contains(&gone.size)
+                takes && role.serves.overlaps(of.role.serves) && of.sizes.contains(&gone.size)
             };
             let all = 0..self.structures.len();
             let takers: Vec<usize> = all.filter(|at| takes(&self.structures[*at])).collect();

@@ -65,6 +65,12 @@ impl Default for ServedKinds {
 }
 
 impl ServedKinds {
+    /// Returns true if a kind of reference looks both structures up.
+    pub(crate) const fn overlaps(self, other: Self) -> bool {
+        let data = self.loads && other.loads || self.stores && other.stores;
+        data || self.fetches && other.fetches
+    }
+
     /// Returns true if references of a kind look the structure up.
     pub const fn has(self, kind: ReferenceKind) -> bool {
         match kind {
@@ -78,11 +84,8 @@ impl ServedKinds {
 impl Role {
     /// Returns true if walks would fill both structures with one translation.
     pub(crate) fn competes_with(&self, other: &Self) -> bool {
-        let (one, two) = (self.serves, other.serves);
-        let shared =
-            one.fetches && two.fetches || one.loads && two.loads || one.stores && two.stores;
         let in_turn = self.alternates && other.alternates;
-        self.fills == other.fills && shared && !in_turn
+        self.fills == other.fills && self.serves.overlaps(other.serves) && !in_turn
     }
 
     /// Returns true if the structure loads pages that nobody referred to.
