@@ -7,6 +7,7 @@ use crate::{
     Translation, Walk,
 };
 use broadleaf_units::{PageNumber, PageSize};
+use std::cmp::Reverse;
 
 /// The state of a TLB whose structures have any organisation and any replacement rule.
 #[derive(Debug)]
@@ -402,9 +403,11 @@ fn probes(structures: &[Placed], kind: ReferenceKind) -> [Vec<(usize, PageSize)>
         let smallest_first = |(number, _): &(usize, PageSize)| {
             structures[*number].role.probes == ProbeOrder::SmallestFirst
         };
-        probes.sort_by_key(|(_, size)| *size);
-        if !probes.iter().any(smallest_first) {
-            probes.reverse();
+        // Structures of one size keep the order of the description.
+        if probes.iter().any(smallest_first) {
+            probes.sort_by_key(|(_, size)| *size);
+        } else {
+            probes.sort_by_key(|(_, size)| Reverse(*size));
         }
         probes
     })
