@@ -2,9 +2,7 @@
 
 use super::entries::{SlowEntries, SlowFound};
 use super::load::SlowReader;
-use super::{
-    SlowCounts, SlowFills, SlowForm, SlowPage, SlowProbes, SlowReference, SlowStructure,
-};
+use super::{SlowCounts, SlowFills, SlowForm, SlowPage, SlowProbes, SlowReference, SlowStructure};
 
 /// A TLB of structures.
 pub struct ListedTlb {
@@ -43,11 +41,7 @@ impl ListedTlb {
     }
 
     /// Looks a page up. Returns the level that has it, and what was evicted.
-    pub fn access(
-        &mut self,
-        at: (u32, u64),
-        kind: SlowReference,
-    ) -> (Option<usize>, SlowNames) {
+    pub fn access(&mut self, at: (u32, u64), kind: SlowReference) -> (Option<usize>, SlowNames) {
         self.and_evictions(|tlb| tlb.find(at, kind))
     }
 

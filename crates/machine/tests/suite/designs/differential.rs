@@ -19,7 +19,10 @@ pub(crate) fn compare(family: &str, traces: u64, draw: impl Fn(&mut Rng) -> Draw
     let only = seeds.and_then(|seed| seed.parse().ok());
     let all = only.map_or(0..traces, |seed: u64| seed..seed + 1);
     for seed in all {
-        let mut rng = Rng::new(seed.wrapping_mul(0x9e37_79b9).wrapping_add(family.len() as u64));
+        let mut rng = Rng::new(
+            seed.wrapping_mul(0x9e37_79b9)
+                .wrapping_add(family.len() as u64),
+        );
         let drawn = draw(&mut rng);
         Trace::new(drawn, rng, format!("{family}, trace {seed}")).run(240);
     }
@@ -105,7 +108,11 @@ impl Trace {
             if step % 8 == 0 || step + 1 == steps {
                 self.model.check();
                 let occupied = (self.model.occupied(), self.oracle.occupied());
-                assert_eq!(occupied.0, occupied.1, "entries, step {step}\n{}", self.text);
+                assert_eq!(
+                    occupied.0, occupied.1,
+                    "entries, step {step}\n{}",
+                    self.text
+                );
             }
         }
     }
@@ -132,10 +139,10 @@ impl Trace {
                 self.oracle.remove(|other| other.name() == page.name());
             }
             Shootdown::Range(space, first, pages) => {
-                self.model.invalidate_range(tag(space), PageNumber(first), pages);
+                self.model
+                    .invalidate_range(tag(space), PageNumber(first), pages);
                 self.oracle.remove(|other| {
-                    let overlaps =
-                        other.first < first + pages && first < other.first + other.pages;
+                    let overlaps = other.first < first + pages && first < other.first + other.pages;
                     other.space == space && overlaps
                 });
             }
@@ -155,7 +162,9 @@ impl Trace {
             },
         };
         let mut gone = SlowNames::new();
-        let lookup = self.model.access_evicting(&request, |one| gone.push(name(one)));
+        let lookup = self
+            .model
+            .access_evicting(&request, |one| gone.push(name(one)));
         let answer = self.oracle.access((space, page), kind);
         let level = [None, Some(1), Some(2), Some(3)].map(Some);
         let level = match lookup {
@@ -165,7 +174,10 @@ impl Trace {
             Lookup::Third => level[3],
         };
         gone.sort_unstable();
-        let at = format!("step {step}, {kind:?} of {found:?} at {page}\n{}", self.text);
+        let at = format!(
+            "step {step}, {kind:?} of {found:?} at {page}\n{}",
+            self.text
+        );
         assert_eq!((level, &gone), (Some(answer.0), &answer.1), "lookup, {at}");
         if lookup != Lookup::Miss {
             return;

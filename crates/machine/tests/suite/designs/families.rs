@@ -3,8 +3,7 @@
 use super::differential::{Drawn, compare};
 use broadleaf_oracle::RuleSpec;
 use broadleaf_oracle::design::{
-    SlowBlocks, SlowCheck, SlowForm, SlowFrames, SlowModified, SlowProbes, SlowStructure,
-    SlowValid,
+    SlowBlocks, SlowCheck, SlowForm, SlowFrames, SlowModified, SlowProbes, SlowStructure, SlowValid,
 };
 use broadleaf_oracle::random::Rng;
 

@@ -99,7 +99,10 @@ fn levels_with_prefetch_buffers() {
         let mut of = fully_associative(rng, ways, &sizes);
         of.fills = SlowFills::Prefetches;
         of.rule = draw_rule(rng);
-        of.level = drawn[drawn.len() - 1].1.level.min(1 + rng.below(2) as usize);
+        of.level = drawn[drawn.len() - 1]
+            .1
+            .level
+            .min(1 + rng.below(2) as usize);
         drawn.push(("prefetched".to_owned(), of, false));
         drawn
     });

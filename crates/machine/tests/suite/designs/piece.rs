@@ -15,7 +15,11 @@ pub(crate) fn size_name(pages: u64) -> String {
 /// turns.
 pub(crate) fn table(name: &str, of: &SlowStructure, alternates: bool) -> String {
     let (entries, ways) = (of.sets * of.ways, of.ways);
-    let serves: Vec<String> = of.serves.iter().map(|kind| quoted(kind_name(*kind))).collect();
+    let serves: Vec<String> = of
+        .serves
+        .iter()
+        .map(|kind| quoted(kind_name(*kind)))
+        .collect();
     let index = of.sizes.iter().map(|(size, with_one_index)| {
         let index = index(of.sets as u64, *with_one_index);
         format!("{} = \"{index}\"", size_name(*size))
@@ -82,7 +86,10 @@ fn rule(rule: RuleSpec) -> String {
 }
 
 fn pages(of: &SlowStructure, faults: bool) -> String {
-    let replicates = of.sizes.iter().any(|(size, index)| index < size && of.sets > 1);
+    let replicates = of
+        .sizes
+        .iter()
+        .any(|(size, index)| index < size && of.sets > 1);
     format!("replicate = {replicates}\nmodified-faults = {faults}\n")
 }
 
@@ -111,12 +118,20 @@ fn subblocks(of: &SlowStructure, blocks: &SlowBlocks) -> String {
         SlowModified::Attribute => "attribute",
         SlowModified::Page => "page",
     };
-    let valid = if blocks.valid == SlowValid::Run { "run" } else { "vector" };
+    let valid = if blocks.valid == SlowValid::Run {
+        "run"
+    } else {
+        "vector"
+    };
     let frames = match blocks.frames {
         SlowFrames::HighBits => "high-bits",
         SlowFrames::Placed | SlowFrames::Any => "placed",
     };
-    let rights = if blocks.shares_rights { "shared" } else { "page" };
+    let rights = if blocks.shares_rights {
+        "shared"
+    } else {
+        "page"
+    };
     head("partial-subblock")
         + &preload
         + &format!(

@@ -87,7 +87,11 @@ impl World {
     /// Maps a base page.
     fn map(&mut self, rng: &mut Rng, space: u32, page: u64) -> SlowPage {
         let chance = rng.below(100);
-        let Placement { placed, inside, zero } = self.placement;
+        let Placement {
+            placed,
+            inside,
+            zero,
+        } = self.placement;
         let frame = if rng.one_in(zero) {
             None
         } else if chance < placed {
@@ -153,8 +157,9 @@ impl World {
         }
         let size = rng.pick(&self.sizes);
         let first = page / size * size;
-        let old: Vec<Option<SlowPage>> =
-            (first..first + size).map(|page| self.read(space, page)).collect();
+        let old: Vec<Option<SlowPage>> = (first..first + size)
+            .map(|page| self.read(space, page))
+            .collect();
         if old.iter().flatten().any(|old| old.pages >= size) {
             return Shootdown::None;
         }
@@ -165,7 +170,10 @@ impl World {
         let base = frame_of(0);
         let stays = base.is_some_and(|base| base.is_multiple_of(size))
             && (0..old.len()).all(|at| frame_of(at) == base.map(|base| base + at as u64))
-            && old.iter().flatten().all(|page| Some(page.rights) == old[0].map(|of| of.rights));
+            && old
+                .iter()
+                .flatten()
+                .all(|page| Some(page.rights) == old[0].map(|of| of.rights));
         let frame = match (base, stays, rng.below(3)) {
             (Some(base), true, _) => base,
             (_, _, 0) => self.fresh_block() + rng.below(FRAMES / size) * size,
