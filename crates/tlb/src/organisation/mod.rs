@@ -4,6 +4,7 @@
 
 mod choice;
 mod compatibility;
+mod subblock_entry;
 mod subblocks;
 
 pub use choice::{OrganisationChoice, OrganisationError, ParameterValue, StructureParameter};

@@ -1,9 +1,10 @@
 //! Sets of subblock entries: a block of pages shares a tag, and each page has a valid bit.
 
 use super::compatibility::{ModifiedBits, SharedFields, SharedFrames, ValidBits, placed_block};
+use super::subblock_entry::{SubblockEntry, can_express, check_disjoint};
 use super::{Entries, Found};
 use crate::{Compiled, ReplacementState, Structure, TlbLog, TlbRequest, Translation, Walk};
-use broadleaf_units::{AlignedRun, Asid, PageNumber, PageSize};
+use broadleaf_units::{AlignedRun, PageNumber, PageSize};
 
 /// The existing entries that a page can join (Talluri 1995, section 4.3 and appendix G).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,33 +39,6 @@ pub(super) struct SubblockRules {
     pub(super) preload: bool,
     pub(super) check: JoinCheck,
     pub(super) again: SubblockMisses,
-}
-
-/// An entry: a block of pages.
-#[derive(Clone, Debug)]
-struct SubblockEntry {
-    tag: Asid,
-    run: AlignedRun,
-    /// For each subblock, the translation that covers it.
-    pages: Vec<Option<Translation>>,
-}
-
-impl SubblockEntry {
-    /// The number of 4 KiB pages in a subblock.
-    fn step(&self) -> u64 {
-        self.run.pages() / self.pages.len() as u64
-    }
-
-    fn subblock_of(&self, page: PageNumber) -> usize {
-        ((page.0 - self.run.first.0) / self.step()) as usize
-    }
-
-    /// The translations, each once.
-    fn translations(&self) -> Vec<Translation> {
-        let mut all: Vec<Translation> = self.pages.iter().flatten().copied().collect();
-        all.dedup();
-        all
-    }
 }
 
 /// Sets of subblock entries with any replacement rule.
@@ -284,7 +258,7 @@ impl SubblockSets {
             && let Some(entry) = &mut self.entries[way]
             && entry.pages.iter().flatten().any(|page| page.modified)
         {
-            mark_all(entry, log);
+            entry.mark_all(log);
         }
     }
 
@@ -323,7 +297,7 @@ impl SubblockSets {
         }
         match self.rules.shared.modified {
             ModifiedBits::Page => {}
-            ModifiedBits::Block => mark_all(entry, log),
+            ModifiedBits::Block => entry.mark_all(log),
             // The page leaves the clean pages. One page has an entry of its own either way.
             ModifiedBits::Attribute => {
                 if entry.pages.iter().flatten().count() > 1 {
@@ -335,30 +309,6 @@ impl SubblockSets {
                 }
             }
         }
-    }
-}
-
-/// Returns true if valid bits can express these pages.
-fn can_express(valid: ValidBits, pages: &[Option<Translation>]) -> bool {
-    let used = pages.iter().flatten().count();
-    match valid {
-        ValidBits::Vector => true,
-        ValidBits::All => used <= 1 || used == pages.len(),
-        ValidBits::Run => {
-            let first = pages.iter().position(Option::is_some);
-            let last = pages.iter().rposition(Option::is_some);
-            first
-                .zip(last)
-                .is_none_or(|(first, last)| last - first + 1 == used)
-        }
-    }
-}
-
-/// Sets the modified bit of all pages of an entry.
-fn mark_all(entry: &mut SubblockEntry, log: &mut TlbLog) {
-    for page in entry.pages.iter_mut().flatten() {
-        log.counts.marked_pages += u64::from(!page.modified);
-        page.modified = true;
     }
 }
 
@@ -458,24 +408,5 @@ impl Entries for SubblockSets {
 
     fn copy(&self) -> Box<dyn Entries> {
         Box::new(self.clone())
-    }
-}
-
-/// Asserts that no page has a valid bit in both entries.
-fn check_disjoint(one: &SubblockEntry, other: &SubblockEntry) {
-    let starts = |entry: &SubblockEntry| {
-        let (first, step) = (entry.run.first.0, entry.step());
-        let used = (0_u64..)
-            .zip(&entry.pages)
-            .filter(|(_, page)| page.is_some());
-        let starts: Vec<(u64, u64)> = used.map(|(at, _)| (first + at * step, step)).collect();
-        starts
-    };
-    for (first, step) in starts(one) {
-        let doubled = |(start, pages): (u64, u64)| start < first + step && first < start + pages;
-        assert!(
-            !starts(other).into_iter().any(doubled),
-            "page {first} has two entries"
-        );
     }
 }

@@ -1,0 +1,75 @@
+//! The entries of subblock organisations.
+
+use super::compatibility::ValidBits;
+use crate::{TlbLog, Translation};
+use broadleaf_units::{AlignedRun, Asid, PageNumber};
+
+/// An entry: a block of pages.
+#[derive(Clone, Debug)]
+pub(super) struct SubblockEntry {
+    pub(super) tag: Asid,
+    pub(super) run: AlignedRun,
+    /// For each subblock, the translation that covers it.
+    pub(super) pages: Vec<Option<Translation>>,
+}
+
+impl SubblockEntry {
+    /// The number of 4 KiB pages in a subblock.
+    pub(super) fn step(&self) -> u64 {
+        self.run.pages() / self.pages.len() as u64
+    }
+
+    pub(super) fn subblock_of(&self, page: PageNumber) -> usize {
+        ((page.0 - self.run.first.0) / self.step()) as usize
+    }
+
+    /// The translations, each once.
+    pub(super) fn translations(&self) -> Vec<Translation> {
+        let mut all: Vec<Translation> = self.pages.iter().flatten().copied().collect();
+        all.dedup();
+        all
+    }
+
+    /// Sets the modified bit of all pages.
+    pub(super) fn mark_all(&mut self, log: &mut TlbLog) {
+        for page in self.pages.iter_mut().flatten() {
+            log.counts.marked_pages += u64::from(!page.modified);
+            page.modified = true;
+        }
+    }
+}
+
+/// Returns true if valid bits can express these pages.
+pub(super) fn can_express(valid: ValidBits, pages: &[Option<Translation>]) -> bool {
+    let used = pages.iter().flatten().count();
+    match valid {
+        ValidBits::Vector => true,
+        ValidBits::All => used <= 1 || used == pages.len(),
+        ValidBits::Run => {
+            let first = pages.iter().position(Option::is_some);
+            let last = pages.iter().rposition(Option::is_some);
+            first
+                .zip(last)
+                .is_none_or(|(first, last)| last - first + 1 == used)
+        }
+    }
+}
+
+/// Asserts that no page has a valid bit in both entries.
+pub(super) fn check_disjoint(one: &SubblockEntry, other: &SubblockEntry) {
+    let starts = |entry: &SubblockEntry| {
+        let (first, step) = (entry.run.first.0, entry.step());
+        let used = (0_u64..)
+            .zip(&entry.pages)
+            .filter(|(_, page)| page.is_some());
+        let starts: Vec<(u64, u64)> = used.map(|(at, _)| (first + at * step, step)).collect();
+        starts
+    };
+    for (first, step) in starts(one) {
+        let doubled = |(start, pages): (u64, u64)| start < first + step && first < start + pages;
+        assert!(
+            !starts(other).into_iter().any(doubled),
+            "page {first} has two entries"
+        );
+    }
+}
