@@ -30,11 +30,19 @@ impl SubblockEntry {
         all
     }
 
-    /// Sets the modified bit of all pages.
-    pub(super) fn mark_all(&mut self, log: &mut TlbLog) {
-        for page in self.pages.iter_mut().flatten() {
-            log.counts.marked_pages += u64::from(!page.modified);
+    /// Sets the modified bit of a translation, in all subblocks that it covers.
+    pub(super) fn mark(&mut self, marked: &Translation) {
+        let pages = self.pages.iter_mut().flatten();
+        for page in pages.filter(|page| page.is_of_same_page(marked)) {
             page.modified = true;
+        }
+    }
+
+    /// Sets the modified bit of all pages. A page that covers several subblocks counts once.
+    pub(super) fn mark_all(&mut self, log: &mut TlbLog) {
+        for page in self.translations() {
+            log.counts.marked_pages += u64::from(!page.modified);
+            self.mark(&page);
         }
     }
 }

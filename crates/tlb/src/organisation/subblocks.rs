@@ -292,18 +292,20 @@ impl SubblockSets {
         let Some(entry) = &mut self.entries[way] else {
             return;
         };
-        if let Some(page) = &mut entry.pages[at] {
-            page.modified = true;
-        }
+        let Some(stored) = entry.pages[at] else {
+            return;
+        };
+        entry.mark(&stored);
         match self.rules.shared.modified {
             ModifiedBits::Page => {}
             ModifiedBits::Block => entry.mark_all(log),
             // The page leaves the clean pages. One page has an entry of its own either way.
             ModifiedBits::Attribute => {
-                if entry.pages.iter().flatten().count() > 1 {
+                if entry.translations().len() > 1 {
                     let mut own = entry.clone();
-                    own.pages.fill(None);
-                    own.pages[at] = entry.pages[at].take();
+                    for (own, page) in own.pages.iter_mut().zip(&mut entry.pages) {
+                        *own = page.take_if(|page| page.is_of_same_page(&stored));
+                    }
                     self.settle(way, log);
                     self.enter(set, own, true, log);
                 }
@@ -341,7 +343,8 @@ impl Entries for SubblockSets {
             if request.is_store() && !page.modified {
                 self.modify(set, way, at, log);
             }
-            return Found::Hit(page);
+            let modified = page.modified || request.is_store();
+            return Found::Hit(Translation { modified, ..page });
         }
         found
     }
