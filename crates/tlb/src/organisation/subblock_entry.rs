@@ -23,6 +23,13 @@ impl SubblockEntry {
         ((page.0 - self.run.first.0) / self.step()) as usize
     }
 
+    /// The translations in the subblocks, each with the first page of its subblock.
+    pub(super) fn used(&self) -> impl Iterator<Item = (PageNumber, &Translation)> {
+        let (first, step) = (self.run.first.0, self.step());
+        let pages = (0_u64..).zip(&self.pages);
+        pages.filter_map(move |(at, page)| Some((PageNumber(first + at * step), page.as_ref()?)))
+    }
+
     /// The translations, each once.
     pub(super) fn translations(&self) -> Vec<Translation> {
         let mut all: Vec<Translation> = self.pages.iter().flatten().copied().collect();

@@ -110,7 +110,8 @@ impl SubblockSets {
         others.sort_by_key(|at| at.abs_diff(missing));
         let shared = &self.rules.shared;
         let fits = |pages: &[Option<Translation>], at: usize, other: &Translation| {
-            shared.may_join(run, pages, (at, page_at(at)), other)
+            let pair = ((page_at(missing), &new), (page_at(at), other));
+            shared.are_compatible(run, pair.0, pair.1) && shared.can_add(pages, at)
         };
         // A superpage that is not aligned with the block takes an entry for each page (Talluri
         // 1995, appendix H).
@@ -167,22 +168,21 @@ impl SubblockSets {
         }
     }
 
+    /// Returns true if the pages of a new entry can join an entry: its fields are those of the pages
+    /// that it has, also of those that the new ones replace (Talluri 1995, appendix G).
     fn can_join(&self, entry: &SubblockEntry, new: &SubblockEntry) -> bool {
-        if self.rules.shared.valid == ValidBits::All {
+        let (run, shared) = (entry.run, &self.rules.shared);
+        if shared.valid == ValidBits::All {
             return false;
         }
-        let step = entry.step();
-        let mut pages = entry.pages.clone();
-        let mut added =
-            (new.pages.iter().enumerate()).filter_map(|(at, page)| Some((at, (*page)?)));
-        added.all(|(at, translation)| {
-            let page = PageNumber(entry.run.first.0 + at as u64 * step);
-            // What the entry says of the page itself is replaced.
-            pages[at] = None;
-            let joins = (self.rules.shared).may_join(entry.run, &pages, (at, page), &translation);
-            pages[at] = Some(translation);
-            joins
-        })
+        let fits = |page| {
+            entry
+                .used()
+                .all(|known| shared.are_compatible(run, page, known))
+        };
+        let both = entry.pages.iter().zip(&new.pages);
+        let both: Vec<_> = both.map(|(page, new)| new.or(*page)).collect();
+        new.used().all(fits) && can_express(shared.valid, &both)
     }
 
     /// Drops pages of other entries of the set that an entry is about to hold.
@@ -239,8 +239,11 @@ impl SubblockSets {
         let way = match joined {
             Some(way) => {
                 if let Some(entry) = &mut self.entries[way] {
-                    let pairs = entry.pages.iter_mut().zip(new.pages);
-                    pairs.for_each(|(page, new)| *page = new.or(*page));
+                    for (page, new) in entry.pages.iter_mut().zip(new.pages) {
+                        if let Some(new) = new {
+                            log.evicted.extend(page.replace(new));
+                        }
+                    }
                 }
                 self.replacement.hit(set, way % self.ways);
                 way
