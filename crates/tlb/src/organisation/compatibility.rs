@@ -50,6 +50,15 @@ pub(super) enum ValidBits {
 pub(super) type Subblocks = [Option<Translation>];
 
 impl SharedFields {
+    /// Returns true if a page can share an entry for `run` with any other page.
+    pub(super) fn can_share(&self, run: AlignedRun, page: PageNumber, of: &Translation) -> bool {
+        match self.frames {
+            SharedFrames::None => true,
+            SharedFrames::Placed => placed_block(run, page, of).is_some(),
+            SharedFrames::HighBits => of.frame.is_some(),
+        }
+    }
+
     /// Returns true if two pages can share an entry for `run`. Each is given with the first page of
     /// its subblock.
     pub(super) fn are_compatible(

@@ -124,7 +124,7 @@ impl SubblockSets {
                 entry.pages[at] = Some(new);
             }
         }
-        if preloads {
+        if preloads && shared.can_share(run, page_at(missing), &new) {
             for &at in &others {
                 if entry.pages[at].is_some() {
                     continue;
@@ -142,12 +142,13 @@ impl SubblockSets {
         entry
     }
 
-    /// Returns true if pages of both sizes can have one entry.
+    /// Returns true if the structure holds pages of both sizes, and in one entry.
     fn may_share(&self, new: &Translation, other: &Translation) -> bool {
+        let mut held = self.indices.iter().map(|(size, _)| *size);
         if self.rules.own_blocks {
             other.size == new.size
         } else {
-            other.size <= self.rules.block
+            other.size <= self.rules.block && held.any(|size| size == other.size)
         }
     }
 
