@@ -113,9 +113,9 @@ impl SubblockSets {
             let pair = ((page_at(missing), &new), (page_at(at), other));
             shared.are_compatible(run, pair.0, pair.1) && shared.can_add(pages, at)
         };
-        // A superpage that is not aligned with the block takes an entry for each page (Talluri
-        // 1995, appendix H).
-        let is_aligned = shared.frames == SharedFrames::None
+        // A superpage that is not aligned with the block takes an entry for each page, unless each
+        // page has its own low bits of the frame (Talluri 1995, appendix H).
+        let is_aligned = shared.frames != SharedFrames::Placed
             || placed_block(run, page, &new).is_some()
             || run == new.run();
         for &at in &others {
