@@ -42,7 +42,7 @@ pub(super) enum ValidBits {
     Vector,
     /// Pages in a row: the first and the last are stored.
     Run,
-    /// All pages of the block, or one.
+    /// All pages of the block, or one page of any size.
     All,
 }
 

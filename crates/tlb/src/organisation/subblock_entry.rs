@@ -59,7 +59,12 @@ pub(super) fn can_express(valid: ValidBits, pages: &[Option<Translation>]) -> bo
     let used = pages.iter().flatten().count();
     match valid {
         ValidBits::Vector => true,
-        ValidBits::All => used <= 1 || used == pages.len(),
+        ValidBits::All => {
+            let mut used_pages = pages.iter().flatten();
+            let first = used_pages.next();
+            let is_one = first.is_none_or(|one| used_pages.all(|page| page.is_of_same_page(one)));
+            is_one || used == pages.len()
+        }
         ValidBits::Run => {
             let first = pages.iter().position(Option::is_some);
             let last = pages.iter().rposition(Option::is_some);

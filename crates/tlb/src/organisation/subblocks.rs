@@ -136,8 +136,9 @@ impl SubblockSets {
             }
         }
         if shared.valid == ValidBits::All && entry.pages.iter().any(Option::is_none) {
-            entry.pages.fill(None);
-            entry.pages[missing] = Some(new);
+            for page in &mut entry.pages {
+                page.take_if(|page| !page.is_of_same_page(&new));
+            }
         }
         entry
     }
