@@ -177,10 +177,7 @@ impl Composed {
             return;
         }
         if fills != Fills::Walks {
-            let same = |other: &Translation| other.is_of_same_page(translation);
-            self.structures[from]
-                .entries
-                .drop_stale(&mut |other| same(other));
+            self.drop_from(from, translation);
             let counts = &mut self.log.counts;
             match fills {
                 Fills::Victims => counts.victim_hits += 1,
@@ -314,8 +311,11 @@ impl Composed {
                 continue;
             }
             if role.inclusive {
-                let above = self.structures.iter_mut().filter(|of| of.level < level);
-                above.for_each(|of| of.entries.drop_stale(&mut |one| one.is_of_same_page(&gone)));
+                let above = |of: &usize| self.structures[*of].level < level;
+                let above: Vec<usize> = (0..self.structures.len()).filter(above).collect();
+                above
+                    .into_iter()
+                    .for_each(|number| self.drop_from(number, &gone));
             }
             let takes = |of: &Placed| {
                 let takes = of.role.fills == Fills::Victims && of.level == level + 1;
@@ -332,6 +332,13 @@ impl Composed {
                 }
             }
         }
+    }
+
+    /// Drops a page from a structure.
+    fn drop_from(&mut self, number: usize, dropped: &Translation) {
+        let entries = &mut self.structures[number].entries;
+        entries.drop_stale(&mut |one| one.is_of_same_page(dropped), &mut self.log);
+        self.settle(number);
     }
 
     /// Returns true if a structure holds a translation of the same page.
@@ -358,10 +365,18 @@ impl Composed {
         self.gone = gone;
     }
 
-    /// Drops the translations for which `stale` returns true.
+    /// Drops the translations for which `stale` returns true. Others that leave with them are
+    /// evictions of the next lookup.
     pub fn drop_stale(&mut self, mut stale: impl FnMut(&Translation) -> bool) {
+        let mut with_them = Vec::with_capacity(self.structures.len());
         for placed in &mut self.structures {
-            placed.entries.drop_stale(&mut stale);
+            placed.entries.drop_stale(&mut stale, &mut self.log);
+            with_them.push(std::mem::take(&mut self.log.evicted));
+        }
+        self.gone.retain(|gone| !stale(gone));
+        for (number, gone) in with_them.into_iter().enumerate() {
+            self.log.evicted = gone;
+            self.settle(number);
         }
     }
 

@@ -72,8 +72,9 @@ pub trait Entries: Send + std::fmt::Debug {
     /// Returns true if the structure holds a translation of the same page. This is no use.
     fn holds(&self, translation: &Translation) -> bool;
 
-    /// Drops the translations for which `stale` returns true.
-    fn drop_stale(&mut self, stale: &mut dyn FnMut(&Translation) -> bool);
+    /// Drops the translations for which `stale` returns true. The log receives other translations
+    /// that leave with them.
+    fn drop_stale(&mut self, stale: &mut dyn FnMut(&Translation) -> bool, log: &mut TlbLog);
 
     /// Notes the time of the next use of the page that is looked up next. An organisation with a
     /// replacement rule passes the time on ([`crate::ReplacementState::foresee`]).

@@ -374,13 +374,13 @@ impl Entries for SubblockSets {
             .any(|page| page.is_of_same_page(translation))
     }
 
-    fn drop_stale(&mut self, stale: &mut dyn FnMut(&Translation) -> bool) {
+    fn drop_stale(&mut self, stale: &mut dyn FnMut(&Translation) -> bool, log: &mut TlbLog) {
         for way in 0..self.entries.len() {
             if let Some(entry) = &mut self.entries[way] {
                 for page in &mut entry.pages {
                     page.take_if(|page| stale(page));
                 }
-                self.settle(way, &mut TlbLog::default());
+                self.settle(way, log);
             }
         }
     }
