@@ -106,6 +106,9 @@ impl Role {
         if level == 1 && self.inclusive {
             return Some("the first level has no level above that it could include".to_owned());
         }
+        if self.inclusive && self.fills == Fills::Victims {
+            return Some("a structure of victims holds what the levels above lost".to_owned());
+        }
         (level == 1 && self.fills == Fills::Victims)
             .then(|| "no level above the first loses translations to it".to_owned())
     }

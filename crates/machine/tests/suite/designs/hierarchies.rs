@@ -54,9 +54,9 @@ fn lower_level(rng: &mut Rng, level: usize, sizes: &[u64]) -> Drawn {
     let in_turn = !splits && rng.one_in(4);
     let (fills, inclusive) = rng.pick(&[
         (SlowFills::Walks, false),
+        (SlowFills::Walks, false),
         (SlowFills::Walks, true),
         (SlowFills::Victims, false),
-        (SlowFills::Victims, true),
     ]);
     let in_turn = in_turn && fills == SlowFills::Walks;
     let all = [DATA[0], DATA[1], CODE[0]];
