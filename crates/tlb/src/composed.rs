@@ -168,7 +168,8 @@ impl Composed {
         }
     }
 
-    /// Brings a translation that a lower level or a buffer holds to the levels above.
+    /// Brings a translation that a lower level or a buffer holds to the levels above. It leaves a
+    /// buffer if a structure above receives it.
     fn raise(&mut self, from: usize, translation: &Translation, request: &TlbRequest) {
         let Role { fills, .. } = self.structures[from].role;
         let level = self.structures[from].level;
@@ -176,17 +177,19 @@ impl Composed {
             self.last = from;
             return;
         }
-        if fills != Fills::Walks {
-            self.drop_from(from, translation);
-            let counts = &mut self.log.counts;
-            match fills {
-                Fills::Victims => counts.victim_hits += 1,
-                _ => counts.prefetch_hits += 1,
-            }
-        }
         let highest = level - usize::from(fills == Fills::Walks || level > 1);
-        for level in 1..=highest {
-            let number = self.taker(level, translation.size, request.kind);
+        let takers =
+            (1..=highest).filter_map(|level| self.taker(level, translation.size, request.kind));
+        let takers: Vec<usize> = takers.collect();
+        match fills {
+            Fills::Walks => {}
+            Fills::Victims => self.log.counts.victim_hits += 1,
+            Fills::Prefetches => self.log.counts.prefetch_hits += 1,
+        }
+        if fills != Fills::Walks && !takers.is_empty() {
+            self.drop_from(from, translation);
+        }
+        for number in takers {
             self.load_into(number, |entries, log| {
                 entries.receive(request, translation, log);
             });
@@ -207,8 +210,9 @@ impl Composed {
 
     fn load_all(&mut self, walk: &Walk<'_>) {
         for level in 1..=MOST_TLB_LEVELS {
-            let number = self.taker(level, walk.translation.size, walk.request.kind);
-            self.load_into(number, |entries, log| entries.load(walk, log));
+            if let Some(number) = self.taker(level, walk.translation.size, walk.request.kind) {
+                self.load_into(number, |entries, log| entries.load(walk, log));
+            }
         }
         self.prefetch(walk);
     }
@@ -234,14 +238,7 @@ impl Composed {
     }
 
     /// Loads a translation into a structure.
-    fn load_into(
-        &mut self,
-        number: Option<usize>,
-        load: impl FnOnce(&mut dyn Entries, &mut TlbLog),
-    ) {
-        let Some(number) = number else {
-            return;
-        };
+    fn load_into(&mut self, number: usize, load: impl FnOnce(&mut dyn Entries, &mut TlbLog)) {
         let placed = &mut self.structures[number];
         let level = placed.level;
         load(placed.entries.as_mut(), &mut self.log);

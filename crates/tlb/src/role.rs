@@ -28,7 +28,8 @@ pub struct ServedKinds {
     pub stores: bool,
 }
 
-/// What brings translations into a structure.
+/// What brings translations into a structure. A hit that moves a translation up leaves it in place
+/// if no structure above holds its size for the kind of the reference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fills {
     /// Walks, and hits of lower levels.

@@ -10,7 +10,7 @@ pub struct ListedTlb {
     /// The last turns of structures: level, size, structure, oldest first.
     turns: Vec<(usize, u64, usize)>,
     counts: SlowCounts,
-    /// Translations that left with others at an invalidation.
+    /// Translations that left a structure since the last report.
     left: Vec<(u32, u64, u64)>,
 }
 
@@ -99,6 +99,11 @@ impl ListedTlb {
         before.sort_unstable();
         before.dedup();
         let result = work(self);
+        // A translation can come and go in one operation: a run that preloading brought breaks if
+        // an inclusive level loses one of its pages.
+        before.append(&mut self.left);
+        before.sort_unstable();
+        before.dedup();
         let after = self.names();
         before.retain(|name| !after.contains(name));
         (result, before)
@@ -170,16 +175,32 @@ impl ListedTlb {
             SlowFills::Victims => self.counts.victim_hits += 1,
             SlowFills::Prefetches => self.counts.prefetch_hits += 1,
         }
-        if fills != SlowFills::Walks {
+        let mut above: Vec<usize> = (1..level).collect();
+        if level == 1 && fills == SlowFills::Prefetches {
+            above.push(1);
+        }
+        let goes_up = above.iter().any(|above| {
+            let takers = self.takers(*above, kind, found.pages);
+            !takers.is_empty()
+        });
+        if fills != SlowFills::Walks && goes_up {
             self.structures[from].drop(|other| other.name() == found.name());
             self.settle(from);
         }
-        for above in 1..level {
+        for above in above {
             self.load_level(above, (page, kind), found, None);
         }
-        if level == 1 && fills == SlowFills::Prefetches {
-            self.load_level(1, (page, kind), found, None);
-        }
+    }
+
+    /// The structures of a level that walks of a reference fill with a page of the size.
+    fn takers(&self, level: usize, kind: SlowReference, pages: u64) -> Vec<usize> {
+        let takes = |number: &usize| {
+            let structure = &self.structures[*number];
+            let of = &structure.of;
+            let fits = of.level == level && of.serves.contains(&kind);
+            fits && of.fills == SlowFills::Walks && structure.holds_size(pages)
+        };
+        (0..self.structures.len()).filter(takes).collect()
     }
 
     /// Loads a translation into a structure of the level: the one whose turn it is, if several
@@ -191,13 +212,7 @@ impl ListedTlb {
         new: SlowPage,
         read: Option<SlowReader<'_>>,
     ) {
-        let takes = |number: &usize| {
-            let structure = &self.structures[*number];
-            let of = &structure.of;
-            let fits = of.level == level && of.serves.contains(&kind);
-            fits && of.fills == SlowFills::Walks && structure.holds_size(new.pages)
-        };
-        let takers: Vec<usize> = (0..self.structures.len()).filter(takes).collect();
+        let takers = self.takers(level, kind, new.pages);
         let last_turn = |number: &usize| {
             let turn = (level, new.pages, *number);
             self.turns.iter().rposition(|other| *other == turn)
@@ -241,6 +256,7 @@ impl ListedTlb {
         let lost = std::mem::take(&mut self.structures[number].lost);
         let of = self.structures[number].of.clone();
         for gone in lost {
+            self.left.push(gone.name());
             if self.structures[number].has(gone.name()) {
                 continue;
             }
