@@ -1,13 +1,13 @@
 //! A TLB of any organisations and replacement rules, level by level.
 
 use crate::design::MOST_TLB_LEVELS;
+use crate::placed::{Placed, Probes, probes};
 use crate::role::{Fills, ProbeOrder, Role};
 use crate::{
     Design, Entries, Evicted, Found, Lookup, ReferenceKind, TlbCounts, TlbLog, TlbRequest,
     Translation, Walk,
 };
 use broadleaf_units::{PageNumber, PageSize};
-use std::cmp::Reverse;
 
 /// The state of a TLB whose structures have any organisation and any replacement rule.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub struct Composed {
     structures: Vec<Placed>,
     /// For each kind of reference and each level, the probes in their order: a structure, and a
     /// page size.
-    probes: [[Vec<(usize, PageSize)>; MOST_TLB_LEVELS]; 3],
+    probes: [Probes; 3],
     /// The fills of structures that take turns.
     turn: u64,
     /// True if a translation that leaves a structure has an effect on another structure.
@@ -25,46 +25,6 @@ pub struct Composed {
     log: TlbLog,
     /// Translations that left a structure since the last report.
     gone: Vec<Translation>,
-}
-
-/// A structure and its place.
-#[derive(Debug)]
-struct Placed {
-    entries: Box<dyn Entries>,
-    level: usize,
-    role: Role,
-    sizes: Vec<PageSize>,
-    /// For each size, the last turn.
-    turns: Vec<u64>,
-}
-
-impl Placed {
-    /// The last turn in which the structure received a page of the size.
-    fn last_turn(&self, size: PageSize) -> u64 {
-        let mut turns = self.sizes.iter().zip(&self.turns);
-        turns
-            .find(|(held, _)| **held == size)
-            .map_or(0, |(_, turn)| *turn)
-    }
-
-    fn take_turn(&mut self, size: PageSize, turn: u64) {
-        let turns = self.sizes.iter().zip(&mut self.turns);
-        for (_, last) in turns.filter(|(held, _)| **held == size) {
-            *last = turn;
-        }
-    }
-}
-
-impl Clone for Placed {
-    fn clone(&self) -> Self {
-        Self {
-            entries: self.entries.copy(),
-            level: self.level,
-            role: self.role,
-            sizes: self.sizes.clone(),
-            turns: self.turns.clone(),
-        }
-    }
 }
 
 impl Clone for Composed {
@@ -84,14 +44,7 @@ impl Clone for Composed {
 impl Composed {
     /// An empty TLB of that design.
     pub fn new(design: &Design) -> Self {
-        let placed = design.structures().iter().map(|of| Placed {
-            entries: (of.organisation.organisation().build)(of),
-            level: of.level,
-            role: of.role,
-            sizes: of.pages.iter().map(|(size, _)| *size).collect(),
-            turns: vec![0; of.pages.len()],
-        });
-        let structures: Vec<Placed> = placed.collect();
+        let structures: Vec<Placed> = design.structures().iter().map(Placed::new).collect();
         let kinds = [
             ReferenceKind::Fetch,
             ReferenceKind::Load,
@@ -400,27 +353,4 @@ impl Composed {
             .iter()
             .for_each(|placed| placed.entries.check());
     }
-}
-
-/// The probes of each level for references of a kind.
-fn probes(structures: &[Placed], kind: ReferenceKind) -> [Vec<(usize, PageSize)>; MOST_TLB_LEVELS] {
-    std::array::from_fn(|level| {
-        let of_level = structures
-            .iter()
-            .enumerate()
-            .filter(|(_, placed)| placed.level == level + 1 && placed.role.serves.has(kind));
-        let mut probes: Vec<(usize, PageSize)> = of_level
-            .flat_map(|(number, placed)| placed.sizes.iter().map(move |size| (number, *size)))
-            .collect();
-        let smallest_first = |(number, _): &(usize, PageSize)| {
-            structures[*number].role.probes == ProbeOrder::SmallestFirst
-        };
-        // Structures of one size keep the order of the description.
-        if probes.iter().any(smallest_first) {
-            probes.sort_by_key(|(_, size)| *size);
-        } else {
-            probes.sort_by_key(|(_, size)| Reverse(*size));
-        }
-        probes
-    })
 }

@@ -1,7 +1,8 @@
 //! Complete-subblock entries: a tag for a block of pages, and a frame for each page.
 
 use super::compatibility::{ModifiedBits, SharedFields, SharedFrames, ValidBits};
-use super::subblocks::{JoinCheck, SubblockMisses, SubblockRules, SubblockSets};
+use super::subblock_rules::{JoinCheck, SubblockMisses, SubblockRules};
+use super::subblocks::SubblockSets;
 use super::{Organisation, StructureParameter};
 use crate::{ProbeOrder, Structure};
 use broadleaf_units::{Described, PageSize};

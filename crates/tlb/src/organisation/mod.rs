@@ -5,6 +5,7 @@
 mod choice;
 mod compatibility;
 mod subblock_entry;
+mod subblock_rules;
 mod subblocks;
 
 pub use choice::{OrganisationChoice, OrganisationError, ParameterValue, StructureParameter};

@@ -1,45 +1,11 @@
 //! Sets of subblock entries: a block of pages shares a tag, and each page has a valid bit.
 
-use super::compatibility::{ModifiedBits, SharedFields, SharedFrames, ValidBits, placed_block};
+use super::compatibility::{ModifiedBits, SharedFrames, ValidBits, placed_block};
 use super::subblock_entry::{SubblockEntry, can_express, check_disjoint};
+use super::subblock_rules::{JoinCheck, SubblockMisses, SubblockRules};
 use super::{Entries, Found};
 use crate::{Compiled, ReplacementState, Structure, TlbLog, TlbRequest, Translation, Walk};
 use broadleaf_units::{AlignedRun, PageNumber, PageSize};
-
-/// The existing entries that a page can join (Talluri 1995, section 4.3 and appendix G).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum JoinCheck {
-    /// Each entry of the block.
-    Full,
-    /// The first entry of the block alone.
-    FirstTag,
-    /// None.
-    Never,
-}
-
-/// The way in which a structure loads pages of a block that has an entry already, if it preloads
-/// (Talluri 1995, section 4.4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SubblockMisses {
-    /// The entry is dropped, and the block is preloaded anew.
-    Demap,
-    /// The page alone is loaded.
-    LoadPage,
-}
-
-/// What distinguishes one subblock organisation from another.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct SubblockRules {
-    /// The size of a block.
-    pub(super) block: PageSize,
-    /// True if each page size has blocks of its own, of equally many pages (Talluri 1995, appendix
-    /// F). Otherwise a larger page fills the subblocks that it covers.
-    pub(super) own_blocks: bool,
-    pub(super) shared: SharedFields,
-    pub(super) preload: bool,
-    pub(super) check: JoinCheck,
-    pub(super) again: SubblockMisses,
-}
 
 /// Sets of subblock entries with any replacement rule.
 #[derive(Clone, Debug)]

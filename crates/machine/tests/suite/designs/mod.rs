@@ -8,6 +8,7 @@ mod invariants;
 mod mechanisms;
 mod piece;
 mod refusals;
+mod rig;
 mod world;
 
 use broadleaf_machine::{Machine, MachineError};
