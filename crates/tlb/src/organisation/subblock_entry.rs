@@ -75,8 +75,10 @@ pub(super) fn can_express(valid: ValidBits, pages: &[Option<Translation>]) -> bo
     }
 }
 
-/// Asserts that no page has a valid bit in both entries.
-pub(super) fn check_disjoint(one: &SubblockEntry, other: &SubblockEntry) {
+/// Asserts that no page has a valid bit in both entries of an address space, and that they have
+/// different tags if blocks have `one_tag`.
+pub(super) fn check_pair(one: &SubblockEntry, other: &SubblockEntry, one_tag: bool) {
+    assert!(!one_tag || other.run != one.run, "two entries with one tag");
     let starts = |entry: &SubblockEntry| {
         let (first, step) = (entry.run.first.0, entry.step());
         let used = (0_u64..)
@@ -91,5 +93,42 @@ pub(super) fn check_disjoint(one: &SubblockEntry, other: &SubblockEntry) {
             !starts(other).into_iter().any(doubled),
             "page {first} has two entries"
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use broadleaf_units::PageSize;
+
+    /// An entry of the block of 16 KiB at page 0 with these pages.
+    fn entry(pages: &[u64]) -> SubblockEntry {
+        let page = |page| {
+            let is_there = pages.contains(&page);
+            is_there.then(|| Translation::plain(Asid::ZERO, PageNumber(page), PageSize::SIZE_4K))
+        };
+        let block = PageSize::from_shift(14).expect("a size");
+        SubblockEntry {
+            tag: Asid::ZERO,
+            run: AlignedRun::around(PageNumber(0), block),
+            pages: (0..4).map(page).collect(),
+        }
+    }
+
+    #[test]
+    fn entries_of_one_block_may_have_different_pages() {
+        check_pair(&entry(&[0, 2]), &entry(&[1, 3]), false);
+    }
+
+    #[test]
+    #[should_panic(expected = "page 2 has two entries")]
+    fn a_duplicate_fails() {
+        check_pair(&entry(&[0, 2]), &entry(&[2, 3]), false);
+    }
+
+    #[test]
+    #[should_panic(expected = "two entries with one tag")]
+    fn two_entries_of_a_block_with_one_tag_fail() {
+        check_pair(&entry(&[0, 2]), &entry(&[1, 3]), true);
     }
 }

@@ -1,7 +1,7 @@
 //! Sets of subblock entries: a block of pages shares a tag, and each page has a valid bit.
 
 use super::compatibility::{ModifiedBits, SharedFrames, ValidBits, placed_block};
-use super::subblock_entry::{SubblockEntry, can_express, check_disjoint};
+use super::subblock_entry::{SubblockEntry, can_express, check_pair};
 use super::subblock_rules::{JoinCheck, SubblockMisses, SubblockRules};
 use super::{Entries, Found};
 use crate::{Compiled, ReplacementState, Structure, TlbLog, TlbRequest, Translation, Walk};
@@ -370,11 +370,7 @@ impl Entries for SubblockSets {
                     .filter(|other| other.tag == entry.tag)
                 {
                     let one_tag = self.rules.shared.frames == SharedFrames::None;
-                    assert!(
-                        !one_tag || other.run != entry.run,
-                        "two entries with one tag"
-                    );
-                    check_disjoint(entry, other);
+                    check_pair(entry, other, one_tag);
                 }
             }
         }

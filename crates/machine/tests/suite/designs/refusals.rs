@@ -78,10 +78,15 @@ fn sizes_need_an_index() {
     refused(
         &table.replace(line, "index = {}\n"),
         3,
-        "tlb",
+        "[[tlb]]",
         "a tlb holds at least one page size",
     );
-    refused(&table.replace(line, ""), 3, "tlb", "missing field `index`");
+    refused(
+        &table.replace(line, ""),
+        3,
+        "[[tlb]]",
+        "missing field `index`",
+    );
     let two = sets("dtlb", 1, (4, 2), &[("4k", "va[13:12]"), ("16k", "none")]);
     refused(
         &two,
