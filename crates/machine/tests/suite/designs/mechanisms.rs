@@ -2,6 +2,7 @@
 
 use super::rig::{FRAMES, Rig, fully_associative, sets};
 use broadleaf_tlb::Lookup;
+use broadleaf_units::{Asid, PageNumber, PageSize};
 
 fn partial(keys: &str) -> Rig {
     let keys = format!("organisation = \"partial-subblock\"\nblock = \"16k\"\n{keys}");
@@ -272,9 +273,9 @@ fn a_run_that_breaks_in_an_inclusive_level_leaves_the_levels_above() {
     let mut rig = Rig::new(&tables);
     rig.map_placed(0..3);
     rig.load_all(0..3);
-    let (asid, page) = (broadleaf_units::Asid::ZERO, broadleaf_units::PageNumber(1));
+
     rig.tlb
-        .invalidate(asid, page, broadleaf_units::PageSize::SIZE_4K);
+        .invalidate(Asid::ZERO, PageNumber(1), PageSize::SIZE_4K);
     assert_eq!(
         rig.load_all([0, 2]),
         2,
@@ -386,4 +387,28 @@ fn coalesced_entries_need_the_whole_block() {
         rig.load_all(0..3);
         assert_eq!(rig.occupied(), entries);
     }
+}
+
+#[test]
+fn a_coalesced_entry_that_loses_a_page_loses_all() {
+    let keys = "organisation = \"coalesced\"\nblock = \"16k\"\n";
+    let mut rig = Rig::new(&fully_associative(8, &["4k"], keys));
+    rig.map_placed(0..4);
+    assert_eq!(rig.load_all(0..4), 1);
+    rig.tlb
+        .invalidate(Asid::ZERO, PageNumber(1), PageSize::SIZE_4K);
+    assert_eq!(rig.occupied(), 0);
+}
+
+// The page table's 8 KiB page is of no size that the structure holds, so page 0 is not loaded anew.
+#[test]
+fn preloading_drops_the_whole_entry_of_its_block() {
+    let keys = "organisation = \"complete-subblock\"\nblock = \"16k\"\npreload = true\n";
+    let mut rig = Rig::new(&fully_associative(8, &["4k"], keys));
+    rig.map_placed([0]);
+    assert_eq!(rig.load_all([0]), 1);
+    rig.map(0, 2, FRAMES);
+    rig.map_placed([2]);
+    assert_eq!(rig.load_all([2]), 1);
+    assert_eq!(rig.occupied(), 1, "no two entries have one tag");
 }
