@@ -7,10 +7,12 @@ mod catalogue;
 mod costs;
 mod description;
 mod error;
+mod grid;
 mod parameters;
 mod structure;
 
 pub use catalogue::{NoMachine, UnknownMachine, machine, machine_names, machine_text, parts};
 pub use costs::WalkCosts;
+pub use grid::{GridError, is_grid, machines_of_grid};
 pub use description::Machine;
 pub use error::MachineError;

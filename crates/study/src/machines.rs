@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use broadleaf_accel::covers_all;
-use broadleaf_machine::Machine;
+use broadleaf_machine::{Machine, is_grid, machine_names, machines_of_grid};
 use broadleaf_metrics::CellResult;
 use broadleaf_policy::Policy;
 use broadleaf_report::BASELINE;
@@ -13,22 +13,51 @@ use broadleaf_units::PageSize;
 use crate::failure::Failure;
 use crate::{in_file, names};
 
-/// Returns the machines of these names or files. One text may hold several, separated by commas.
+/// Returns the machines of these names, files, patterns and grids. One text may hold several names,
+/// separated by commas, or one grid.
 ///
 /// # Errors
-/// Those of [`machine`], and [`Failure::Wrong`] if two files describe machines of one name.
+/// Those of [`machine`], and [`Failure::Wrong`] if two files describe machines of one name, a
+/// pattern fits no machine, or a grid is wrong.
 pub fn machines(names: &[String]) -> Result<Vec<Machine>, Failure> {
     let mut machines: Vec<(&str, Machine)> = Vec::new();
-    let names = names.iter().flat_map(|names| names::apart(names));
-    for name in names.map(str::trim) {
-        if machines.iter().any(|(other, _)| *other == name) {
+    for names in names {
+        if is_grid(names) {
+            let grid = machines_of_grid(names).map_err(Failure::wrong)?;
+            machines.extend(grid.into_iter().map(|machine| (names.as_str(), machine)));
+        } else {
+            for name in names::apart(names).into_iter().map(str::trim) {
+                add(name, &mut machines)?;
+            }
+        }
+    }
+    Ok(machines.into_iter().map(|(_, machine)| machine).collect())
+}
+
+/// Adds the machine of a name, or those of a pattern, where they are not yet.
+fn add<'n>(name: &'n str, machines: &mut Vec<(&'n str, Machine)>) -> Result<(), Failure> {
+    let fitting: Vec<&str> = match name.contains('*') {
+        true => machine_names().filter(|known| fits(name, known)).collect(),
+        false => vec![name],
+    };
+    if fitting.is_empty() {
+        return Err(Failure::Wrong(format!(
+            "no machine fits {name:?}: see `broadleaf list machines`"
+        )));
+    }
+    for fitting in fitting {
+        if machines.iter().any(|(other, _)| *other == fitting) {
             continue;
         }
-        let machine = machine(name)?;
+        let machine = machine(fitting)?;
         if let Some((other, _)) = machines
             .iter()
             .find(|(_, known)| known.name == machine.name)
         {
+            // A pattern names machines that a name before it named.
+            if name.contains('*') {
+                continue;
+            }
             return Err(Failure::Wrong(format!(
                 "{other} and {name} both describe a machine called {}: give one of them another \
                  name",
@@ -37,7 +66,19 @@ pub fn machines(names: &[String]) -> Result<Vec<Machine>, Failure> {
         }
         machines.push((name, machine));
     }
-    Ok(machines.into_iter().map(|(_, machine)| machine).collect())
+    Ok(())
+}
+
+/// Returns true if a pattern with `*` for any letters fits a name.
+fn fits(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((before, after)) => name.strip_prefix(before).is_some_and(|rest| {
+            let starts = rest.char_indices().map(|(at, _)| at).chain([rest.len()]);
+            let mut rests = starts.map(|at| &rest[at..]);
+            rests.any(|rest| fits(after, rest))
+        }),
+    }
 }
 
 /// Returns the machine with this name or from this file.
