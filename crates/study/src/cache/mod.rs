@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use broadleaf_machine::Machine;
 
 use crate::failure::Failure;
+use crate::output::shown;
 use crate::source::Trace;
 use crate::source::reduced::family;
 
@@ -67,7 +68,8 @@ pub fn folder_of_user() -> Option<PathBuf> {
     Some(caches.join("broadleaf"))
 }
 
-/// Keeps the reduced form of a trace that was read to its end. A failure costs speed only.
+/// Keeps the reduced form of a trace that was read to its end. A failure costs speed only, and is
+/// named in a warning.
 pub(crate) fn keep(
     cache: &TraceCache,
     path: &Path,
@@ -88,9 +90,10 @@ pub(crate) fn keep(
         family: family(machines).to_string(),
     };
     if let Err(error) = cache.keep(&facts, parts) {
-        let folder = cache.folder().display();
-        log::debug!(
-            "{folder}: cannot keep the reduced form of {}: {error}",
+        log::warn!(
+            "{}: cannot keep the reduced form of {}: {error}; name another folder with \
+             XDG_CACHE_HOME, or turn the cache off with --no-cache or {SIZE_VARIABLE}=0",
+            shown(cache.folder()),
             trace.name()
         );
     }
