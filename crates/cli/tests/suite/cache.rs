@@ -6,7 +6,9 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, SystemTime};
 
 use crate::support::programs::{MIB, Part, areas, map, program, recording, stores};
-use crate::support::{broadleaf, file, folder, golden, lackey, names, refused, stderr, succeeded};
+use crate::support::{
+    broadleaf, fed, file, folder, golden, lackey, names, refused, stderr, succeeded,
+};
 use broadleaf_trace::Backing;
 use broadleaf_trace::synth::SplitMix64;
 use serde_json::Value;
@@ -184,6 +186,27 @@ fn damaged_traces_are_not_kept() {
     let whole = file(&folder, "whole.bl", &bytes);
     quiet(&compare(&caches, &whole, &["--policy", "4k"]));
     assert_eq!(aged_entries(&caches).len(), 1);
+}
+
+/// No later command can find a trace from a pipe. A command copies a recording from a pipe, and
+/// keeps nothing of the copy.
+#[test]
+fn traces_from_pipes_are_not_kept() {
+    let folder = folder("cache-piped");
+    let caches = folder.join("caches");
+    let bytes = program(&areas(), 60_000, None);
+    let arguments = ["compare", "-", "--policy", "4k", "--format", "json"];
+    quiet(&fed(&mut caching(&caches, &arguments), &bytes));
+    let text = lackey(PAGES);
+    quiet(&fed(&mut caching(&caches, &arguments), text.as_bytes()));
+    assert!(!caches.exists());
+    // The same bytes in a file are worth an entry, which serves the pipe as well.
+    let trace = file(&folder, "x.bl", &bytes);
+    quiet(&compare(&caches, &trace, &["--policy", "4k"]));
+    let entries = aged_entries(&caches);
+    assert_eq!(entries.len(), 1);
+    quiet(&fed(&mut caching(&caches, &arguments), &bytes));
+    assert!(was_used(&entries[0]));
 }
 
 /// A trace that is read from its start again is not kept: the two passes may read different bytes.

@@ -19,6 +19,7 @@ use broadleaf_machine::Machine;
 use crate::failure::Failure;
 use crate::output::shown;
 use crate::source::Trace;
+use crate::source::origin::can_be_opened_again;
 use crate::source::reduced::family;
 
 pub use entry::EntryFacts;
@@ -78,11 +79,13 @@ pub(crate) fn keep(
     accesses: u64,
     parts: &[Vec<u8>],
 ) {
-    let Some((hash, bytes)) = trace.keepable() else {
+    // No later command finds a trace from a pipe by its path.
+    let keepable = trace.keepable().filter(|_| can_be_opened_again(path));
+    let Some((hash, bytes)) = keepable else {
         return;
     };
     let facts = EntryFacts {
-        path: remembered(path, trace.name()),
+        path: absolute_path(path),
         hash,
         bytes,
         accesses,
@@ -99,12 +102,11 @@ pub(crate) fn keep(
     }
 }
 
-/// The path under which an entry remembers its trace.
-fn remembered(path: &Path, name: &str) -> String {
-    match path.canonicalize() {
-        Ok(path) if path.is_file() => path.to_string_lossy().into_owned(),
-        _ => name.to_owned(),
-    }
+/// The absolute path of a trace, without links; the given path if there is no such path.
+fn absolute_path(path: &Path) -> String {
+    let canonical = path.canonicalize();
+    let path = canonical.as_deref().unwrap_or(path);
+    path.to_string_lossy().into_owned()
 }
 
 #[cfg(test)]

@@ -169,13 +169,11 @@ impl Trace {
     }
 
     /// The hash and the number of this trace's bytes, by which the cache finds the trace's reduced
-    /// form. `None` if the trace cannot be found again by these, was not read whole, or was reduced
-    /// already. After [`Trace::finish`].
+    /// form. `None` if the trace was not read whole, or was reduced already. After [`Trace::finish`].
     pub(crate) fn keepable(&self) -> Option<(String, u64)> {
         // Another pass may have read other bytes than those that were hashed.
         let is_whole = self.damage.is_none() && !self.rewound && self.is_complete() != Some(false);
-        let can_be_found = self.kind != TraceKind::Reduced && self.origin.file().is_some();
-        let hash = self.hash().filter(|_| is_whole && can_be_found)?;
+        let hash = (self.hash()).filter(|_| is_whole && self.kind != TraceKind::Reduced)?;
         Some((hash, self.bytes))
     }
 
