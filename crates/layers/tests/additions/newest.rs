@@ -1,6 +1,6 @@
 //! A made-up rule: the newest translation of a full set makes room.
 
-use super::{Replace, Replacement, WayUse, any_ways};
+use super::{Replace, Replacement, WayUse, any_ways, first_free};
 use broadleaf_units::Described;
 
 pub(super) static NEWEST: Replacement = Replacement {
@@ -12,6 +12,7 @@ pub(super) static NEWEST: Replacement = Replacement {
     },
     parameters: &[],
     refuses: any_ways,
+    needs: &[],
     build: |shape| {
         let last = vec![0; shape.sets];
         Box::new(Newest { last })
@@ -32,9 +33,7 @@ impl Replace for Newest {
     }
 
     fn victim(&mut self, set: usize, ways: &[WayUse]) -> usize {
-        let last = self.last[set];
-        let free = |way: &usize| ways[*way] != WayUse::Locked;
-        (last..ways.len()).chain(0..last).find(free).unwrap_or(last)
+        first_free(ways, self.last[set])
     }
 
     fn copy(&self) -> Box<dyn Replace> {

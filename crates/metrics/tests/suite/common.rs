@@ -13,6 +13,17 @@ pub(crate) fn whole_result() -> CellResult {
     let mut walks = Walks::new();
     walks.add(PageSize::SIZE_4K, next());
     walks.add(PageSize::SIZE_2M, next());
+    let tlb = TlbResult {
+        l3_misses: next(),
+        block_misses: next(),
+        subblock_misses: next(),
+        table_reads: next(),
+        modified_faults: next(),
+        marked_pages: next(),
+        extra_probes: next(),
+        victim_hits: next(),
+        prefetch_hits: next(),
+    };
     let memory = MemoryResult {
         base_page_bytes: next(),
         write_faults: next(),
@@ -78,6 +89,7 @@ pub(crate) fn whole_result() -> CellResult {
             ways: 64,
             misses: 7,
         }]),
+        tlb: Some(tlb),
         memory: Some(memory),
         ..CellResult::default()
     }

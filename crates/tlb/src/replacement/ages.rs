@@ -1,6 +1,6 @@
 //! Ages of ways: the order of their last use or of their fills.
 
-use super::WayUse;
+use super::{WayUse, free_ways};
 
 /// A time for each way of each set. A later time is larger.
 #[derive(Clone, Debug)]
@@ -29,9 +29,6 @@ impl WayAges {
     /// The oldest way that is not locked.
     pub(super) fn oldest(&self, set: usize, uses: &[WayUse]) -> usize {
         let times = &self.times[set * self.ways..];
-        let free = uses.iter().zip(times).enumerate();
-        let free = free.filter(|(_, (found, _))| **found != WayUse::Locked);
-        free.min_by_key(|(_, (_, time))| **time)
-            .map_or(0, |(way, _)| way)
+        free_ways(uses).min_by_key(|way| times[*way]).unwrap_or(0)
     }
 }

@@ -14,6 +14,7 @@ pub(super) static LRU: Replacement = Replacement {
     },
     parameters: &[],
     refuses: any_ways,
+    needs: &[],
     build: |shape| Box::new(Lru(WayAges::new(shape.sets, shape.ways))),
 };
 

@@ -5,6 +5,7 @@
 mod ages;
 mod choice;
 mod state;
+mod tree;
 
 pub use choice::{ReplacementChoice, ReplacementError, RuleParameter};
 pub use state::{ReplacementState, WayUse};
@@ -15,6 +16,18 @@ catalogue! {
     /// The catalogue of replacement rules.
     pub static REPLACEMENTS: Replacement = [
         lru::LRU,
+        gods::GODS,
+        clock::CLOCK,
+        fifo::FIFO,
+        round_robin::ROUND_ROBIN,
+        not_last_used::NOT_LAST_USED,
+        lfu::LFU,
+        random::RANDOM,
+        tree_plru::TREE_PLRU,
+        bit_plru::BIT_PLRU,
+        grouped::{MRU3_PLRU, LRU3_PLRU},
+        srrip::SRRIP,
+        opt::OPT,
     ];
 }
 
@@ -26,8 +39,19 @@ pub struct Replacement {
     pub parameters: &'static [RuleParameter],
     /// Returns the reason why a set of so many ways cannot have the rule, if there is one.
     pub refuses: fn(ways: usize) -> Option<String>,
+    /// What the rule needs besides hits and fills.
+    pub needs: &'static [RuleNeed],
     /// Builds the state of the rule for empty sets.
     pub build: fn(&RuleShape<'_>) -> Box<dyn Replace>,
+}
+
+/// A need of a replacement rule, besides the first use of a translation at each visit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuleNeed {
+    /// All uses ([`Replace::repeat`]).
+    Uses,
+    /// The time of the next use ([`Replace::foresee`]).
+    Future,
 }
 
 /// The sets of a structure and the parameters of its rule.
@@ -62,6 +86,10 @@ pub trait Replace: Send + std::fmt::Debug {
         true
     }
 
+    /// Notes that the last hit or fill was followed by so many more uses. Only a rule that counts
+    /// uses needs the number: any other rule has noted the first use.
+    fn repeat(&mut self, _set: usize, _way: usize, _times: u64) {}
+
     /// Notes the time of the next use of the translation that is looked up next. Only a rule that
     /// knows the future needs the time.
     fn foresee(&mut self, _next: u64) {}
@@ -81,6 +109,19 @@ impl Replacement {
     pub fn lru() -> ReplacementChoice {
         ReplacementChoice::from(&lru::LRU)
     }
+}
+
+/// The first way that is not locked, from `from` on and round the set.
+fn first_free(ways: &[WayUse], from: usize) -> usize {
+    let free = |way: &usize| ways[*way] != WayUse::Locked;
+    let mut round = (from..ways.len()).chain(0..from);
+    round.find(free).unwrap_or(from)
+}
+
+/// The ways that are not locked, lowest first.
+fn free_ways(ways: &[WayUse]) -> impl Iterator<Item = usize> + '_ {
+    let free = |way: &usize| ways[*way] != WayUse::Locked;
+    (0..ways.len()).filter(free)
 }
 
 /// For rules that sets of any number of ways can have.

@@ -25,6 +25,8 @@ pub struct ReplacementState {
     ways: usize,
     /// Set after set.
     uses: Vec<WayUse>,
+    /// The set and the way of the last hit or fill.
+    last: (usize, usize),
 }
 
 impl Clone for ReplacementState {
@@ -34,6 +36,7 @@ impl Clone for ReplacementState {
             unused_first: self.unused_first,
             ways: self.ways,
             uses: self.uses.clone(),
+            last: self.last,
         }
     }
 }
@@ -52,12 +55,14 @@ impl ReplacementState {
             rule,
             ways: structure.ways,
             uses: vec![WayUse::Unused; structure.entries],
+            last: (0, 0),
         }
     }
 
     /// Notes a hit.
     #[inline]
     pub fn hit(&mut self, set: usize, way: usize) {
+        self.last = (set, way);
         self.rule.hit(set, way);
     }
 
@@ -87,6 +92,7 @@ impl ReplacementState {
         if *found == WayUse::Unused {
             *found = WayUse::Used;
         }
+        self.last = (set, way);
         self.rule.fill(set, way);
     }
 
@@ -103,6 +109,12 @@ impl ReplacementState {
     /// Unlocks a way. `holds` is true if the way holds a translation.
     pub fn unlock(&mut self, set: usize, way: usize, holds: bool) {
         self.uses[set * self.ways + way] = if holds { WayUse::Used } else { WayUse::Unused };
+    }
+
+    /// Notes that so many more uses followed the last hit or fill ([`Replace::repeat`]).
+    pub fn repeat(&mut self, times: u64) {
+        let (set, way) = self.last;
+        self.rule.repeat(set, way, times);
     }
 
     /// Notes the time of the next use of the translation that is looked up next
