@@ -47,8 +47,8 @@ pub(crate) const SIGHUP: u32 = 1;
 /// The number of the signal that a terminal sends for Ctrl-C.
 pub(crate) const SIGINT: u32 = 2;
 
-/// Returns true if this process ignores a signal, as under nohup. Programs that it starts ignore the
-/// signal too.
+/// Returns true if this process ignores a signal, as under nohup. Programs that it starts ignore
+/// the signal too.
 pub(crate) fn ignores(signal: u32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
