@@ -75,7 +75,8 @@ pub(super) struct ReplayCase {
 impl ReplayCase {
     /// Returns `None` if the input is too short.
     ///
-    /// The first byte has the grain in bit 0, the machine in bits 1 to 6, and short memory in bit 7.
+    /// The first byte has the grain in bit 0, the machine in bits 1 to 6, and short memory in bit
+    /// 7.
     pub(super) fn new(bytes: &[u8]) -> Option<Self> {
         let (&[ways, policy, number, mapped_spaces], steps) = bytes.split_first_chunk()?;
         let (steps, _) = steps.as_chunks::<4>();
