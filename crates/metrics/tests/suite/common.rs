@@ -1,6 +1,8 @@
 //! Shared code of the tests: a result with all parts.
 
-use broadleaf_metrics::{CellResult, CurvePoint, MemoryResult, MemorySample, Tlbmcpi, Walks};
+use broadleaf_metrics::{
+    CellResult, CurvePoint, MemoryResult, MemorySample, TlbResult, Tlbmcpi, Walks,
+};
 use broadleaf_units::PageSize;
 
 /// Returns a result with all parts. No two figures are equal, so that a test can distinguish them.

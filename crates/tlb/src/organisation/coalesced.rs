@@ -1,9 +1,9 @@
 //! Coalesced entries: all pages of a block in one entry, or one page.
 
+use super::Organisation;
 use super::compatibility::{ModifiedBits, SharedFields, SharedFrames, ValidBits};
 use super::complete_subblock::{BLOCK, block, refuses_blocks, refuses_count};
 use super::subblocks::{JoinCheck, SubblockMisses, SubblockRules, SubblockSets};
-use super::Organisation;
 use broadleaf_units::Described;
 
 /// The entries of a page table in a line of 64 bytes: the neighbours that a walk reads anyway.

@@ -46,7 +46,8 @@ pub(super) static COMPLETE_SUBBLOCK: Organisation = Organisation {
     parameters: &[BLOCK, PRELOAD, AGAIN, SUPERPAGES],
     refuses: |structure| {
         let own = owns_blocks(structure);
-        refuses_blocks(structure, own).or_else(|| refuses_count(structure, MOST, "complete-subblock"))
+        refuses_blocks(structure, own)
+            .or_else(|| refuses_count(structure, MOST, "complete-subblock"))
     },
     build: |structure| {
         let rules = SubblockRules {
@@ -92,7 +93,9 @@ pub(super) fn refuses_blocks(structure: &Structure, own: bool) -> Option<String>
     let (base, index) = structure.pages.first()?;
     if block <= *base {
         let (block, base) = (block.short_name(), base.short_name());
-        return Some(format!("a block of {block} is no larger than a page of {base}"));
+        return Some(format!(
+            "a block of {block} is no larger than a page of {base}"
+        ));
     }
     for (size, other) in &structure.pages {
         let block = match own {
@@ -121,7 +124,9 @@ pub(super) fn refuses_blocks(structure: &Structure, own: bool) -> Option<String>
 
 /// The reason why an entry cannot have so many subblocks.
 pub(super) fn refuses_count(structure: &Structure, most: u32, kind: &str) -> Option<String> {
-    let shift = block(structure).shift().saturating_sub(structure.pages.first()?.0.shift());
+    let shift = block(structure)
+        .shift()
+        .saturating_sub(structure.pages.first()?.0.shift());
     let count = 1_u64.checked_shl(shift.into()).unwrap_or(u64::MAX);
     (count > most.into())
         .then(|| format!("{count} subblocks are more than the {most} of a {kind} entry"))

@@ -53,7 +53,9 @@ pub(super) static PARTIAL_SUBBLOCK: Organisation = Organisation {
                       block that fit.",
         source: "Talluri 1995, sections 3.4, 3.5 and 4.3, appendices B and G",
     },
-    parameters: &[BLOCK, PRELOAD, AGAIN, CHECK, MODIFIED, VALID, FRAMES, RIGHTS],
+    parameters: &[
+        BLOCK, PRELOAD, AGAIN, CHECK, MODIFIED, VALID, FRAMES, RIGHTS,
+    ],
     refuses: |structure| {
         let most = match valid(structure) {
             ValidBits::Run => MOST_IN_A_RUN,
