@@ -39,7 +39,8 @@ type Chosen<'t> = Vec<(&'t str, String)>;
 
 /// Returns true if a name of a machine is meant as a grid.
 pub fn is_grid(text: &str) -> bool {
-    text.split_once(':').is_some_and(|(kind, _)| KINDS.iter().any(|(known, _)| *known == kind))
+    text.split_once(':')
+        .is_some_and(|(kind, _)| KINDS.iter().any(|(known, _)| *known == kind))
 }
 
 /// The machines of a grid, in the order of its values; the last key changes first. The name of each
@@ -64,19 +65,24 @@ pub fn machines_of_grid(text: &str) -> Result<Vec<Machine>, GridError> {
         }
         let values = values_of(values).map_err(|reason| wrong(format!("{key}: {reason}")))?;
         if all.len() * values.len() > MOST_MACHINES {
-            return Err(wrong(format!("a grid has at most {MOST_MACHINES} machines")));
+            return Err(wrong(format!(
+                "a grid has at most {MOST_MACHINES} machines"
+            )));
         }
-        let with = |chosen: &Chosen<'_>, value: &String| {
-            let mut chosen = chosen.clone();
-            chosen.push((key, value.clone()));
-            chosen
-        };
-        all = (all.iter())
-            .flat_map(|chosen| values.iter().map(move |value| with(chosen, value)))
-            .collect();
+        let mut longer = Vec::with_capacity(all.len() * values.len());
+        for chosen in &all {
+            for value in &values {
+                let with = chosen.iter().cloned().chain([(key, value.clone())]);
+                longer.push(with.collect());
+            }
+        }
+        all = longer;
     }
     let machine = |chosen: &Chosen<'_>| {
-        let pairs: Vec<String> = chosen.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let pairs: Vec<String> = chosen
+            .iter()
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect();
         let name = format!("{kind}:{}", pairs.join(","));
         let described = describe(kind, &name, chosen).map_err(&wrong)?;
         Machine::from_toml(&described).map_err(|error| wrong(format!("{name}: {}", error.message)))
@@ -116,7 +122,10 @@ fn range(from: &str, to: &str) -> Result<Vec<u64>, String> {
     }
     match step {
         Some(0) => Err("a step of 0 never ends".to_owned()),
-        Some(step) => Ok((from..=to).step_by(step as usize).take(MOST_MACHINES + 1).collect()),
+        Some(step) => Ok((from..=to)
+            .step_by(step as usize)
+            .take(MOST_MACHINES + 1)
+            .collect()),
         None if from.is_power_of_two() && to.is_power_of_two() => {
             Ok((from.ilog2()..=to.ilog2()).map(|bit| 1 << bit).collect())
         }
@@ -140,10 +149,14 @@ fn describe(kind: &str, name: &str, chosen: &Chosen<'_>) -> Result<String, Strin
         return Err("a single-page-size TLB has one size".to_owned());
     }
     let entries = given("entries").ok_or("a grid needs entries=N")?;
-    let count: u64 = entries.parse().map_err(|_| format!("{entries:?} is not a number of entries"))?;
+    let count: u64 = entries
+        .parse()
+        .map_err(|_| format!("{entries:?} is not a number of entries"))?;
     let ways = match given("ways") {
         None | Some("full") => count,
-        Some(text) => text.parse().map_err(|_| format!("{text:?} is not a number of ways"))?,
+        Some(text) => text
+            .parse()
+            .map_err(|_| format!("{text:?} is not a number of ways"))?,
     };
     let block = match given("block") {
         Some(text) => PageSize::from_short_name(text)
@@ -159,7 +172,9 @@ fn describe(kind: &str, name: &str, chosen: &Chosen<'_>) -> Result<String, Strin
     });
     let index: Result<Vec<String>, String> = index.collect();
     let miss = given("miss").unwrap_or(MISS_CYCLES);
-    let cycles = sizes.iter().map(|size| format!("{} = {miss}", size.short_name()));
+    let cycles = sizes
+        .iter()
+        .map(|size| format!("{} = {miss}", size.short_name()));
     let cycles: Vec<String> = cycles.collect();
     let mut text = format!(
         "name = {name:?}\nsummary = \"{kind} TLB of a grid\"\n[[tlb]]\nname = \"tlb\"\nlevel = 1\n\
@@ -207,7 +222,9 @@ fn lowest_bit(
         (None, "exact") => Ok(size.shift()),
         (None, "base") => Ok(least.shift()),
         (None, "superpage") => Ok(most.shift()),
-        (None, other) => Err(format!("no index is called {other:?}: base, superpage, exact")),
+        (None, other) => Err(format!(
+            "no index is called {other:?}: base, superpage, exact"
+        )),
     }
 }
 
@@ -215,7 +232,9 @@ fn lowest_bit(
 fn index(lowest: u8, entries: u64, ways: u64) -> Result<String, String> {
     let sets = entries.checked_div(ways).unwrap_or(0);
     if ways == 0 || sets * ways != entries || !sets.is_power_of_two() {
-        return Err(format!("{entries} entries in {ways} ways are no power of two of sets"));
+        return Err(format!(
+            "{entries} entries in {ways} ways are no power of two of sets"
+        ));
     }
     Ok(match sets {
         1 => "none".to_owned(),
@@ -288,7 +307,8 @@ mod tests {
             ("single:entries=64..32", "is empty"),
             ("single:entries=33..64", "means powers of two"),
             ("single:entries=1..9:0", "never ends"),
-            ("single:entries=1..99999:1", "at most 4096"),
+            ("single:entries=1..99999:1", "more than 4096"),
+            ("single:entries=1..99:1,miss=1..99:1", "at most 4096"),
             ("single:entries=64,sizes=4k+64k", "has one size"),
             ("single:entries=64,ways=5", "no power of two of sets"),
             ("superpage:entries=64,sizes=4q", "not a page size"),

@@ -13,6 +13,6 @@ mod structure;
 
 pub use catalogue::{NoMachine, UnknownMachine, machine, machine_names, machine_text, parts};
 pub use costs::WalkCosts;
-pub use grid::{GridError, is_grid, machines_of_grid};
 pub use description::Machine;
 pub use error::MachineError;
+pub use grid::{GridError, is_grid, machines_of_grid};

@@ -7,6 +7,7 @@ use broadleaf_machine::Machine;
 use broadleaf_policy::{ParseError, Policy};
 use broadleaf_tlb::ReferenceKind;
 use broadleaf_units::PageSize;
+use std::collections::BTreeSet;
 
 /// The default limit of blocks that a replay keeps, those of each policy counted separately. They
 /// take 192 MiB, and up to 1.6 GiB of data that is kept once per block. This is enough for nineteen
@@ -49,6 +50,8 @@ pub struct Plan {
     /// Replays all visits in the frame-level model, for tests of its filter.
     all_visits: bool,
     listening: Option<StepRequest>,
+    /// All machines observe one memory for each policy.
+    one_memory: bool,
 }
 
 /// The reason why a plan cannot be carried out.
@@ -111,6 +114,28 @@ impl Plan {
         Self::of(policies, machines)?.limited_to(limits)
     }
 
+    /// Lets all machines observe one memory for each policy, with the page sizes of all of them. A
+    /// TLB that lacks a size holds smaller parts of such pages. The machines have equal base pages.
+    pub fn with_one_memory(mut self) -> Self {
+        self.one_memory = true;
+        self
+    }
+
+    /// Returns true if all machines observe one memory for each policy.
+    pub const fn has_one_memory(&self) -> bool {
+        self.one_memory
+    }
+
+    /// The page sizes of a machine's memory, smallest first: those of its TLB, or of all TLBs.
+    pub(crate) fn sizes_on(&self, machine: &Machine) -> Vec<PageSize> {
+        if !self.one_memory {
+            return machine.design.sizes().to_vec();
+        }
+        let designs = self.machines.iter().map(|machine| &machine.design);
+        let all: BTreeSet<PageSize> = designs.flat_map(|of| of.sizes().iter().copied()).collect();
+        all.into_iter().collect()
+    }
+
     /// Returns true if a machine translates instruction fetches. Memory then holds code.
     pub fn translates_fetches(&self) -> bool {
         let mut designs = self.machines.iter().map(|machine| &machine.design);
@@ -127,7 +152,7 @@ impl Plan {
         self.layouts = Layouts::default();
         for machine in &self.machines {
             for policy in &self.policies {
-                let spec = limits.spec(machine, &policy.needs(), &self.layouts);
+                let spec = limits.spec(&self.sizes_on(machine), &policy.needs(), &self.layouts);
                 spec.map_err(|reason| PlanError::Memory {
                     machine: machine.name.clone(),
                     reason,
@@ -244,6 +269,7 @@ impl Plan {
             tables: false,
             all_visits: false,
             listening: None,
+            one_memory: false,
         })
     }
 

@@ -12,7 +12,7 @@ const PLACES: &[&str] = &["local", "network"];
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
     name: "foxtrot",
-    syntax: "foxtrot-SIZE",
+    syntax: "foxtrot(...)",
     summary: "promote a reserved block when a share of its pages is in memory, by kind of memory",
     explanation: "The first fault in a block reserves an aligned block of frames. The block \
                   becomes a superpage when enough of its pages were referenced: half of them for \
@@ -54,7 +54,7 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
             "Where the files of the trace lie: a trace does not say so.",
         ),
     ],
-    examples: &["foxtrot-64k"],
+    examples: &["foxtrot", "foxtrot(size=16k)"],
     by_default: false,
     build: |given| Box::new(Foxtrot { given }),
 };
@@ -80,6 +80,9 @@ impl Policy for Foxtrot {
             }),
             BackingKind::Anonymous | BackingKind::SharedMemory => self.given.number("heap"),
         };
+        if point != Point::Fault {
+            return Verdict::Pass;
+        }
         match view.reservation_to_decide_on(point) {
             Ok(_) => Verdict::promote_if(view.has_percent(share), Refusal::TooFewResident),
             Err(verdict) => verdict,
@@ -104,10 +107,10 @@ mod tests {
         };
         let stays = Verdict::Stay(Refusal::TooFewResident);
         for (policy, backing, enough) in [
-            ("foxtrot-64k", BackingKind::File, 8),
-            ("foxtrot(size=64k,files=network)", BackingKind::File, 12),
-            ("foxtrot-64k", BackingKind::Anonymous, 16),
-            ("foxtrot(size=64k,heap=25)", BackingKind::Anonymous, 4),
+            ("foxtrot", BackingKind::File, 8),
+            ("foxtrot(files=network)", BackingKind::File, 12),
+            ("foxtrot", BackingKind::Anonymous, 16),
+            ("foxtrot(heap=25)", BackingKind::Anonymous, 4),
         ] {
             let at = |populated| decide(policy, Point::Fault, view(backing, populated));
             assert_eq!(at(enough - 1), stays, "{policy}");
