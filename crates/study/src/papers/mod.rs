@@ -10,6 +10,7 @@ mod repeat;
 mod replay;
 pub(crate) mod romer1995;
 mod table;
+pub(crate) mod talluri1995;
 
 use std::path::{Path, PathBuf};
 
@@ -110,4 +111,9 @@ pub struct Paper {
 }
 
 /// All papers.
-pub const PAPERS: &[Paper] = &[navarro2002::PAPER, romer1995::PAPER];
+pub const PAPERS: &[Paper] = &[navarro2002::PAPER, romer1995::PAPER, talluri1995::PAPER];
+
+/// A dash for a missing figure.
+fn none() -> String {
+    "-".to_owned()
+}

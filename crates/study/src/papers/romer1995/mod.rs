@@ -21,7 +21,7 @@ mod sensitivity;
 mod small;
 mod tables;
 
-use super::{Experiment, Paper, PaperSetting, Table};
+use super::{Experiment, Paper, PaperSetting, Table, none};
 use crate::failure::Failure;
 
 pub(crate) const PAPER: Paper = Paper {
@@ -87,9 +87,4 @@ fn all(setting: &PaperSetting) -> Result<Vec<Table>, Failure> {
         sensitivity::table(setting)?,
         mechanisms::table()?,
     ])
-}
-
-/// A dash for a missing figure.
-fn none() -> String {
-    "-".to_owned()
 }
