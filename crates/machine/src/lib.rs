@@ -7,8 +7,10 @@ mod catalogue;
 mod costs;
 mod description;
 mod error;
+mod price;
 
 pub use catalogue::{NoMachine, UnknownMachine, machine, machine_names, machine_text, parts};
 pub use costs::WalkCosts;
 pub use description::Machine;
 pub use error::MachineError;
+pub use price::tlb_plan;

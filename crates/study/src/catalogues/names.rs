@@ -3,6 +3,7 @@
 use broadleaf_machine::{machine_names, parts};
 use broadleaf_metrics::all_metrics;
 use broadleaf_policy::{Refusal, catalogue};
+use broadleaf_price::ENTRY_KINDS;
 use broadleaf_report::{HEADINGS, LIVE_HEADINGS, RANGE_HEADINGS};
 
 use super::formats::{ADVICE_FORMATS, FORMATS};
@@ -14,12 +15,15 @@ pub fn policy_names() -> impl Iterator<Item = &'static str> {
     names.filter(|name| !name.contains('('))
 }
 
-/// The names of reasons to stay, of parts of machines, and of formats.
+/// The names of reasons to stay, of parts of machines, of kinds of TLB entries, and of formats.
 pub(super) fn names_of_reasons_parts_and_formats() -> impl Iterator<Item = &'static str> {
     let reasons = Refusal::ALL.iter().map(|refusal| refusal.name());
     let parts = parts().into_iter().flat_map(|(_, entries)| entries);
+    let parts: Vec<&str> = parts.map(|entry| entry.name).collect();
+    let kinds = ENTRY_KINDS.iter().map(|kind| kind.described.name);
+    let kinds: Vec<&str> = kinds.filter(|kind| !parts.contains(kind)).collect();
     let formats = FORMATS.iter().chain(ADVICE_FORMATS);
-    (reasons.chain(parts.map(|entry| entry.name))).chain(formats.map(|format| format.name))
+    (reasons.chain(parts).chain(kinds)).chain(formats.map(|format| format.name))
 }
 
 /// Names of everything that [`super::explain`] explains. Names with blanks are left out: scripts

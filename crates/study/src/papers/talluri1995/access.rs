@@ -153,7 +153,7 @@ pub(super) fn table() -> Result<Table, Failure> {
          micrometres; nothing in them is fitted. The equations of the thesis's \
          content-addressable memory were never published, so ours are another reading of its \
          description. Table 4-4 repeats cells of table 5-6.",
-        &["table", "TLBs", "blocks", "whose", "2", "4", "8", "16"],
+        &["TLBs", "table", "blocks", "whose", "2", "4", "8", "16"],
     );
     let same = |one: &AccessCell, other: &AccessCell| {
         (one.table, &one.tlbs, &one.shape) == (other.table, &other.tlbs, &other.shape)
@@ -169,8 +169,8 @@ pub(super) fn table() -> Result<Table, Failure> {
         ];
         for (whose, figure, digits) in figures {
             let names = [
-                first.table.to_owned(),
                 first.tlbs.clone(),
+                first.table.to_owned(),
                 first.shape.clone(),
                 whose.to_owned(),
             ];

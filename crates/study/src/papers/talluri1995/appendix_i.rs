@@ -116,11 +116,11 @@ fn summary(columns: &[SpeedupColumn]) -> Table {
          weights of 30 cycles. A cell is recomputable if it was printed and Appendix J has the \
          misses of both TLBs.",
         &[
+            "subject",
             "table",
             "cells",
             "recomputable",
             "largest difference",
-            "subject",
         ],
     );
     let cells = || columns.iter().flat_map(|column| &column.cells);
@@ -131,11 +131,11 @@ fn summary(columns: &[SpeedupColumn]) -> Table {
             continue;
         };
         table.row([
+            first.subject.to_owned(),
             first.table.to_owned(),
             cells().count().to_string(),
             differences.clone().count().to_string(),
             format!("{:.5}", differences.fold(0.0, f64::max)),
-            first.subject.to_owned(),
         ]);
     }
     let recomputable = cells().filter_map(SpeedupCell::difference);

@@ -144,15 +144,15 @@ pub(super) fn relative_areas() -> Result<Table, Failure> {
          to 256 blocks; ours are for the first and the last. The 4-way rows of tables 4-2 and \
          5-14 are misprinted: they have the area of the complete-subblock TLB relative to a \
          superpage TLB, as table 4-8, and not to a single-page-size TLB.",
-        &["table", "TLBs", "blocks", "whose", "2", "4", "8", "16"],
+        &["TLBs", "table", "blocks", "whose", "2", "4", "8", "16"],
     );
     let (mut equal, mut misprinted, mut count) = (0, 0, 0);
     for row in rows() {
         let printed = row.areas()?;
         let names = |whose: &str| {
             [
-                row.table.to_owned(),
                 row.subject(),
+                row.table.to_owned(),
                 row.shape(row.range()),
                 whose.to_owned(),
             ]
@@ -174,7 +174,7 @@ pub(super) fn relative_areas() -> Result<Table, Failure> {
         }
         let shown = here.map(|ratios| match (ratios.first(), ratios.last()) {
             (Some(first), Some(last)) if format!("{first:.2}") != format!("{last:.2}") => {
-                format!("{first:.2}-{last:.2}")
+                format!("{first:.2} to {last:.2}")
             }
             (Some(first), _) => format!("{first:.2}"),
             (None, _) => none(),

@@ -28,7 +28,7 @@ pub(crate) const PAPER: Paper = Paper {
               those of the thesis's kinds: sp (single page size), spg (superpages), csb and psb \
               (complete and partial subblocks), then fa or sa4 (fully associative, 4-way), b and \
               the number of blocks, and pre (preloading). Nothing is replayed.",
-    cycles_per_access: 1.0,
+    cycles_per_access: None,
     switches: None,
     experiments: &[
         Experiment {
