@@ -14,7 +14,7 @@ use crate::commands::offered;
 /// server beside a seeker of contiguity, adversaries, demotion), romer1995 (superpages that TLB
 /// misses pay for: misses, time, memory and page sizes under each of its policies), talluri1995
 /// (superpage and subblock TLBs: chip areas, access times, and execution times from the thesis's
-/// misses).
+/// misses; nothing is replayed).
 ///
 /// Counts are exact, speedups are estimates from them. Without --full, programs are reference
 /// streams modelled on the kernels of the paper's programs, in less memory. This takes less than

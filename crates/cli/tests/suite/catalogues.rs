@@ -248,9 +248,9 @@ fn tlbs_are_listed_with_areas() {
     assert_eq!(entries[0]["name"], "single-page-size");
     assert!((entries[0]["area_rbe"].as_f64().unwrap() - 7984.36).abs() < 0.01);
     assert_eq!(entries[0]["relative_area"], 1.0);
-    // A line for each entry. The fitted surrogate is named where it has a figure.
-    assert_eq!(table.lines().count(), entries.len() + 1);
-    for (line, entry) in table.lines().skip(1).zip(entries) {
+    // The heads, a rule, and a line for each entry. The fitted surrogate is named where it has a figure.
+    assert_eq!(table.lines().count(), entries.len() + 2);
+    for (line, entry) in table.lines().skip(2).zip(entries) {
         let fitted = &entry["relative_access_by_fitted_surrogate"];
         assert_eq!(
             line.contains("fitted surrogate"),

@@ -187,7 +187,7 @@ fn the_figures_of_talluri_follow_from_its_models_and_misses() {
             12,
         ),
         ("relative-areas", "TLBs,table,blocks,whose,2,4,8,16", 40),
-        ("access-times", "TLBs,table,blocks,whose,2,4,8,16", 153),
+        ("access-times", "TLBs,table,blocks,whose,2,4,8,16", 132),
         ("valid-bits", "blocks,whose,2,4,8,16", 12),
         ("multiplexors", "blocks,whose,2,4,8,16", 12),
         ("ideal-times", "program,whose,s: 30,", 20),
