@@ -112,3 +112,19 @@ fn two_stages_are_faster_than_three() {
     let [one, two] = [one, two].map(|plan| access_time(&plan, SubblockSelector::OutputMultiplexor));
     assert!(two > 1.01 * one, "{one} {two}");
 }
+
+/// A column multiplexor loads the bit lines with the pass transistors of all subblocks.
+#[test]
+fn column_multiplexors_slow_the_bit_lines() {
+    let selected = of(EntryKind::complete_subblock(), EntryReach::block(4), 64);
+    let mut whole = selected;
+    whole.bits.words = 1;
+    assert!(selected.access_time() > 1.005 * whole.access_time());
+}
+
+/// Drivers have a largest width, so the time of very long lines grows with their length.
+#[test]
+fn long_lines_outgrow_their_drivers() {
+    let times = [512, 1024].map(|entries| single(entries).access_time());
+    assert!(times[1] > 1.34 * times[0], "{times:?}");
+}
