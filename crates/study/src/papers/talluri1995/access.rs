@@ -2,6 +2,7 @@
 
 use broadleaf_price::{TlbPlan, surrogate};
 
+use super::WhoseFigure;
 use super::comparisons::{ORDERS, rows};
 use super::names::TlbFamily;
 use super::thesis::ThesisTable;
@@ -162,7 +163,7 @@ pub(super) fn table() -> Result<Table, Failure> {
         let Some(first) = of_row.first() else {
             continue;
         };
-        let figures: [(&str, fn(&AccessCell) -> Option<f64>, usize); 3] = [
+        let figures: [WhoseFigure<AccessCell>; 3] = [
             ("thesis", |cell| Some(cell.printed), 2),
             (surrogate::LABEL, AccessCell::surrogate, 3),
             ("delay equations", |cell| Some(cell.equations()), 3),

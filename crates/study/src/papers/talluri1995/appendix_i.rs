@@ -2,6 +2,7 @@
 
 use broadleaf_price::execution::DEFAULT_PENALTY;
 
+use super::WhoseFigure;
 use super::bases::base;
 use super::misses::PROGRAMS;
 use super::speedups::{Inputs, WEIGHTS_OF_SENSITIVITY};
@@ -199,7 +200,7 @@ fn all_cells(columns: &[SpeedupColumn]) -> Table {
     );
     table.only_in_files = true;
     for column in columns {
-        let rows: [(&str, fn(&SpeedupCell) -> Option<f64>, usize); 2] = [
+        let rows: [WhoseFigure<SpeedupCell>; 2] = [
             ("thesis", |cell| cell.printed, 3),
             ("here", |cell| cell.here, 4),
         ];

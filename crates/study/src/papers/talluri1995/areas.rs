@@ -2,6 +2,7 @@
 
 use broadleaf_price::nearest_entries;
 
+use super::WhoseFigure;
 use super::comparisons::{ComparisonRow, ORDERS, rows};
 use super::names::TlbFamily;
 use super::thesis::ThesisTable;
@@ -88,9 +89,11 @@ pub(super) fn equal_areas() -> Result<Table, Failure> {
     for row in &rows {
         let (ways, blocks, area) = row.reference;
         let shape = if ways.is_some() { "4-way" } else { "fully" };
-        let figures: [(&str, fn(&EqualAreaCell) -> u32); 2] =
-            [("thesis", |cell| cell.printed), ("here", |cell| cell.here)];
-        for (whose, figure) in figures {
+        let figures: [WhoseFigure<EqualAreaCell>; 2] = [
+            ("thesis", |cell| Some(cell.printed.into()), 0),
+            ("here", |cell| Some(cell.here.into()), 0),
+        ];
+        for (whose, figure, digits) in figures {
             let mut cells = vec![
                 row.table.to_owned(),
                 format!("{shape} {blocks}"),
@@ -99,7 +102,8 @@ pub(super) fn equal_areas() -> Result<Table, Failure> {
             ];
             cells.extend(KINDS.map(|kind| {
                 let cell = row.cells.iter().find(|cell| cell.kind == kind);
-                cell.map_or_else(none, |cell| figure(cell).to_string())
+                let figure = cell.and_then(figure);
+                figure.map_or_else(none, |figure| format!("{figure:.digits$}"))
             }));
             table.row(cells);
         }

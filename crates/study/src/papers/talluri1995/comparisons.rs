@@ -140,6 +140,9 @@ impl ComparisonRow {
     }
 }
 
+/// The ways of a row, and its numbers of blocks.
+type RowShape = (Option<u32>, &'static [u32]);
+
 const FOUR_WAYS: Option<u32> = Some(4);
 /// The blocks of rows that are printed for several sizes, or for none in particular.
 const COMMON: &[u32] = &[64, 128, 256];
@@ -167,7 +170,7 @@ const fn row(
     (table, row): (&'static str, &'static str),
     (areas, times): ([&'static str; 4], [&'static str; 4]),
     kind: fn(u32) -> TlbFamily,
-    (ways, blocks): (Option<u32>, &'static [u32]),
+    (ways, blocks): RowShape,
     with: ComparedWith,
 ) -> ComparisonRow {
     ComparisonRow {
@@ -189,7 +192,7 @@ pub(super) fn rows() -> Vec<ComparisonRow> {
     let own = (AREAS, TIMES);
     let sizes = (AREAS_OF_SIZES, TIMES_OF_SIZES);
     let fully = (None, COMMON);
-    let four: (Option<u32>, &'static [u32]) = (FOUR_WAYS, &[256]);
+    let four: RowShape = (FOUR_WAYS, &[256]);
     let mut rows = vec![
         row(("3-1", ""), (SUPERPAGES, SUPERPAGES), Spg, fully, Single),
         row(
@@ -202,7 +205,7 @@ pub(super) fn rows() -> Vec<ComparisonRow> {
         row(("4-2", "fa_b64-256"), own, Csb, fully, Single),
         row(("4-2", "sa4_b256"), own, Csb, four, Single),
     ];
-    let reach: [(&str, (Option<u32>, &'static [u32])); 4] = [
+    let reach: [(&str, RowShape); 4] = [
         ("fa_b256", (None, &[256])),
         ("fa_b512", (None, &[512])),
         ("sa4_b256", (FOUR_WAYS, &[256])),

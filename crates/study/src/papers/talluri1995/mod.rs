@@ -5,6 +5,7 @@ mod access;
 mod appendix_i;
 mod areas;
 mod bases;
+mod chapters;
 mod comparisons;
 mod critical;
 mod misses;
@@ -16,6 +17,9 @@ mod thesis;
 
 use super::{Experiment, Paper, PaperSetting, Table};
 use crate::failure::Failure;
+
+/// A row of figures: whose they are, the figure of a cell, and the digits.
+type WhoseFigure<C> = (&'static str, fn(&C) -> Option<f64>, usize);
 
 pub(crate) const PAPER: Paper = Paper {
     name: "talluri1995",
@@ -46,6 +50,7 @@ pub(crate) const PAPER: Paper = Paper {
                 "ideal-times",
                 "sensitivity",
                 "headline",
+                "chapters",
                 "appendix-i",
                 "appendix-i-cells",
                 "critical-penalties",
@@ -74,6 +79,7 @@ fn execution_times(_: &PaperSetting) -> Result<Vec<Table>, Failure> {
         sensitivity::ideal_times()?,
         sensitivity::sensitivity()?,
         sensitivity::headline()?,
+        chapters::table()?,
         summary,
         cells,
         critical::table()?,
