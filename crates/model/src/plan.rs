@@ -5,6 +5,7 @@ use crate::limits::Layouts;
 use crate::listener::{StepListener, StepRequest, StepsWanted};
 use broadleaf_machine::Machine;
 use broadleaf_policy::{ParseError, Policy};
+use broadleaf_tlb::ReferenceKind;
 use broadleaf_units::PageSize;
 
 /// The default limit of blocks that a replay keeps, those of each policy counted separately. They
@@ -110,12 +111,19 @@ impl Plan {
         Self::of(policies, machines)?.limited_to(limits)
     }
 
+    /// Returns true if a machine translates instruction fetches. Memory then holds code.
+    pub fn translates_fetches(&self) -> bool {
+        let mut designs = self.machines.iter().map(|machine| &machine.design);
+        designs.any(|design| design.serves(ReferenceKind::Fetch))
+    }
+
     /// Gives each policy a memory of its own, modelled to the frame. Machines share the memory of
     /// a policy if nothing can differ between them.
     ///
     /// # Errors
     /// Returns an error if a machine cannot have the memory that the limits describe.
-    pub fn limited_to(mut self, limits: MemoryLimits) -> Result<Self, PlanError> {
+    pub fn limited_to(mut self, mut limits: MemoryLimits) -> Result<Self, PlanError> {
+        limits.code |= self.translates_fetches();
         self.layouts = Layouts::default();
         for machine in &self.machines {
             for policy in &self.policies {
@@ -132,8 +140,8 @@ impl Plan {
 
     /// Asks for interim results: results as if the trace ended after each of these numbers of
     /// accesses. The numbers increase. Differences between interim results show one part of the
-    /// trace. Only replays in the frame-level model have interim results. Memory may be sampled at other
-    /// times; nothing else changes.
+    /// trace. Only replays in the frame-level model have interim results. Memory may be sampled
+    /// at other times; nothing else changes.
     pub fn with_interim_results(mut self, after: Vec<u64>) -> Self {
         self.interim = after;
         self

@@ -126,7 +126,8 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
     let reading = TraceReading {
         passes,
         keep_going,
-        fetches: memory.is_some_and(|memory| memory.code),
+        fetches: memory.is_some_and(|memory| memory.code)
+            || !crate::machines::with_instruction_tlbs(&machines).is_empty(),
         max_accesses,
     };
     let asks_for_memory =
@@ -233,6 +234,11 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
         ));
     }
     notes.extend(crate::machines::base_page_notes(&outcome.results));
+    let has_fetches = trace.header().is_none_or(|of| of.options.instruction_pages);
+    notes.extend(crate::machines::instruction_note(
+        plan.machines(),
+        has_fetches,
+    ));
     if let Some(choice) = outcome.choices.first() {
         let policy = &choice.policy;
         notes.push(format!(

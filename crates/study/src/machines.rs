@@ -7,6 +7,7 @@ use broadleaf_machine::Machine;
 use broadleaf_metrics::CellResult;
 use broadleaf_policy::Policy;
 use broadleaf_report::BASELINE;
+use broadleaf_tlb::ReferenceKind;
 use broadleaf_units::PageSize;
 
 use crate::failure::Failure;
@@ -58,6 +59,26 @@ pub(crate) fn without_frames(policies: &[Box<dyn Policy>], machines: &[Machine])
     let alone = |machine: &&Machine| covers_all(policies, std::slice::from_ref(*machine));
     let names = machines.iter().filter(|machine| alone(machine).is_ok());
     names.map(|machine| machine.name.clone()).collect()
+}
+
+/// The names of the machines that translate instruction fetches.
+pub(crate) fn with_instruction_tlbs(machines: &[Machine]) -> Vec<&str> {
+    let fetches = |machine: &&Machine| machine.design.serves(ReferenceKind::Fetch);
+    let machines = machines.iter().filter(fetches);
+    machines.map(|machine| machine.name.as_str()).collect()
+}
+
+/// A note on the instruction TLBs of machines, if there are any.
+pub(crate) fn instruction_note(machines: &[Machine], has_fetches: bool) -> Option<String> {
+    let names = with_instruction_tlbs(machines);
+    let list = names.join(", ");
+    (!names.is_empty()).then(|| match has_fetches {
+        true => format!("{list}: memory holds the program's code, and fetches are translated"),
+        false => format!(
+            "{list}: the trace has no instruction fetches, so the instruction TLBs are not used; \
+             record with --instructions"
+        ),
+    })
 }
 
 /// Notes for machines on which the base pages of the policy `4k` are larger.

@@ -271,14 +271,15 @@ fn only_tlbs_have_areas() {
 
 #[test]
 fn kinds_of_tlb_entries_and_machines_are_explained_with_areas() {
-    let text = succeeded(&run(&["explain", "complete-subblock"])).replace("\n ", " ");
-    for part in [
-        "TLB entry",
-        "block of 16: 36679 rbe (4.59)",
-        "256 entries in 4 ways",
-        "Talluri",
+    for (name, part) in [
+        ("complete-subblock", "block of 16: 36679 rbe (4.59)"),
+        ("complete-subblock", "256 entries in 4 ways"),
+        ("superpage", "(TLB entry)"),
+        ("superpage", "4k, 64k: 8354 rbe (1.05)"),
     ] {
-        assert!(text.contains(part), "{part}: {text}");
+        let text = succeeded(&run(&["explain", name])).replace('\n', "");
+        let text: Vec<&str> = text.split_whitespace().collect();
+        assert!(text.join(" ").contains(part), "{part}: {text:?}");
     }
     let text = succeeded(&run(&["explain", "skylake"]));
     assert!(text.contains("register-bit equivalents"), "{text}");

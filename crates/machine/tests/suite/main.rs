@@ -5,3 +5,4 @@ mod invalidation;
 mod machines;
 mod oracle;
 mod price;
+mod replacement;

@@ -2,8 +2,7 @@
 
 use broadleaf_machine::{machine, machine_names, tlb_plan};
 use broadleaf_price::{EntryBits, TlbPlan};
-use broadleaf_tlb::{Organisation, Structure};
-use broadleaf_units::Described;
+use broadleaf_tlb::{Organisation, OrganisationChoice, Structure};
 
 fn structure(machine_name: &str, number: usize) -> Structure {
     let design = machine(machine_name).expect("a machine").design;
@@ -61,28 +60,53 @@ fn one_size_has_neither() {
     assert_eq!(tlb_plan(&structure("skylake", 1)), Some(expected));
 }
 
-/// An organisation with the name of a kind has its bits. Another has no price.
+/// An organisation with the name of a kind has its bits. Fields that a kind lacks have no price.
 #[test]
-fn organisations_are_priced_by_name() {
-    static COMPLETE: Organisation = named("complete-subblock", 2);
-    static UNKNOWN: Organisation = named("unknown", 0);
-    let mut structure = structure("skylake", 1);
-    structure.organisation = &COMPLETE;
-    let bits = tlb_plan(&structure).expect("a plan").bits;
-    assert_eq!((bits.data, bits.words, bits.tag()), (4 * 46, 4, 63));
-    structure.organisation = &UNKNOWN;
-    assert_eq!(tlb_plan(&structure), None);
+fn subblock_organisations_are_priced_by_name() {
+    let bits = |organisation: &str, parameters: &[(&str, &str)]| {
+        let organisation = Organisation::named(organisation).expect("an organisation");
+        let mut structure = structure("skylake", 1);
+        structure.organisation = OrganisationChoice::from(organisation);
+        for (name, value) in parameters {
+            structure.organisation.set(name, value).expect("a value");
+        }
+        tlb_plan(&structure).map(|plan| plan.bits)
+    };
+    let four = ("block", "16k");
+    let complete = bits("complete-subblock", &[four]).expect("a price");
+    assert_eq!(
+        (complete.data, complete.words, complete.tag()),
+        (4 * 46, 4, 63)
+    );
+    let partial = bits("partial-subblock", &[four, ("modified", "attribute")]).expect("a price");
+    assert_eq!((partial.data, partial.words, partial.tag()), (46, 1, 66));
+    // One page or a block of four: two sizes.
+    let coalesced = bits("coalesced", &[four]).expect("a price");
+    assert_eq!((coalesced.data, coalesced.dont_care), (46, 2));
+    for (name, value) in [
+        ("modified", "page"),
+        ("valid", "run"),
+        ("frames", "high-bits"),
+        ("rights", "page"),
+    ] {
+        assert_eq!(
+            bits("partial-subblock", &[four, (name, value)]),
+            None,
+            "{name}"
+        );
+    }
+    assert_eq!(
+        bits("complete-subblock", &[four, ("superpages", "own-blocks")]),
+        None
+    );
 }
 
-const fn named(name: &'static str, neighbours: u32) -> Organisation {
-    Organisation {
-        described: Described {
-            name,
-            summary: "",
-            explanation: "",
-            source: "",
-        },
-        build: |structure| (Organisation::set_associative().build)(structure),
-        neighbours,
-    }
+/// A page larger than a block has no price.
+#[test]
+fn larger_pages_than_blocks_have_no_price() {
+    let mut structure = structure("skylake", 2);
+    let organisation = Organisation::named("complete-subblock").expect("an organisation");
+    structure.organisation = OrganisationChoice::from(organisation);
+    structure.organisation.set("block", "64k").expect("a value");
+    assert_eq!(tlb_plan(&structure), None);
 }
