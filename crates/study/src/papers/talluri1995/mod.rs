@@ -34,6 +34,8 @@ pub(crate) const PAPER: Paper = Paper {
               the number of blocks, and pre (preloading). Nothing is replayed.",
     cycles_per_access: None,
     switches: None,
+    // Experiments that replay recorded programs follow those that need no recording. They need
+    // `cycles_per_access`.
     experiments: &[
         Experiment {
             tables: &["equal-areas", "relative-areas"],
