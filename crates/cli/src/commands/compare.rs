@@ -15,6 +15,7 @@ use broadleaf_study::machines::machines;
 
 use crate::args::{Compare, CompareFormat};
 use crate::progress::Bars;
+use crate::say;
 use crate::terminal::glyphs;
 use broadleaf_study::explained::PlannedAccelerator;
 use broadleaf_study::failure::Failure;
@@ -123,7 +124,7 @@ fn show_plan(accelerators: &[PlannedAccelerator]) {
         };
         grid.row([planned.name.to_owned(), used.to_owned(), text]);
     }
-    for line in grid.render(View::default()).lines() {
+    for line in grid.render(say::table_view()).lines() {
         say!("{line}");
     }
 }

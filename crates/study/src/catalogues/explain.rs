@@ -1,19 +1,18 @@
 //! `explain`: one entry of the catalogues, in full.
 
 use broadleaf_machine::{Machine, machine, machine_names, parts};
-use broadleaf_metrics::{Metric, all_metrics, metric};
+use broadleaf_metrics::{Metric, metric};
 use broadleaf_policy::{Expression, FORM, Parameter, ParseError, PolicyEntry, Refusal};
 use broadleaf_price::EntryKind;
 use broadleaf_report::{
-    HEADINGS, Heading, LIVE_HEADINGS, Meaning, RANGE_HEADINGS, Style, View, heading_named,
-    live_heading_named, range_heading_named, wrap,
+    Heading, Meaning, Style, View, heading_named, live_heading_named, range_heading_named, wrap,
 };
 use broadleaf_units::Described;
 
 use super::areas::{area_facts, area_of_structures};
 use super::expressions;
 use super::formats::{ADVICE_FORMATS, FORMATS};
-use super::names::names_of_reasons_parts_and_formats;
+use super::names::names_beside_policies;
 use crate::failure::Failure;
 use crate::names::{known_policies, no_policy, unknown};
 
@@ -152,18 +151,8 @@ fn find(name: &str) -> Result<Explanation, Failure> {
             });
         }
     }
-    let others = machine_names()
-        .chain(all_metrics().map(|metric| metric.name))
-        .chain(
-            HEADINGS
-                .iter()
-                .chain(RANGE_HEADINGS)
-                .chain(LIVE_HEADINGS)
-                .map(|heading| heading.name),
-        )
-        .chain(names_of_reasons_parts_and_formats());
     let mut known = known_policies(name);
-    known.extend(others.map(str::to_owned));
+    known.extend(names_beside_policies().map(str::to_owned));
     let known = known.iter().map(String::as_str);
     Err(unknown("nothing", name, known, "broadleaf list"))
 }
