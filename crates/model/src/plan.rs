@@ -81,6 +81,14 @@ pub enum PlanError {
         /// The reason.
         reason: String,
     },
+    /// Machines that should observe one memory have other base pages.
+    #[error("{machine} and {other} have different base pages, so they cannot look at one memory")]
+    BasePages {
+        /// A machine's name.
+        machine: String,
+        /// The name of the other machine.
+        other: String,
+    },
     /// A policy foresees a policy that does not exist.
     #[error(transparent)]
     Foreseen(#[from] ParseError),
@@ -114,11 +122,29 @@ impl Plan {
         Self::of(policies, machines)?.limited_to(limits)
     }
 
-    /// Lets all machines observe one memory for each policy, with the page sizes of all of them. A
-    /// TLB that lacks a size holds smaller parts of such pages. The machines have equal base pages.
-    pub fn with_one_memory(mut self) -> Self {
-        self.one_memory = true;
-        self
+    /// A plan as [`Plan::within`] makes it, in which all machines observe one memory for each
+    /// policy, with the page sizes of all of them. A TLB that lacks a size holds smaller parts of
+    /// such pages.
+    ///
+    /// # Errors
+    /// Those of [`Plan::within`], and an error if the machines differ in their base pages.
+    pub fn within_one_memory(
+        policies: Vec<Box<dyn Policy>>,
+        machines: Vec<Machine>,
+        limits: MemoryLimits,
+    ) -> Result<Self, PlanError> {
+        let base = |machine: &Machine| machine.design.sizes().first().copied();
+        if let [first, others @ ..] = machines.as_slice()
+            && let Some(other) = others.iter().find(|other| base(other) != base(first))
+        {
+            return Err(PlanError::BasePages {
+                machine: first.name.clone(),
+                other: other.name.clone(),
+            });
+        }
+        let mut plan = Self::of(policies, machines)?;
+        plan.one_memory = true;
+        plan.limited_to(limits)
     }
 
     /// Returns true if all machines observe one memory for each policy.

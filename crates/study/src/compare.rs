@@ -179,7 +179,10 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
             limits: limits.clone(),
             machines: machines.clone(),
         });
-        Plan::within(policies, machines, limits)
+        match crate::machines::is_design_space(&machines) {
+            true => Plan::within_one_memory(policies, machines, limits),
+            false => Plan::within(policies, machines, limits),
+        }
     } else {
         Plan::new(policies, machines)
     };
@@ -266,6 +269,7 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
         .collect();
     let mut results = outcome.results;
     results.retain(|result| asked.contains(&result.policy));
+    crate::machines::add_areas(&mut results, plan.machines());
     for result in &mut results {
         let place = asked.iter().position(|name| *name == result.policy);
         result.asked = place.map_or_else(String::new, |place| spellings[place].clone());

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use broadleaf_accel::covers_all;
-use broadleaf_machine::{Machine, is_grid, machine_names, machines_of_grid};
-use broadleaf_metrics::CellResult;
+use broadleaf_machine::{Machine, is_grid, machine_names, machines_of_grid, tlb_plan};
+use broadleaf_metrics::{CellResult, TlbResult};
 use broadleaf_policy::Policy;
 use broadleaf_report::BASELINE;
 use broadleaf_tlb::ReferenceKind;
@@ -100,6 +100,32 @@ pub(crate) fn without_frames(policies: &[Box<dyn Policy>], machines: &[Machine])
     let alone = |machine: &&Machine| covers_all(policies, std::slice::from_ref(*machine));
     let names = machines.iter().filter(|machine| alone(machine).is_ok());
     names.map(|machine| machine.name.clone()).collect()
+}
+
+/// Returns true if machines come from a grid: they are compared by their areas, over one memory.
+pub(crate) fn is_design_space(machines: &[Machine]) -> bool {
+    machines.iter().any(|machine| is_grid(&machine.name))
+}
+
+/// Adds the chip areas of the machines of a comparison, if a grid is among them.
+pub(crate) fn add_areas(results: &mut [CellResult], machines: &[Machine]) {
+    if !is_design_space(machines) {
+        return;
+    }
+    for result in results {
+        let machine = machines
+            .iter()
+            .find(|machine| machine.name == result.machine);
+        let structures = machine.map_or(&[][..], |machine| machine.design.structures());
+        let areas = structures.iter().map(|of| Some(tlb_plan(of)?.area()));
+        let walks = result.walks.total();
+        let tlb = result.tlb.get_or_insert(TlbResult {
+            l3_misses: walks,
+            block_misses: walks,
+            ..TlbResult::default()
+        });
+        tlb.area_rbe = areas.sum();
+    }
 }
 
 /// The names of the machines that translate instruction fetches.
