@@ -22,6 +22,7 @@ use broadleaf_memory::system::{
 };
 use broadleaf_memory::{AddressSpaces, Pages};
 use broadleaf_policy::Policy;
+use broadleaf_tlb::RuleNeed;
 use broadleaf_trace::Visit;
 use broadleaf_units::{PageNumber, PageSize, SpaceId};
 use filtering::WorldFilter;
@@ -44,9 +45,11 @@ pub(crate) struct World<'a> {
     /// References that the observers have not translated: the page, and the level of the page that
     /// maps it. Each observer translates many at a time, so that its TLB stays in the cache.
     waiting: Vec<(PageNumber, usize)>,
-    /// The most references that wait. One if an observer's TLB depends on frames: those of later
-    /// are not those of the reference.
+    /// The most references that wait. One if an observer's TLB depends on frames, since those of
+    /// later are not those of the reference, or if a rule counts uses.
     most_waiting: usize,
+    /// True if a replacement rule of a machine counts all uses of a translation.
+    counts_uses: bool,
     /// The steps that listeners want; `None` if there is no listener.
     steps_wanted: Option<StepsWanted>,
     /// The filter of the world; `None` if the world replays every visit.
@@ -117,6 +120,7 @@ impl<'a> World<'a> {
             observers: Vec::new(),
             waiting: Vec::new(),
             most_waiting: MOST_WAITING,
+            counts_uses: machine.design.needs(RuleNeed::Uses),
             steps_wanted: None,
             filter: None,
             instructions: 0,
@@ -221,7 +225,7 @@ impl<'a> World<'a> {
             if part.references(&visit) {
                 self.instructions = instructions;
                 let step = VisitStep::of(&visit, part.shift, time);
-                if self.visit(&step, scene).is_none() {
+                if self.visit(&step, visit.accesses(), scene).is_none() {
                     return;
                 }
                 time = time.saturating_add(visit.accesses());
@@ -283,7 +287,8 @@ impl<'a> World<'a> {
         let levels = 0..self.mmu.walks.len();
         let sizes: Vec<PageSize> = levels.map(|level| self.system.size(level)).collect();
         let observer = Mmu::new(machine, &sizes);
-        if observer.wants_frames() {
+        self.counts_uses |= machine.design.needs(RuleNeed::Uses);
+        if observer.wants_frames() || self.counts_uses {
             self.most_waiting = 1;
         }
         self.observers.push(observer);

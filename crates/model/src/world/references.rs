@@ -7,8 +7,14 @@ use broadleaf_memory::system::Place;
 use broadleaf_units::PageNumber;
 
 impl World<'_> {
-    /// Replays one visit; `None` where memory is used up.
-    pub(super) fn visit(&mut self, step: &VisitStep, scene: &Scene<'_>) -> Option<()> {
+    /// Replays one visit of so many accesses; `None` where memory is used up. The number matters to
+    /// rules that count uses alone.
+    pub(super) fn visit(
+        &mut self,
+        step: &VisitStep,
+        accesses: u64,
+        scene: &Scene<'_>,
+    ) -> Option<()> {
         if step.fetches {
             return self.fetch(step.page, step.time, scene);
         }
@@ -24,10 +30,26 @@ impl World<'_> {
         let stores_first = step.stores && loads == 0;
         self.refer(step.page, step.time, stores_first, scene)?;
         if step.stores && loads > 0 {
+            self.repeat(loads - 1);
             let time = step.time.saturating_add(loads);
             self.refer(step.page, time, true, scene)?;
+            self.repeat(accesses.saturating_sub(loads + 1));
+        } else {
+            self.repeat(accesses.saturating_sub(1));
         }
         Some(())
+    }
+
+    /// Lets the TLBs note that so many more accesses of the last page followed, if a rule of theirs
+    /// counts uses.
+    #[inline]
+    pub(super) fn repeat(&mut self, times: u64) {
+        if self.counts_uses && times > 0 {
+            self.mmu.tlb.repeat(times);
+            for mmu in &mut self.observers {
+                mmu.tlb.repeat(times);
+            }
+        }
     }
 
     /// Replays one reference: memory first, then stale translations, then the lookup. All other
