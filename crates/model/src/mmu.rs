@@ -1,5 +1,6 @@
 //! The address translation of one machine: its TLBs and its counts.
 
+use crate::future::LookupFuture;
 use crate::listener::{SlowLookups, StepListener};
 use crate::steps::Step;
 use broadleaf_machine::Machine;
@@ -37,6 +38,10 @@ pub(crate) struct Mmu<'a> {
     pub(super) listener: Option<Box<dyn StepListener>>,
     /// The lookups that the listener knows.
     shown: SlowLookups,
+    /// The future of the lookups, if a replacement rule needs to know it.
+    pub(super) future: Option<LookupFuture>,
+    /// Translations were invalidated.
+    pub(super) invalidated: bool,
 }
 
 impl<'a> Mmu<'a> {
@@ -61,6 +66,8 @@ impl<'a> Mmu<'a> {
             neighbours: machine.design.neighbours(),
             listener: None,
             shown: SlowLookups::default(),
+            future: None,
+            invalidated: false,
         }
     }
 
@@ -84,6 +91,7 @@ impl<'a> Mmu<'a> {
         let tag = Asid::new(self.next_tag % Asid::COUNT).unwrap_or_default();
         let is_reused = self.next_tag >= Asid::COUNT;
         if is_reused {
+            self.invalidated = true;
             self.tlb.invalidate_space(tag);
             self.tags.retain(|_, other| *other != tag);
         }
@@ -98,6 +106,13 @@ impl<'a> Mmu<'a> {
     #[inline]
     pub(super) fn translate(&mut self, page: PageNumber, level: usize, system: &System<'_>) {
         let tag = self.running.1;
+        if let Some(future) = &mut self.future {
+            let size = self.translated[level];
+            let next = future.pass((tag, AlignedRun::around(page, size).first, size));
+            if let Some(next) = next {
+                self.tlb.foresee(next);
+            }
+        }
         match self.tlb.lookup(tag, page) {
             Lookup::First => {}
             Lookup::Second => self.second_hits += 1,
@@ -199,6 +214,7 @@ impl<'a> Mmu<'a> {
             Shootdown::Nothing => None,
             Shootdown::Superpage { space, run } => {
                 let tag = self.tags.get(&space).copied()?;
+                self.invalidated = true;
                 // The TLB may hold an extent as smaller pages, which stay valid.
                 if self.translated.contains(&run.size) {
                     self.tlb.invalidate(tag, run.first, run.size);
@@ -207,6 +223,7 @@ impl<'a> Mmu<'a> {
             }
             Shootdown::Range { space, pages } => {
                 let tag = self.tags.get(&space).copied()?;
+                self.invalidated = true;
                 self.tlb.invalidate_range(tag, pages.first(), pages.len());
                 Some(tag)
             }

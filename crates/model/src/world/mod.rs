@@ -301,6 +301,11 @@ impl<'a> World<'a> {
         observer.map_or(&self.mmu, |number| &self.observers[number])
     }
 
+    /// All machines, in the order of their numbers, to be changed.
+    pub(crate) fn mmus_mut(&mut self) -> impl Iterator<Item = &mut Mmu<'a>> {
+        [&mut self.mmu].into_iter().chain(&mut self.observers)
+    }
+
     /// The machine of that number, to be changed.
     fn mmu_mut(&mut self, number: usize) -> &mut Mmu<'a> {
         match number.checked_sub(1) {
