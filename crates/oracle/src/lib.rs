@@ -37,7 +37,7 @@ mod tlb;
 pub use alone::alone;
 pub use counts::OracleCounts;
 pub use machine::{OracleMachine, RuledMachine};
-pub use opt::fewest_misses;
+pub use opt::{belady, fewest_misses};
 pub use policy::PolicySpec;
 pub use recording::{Foreknowledge, OwnedItem, Recording, Survey};
 pub use replacement::RuleSpec;
