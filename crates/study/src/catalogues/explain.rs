@@ -7,6 +7,7 @@ use broadleaf_report::{
     HEADINGS, Heading, LIVE_HEADINGS, Meaning, RANGE_HEADINGS, Style, View, heading_named,
     live_heading_named, range_heading_named, wrap,
 };
+use broadleaf_tlb::Replacement;
 
 use super::expressions;
 use super::formats::{ADVICE_FORMATS, FORMATS};
@@ -134,7 +135,9 @@ fn find(name: &str) -> Result<Explanation, Failure> {
                 kind,
                 summary: entry.summary.to_owned(),
                 paragraphs: vec![entry.explanation.to_owned()],
-                facts: vec![("source", entry.source.to_owned())],
+                facts: parameters_of_rule(kind, entry.name)
+                    .chain([("source", entry.source.to_owned())])
+                    .collect(),
             });
         }
     }
@@ -217,6 +220,20 @@ fn of_heading(heading: &Heading, in_advice: Option<&Heading>) -> Explanation {
 fn belongs(entry: &PolicyEntry, name: &str) -> bool {
     name.strip_prefix(entry.name)
         .is_some_and(|rest| rest.starts_with(['-', '(']))
+}
+
+/// The parameters of a replacement rule; none for other kinds of entries.
+fn parameters_of_rule(kind: &str, name: &str) -> impl Iterator<Item = (&'static str, String)> {
+    let rule = Replacement::named(name).filter(|_| kind == "replacement");
+    let parameters = rule.map_or(&[][..], |rule| rule.parameters);
+    parameters.iter().map(|key| {
+        let (least, most) = key.range;
+        let range = format!("{least} to {most}; {} unless the key is given", key.default);
+        (
+            "parameter",
+            format!("{}: {}, {range}", key.name, key.summary),
+        )
+    })
 }
 
 /// The parameters that a name may have in brackets.

@@ -7,10 +7,10 @@ pub(super) static SRRIP: Replacement = Replacement {
     described: Described {
         name: "srrip",
         summary: "the first entry whose next use is predicted farthest makes room",
-        explanation: "Each entry predicts the distance of its next use by a number of a few bits. \
-                       A hit sets the number to 0, and a fill to the largest but one. The first \
-                       entry with the largest number makes room. If there is none, all numbers \
-                       grow by one until there is.",
+        explanation: "Each entry predicts the distance of its next use by a number of a few bits \
+                      (the key bits, 2 by default). A hit sets the number to 0, and a fill to \
+                      the largest but one. The first entry with the largest number makes room. \
+                      If there is none, all numbers grow by one until there is.",
         source: "Jaleel 2010, section 4 (SRRIP with hit priority)",
     },
     parameters: &[RuleParameter {
