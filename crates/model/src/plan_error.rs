@@ -80,11 +80,14 @@ pub(crate) fn check_future(
     let Some(rule) = rules.find(|rule| rule.needs.contains(&RuleNeed::Future)) else {
         return Ok(());
     };
-    let decides_at_misses = |policy: &Box<dyn Policy>| {
+    let decides_at_misses = |policy: &dyn Policy| {
         let needs = policy.needs();
         needs.charges.any() || matches!(needs.foresight, Foresight::Cheapest(_))
     };
-    match policies.iter().find(|policy| decides_at_misses(policy)) {
+    match policies
+        .iter()
+        .find(|policy| decides_at_misses(policy.as_ref()))
+    {
         Some(policy) => Err(PlanError::Future {
             policy: policy.name(),
             machine: machine.name.clone(),

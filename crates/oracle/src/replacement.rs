@@ -59,7 +59,9 @@ impl RuleSpec {
     pub const fn fits(self, ways: usize) -> bool {
         match self {
             Self::TreePlru => ways.is_power_of_two(),
-            Self::Mru3Plru | Self::Lru3Plru => ways % 3 == 0 && (ways / 3).is_power_of_two(),
+            Self::Mru3Plru | Self::Lru3Plru => {
+                ways.is_multiple_of(3) && (ways / 3).is_power_of_two()
+            }
             _ => true,
         }
     }
