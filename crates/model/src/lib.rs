@@ -29,6 +29,7 @@ mod future;
 mod gathered;
 mod limits;
 mod listener;
+mod mapped;
 mod mmu;
 mod offline;
 mod origin;

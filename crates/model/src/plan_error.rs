@@ -32,6 +32,14 @@ pub enum PlanError {
         /// The reason.
         reason: String,
     },
+    /// Machines that should observe one memory have other base pages.
+    #[error("{machine} and {other} have different base pages, so they cannot look at one memory")]
+    BasePages {
+        /// A machine's name.
+        machine: String,
+        /// The name of the other machine.
+        other: String,
+    },
     /// A policy is notified of TLB misses, and a replacement rule knows the future, which depends on
     /// what the policy does at misses.
     #[error(

@@ -4,7 +4,7 @@ use crate::Plan;
 use crate::mmu::Mmu;
 use crate::worlds::Worlds;
 use broadleaf_machine::Machine;
-use broadleaf_tlb::{RuleNeed, Structure};
+use broadleaf_tlb::{Organisation, RuleNeed, Structure};
 
 /// Notes on the rules of a plan's machines; `best` is the index of each pair's run.
 pub(crate) fn rule_notes(worlds: &Worlds<'_>, best: &[usize], plan: &Plan) -> Vec<String> {
@@ -49,7 +49,7 @@ fn heuristic_since(mmu: &Mmu<'_>) -> Option<&'static str> {
         Some("the TLB has two levels")
     } else if !structures
         .iter()
-        .all(|of| of.organisation.is_set_associative())
+        .all(|of| of.organisation.organisation() == Organisation::set_associative())
     {
         Some("an entry can hold several pages")
     } else if !structures.iter().all(has_rule) {

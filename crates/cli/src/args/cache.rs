@@ -7,12 +7,12 @@ use clap::Args;
 use super::TableOrJson;
 use super::size::size;
 
-/// Show or clear what comparisons have kept to be faster
+/// Show or clear the cache of reduced traces
 ///
-/// A first comparison of a trace keeps the trace's reduced form, from which the next comparison
-/// reads the same counts in a fraction of the time. The folder is `broadleaf` in XDG_CACHE_HOME, or
-/// ~/.cache/broadleaf. A reduced form that is larger than its trace is not kept; `broadleaf reduce`
-/// writes it.
+/// The first `compare` or `advise` of a trace keeps the trace's reduced form. Later commands read
+/// the form and give the same counts in a fraction of the time. The folder is `broadleaf` in
+/// XDG_CACHE_HOME, or ~/.cache/broadleaf. A reduced form that is larger than its trace is not kept;
+/// `broadleaf reduce` writes it.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -36,8 +36,8 @@ pub(crate) struct CacheUse {
     /// Keep at most SIZE of reduced traces in the cache folder for later commands [default:
     /// BROADLEAF_CACHE_SIZE, or 2G]
     ///
-    /// The least recently used go first. `broadleaf cache` shows what is kept and where. 0 keeps
-    /// and reads nothing.
+    /// A full cache drops the least recently used reduced traces, also those of other recordings.
+    /// `broadleaf cache` lists the reduced traces and names the folder. 0 turns the cache off.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) cache_size: Option<u64>,
 

@@ -13,6 +13,7 @@ use super::filter::{BatchPart, VisitSlice};
 use super::mmu::Mmu;
 use super::steps::VisitStep;
 use crate::listener::StepsWanted;
+use crate::mapped::PageLookup;
 use crate::offline::Recorder;
 use crate::populate::TouchedPart;
 use crate::stream::Stream;
@@ -24,7 +25,7 @@ use broadleaf_memory::{AddressSpaces, Pages};
 use broadleaf_policy::Policy;
 use broadleaf_tlb::RuleNeed;
 use broadleaf_trace::Visit;
-use broadleaf_units::{PageNumber, PageSize, SpaceId};
+use broadleaf_units::{PageSize, SpaceId};
 use filtering::WorldFilter;
 use samples::FIRST_INTERVAL;
 use std::ops::Range;
@@ -42,13 +43,16 @@ pub(crate) struct World<'a> {
     mmu: Mmu<'a>,
     /// The other machines with the same page sizes; none if the policy is notified of misses.
     observers: Vec<Mmu<'a>>,
-    /// References that the observers have not translated: the page, and the level of the page that
-    /// maps it. Each observer translates many at a time, so that its TLB stays in the cache.
-    waiting: Vec<(PageNumber, usize)>,
-    /// The most references that wait. One if an observer's TLB depends on frames, since those of
-    /// later are not those of the reference, or if a rule counts uses.
-    most_waiting: usize,
-    /// True if a replacement rule of a machine counts all uses of a translation.
+    /// Lookups that the observers have not made. Each observer makes many at a time, so that its
+    /// TLB stays in the cache.
+    waiting: Vec<PageLookup>,
+    /// True if an observer reads the page table at a miss. Lookups then wait no longer than the
+    /// table stays as it is.
+    reads_tables: bool,
+    /// True if a machine has separate TLBs for loads and stores.
+    parts_loads: bool,
+    /// True if a replacement rule of a machine counts all uses of a translation. No lookup waits
+    /// then.
     counts_uses: bool,
     /// The steps that listeners want; `None` if there is no listener.
     steps_wanted: Option<StepsWanted>,
@@ -119,7 +123,8 @@ impl<'a> World<'a> {
             mmu,
             observers: Vec::new(),
             waiting: Vec::new(),
-            most_waiting: MOST_WAITING,
+            reads_tables: false,
+            parts_loads: machine.design.parts_loads_from_stores(),
             counts_uses: machine.design.needs(RuleNeed::Uses),
             steps_wanted: None,
             filter: None,
@@ -174,7 +179,7 @@ impl<'a> World<'a> {
     pub(crate) fn begin(&mut self, now: u64) {
         self.system.begin_counting();
         self.instructions = 0;
-        self.translate_waiting();
+        debug_assert!(self.waiting.is_empty(), "each part ends with its lookups");
         self.mmu.begin();
         self.observers.iter_mut().for_each(Mmu::begin);
         if let Some(charged) = &mut self.charged {
@@ -201,7 +206,7 @@ impl<'a> World<'a> {
         } else {
             self.replay_filtered(part, stream);
         }
-        self.translate_waiting();
+        self.translate_waiting(&stream.spaces);
     }
 
     /// Replays every visit.
@@ -277,20 +282,20 @@ impl<'a> World<'a> {
     }
 
     /// Adds a machine that observes the memory, and returns its number. `None` if this machine
-    /// needs a memory of its own: it has other page sizes, or the policy is notified of its misses.
-    pub(super) fn observe(&mut self, machine: &'a Machine) -> Option<usize> {
+    /// needs a memory of its own: it has other page sizes and needs its own, or the policy is
+    /// notified of its misses.
+    pub(super) fn observe(&mut self, machine: &'a Machine, any_sizes: bool) -> Option<usize> {
         let is_observed_only = self.charged.is_none() && self.recorder.is_none();
         let same_sizes = self.mmu.machine.design.sizes() == machine.design.sizes();
-        if !is_observed_only || !same_sizes {
+        if !is_observed_only || !(same_sizes || any_sizes) {
             return None;
         }
         let levels = 0..self.mmu.walks.len();
         let sizes: Vec<PageSize> = levels.map(|level| self.system.size(level)).collect();
         let observer = Mmu::new(machine, &sizes);
+        self.reads_tables |= observer.wants_tables();
+        self.parts_loads |= machine.design.parts_loads_from_stores();
         self.counts_uses |= machine.design.needs(RuleNeed::Uses);
-        if observer.wants_frames() || self.counts_uses {
-            self.most_waiting = 1;
-        }
         self.observers.push(observer);
         Some(self.observers.len())
     }

@@ -1,8 +1,9 @@
 //! Contracts of every replacement rule and every organisation of the catalogues.
 
 use broadleaf_tlb::{
-    Composed, Design, IndexFunction, Lookup, ORGANISATIONS, Organisation, REPLACEMENTS,
-    Replacement, ReplacementChoice, ReplacementState, RuleShape, Structure, Translation,
+    Composed, Design, IndexFunction, Lookup, ORGANISATIONS, Organisation, OrganisationChoice,
+    ParameterValue, REPLACEMENTS, Replacement, ReplacementChoice, ReplacementState, Role,
+    RuleShape, Structure, TlbRequest, Translation, Walk,
 };
 use broadleaf_units::{Asid, PageNumber, PageSize};
 
@@ -14,15 +15,27 @@ fn ways(replacement: &Replacement) -> usize {
 
 /// Four sets.
 fn design(organisation: &'static Organisation, replacement: &'static Replacement) -> Design {
-    let index = IndexFunction::parse("va[13:12]").expect("an index");
+    let mut choice = OrganisationChoice::from(organisation);
+    let parameters = organisation.parameters.iter();
+    let mut sizes = parameters.filter(|one| one.default == ParameterValue::Size(None));
+    let bits = match sizes.next() {
+        // A block of two pages is in one set.
+        Some(block) => {
+            choice.set(block.name, "8k").expect("a size");
+            "va[14:13]"
+        }
+        None => "va[13:12]",
+    };
+    let index = IndexFunction::parse(bits).expect("an index");
     let structure = Structure {
         name: "dtlb".to_string(),
         level: 1,
         entries: 4 * ways(replacement),
         ways: ways(replacement),
         pages: vec![(PageSize::SIZE_4K, index)],
-        organisation,
+        organisation: choice,
         replacement: replacement.into(),
+        role: Role::default(),
     };
     Design::new(vec![structure]).expect("a design")
 }
@@ -36,23 +49,30 @@ fn fills_unused_first(replacement: &'static Replacement) -> bool {
     rule.fills_unused_first()
 }
 
-/// A translation of a base page, with a frame of its own and no neighbours.
-fn translation(page: u64) -> Translation {
-    Translation {
-        tag: Asid::ZERO,
-        first: PageNumber(page),
-        size: PageSize::SIZE_4K,
-        frame: Some(page ^ 0x5555),
-        placed: 0,
+/// The walk for a base page, with a frame of its own and no neighbours.
+fn walk(page: u64) -> Walk<'static> {
+    let plain = Walk::plain(Asid::ZERO, PageNumber(page), PageSize::SIZE_4K);
+    let frame = Some(page ^ 0x5555);
+    Walk {
+        translation: Translation {
+            frame,
+            ..plain.translation
+        },
+        ..plain
     }
+}
+
+fn request(tag: Asid, page: u64) -> TlbRequest {
+    TlbRequest::load(tag, PageNumber(page))
 }
 
 /// Refers to a page. Returns true if the lookup hits.
 fn refer(tlb: &mut Composed, page: u64) -> bool {
-    let found = tlb.lookup(Asid::ZERO, PageNumber(page), |_| {});
+    let found = tlb.lookup(&request(Asid::ZERO, page));
     if found == Lookup::Miss {
-        tlb.fill(&translation(page), |_| {});
+        tlb.load(&walk(page));
     }
+    tlb.check();
     found != Lookup::Miss
 }
 
@@ -86,7 +106,7 @@ fn a_page_hits_after_its_miss_and_no_other_page_does() {
             assert!(refer(&mut tlb, page), "{organisation:?}, {replacement:?}");
             // The spaces differ, and no page of this one lies so high.
             for (tag, page) in [(Asid::wrapping(1), page), (Asid::ZERO, page + 5000)] {
-                let found = tlb.lookup(tag, PageNumber(page), |_| {});
+                let found = tlb.lookup(&request(tag, page));
                 assert_eq!(found, Lookup::Miss, "{organisation:?}, {replacement:?}");
             }
             assert!(tlb.occupied() <= 4 * ways(replacement));
@@ -100,7 +120,7 @@ fn pages_that_fit_stay_and_stale_pages_go() {
         let mut tlb = Composed::new(&design(organisation, replacement));
         let pages = 0..4 * ways(replacement) as u64;
         let is_held = |tlb: &mut Composed, page: &u64| {
-            tlb.lookup(Asid::ZERO, PageNumber(*page), |_| {}) != Lookup::Miss
+            tlb.lookup(&request(Asid::ZERO, *page)) != Lookup::Miss
         };
         pages
             .clone()
@@ -128,7 +148,7 @@ fn pages_that_fit_stay_and_stale_pages_go() {
 fn a_full_set_loses_one_page_to_a_new_one() {
     for (organisation, replacement) in pairs() {
         let mut tlb = Composed::new(&design(organisation, replacement));
-        let (in_set, ways) = (|page: u64| page * 4, ways(replacement));
+        let (in_set, ways) = (|page: u64| page * 8, ways(replacement));
         // A rule that replaces translations beside unused ways takes longer to fill a set.
         let is_full = |tlb: &Composed| tlb.occupied() == ways;
         for page in 0..1000 {
@@ -138,10 +158,10 @@ fn a_full_set_loses_one_page_to_a_new_one() {
         }
         let mut lost = Vec::new();
         for page in 4..50 {
-            let page = PageNumber(in_set(page));
-            let found = tlb.lookup(Asid::ZERO, page, |_| {});
+            let page = in_set(page);
+            let found = tlb.lookup(&request(Asid::ZERO, page));
             assert_eq!(found, Lookup::Miss, "{replacement:?}");
-            tlb.fill(&translation(page.0), |gone| lost.push(gone.page));
+            tlb.load_evicting(&walk(page), |gone| lost.push(gone.page));
         }
         assert_eq!(lost.len(), 46, "{organisation:?}, {replacement:?}");
         assert_eq!(tlb.occupied(), ways);

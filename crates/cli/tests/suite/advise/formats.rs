@@ -26,7 +26,7 @@ fn many_kinds() -> Vec<u8> {
         Event::Brk(range(heap, 0)),
         Event::Brk(range(heap, 0x4f_f000)),
         map(stack - 4 * MIB, 4 * MIB, Backing::Stack),
-        // In a pool, what is mapped last takes the first place.
+        // A pool places the last mapping at its first address.
         map(0x500_0000_0000, 3 * MIB, Backing::Anonymous),
         map(0x510_0000_0000, MIB, Backing::Anonymous),
         Event::Unmap(range(0x500_0000_0000, 3 * MIB)),
@@ -55,8 +55,10 @@ fn many_kinds() -> Vec<u8> {
 #[test]
 fn each_format_expresses_what_it_can_and_says_what_it_cannot() {
     let folder = folder("advise-kinds");
-    let small = "name = \"small\"\nsummary = \"a test's\"\nexplanation = \"\"\nsource = \"a test\"\n\
-        [[tlb]]\nname = \"dtb\"\nlevel = 1\nentries = 16\nways = 16\nreplacement = \"lru\"\nindex = { 4k = \"none\", 2m = \"none\" }\n\
+    let small = "name = \"small\"\nsummary = \"a test's\"\nexplanation = \"\"\n\
+        source = \"a test\"\n\
+        [[tlb]]\nname = \"dtb\"\nlevel = 1\nentries = 16\nways = 16\nreplacement = \"lru\"\n\
+        index = { 4k = \"none\", 2m = \"none\" }\n\
         [walk-cycles]\n4k = 30\n2m = 30\n";
     let machine = file(&folder, "small.toml", small.as_bytes());
     let trace = file(&folder, "x.bl", &many_kinds());
@@ -79,8 +81,10 @@ fn each_format_expresses_what_it_can_and_says_what_it_cannot() {
     }
     let c = succeeded(&advise("madvise"));
     for text in [
-        "\nmadvise((void *)0x1200000, 2097152, MADV_HUGEPAGE); /* process 41 one, heap + 0x1ff000, 1 x 2 MiB, spares ",
-        "\nmadvise((void *)0x7efffe00000, 2097152, MADV_HUGEPAGE); /* process 41 one, stack, 0x200000 below its end, ",
+        "\nmadvise((void *)0x1200000, 2097152, MADV_HUGEPAGE); /* process 41 one, \
+         heap + 0x1ff000, 1 x 2 MiB, spares ",
+        "\nmadvise((void *)0x7efffe00000, 2097152, MADV_HUGEPAGE); /* process 41 one, \
+         stack, 0x200000 below its end, ",
         "/* process 41 one, shared memory 0x30000000000-0x30000200000 + 0x0, ",
         ", needs CONFIG_READ_ONLY_THP_FOR_FS and a file system that takes part */\n",
     ] {

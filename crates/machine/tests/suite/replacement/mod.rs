@@ -9,7 +9,7 @@ mod text;
 mod vectors;
 
 use broadleaf_machine::{Machine, MachineError};
-use broadleaf_tlb::{Lookup, Tlb};
+use broadleaf_tlb::{Evicted, Lookup, Tlb, Walk};
 use broadleaf_units::{Asid, PageNumber, PageSize};
 
 /// A machine whose TLB is one set of base pages. `keys` are further lines of the table.
@@ -39,10 +39,9 @@ impl OneSet {
         let mut gone = None;
         let found = self.tlb.lookup(Asid::ZERO, PageNumber(page));
         if found == Lookup::Miss {
-            let size = PageSize::SIZE_4K;
-            let lost = |lost: broadleaf_tlb::Evicted| gone = Some(lost.page.0);
-            self.tlb
-                .fill_evicting(Asid::ZERO, PageNumber(page), size, lost);
+            let walk = Walk::plain(Asid::ZERO, PageNumber(page), PageSize::SIZE_4K);
+            let lost = |lost: Evicted| gone = Some(lost.page.0);
+            self.tlb.load_evicting(&walk, lost);
         }
         (found == Lookup::Miss, gone)
     }
