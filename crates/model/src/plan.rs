@@ -1,10 +1,11 @@
 //! The plan of a replay: policies, machines, memory and limits.
 
-use crate::MemoryLimits;
 use crate::limits::Layouts;
 use crate::listener::{StepListener, StepRequest, StepsWanted};
+use crate::plan_error::{check_future, check_superpages};
+use crate::{MemoryLimits, PlanError};
 use broadleaf_machine::Machine;
-use broadleaf_policy::{ParseError, Policy};
+use broadleaf_policy::Policy;
 use broadleaf_tlb::ReferenceKind;
 use broadleaf_units::PageSize;
 use std::collections::BTreeSet;
@@ -52,46 +53,6 @@ pub struct Plan {
     listening: Option<StepRequest>,
     /// All machines observe one memory for each policy.
     one_memory: bool,
-}
-
-/// The reason why a plan cannot be carried out.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PlanError {
-    /// The plan has no policy or no machine.
-    #[error("nothing to compare: at least one policy and one machine are needed")]
-    Empty,
-    /// A machine has base pages only, and a policy makes superpages.
-    #[error(
-        "policy {policy} makes {size} pages, and the machine {machine} has none: leave the policy \
-         out, or choose a machine with {size} pages"
-    )]
-    NoSuperpages {
-        /// The policy's name.
-        policy: String,
-        /// The machine's name.
-        machine: String,
-        /// The page size that the policy makes.
-        size: String,
-    },
-    /// A machine cannot have the memory that the limits describe.
-    #[error("{machine}: {reason}")]
-    Memory {
-        /// The machine's name.
-        machine: String,
-        /// The reason.
-        reason: String,
-    },
-    /// Machines that should observe one memory have other base pages.
-    #[error("{machine} and {other} have different base pages, so they cannot look at one memory")]
-    BasePages {
-        /// A machine's name.
-        machine: String,
-        /// The name of the other machine.
-        other: String,
-    },
-    /// A policy foresees a policy that does not exist.
-    #[error(transparent)]
-    Foreseen(#[from] ParseError),
 }
 
 impl Plan {
@@ -263,6 +224,9 @@ impl Plan {
     fn of(policies: Vec<Box<dyn Policy>>, machines: Vec<Machine>) -> Result<Self, PlanError> {
         if policies.is_empty() || machines.is_empty() {
             return Err(PlanError::Empty);
+        }
+        for machine in &machines {
+            check_future(machine, &policies)?;
         }
         let mut foreseen: Vec<Box<dyn Policy>> = Vec::new();
         for name in policies
@@ -437,20 +401,5 @@ impl Plan {
     /// The machines, in order.
     pub fn machines(&self) -> &[Machine] {
         &self.machines
-    }
-}
-
-/// Returns an error if a machine has 4 KiB pages alone and a policy makes superpages.
-fn check_superpages(machine: &Machine, policies: &[Box<dyn Policy>]) -> Result<(), PlanError> {
-    let [PageSize::SIZE_4K] = machine.design.sizes() else {
-        return Ok(());
-    };
-    match policies.iter().find(|policy| policy.promotes()) {
-        Some(policy) => Err(PlanError::NoSuperpages {
-            policy: policy.name(),
-            machine: machine.name.clone(),
-            size: PageSize::SIZE_2M.short_name().to_string(),
-        }),
-        None => Ok(()),
     }
 }

@@ -8,11 +8,13 @@ use super::mmu::Mmu;
 use super::world::World;
 use crate::Plan;
 use crate::foresight::Foresight;
+use crate::future::{LookupFuture, NextUses};
 use crate::listener::StepListener;
 use crate::stream::Stream;
 use broadleaf_machine::Machine;
 use broadleaf_memory::system::Foreseen;
 use broadleaf_policy::{Cycles, Foresight as Known};
+use broadleaf_tlb::RuleNeed;
 
 /// The worlds of a replay.
 pub(super) struct Worlds<'a> {
@@ -165,6 +167,37 @@ impl<'a> Worlds<'a> {
             runs,
             stand_ins: Vec::new(),
         })
+    }
+
+    /// The machines whose replacement rules know the future, world by world.
+    fn foreseeing(&mut self) -> impl Iterator<Item = &mut Mmu<'a>> {
+        let mmus = self.all.iter_mut().flat_map(World::mmus_mut);
+        mmus.filter(|mmu| mmu.machine.design.needs(RuleNeed::Future))
+    }
+
+    /// The worlds, for a pass that records the lookups of machines that know the future. No
+    /// listener follows the pass.
+    pub(super) fn recording_lookups(mut self) -> Self {
+        for mmu in self.all.iter_mut().flat_map(World::mmus_mut) {
+            mmu.listener = None;
+        }
+        self.foreseeing()
+            .for_each(|mmu| mmu.future = Some(LookupFuture::recording()));
+        self
+    }
+
+    /// The recorded lookups.
+    pub(super) fn into_futures(mut self) -> impl Iterator<Item = LookupFuture> {
+        let futures = self.foreseeing().filter_map(|mmu| mmu.future.take());
+        futures.collect::<Vec<_>>().into_iter()
+    }
+
+    /// The worlds with the future of their lookups.
+    pub(super) fn knowing(mut self, uses: &[NextUses]) -> Self {
+        for (mmu, uses) in self.foreseeing().zip(uses) {
+            mmu.future = Some(LookupFuture::known(uses.clone()));
+        }
+        self
     }
 
     /// Worlds with one machine each, and no runs that replace others.

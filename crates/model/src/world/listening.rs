@@ -54,19 +54,21 @@ impl World<'_> {
         scene: &Scene<'_>,
     ) -> Option<()> {
         if step.visit.fetches || wanted == StepsWanted::EachVisit {
-            return self.visit_showing(step, scene);
+            return self.visit_showing(step, visit.accesses(), scene);
         }
         let origin = step.origin;
         let mut loads_apart = self.looks_up_again(&step.visit);
         for (visit, may_change) in step.visit.unfolded(visit) {
             let access = Step { visit, origin };
             if may_change {
-                self.visit_showing(&access, scene)?;
+                self.visit_showing(&access, 1, scene)?;
                 continue;
             }
             if loads_apart && !visit.stores {
                 self.look_up_again(visit.page, scene);
                 loads_apart = false;
+            } else {
+                self.repeat(1);
             }
             self.show(&access, scene);
         }
@@ -75,9 +77,9 @@ impl World<'_> {
 
     /// Replays the references of one step, and shows the step to the listeners; `None` where memory
     /// is used up. A step is not shown if it has no reference, or if its first finds no memory.
-    fn visit_showing(&mut self, step: &Step, scene: &Scene<'_>) -> Option<()> {
+    fn visit_showing(&mut self, step: &Step, accesses: u64, scene: &Scene<'_>) -> Option<()> {
         let before = self.moment;
-        let replayed = self.visit(&step.visit, scene);
+        let replayed = self.visit(&step.visit, accesses, scene);
         // The reference that finds no memory is the last, and no TLB is looked up.
         let references = self.moment - before;
         if references > u64::from(replayed.is_none()) {

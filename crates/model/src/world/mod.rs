@@ -23,6 +23,7 @@ use broadleaf_memory::system::{
 };
 use broadleaf_memory::{AddressSpaces, Pages};
 use broadleaf_policy::Policy;
+use broadleaf_tlb::RuleNeed;
 use broadleaf_trace::Visit;
 use broadleaf_units::{PageSize, SpaceId};
 use filtering::WorldFilter;
@@ -50,6 +51,9 @@ pub(crate) struct World<'a> {
     reads_tables: bool,
     /// True if a machine has separate TLBs for loads and stores.
     parts_loads: bool,
+    /// True if a replacement rule of a machine counts all uses of a translation. No lookup waits
+    /// then.
+    counts_uses: bool,
     /// The steps that listeners want; `None` if there is no listener.
     steps_wanted: Option<StepsWanted>,
     /// The filter of the world; `None` if the world replays every visit.
@@ -121,6 +125,7 @@ impl<'a> World<'a> {
             waiting: Vec::new(),
             reads_tables: false,
             parts_loads: machine.design.parts_loads_from_stores(),
+            counts_uses: machine.design.needs(RuleNeed::Uses),
             steps_wanted: None,
             filter: None,
             instructions: 0,
@@ -225,7 +230,7 @@ impl<'a> World<'a> {
             if part.references(&visit) {
                 self.instructions = instructions;
                 let step = VisitStep::of(&visit, part.shift, time);
-                if self.visit(&step, scene).is_none() {
+                if self.visit(&step, visit.accesses(), scene).is_none() {
                     return;
                 }
                 time = time.saturating_add(visit.accesses());
@@ -290,6 +295,7 @@ impl<'a> World<'a> {
         let observer = Mmu::new(machine, &sizes);
         self.reads_tables |= observer.wants_tables();
         self.parts_loads |= machine.design.parts_loads_from_stores();
+        self.counts_uses |= machine.design.needs(RuleNeed::Uses);
         self.observers.push(observer);
         Some(self.observers.len())
     }
@@ -298,6 +304,11 @@ impl<'a> World<'a> {
     pub(crate) fn mmu(&self, number: usize) -> &Mmu<'a> {
         let observer = number.checked_sub(1);
         observer.map_or(&self.mmu, |number| &self.observers[number])
+    }
+
+    /// All machines, in the order of their numbers, to be changed.
+    pub(crate) fn mmus_mut(&mut self) -> impl Iterator<Item = &mut Mmu<'a>> {
+        [&mut self.mmu].into_iter().chain(&mut self.observers)
     }
 
     /// The machine of that number, to be changed.

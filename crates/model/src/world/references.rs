@@ -10,8 +10,14 @@ use broadleaf_tlb::ReferenceKind;
 use broadleaf_units::PageNumber;
 
 impl World<'_> {
-    /// Replays one visit; `None` where memory is used up.
-    pub(super) fn visit(&mut self, step: &VisitStep, scene: &Scene<'_>) -> Option<()> {
+    /// Replays one visit of so many accesses; `None` where memory is used up. The number matters to
+    /// rules that count uses alone.
+    pub(super) fn visit(
+        &mut self,
+        step: &VisitStep,
+        accesses: u64,
+        scene: &Scene<'_>,
+    ) -> Option<()> {
         if step.fetches {
             return self.fetch(step.page, step.time, scene);
         }
@@ -27,13 +33,29 @@ impl World<'_> {
         let stores_first = step.stores && loads == 0;
         self.refer(step.page, step.time, stores_first, scene)?;
         if step.stores && loads > 0 {
+            self.repeat(loads - 1);
             let time = step.time.saturating_add(loads);
             self.refer(step.page, time, true, scene)?;
+            self.repeat(accesses.saturating_sub(loads + 1));
+        } else {
+            self.repeat(accesses.saturating_sub(1));
         }
         if self.looks_up_again(step) {
             self.look_up_again(step.page, scene);
         }
         Some(())
+    }
+
+    /// Lets the TLBs note that so many more accesses of the last page followed, if a rule of theirs
+    /// counts uses.
+    #[inline]
+    pub(super) fn repeat(&mut self, times: u64) {
+        if self.counts_uses && times > 0 {
+            self.mmu.tlb.repeat(times);
+            for mmu in &mut self.observers {
+                mmu.tlb.repeat(times);
+            }
+        }
     }
 
     /// Replays one reference: memory first, then stale translations, then the lookup. All other
@@ -70,7 +92,7 @@ impl World<'_> {
         self.mmu.translate(lookup, &MappedMemory { system, spaces });
         if !self.observers.is_empty() {
             self.waiting.push(*lookup);
-            if self.waiting.len() >= MOST_WAITING {
+            if self.waiting.len() >= MOST_WAITING || self.counts_uses {
                 self.translate_now(spaces);
             }
         }
