@@ -51,7 +51,8 @@ pub(crate) fn run<S: Source>(
         let wanted = foresees || plan.keeps_reduced();
         // Curves follow visits that are not kept. A reduced form is not written once more.
         let keeps = wanted && !plan.curves() && !source.is_reduced();
-        let keeps = keeps.then(|| Kept::new(plan.most_kept()).only_few(!foresees));
+        let kept = Kept::new(plan.most_kept()).only_few(!foresees);
+        let keeps = keeps.then(|| kept.only_read_soon(!plan.keeps_reduced()));
         if let Some(replayed) = passes.replay(source, teams, keeps)? {
             let PassResult {
                 stream,
