@@ -7,6 +7,7 @@
 
 mod entry;
 mod folder;
+mod foreseen;
 mod pass;
 mod show;
 mod tidy;
@@ -15,12 +16,14 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use broadleaf_machine::Machine;
+use broadleaf_model::Outcome;
 
 use crate::failure::Failure;
 use crate::source::Trace;
 use crate::source::reduced::family;
 
 pub use entry::EntryFacts;
+pub(crate) use folder::FoundEntry;
 pub use folder::{CacheEntry, TraceCache};
 pub(crate) use pass::CachedPass;
 
@@ -73,7 +76,7 @@ pub(crate) fn keep(
     path: &Path,
     trace: &Trace,
     machines: &[Machine],
-    accesses: u64,
+    outcome: &Outcome,
     parts: &[Vec<u8>],
 ) {
     let Some((hash, bytes)) = trace.keepable() else {
@@ -83,9 +86,10 @@ pub(crate) fn keep(
         path: remembered(path, trace.name()),
         hash,
         bytes,
-        accesses,
+        accesses: outcome.trace.accesses,
         filter: broadleaf_filter::filter_in_words(),
         family: family(machines).to_string(),
+        foreseen: foreseen::in_runs(&outcome.foreseen),
     };
     if let Err(error) = cache.keep(&facts, parts) {
         let folder = cache.folder().display();

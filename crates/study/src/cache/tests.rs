@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::PermissionsExt;
@@ -63,6 +64,7 @@ fn facts(trace: &Path, machines: &[Machine]) -> EntryFacts {
         accesses: 2,
         filter: broadleaf_filter::filter_in_words(),
         family: family(machines).to_string(),
+        foreseen: BTreeMap::from([("freebsd".to_owned(), vec![(0, 5, 2)])]),
     }
 }
 
@@ -75,7 +77,7 @@ fn keep(cache: &TraceCache, trace: &Path) {
 fn found(cache: &TraceCache, trace: &Path, machines: &[Machine]) -> Option<Vec<u8>> {
     let origin = Origin::open(trace, PassCount::One).expect("a trace");
     let mut bytes = Vec::new();
-    let mut entry = cache.find(&origin, machines, None)?;
+    let mut entry = cache.find(&origin, machines, None)?.origin;
     assert_eq!(entry.size(), Some(5000), "limits go by the trace's size");
     entry.bytes().unwrap().read_to_end(&mut bytes).unwrap();
     Some(bytes)
