@@ -118,35 +118,6 @@ impl SetMoves for Loops {
     }
 }
 
-/// By the way that is overwritten: the way that each way takes its entry from. The new entry has
-/// the number [`GROUP_WAYS`].
-#[cfg(target_arch = "x86_64")]
-static PUSHED: [WayGroup; GROUP_WAYS] = {
-    let mut pushed = [WayGroup::EMPTY; GROUP_WAYS];
-    let mut at = 0;
-    while at < GROUP_WAYS * GROUP_WAYS {
-        let (to, way) = (at / GROUP_WAYS, at % GROUP_WAYS);
-        pushed[to].0[way] = match way {
-            0 => GROUP_WAYS as u32,
-            _ if way <= to => way as u32 - 1,
-            _ => way as u32,
-        };
-        at += 1;
-    }
-    pushed
-};
-
-/// By the way that is overwritten in a set of four: the bytes that each way takes its entry from.
-/// The first way takes its own, and is overwritten afterwards.
-#[cfg(target_arch = "x86_64")]
-static PUSHED_IN_FOUR: [[u32; 4]; 4] = {
-    const BYTES: [u32; 4] = [0x0302_0100, 0x0706_0504, 0x0b0a_0908, 0x0f0e_0d0c];
-    let [a, b, c, d] = BYTES;
-    [[a, b, c, d], [a, a, c, d], [a, a, b, d], [a, a, b, c]]
-};
-
-// A store of the whole register, without a mask: the processor forwards it to the next lookup in
-// the same set.
 #[cfg(target_arch = "x86_64")]
 impl SetMoves for pulp::x86::V4 {
     #[inline(always)]
@@ -160,20 +131,23 @@ impl SetMoves for pulp::x86::V4 {
 
     #[inline(always)]
     fn push(self, ways: &mut [u32; GROUP_WAYS], entry: u32, to: u32) {
-        let entry = self.avx512f._mm512_set1_epi32(entry.cast_signed());
-        let from = pulp::cast(PUSHED[to.trailing_zeros() as usize % GROUP_WAYS].0);
         let old = pulp::cast(*ways);
-        *ways = pulp::cast(self.avx512f._mm512_permutex2var_epi32(old, from, entry));
+        let entry = self.avx512f._mm512_set1_epi32(entry.cast_signed());
+        let before = self.avx512f._mm512_alignr_epi32::<15>(old, entry);
+        // The bits up to the lowest one.
+        let moves = (to ^ to.wrapping_sub(1)) as u16;
+        *ways = pulp::cast(self.avx512f._mm512_mask_blend_epi32(moves, old, before));
     }
 
     #[inline(always)]
     fn use_in_four(self, set: &mut [u32; 4], wanted: u32) -> bool {
         let old = pulp::cast(*set);
         let wanted = self.sse2._mm_set1_epi32(wanted.cast_signed());
-        let found = u32::from(self.avx512vl._mm_cmpeq_epi32_mask(old, wanted));
-        let from = pulp::cast(PUSHED_IN_FOUR[(found | 1 << 3).trailing_zeros() as usize % 4]);
-        let before = self.ssse3._mm_shuffle_epi8(old, from);
-        *set = pulp::cast(self.avx2._mm_blend_epi32::<1>(before, wanted));
+        let found = self.avx512vl._mm_cmpeq_epi32_mask(old, wanted);
+        let to = found | 1 << 3;
+        let before = self.ssse3._mm_alignr_epi8::<12>(old, wanted);
+        let moves = to ^ to.wrapping_sub(1);
+        *set = pulp::cast(self.avx512vl._mm_mask_blend_epi32(moves, old, before));
         found != 0
     }
 
