@@ -33,7 +33,8 @@ pub enum WhyNot {
     },
     /// A machine's page table or caches make the cost of a walk depend on more than the page size.
     #[error(
-        "the page table or the caches of {machine} give walks costs that depend on more than the page size"
+        "the page table or the caches of {machine} give walks costs that depend on more than the \
+         page size"
     )]
     Walks {
         /// The name of the machine.

@@ -19,7 +19,7 @@ fn look_up(tlb: &mut Tlb, pages: &[u64], size: PageSize) -> (u64, u64) {
         let page = PageNumber(*page);
         match tlb.lookup(tag, page) {
             Lookup::First => continue,
-            Lookup::Second => {}
+            Lookup::Second | Lookup::Third => {}
             Lookup::Miss => {
                 walks += 1;
                 tlb.fill(tag, page, size);

@@ -1,11 +1,12 @@
 //! Families of machines: the machines for which one filter is exact.
 
-use broadleaf_tlb::{Design, Structure};
+use broadleaf_tlb::{Design, Role, Structure};
 use std::collections::BTreeSet;
 
 /// The fingerprint of the first TLB levels of some machines, as [`crate::Recency`] needs it: the
 /// sizes, the index, the ways, the organisation and the replacement of each structure. A filter for
-/// a family is exact for each machine whose first level consists of structures of the family. Higher levels do not matter.
+/// a family is exact for each machine whose first level consists of structures of the family. Higher
+/// levels do not matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Family(BTreeSet<String>);
 
@@ -41,17 +42,21 @@ fn describe(structure: &Structure) -> String {
         pages,
         organisation,
         replacement,
+        role,
     } = structure;
     let sizes: Vec<String> = (pages.iter())
         .map(|(size, index)| format!("{} by {index}", size.short_name()))
         .collect();
     let mut text = format!("{}, {ways} ways", sizes.join(" and "));
     // Sets with exact LRU replacement are not named: files of earlier versions hold no other.
-    if !organisation.is_set_associative() {
-        text += &format!(", {}", organisation.described.name);
+    if !organisation.is_plain_sets() {
+        text += &format!(", {organisation}");
+    }
+    if *role != Role::default() {
+        text += &format!(", {role:?}");
     }
     if !replacement.is_lru() {
-        text += &format!(", {}", replacement.described.name);
+        text += &format!(", {replacement}");
     }
     text
 }

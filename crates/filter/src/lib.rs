@@ -1,9 +1,9 @@
 //! Trace filtering: leaves out visits that change neither a memory nor a TLB.
 //!
 //! A [`Sieve`] drops a visit if it hits the first level of every TLB and changes no order of last
-//! use. It also drops a visit if a later lookup restores the order ([`Recency`]). A [`Family`] is the fingerprint of
-//! everything about TLBs that the filter relies on. The filter knows no policy: the visits that it
-//! leaves out change nothing under any policy.
+//! use. It also drops a visit if a later lookup restores the order ([`Recency`]). A [`Family`]
+//! is the fingerprint of everything about TLBs that the filter relies on. The filter knows no
+//! policy: the visits that it leaves out change nothing under any policy.
 #![forbid(unsafe_code)]
 
 mod events;

@@ -1,6 +1,6 @@
 //! Designs for tests: the TLBs of the built-in machines with pages of 4 KiB and 2 MiB.
 
-use broadleaf_tlb::{Design, IndexFunction, Organisation, Replacement, Structure};
+use broadleaf_tlb::{Design, IndexFunction, Organisation, Replacement, Role, Structure};
 use broadleaf_units::PageSize;
 
 const SIZES: [PageSize; 2] = [PageSize::SIZE_4K, PageSize::SIZE_2M];
@@ -15,8 +15,9 @@ fn structure(level: usize, entries: usize, ways: usize, pages: &[(PageSize, &str
         pages: (pages.iter())
             .map(|(size, text)| (*size, index(text)))
             .collect(),
-        organisation: Organisation::set_associative(),
+        organisation: Organisation::set_associative().into(),
         replacement: Replacement::lru(),
+        role: Role::default(),
     }
 }
 

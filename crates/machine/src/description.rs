@@ -1,10 +1,11 @@
 //! Machines: TLBs, a page table, caches and walk costs, read from the text of a TOML file.
 
+use crate::parameters::tlb_tables;
+use crate::structure::{TlbText, by_size, position, structure};
 use crate::{MachineError, WalkCosts, parts};
 use broadleaf_cache::CacheKind;
 use broadleaf_pagetable::PageTableKind;
-use broadleaf_tlb::{Design, Field, IndexFunction, Organisation, Replacement, Structure};
-use broadleaf_units::PageSize;
+use broadleaf_tlb::Design;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::Spanned;
@@ -51,18 +52,6 @@ struct MachineText {
     walk_cycles: Spanned<BTreeMap<String, Spanned<u64>>>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct TlbText {
-    name: String,
-    level: Spanned<usize>,
-    entries: Spanned<usize>,
-    ways: Spanned<usize>,
-    organisation: Option<Spanned<String>>,
-    replacement: Spanned<String>,
-    index: BTreeMap<String, Spanned<String>>,
-}
-
 impl Machine {
     /// Returns true if the cycles of a walk depend on the size of the page alone.
     pub fn has_fixed_walk_costs(&self) -> bool {
@@ -75,6 +64,8 @@ impl Machine {
     /// Returns an error with the line, the key and the reason: the text is not TOML, a key is
     /// missing or unknown, or a number or an index contradicts the others.
     pub fn from_toml(text: &str) -> Result<Self, MachineError> {
+        let wrong = |at: usize, message: String| MachineError::at(text, at, message);
+        let tables = tlb_tables(text).map_err(|(at, message)| wrong(at, message))?;
         let parsed: MachineText = toml::from_str(text).map_err(|error| {
             MachineError::at(
                 text,
@@ -82,7 +73,6 @@ impl Machine {
                 error.message(),
             )
         })?;
-        let wrong = |at: usize, message: String| MachineError::at(text, at, message);
         if parsed.name.get_ref().is_empty() || parsed.name.get_ref().contains(char::is_whitespace) {
             return Err(wrong(
                 parsed.name.span().start,
@@ -90,8 +80,9 @@ impl Machine {
             ));
         }
         let mut structures = Vec::new();
-        for tlb in &parsed.tlb {
-            structures.push(structure(tlb.get_ref()).map_err(|(at, message)| wrong(at, message))?);
+        for (number, tlb) in parsed.tlb.iter().enumerate() {
+            let structure = structure(tlb.get_ref(), tables.get(number));
+            structures.push(structure.map_err(|(at, message)| wrong(at, message))?);
         }
         let design = Design::new(structures).map_err(|found| {
             let at = parsed
@@ -146,80 +137,11 @@ impl Machine {
     }
 }
 
-fn page_size(name: &str) -> Result<PageSize, String> {
-    match PageSize::from_short_name(name) {
-        Some(size) if size >= PageSize::SIZE_4K => Ok(size),
-        _ => Err(format!(
-            "{name:?} is not a page size of 4k or more; write 4k, 2m, 1g"
-        )),
-    }
-}
-
-/// The values of a table by page size, with their places in the text.
-type BySize<'a, T> = Vec<(PageSize, &'a Spanned<T>)>;
-
-/// The entries of a table whose keys are page sizes, smallest first. `4k`, `4K` and `4096` are one
-/// key, which TOML does not know.
-///
-/// # Errors
-/// Returns an error if a key is no page size, or repeats one.
-fn by_size<T>(table: &BTreeMap<String, Spanned<T>>) -> Result<BySize<'_, T>, (usize, String)> {
-    let mut in_order: Vec<_> = table.iter().collect();
-    in_order.sort_by_key(|(_, value)| value.span().start);
-    let mut entries: BySize<'_, T> = Vec::new();
-    for (name, value) in in_order {
-        let at = value.span().start;
-        let size = page_size(name).map_err(|message| (at, message))?;
-        if entries.iter().any(|(known, _)| *known == size) {
-            let message = format!(
-                "{name:?} is given twice: {} is there already",
-                size.short_name()
-            );
-            return Err((at, message));
-        }
-        entries.push((size, value));
-    }
-    entries.sort_by_key(|(size, _)| *size);
-    Ok(entries)
-}
-
-fn structure(text: &TlbText) -> Result<Structure, (usize, String)> {
-    let organisation = part(
-        text.organisation.as_ref(),
-        Organisation::set_associative(),
-        Organisation::named,
-        "TLB",
-    )?;
-    let replacement = part(
-        Some(&text.replacement),
-        Replacement::lru(),
-        Replacement::named,
-        "replacement",
-    )?;
-    let mut pages = Vec::new();
-    for (size, index) in by_size(&text.index)? {
-        let parsed = IndexFunction::parse(index.get_ref());
-        pages.push((
-            size,
-            parsed.map_err(|message| (index.span().start, message))?,
-        ));
-    }
-    Ok(Structure {
-        name: text.name.clone(),
-        level: *text.level.get_ref(),
-        entries: *text.entries.get_ref(),
-        ways: *text.ways.get_ref(),
-        pages,
-        organisation,
-        replacement,
-    })
-}
-
 /// The part of a machine that a description names, or the default.
 ///
 /// # Errors
 /// The name's place in the text, and the names that there are.
-fn part<T>(
+pub(crate) fn part<T>(
     name: Option<&Spanned<String>>,
     default: &'static T,
     named: fn(&str) -> Option<&'static T>,
@@ -241,22 +163,4 @@ fn part<T>(
         );
         (name.span().start, message)
     })
-}
-
-/// The place in the text of a structure's field.
-fn position(tlb: &Spanned<TlbText>, field: Field) -> usize {
-    let text = tlb.get_ref();
-    match field {
-        Field::Whole => tlb.span().start,
-        Field::Level => text.level.span().start,
-        Field::Entries => text.entries.span().start,
-        Field::Ways => text.ways.span().start,
-        Field::Index(size) => {
-            let named = text
-                .index
-                .iter()
-                .find(|(name, _)| PageSize::from_short_name(name) == Some(size));
-            named.map_or(tlb.span().start, |(_, index)| index.span().start)
-        }
-    }
 }

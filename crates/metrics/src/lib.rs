@@ -12,11 +12,12 @@ mod metric;
 mod ranges;
 mod record;
 mod replayed;
+mod tlb;
 mod tlbmcpi;
 mod walks;
 
 pub use catalogue::{
-    MEMORY_METRICS, METRICS, SAMPLE_METRICS, TLBMCPI_METRICS, all_metrics, metric,
+    MEMORY_METRICS, METRICS, SAMPLE_METRICS, TLB_METRICS, TLBMCPI_METRICS, all_metrics, metric,
 };
 pub use curve::CurvePoint;
 pub use live::{
@@ -30,5 +31,6 @@ pub use record::{
     COMPARE_SCHEMA, CellResult, Comparison, Provenance, Recommendation, TraceSummary,
 };
 pub use replayed::{REPLAY_SCHEMA, Replayed, ReplayedPolicy};
+pub use tlb::TlbResult;
 pub use tlbmcpi::Tlbmcpi;
 pub use walks::Walks;

@@ -1,6 +1,6 @@
 //! A metric: the description of one figure of a result, and the place of its value.
 
-use crate::{CellResult, MemoryResult};
+use crate::{CellResult, MemoryResult, TlbResult};
 use broadleaf_units::PageSize;
 
 /// A figure of a result.
@@ -31,6 +31,8 @@ pub enum MetricFigure {
     Ratio(fn(&CellResult) -> Option<f64>),
     /// A count of the frame-level model.
     OfMemory(fn(&MemoryResult) -> u64),
+    /// A count of some TLBs.
+    OfTlb(fn(&TlbResult) -> u64),
     /// The walks that found a page of this size. Results with walks of other sizes have columns for
     /// those too.
     Walks(PageSize),
@@ -67,6 +69,7 @@ impl Metric {
             Figure::Optional(of) => of(result).map(MetricValue::Count),
             Figure::Ratio(of) | Figure::Computed(of) => of(result).map(MetricValue::Ratio),
             Figure::OfMemory(of) => result.memory.as_ref().map(of).map(MetricValue::Count),
+            Figure::OfTlb(of) => result.tlb.as_ref().map(of).map(MetricValue::Count),
             Figure::Walks(size) => Some(MetricValue::Count(result.walks.of(size))),
             Figure::Parts(_) | Figure::Several | Figure::OfSample => None,
         }

@@ -1,6 +1,6 @@
 //! The result record of `compare`.
 
-use crate::{CurvePoint, METRICS, MemoryAsked, MemoryResult, MetricFigure, Walks};
+use crate::{CurvePoint, METRICS, MemoryAsked, MemoryResult, MetricFigure, TlbResult, Walks};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use std::collections::BTreeMap;
@@ -77,6 +77,10 @@ pub struct CellResult {
     /// The misses of TLBs with other geometries; absent without `--curve`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub curve: Option<Vec<CurvePoint>>,
+    /// The other counts of the TLB; absent if the TLB has sets of ways with exact LRU replacement
+    /// alone.
+    #[serde(flatten)]
+    pub tlb: Option<TlbResult>,
     /// The results of the frame-level model; absent if the model without frames ran.
     #[serde(flatten)]
     pub memory: Option<MemoryResult>,

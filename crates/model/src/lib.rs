@@ -28,6 +28,7 @@ pub mod foresight;
 mod gathered;
 mod limits;
 mod listener;
+mod mapped;
 mod mmu;
 mod offline;
 mod origin;

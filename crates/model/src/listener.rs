@@ -1,4 +1,4 @@
-//! Listeners: what follows the steps of a replay beside its counts.
+//! Listeners: models that follow the steps of a replay and change no count.
 
 use crate::steps::Step;
 

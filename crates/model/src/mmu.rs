@@ -1,13 +1,14 @@
 //! The address translation of one machine: its TLBs and its counts.
 
 use crate::listener::{SlowLookups, StepListener};
+use crate::mapped::{MappedMemory, PageLookup};
 use crate::steps::Step;
 use broadleaf_machine::Machine;
-use broadleaf_memory::system::{Place, System};
 use broadleaf_memory::{Notice, Shootdown};
+use broadleaf_metrics::TlbResult;
 use broadleaf_pagetable::PageTable;
-use broadleaf_tlb::{Lookup, Tlb, Translation};
-use broadleaf_units::{AlignedRun, Asid, PageNumber, PageSize, SpaceId};
+use broadleaf_tlb::{Lookup, ReferenceKind, Tlb, TlbCounts, TlbRequest, Translation, Walk};
+use broadleaf_units::{Asid, PageNumber, PageSize, SpaceId};
 use std::collections::BTreeMap;
 
 /// The address translation of one machine. It observes a memory, which reports the level of each
@@ -24,6 +25,10 @@ pub(crate) struct Mmu<'a> {
     pub(super) translated: Vec<PageSize>,
     /// Lookups that miss the first level of the TLB and hit the second.
     pub(crate) second_hits: u64,
+    /// Lookups that miss two levels of the TLB and hit the third.
+    pub(crate) third_hits: u64,
+    /// The counts of the TLB when counting began.
+    counts_before: TlbCounts,
     /// Walks by level of the page that is found.
     pub(crate) walks: Vec<u64>,
     /// The sizes of pages by level.
@@ -31,8 +36,10 @@ pub(crate) struct Mmu<'a> {
     /// The page table, if walks go through a table. Otherwise a walk finds the level that the
     /// memory reports.
     table: Option<Box<dyn PageTable>>,
-    /// The order of the block of neighbours that an entry can hold; 0 if no entry holds any.
-    neighbours: u32,
+    /// True if entries depend on frames, attributes or neighbours.
+    wants_tables: bool,
+    /// True if the machine translates instruction fetches.
+    fetches: bool,
     /// The listener to the machine's steps.
     pub(super) listener: Option<Box<dyn StepListener>>,
     /// The lookups that the listener knows.
@@ -55,10 +62,13 @@ impl<'a> Mmu<'a> {
             running: (SpaceId(u32::MAX), Asid::default()),
             translated: translated.collect(),
             second_hits: 0,
+            third_hits: 0,
+            counts_before: TlbCounts::default(),
             walks: vec![0; sizes.len()],
             sizes: sizes.to_vec(),
             table: None,
-            neighbours: machine.design.neighbours(),
+            wants_tables: machine.design.wants_tables(),
+            fetches: machine.design.serves(ReferenceKind::Fetch),
             listener: None,
             shown: SlowLookups::default(),
         }
@@ -67,6 +77,8 @@ impl<'a> Mmu<'a> {
     /// Counts from zero. The contents of the TLB stay.
     pub(super) fn begin(&mut self) {
         self.second_hits = 0;
+        self.third_hits = 0;
+        self.counts_before = self.tlb.counts();
         self.walks.fill(0);
         self.shown = SlowLookups::default();
         if let Some(listener) = &mut self.listener {
@@ -96,18 +108,34 @@ impl<'a> Mmu<'a> {
     /// Looks up a page of the running space, which a page of `level` maps. A miss counts a walk and
     /// loads the translation.
     #[inline]
-    pub(super) fn translate(&mut self, page: PageNumber, level: usize, system: &System<'_>) {
-        let tag = self.running.1;
-        match self.tlb.lookup(tag, page) {
+    pub(super) fn translate(&mut self, lookup: &PageLookup, memory: &MappedMemory<'_, '_>) {
+        if lookup.kind == ReferenceKind::Fetch && !self.fetches {
+            return;
+        }
+        let request = TlbRequest {
+            tag: self.running.1,
+            page: lookup.page,
+            kind: lookup.kind,
+        };
+        match self.tlb.access(&request) {
             Lookup::First => {}
             Lookup::Second => self.second_hits += 1,
+            Lookup::Third => self.third_hits += 1,
             Lookup::Miss => {
-                let level = self.walk(page, level);
-                if self.wants_frames() {
-                    let new = self.translation(self.running, page, level, system);
-                    self.tlb.load(&new, |_| {});
+                let level = self.walk(lookup.page, lookup.level);
+                if self.wants_tables() {
+                    let place = (self.running.0, request.tag);
+                    let sizes = &self.translated;
+                    let read = |page| memory.translation(place, page, sizes);
+                    let plain = Translation::plain(request.tag, lookup.page, sizes[level]);
+                    self.tlb.load(&Walk {
+                        request,
+                        translation: read(lookup.page).unwrap_or(plain),
+                        read: &read,
+                    });
                 } else {
-                    self.tlb.fill(tag, page, self.translated[level]);
+                    let size = self.translated[level];
+                    self.tlb.fill(request.tag, lookup.page, size);
                 }
             }
         }
@@ -115,36 +143,8 @@ impl<'a> Mmu<'a> {
 
     /// Returns true if an entry of the TLB depends on the frames of a page and its neighbours.
     #[inline]
-    pub(crate) const fn wants_frames(&self) -> bool {
-        self.neighbours > 0
-    }
-
-    /// The translation of a page of that level, with its frame and its properly placed neighbours
-    /// (Talluri 1995, section 4.3). The neighbours of a superpage are not asked for.
-    pub(super) fn translation(
-        &self,
-        (space, tag): (SpaceId, Asid),
-        page: PageNumber,
-        level: usize,
-        system: &System<'_>,
-    ) -> Translation {
-        let size = self.translated[level];
-        let first = AlignedRun::around(page, size).first;
-        let at = |page| Place {
-            space,
-            page: system.base_page(page),
-        };
-        let leaf = system.leaf(at(page));
-        Translation {
-            tag,
-            first,
-            size,
-            frame: leaf.and_then(|leaf| Some(leaf.frame? + (first.0 - leaf.run.first.0))),
-            placed: match level {
-                0 => system.placed(at(page), self.neighbours),
-                _ => 0,
-            },
-        }
+    pub(crate) const fn wants_tables(&self) -> bool {
+        self.wants_tables
     }
 
     /// Shows a step to the machine's listener, with the lookups since the step before.
@@ -216,6 +216,25 @@ impl<'a> Mmu<'a> {
                 Some(tag)
             }
         }
+    }
+
+    /// The counts of the TLB beside hits and misses. `None` if the TLB has sets of ways with exact
+    /// LRU replacement alone.
+    pub(crate) fn tlb_result(&self) -> Option<TlbResult> {
+        let walks: u64 = self.walks.iter().sum();
+        let counts = self.tlb.counts().since(self.counts_before);
+        let has_more = !self.machine.design.is_sets_with_lru();
+        has_more.then_some(TlbResult {
+            l3_misses: walks,
+            block_misses: walks - counts.subblock_misses,
+            subblock_misses: counts.subblock_misses,
+            table_reads: counts.table_reads,
+            modified_faults: counts.modified_faults,
+            marked_pages: counts.marked_pages,
+            extra_probes: counts.extra_probes,
+            victim_hits: counts.victim_hits,
+            prefetch_hits: counts.prefetch_hits,
+        })
     }
 
     /// The cycles of all walks so far.

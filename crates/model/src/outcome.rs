@@ -157,3 +157,20 @@ pub fn refused<E>(refused: Refused, policies: usize) -> Error<E> {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::convert::Infallible;
+
+    /// Fewer policies would not help, so the message does not advise that.
+    #[test]
+    fn too_many_blocks_to_number_are_a_refusal_of_their_own() {
+        let error = refused::<Infallible>(Refused::Block, 3).to_string();
+        assert!(
+            error.contains(&format!("more than {MOST_BLOCKS} blocks")),
+            "{error}"
+        );
+        assert!(!error.contains("policies"), "{error}");
+    }
+}

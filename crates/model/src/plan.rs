@@ -135,8 +135,8 @@ impl Plan {
 
     /// Asks for interim results: results as if the trace ended after each of these numbers of
     /// accesses. The numbers increase. Differences between interim results show one part of the
-    /// trace. Only replays in the frame-level model have interim results. Memory may be sampled at other
-    /// times; nothing else changes.
+    /// trace. Only replays in the frame-level model have interim results. Memory may be sampled
+    /// at other times; nothing else changes.
     pub fn with_interim_results(mut self, after: Vec<u64>) -> Self {
         self.interim = after;
         self

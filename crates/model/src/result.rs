@@ -258,8 +258,9 @@ fn result((world, mmu): (&World<'_>, &Mmu<'_>), stream: &Stream, base_faults: u6
         policy: world.policy.name(),
         machine: mmu.machine.name.clone(),
         accesses,
-        l1_misses: mmu.second_hits + walks.total(),
-        l2_misses: walks.total(),
+        l1_misses: mmu.second_hits + mmu.third_hits + walks.total(),
+        l2_misses: mmu.third_hits + walks.total(),
+        tlb: mmu.tlb_result(),
         walks,
         walk_cycles,
         memory: Some(MemoryResult {

@@ -14,6 +14,8 @@ pub struct VisitStep {
     pub time: u64,
     /// Loads before the first store; meaningless if there is no store.
     pub loads_before_store: u32,
+    /// The first store is followed by loads.
+    pub loads_after_store: bool,
     /// There is an access.
     pub accesses: bool,
     /// There is a store.
@@ -34,6 +36,7 @@ impl VisitStep {
             page: PageNumber(visit.unit >> shift),
             time,
             loads_before_store: visit.loads_before_store.min(visit.loads),
+            loads_after_store: visit.stores != 0 && visit.loads > visit.loads_before_store,
             accesses: visit.loads | visit.stores != 0,
             stores: visit.stores != 0,
             leads: visit.lead != Lead::None,
@@ -50,6 +53,8 @@ impl VisitStep {
             page: PageNumber(kept.page),
             time: begin.saturating_add(kept.time),
             loads_before_store: kept.loads_before_store,
+            // Filters serve no machine that asks.
+            loads_after_store: false,
             accesses: manner.accesses(),
             stores: manner.stores(),
             leads: manner.leads(),
@@ -72,12 +77,14 @@ impl VisitStep {
     pub(crate) fn unfolded(&self, visit: &Visit) -> impl Iterator<Item = (Self, bool)> + use<> {
         let visited = Self {
             loads_before_store: 0,
+            loads_after_store: false,
             leads: false,
             leads_with_store: false,
             ..*self
         };
         let lead = self.leads.then_some(Self {
             loads_before_store: 0,
+            loads_after_store: false,
             accesses: false,
             stores: false,
             ..*self

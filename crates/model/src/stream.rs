@@ -214,9 +214,10 @@ impl Stream {
         Ok(())
     }
 
-    /// Records a reference to a page, for memories that are modelled by blocks. Returns the block, and the history before the reference. The
-    /// history is `None` if the reference changes no memory. `wait` returns when no thread reads
-    /// the address spaces; the method calls it before a change of theirs.
+    /// Records a reference to a page, for memories that are modelled by blocks. Returns the block,
+    /// and the history before the reference. The history is `None` if the reference changes no
+    /// memory. `wait` returns when no thread reads the address spaces; the method calls `wait`
+    /// before it changes the address spaces.
     #[inline(always)]
     pub fn reference(
         &mut self,

@@ -1,5 +1,6 @@
 //! The built-in machines, implemented a second time: sets, ways and index functions.
 
+use crate::RuleSpec;
 use std::fmt;
 
 /// An index function: it maps a page number, in units of the page size, to a set.
@@ -28,6 +29,23 @@ pub enum OracleMachine {
     SkylakeUnified64,
     /// Skylake with one first-level structure of 96 entries (decision 11: 16 sets of 6 ways).
     SkylakeUnified96,
+}
+
+/// A machine with one replacement rule in each structure whose ways can have it, and LRU elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RuledMachine {
+    /// The machine.
+    pub machine: OracleMachine,
+    /// The rule.
+    pub rule: RuleSpec,
+}
+
+impl From<OracleMachine> for RuledMachine {
+    /// The machine with the rule of its source: exact LRU.
+    fn from(machine: OracleMachine) -> Self {
+        let rule = RuleSpec::Lru;
+        Self { machine, rule }
+    }
 }
 
 impl OracleMachine {

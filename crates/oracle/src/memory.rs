@@ -12,7 +12,7 @@ use crate::block::{Fill, OracleReservation, ResidentBlock, ResidentPage};
 use crate::mappings::{FileSizes, Mappings, OracleCoverage};
 use crate::policy::{BlockView, PolicySpec, decide};
 use crate::tlb::{AgedTlb, PageSizeKind};
-use crate::{Foreknowledge, OracleCounts, OracleMachine};
+use crate::{Foreknowledge, OracleCounts, RuledMachine};
 
 /// An address space and a block of it.
 pub(crate) type BlockKey = (SpaceId, u64);
@@ -34,7 +34,7 @@ pub(crate) struct OracleMemory {
 }
 
 impl OracleMemory {
-    pub(crate) fn new(policy: PolicySpec, machine: OracleMachine, known: Foreknowledge) -> Self {
+    pub(crate) fn new(policy: PolicySpec, machine: RuledMachine, known: Foreknowledge) -> Self {
         Self {
             policy,
             tlb: AgedTlb::new(machine),

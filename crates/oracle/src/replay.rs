@@ -9,7 +9,7 @@ use broadleaf_units::SpaceId;
 use crate::mappings::pages_in;
 use crate::memory::{BlockKey, OracleMemory};
 use crate::tlb::FoundIn;
-use crate::{Foreknowledge, OracleCounts, OracleMachine, PolicySpec, Recording, Survey};
+use crate::{Foreknowledge, OracleCounts, PolicySpec, Recording, RuledMachine, Survey};
 
 /// The pace of replaying a run of equal references.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,12 +45,12 @@ impl OracleReplay {
     pub fn new(
         grain: Grain,
         policy: PolicySpec,
-        machine: OracleMachine,
+        machine: impl Into<RuledMachine>,
         pace: Pace,
         known: &Foreknowledge,
     ) -> Self {
         Self {
-            memory: OracleMemory::new(policy, machine, known.clone()),
+            memory: OracleMemory::new(policy, machine.into(), known.clone()),
             grain,
             pace,
             space: SpaceId(0),
@@ -244,7 +244,11 @@ impl OracleReplay {
 }
 
 /// Returns the counts of `policy` over `recording`.
-pub fn replay(recording: &Recording, policy: PolicySpec, machine: OracleMachine) -> OracleCounts {
+pub fn replay(
+    recording: &Recording,
+    policy: PolicySpec,
+    machine: impl Into<RuledMachine>,
+) -> OracleCounts {
     replay_items(
         recording.grain,
         recording.items(),
@@ -261,9 +265,10 @@ pub fn replay_items<'a>(
     grain: Grain,
     items: impl Iterator<Item = Item<'a>> + Clone,
     policy: PolicySpec,
-    machine: OracleMachine,
+    machine: impl Into<RuledMachine>,
     pace: Pace,
 ) -> OracleCounts {
+    let machine = machine.into();
     let mut survey = Survey::default();
     items.clone().for_each(|item| survey.item(&item));
     let mut known = survey.finish();

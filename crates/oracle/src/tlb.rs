@@ -1,11 +1,13 @@
-//! TLBs as Zhu 2018 describes Skylake's (section 4; `seeds` 10.5), with an age on every entry.
+//! TLBs as Zhu 2018 describes Skylake's (section 4; `seeds` 10.5), with any replacement rule.
 
 use std::ops::Range;
 
 use broadleaf_units::SpaceId;
 
-use crate::OracleMachine;
-use crate::machine::TlbStructure;
+use crate::RuleSpec;
+use crate::machine::{RuledMachine, TlbStructure};
+use crate::random::Rng;
+use crate::replacement::SlowSet;
 
 /// The size of the page that an entry translates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,80 +32,56 @@ pub enum FoundIn {
 /// The key of an entry: address space, page size, page number in units of that size.
 type EntryKey = (SpaceId, PageSizeKind, u64);
 
-#[derive(Clone, Copy)]
-struct AgedEntry {
-    key: EntryKey,
-    /// References to the set since this entry was last used.
-    age: u64,
-}
-
-struct AgedSet {
-    ways: Vec<Option<AgedEntry>>,
-}
-
-impl AgedSet {
-    /// Returns true if the set holds `key`. A hit sets the entry's age to 0 and adds 1 to the ages
-    /// of the others.
-    fn hit(&mut self, key: EntryKey) -> bool {
-        if !self.ways.iter().flatten().any(|entry| entry.key == key) {
-            return false;
-        }
-        for entry in self.ways.iter_mut().flatten() {
-            if entry.key == key {
-                entry.age = 0;
-            } else {
-                entry.age += 1;
-            }
-        }
-        true
-    }
-
-    /// Puts `key` with age 0 into the oldest way. A way without an entry is the oldest.
-    fn insert(&mut self, key: EntryKey) {
-        let mut oldest = 0;
-        for way in 1..self.ways.len() {
-            let age = |way: usize| self.ways[way].map_or(u64::MAX, |entry| entry.age);
-            if age(way) > age(oldest) {
-                oldest = way;
-            }
-        }
-        for entry in self.ways.iter_mut().flatten() {
-            entry.age += 1;
-        }
-        self.ways[oldest] = Some(AgedEntry { key, age: 0 });
-    }
-}
-
 /// A structure with its sets.
 struct Filled {
     structure: TlbStructure,
-    sets: Vec<AgedSet>,
+    rule: RuleSpec,
+    numbers: Rng,
+    sets: Vec<SlowSet<EntryKey>>,
 }
 
-fn empty(structures: Vec<TlbStructure>) -> Vec<Filled> {
-    let filled = |structure: TlbStructure| Filled {
-        structure,
-        sets: (0..structure.sets)
-            .map(|_| AgedSet {
-                ways: vec![None; structure.ways],
-            })
-            .collect(),
-    };
-    structures.into_iter().map(filled).collect()
-}
-
-/// The set of a level for `key`.
-fn set_of(level: &mut [Filled], (_, size, number): EntryKey) -> &mut AgedSet {
-    for Filled { structure, sets } in level {
-        let index = match size {
-            PageSizeKind::Base => structure.base,
-            PageSizeKind::Super => structure.large,
-        };
-        if let Some(index) = index {
-            return &mut sets[index(number) as usize];
+impl Filled {
+    fn empty(structure: TlbStructure, rule: RuleSpec) -> Self {
+        // A rule that the ways cannot have gives way to LRU.
+        let rule = Some(rule).filter(|rule| rule.fits(structure.ways));
+        let rule = rule.unwrap_or_default();
+        Self {
+            structure,
+            rule,
+            numbers: rule.numbers(),
+            sets: vec![SlowSet::new(structure.ways); structure.sets],
         }
     }
-    unreachable!("every level of every machine holds both sizes")
+
+    /// The number of the set for `key`, if the structure holds pages of its size.
+    fn index(&self, (_, size, number): EntryKey) -> Option<usize> {
+        let index = match size {
+            PageSizeKind::Base => self.structure.base,
+            PageSizeKind::Super => self.structure.large,
+        };
+        index.map(|index| index(number) as usize)
+    }
+}
+
+/// The structure of a level for `key`, and the number of its set.
+fn structure_for(level: &mut [Filled], key: EntryKey) -> (&mut Filled, usize) {
+    let mut found = level
+        .iter_mut()
+        .filter_map(|filled| filled.index(key).map(|set| (filled, set)));
+    match found.next() {
+        Some(found) => found,
+        None => unreachable!("every level of every machine holds both sizes"),
+    }
+}
+
+fn hit(level: &mut [Filled], key: EntryKey) -> bool {
+    let (filled, set) = structure_for(level, key);
+    filled.sets[set].hit(filled.rule, key)
+}
+
+fn insert(level: &mut [Filled], key: EntryKey) {
+    let (filled, set) = structure_for(level, key);
+    filled.sets[set].insert(filled.rule, &mut filled.numbers, key);
 }
 
 /// The data TLBs of a machine.
@@ -114,31 +92,28 @@ pub struct AgedTlb {
 
 impl AgedTlb {
     /// The empty TLBs of `machine`.
-    pub fn new(machine: OracleMachine) -> Self {
+    pub fn new(machine: impl Into<RuledMachine>) -> Self {
+        let RuledMachine { machine, rule } = machine.into();
+        let empty = |structures: Vec<TlbStructure>| {
+            let structures = structures.into_iter();
+            structures.map(|structure| Filled::empty(structure, rule))
+        };
         Self {
-            first: empty(machine.first_level()),
-            second: empty(machine.second_level()),
+            first: empty(machine.first_level()).collect(),
+            second: empty(machine.second_level()).collect(),
         }
-    }
-
-    fn first_level(&mut self, key: EntryKey) -> &mut AgedSet {
-        set_of(&mut self.first, key)
-    }
-
-    fn second_level(&mut self, key: EntryKey) -> &mut AgedSet {
-        set_of(&mut self.second, key)
     }
 
     /// Looks up `page` (a base-page number). `leaf` is the size of the page that a walk would find.
     pub fn lookup(&mut self, space: SpaceId, page: u64, leaf: PageSizeKind) -> FoundIn {
         let large = (space, PageSizeKind::Super, page / 512);
         let small = (space, PageSizeKind::Base, page);
-        if self.first_level(large).hit(large) || self.first_level(small).hit(small) {
+        if hit(&mut self.first, large) || hit(&mut self.first, small) {
             return FoundIn::FirstLevel;
         }
         for key in [large, small] {
-            if self.second_level(key).hit(key) {
-                self.first_level(key).insert(key);
+            if hit(&mut self.second, key) {
+                insert(&mut self.first, key);
                 return FoundIn::SecondLevel;
             }
         }
@@ -147,19 +122,15 @@ impl AgedTlb {
         } else {
             small
         };
-        self.first_level(key).insert(key);
-        self.second_level(key).insert(key);
+        insert(&mut self.first, key);
+        insert(&mut self.second, key);
         FoundIn::Walk
     }
 
     fn remove(&mut self, goes: impl Fn(EntryKey) -> bool) {
         let structures = self.first.iter_mut().chain(&mut self.second);
         for set in structures.flat_map(|filled| &mut filled.sets) {
-            for way in &mut set.ways {
-                if way.is_some_and(|entry| goes(entry.key)) {
-                    *way = None;
-                }
-            }
+            set.remove(&goes);
         }
     }
 
@@ -179,6 +150,7 @@ impl AgedTlb {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::OracleMachine;
 
     /// Counts the misses at each level over the second half of many rounds through `pages`.
     fn chase(pages: &[u64], leaf: PageSizeKind) -> (u64, u64) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use broadleaf_metrics::{CellResult, MEMORY_METRICS, METRICS, Metric, MetricFigure};
+use broadleaf_metrics::{CellResult, MEMORY_METRICS, METRICS, Metric, MetricFigure, TLB_METRICS};
 use broadleaf_units::PageSize;
 
 /// A column: a name, and a value for each result.
@@ -65,6 +65,10 @@ pub fn columns(results: &[CellResult], refusals: &[&str]) -> Vec<Column> {
         text("machine", |result| &result.machine),
     ];
     columns.extend(METRICS.iter().flat_map(|metric| of_metric(metric, results)));
+    if results.iter().any(|result| result.tlb.is_some()) {
+        let of_tlb = TLB_METRICS.iter();
+        columns.extend(of_tlb.flat_map(|metric| of_metric(metric, results)));
+    }
     if results.iter().any(|result| result.memory.is_some()) {
         let of_memory = MEMORY_METRICS.iter();
         columns.extend(of_memory.flat_map(|metric| of_metric(metric, results)));
@@ -85,6 +89,10 @@ fn of_metric(metric: &Metric, results: &[CellResult]) -> Vec<Column> {
         Figure::OfMemory(of) => {
             let count = |result: &CellResult| result.memory.as_ref().map_or(0, of);
             Values::Count(each.map(count).collect())
+        }
+        Figure::OfTlb(of) => {
+            let count = |result: &CellResult| result.tlb.as_ref().map(of);
+            Values::Optional(each.map(count).collect())
         }
         // Other sizes have columns between those of the catalogue.
         Figure::Walks(PageSize::SIZE_4K) => return walks(results),

@@ -9,6 +9,8 @@ pub enum Lookup {
     First,
     /// In the second level; it has been copied to the first.
     Second,
+    /// In the third level; it has been copied to the levels above.
+    Third,
     /// In no level: the caller walks the page table and fills the result in ([`crate::Tlb::fill`]).
     Miss,
 }

@@ -1,25 +1,61 @@
 //! A TLB of any organisations and replacement rules, level by level.
 
-use crate::{Design, Entries, Evicted, Lookup, Translation};
-use broadleaf_units::{Asid, PageNumber, PageSize};
+use crate::design::MOST_TLB_LEVELS;
+use crate::role::{Fills, ProbeOrder, Role};
+use crate::{
+    Design, Entries, Evicted, Found, Lookup, ReferenceKind, TlbCounts, TlbLog, TlbRequest,
+    Translation, Walk,
+};
+use broadleaf_units::{PageNumber, PageSize};
 
 /// The state of a TLB whose structures have any organisation and any replacement rule.
 #[derive(Debug)]
 pub struct Composed {
-    structures: Vec<Box<dyn Entries>>,
-    /// For each size, largest first: the structure of the first level, and that of the second.
-    sizes: Vec<(PageSize, usize, Option<usize>)>,
+    structures: Vec<Placed>,
+    /// For each kind of reference and each level, the probes in their order: a structure, and a
+    /// page size.
+    probes: [[Vec<(usize, PageSize)>; MOST_TLB_LEVELS]; 3],
+    /// The fills of structures that take turns.
+    turn: usize,
+    /// True if a translation that leaves a structure has an effect on another structure.
+    passes_on: bool,
+    /// The structure of the first level that held or received the last page.
+    last: usize,
+    log: TlbLog,
+    /// Translations that left a structure since the last report.
+    gone: Vec<Translation>,
+}
+
+/// A structure and its place.
+#[derive(Debug)]
+struct Placed {
+    entries: Box<dyn Entries>,
+    level: usize,
+    role: Role,
+    sizes: Vec<PageSize>,
+}
+
+impl Clone for Placed {
+    fn clone(&self) -> Self {
+        Self {
+            entries: self.entries.copy(),
+            level: self.level,
+            role: self.role,
+            sizes: self.sizes.clone(),
+        }
+    }
 }
 
 impl Clone for Composed {
     fn clone(&self) -> Self {
         Self {
-            structures: self
-                .structures
-                .iter()
-                .map(|entries| entries.copy())
-                .collect(),
-            sizes: self.sizes.clone(),
+            structures: self.structures.clone(),
+            probes: self.probes.clone(),
+            turn: self.turn,
+            passes_on: self.passes_on,
+            last: self.last,
+            log: self.log.clone(),
+            gone: self.gone.clone(),
         }
     }
 }
@@ -27,82 +63,319 @@ impl Clone for Composed {
 impl Composed {
     /// An empty TLB of that design.
     pub fn new(design: &Design) -> Self {
-        let structures = design.structures().iter();
-        let holding = |level, size| Some(design.holding(level, size)?.0);
-        let sizes = design.sizes().iter().rev();
+        let placed = design.structures().iter().map(|of| Placed {
+            entries: (of.organisation.organisation().build)(of),
+            level: of.level,
+            role: of.role,
+            sizes: of.pages.iter().map(|(size, _)| *size).collect(),
+        });
+        let structures: Vec<Placed> = placed.collect();
+        let kinds = [
+            ReferenceKind::Fetch,
+            ReferenceKind::Load,
+            ReferenceKind::Store,
+        ];
         Self {
-            structures: structures.map(|of| (of.organisation.build)(of)).collect(),
-            // The first level of a design holds every size.
-            sizes: sizes
-                .filter_map(|size| Some((*size, holding(1, *size)?, holding(2, *size))))
-                .collect(),
+            probes: kinds.map(|kind| probes(&structures, kind)),
+            passes_on: structures
+                .iter()
+                .any(|of| of.role.inclusive || of.role.fills == Fills::Victims),
+            structures,
+            turn: 0,
+            last: 0,
+            log: TlbLog::default(),
+            gone: Vec::new(),
         }
     }
 
-    /// Looks up a base page: larger sizes first at each level. The first level receives a
-    /// translation that only the second level holds. `evicted` receives a translation that no level
-    /// holds any more.
-    pub fn lookup(&mut self, tag: Asid, page: PageNumber, evicted: impl FnMut(Evicted)) -> Lookup {
-        for &(size, first, _) in &self.sizes {
-            if self.structures[first].find(tag, page, size).is_some() {
-                return Lookup::First;
+    /// Looks up a base page. The levels above receive a translation that only a lower level holds.
+    pub fn lookup(&mut self, request: &TlbRequest) -> Lookup {
+        let found = self.find(request);
+        self.gone.clear();
+        found
+    }
+
+    /// Looks up as [`Composed::lookup`]. `evicted` receives translations that no level holds any
+    /// more.
+    pub fn lookup_evicting(
+        &mut self,
+        request: &TlbRequest,
+        evicted: impl FnMut(Evicted),
+    ) -> Lookup {
+        let found = self.find(request);
+        self.report(evicted);
+        found
+    }
+
+    fn find(&mut self, request: &TlbRequest) -> Lookup {
+        let mut has_block = false;
+        for level in 0..MOST_TLB_LEVELS {
+            for at in 0..self.probes[request.kind as usize][level].len() {
+                let (number, size) = self.probes[request.kind as usize][level][at];
+                let entries = &mut self.structures[number].entries;
+                match entries.find(request, size, &mut self.log) {
+                    Found::Hit(translation) => {
+                        self.count_probes(request.kind, level, Some(at));
+                        self.settle(number);
+                        self.raise(number, &translation, request);
+                        return [Lookup::First, Lookup::Second, Lookup::Third][level];
+                    }
+                    Found::Block => has_block = true,
+                    Found::Nothing => {}
+                }
             }
+            self.count_probes(request.kind, level, None);
         }
-        for at in 0..self.sizes.len() {
-            let (size, first, second) = self.sizes[at];
-            let second = second.map(|second| &mut self.structures[second]);
-            if let Some(found) = second.and_then(|entries| entries.find(tag, page, size)) {
-                let gone = self.structures[first].insert(&found);
-                self.report(gone, None, evicted);
-                return Lookup::Second;
-            }
-        }
+        self.log.counts.subblock_misses += u64::from(has_block);
         Lookup::Miss
     }
 
-    /// Loads the page that a walk found after a miss, at both levels. The design may hold no pages
-    /// of the size: then nothing is loaded. `evicted` receives translations that no level holds any
-    /// more.
-    pub fn fill(&mut self, new: &Translation, evicted: impl FnMut(Evicted)) {
-        let found = self.sizes.iter().find(|(size, ..)| *size == new.size);
-        let Some(&(_, first, second)) = found else {
-            return;
-        };
-        let first = self.structures[first].insert(new);
-        let second = second.and_then(|second| self.structures[second].insert(new));
-        self.report(first, second, evicted);
+    /// Counts the probes of a level after the first of each structure that is probed for one size
+    /// after the other. A hit at position `hit` ends the probes of its structure alone.
+    fn count_probes(&mut self, kind: ReferenceKind, level: usize, hit: Option<usize>) {
+        let probes = &self.probes[kind as usize][level];
+        let last = hit.map(|at| probes[at].0);
+        for (at, (number, _)) in probes.iter().enumerate() {
+            let is_first = !probes[..at].iter().any(|(other, _)| other == number);
+            let in_order = self.structures[*number].role.probes != ProbeOrder::Parallel;
+            let happens = match (hit, last) {
+                (Some(hit), Some(last)) => last == *number && at <= hit,
+                _ => true,
+            };
+            self.log.counts.extra_probes += u64::from(in_order && happens && !is_first);
+        }
     }
 
-    /// Reports the entries that were replaced at one level and are not at the other.
-    fn report(
-        &self,
-        first: Option<Translation>,
-        second: Option<Translation>,
-        mut evicted: impl FnMut(Evicted),
-    ) {
-        let held = |gone: &Translation| self.structures.iter().any(|entries| entries.holds(gone));
-        let gone = [first, second.filter(|gone| Some(*gone) != first)];
-        for gone in gone.into_iter().flatten().filter(|gone| !held(gone)) {
-            evicted(Evicted {
-                tag: gone.tag,
-                page: gone.first,
-                size: gone.size,
-            });
+    /// Brings a translation that a lower level or a buffer holds to the levels above.
+    fn raise(&mut self, from: usize, translation: &Translation, request: &TlbRequest) {
+        let Role { fills, .. } = self.structures[from].role;
+        let level = self.structures[from].level;
+        if level == 1 && fills == Fills::Walks {
+            self.last = from;
+            return;
         }
+        if fills != Fills::Walks {
+            let same = |other: &Translation| other.is_of_same_page(translation);
+            self.structures[from]
+                .entries
+                .drop_stale(&mut |other| same(other));
+            let counts = &mut self.log.counts;
+            match fills {
+                Fills::Victims => counts.victim_hits += 1,
+                _ => counts.prefetch_hits += 1,
+            }
+        }
+        let walk = Walk {
+            request: *request,
+            translation: *translation,
+            read: &|_| None,
+        };
+        let highest = level - usize::from(fills == Fills::Walks || level > 1);
+        for level in 1..=highest {
+            self.load_level(level, &walk);
+        }
+    }
+
+    /// Loads what a walk found, at each level. A size that the design does not hold is not loaded.
+    pub fn load(&mut self, walk: &Walk<'_>) {
+        self.load_all(walk);
+        self.gone.clear();
+    }
+
+    /// Loads as [`Composed::load`]. `evicted` receives translations that no level holds any more.
+    pub fn load_evicting(&mut self, walk: &Walk<'_>, evicted: impl FnMut(Evicted)) {
+        self.load_all(walk);
+        self.report(evicted);
+    }
+
+    fn load_all(&mut self, walk: &Walk<'_>) {
+        for level in 1..=MOST_TLB_LEVELS {
+            self.load_level(level, walk);
+        }
+        self.prefetch(walk);
+    }
+
+    /// Loads a translation into the structures of a level that walks fill.
+    fn load_level(&mut self, level: usize, walk: &Walk<'_>) {
+        let size = walk.translation.size;
+        let takes = |placed: &Placed| {
+            let holds = placed.level == level && placed.sizes.contains(&size);
+            let serves = placed.role.serves.has(walk.request.kind);
+            holds && serves && placed.role.fills == Fills::Walks
+        };
+        let all = 0..self.structures.len();
+        let mut takers: Vec<usize> = all.filter(|at| takes(&self.structures[*at])).collect();
+        if takers.len() > 1 {
+            // They take turns.
+            takers = vec![takers[self.turn % takers.len()]];
+            self.turn += 1;
+        }
+        for number in takers {
+            self.structures[number].entries.load(walk, &mut self.log);
+            self.settle(number);
+            if level == 1 {
+                self.last = number;
+            }
+        }
+    }
+
+    /// Notes that so many more lookups of the last page followed. Each of them hits the first level.
+    pub fn repeat(&mut self, times: u64) {
+        self.structures[self.last].entries.repeat(times);
+    }
+
+    /// Notes the time of the next lookup of the page that is looked up next, for rules that know
+    /// the future.
+    pub fn foresee(&mut self, next: u64) {
+        for placed in &mut self.structures {
+            placed.entries.foresee(next);
+        }
+    }
+
+    /// Loads the page after the missing one into structures for prefetched translations.
+    fn prefetch(&mut self, walk: &Walk<'_>) {
+        let is_buffer = |placed: &Placed| {
+            placed.role.fills == Fills::Prefetches && placed.role.serves.has(walk.request.kind)
+        };
+        let all = 0..self.structures.len();
+        let buffers: Vec<usize> = all.filter(|at| is_buffer(&self.structures[*at])).collect();
+        if buffers.is_empty() {
+            return;
+        }
+        let next = PageNumber(walk.translation.pages().1);
+        self.log.counts.table_reads += 1;
+        let Some(translation) = (walk.read)(next).filter(|next| !self.holds(next)) else {
+            return;
+        };
+        let request = TlbRequest {
+            page: next,
+            ..walk.request
+        };
+        let ahead = Walk {
+            request,
+            translation,
+            ..*walk
+        };
+        for number in buffers {
+            if self.structures[number].sizes.contains(&translation.size) {
+                self.structures[number].entries.load(&ahead, &mut self.log);
+                self.settle(number);
+            }
+        }
+    }
+
+    /// Passes on the translations that left a structure: to the structures that hold what its level
+    /// loses, and out of the levels that it includes.
+    fn settle(&mut self, number: usize) {
+        if !self.passes_on {
+            self.gone.append(&mut self.log.evicted);
+            return;
+        }
+        let (level, role) = (self.structures[number].level, self.structures[number].role);
+        for gone in std::mem::take(&mut self.log.evicted) {
+            self.gone.push(gone);
+            // The structure may have loaded the page again.
+            if self.structures[number].entries.holds(&gone) {
+                continue;
+            }
+            if role.inclusive {
+                let above = self.structures.iter_mut().filter(|of| of.level < level);
+                above.for_each(|of| of.entries.drop_stale(&mut |one| one.is_of_same_page(&gone)));
+            }
+            let takes = |of: &Placed| {
+                let takes = of.role.fills == Fills::Victims && of.level == level + 1;
+                takes && of.sizes.contains(&gone.size)
+            };
+            let all = 0..self.structures.len();
+            let takers: Vec<usize> = all.filter(|at| takes(&self.structures[*at])).collect();
+            for taker in takers {
+                let request = TlbRequest::load(gone.tag, gone.first);
+                let walk = Walk {
+                    request,
+                    translation: gone,
+                    read: &|_| None,
+                };
+                if !self.structures[taker].entries.holds(&gone) {
+                    self.structures[taker].entries.load(&walk, &mut self.log);
+                    self.settle(taker);
+                }
+            }
+        }
+    }
+
+    /// Returns true if a structure holds a translation of the same page.
+    fn holds(&self, translation: &Translation) -> bool {
+        let mut structures = self.structures.iter();
+        structures.any(|placed| placed.entries.holds(translation))
+    }
+
+    /// Reports the translations that left a structure and are in no other, each once.
+    fn report(&mut self, mut evicted: impl FnMut(Evicted)) {
+        let mut gone = std::mem::take(&mut self.gone);
+        for at in 0..gone.len() {
+            let one = gone[at];
+            let is_first = !gone[..at].iter().any(|other| other.is_of_same_page(&one));
+            if is_first && !self.holds(&one) {
+                evicted(Evicted {
+                    tag: one.tag,
+                    page: one.first,
+                    size: one.size,
+                });
+            }
+        }
+        gone.clear();
+        self.gone = gone;
     }
 
     /// Drops the translations for which `stale` returns true.
     pub fn drop_stale(&mut self, mut stale: impl FnMut(&Translation) -> bool) {
-        for entries in &mut self.structures {
-            entries.drop_stale(&mut stale);
+        for placed in &mut self.structures {
+            placed.entries.drop_stale(&mut stale);
         }
     }
 
-    /// The number of translations in all structures.
+    /// The counts beside hits and misses.
+    pub const fn counts(&self) -> TlbCounts {
+        self.log.counts
+    }
+
+    /// The number of entries in use in all structures.
     pub fn occupied(&self) -> usize {
+        let each = self
+            .structures
+            .iter()
+            .map(|placed| placed.entries.occupied());
+        each.sum()
+    }
+
+    /// Asserts the invariants of each structure.
+    ///
+    /// # Panics
+    /// If an invariant does not hold.
+    pub fn check(&self) {
         self.structures
             .iter()
-            .map(|entries| entries.occupied())
-            .sum()
+            .for_each(|placed| placed.entries.check());
     }
+}
+
+/// The probes of each level for references of a kind.
+fn probes(structures: &[Placed], kind: ReferenceKind) -> [Vec<(usize, PageSize)>; MOST_TLB_LEVELS] {
+    std::array::from_fn(|level| {
+        let of_level = structures
+            .iter()
+            .enumerate()
+            .filter(|(_, placed)| placed.level == level + 1 && placed.role.serves.has(kind));
+        let mut probes: Vec<(usize, PageSize)> = of_level
+            .flat_map(|(number, placed)| placed.sizes.iter().map(move |size| (number, *size)))
+            .collect();
+        let smallest_first = |(number, _): &(usize, PageSize)| {
+            structures[*number].role.probes == ProbeOrder::SmallestFirst
+        };
+        probes.sort_by_key(|(_, size)| *size);
+        if !probes.iter().any(smallest_first) {
+            probes.reverse();
+        }
+        probes
+    })
 }

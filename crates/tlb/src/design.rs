@@ -1,6 +1,8 @@
 //! A TLB design: its structures, validated once and never changed.
 
-use crate::{IndexFunction, Organisation, Replacement};
+use crate::organisation::REPLICATE;
+use crate::role::Fills;
+use crate::{IndexFunction, OrganisationChoice, ReferenceKind, ReplacementChoice, Role, RuleNeed};
 use broadleaf_units::PageSize;
 
 /// One structure of a TLB.
@@ -8,7 +10,7 @@ use broadleaf_units::PageSize;
 pub struct Structure {
     /// Its name, for people.
     pub name: String,
-    /// The level: 1 is looked up first, 2 second.
+    /// The level: 1 is looked up first, 3 last.
     pub level: usize,
     /// The number of entries.
     pub entries: usize,
@@ -16,10 +18,12 @@ pub struct Structure {
     pub ways: usize,
     /// The page sizes that it holds, smallest first, each with its index function.
     pub pages: Vec<(PageSize, IndexFunction)>,
-    /// The organisation of the entries.
-    pub organisation: &'static Organisation,
-    /// The replacement rule.
-    pub replacement: &'static Replacement,
+    /// The organisation of the entries and its parameters.
+    pub organisation: OrganisationChoice,
+    /// The replacement rule and its parameters.
+    pub replacement: ReplacementChoice,
+    /// The place of the structure among the others.
+    pub role: Role,
 }
 
 impl Structure {
@@ -37,8 +41,9 @@ impl Structure {
     }
 }
 
-/// A TLB of one or two levels. At each level larger pages are looked up first. A level has at most
-/// one structure for each page size. The first level holds every size of the second.
+/// A TLB of one to three levels. At each level larger pages are looked up first, unless a structure
+/// says otherwise. A level has at most one structure for each page size and kind of reference that
+/// walks fill, unless its structures take turns. The first level holds every size of the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Design {
     structures: Vec<Structure>,
@@ -47,6 +52,8 @@ pub struct Design {
 
 /// The maximum number of entries of a structure, so that a mistyped number does not exhaust memory.
 const MOST_ENTRIES: usize = 1 << 24;
+/// The most levels.
+pub(crate) const MOST_TLB_LEVELS: usize = 3;
 /// Page sizes are coded in four bits of an entry, of which 0 means an empty one.
 const MOST_SIZES: usize = 15;
 
@@ -75,6 +82,12 @@ pub enum Field {
     Entries,
     /// The number of ways.
     Ways,
+    /// The replacement rule.
+    Replacement,
+    /// The organisation or one of its parameters.
+    Organisation,
+    /// The place among the other structures.
+    Role,
     /// The index function for pages of this size.
     Index(PageSize),
 }
@@ -106,18 +119,39 @@ impl Design {
         &self.sizes
     }
 
-    /// Returns true if every structure has sets of ways with exact LRU replacement. Accelerators
-    /// rely on both.
+    /// Returns true if every structure has sets of ways with exact LRU replacement, at one of two
+    /// levels that walks fill, and serves data alone. Accelerators rely on all of this.
     pub fn is_sets_with_lru(&self) -> bool {
-        let plain =
-            |of: &Structure| of.organisation.is_set_associative() && of.replacement.is_lru();
+        let plain = |of: &Structure| {
+            let is_usual = of.role == Role::default() && of.level <= 2;
+            of.organisation.is_plain_sets() && of.replacement.is_lru() && is_usual
+        };
         self.structures.iter().all(plain)
     }
 
-    /// The order of the largest block of neighbours that a structure holds with a page.
-    pub fn neighbours(&self) -> u32 {
-        let orders = self.structures.iter().map(|of| of.organisation.neighbours);
-        orders.max().unwrap_or(0)
+    /// Returns true if the replacement rule of a structure needs that.
+    pub fn needs(&self, need: RuleNeed) -> bool {
+        let mut rules = self.structures.iter().map(|of| of.replacement.rule());
+        rules.any(|rule| rule.needs.contains(&need))
+    }
+
+    /// Returns true if entries depend on the frames and the attributes of pages, or on their
+    /// neighbours in the page table.
+    pub fn wants_tables(&self) -> bool {
+        let mut structures = self.structures.iter();
+        structures
+            .any(|of| of.role.wants_tables() || (of.organisation.organisation().wants_tables)(of))
+    }
+
+    /// Returns true if the TLB translates references of a kind.
+    pub fn serves(&self, kind: ReferenceKind) -> bool {
+        self.structures.iter().any(|of| of.role.serves.has(kind))
+    }
+
+    /// Returns true if loads and stores look different structures up.
+    pub fn parts_loads_from_stores(&self) -> bool {
+        let parts = |of: &Structure| of.role.serves.loads != of.role.serves.stores;
+        self.structures.iter().any(parts)
     }
 
     /// Returns true if there is a second level.
@@ -155,8 +189,9 @@ fn check(structures: &[Structure]) -> Result<(), DesignError> {
     }
     for (number, structure) in structures.iter().enumerate() {
         let at = |field: Field, message: String| wrong(number, field, message);
-        if !(1..=2).contains(&structure.level) {
-            return at(Field::Level, "the level is 1 or 2".to_string());
+        if !(1..=MOST_TLB_LEVELS).contains(&structure.level) {
+            let message = format!("the level is 1 to {MOST_TLB_LEVELS}");
+            return at(Field::Level, message);
         }
         if !(1..=MOST_ENTRIES).contains(&structure.entries) {
             return at(
@@ -172,6 +207,9 @@ fn check(structures: &[Structure]) -> Result<(), DesignError> {
                     structure.entries, structure.ways
                 ),
             );
+        }
+        if let Some(reason) = (structure.replacement.rule().refuses)(structure.ways) {
+            return at(Field::Replacement, reason);
         }
         if structure.pages.is_empty() {
             return at(
@@ -199,17 +237,18 @@ fn check(structures: &[Structure]) -> Result<(), DesignError> {
                     ),
                 );
             }
-            if index
-                .lowest_bit()
-                .is_some_and(|bit| bit < u32::from(size.shift()))
-            {
+            let inside = |bit| bit < u32::from(size.shift());
+            let replicates = structure.organisation.flag(REPLICATE);
+            if !replicates && index.lowest_bit().is_some_and(inside) {
                 return at(
                     field,
                     format!("{index} looks at bits inside a {} page", size.short_name()),
                 );
             }
-            let twin =
-                |other: &Structure| other.level == structure.level && other.index(*size).is_some();
+            let twin = |other: &Structure| {
+                let same = other.level == structure.level && other.index(*size).is_some();
+                same && other.role.competes_with(&structure.role)
+            };
             if let Some(other) = structures[..number].iter().find(|other| twin(other)) {
                 return at(
                     field,
@@ -223,13 +262,23 @@ fn check(structures: &[Structure]) -> Result<(), DesignError> {
             }
             // Otherwise a second access to a page would miss the first level again, however soon it
             // came.
-            let first = |other: &Structure| other.level == 1 && other.index(*size).is_some();
+            let first = |other: &Structure| {
+                let loads = other.level == 1 && other.index(*size).is_some();
+                loads && other.role.fills == Fills::Walks
+            };
             if !structures.iter().any(first) {
                 return at(
                     field,
                     format!("no tlb of level 1 holds {} pages", size.short_name()),
                 );
             }
+        }
+        let organisation = structure.organisation.organisation();
+        if let Some(reason) = (organisation.refuses)(structure) {
+            return at(Field::Organisation, reason);
+        }
+        if let Some(reason) = structure.role.refuses(structure.level) {
+            return at(Field::Role, reason);
         }
     }
     Ok(())

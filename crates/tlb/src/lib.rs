@@ -2,24 +2,38 @@
 //!
 //! A [`Design`] is a validated value: the structures of a TLB, their index functions, their
 //! organisation and their replacement. A [`Tlb`] is its state. A TLB knows no mapping: after a
-//! miss, its user walks the page table and passes the page to [`Tlb::fill`].
+//! miss, its user walks the page table and passes the result to [`Tlb::load`] or [`Tlb::fill`].
 #![forbid(unsafe_code)]
 
 mod answer;
 mod composed;
 mod design;
 mod index;
+mod log;
 mod organisation;
 mod packed;
 mod replacement;
+mod request;
+mod role;
 pub mod set;
 mod state;
+mod walk;
 
 pub use answer::{Evicted, Lookup};
 pub use composed::Composed;
 pub use design::{Design, DesignError, Field, Structure};
 pub use index::{BitField, Compiled, FewFields, IndexFunction};
-pub use organisation::{Entries, ORGANISATIONS, Organisation, Translation};
+pub use log::{TlbCounts, TlbLog};
+pub use organisation::{
+    Entries, Found, ORGANISATIONS, Organisation, OrganisationChoice, OrganisationError,
+    ParameterValue, StructureParameter,
+};
 pub use packed::Packed;
-pub use replacement::{REPLACEMENTS, Replace, Replacement};
+pub use replacement::{
+    REPLACEMENTS, Replace, Replacement, ReplacementChoice, ReplacementError, ReplacementState,
+    RuleNeed, RuleParameter, RuleShape, WayUse,
+};
+pub use request::{ReferenceKind, TlbRequest};
+pub use role::{Fills, ProbeOrder, Role, ServedKinds};
 pub use state::Tlb;
+pub use walk::{Translation, Walk};

@@ -2,8 +2,8 @@
 
 use crate::composed::Composed;
 use crate::packed::Packed;
-use crate::{Design, Evicted, Lookup, Translation};
-use broadleaf_units::{AlignedRun, Asid, PageNumber, PageSize};
+use crate::{Design, Evicted, Lookup, TlbCounts, TlbRequest, Translation, Walk};
+use broadleaf_units::{Asid, PageNumber, PageSize};
 
 /// The state of one TLB.
 ///
@@ -32,58 +32,81 @@ impl Tlb {
         Packed::can_translate(page)
     }
 
-    /// Looks up a base page: larger sizes first at each level. A hit counts as a use. The first
-    /// level receives a translation that only the second level holds.
+    /// Looks up a base page for a load, as [`Tlb::access`].
     #[inline]
     pub fn lookup(&mut self, tag: Asid, page: PageNumber) -> Lookup {
         match self {
             Self::Packed(packed) => packed.lookup(tag, page),
-            Self::Composed(composed) => composed.lookup(tag, page, |_| {}),
+            Self::Composed(composed) => composed.lookup(&TlbRequest::load(tag, page)),
         }
     }
 
-    /// Looks up as [`Tlb::lookup`]. `evicted` receives a translation that no level holds any more.
-    pub fn lookup_evicting(
+    /// Looks up a base page: larger sizes first at each level, unless the design says otherwise. A
+    /// hit counts as a use. The levels above receive a translation that only a lower level holds.
+    #[inline]
+    pub fn access(&mut self, request: &TlbRequest) -> Lookup {
+        match self {
+            Self::Packed(packed) => packed.lookup(request.tag, request.page),
+            Self::Composed(composed) => composed.lookup(request),
+        }
+    }
+
+    /// Looks up as [`Tlb::access`]. `evicted` receives translations that no level holds any more.
+    pub fn access_evicting(
         &mut self,
-        tag: Asid,
-        page: PageNumber,
+        request: &TlbRequest,
         evicted: impl FnMut(Evicted),
     ) -> Lookup {
         match self {
-            Self::Packed(packed) => packed.lookup_evicting(tag, page, evicted),
-            Self::Composed(composed) => composed.lookup(tag, page, evicted),
+            Self::Packed(packed) => packed.lookup_evicting(request.tag, request.page, evicted),
+            Self::Composed(composed) => composed.lookup_evicting(request, evicted),
         }
     }
 
-    /// Loads the page of `size` around a base page, after a [`Lookup::Miss`], at both levels.
+    /// Loads the page of `size` around a base page, after a [`Lookup::Miss`], at all levels. The
+    /// page has no frame and no neighbours.
     #[inline]
     pub fn fill(&mut self, tag: Asid, page: PageNumber, size: PageSize) {
         match self {
             Self::Packed(packed) => packed.fill(tag, page, size),
-            Self::Composed(composed) => composed.fill(&plain(tag, page, size), |_| {}),
+            Self::Composed(composed) => composed.load(&Walk::plain(tag, page, size)),
         }
     }
 
-    /// Loads as [`Tlb::fill`]. `evicted` receives translations that no level holds any more.
-    pub fn fill_evicting(
-        &mut self,
-        tag: Asid,
-        page: PageNumber,
-        size: PageSize,
-        evicted: impl FnMut(Evicted),
-    ) {
+    /// Loads what a walk found after a [`Lookup::Miss`], at all levels.
+    #[inline]
+    pub fn load(&mut self, walk: &Walk<'_>) {
+        let (request, size) = (walk.request, walk.translation.size);
         match self {
-            Self::Packed(packed) => packed.fill_evicting(tag, page, size, evicted),
-            Self::Composed(composed) => composed.fill(&plain(tag, page, size), evicted),
+            Self::Packed(packed) => packed.fill(request.tag, request.page, size),
+            Self::Composed(composed) => composed.load(walk),
         }
     }
 
-    /// Loads a translation with its frame and its neighbours ([`Design::neighbours`]). `evicted`
-    /// receives translations that no level holds any more.
-    pub fn load(&mut self, new: &Translation, evicted: impl FnMut(Evicted)) {
+    /// Loads as [`Tlb::load`]. `evicted` receives translations that no level holds any more.
+    pub fn load_evicting(&mut self, walk: &Walk<'_>, evicted: impl FnMut(Evicted)) {
+        let (request, size) = (walk.request, walk.translation.size);
         match self {
-            Self::Packed(packed) => packed.fill_evicting(new.tag, new.first, new.size, evicted),
-            Self::Composed(composed) => composed.fill(new, evicted),
+            Self::Packed(packed) => {
+                packed.fill_evicting(request.tag, request.page, size, evicted);
+            }
+            Self::Composed(composed) => composed.load_evicting(walk, evicted),
+        }
+    }
+
+    /// Notes that so many more lookups of the last page followed. Each of them hits the first level.
+    /// Only a design whose rules count uses needs to know ([`Design::needs`]).
+    pub fn repeat(&mut self, times: u64) {
+        if let Self::Composed(composed) = self {
+            composed.repeat(times);
+        }
+    }
+
+    /// Notes the time of the next lookup of the page that is looked up next. Only a design whose
+    /// rules know the future needs to know ([`Design::needs`]).
+    pub fn foresee(&mut self, next: u64) {
+        if let Self::Composed(composed) = self {
+            composed.foresee(next);
         }
     }
 
@@ -92,10 +115,8 @@ impl Tlb {
         match self {
             Self::Packed(packed) => packed.invalidate(tag, page, size),
             Self::Composed(composed) => {
-                let stale = plain(tag, page, size);
-                composed.drop_stale(|entry| {
-                    (entry.tag, entry.first, entry.size) == (stale.tag, stale.first, stale.size)
-                });
+                let stale = Translation::plain(tag, page, size);
+                composed.drop_stale(|entry| entry.is_of_same_page(&stale));
             }
         }
     }
@@ -131,7 +152,15 @@ impl Tlb {
         }
     }
 
-    /// The number of translations.
+    /// The counts beside hits and misses. They are 0 for sets with exact LRU replacement.
+    pub fn counts(&self) -> TlbCounts {
+        match self {
+            Self::Packed(_) => TlbCounts::default(),
+            Self::Composed(composed) => composed.counts(),
+        }
+    }
+
+    /// The number of entries in use.
     pub fn occupied(&self) -> usize {
         match self {
             Self::Packed(packed) => packed.occupied(),
@@ -139,25 +168,14 @@ impl Tlb {
         }
     }
 
-    /// Asserts the invariants: no set holds a translation twice, and unused entries come last.
-    /// A composed TLB is not checked.
+    /// Asserts the invariants: no set holds a translation twice.
     ///
     /// # Panics
     /// If an invariant does not hold.
     pub fn check(&self) {
-        if let Self::Packed(packed) = self {
-            packed.check();
+        match self {
+            Self::Packed(packed) => packed.check(),
+            Self::Composed(composed) => composed.check(),
         }
-    }
-}
-
-/// A translation without a frame.
-fn plain(tag: Asid, page: PageNumber, size: PageSize) -> Translation {
-    Translation {
-        tag,
-        first: AlignedRun::around(page, size).first,
-        size,
-        frame: None,
-        placed: 0,
     }
 }

@@ -5,15 +5,24 @@ use broadleaf_accel::run_after;
 use broadleaf_machine::machine;
 use broadleaf_model::{Items, MemoryLimits, Plan};
 use broadleaf_tlb::{
-    Design, Entries, IndexFunction, Organisation, Replacement, Structure, Translation,
+    Design, Entries, Found, IndexFunction, Organisation, OrganisationChoice, Replacement, Role,
+    Structure, TlbLog, TlbRequest, Translation, Walk,
 };
 use broadleaf_trace::{Advice, Backing, Event, Grain};
-use broadleaf_units::{Asid, Described, PageNumber, PageSize};
+use broadleaf_units::{Described, PageNumber, PageSize};
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 
+/// A translation that a structure received. Bit `i` of `placed` is set if page `i` of the aligned
+/// block of four pages is properly placed with the page.
+#[derive(Clone, Copy, Debug)]
+struct Loaded {
+    translation: Translation,
+    placed: u64,
+}
+
 /// The translations that all structures of [`WITNESS`] received.
-static LOADED: Mutex<Vec<Translation>> = Mutex::new(Vec::new());
+static LOADED: Mutex<Vec<Loaded>> = Mutex::new(Vec::new());
 
 /// An organisation that holds nothing and notes all that it receives. An entry could hold four
 /// neighbours.
@@ -24,21 +33,33 @@ static WITNESS: Organisation = Organisation {
         explanation: "",
         source: "this test",
     },
+    parameters: &[],
+    refuses: |_| None,
     build: |_| Box::new(Witness),
-    neighbours: 2,
+    wants_tables: |_| true,
 };
 
 #[derive(Clone, Debug)]
 struct Witness;
 
 impl Entries for Witness {
-    fn find(&mut self, _: Asid, _: PageNumber, _: PageSize) -> Option<Translation> {
-        None
+    fn find(&mut self, _: &TlbRequest, _: PageSize, _: &mut TlbLog) -> Found {
+        Found::Nothing
     }
 
-    fn insert(&mut self, new: &Translation) -> Option<Translation> {
-        LOADED.lock().expect("no panic").push(*new);
-        None
+    fn load(&mut self, walk: &Walk<'_>, _: &mut TlbLog) {
+        let block = walk.request.page.0 & !3;
+        let aligned = |page: u64| {
+            let found = (walk.read)(PageNumber(page))?;
+            let frame = found.frame_of(PageNumber(page))?;
+            (frame & 3 == page & 3).then_some(frame & !3)
+        };
+        let own = aligned(walk.request.page.0);
+        let is_placed = |at: &u64| own.is_some() && aligned(block + at) == own;
+        LOADED.lock().expect("no panic").push(Loaded {
+            translation: walk.translation,
+            placed: (0..4).filter(is_placed).map(|at| 1 << at).sum(),
+        });
     }
 
     fn holds(&self, _: &Translation) -> bool {
@@ -56,7 +77,7 @@ impl Entries for Witness {
     }
 }
 
-fn witnessed(policy: &str, beside: bool) -> Vec<Translation> {
+fn witnessed(policy: &str, beside: bool) -> Vec<Loaded> {
     let sizes = [PageSize::SIZE_4K, PageSize::SIZE_2M];
     let index = || IndexFunction::parse("none").expect("an index");
     let structure = Structure {
@@ -65,8 +86,9 @@ fn witnessed(policy: &str, beside: bool) -> Vec<Translation> {
         entries: 8,
         ways: 8,
         pages: sizes.map(|size| (size, index())).to_vec(),
-        organisation: &WITNESS,
+        organisation: OrganisationChoice::from(&WITNESS),
         replacement: Replacement::lru(),
+        role: Role::default(),
     };
     let mut machines = vec![machine("skylake").expect("a machine")];
     let mut witness = machines[0].clone();
@@ -98,12 +120,12 @@ fn entries_receive_frames_and_properly_placed_neighbours() {
     // Beside a machine whose lookups need no frame, the references must not wait.
     for beside in [false, true] {
         let loaded = witnessed("4k", beside);
-        let pages: Vec<u64> = loaded.iter().map(|one| one.first.0).collect();
+        let pages: Vec<u64> = loaded.iter().map(|one| one.translation.first.0).collect();
         assert_eq!(pages, [0, 1, 2, 3, 0, 512, 1, 2]);
         let placed: Vec<u64> = loaded.iter().map(|one| one.placed).collect();
         let frames: Vec<u64> = loaded
             .iter()
-            .map(|one| one.frame.expect("a frame"))
+            .map(|one| one.translation.frame.expect("a frame"))
             .collect();
         // A bit for each neighbour whose frame has the same place in one aligned block of frames.
         let is_placed = |one: usize, other: usize| {
@@ -121,18 +143,24 @@ fn entries_receive_frames_and_properly_placed_neighbours() {
         // Page 1 is gone.
         assert_eq!(placed[4] & 2, 0);
     }
+    // A reservation places all pages of its block properly. The event parts the loads in two.
+    let loaded = witnessed("navarro", false);
+    let placed: Vec<u64> = loaded.iter().map(|one| one.placed).collect();
+    for expected in [[1, 3, 7, 15], [13, 1, 15, 15]] {
+        assert!(placed.windows(4).any(|bits| bits == expected), "{loaded:?}");
+    }
     // The policy to which faults are compared loads base pages.
     let loaded = witnessed("greedy", false);
     let large: Vec<_> = loaded
         .iter()
-        .filter(|one| one.size == PageSize::SIZE_2M)
+        .filter(|one| one.translation.size == PageSize::SIZE_2M)
         .collect();
     // All but the reference to block 0 while one of its pages is gone.
     assert_eq!(large.len(), 7);
-    assert!(large.iter().all(|one| one.placed == 0));
-    assert!(
-        large
-            .iter()
-            .all(|one| one.frame.is_some_and(|frame| frame.is_multiple_of(512)))
-    );
+    assert!(large.iter().all(|one| one.placed == 15));
+    assert!(large.iter().all(|one| {
+        one.translation
+            .frame
+            .is_some_and(|frame| frame.is_multiple_of(512))
+    }));
 }

@@ -38,7 +38,7 @@ impl RandomMachines {
         for counting in &mut self.tlbs {
             match counting.tlb.lookup(tag, page) {
                 Lookup::First => {}
-                Lookup::Second => counting.second += 1,
+                Lookup::Second | Lookup::Third => counting.second += 1,
                 Lookup::Miss => {
                     counting.walks += 1;
                     let size = if promoted[(page.0 >> 9) as usize] {

@@ -36,8 +36,8 @@ pub(crate) struct CacheUse {
     /// Keep at most SIZE of reduced traces in the cache folder for later commands [default:
     /// BROADLEAF_CACHE_SIZE, or 2G]
     ///
-    /// The least recently used go first. `broadleaf cache` shows what is kept and where. 0 keeps
-    /// and reads nothing.
+    /// A full cache drops the least recently used reduced traces, also those of other recordings.
+    /// `broadleaf cache` lists the reduced traces and names the folder. 0 turns the cache off.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) cache_size: Option<u64>,
 

@@ -14,7 +14,7 @@ use broadleaf_study::failure::Failure;
 use broadleaf_study::output::{Access, Output, refuse_input, shown, sweep};
 use broadleaf_study::provenance::made_by;
 
-/// Bytes of a trace's head for the note of what was left out.
+/// The bytes that a trace's head reserves for the note with the counts of left-out records.
 const ROOM: usize = 1024;
 
 pub(crate) fn run(options: &Import) -> Result<(), Failure> {

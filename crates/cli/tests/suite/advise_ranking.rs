@@ -24,8 +24,8 @@ fn number(value: &Value, field: &str) -> u64 {
         .unwrap_or_else(|| panic!("no number {field} in {value}"))
 }
 
-/// An advised range: what it is said to spare in cycles of walks, what it spares, and of how many
-/// superpages it is.
+/// An advised range: the walk cycles that the advice promises to spare, the walk cycles that the
+/// range spares in a replay, and the number of its superpages.
 #[derive(Clone, Copy, Debug)]
 struct Measured {
     said: u64,

@@ -5,7 +5,9 @@ mod output;
 use crate::support;
 use std::process::Stdio;
 
-use crate::support::{broadleaf, file, folder, lackey, refused, run, run_with, succeeded};
+use crate::support::{
+    broadleaf, file, folder, lackey, refused, run, run_unread, run_with, succeeded,
+};
 use serde_json::Value;
 
 /// 40 MiB, four times the reach of the second-level TLB for 4 KiB pages and more.

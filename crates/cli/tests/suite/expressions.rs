@@ -3,8 +3,8 @@
 use crate::support::{broadleaf, file, folder, lackey, refused, run, stderr, succeeded};
 use serde_json::Value;
 
-/// What it answers to a mistake that it shows: the lines on standard error, of which the last has
-/// the carets.
+/// Runs a command with a mistake in an expression. Returns the lines on standard error; the last
+/// line has the carets under the mistake.
 fn shown(arguments: &[&str]) -> Vec<String> {
     let output = run(arguments);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));

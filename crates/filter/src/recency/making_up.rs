@@ -101,16 +101,9 @@ impl Recency {
     /// either size.
     #[inline]
     fn with_what_goes_before(&self, some: RecencyPlaces) -> RecencyPlaces {
-        let (mut all, mut left) = (some, some);
-        loop {
-            // Mostly nothing else is deferred.
-            let rest = self.left_out.without(all);
-            if rest.is_empty() {
-                return all;
-            }
-            let Some(place) = left.next() else {
-                return all;
-            };
+        let mut all = some;
+        let mut left = some;
+        while let Some(place) = left.next() {
             let larger = self.larger_of(place);
             let when = self.when[place.index()];
             let mut before = RecencyPlaces::NONE;
@@ -122,12 +115,13 @@ impl Recency {
             // result.
             let others = self.using_larger(larger.set());
             let others = others.without(self.with_larger[larger.index()]);
-            for other in others.and(rest) {
+            for other in others.and(self.left_out).without(all) {
                 before.insert_if(self.when[other.index()] < when, other);
             }
-            let new = before.and(rest);
+            let new = before.and(self.left_out).without(all);
             all = all.or(new);
             left = left.or(new);
         }
+        all
     }
 }

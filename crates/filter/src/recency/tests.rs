@@ -55,7 +55,7 @@ impl Counting {
         let found = self.tlb.lookup(tag, page);
         match found {
             Lookup::First => {}
-            Lookup::Second => self.found[1] += 1,
+            Lookup::Second | Lookup::Third => self.found[1] += 1,
             Lookup::Miss => {
                 let size = if promoted[(page.0 >> 9) as usize] {
                     PageSize::SIZE_2M

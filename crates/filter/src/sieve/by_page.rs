@@ -53,14 +53,14 @@ impl Sieve {
             };
             let Some(visit) = visits.get(at) else { break };
             let page = PageNumber(visit.unit >> shift);
-            // Fetches are of no page that is looked up.
-            let slot = if visit.fetch {
-                None
-            } else {
-                Some(self.enter(page))
-            };
-            self.sift_one(visit, page, slot.unwrap_or(PageSlot(0)), sifted, sums);
             at += 1;
+            if visit.fetch {
+                // A fetch is not looked up, so its page takes no slot.
+                sums.instructions += u64::from(visit.instructions);
+                continue;
+            }
+            let slot = self.enter(page);
+            self.sift_one(visit, page, slot, sifted, sums);
         }
     }
 

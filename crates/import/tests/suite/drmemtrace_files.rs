@@ -118,7 +118,8 @@ fn each_refusal_says_what_and_where() {
         ),
         (
             Pen::head(7, 1 << 33, 1).load(1).0,
-            "x: record 10 (at byte 108): the thread's number does not fit 32 bits: the input is damaged",
+            "x: record 10 (at byte 108): the thread's number does not fit 32 bits: the input is \
+             damaged",
         ),
         (
             whole[..whole.len() - 12].to_vec(),

@@ -1,6 +1,6 @@
 //! A made-up rule: the newest translation of a full set makes room.
 
-use super::{Replace, Replacement};
+use super::{Replace, Replacement, WayUse, any_ways, first_free};
 use broadleaf_units::Described;
 
 pub(super) static NEWEST: Replacement = Replacement {
@@ -10,22 +10,33 @@ pub(super) static NEWEST: Replacement = Replacement {
         explanation: "Translations that came first stay until they are stale.",
         source: "the test of the recipes",
     },
-    rule: &Newest,
+    parameters: &[],
+    refuses: any_ways,
+    needs: &[],
+    build: |shape| {
+        let last = vec![0; shape.sets];
+        Box::new(Newest { last })
+    },
 };
 
-/// The first word of a set is the way that was filled last.
-struct Newest;
+/// The way of each set that was filled last.
+#[derive(Clone, Debug)]
+struct Newest {
+    last: Vec<usize>,
+}
 
 impl Replace for Newest {
-    fn start(&self, _order: &mut [u16]) {}
+    fn hit(&mut self, _set: usize, _way: usize) {}
 
-    fn hit(&self, _order: &mut [u16], _way: usize) {}
-
-    fn fill(&self, order: &mut [u16], way: usize) {
-        order[0] = way as u16;
+    fn fill(&mut self, set: usize, way: usize) {
+        self.last[set] = way;
     }
 
-    fn victim(&self, order: &mut [u16]) -> usize {
-        order[0].into()
+    fn victim(&mut self, set: usize, ways: &[WayUse]) -> usize {
+        first_free(ways, self.last[set])
+    }
+
+    fn copy(&self) -> Box<dyn Replace> {
+        Box::new(self.clone())
     }
 }

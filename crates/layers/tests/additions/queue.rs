@@ -1,8 +1,8 @@
 //! A made-up organisation: sets that list their translations, newest first.
 
-use super::{Entries, Organisation, Translation};
-use crate::Structure;
-use broadleaf_units::{Asid, Described, PageNumber, PageSize};
+use super::{Entries, Found, Organisation};
+use crate::{Structure, TlbLog, TlbRequest, Translation, Walk};
+use broadleaf_units::{Described, PageNumber, PageSize};
 
 pub(super) static QUEUE: Organisation = Organisation {
     described: Described {
@@ -11,12 +11,14 @@ pub(super) static QUEUE: Organisation = Organisation {
         explanation: "A full set loses the translation that came first.",
         source: "the test of the recipes",
     },
+    parameters: &[],
+    refuses: |_| None,
     build: |structure| {
         let sets = vec![Vec::new(); structure.sets()];
         let structure = structure.clone();
         Box::new(Queue { structure, sets })
     },
-    neighbours: 0,
+    wants_tables: |_| false,
 };
 
 #[derive(Clone, Debug)]
@@ -32,23 +34,31 @@ impl Queue {
 }
 
 impl Entries for Queue {
-    fn find(&mut self, tag: Asid, page: PageNumber, size: PageSize) -> Option<Translation> {
-        let mut found = self.sets[self.set(page, size)?].iter().copied();
-        found.find(|entry| {
-            let (first, end) = entry.pages();
-            (entry.tag, entry.size) == (tag, size) && (first..end).contains(&page.0)
-        })
+    fn find(&mut self, request: &TlbRequest, size: PageSize, _: &mut TlbLog) -> Found {
+        let Some(at) = self.set(request.page, size) else {
+            return Found::Nothing;
+        };
+        let found = self.sets[at].iter().find(|entry| {
+            let is_of_space = (entry.tag, entry.size) == (request.tag, size);
+            is_of_space && entry.run().contains(request.page)
+        });
+        found.map_or(Found::Nothing, |entry| Found::Hit(*entry))
     }
 
-    fn insert(&mut self, new: &Translation) -> Option<Translation> {
-        let at = self.set(new.first, new.size)?;
+    fn load(&mut self, walk: &Walk<'_>, log: &mut TlbLog) {
+        let new = walk.translation;
+        let Some(at) = self.set(new.first, new.size) else {
+            return;
+        };
         let set = &mut self.sets[at];
-        set.insert(0, *new);
-        (set.len() > self.structure.ways).then(|| set.pop())?
+        set.insert(0, new);
+        if set.len() > self.structure.ways {
+            log.evicted.extend(set.pop());
+        }
     }
 
     fn holds(&self, translation: &Translation) -> bool {
-        self.sets.iter().flatten().any(|entry| entry == translation)
+        self.sets.iter().flatten().any(|entry| entry.is_of_same_page(translation))
     }
 
     fn drop_stale(&mut self, stale: &mut dyn FnMut(&Translation) -> bool) {

@@ -137,8 +137,8 @@ fn errors_name_the_line_and_the_key() {
         ("va[24:22]", "va[24:21]", "index", "distinguishes 16 sets"),
         ("va[24:22]", "va[22:20]", "index", "inside a 2m page"),
         ("va[24:22]", "24..22", "index", "is not an index"),
-        ("level = 2", "level = 3", "level", "the level is 1 or 2"),
-        ("\"lru\"", "\"random\"", "replacement", "no replacement"),
+        ("level = 2", "level = 4", "level", "the level is 1 to 3"),
+        ("\"lru\"", "\"tarot\"", "replacement", "no replacement"),
         (
             "level = 2",
             "organisation = \"round\"\nlevel = 2",

@@ -4,3 +4,4 @@ mod chases;
 mod invalidation;
 mod machines;
 mod oracle;
+mod replacement;

@@ -40,26 +40,15 @@ impl System<'_> {
         self.leaf_of(at, self.tables.get(at))
     }
 
-    /// The pages around a place that are properly placed for one TLB entry. Bit `i` is set if page
-    /// `i` of the aligned block of 2^`order` pages is mapped to frame `i` of one aligned block of
-    /// frames, the one that holds the frame of this place (Talluri 1995, section 4.3). At most 64
-    /// pages.
-    pub fn placed(&self, at: Place, order: u32) -> u64 {
-        let pages = 1_u64 << order.min(6);
+    /// Returns true if the modified bit of the page that maps this place is set: a store went to a
+    /// part of the page.
+    pub fn is_modified(&self, at: Place) -> bool {
         let pte = self.tables.get(at);
-        if !pte.has_frame() {
-            return 0;
+        let piece = self.piece(at, pte.level());
+        match piece.level {
+            0 => pte.has(Pte::DIRTY),
+            level => self.tables.counts(piece.first, self.pages(level)).dirty > 0,
         }
-        let block = pte.frame().0 & !(pages - 1);
-        let first = at.page & !(pages - 1);
-        let is_placed = |page: &u64| {
-            let other = self.tables.get(Place {
-                page: first + page,
-                ..at
-            });
-            other.has_frame() && other.frame().0 == block + page
-        };
-        (0..pages).filter(is_placed).map(|page| 1 << page).sum()
     }
 
     fn leaf_of(&self, at: Place, pte: Pte) -> Option<Leaf> {

@@ -3,7 +3,7 @@
 use crate::common::whole_result;
 use broadleaf_metrics::{
     CellResult, MEMORY_METRICS, METRICS, Metric, MetricFigure, MetricValue, SAMPLE_METRICS,
-    all_metrics, metric,
+    TLB_METRICS, all_metrics, metric,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -13,7 +13,8 @@ const LABELS: [&str; 2] = ["policy", "machine"];
 
 /// The metrics of a result.
 fn of_results() -> impl Iterator<Item = &'static Metric> {
-    METRICS.iter().chain(MEMORY_METRICS).copied()
+    let own = METRICS.iter().chain(TLB_METRICS);
+    own.chain(MEMORY_METRICS).copied()
 }
 
 fn fields(value: &Value) -> BTreeSet<String> {
@@ -47,11 +48,24 @@ fn names_are_unique_and_sentences_end() {
 fn every_figure_of_a_result_is_in_the_catalogue_and_the_other_way_round() {
     let result = CellResult {
         memory: None,
+        tlb: None,
         ..whole_result()
     };
     let mut found = fields(&serde_json::to_value(result).unwrap());
     found.retain(|field| !LABELS.contains(&field.as_str()));
     assert_eq!(found, names(METRICS.iter().copied()));
+}
+
+#[test]
+fn every_figure_of_a_tlb_is_in_the_catalogue_and_the_other_way_round() {
+    let without = CellResult {
+        tlb: None,
+        ..whole_result()
+    };
+    let without = fields(&serde_json::to_value(without).unwrap());
+    let with = fields(&serde_json::to_value(whole_result()).unwrap());
+    let added: BTreeSet<String> = with.difference(&without).cloned().collect();
+    assert_eq!(added, names(TLB_METRICS.iter().copied()));
 }
 
 #[test]
@@ -114,8 +128,8 @@ fn every_metric_of_a_whole_result_has_the_value_of_its_field() {
 }
 
 #[test]
-fn a_result_without_memory_has_no_value_of_memory() {
-    for metric in MEMORY_METRICS {
+fn a_result_without_memory_has_no_value_of_memory_or_of_other_tlbs() {
+    for metric in MEMORY_METRICS.iter().chain(TLB_METRICS) {
         assert_eq!(
             metric.value(&CellResult::default()),
             None,

@@ -1,6 +1,8 @@
 //! Shared code of the tests: a result with all parts.
 
-use broadleaf_metrics::{CellResult, CurvePoint, MemoryResult, MemorySample, Tlbmcpi, Walks};
+use broadleaf_metrics::{
+    CellResult, CurvePoint, MemoryResult, MemorySample, TlbResult, Tlbmcpi, Walks,
+};
 use broadleaf_units::PageSize;
 
 /// Returns a result with all parts. No two figures are equal, so that a test can distinguish them.
@@ -13,6 +15,17 @@ pub(crate) fn whole_result() -> CellResult {
     let mut walks = Walks::new();
     walks.add(PageSize::SIZE_4K, next());
     walks.add(PageSize::SIZE_2M, next());
+    let tlb = TlbResult {
+        l3_misses: next(),
+        block_misses: next(),
+        subblock_misses: next(),
+        table_reads: next(),
+        modified_faults: next(),
+        marked_pages: next(),
+        extra_probes: next(),
+        victim_hits: next(),
+        prefetch_hits: next(),
+    };
     let memory = MemoryResult {
         base_page_bytes: next(),
         write_faults: next(),
@@ -78,6 +91,7 @@ pub(crate) fn whole_result() -> CellResult {
             ways: 64,
             misses: 7,
         }]),
+        tlb: Some(tlb),
         memory: Some(memory),
         ..CellResult::default()
     }

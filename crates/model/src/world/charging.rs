@@ -2,27 +2,34 @@
 
 use super::World;
 use crate::charged::Charged;
+use crate::mapped::{MappedMemory, PageLookup};
 use crate::stream::Stream;
 use broadleaf_charges::Candidate;
 use broadleaf_memory::system::{Place, System};
-use broadleaf_tlb::{Evicted, Lookup};
-use broadleaf_units::{Asid, PageNumber, PageSize, SpaceId};
+use broadleaf_tlb::{Evicted, Lookup, TlbRequest, Translation, Walk};
+use broadleaf_units::{Asid, PageSize, SpaceId};
 
 impl World<'_> {
     /// Looks up a page, and charges a miss. The miss is counted first, then the policy is notified,
     /// and then the translation is loaded.
-    pub(super) fn translate_charging(&mut self, page: PageNumber, level: usize, stream: &Stream) {
+    pub(super) fn translate_charging(&mut self, lookup: &PageLookup, stream: &Stream) {
         let Some(mut charged) = self.charged.take() else {
             return;
         };
+        let PageLookup { page, level, kind } = *lookup;
         let tag = self.mmu.running.1;
+        let request = TlbRequest { tag, page, kind };
         let at = self.system.base_page(page);
         let lookup = (self.mmu.tlb)
-            .lookup_evicting(tag, page, |gone| evicted(&mut charged, &self.system, gone));
+            .access_evicting(&request, |gone| evicted(&mut charged, &self.system, gone));
         match lookup {
             Lookup::First => charged.hit(tag, at, level),
             Lookup::Second => {
                 self.mmu.second_hits += 1;
+                charged.hit(tag, at, level);
+            }
+            Lookup::Third => {
+                self.mmu.third_hits += 1;
                 charged.hit(tag, at, level);
             }
             Lookup::Miss => {
@@ -40,13 +47,14 @@ impl World<'_> {
                         page: at,
                     };
                     let level = self.system.level_at(place);
-                    if self.mmu.tlb.lookup(tag, page) == Lookup::Miss {
-                        self.load(&mut charged, tag, page, level);
+                    let gone = |gone| evicted(&mut charged, &self.system, gone);
+                    if self.mmu.tlb.access_evicting(&request, gone) == Lookup::Miss {
+                        self.load(&mut charged, &request, level, stream);
                     } else {
                         charged.loaded(tag, at, level);
                     }
                 } else {
-                    self.load(&mut charged, tag, page, level);
+                    self.load(&mut charged, &request, level, stream);
                 }
             }
         }
@@ -89,7 +97,8 @@ impl World<'_> {
             self.mmu.tlb.invalidate_range(candidate.tag, first, units);
             charged.promoted(*candidate);
             changed = true;
-            self.load(charged, candidate.tag, first, candidate.level);
+            let request = TlbRequest::load(candidate.tag, first);
+            self.load(charged, &request, candidate.level, stream);
         }
         // A promotion may have taken an extent from other pages.
         changed |= self.system.has_shootdowns();
@@ -122,19 +131,28 @@ impl World<'_> {
     }
 
     /// Brings the translation of a page of that level into the TLB, where it is not.
-    fn load(&mut self, charged: &mut Charged<'_>, tag: Asid, page: PageNumber, level: usize) {
+    fn load(
+        &mut self,
+        charged: &mut Charged<'_>,
+        request: &TlbRequest,
+        level: usize,
+        stream: &Stream,
+    ) {
+        let TlbRequest { tag, page, .. } = *request;
+        let sizes = &self.mmu.translated;
+        let space = self.space_of(tag).filter(|_| self.mmu.wants_tables());
+        let memory = MappedMemory {
+            system: &self.system,
+            spaces: Some(&stream.spaces),
+        };
+        let read = |page| memory.translation((space?, tag), page, sizes);
+        let walk = Walk {
+            request: *request,
+            translation: read(page).unwrap_or(Translation::plain(tag, page, sizes[level])),
+            read: &read,
+        };
         let gone = |gone| evicted(charged, &self.system, gone);
-        if self.mmu.wants_frames()
-            && let Some(space) = self.space_of(tag)
-        {
-            let new = self
-                .mmu
-                .translation((space, tag), page, level, &self.system);
-            self.mmu.tlb.load(&new, gone);
-        } else {
-            let size = self.mmu.translated[level];
-            self.mmu.tlb.fill_evicting(tag, page, size, gone);
-        }
+        self.mmu.tlb.load_evicting(&walk, gone);
         charged.loaded(tag, self.system.base_page(page), level);
     }
 

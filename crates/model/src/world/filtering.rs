@@ -5,10 +5,12 @@ use crate::filter::{
     self, BatchPart, FilterRerun, Filtered, LeavingPoint, SharedFilter, Unfiltered, WorldNeeds,
     last_reference,
 };
+use crate::mapped::PageLookup;
 use crate::steps::VisitStep;
 use crate::stream::Stream;
 use broadleaf_filter::Sieve;
 use broadleaf_filter::Sifted;
+use broadleaf_tlb::ReferenceKind;
 use broadleaf_trace::reduced::Sums;
 use broadleaf_units::PageNumber;
 
@@ -214,7 +216,9 @@ impl World<'_> {
     /// Makes a lookup that hits the first level of every TLB: the filter left out only such
     /// lookups. The level counts only at a miss, so any level will do.
     fn repeat_lookup(&mut self, page: PageNumber) {
-        self.translate(page, 0);
+        let kind = ReferenceKind::Load;
+        let level = 0;
+        self.translate(&PageLookup { page, level, kind }, None);
     }
 
     /// Makes the lookups that the filter left out so far, if memory unsettled a page or translations

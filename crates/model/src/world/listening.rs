@@ -57,13 +57,18 @@ impl World<'_> {
             return self.visit_showing(step, scene);
         }
         let origin = step.origin;
+        let mut loads_apart = self.looks_up_again(&step.visit);
         for (visit, may_change) in step.visit.unfolded(visit) {
             let access = Step { visit, origin };
             if may_change {
                 self.visit_showing(&access, scene)?;
-            } else {
-                self.show(&access);
+                continue;
             }
+            if loads_apart && !visit.stores {
+                self.look_up_again(visit.page, scene);
+                loads_apart = false;
+            }
+            self.show(&access);
         }
         Some(())
     }

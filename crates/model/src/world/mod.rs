@@ -13,6 +13,7 @@ use super::filter::{BatchPart, VisitSlice};
 use super::mmu::Mmu;
 use super::steps::VisitStep;
 use crate::listener::StepsWanted;
+use crate::mapped::PageLookup;
 use crate::offline::Recorder;
 use crate::populate::TouchedPart;
 use crate::stream::Stream;
@@ -23,7 +24,7 @@ use broadleaf_memory::system::{
 use broadleaf_memory::{AddressSpaces, Pages};
 use broadleaf_policy::Policy;
 use broadleaf_trace::Visit;
-use broadleaf_units::{PageNumber, PageSize, SpaceId};
+use broadleaf_units::{PageSize, SpaceId};
 use filtering::WorldFilter;
 use samples::FIRST_INTERVAL;
 use std::ops::Range;
@@ -41,12 +42,14 @@ pub(crate) struct World<'a> {
     mmu: Mmu<'a>,
     /// The other machines with the same page sizes; none if the policy is notified of misses.
     observers: Vec<Mmu<'a>>,
-    /// References that the observers have not translated: the page, and the level of the page that
-    /// maps it. Each observer translates many at a time, so that its TLB stays in the cache.
-    waiting: Vec<(PageNumber, usize)>,
-    /// The most references that wait. One if an observer's TLB depends on frames: those of later
-    /// are not those of the reference.
+    /// Lookups that the observers have not made. Each observer makes many at a time, so that its
+    /// TLB stays in the cache.
+    waiting: Vec<PageLookup>,
+    /// The most lookups that wait. One if an observer reads the page table at a miss: the table may
+    /// change before a later lookup.
     most_waiting: usize,
+    /// True if a machine has separate TLBs for loads and stores.
+    parts_loads: bool,
     /// The steps that listeners want; `None` if there is no listener.
     steps_wanted: Option<StepsWanted>,
     /// The filter of the world; `None` if the world replays every visit.
@@ -117,6 +120,7 @@ impl<'a> World<'a> {
             observers: Vec::new(),
             waiting: Vec::new(),
             most_waiting: MOST_WAITING,
+            parts_loads: machine.design.parts_loads_from_stores(),
             steps_wanted: None,
             filter: None,
             instructions: 0,
@@ -283,9 +287,10 @@ impl<'a> World<'a> {
         let levels = 0..self.mmu.walks.len();
         let sizes: Vec<PageSize> = levels.map(|level| self.system.size(level)).collect();
         let observer = Mmu::new(machine, &sizes);
-        if observer.wants_frames() {
+        if observer.wants_tables() {
             self.most_waiting = 1;
         }
+        self.parts_loads |= machine.design.parts_loads_from_stores();
         self.observers.push(observer);
         Some(self.observers.len())
     }

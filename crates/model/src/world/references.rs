@@ -1,9 +1,12 @@
 //! References: memory first, then stale translations, then the lookups.
 
 use super::{Scene, World};
+use crate::mapped::{MappedMemory, PageLookup};
 use crate::steps::VisitStep;
 use crate::stream::Stream;
+use broadleaf_memory::AddressSpaces;
 use broadleaf_memory::system::Place;
+use broadleaf_tlb::ReferenceKind;
 use broadleaf_units::PageNumber;
 
 impl World<'_> {
@@ -27,6 +30,9 @@ impl World<'_> {
             let time = step.time.saturating_add(loads);
             self.refer(step.page, time, true, scene)?;
         }
+        if self.looks_up_again(step) {
+            self.look_up_again(step.page, scene);
+        }
         Some(())
     }
 
@@ -46,40 +52,77 @@ impl World<'_> {
             recorder.refer(at);
             return Some(());
         }
+        let kind = ReferenceKind::of_data(store);
+        let lookup = PageLookup { page, level, kind };
         if self.charged.is_some() {
-            self.translate_charging(page, level, scene.stream);
+            self.translate_charging(&lookup, scene.stream);
         } else {
-            self.translate(page, level);
+            self.translate(&lookup, Some(&scene.stream.spaces));
         }
         Some(())
     }
 
-    /// Translates a page of that level on all machines: observers translate the page later.
+    /// Translates a page on all machines: observers translate the page later. `spaces` is `None`
+    /// if the lookup hits the first level of every TLB.
     #[inline]
-    pub(super) fn translate(&mut self, page: PageNumber, level: usize) {
-        self.mmu.translate(page, level, &self.system);
+    pub(super) fn translate(&mut self, lookup: &PageLookup, spaces: Option<&AddressSpaces>) {
+        let system = &self.system;
+        self.mmu.translate(lookup, &MappedMemory { system, spaces });
         if !self.observers.is_empty() {
-            self.waiting.push((page, level));
+            self.waiting.push(*lookup);
             if self.waiting.len() >= self.most_waiting {
-                self.translate_waiting();
+                self.translate_now(spaces);
             }
         }
     }
 
-    /// Lets the observers translate the references that wait.
+    /// Lets the observers translate the references that wait. References wait only if no observer
+    /// reads the page table.
     pub(super) fn translate_waiting(&mut self) {
+        self.translate_now(None);
+    }
+
+    fn translate_now(&mut self, spaces: Option<&AddressSpaces>) {
+        let system = &self.system;
+        let memory = MappedMemory { system, spaces };
         for mmu in &mut self.observers {
-            for &(page, level) in &self.waiting {
-                mmu.translate(page, level, &self.system);
+            for lookup in &self.waiting {
+                mmu.translate(lookup, &memory);
             }
         }
         self.waiting.clear();
     }
 
-    /// Replays a fetch of instructions: the page has to be in memory. The data TLB is not looked
-    /// up.
+    /// Returns true if loads of a visit need a lookup after its stores: loads and stores have TLBs
+    /// of their own on a machine, and no load came first.
+    pub(super) fn looks_up_again(&self, step: &VisitStep) -> bool {
+        self.parts_loads && step.loads_before_store == 0 && step.loads_after_store
+    }
+
+    /// Looks a page up for loads of a visit whose store has touched the page.
+    pub(super) fn look_up_again(&mut self, page: PageNumber, scene: &Scene<'_>) {
+        let kind = ReferenceKind::Load;
+        let level = self.system.level_at(Place {
+            space: self.mmu.running.0,
+            page: self.system.base_page(page),
+        });
+        let lookup = PageLookup { page, level, kind };
+        if self.charged.is_some() {
+            self.translate_charging(&lookup, scene.stream);
+        } else {
+            self.translate(&lookup, Some(&scene.stream.spaces));
+        }
+    }
+
+    /// Replays a fetch of instructions: the page has to be in memory. Machines with instruction
+    /// TLBs look the page up.
     fn fetch(&mut self, page: PageNumber, time: u64, scene: &Scene<'_>) -> Option<()> {
-        self.touch(page, time, false, scene)?;
+        let level = self.touch(page, time, false, scene)?;
+        if self.recorder.is_none() {
+            let kind = ReferenceKind::Fetch;
+            let lookup = PageLookup { page, level, kind };
+            self.translate(&lookup, Some(&scene.stream.spaces));
+        }
         if let Some(recorder) = &mut self.recorder {
             let (space, page) = (self.mmu.running.0, self.system.base_page(page));
             recorder.fetch(Place { space, page });

@@ -4,7 +4,7 @@
 use broadleaf_charges::{Candidate, Ladder, PrefetchCharges};
 use broadleaf_machine::machine;
 use broadleaf_oracle::random::Rng;
-use broadleaf_tlb::{Evicted, Lookup, Tlb};
+use broadleaf_tlb::{Evicted, Lookup, Tlb, TlbRequest, Walk};
 use broadleaf_units::{Asid, PageNumber, PageSize};
 use std::collections::BTreeSet;
 
@@ -29,9 +29,8 @@ impl EvictionRun {
     fn refer(&mut self, tag: Asid, page: u64, superpage: bool) {
         let number = PageNumber(page);
         let mut lost = Vec::new();
-        let lookup = self
-            .tlb
-            .lookup_evicting(tag, number, |evicted| lost.push(evicted));
+        let request = TlbRequest::load(tag, number);
+        let lookup = (self.tlb).access_evicting(&request, |evicted| lost.push(evicted));
         assert_eq!(lookup, self.plain.lookup(tag, number));
         if lookup == Lookup::Second {
             self.second += 1;
@@ -44,8 +43,8 @@ impl EvictionRun {
             };
             self.charges
                 .miss(tag, page, usize::from(superpage), |_, _| {});
-            self.tlb
-                .fill_evicting(tag, number, size, |evicted| lost.push(evicted));
+            let walk = Walk::plain(tag, number, size);
+            (self.tlb).load_evicting(&walk, |evicted| lost.push(evicted));
             self.plain.fill(tag, number, size);
             let first = page & !((size.bytes() >> 12) - 1);
             assert!(self.held.insert((tag, first, size.shift())));

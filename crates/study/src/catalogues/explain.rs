@@ -277,8 +277,8 @@ fn of_machine(machine: &Machine) -> Explanation {
             format!("in {} sets of {} ways", structure.sets(), structure.ways)
         };
         let rule = match structure.replacement.is_lru() {
-            true => "exact LRU",
-            false => structure.replacement.described.name,
+            true => "exact LRU".to_owned(),
+            false => structure.replacement.to_string(),
         };
         facts.push((
             if structure.level == 1 {

@@ -2,13 +2,24 @@
 //!
 //! An organisation is one file of this folder and one line of [`ORGANISATIONS`].
 
-use crate::Structure;
-use broadleaf_units::{Asid, Described, PageNumber, PageSize, catalogue};
+mod choice;
+mod compatibility;
+mod subblocks;
+
+pub use choice::{OrganisationChoice, OrganisationError, ParameterValue, StructureParameter};
+
+pub(crate) use set_associative::REPLICATE;
+
+use crate::{Structure, TlbLog, TlbRequest, Translation, Walk};
+use broadleaf_units::{Described, PageSize, catalogue};
 
 catalogue! {
     /// The catalogue of organisations.
     pub static ORGANISATIONS: Organisation = [
         set_associative::SET_ASSOCIATIVE,
+        complete_subblock::COMPLETE_SUBBLOCK,
+        partial_subblock::PARTIAL_SUBBLOCK,
+        coalesced::COALESCED,
     ];
 }
 
@@ -16,54 +27,58 @@ catalogue! {
 pub struct Organisation {
     /// Its name and its texts.
     pub described: Described,
+    /// Its parameters. A machine's description sets a parameter by a key of that name.
+    pub parameters: &'static [StructureParameter],
+    /// Returns the reason why a structure cannot have the organisation, if there is one.
+    pub refuses: fn(&Structure) -> Option<String>,
     /// Builds an empty structure. The structure was validated.
     pub build: fn(&Structure) -> Box<dyn Entries>,
-    /// The order of the block of base pages whose frames an entry can hold: 2^order pages. 0 if an
-    /// entry holds one page.
-    pub neighbours: u32,
+    /// True if entries depend on the frames and the attributes of pages, or on their neighbours in
+    /// the page table.
+    pub wants_tables: fn(&Structure) -> bool,
 }
 
-/// A translation that a walk found and a TLB loads.
+/// The answer of one structure to a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Translation {
-    /// The address space.
-    pub tag: Asid,
-    /// The first page of 4 KiB.
-    pub first: PageNumber,
-    /// The size of the page.
-    pub size: PageSize,
-    /// The number of the first base frame. `None` if no structure of the TLB wants the frame.
-    pub frame: Option<u64>,
-    /// Bit `i` is set if page `i` of the aligned block around the page is mapped to frame `i` of
-    /// one aligned block of frames ([`Organisation::neighbours`]). 0 if no structure wants the
-    /// bits.
-    pub placed: u64,
-}
-
-impl Translation {
-    /// The pages of 4 KiB, first and after last.
-    pub const fn pages(&self) -> (u64, u64) {
-        let pages = 1 << self.size.shift().saturating_sub(PageSize::SIZE_4K.shift());
-        (self.first.0, self.first.0.saturating_add(pages))
-    }
+pub enum Found {
+    /// The structure holds the translation.
+    Hit(Translation),
+    /// An entry has the page's block, but not the page (a subblock miss).
+    Block,
+    /// No entry has the page or its block.
+    Nothing,
 }
 
 /// The translations in one structure.
 pub trait Entries: Send + std::fmt::Debug {
     /// Looks up a page of 4 KiB as part of a page of `size`. A hit counts as a use.
-    fn find(&mut self, tag: Asid, page: PageNumber, size: PageSize) -> Option<Translation>;
+    fn find(&mut self, request: &TlbRequest, size: PageSize, log: &mut TlbLog) -> Found;
 
-    /// Loads a translation. Returns the translation that made room, if one did.
-    fn insert(&mut self, new: &Translation) -> Option<Translation>;
+    /// Loads the translation that a walk found. The log receives the translations that made room.
+    fn load(&mut self, walk: &Walk<'_>, log: &mut TlbLog);
 
-    /// Returns true if the structure holds the translation. This is no use.
+    /// Returns true if the structure holds a translation of the same page. This is no use.
     fn holds(&self, translation: &Translation) -> bool;
 
     /// Drops the translations for which `stale` returns true.
     fn drop_stale(&mut self, stale: &mut dyn FnMut(&Translation) -> bool);
 
-    /// The number of translations.
+    /// Notes the time of the next use of the page that is looked up next. An organisation with a
+    /// replacement rule passes the time on ([`crate::ReplacementState::foresee`]).
+    fn foresee(&mut self, _next: u64) {}
+
+    /// Notes that so many more uses followed the last hit or insertion
+    /// ([`crate::ReplacementState::repeat`]).
+    fn repeat(&mut self, _times: u64) {}
+
+    /// The number of entries in use.
     fn occupied(&self) -> usize;
+
+    /// Asserts the invariants: no page has two entries of one set, for example.
+    ///
+    /// # Panics
+    /// If an invariant does not hold.
+    fn check(&self) {}
 
     /// A copy.
     fn copy(&self) -> Box<dyn Entries>;
@@ -80,11 +95,6 @@ impl Organisation {
     pub const fn set_associative() -> &'static Self {
         &set_associative::SET_ASSOCIATIVE
     }
-
-    /// Returns true for sets of ways with one page in each entry. Accelerators rely on sets.
-    pub fn is_set_associative(&self) -> bool {
-        self == Self::set_associative()
-    }
 }
 
 impl PartialEq for Organisation {
@@ -99,4 +109,9 @@ impl std::fmt::Debug for Organisation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.described.name)
     }
+}
+
+/// For organisations that every structure can have.
+const fn any_structure(_: &Structure) -> Option<String> {
+    None
 }

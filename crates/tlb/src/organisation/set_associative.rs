@@ -1,8 +1,13 @@
 //! Sets of ways: each entry translates one page, and an index function chooses the set.
 
-use super::{Entries, Organisation, Translation};
-use crate::{Compiled, Replacement, Structure};
-use broadleaf_units::{Asid, Described, PageNumber, PageSize};
+use super::{Entries, Found, Organisation, StructureParameter, any_structure};
+use crate::{Compiled, ReplacementState, Structure, TlbLog, TlbRequest, Translation, Walk};
+use broadleaf_units::{Described, PageNumber, PageSize};
+
+/// The parameter that allows index bits inside pages.
+pub(crate) const REPLICATE: &str = "replicate";
+/// The parameter that lets stores fault that hit a translation with a clear modified bit.
+const MODIFIED_FAULTS: &str = "modified-faults";
 
 pub(super) static SET_ASSOCIATIVE: Organisation = Organisation {
     described: Described {
@@ -14,13 +19,28 @@ pub(super) static SET_ASSOCIATIVE: Organisation = Organisation {
                       exclusive or. One set makes \
                       it fully associative, one way direct-mapped. Entries carry the tag of their \
                       address space, so a switch of \
-                      spaces flushes nothing. One or two levels can be stacked; a walk fills \
-                      both, and what the first level \
-                      loses is not written to the second.",
+                      spaces flushes nothing. One to three levels can be stacked; a walk fills \
+                      all of them, and what the first level \
+                      loses is not written to the second. A superpage TLB is such a structure with \
+                      several page sizes. Its index for superpages can use bits inside a superpage \
+                      (replicate): then each set that is looked up loads the superpage.",
         source: "Talluri 1995, chapter 3; Zhu 2018, chapter 4",
     },
+    parameters: &[
+        StructureParameter::flag(
+            REPLICATE,
+            false,
+            "the index may use bits inside a page; each set loads such a page anew",
+        ),
+        StructureParameter::flag(
+            MODIFIED_FAULTS,
+            false,
+            "a store to a page whose modified bit is clear in the entry is a counted fault",
+        ),
+    ],
+    refuses: any_structure,
     build: |structure| Box::new(SetAssociative::new(structure)),
-    neighbours: 0,
+    wants_tables: |structure| structure.organisation.flag(MODIFIED_FAULTS),
 };
 
 /// A set-associative structure with any replacement rule.
@@ -28,84 +48,109 @@ pub(super) static SET_ASSOCIATIVE: Organisation = Organisation {
 struct SetAssociative {
     ways: usize,
     indices: Vec<(PageSize, Compiled)>,
-    replacement: &'static Replacement,
     /// Set after set.
     entries: Vec<Option<Translation>>,
-    /// The state of the replacement rule, set after set.
-    order: Vec<u16>,
+    replacement: ReplacementState,
+    modified_faults: bool,
 }
 
 impl SetAssociative {
     fn new(structure: &Structure) -> Self {
-        let ways = structure.ways;
-        let mut order = vec![0; structure.entries];
-        order
-            .chunks_mut(ways)
-            .for_each(|set| structure.replacement.rule.start(set));
         let indices = structure.pages.iter();
         Self {
-            ways,
+            ways: structure.ways,
             indices: indices
                 .map(|(size, index)| (*size, index.compile()))
                 .collect(),
-            replacement: structure.replacement,
             entries: vec![None; structure.entries],
-            order,
+            replacement: ReplacementState::new(structure),
+            modified_faults: structure.organisation.flag(MODIFIED_FAULTS),
         }
     }
 
-    /// The positions of the entries of a page's set. `None` if the structure holds no
+    /// The set of a page of 4 KiB as part of a page of the size. `None` if the structure holds no
     /// pages of the size.
-    fn set_of(&self, page: PageNumber, size: PageSize) -> Option<std::ops::Range<usize>> {
+    fn set_of(&self, page: PageNumber, size: PageSize) -> Option<usize> {
         let (_, index) = self.indices.iter().find(|(held, _)| *held == size)?;
-        let start = index.set_of(page) * self.ways;
-        Some(start..start + self.ways)
+        Some(index.set_of(page))
+    }
+
+    /// The entries of a set.
+    fn entries_of(&self, set: usize) -> &[Option<Translation>] {
+        &self.entries[set * self.ways..][..self.ways]
     }
 }
 
 impl Entries for SetAssociative {
-    fn find(&mut self, tag: Asid, page: PageNumber, size: PageSize) -> Option<Translation> {
-        let set = self.set_of(page, size)?;
+    fn find(&mut self, request: &TlbRequest, size: PageSize, log: &mut TlbLog) -> Found {
+        let Some(set) = self.set_of(request.page, size) else {
+            return Found::Nothing;
+        };
         let matches = |entry: &Option<Translation>| {
             entry.is_some_and(|entry| {
-                let (first, end) = entry.pages();
-                entry.tag == tag && entry.size == size && (first..end).contains(&page.0)
+                entry.tag == request.tag && entry.size == size && entry.run().contains(request.page)
             })
         };
-        let way = self.entries[set.clone()].iter().position(matches)?;
-        self.replacement.rule.hit(&mut self.order[set.clone()], way);
-        self.entries[set.start + way]
+        let Some(way) = self.entries_of(set).iter().position(matches) else {
+            return Found::Nothing;
+        };
+        self.replacement.hit(set, way);
+        let Some(entry) = &mut self.entries[set * self.ways + way] else {
+            return Found::Nothing;
+        };
+        if self.modified_faults && request.is_store() && !entry.modified {
+            entry.modified = true;
+            log.counts.modified_faults += 1;
+        }
+        Found::Hit(*entry)
     }
 
-    fn insert(&mut self, new: &Translation) -> Option<Translation> {
-        let set = self.set_of(new.first, new.size)?;
-        let (rule, order) = (self.replacement.rule, &mut self.order[set.clone()]);
-        let entries = &mut self.entries[set];
-        let unused = entries.iter().position(Option::is_none);
-        let way = unused.unwrap_or_else(|| rule.victim(order));
-        rule.fill(order, way);
-        entries[way].replace(*new)
+    fn load(&mut self, walk: &Walk<'_>, log: &mut TlbLog) {
+        let new = walk.translation;
+        let Some(set) = self.set_of(walk.request.page, new.size) else {
+            return;
+        };
+        let way = self.replacement.choose(set);
+        self.replacement.fill(set, way);
+        let gone = self.entries[set * self.ways + way].replace(new);
+        log.evicted.extend(gone);
     }
 
     fn holds(&self, translation: &Translation) -> bool {
-        let set = self.set_of(translation.first, translation.size);
-        set.is_some_and(|set| {
-            let same = |entry: &Translation| {
-                (entry.tag, entry.first, entry.size)
-                    == (translation.tag, translation.first, translation.size)
-            };
-            self.entries[set].iter().flatten().any(same)
-        })
+        let same = |entry: &Translation| entry.is_of_same_page(translation);
+        self.entries.iter().flatten().any(same)
     }
 
     fn drop_stale(&mut self, stale: &mut dyn FnMut(&Translation) -> bool) {
-        for entry in &mut self.entries {
-            entry.take_if(|entry| stale(entry));
+        for (at, entry) in self.entries.iter_mut().enumerate() {
+            if entry.take_if(|entry| stale(entry)).is_some() {
+                self.replacement.drop_way(at / self.ways, at % self.ways);
+            }
         }
+    }
+
+    fn foresee(&mut self, next: u64) {
+        self.replacement.foresee(next);
+    }
+
+    fn repeat(&mut self, times: u64) {
+        self.replacement.repeat(times);
     }
 
     fn occupied(&self) -> usize {
         self.entries.iter().flatten().count()
+    }
+
+    fn check(&self) {
+        for set in self.entries.chunks(self.ways) {
+            for (at, entry) in set.iter().enumerate() {
+                let twin = |other: &Option<Translation>| match (entry, other) {
+                    (Some(entry), Some(other)) => entry.is_of_same_page(other),
+                    _ => false,
+                };
+                assert!(!set[..at].iter().any(twin), "one page twice in a set");
+            }
+        }
     }
 
     fn copy(&self) -> Box<dyn Entries> {

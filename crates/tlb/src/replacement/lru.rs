@@ -1,6 +1,7 @@
 //! Exact LRU: the translation whose last use is longest ago makes room.
 
-use super::{Replace, Replacement};
+use super::ages::WayAges;
+use super::{Replace, Replacement, WayUse, any_ways};
 use broadleaf_units::Described;
 
 pub(super) static LRU: Replacement = Replacement {
@@ -11,34 +12,30 @@ pub(super) static LRU: Replacement = Replacement {
                       translation the newest of its set.",
         source: "Talluri 1995, section 3.1; Zhu 2018, section 4.2",
     },
-    rule: &Lru,
+    parameters: &[],
+    refuses: any_ways,
+    needs: &[],
+    build: |shape| Box::new(Lru(WayAges::new(shape.sets, shape.ways))),
 };
 
-/// The words of a set list its ways, newest first.
-struct Lru;
-
-impl Lru {
-    fn renew(order: &mut [u16], way: usize) {
-        if let Some(at) = order.iter().position(|other| usize::from(*other) == way) {
-            order[..=at].rotate_right(1);
-        }
-    }
-}
+/// The ages of the ways since their last use.
+#[derive(Clone, Debug)]
+struct Lru(WayAges);
 
 impl Replace for Lru {
-    fn start(&self, order: &mut [u16]) {
-        (0..).zip(order).for_each(|(way, word)| *word = way);
+    fn hit(&mut self, set: usize, way: usize) {
+        self.0.renew(set, way);
     }
 
-    fn hit(&self, order: &mut [u16], way: usize) {
-        Self::renew(order, way);
+    fn fill(&mut self, set: usize, way: usize) {
+        self.0.renew(set, way);
     }
 
-    fn fill(&self, order: &mut [u16], way: usize) {
-        Self::renew(order, way);
+    fn victim(&mut self, set: usize, ways: &[WayUse]) -> usize {
+        self.0.oldest(set, ways)
     }
 
-    fn victim(&self, order: &mut [u16]) -> usize {
-        order.last().copied().map_or(0, usize::from)
+    fn copy(&self) -> Box<dyn Replace> {
+        Box::new(self.clone())
     }
 }

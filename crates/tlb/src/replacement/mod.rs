@@ -1,6 +1,14 @@
-//! Replacement rules: which translation of a full set makes room for a new one.
+//! Replacement rules: which entry of a set makes room for a new translation.
 //!
 //! A rule is one file of this folder and one line of [`REPLACEMENTS`].
+
+mod ages;
+mod choice;
+mod state;
+mod tree;
+
+pub use choice::{ReplacementChoice, ReplacementError, RuleParameter};
+pub use state::{ReplacementState, WayUse};
 
 use broadleaf_units::{Described, catalogue};
 
@@ -8,6 +16,18 @@ catalogue! {
     /// The catalogue of replacement rules.
     pub static REPLACEMENTS: Replacement = [
         lru::LRU,
+        gods::GODS,
+        clock::CLOCK,
+        fifo::FIFO,
+        round_robin::ROUND_ROBIN,
+        not_last_used::NOT_LAST_USED,
+        lfu::LFU,
+        random::RANDOM,
+        tree_plru::TREE_PLRU,
+        bit_plru::BIT_PLRU,
+        grouped::{MRU3_PLRU, LRU3_PLRU},
+        srrip::SRRIP,
+        opt::OPT,
     ];
 }
 
@@ -15,26 +35,67 @@ catalogue! {
 pub struct Replacement {
     /// Its name and its texts.
     pub described: Described,
-    /// The decisions of the rule.
-    pub rule: &'static dyn Replace,
+    /// Its parameters. A machine's description sets a parameter by a key of that name.
+    pub parameters: &'static [RuleParameter],
+    /// Returns the reason why a set of so many ways cannot have the rule, if there is one.
+    pub refuses: fn(ways: usize) -> Option<String>,
+    /// What the rule needs besides hits and fills.
+    pub needs: &'static [RuleNeed],
+    /// Builds the state of the rule for empty sets.
+    pub build: fn(&RuleShape<'_>) -> Box<dyn Replace>,
 }
 
-/// The decisions of a replacement rule about one set.
-///
-/// `order` is the state of the set: one word for each way. The rule alone gives the words a
-/// meaning. A TLB fills unused ways first and asks for a victim if the set is full.
-pub trait Replace: Sync {
-    /// Sets the state of an empty set. `order` holds zeroes.
-    fn start(&self, order: &mut [u16]);
+/// A need of a replacement rule, besides the first use of a translation at each visit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuleNeed {
+    /// All uses ([`Replace::repeat`]).
+    Uses,
+    /// The time of the next use ([`Replace::foresee`]).
+    Future,
+}
 
+/// The sets of a structure and the parameters of its rule.
+#[derive(Clone, Copy, Debug)]
+pub struct RuleShape<'a> {
+    /// The number of sets.
+    pub sets: usize,
+    /// The number of ways of a set.
+    pub ways: usize,
+    /// The values of the rule's parameters, in the order of [`Replacement::parameters`].
+    pub values: &'a [u64],
+}
+
+/// The state of a replacement rule for all sets of a structure.
+///
+/// Organisations do not call it: they own a [`ReplacementState`], which knows the unused and the
+/// locked ways too.
+pub trait Replace: Send + std::fmt::Debug {
     /// Notes a hit in this way.
-    fn hit(&self, order: &mut [u16], way: usize);
+    fn hit(&mut self, set: usize, way: usize);
 
     /// Notes a new translation in this way.
-    fn fill(&self, order: &mut [u16], way: usize);
+    fn fill(&mut self, set: usize, way: usize);
 
-    /// Returns the way that makes room, of a full set.
-    fn victim(&self, order: &mut [u16]) -> usize;
+    /// Returns the way that makes room. At least one way of the set is not locked, and the rule
+    /// returns no locked way.
+    fn victim(&mut self, set: usize, ways: &[WayUse]) -> usize;
+
+    /// Returns true if a new translation takes the first unused way, if there is one. Otherwise the
+    /// rule is asked for a victim while the set has unused ways.
+    fn fills_unused_first(&self) -> bool {
+        true
+    }
+
+    /// Notes that the last hit or fill was followed by so many more uses. Only a rule that counts
+    /// uses needs the number: any other rule has noted the first use.
+    fn repeat(&mut self, _set: usize, _way: usize, _times: u64) {}
+
+    /// Notes the time of the next use of the translation that is looked up next. Only a rule that
+    /// knows the future needs the time.
+    fn foresee(&mut self, _next: u64) {}
+
+    /// A copy.
+    fn copy(&self) -> Box<dyn Replace>;
 }
 
 impl Replacement {
@@ -45,14 +106,27 @@ impl Replacement {
     }
 
     /// Exact LRU.
-    pub const fn lru() -> &'static Self {
-        &lru::LRU
+    pub fn lru() -> ReplacementChoice {
+        ReplacementChoice::from(&lru::LRU)
     }
+}
 
-    /// Returns true if the rule is exact LRU. Accelerators rely on the order of last use.
-    pub fn is_lru(&self) -> bool {
-        self == Self::lru()
-    }
+/// The first way that is not locked, from `from` on and round the set.
+fn first_free(ways: &[WayUse], from: usize) -> usize {
+    let free = |way: &usize| ways[*way] != WayUse::Locked;
+    let mut round = (from..ways.len()).chain(0..from);
+    round.find(free).unwrap_or(from)
+}
+
+/// The ways that are not locked, lowest first.
+fn free_ways(ways: &[WayUse]) -> impl Iterator<Item = usize> + '_ {
+    let free = |way: &usize| ways[*way] != WayUse::Locked;
+    (0..ways.len()).filter(free)
+}
+
+/// For rules that sets of any number of ways can have.
+const fn any_ways(_ways: usize) -> Option<String> {
+    None
 }
 
 impl PartialEq for Replacement {

@@ -1,8 +1,8 @@
 //! Packed sets count as composed structures do, for every design of sets with exact LRU.
 
 use broadleaf_tlb::{
-    Composed, Design, Evicted, IndexFunction, Lookup, Organisation, Packed, Replacement, Structure,
-    Translation,
+    Composed, Design, Evicted, IndexFunction, Lookup, Organisation, Packed, Replacement, Role,
+    Structure, TlbRequest, Walk,
 };
 use broadleaf_units::{Asid, PageNumber, PageSize};
 use proptest::prelude::*;
@@ -41,8 +41,9 @@ fn structure(name: &str, level: usize, ways: usize, pages: &[(PageSize, &str)]) 
         pages: (pages.iter())
             .map(|(size, text)| (*size, index(text)))
             .collect(),
-        organisation: Organisation::set_associative(),
+        organisation: Organisation::set_associative().into(),
         replacement: Replacement::lru(),
+        role: Role::default(),
     }
 }
 
@@ -84,19 +85,13 @@ proptest! {
                         let page = PageNumber(page);
                         let size = SIZES[usize::from(large)];
                         let found = packed.lookup_evicting(tag, page, |one| lost.push(one));
-                        let same = composed.lookup(tag, page, |one| gone.push(one));
+                        let request = TlbRequest::load(tag, page);
+                        let same = composed.lookup_evicting(&request, |one| gone.push(one));
                         prop_assert_eq!(found, same);
                         if found == Lookup::Miss {
                             packed.fill_evicting(tag, page, size, |one| lost.push(one));
-                            let pages = size.bytes() / PageSize::SIZE_4K.bytes();
-                            let new = Translation {
-                                tag,
-                                first: PageNumber(page.0 & !(pages - 1)),
-                                size,
-                                frame: None,
-                                placed: 0,
-                            };
-                            composed.fill(&new, |one| gone.push(one));
+                            let walk = Walk::plain(tag, page, size);
+                            composed.load_evicting(&walk, |one| gone.push(one));
                         }
                     }
                     Verb::DropPage(space, number, large) => {

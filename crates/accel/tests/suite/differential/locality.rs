@@ -70,7 +70,8 @@ fn long_traces_with_and_without_locality() {
     }
 }
 
-/// The sieve looks away for 15 steps of 2^16 visits, and then again at what it knew nothing of.
+/// After a step without locality, the sieve compares no visit for 15 steps of 2^16 visits. Then it
+/// compares visits again, and has forgotten all earlier ones.
 #[test]
 fn what_comes_after_a_long_stretch_without_locality() {
     use broadleaf_trace::synth::updates;

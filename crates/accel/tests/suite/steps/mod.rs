@@ -48,7 +48,7 @@ impl StepListener for StepCollector {
     }
 }
 
-/// The plan with listeners, and what they will have heard.
+/// Adds listeners to a plan. Returns the plan, and the list that the listeners fill with steps.
 fn listening(plan: Plan, wanted: StepsWanted) -> (Plan, Arc<Mutex<HeardSteps>>) {
     let heard = Arc::<Mutex<HeardSteps>>::default();
     let sink = Arc::clone(&heard);
@@ -134,7 +134,8 @@ fn stored_traces_have_all_that_steps_carry() {
     }
 }
 
-/// The traces have what the test above relies on.
+/// The random traces have several threads, cores, lines and instruction pointers. Without them the
+/// tests of steps would show nothing.
 #[test]
 fn the_traces_of_these_tests_have_all_that_steps_carry() {
     let naive = naive_trace(0, Grain::Line, true);

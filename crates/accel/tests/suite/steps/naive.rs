@@ -174,6 +174,7 @@ pub(crate) fn expected(
             page: PageNumber(reference.address >> 12),
             time,
             loads_before_store: 0,
+            loads_after_store: false,
             accesses: !reference.leads,
             stores: !reference.leads && reference.store,
             leads: reference.leads,
@@ -197,6 +198,7 @@ pub(crate) fn expected(
         if wanted == StepsWanted::EachVisit {
             let visit = VisitStep {
                 loads_before_store: first_store as u32,
+                loads_after_store: own[first_store..].iter().any(|of| !of.store),
                 accesses: !own.is_empty(),
                 stores: first_store < own.len(),
                 ..access(&run[0])

@@ -18,7 +18,7 @@ struct HeardReplay {
 }
 
 /// Replays a random trace on a random machine with listeners, and compares the outcome with that of
-/// a replay without listeners. Compares what the listeners heard with the results.
+/// a replay without listeners. Compares the lookups of the steps with the counts of the results.
 fn heard_replay(seed: u64, policies: &[&str]) -> HeardReplay {
     let mut rng = Rng::new(seed);
     let entries = 1 + rng.pick(&[1, 2, 5, 17]);

@@ -26,7 +26,7 @@ fn many_kinds() -> Vec<u8> {
         Event::Brk(range(heap, 0)),
         Event::Brk(range(heap, 0x4f_f000)),
         map(stack - 4 * MIB, 4 * MIB, Backing::Stack),
-        // In a pool, what is mapped last takes the first place.
+        // A pool places the last mapping at its first address.
         map(0x500_0000_0000, 3 * MIB, Backing::Anonymous),
         map(0x510_0000_0000, MIB, Backing::Anonymous),
         Event::Unmap(range(0x500_0000_0000, 3 * MIB)),
@@ -79,8 +79,10 @@ fn each_format_expresses_what_it_can_and_says_what_it_cannot() {
     }
     let c = succeeded(&advise("madvise"));
     for text in [
-        "\nmadvise((void *)0x1200000, 2097152, MADV_HUGEPAGE); /* process 41 one, heap + 0x1ff000, 1 x 2 MiB, spares ",
-        "\nmadvise((void *)0x7efffe00000, 2097152, MADV_HUGEPAGE); /* process 41 one, stack, 0x200000 below its end, ",
+        "\nmadvise((void *)0x1200000, 2097152, MADV_HUGEPAGE); /* process 41 one, \
+         heap + 0x1ff000, 1 x 2 MiB, spares ",
+        "\nmadvise((void *)0x7efffe00000, 2097152, MADV_HUGEPAGE); /* process 41 one, \
+         stack, 0x200000 below its end, ",
         "/* process 41 one, shared memory 0x30000000000-0x30000200000 + 0x0, ",
         ", needs CONFIG_READ_ONLY_THP_FOR_FS and a file system that takes part */\n",
     ] {

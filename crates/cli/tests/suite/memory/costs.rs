@@ -28,7 +28,7 @@ fn costs_are_an_option_and_are_told() {
     let hash = |answer: &Value| answer["provenance"]["config_hash"].clone();
     assert_ne!(hash(&usual), hash(&changed));
     assert_eq!(hash(&usual), hash(&same));
-    // Cycles change by what was asked for, and nothing else does.
+    // The changed costs change the cycles, and no other figure.
     for (before, after) in (usual["results"].as_array().expect("results").iter())
         .zip(changed["results"].as_array().expect("results"))
     {

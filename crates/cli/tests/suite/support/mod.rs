@@ -48,6 +48,17 @@ pub(crate) fn run(arguments: &[&str]) -> Output {
         .expect("the command was built for this test")
 }
 
+/// Runs it with a standard output whose reader has gone away, and waits.
+pub(crate) fn run_unread(arguments: &[&str]) -> Output {
+    let mut child = broadleaf(arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command was built for this test");
+    drop(child.stdout.take());
+    child.wait_with_output().expect("the command ends")
+}
+
 /// Runs it with `input` on its standard input.
 pub(crate) fn run_with(arguments: &[&str], input: &[u8]) -> Output {
     let mut child = broadleaf(arguments)

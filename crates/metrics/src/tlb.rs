@@ -1,0 +1,26 @@
+//! The counts of TLBs that are more than sets of ways with exact LRU replacement.
+
+use serde::Serialize;
+
+/// The counts of a TLB beside its hits and misses.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TlbResult {
+    /// Lookups that missed the third level too.
+    pub l3_misses: u64,
+    /// Walks for a page whose block has no entry.
+    pub block_misses: u64,
+    /// Walks for a page whose block has an entry without the page.
+    pub subblock_misses: u64,
+    /// Entries of the page table that preloading and prefetching read.
+    pub table_reads: u64,
+    /// Stores that hit a translation whose modified bit was clear.
+    pub modified_faults: u64,
+    /// Pages that a modified bit for a whole entry marked, without a store to the page.
+    pub marked_pages: u64,
+    /// Probes of a structure after the first probe of a lookup.
+    pub extra_probes: u64,
+    /// Lookups that hit a structure that holds what another level lost.
+    pub victim_hits: u64,
+    /// Lookups that hit a structure that holds prefetched translations.
+    pub prefetch_hits: u64,
+}

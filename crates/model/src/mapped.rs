@@ -1,0 +1,54 @@
+//! Mapped memory, as the walks of a machine find it.
+
+use broadleaf_memory::AddressSpaces;
+use broadleaf_memory::system::{Place, System};
+use broadleaf_tlb::{ReferenceKind, Translation};
+use broadleaf_units::{Asid, PageNumber, PageSize, Rights, SpaceId};
+
+/// A lookup of a page of the running space.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PageLookup {
+    pub(crate) page: PageNumber,
+    /// The level of the page that maps it.
+    pub(crate) level: usize,
+    pub(crate) kind: ReferenceKind,
+}
+
+/// A memory and its address spaces.
+#[derive(Clone, Copy)]
+pub(crate) struct MappedMemory<'m, 's> {
+    pub(crate) system: &'m System<'s>,
+    /// The mappings. `None` for lookups that hit: a hit reads no page table.
+    pub(crate) spaces: Option<&'m AddressSpaces>,
+}
+
+impl MappedMemory<'_, '_> {
+    /// The translation of a page, with its frame and attributes; `None` if the page is not mapped.
+    /// `sizes` are the sizes of the TLB's translations by level: one may be smaller than the page
+    /// that the page table has.
+    pub(crate) fn translation(
+        &self,
+        (space, tag): (SpaceId, Asid),
+        page: PageNumber,
+        sizes: &[PageSize],
+    ) -> Option<Translation> {
+        let at = Place {
+            space,
+            page: self.system.base_page(page),
+        };
+        let leaf = self.system.leaf(at)?;
+        let size = sizes[self.system.level_of(leaf.run.size)?];
+        let first = Translation::plain(tag, page, size).first;
+        let mapping = self
+            .spaces
+            .and_then(|spaces| spaces.mapping_at(space, at.page));
+        Some(Translation {
+            tag,
+            first,
+            size,
+            frame: leaf.frame.map(|frame| frame + (first.0 - leaf.run.first.0)),
+            rights: mapping.map_or(Rights::READ_WRITE, |mapping| mapping.rights),
+            modified: self.system.is_modified(at),
+        })
+    }
+}

@@ -1,0 +1,46 @@
+//! The log of a TLB: the translations that leave, and the counts beside hits and misses.
+
+use crate::Translation;
+
+/// The counts of a TLB beside its hits and misses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TlbCounts {
+    /// Walks for a page whose block has an entry without the page (Talluri 1995, chapter 1).
+    pub subblock_misses: u64,
+    /// Entries of the page table that preloading read, the missing page's own excluded.
+    pub table_reads: u64,
+    /// Stores that hit a translation whose modified bit was clear.
+    pub modified_faults: u64,
+    /// Pages that a modified bit for a whole entry marked, without a store to the page.
+    pub marked_pages: u64,
+    /// Probes of a structure after the first probe of a lookup.
+    pub extra_probes: u64,
+    /// Lookups that hit a structure that holds what another level lost.
+    pub victim_hits: u64,
+    /// Lookups that hit a structure that holds prefetched translations.
+    pub prefetch_hits: u64,
+}
+
+impl TlbCounts {
+    /// The counts since an earlier state.
+    pub const fn since(self, earlier: Self) -> Self {
+        Self {
+            subblock_misses: self.subblock_misses - earlier.subblock_misses,
+            table_reads: self.table_reads - earlier.table_reads,
+            modified_faults: self.modified_faults - earlier.modified_faults,
+            marked_pages: self.marked_pages - earlier.marked_pages,
+            extra_probes: self.extra_probes - earlier.extra_probes,
+            victim_hits: self.victim_hits - earlier.victim_hits,
+            prefetch_hits: self.prefetch_hits - earlier.prefetch_hits,
+        }
+    }
+}
+
+/// What the structures of a TLB report while they work.
+#[derive(Clone, Debug, Default)]
+pub struct TlbLog {
+    /// Translations that left a structure. Other structures may hold them.
+    pub evicted: Vec<Translation>,
+    /// The counts.
+    pub counts: TlbCounts,
+}

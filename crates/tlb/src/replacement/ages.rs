@@ -1,0 +1,34 @@
+//! Ages of ways: the order of their last use or of their fills.
+
+use super::{WayUse, free_ways};
+
+/// A time for each way of each set. A later time is larger.
+#[derive(Clone, Debug)]
+pub(super) struct WayAges {
+    ways: usize,
+    /// Set after set.
+    times: Vec<u64>,
+    now: u64,
+}
+
+impl WayAges {
+    pub(super) fn new(sets: usize, ways: usize) -> Self {
+        Self {
+            ways,
+            times: vec![0; sets * ways],
+            now: 0,
+        }
+    }
+
+    /// Makes a way the newest.
+    pub(super) fn renew(&mut self, set: usize, way: usize) {
+        self.now += 1;
+        self.times[set * self.ways + way] = self.now;
+    }
+
+    /// The oldest way that is not locked.
+    pub(super) fn oldest(&self, set: usize, uses: &[WayUse]) -> usize {
+        let times = &self.times[set * self.ways..];
+        free_ways(uses).min_by_key(|way| times[*way]).unwrap_or(0)
+    }
+}

@@ -1,0 +1,60 @@
+//! OPT, also called Belady's MIN: the translation whose next use is farthest makes room.
+
+use super::{Replace, Replacement, RuleNeed, WayUse, any_ways, free_ways};
+use broadleaf_units::Described;
+
+pub(super) static OPT: Replacement = Replacement {
+    described: Described {
+        name: "opt",
+        summary: "the translation whose next use is farthest makes room",
+        explanation: "The rule knows the future: Belady's MIN. No rule has fewer misses where an \
+                       entry holds one page of one size, nothing is invalidated, and the structure \
+                       is the first level. Elsewhere the rule is a heuristic. A policy that is \
+                       notified of misses cannot have it, since its misses change the future.",
+        source: "Belady 1966; Mattson and others 1970",
+    },
+    parameters: &[],
+    refuses: any_ways,
+    needs: &[RuleNeed::Future],
+    build: |shape| {
+        Box::new(Opt {
+            ways: shape.ways,
+            next: vec![u64::MAX; shape.sets * shape.ways],
+            foreseen: u64::MAX,
+        })
+    },
+};
+
+/// The time of the next use of each entry's translation, set after set.
+#[derive(Clone, Debug)]
+struct Opt {
+    ways: usize,
+    next: Vec<u64>,
+    /// The next use of the translation that is looked up now.
+    foreseen: u64,
+}
+
+impl Replace for Opt {
+    fn hit(&mut self, set: usize, way: usize) {
+        self.next[set * self.ways + way] = self.foreseen;
+    }
+
+    fn fill(&mut self, set: usize, way: usize) {
+        self.hit(set, way);
+    }
+
+    fn victim(&mut self, set: usize, ways: &[WayUse]) -> usize {
+        let next = &self.next[set * self.ways..];
+        // The first of the farthest: `max_by_key` returns the last.
+        let farthest = free_ways(ways).min_by_key(|way| u64::MAX - next[*way]);
+        farthest.unwrap_or(0)
+    }
+
+    fn foresee(&mut self, next: u64) {
+        self.foreseen = next;
+    }
+
+    fn copy(&self) -> Box<dyn Replace> {
+        Box::new(self.clone())
+    }
+}

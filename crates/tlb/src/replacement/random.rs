@@ -1,0 +1,48 @@
+//! Random: any entry makes room, used or not.
+
+use super::{Replace, Replacement, RuleParameter, WayUse, any_ways, free_ways};
+use broadleaf_units::{Described, SplitMix64};
+
+pub(super) static RANDOM: Replacement = Replacement {
+    described: Described {
+        name: "random",
+        summary: "any entry makes room, used or not",
+        explanation: "Each entry that is not locked is as likely as the others, whether it holds \
+                       a translation or not. The numbers come from SplitMix64, which begins at the \
+                       seed. Structures with equal seeds draw equal numbers.",
+        source: "Talluri 1995, section 5.1",
+    },
+    parameters: &[RuleParameter {
+        name: "seed",
+        summary: "the beginning of the random numbers",
+        default: 1,
+        range: (0, u64::MAX),
+    }],
+    refuses: any_ways,
+    needs: &[],
+    build: |shape| Box::new(Random(SplitMix64::new(shape.values[0]))),
+};
+
+/// The random numbers of all sets.
+#[derive(Clone, Debug)]
+struct Random(SplitMix64);
+
+impl Replace for Random {
+    fn hit(&mut self, _set: usize, _way: usize) {}
+
+    fn fill(&mut self, _set: usize, _way: usize) {}
+
+    fn victim(&mut self, _set: usize, ways: &[WayUse]) -> usize {
+        let free = free_ways(ways).count();
+        let drawn = self.0.below(free as u64) as usize;
+        free_ways(ways).nth(drawn).unwrap_or(0)
+    }
+
+    fn fills_unused_first(&self) -> bool {
+        false
+    }
+
+    fn copy(&self) -> Box<dyn Replace> {
+        Box::new(self.clone())
+    }
+}

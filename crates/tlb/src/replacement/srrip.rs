@@ -1,0 +1,64 @@
+//! SRRIP: predictions of the next use, in a few bits for each entry.
+
+use super::{Replace, Replacement, RuleParameter, WayUse, any_ways, free_ways};
+use broadleaf_units::Described;
+
+pub(super) static SRRIP: Replacement = Replacement {
+    described: Described {
+        name: "srrip",
+        summary: "the first entry whose next use is predicted farthest makes room",
+        explanation: "Each entry predicts the distance of its next use by a number of a few bits. \
+                       A hit sets the number to 0, and a fill to the largest but one. The first \
+                       entry with the largest number makes room. If there is none, all numbers \
+                       grow by one until there is.",
+        source: "Jaleel 2010, section 4 (SRRIP with hit priority)",
+    },
+    parameters: &[RuleParameter {
+        name: "bits",
+        summary: "the bits of a prediction",
+        default: 2,
+        range: (1, 8),
+    }],
+    refuses: any_ways,
+    needs: &[],
+    build: |shape| {
+        let farthest = u8::MAX >> (8 - shape.values[0]);
+        Box::new(Srrip {
+            ways: shape.ways,
+            distances: vec![farthest; shape.sets * shape.ways],
+            farthest,
+        })
+    },
+};
+
+/// The predictions, set after set.
+#[derive(Clone, Debug)]
+struct Srrip {
+    ways: usize,
+    distances: Vec<u8>,
+    farthest: u8,
+}
+
+impl Replace for Srrip {
+    fn hit(&mut self, set: usize, way: usize) {
+        self.distances[set * self.ways + way] = 0;
+    }
+
+    fn fill(&mut self, set: usize, way: usize) {
+        self.distances[set * self.ways + way] = self.farthest - 1;
+    }
+
+    fn victim(&mut self, set: usize, ways: &[WayUse]) -> usize {
+        let distances = &mut self.distances[set * self.ways..];
+        // The first of the largest: `max_by_key` returns the last.
+        let victim = free_ways(ways).min_by_key(|way| u8::MAX - distances[*way]);
+        let victim = victim.unwrap_or(0);
+        let missing = self.farthest - distances[victim];
+        free_ways(ways).for_each(|way| distances[way] += missing);
+        victim
+    }
+
+    fn copy(&self) -> Box<dyn Replace> {
+        Box::new(self.clone())
+    }
+}

@@ -1,0 +1,125 @@
+//! The ways of a structure's sets: which are unused, used and locked, and which makes room.
+
+use super::{Replace, RuleShape};
+use crate::Structure;
+
+/// The use of one way of a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WayUse {
+    /// The way holds no translation.
+    Unused,
+    /// The way holds a translation that may make room.
+    Used,
+    /// The way may not make room. It may hold a translation or none.
+    Locked,
+}
+
+/// The ways of all sets of a structure, and the state of its replacement rule.
+///
+/// An organisation owns one and reports hits, fills and drops. Any organisation so works with any
+/// rule.
+#[derive(Debug)]
+pub struct ReplacementState {
+    rule: Box<dyn Replace>,
+    unused_first: bool,
+    ways: usize,
+    /// Set after set.
+    uses: Vec<WayUse>,
+    /// The set and the way of the last hit or fill.
+    last: (usize, usize),
+}
+
+impl Clone for ReplacementState {
+    fn clone(&self) -> Self {
+        Self {
+            rule: self.rule.copy(),
+            unused_first: self.unused_first,
+            ways: self.ways,
+            uses: self.uses.clone(),
+            last: self.last,
+        }
+    }
+}
+
+impl ReplacementState {
+    /// The state of a structure's empty sets.
+    pub fn new(structure: &Structure) -> Self {
+        let choice = &structure.replacement;
+        let rule = (choice.rule().build)(&RuleShape {
+            sets: structure.sets(),
+            ways: structure.ways,
+            values: choice.values(),
+        });
+        Self {
+            unused_first: rule.fills_unused_first(),
+            rule,
+            ways: structure.ways,
+            uses: vec![WayUse::Unused; structure.entries],
+            last: (0, 0),
+        }
+    }
+
+    /// Notes a hit.
+    #[inline]
+    pub fn hit(&mut self, set: usize, way: usize) {
+        self.last = (set, way);
+        self.rule.hit(set, way);
+    }
+
+    /// Returns the way for a new translation. The caller replaces the translation that the way
+    /// holds, if it holds one, and then calls [`Self::fill`].
+    ///
+    /// If all ways are locked, the last way makes room (UltraSPARC User's Manual, section 6.2).
+    pub fn choose(&mut self, set: usize) -> usize {
+        let uses = &self.uses[set * self.ways..][..self.ways];
+        let first = |wanted| uses.iter().position(|found| *found == wanted);
+        if self.unused_first
+            && let Some(way) = first(WayUse::Unused)
+        {
+            return way;
+        }
+        if uses.iter().all(|found| *found == WayUse::Locked) {
+            return self.ways - 1;
+        }
+        let way = self.rule.victim(set, uses);
+        debug_assert!(uses[way] != WayUse::Locked, "a locked way makes room");
+        way
+    }
+
+    /// Notes a new translation. A locked way stays locked.
+    pub fn fill(&mut self, set: usize, way: usize) {
+        let found = &mut self.uses[set * self.ways + way];
+        if *found == WayUse::Unused {
+            *found = WayUse::Used;
+        }
+        self.last = (set, way);
+        self.rule.fill(set, way);
+    }
+
+    /// Notes that a way holds no translation any more. The way is no longer locked.
+    pub fn drop_way(&mut self, set: usize, way: usize) {
+        self.uses[set * self.ways + way] = WayUse::Unused;
+    }
+
+    /// Locks a way: no translation of the set makes the way's translation leave.
+    pub fn lock(&mut self, set: usize, way: usize) {
+        self.uses[set * self.ways + way] = WayUse::Locked;
+    }
+
+    /// Unlocks a way. `holds` is true if the way holds a translation.
+    pub fn unlock(&mut self, set: usize, way: usize, holds: bool) {
+        self.uses[set * self.ways + way] = if holds { WayUse::Used } else { WayUse::Unused };
+    }
+
+    /// Notes that so many more uses followed the last hit or fill ([`Replace::repeat`]).
+    pub fn repeat(&mut self, times: u64) {
+        let (set, way) = self.last;
+        self.rule.repeat(set, way, times);
+    }
+
+    /// Notes the time of the next use of the translation that is looked up next
+    /// ([`Replace::foresee`]).
+    pub fn foresee(&mut self, next: u64) {
+        self.rule.foresee(next);
+    }
+}

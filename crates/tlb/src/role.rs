@@ -1,0 +1,109 @@
+//! Roles: the place of a structure among the others of its TLB.
+
+use crate::ReferenceKind;
+
+/// The place of a structure among the others of its TLB.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Role {
+    /// The kinds of references that look the structure up.
+    pub serves: ServedKinds,
+    /// What brings translations into the structure.
+    pub fills: Fills,
+    /// True if a translation that leaves the structure leaves the levels above too.
+    pub inclusive: bool,
+    /// The order in which the structure is probed for its page sizes.
+    pub probes: ProbeOrder,
+    /// True if walks fill the structures of the level that hold a size in turn.
+    pub alternates: bool,
+}
+
+/// The kinds of references that look a structure up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServedKinds {
+    /// Instruction fetches.
+    pub fetches: bool,
+    /// Loads.
+    pub loads: bool,
+    /// Stores.
+    pub stores: bool,
+}
+
+/// What brings translations into a structure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fills {
+    /// Walks, and hits of lower levels.
+    #[default]
+    Walks,
+    /// Translations that the level above loses. A hit moves the translation up again: the level is
+    /// exclusive, or a victim buffer.
+    Victims,
+    /// The page after a missing one. A hit moves the translation up.
+    Prefetches,
+}
+
+/// The order in which a structure is probed for its page sizes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ProbeOrder {
+    /// All sizes at once.
+    #[default]
+    Parallel,
+    /// One size after the other, the largest first. Each further probe is counted.
+    LargestFirst,
+    /// One size after the other, the smallest first. Each further probe is counted.
+    SmallestFirst,
+}
+
+impl Default for ServedKinds {
+    /// Data.
+    fn default() -> Self {
+        Self {
+            fetches: false,
+            loads: true,
+            stores: true,
+        }
+    }
+}
+
+impl ServedKinds {
+    /// Returns true if references of a kind look the structure up.
+    pub const fn has(self, kind: ReferenceKind) -> bool {
+        match kind {
+            ReferenceKind::Fetch => self.fetches,
+            ReferenceKind::Load => self.loads,
+            ReferenceKind::Store => self.stores,
+        }
+    }
+}
+
+impl Role {
+    /// Returns true if walks would fill both structures with one translation.
+    pub(crate) fn competes_with(&self, other: &Self) -> bool {
+        let (one, two) = (self.serves, other.serves);
+        let shared =
+            one.fetches && two.fetches || one.loads && two.loads || one.stores && two.stores;
+        let in_turn = self.alternates && other.alternates;
+        self.fills == other.fills && shared && !in_turn
+    }
+
+    /// Returns true if the structure loads pages that nobody referred to.
+    pub(crate) fn wants_tables(&self) -> bool {
+        self.fills == Fills::Prefetches
+    }
+
+    /// The reason why a structure of a level cannot have the role.
+    pub(crate) fn refuses(&self, level: usize) -> Option<String> {
+        let ServedKinds {
+            fetches,
+            loads,
+            stores,
+        } = self.serves;
+        if !(fetches || loads || stores) {
+            return Some("no reference looks the structure up".to_owned());
+        }
+        if level == 1 && self.inclusive {
+            return Some("the first level has no level above that it could include".to_owned());
+        }
+        (level == 1 && self.fills == Fills::Victims)
+            .then(|| "no level above the first loses translations to it".to_owned())
+    }
+}

@@ -1,0 +1,96 @@
+//! Walks: the translations that a TLB loads after a miss.
+
+use crate::TlbRequest;
+use broadleaf_units::{AlignedRun, Asid, PageNumber, PageSize, Rights};
+
+/// A translation: a page of an address space, its frame and its attributes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Translation {
+    /// The address space.
+    pub tag: Asid,
+    /// The first page of 4 KiB.
+    pub first: PageNumber,
+    /// The size of the page.
+    pub size: PageSize,
+    /// The number of the first frame of 4 KiB. `None` if no structure of the TLB wants frames, and
+    /// for the page of zeroes that all spaces share.
+    pub frame: Option<u64>,
+    /// The access rights.
+    pub rights: Rights,
+    /// True if the page table's modified bit is set.
+    pub modified: bool,
+}
+
+impl Translation {
+    /// A translation for TLBs that want neither frames nor attributes: the page of `size` around a
+    /// base page.
+    #[inline]
+    pub const fn plain(tag: Asid, page: PageNumber, size: PageSize) -> Self {
+        Self {
+            tag,
+            first: AlignedRun::around(page, size).first,
+            size,
+            frame: None,
+            rights: Rights::READ_WRITE,
+            modified: false,
+        }
+    }
+
+    /// The pages of 4 KiB, first and after last.
+    pub const fn pages(&self) -> (u64, u64) {
+        (
+            self.first.0,
+            self.first.0.saturating_add(self.run().pages()),
+        )
+    }
+
+    /// The pages of 4 KiB.
+    pub const fn run(&self) -> AlignedRun {
+        AlignedRun {
+            first: self.first,
+            size: self.size,
+        }
+    }
+
+    /// The frame of a page of 4 KiB that the translation covers.
+    pub fn frame_of(&self, page: PageNumber) -> Option<u64> {
+        Some(self.frame? + (page.0 - self.first.0))
+    }
+
+    /// Returns true if both translate the same page of the same size, whatever its attributes are.
+    pub fn is_of_same_page(&self, other: &Self) -> bool {
+        (self.tag, self.first, self.size) == (other.tag, other.first, other.size)
+    }
+}
+
+/// The result of a walk: the missing translation, and the page table around it.
+#[derive(Clone, Copy)]
+pub struct Walk<'w> {
+    /// The lookup that missed.
+    pub request: TlbRequest,
+    /// The translation of the missing page.
+    pub translation: Translation,
+    /// Reads the page table: the translation of another page of 4 KiB of the space, if that page
+    /// is mapped.
+    pub read: &'w dyn Fn(PageNumber) -> Option<Translation>,
+}
+
+impl Walk<'_> {
+    /// The result of a walk for a load, for structures that want neither frames nor neighbours.
+    pub const fn plain(tag: Asid, page: PageNumber, size: PageSize) -> Walk<'static> {
+        Walk {
+            request: TlbRequest::load(tag, page),
+            translation: Translation::plain(tag, page, size),
+            read: &|_| None,
+        }
+    }
+}
+
+impl std::fmt::Debug for Walk<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Walk")
+            .field("request", &self.request)
+            .field("translation", &self.translation)
+            .finish_non_exhaustive()
+    }
+}
