@@ -234,6 +234,7 @@ impl<'a> Mmu<'a> {
             extra_probes: counts.extra_probes,
             victim_hits: counts.victim_hits,
             prefetch_hits: counts.prefetch_hits,
+            area_rbe: None,
         })
     }
 

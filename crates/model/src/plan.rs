@@ -6,7 +6,9 @@ use crate::limits::Layouts;
 use crate::listener::{StepListener, StepRequest, StepsWanted};
 use broadleaf_machine::Machine;
 use broadleaf_policy::{ParseError, Policy};
+use broadleaf_tlb::ReferenceKind;
 use broadleaf_units::PageSize;
+use std::collections::BTreeSet;
 
 /// The default limit of blocks that a replay keeps, those of each policy counted separately. They
 /// take 192 MiB, and up to 1.6 GiB of data that is kept once per block. This is enough for nineteen
@@ -51,6 +53,8 @@ pub struct Plan {
     /// Replays all visits in the frame-level model, for tests of its filter.
     all_visits: bool,
     listening: Option<StepRequest>,
+    /// All machines observe one memory for each policy.
+    one_memory: bool,
 }
 
 /// The reason why a plan cannot be carried out.
@@ -79,6 +83,14 @@ pub enum PlanError {
         machine: String,
         /// The reason.
         reason: String,
+    },
+    /// Machines that should observe one memory have other base pages.
+    #[error("{machine} and {other} have different base pages, so they cannot look at one memory")]
+    BasePages {
+        /// A machine's name.
+        machine: String,
+        /// The name of the other machine.
+        other: String,
     },
     /// A policy foresees a policy that does not exist.
     #[error(transparent)]
@@ -113,16 +125,63 @@ impl Plan {
         Self::of(policies, machines)?.limited_to(limits)
     }
 
+    /// A plan as [`Plan::within`] makes it, in which all machines observe one memory for each
+    /// policy, with the page sizes of all of them. A TLB that lacks a size holds smaller parts of
+    /// such pages.
+    ///
+    /// # Errors
+    /// Those of [`Plan::within`], and an error if the machines differ in their base pages.
+    pub fn within_one_memory(
+        policies: Vec<Box<dyn Policy>>,
+        machines: Vec<Machine>,
+        limits: MemoryLimits,
+    ) -> Result<Self, PlanError> {
+        let base = |machine: &Machine| machine.design.sizes().first().copied();
+        if let [first, others @ ..] = machines.as_slice()
+            && let Some(other) = others.iter().find(|other| base(other) != base(first))
+        {
+            return Err(PlanError::BasePages {
+                machine: first.name.clone(),
+                other: other.name.clone(),
+            });
+        }
+        let mut plan = Self::of(policies, machines)?;
+        plan.one_memory = true;
+        plan.limited_to(limits)
+    }
+
+    /// Returns true if all machines observe one memory for each policy.
+    pub const fn has_one_memory(&self) -> bool {
+        self.one_memory
+    }
+
+    /// The page sizes of a machine's memory, smallest first: those of its TLB, or of all TLBs.
+    pub(crate) fn sizes_on(&self, machine: &Machine) -> Vec<PageSize> {
+        if !self.one_memory {
+            return machine.design.sizes().to_vec();
+        }
+        let designs = self.machines.iter().map(|machine| &machine.design);
+        let all: BTreeSet<PageSize> = designs.flat_map(|of| of.sizes().iter().copied()).collect();
+        all.into_iter().collect()
+    }
+
+    /// Returns true if a machine translates instruction fetches. Memory then holds code.
+    pub fn translates_fetches(&self) -> bool {
+        let mut designs = self.machines.iter().map(|machine| &machine.design);
+        designs.any(|design| design.serves(ReferenceKind::Fetch))
+    }
+
     /// Gives each policy a memory of its own, modelled to the frame. Machines share the memory of
     /// a policy if nothing can differ between them.
     ///
     /// # Errors
     /// Returns an error if a machine cannot have the memory that the limits describe.
-    pub fn limited_to(mut self, limits: MemoryLimits) -> Result<Self, PlanError> {
+    pub fn limited_to(mut self, mut limits: MemoryLimits) -> Result<Self, PlanError> {
+        limits.code |= self.translates_fetches();
         self.layouts = Layouts::default();
         for machine in &self.machines {
             for policy in &self.policies {
-                let spec = limits.spec(machine, &policy.needs(), &self.layouts);
+                let spec = limits.spec(&self.sizes_on(machine), &policy.needs(), &self.layouts);
                 spec.map_err(|reason| PlanError::Memory {
                     machine: machine.name.clone(),
                     reason,
@@ -240,6 +299,7 @@ impl Plan {
             tables: false,
             all_visits: false,
             listening: None,
+            one_memory: false,
         })
     }
 

@@ -53,10 +53,10 @@ impl<'a> MachineRuns<'a> {
 
     /// Lets a machine observe one of the worlds from `first` on. Returns false if none of them has
     /// memory as the machine needs it.
-    fn observe(&mut self, first: usize, machine: &'a Machine) -> bool {
+    fn observe(&mut self, first: usize, machine: &'a Machine, plan: &Plan) -> bool {
         let mut worlds = self.worlds.iter_mut().enumerate().skip(first);
         let run = worlds.find_map(|(world, found)| {
-            let machine = found.observe(machine)?;
+            let machine = found.observe(machine, plan.has_one_memory())?;
             Some(MachineRun { world, machine })
         });
         self.runs.extend(run);
@@ -103,10 +103,10 @@ impl<'a> Worlds<'a> {
             let known = policy.needs().foresight;
             // The choices of such a policy depend on the machine.
             let chooses = matches!(known, Known::Cheapest(_));
-            if !chooses && runs.observe(first, machine) {
+            if !chooses && runs.observe(first, machine, plan) {
                 continue;
             }
-            let spec = limits.spec_on(machine, policy, plan.layouts())?;
+            let spec = limits.spec_on(machine, policy, plan)?;
             let foreseen = match known {
                 Known::None => None,
                 Known::Of(name) => foresight.get(name).map(Foreseen::Blocks),
@@ -244,8 +244,8 @@ fn add_baseline<'a>(
 ) -> Result<(), String> {
     let first = runs.worlds.len();
     for machine in plan.machines() {
-        if !runs.observe(first, machine) {
-            let spec = limits.spec_on(machine, plan.baseline(), plan.layouts())?;
+        if !runs.observe(first, machine, plan) {
+            let spec = limits.spec_on(machine, plan.baseline(), plan)?;
             runs.push(World::new(plan.baseline(), machine, &spec, None));
         }
     }

@@ -7,14 +7,15 @@ use broadleaf_machine::Machine;
 use broadleaf_metrics::CellResult;
 use broadleaf_policy::{Policy, Refusal};
 use broadleaf_report::{
-    Align, BASELINE, Glyphs, Grid, REFERENCE, View, comparison_table, curves, over_time, write_csv,
-    write_parquet,
+    Align, BASELINE, Glyphs, Grid, REFERENCE, View, comparison_table, curves, design_space,
+    over_time, write_csv, write_parquet,
 };
 use broadleaf_study::compare::{ComparisonAnswer, Request, compare, policies};
 use broadleaf_study::machines::machines;
 
 use crate::args::{Compare, CompareFormat};
 use crate::progress::Bars;
+use crate::say;
 use crate::terminal::glyphs;
 use broadleaf_study::explained::PlannedAccelerator;
 use broadleaf_study::failure::Failure;
@@ -123,7 +124,7 @@ fn show_plan(accelerators: &[PlannedAccelerator]) {
         };
         grid.row([planned.name.to_owned(), used.to_owned(), text]);
     }
-    for line in grid.render(View::default()).lines() {
+    for line in grid.render(say::table_view()).lines() {
         say!("{line}");
     }
 }
@@ -153,7 +154,12 @@ fn render(
     let refusals: Vec<&str> = Refusal::ALL.iter().map(|refusal| refusal.name()).collect();
     match format {
         CompareFormat::Table => {
-            let mut text = table(answer, view);
+            let results = &answer.comparison.results;
+            let space = design_space(results, glyphs, view);
+            let mut text = match space.is_empty() {
+                true => table(answer, view),
+                false => space,
+            };
             let curves = curves(&answer.comparison.results, glyphs, view);
             if !curves.is_empty() {
                 text.push('\n');

@@ -4,4 +4,5 @@ mod chases;
 mod invalidation;
 mod machines;
 mod oracle;
+mod price;
 mod replacement;

@@ -68,7 +68,7 @@ impl World<'_> {
                 self.look_up_again(visit.page, scene);
                 loads_apart = false;
             }
-            self.show(&access);
+            self.show(&access, scene);
         }
         Some(())
     }
@@ -81,14 +81,14 @@ impl World<'_> {
         // The reference that finds no memory is the last, and no TLB is looked up.
         let references = self.moment - before;
         if references > u64::from(replayed.is_none()) {
-            self.show(step);
+            self.show(step, scene);
         }
         replayed
     }
 
     /// Shows a step to the listeners of all machines, after the lookups of all machines.
-    fn show(&mut self, step: &Step) {
-        self.translate_waiting();
+    fn show(&mut self, step: &Step, scene: &Scene<'_>) {
+        self.translate_waiting(&scene.stream.spaces);
         self.mmu.show(step);
         self.observers.iter_mut().for_each(|mmu| mmu.show(step));
     }

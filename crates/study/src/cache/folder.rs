@@ -80,8 +80,8 @@ impl TraceCache {
     /// The reduced form of a trace for these machines, if there is one. A damaged entry is removed.
     ///
     /// The key is the hash of the trace's bytes, so changed content is never accepted. A trace of a
-    /// size that no entry names is not hashed. `known_hash` is the trace's hash if the trace was read
-    /// before.
+    /// size that no entry names is not hashed. `known_hash` is the trace's hash if the trace was
+    /// read before.
     pub(crate) fn find(
         &self,
         trace: &Origin,
@@ -102,7 +102,7 @@ impl TraceCache {
         };
         candidates.retain(|path| name_of(path).starts_with(&name_prefix(size, &hash)));
         let wanted = family(machines);
-        let does = |facts: &EntryFacts| {
+        let serves = |facts: &EntryFacts| {
             facts.hash == hash
                 && facts.bytes == size
                 && facts.filter == broadleaf_filter::filter_in_words()
@@ -111,7 +111,7 @@ impl TraceCache {
         candidates.into_iter().find_map(|path| {
             // Another comparison may have removed the entry.
             let file = File::open(&path).ok()?;
-            match open(&file, does) {
+            match open(&file, serves) {
                 Ok(tail) => {
                     let tail = tail?;
                     // The time of the last use. Without the right to set it, the entry ages.
@@ -198,7 +198,7 @@ impl TraceCache {
     }
 
     /// Removes all entries, and the temporary files of killed commands. Returns the number of
-    /// removed files.
+    /// removed entries.
     ///
     /// # Errors
     /// If a file cannot be removed.
@@ -206,8 +206,10 @@ impl TraceCache {
         let mut removed = 0;
         for path in self.files() {
             match fs::remove_file(path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => removed += 1,
+                Ok(()) => removed += 1,
+                // Another command removed it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
             }
         }
         tidy::sweep(&self.folder);

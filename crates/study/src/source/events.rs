@@ -50,9 +50,7 @@ impl Trace {
                         visits.iter().map(|visit| visit.accesses()).sum()
                     }
                     SourcePiece::Phrased(phrased) => {
-                        let visit = |word: &u16| phrased.vocabulary.get(usize::from(*word));
-                        let visits = phrased.words.iter().filter_map(visit);
-                        visits.map(|visit| visit.accesses()).sum()
+                        phrased.visits().map(|visit| visit.accesses()).sum()
                     }
                     SourcePiece::Reduced(_, sums) => sums.accesses(),
                     SourcePiece::Event(event) => {

@@ -23,7 +23,7 @@ use std::path::Path;
 
 use broadleaf_report::number::grouped;
 use broadleaf_trace::reduced::ReducedPartReader;
-use broadleaf_trace::{Header, PartReader, TraceIndex, Visit};
+use broadleaf_trace::{Header, PartReader, Totals, TraceIndex, Visit};
 
 use broadleaf_machine::Machine;
 use broadleaf_model::foresight::Foresight;
@@ -179,13 +179,11 @@ impl Trace {
     }
 
     /// The hash and the number of this trace's bytes, by which the cache finds the trace's reduced
-    /// form. `None` if the trace cannot be found again by these, was not read whole, or was reduced
-    /// already. After [`Trace::finish`].
+    /// form. `None` if the trace was not read whole, or was reduced already. After [`Trace::finish`].
     pub(crate) fn keepable(&self) -> Option<(String, u64)> {
         // Another pass may have read other bytes than those that were hashed.
         let is_whole = self.damage.is_none() && !self.rewound && self.is_complete() != Some(false);
-        let can_be_found = self.kind != TraceKind::Reduced && self.origin.file().is_some();
-        let hash = self.hash().filter(|_| is_whole && can_be_found)?;
+        let hash = (self.hash()).filter(|_| is_whole && self.kind != TraceKind::Reduced)?;
         Some((hash, self.bytes))
     }
 
@@ -240,10 +238,15 @@ impl Trace {
     /// The amount of work of a pass.
     pub fn work(&self) -> Work {
         match (&self.holds, self.origin.size()) {
-            (Some(holds), _) => Work::Accesses(holds.accesses),
+            (Some(holds), _) => Work::Accesses(holds.totals.accesses()),
             (None, Some(bytes)) => Work::Bytes(bytes),
             (None, None) => Work::Unknown,
         }
+    }
+
+    /// The totals of a recording, as far as its index or its chunks tell them before they are read.
+    pub fn totals(&self) -> Option<Totals> {
+        self.holds.map(|holds| holds.totals)
     }
 
     /// The meter of this pass's bytes.
@@ -341,7 +344,7 @@ impl Trace {
                     Some(0)
                 } else {
                     let all = self.holds.filter(|holds| holds.is_all);
-                    all.map(|holds| holds.accesses.saturating_sub(read))
+                    all.map(|holds| holds.totals.accesses().saturating_sub(read))
                 };
             } else if !reader.complete() {
                 let damage = Damage::CutShort { size: self.bytes };
