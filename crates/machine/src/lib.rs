@@ -7,10 +7,14 @@ mod catalogue;
 mod costs;
 mod description;
 mod error;
+mod grid;
 mod parameters;
+mod price;
 mod structure;
 
 pub use catalogue::{NoMachine, UnknownMachine, machine, machine_names, machine_text, parts};
 pub use costs::WalkCosts;
 pub use description::Machine;
 pub use error::MachineError;
+pub use grid::{GridError, is_grid, machines_of_grid};
+pub use price::tlb_plan;

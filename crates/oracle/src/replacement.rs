@@ -136,6 +136,19 @@ impl<K: Copy + Eq> SlowSet<K> {
         true
     }
 
+    /// Hits `key` so many times more. The first of them matters to predictions, and their number to
+    /// counts. Nothing else changes: `key` was the last to be used.
+    pub(crate) fn used_again(&mut self, rule: RuleSpec, key: K, times: u64) {
+        if times > 0 {
+            self.hit(rule, key);
+        }
+        for way in &mut self.ways {
+            if way.key == Some(key) {
+                way.uses += times.saturating_sub(1);
+            }
+        }
+    }
+
     /// Loads `key`.
     pub(crate) fn insert(&mut self, rule: RuleSpec, numbers: &mut Rng, key: K) {
         let invalid = self.ways.iter().position(|way| way.key.is_none());

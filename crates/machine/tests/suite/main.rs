@@ -5,4 +5,5 @@ mod designs;
 mod invalidation;
 mod machines;
 mod oracle;
+mod price;
 mod replacement;

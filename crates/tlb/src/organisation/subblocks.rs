@@ -355,6 +355,10 @@ impl Entries for SubblockSets {
         self.replacement.foresee(next);
     }
 
+    fn repeat(&mut self, times: u64) {
+        self.replacement.repeat(times);
+    }
+
     fn occupied(&self) -> usize {
         self.entries.iter().flatten().count()
     }
