@@ -1,5 +1,6 @@
 //! The plan of a replay: policies, machines, memory and limits.
 
+use crate::foresight::{Foresight, Promoted};
 use crate::limits::Layouts;
 use crate::listener::{StepListener, StepRequest, StepsWanted};
 use crate::plan_error::{check_base_pages, check_future, check_superpages};
@@ -37,6 +38,8 @@ pub struct Plan {
     most_blocks: usize,
     most_kept: usize,
     keeps_reduced: bool,
+    /// The expected promotions of [`Self::foreseen`].
+    expected: Foresight,
     most_course: usize,
     threads: usize,
     curves: bool,
@@ -239,6 +242,7 @@ impl Plan {
             most_blocks: MOST_BLOCKS,
             most_kept: MOST_KEPT,
             keeps_reduced: false,
+            expected: Foresight::new(),
             most_course: MOST_COURSE,
             threads: 1,
             curves: false,
@@ -288,6 +292,19 @@ impl Plan {
     /// Returns true if the plan asks for the reduced form of the trace.
     pub const fn keeps_reduced(&self) -> bool {
         self.keeps_reduced
+    }
+
+    /// Expects policies to promote these blocks, as an earlier replay of the trace found. If they
+    /// do, policies that foresee them need no second pass over the trace. Results never depend on
+    /// what is expected.
+    pub fn expecting(mut self, expected: Foresight) -> Self {
+        self.expected = expected;
+        self
+    }
+
+    /// The blocks that a policy of that name is expected to promote, if they are known.
+    pub fn expected(&self, policy: &str) -> Option<&Promoted> {
+        self.expected.get(policy)
     }
 
     /// The most bytes of decoded visits that are kept between two passes.

@@ -7,6 +7,7 @@ use super::mmu::Mmu;
 use super::replay::Replayed;
 use super::world::World;
 use super::worlds::Worlds;
+use crate::foresight::Foresight;
 use crate::listener::StepListener;
 use crate::rule_notes::rule_notes;
 use crate::shared::{notes, of_memory};
@@ -48,6 +49,7 @@ pub(super) fn outcome(
     let results = asked(results);
     Outcome {
         reduced: None,
+        foreseen: Foresight::new(),
         trace: TraceSummary {
             pages: stream.touches().pages.total(),
             ..stream.summary.clone()

@@ -6,6 +6,8 @@
 //! section 4, for the TLBs. A difference between engine and oracle therefore reveals a mistake in
 //! one of them. The oracle shares no code with the models that it checks.
 //!
+//! [`design`] models TLBs of any organisation and any levels (Talluri 1995, chapters 3 and 4).
+//!
 //! [`replay_romer`] models policies that are notified of TLB misses (Romer 1995, and
 //! `docs/spec/charges.md`).
 //!
@@ -20,6 +22,7 @@
 mod alone;
 mod block;
 mod counts;
+pub mod design;
 mod machine;
 mod mappings;
 mod memory;

@@ -170,6 +170,11 @@ impl<K: Copy + Eq> SlowSet<K> {
         }
     }
 
+    /// The entries, in the order of their ways.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = K> + '_ {
+        self.ways.iter().filter_map(|way| way.key)
+    }
+
     /// Removes the entries of which `goes` is true.
     pub(crate) fn remove(&mut self, goes: impl Fn(K) -> bool) {
         for way in &mut self.ways {

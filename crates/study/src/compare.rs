@@ -202,6 +202,7 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
     } else {
         Trace::open_for(trace, reading, plan.machines(), cache)?
     };
+    let plan = plan.expecting(trace.take_foreseen());
     if let Some(show) = explain_plan {
         show(&explained(&plan, &trace));
     }
@@ -213,8 +214,7 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
     trace.finish()?;
     refuse_empty(outcome.trace.accesses, &trace, "compare")?;
     if let (Some(cache), Some(parts)) = (cache, outcome.reduced.take()) {
-        let accesses = outcome.trace.accesses;
-        crate::cache::keep(cache, path, &trace, plan.machines(), accesses, &parts);
+        crate::cache::keep(cache, path, &trace, plan.machines(), &outcome, &parts);
     }
     if let Some(done) = &mut done {
         for trace in &mut earlier {

@@ -11,7 +11,7 @@ use broadleaf_report::{
     over_time, write_csv, write_parquet,
 };
 use broadleaf_study::compare::{ComparisonAnswer, Request, compare, policies};
-use broadleaf_study::machines::machines;
+use broadleaf_study::machines::{design_space_policies, is_design_space, machines};
 
 use crate::args::{Compare, CompareFormat};
 use crate::progress::Bars;
@@ -31,7 +31,12 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
         Some(file) => policies_file::read(file)?,
         None => Vec::new(),
     };
-    let policies = policies(&options.policy, &named)?;
+    let is_space = is_design_space(&machines);
+    let usual = match is_space && options.policy.is_empty() && named.is_empty() {
+        true => design_space_policies(&machines),
+        false => options.policy.clone(),
+    };
+    let policies = policies(&usual, &named)?;
     if !options.policy.is_empty() {
         refuse_lacking(&policies.policies, &machines)?;
     }
@@ -78,6 +83,7 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
     // The table compares every policy with these two, even if they were not asked for.
     let has_superpages = |machine: &Machine| machine.design.sizes().len() > 1;
     let extra: &[&str] = match options.format {
+        _ if is_space => &[],
         CompareFormat::Table if request.machines.iter().all(has_superpages) => {
             &[BASELINE, REFERENCE]
         }

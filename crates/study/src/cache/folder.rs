@@ -8,10 +8,11 @@ use std::time::SystemTime;
 
 use broadleaf_filter::Family;
 use broadleaf_machine::Machine;
+use broadleaf_model::foresight::Foresight;
 use tempfile::NamedTempFile;
 
 use super::entry::{self, EntryFacts, EntryTail};
-use super::{folder_of_user, tidy};
+use super::{folder_of_user, foreseen, tidy};
 use crate::output::shown;
 use crate::source::origin::Origin;
 use crate::source::reduced::{family, hash};
@@ -43,6 +44,15 @@ pub struct CacheEntry {
     pub bytes: u64,
     /// When a comparison read or wrote the entry last.
     pub used: SystemTime,
+}
+
+/// An entry that was found for a trace.
+pub(crate) struct FoundEntry {
+    /// The reduced form.
+    pub(crate) origin: Origin,
+    /// The promotions that other policies foresee, as the comparison that made the entry found
+    /// them.
+    pub(crate) foreseen: Foresight,
 }
 
 impl TraceCache {
@@ -77,7 +87,7 @@ impl TraceCache {
         trace: &Origin,
         machines: &[Machine],
         known_hash: Option<&str>,
-    ) -> Option<Origin> {
+    ) -> Option<FoundEntry> {
         let (file, size) = (trace.file()?, trace.size()?);
         let of_size = size_in_name(size);
         let mut candidates = self.files();
@@ -106,7 +116,9 @@ impl TraceCache {
                     let tail = tail?;
                     // The time of the last use. Without the right to set it, the entry ages.
                     let _ = file.set_modified(SystemTime::now());
-                    Origin::of_entry(shown(&path), file, tail.body, size).ok()
+                    let foreseen = foreseen::from_runs(&tail.facts.foreseen);
+                    let origin = Origin::of_entry(shown(&path), file, tail.body, size).ok()?;
+                    Some(FoundEntry { origin, foreseen })
                 }
                 Err(error) => {
                     let removed = match fs::remove_file(&path) {

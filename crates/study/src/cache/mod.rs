@@ -7,6 +7,7 @@
 
 mod entry;
 mod folder;
+mod foreseen;
 mod pass;
 mod show;
 mod tidy;
@@ -15,6 +16,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use broadleaf_machine::Machine;
+use broadleaf_model::Outcome;
 
 use crate::failure::Failure;
 use crate::output::shown;
@@ -23,6 +25,7 @@ use crate::source::origin::can_be_opened_again;
 use crate::source::reduced::family;
 
 pub use entry::EntryFacts;
+pub(crate) use folder::FoundEntry;
 pub use folder::{CacheEntry, TraceCache};
 pub(crate) use pass::CachedPass;
 
@@ -76,7 +79,7 @@ pub(crate) fn keep(
     path: &Path,
     trace: &Trace,
     machines: &[Machine],
-    accesses: u64,
+    outcome: &Outcome,
     parts: &[Vec<u8>],
 ) {
     // No later command finds a trace from a pipe by its path.
@@ -88,9 +91,10 @@ pub(crate) fn keep(
         path: absolute_path(path),
         hash,
         bytes,
-        accesses,
+        accesses: outcome.trace.accesses,
         filter: broadleaf_filter::filter_in_words(),
         family: family(machines).to_string(),
+        foreseen: foreseen::in_runs(&outcome.foreseen),
     };
     if let Err(error) = cache.keep(&facts, parts) {
         log::warn!(

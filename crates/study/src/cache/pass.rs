@@ -88,8 +88,7 @@ impl CachedPass<'_> {
     fn end(&self, trace: &mut Trace, plan: &Plan, outcome: &Outcome) -> Result<(), Failure> {
         trace.finish()?;
         if let (Some(cache), Some(parts)) = (self.used_cache(), &outcome.reduced) {
-            let accesses = outcome.trace.accesses;
-            super::keep(cache, self.path, trace, plan.machines(), accesses, parts);
+            super::keep(cache, self.path, trace, plan.machines(), outcome, parts);
         }
         Ok(())
     }

@@ -26,8 +26,9 @@ use broadleaf_trace::reduced::ReducedPartReader;
 use broadleaf_trace::{Header, PartReader, Totals, TraceIndex, Visit};
 
 use broadleaf_machine::Machine;
+use broadleaf_model::foresight::Foresight;
 
-use crate::cache::TraceCache;
+use crate::cache::{FoundEntry, TraceCache};
 use crate::failure::Failure;
 use crate::watch::Work;
 use bound::AccessBound;
@@ -109,6 +110,8 @@ pub struct Trace {
     reduced_readers: Vec<ReducedPartReader>,
     /// The totals of a recording, from its index or the heads of its chunks.
     holds: Option<Holds>,
+    /// The promotions that an earlier comparison found, from the cache.
+    foreseen: Foresight,
 }
 
 impl Trace {
@@ -158,9 +161,16 @@ impl Trace {
         }
     }
 
+    /// Takes the promotions that an earlier comparison of the trace found, if the trace is read from
+    /// an entry of the cache. A later replay may [expect](broadleaf_model::Plan::expecting) them.
+    pub(crate) fn take_foreseen(&mut self) -> Foresight {
+        std::mem::take(&mut self.foreseen)
+    }
+
     /// Reads the trace from an entry of the cache. What was checked of the trace itself stays.
-    fn read_entry(&mut self, entry: Origin) -> Result<(), Failure> {
-        let trace = std::mem::replace(&mut self.origin, entry);
+    fn read_entry(&mut self, entry: FoundEntry) -> Result<(), Failure> {
+        let trace = std::mem::replace(&mut self.origin, entry.origin);
+        self.foreseen = entry.foreseen;
         self.called = Some(trace.name().to_owned());
         self.kind = TraceKind::Reduced;
         self.meter.restart();
@@ -211,6 +221,7 @@ impl Trace {
             readers: Vec::new(),
             reduced_readers: Vec::new(),
             holds,
+            foreseen: Foresight::new(),
         })
     }
 
