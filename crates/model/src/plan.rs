@@ -3,7 +3,7 @@
 use crate::foresight::{Foresight, Promoted};
 use crate::limits::Layouts;
 use crate::listener::{StepListener, StepRequest, StepsWanted};
-use crate::plan_error::{check_future, check_superpages};
+use crate::plan_error::{check_base_pages, check_future, check_superpages};
 use crate::{MemoryLimits, PlanError};
 use broadleaf_machine::Machine;
 use broadleaf_policy::Policy;
@@ -97,15 +97,7 @@ impl Plan {
         machines: Vec<Machine>,
         limits: MemoryLimits,
     ) -> Result<Self, PlanError> {
-        let base = |machine: &Machine| machine.design.sizes().first().copied();
-        if let [first, others @ ..] = machines.as_slice()
-            && let Some(other) = others.iter().find(|other| base(other) != base(first))
-        {
-            return Err(PlanError::BasePages {
-                machine: first.name.clone(),
-                other: other.name.clone(),
-            });
-        }
+        check_base_pages(&machines)?;
         let mut plan = Self::of(policies, machines)?;
         plan.one_memory = true;
         plan.limited_to(limits)
