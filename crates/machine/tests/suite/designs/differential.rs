@@ -2,7 +2,7 @@
 
 use super::design_of;
 use super::piece::table;
-use super::world::{PAGES, Placement, Shootdown, World};
+use super::world::{Forgotten, FrameChances, PAGES, RandomTable};
 use broadleaf_oracle::design::{ListedTlb, SlowNames, SlowPage, SlowReference, SlowStructure};
 use broadleaf_oracle::random::Rng;
 use broadleaf_tlb::{
@@ -11,24 +11,24 @@ use broadleaf_tlb::{
 use broadleaf_units::{Asid, PageNumber, PageSize, Rights};
 
 /// A random design: structures, each with a name and whether its level takes turns.
-pub(crate) type Drawn = Vec<(String, SlowStructure, bool)>;
+pub(crate) type DrawnDesign = Vec<(String, SlowStructure, bool)>;
 
 /// Compares random traces of random designs.
-pub(crate) fn compare(family: &str, traces: u64, draw: impl Fn(&mut Rng) -> Drawn) {
+pub(crate) fn compare(family: &str, traces: u64, draw: impl Fn(&mut Rng) -> DrawnDesign) {
     for seed in 0..traces {
         let mut rng = Rng::new(
             seed.wrapping_mul(0x9e37_79b9)
                 .wrapping_add(family.len() as u64),
         );
         let drawn = draw(&mut rng);
-        Trace::new(drawn, rng, format!("{family}, trace {seed}")).run(240);
+        RandomTrace::new(drawn, rng, format!("{family}, trace {seed}")).run(240);
     }
 }
 
-struct Trace {
+struct RandomTrace {
     model: Tlb,
     oracle: ListedTlb,
-    world: World,
+    world: RandomTable,
     rng: Rng,
     kinds: Vec<SlowReference>,
     last: (u32, u64),
@@ -36,8 +36,8 @@ struct Trace {
     text: String,
 }
 
-impl Trace {
-    fn new(drawn: Drawn, mut rng: Rng, name: String) -> Self {
+impl RandomTrace {
+    fn new(drawn: DrawnDesign, mut rng: Rng, name: String) -> Self {
         let tables: Vec<String> = drawn
             .iter()
             .map(|(name, of, alternates)| table(name, of, *alternates))
@@ -59,7 +59,7 @@ impl Trace {
             .flat_map(|of| of.serves.iter().copied())
             .collect();
         kinds.dedup();
-        let placement = Placement {
+        let placement = FrameChances {
             placed: rng.pick(&[0, 50, 80, 95]),
             inside: rng.pick(&[0, 5]),
             zero: rng.pick(&[10, 1000]),
@@ -68,7 +68,7 @@ impl Trace {
         Self {
             model: Tlb::new(&design_of(&tables)),
             oracle: ListedTlb::new(&structures),
-            world: World::new(placement, &sizes),
+            world: RandomTable::new(placement, &sizes),
             rng,
             kinds,
             last: (0, 0),
@@ -127,15 +127,15 @@ impl Trace {
         }
     }
 
-    fn forget(&mut self, shootdown: Shootdown) {
+    fn forget(&mut self, shootdown: Forgotten) {
         match shootdown {
-            Shootdown::None => {}
-            Shootdown::Page(page) => {
+            Forgotten::None => {}
+            Forgotten::Page(page) => {
                 let (first, size) = (PageNumber(page.first), size_of(page.pages));
                 self.model.invalidate(tag(page.space), first, size);
                 self.oracle.remove(|other| other.name() == page.name());
             }
-            Shootdown::Range(space, first, pages) => {
+            Forgotten::Range(space, first, pages) => {
                 self.model
                     .invalidate_range(tag(space), PageNumber(first), pages);
                 self.oracle.remove(|other| {

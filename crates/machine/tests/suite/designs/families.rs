@@ -1,6 +1,6 @@
 //! Each family of designs of one level against the oracle, with random parameters.
 
-use super::differential::{Drawn, compare};
+use super::differential::{DrawnDesign, compare};
 use broadleaf_oracle::RuleSpec;
 use broadleaf_oracle::design::{
     SlowBlocks, SlowCheck, SlowForm, SlowFrames, SlowModified, SlowProbes, SlowStructure, SlowValid,
@@ -28,7 +28,7 @@ pub(crate) fn draw_sizes(rng: &mut Rng, largest: u64) -> Vec<u64> {
     [vec![1], more].concat()
 }
 
-fn alone(mut of: SlowStructure, rng: &mut Rng) -> Drawn {
+fn alone(mut of: SlowStructure, rng: &mut Rng) -> DrawnDesign {
     of.rule = draw_rule(rng);
     vec![("dtlb".to_owned(), of, false)]
 }

@@ -1,6 +1,6 @@
 //! Random hierarchies against the oracle.
 
-use super::differential::{Drawn, compare};
+use super::differential::{DrawnDesign, compare};
 use super::families::{
     TRACES, coalesced, complete, draw_rule, draw_sizes, fully_associative, partial,
 };
@@ -27,7 +27,7 @@ fn any(rng: &mut Rng, level: usize, sizes: &[u64]) -> SlowStructure {
 }
 
 /// The first level: for all data, for loads and stores apart, with instructions, or in turn.
-fn first_level(rng: &mut Rng, sizes: &[u64]) -> Drawn {
+fn first_level(rng: &mut Rng, sizes: &[u64]) -> DrawnDesign {
     let parts: &[&[SlowReference]] = match rng.below(4) {
         0 => &[&DATA],
         1 => &[&DATA[..1], &DATA[1..]],
@@ -35,7 +35,7 @@ fn first_level(rng: &mut Rng, sizes: &[u64]) -> Drawn {
         _ => &[&DATA, &DATA],
     };
     let in_turn = parts.len() == 2 && parts[0] == parts[1];
-    let mut drawn = Drawn::new();
+    let mut drawn = DrawnDesign::new();
     for (number, kinds) in parts.iter().enumerate() {
         // Every size has a place, so the structures are of one set.
         let mut of = any(rng, 1, sizes);
@@ -49,7 +49,7 @@ fn first_level(rng: &mut Rng, sizes: &[u64]) -> Drawn {
 }
 
 /// A lower level: of walks, inclusive, or of victims; for all references or split.
-fn lower_level(rng: &mut Rng, level: usize, sizes: &[u64]) -> Drawn {
+fn lower_level(rng: &mut Rng, level: usize, sizes: &[u64]) -> DrawnDesign {
     let splits = rng.one_in(3);
     let in_turn = !splits && rng.one_in(4);
     let (fills, inclusive) = rng.pick(&[
@@ -65,7 +65,7 @@ fn lower_level(rng: &mut Rng, level: usize, sizes: &[u64]) -> Drawn {
         (_, true) => &[&all, &all],
         _ => &[&all],
     };
-    let mut drawn = Drawn::new();
+    let mut drawn = DrawnDesign::new();
     for (number, kinds) in parts.iter().enumerate() {
         let sizes = if rng.one_in(4) { &sizes[..1] } else { sizes };
         let mut of = any(rng, level, sizes);
@@ -76,7 +76,7 @@ fn lower_level(rng: &mut Rng, level: usize, sizes: &[u64]) -> Drawn {
     drawn
 }
 
-fn hierarchy(rng: &mut Rng) -> Drawn {
+fn hierarchy(rng: &mut Rng) -> DrawnDesign {
     let sizes = draw_sizes(rng, 16);
     let mut drawn = first_level(rng, &sizes);
     for level in 2..=1 + rng.below(3) as usize {

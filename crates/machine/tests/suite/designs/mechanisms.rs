@@ -1,7 +1,6 @@
 //! What each mechanism does. Each test fails if its mechanism is switched off.
 
-use super::rig::{FRAMES, Rig, fully_associative, sets};
-use broadleaf_tlb::Lookup;
+use super::rig::{FRAMES, Rig, fully_associative};
 use broadleaf_units::{Asid, PageNumber, PageSize};
 
 fn partial(keys: &str) -> Rig {
@@ -133,18 +132,6 @@ fn a_superpage_has_one_modified_bit() {
 }
 
 #[test]
-fn a_store_hit_of_a_second_level_leaves_no_clean_copy() {
-    let tables = fully_associative(1, &["4k"], "modified-faults = true\n")
-        + &sets("second", 2, (1, 4), &[("4k", "none")])
-        + "organisation = \"complete-subblock\"\nblock = \"16k\"\n";
-    let mut rig = Rig::new(&tables);
-    rig.map_placed([0, 1]);
-    rig.load_all([0, 1]);
-    assert!(rig.store(0) && rig.store(0));
-    assert_eq!(rig.counts().modified_faults, 1);
-}
-
-#[test]
 fn stores_to_clean_entries_of_one_page_are_counted_if_asked() {
     for (flag, faults) in [("true", 2), ("false", 0)] {
         let keys = format!("modified-faults = {flag}\n");
@@ -247,135 +234,6 @@ fn each_size_can_have_blocks_of_its_own() {
         assert_eq!(rig.occupied(), entries, "{superpages}");
         assert_eq!(rig.load_all(0..16), 0);
     }
-}
-
-#[test]
-fn what_leaves_an_inclusive_level_leaves_the_levels_above() {
-    for (inclusive, hit) in [("false", true), ("true", false)] {
-        let tables = fully_associative(2, &["4k"], "")
-            + &sets("second", 2, (1, 4), &[("4k", "none")])
-            + &format!("inclusive = {inclusive}\n");
-        let mut rig = Rig::new(&tables);
-        rig.map_placed(0..6);
-        // The second level sees page 0 once.
-        for page in 1..5 {
-            rig.load_all([0, page]);
-        }
-        assert_eq!(rig.load(0), hit, "inclusive = {inclusive}");
-    }
-}
-
-#[test]
-fn a_run_that_breaks_in_an_inclusive_level_leaves_the_levels_above() {
-    let tables = fully_associative(8, &["4k"], "")
-        + &sets("second", 2, (1, 4), &[("4k", "none")])
-        + "inclusive = true\norganisation = \"partial-subblock\"\nblock = \"16k\"\nvalid = \"run\"\n";
-    let mut rig = Rig::new(&tables);
-    rig.map_placed(0..3);
-    rig.load_all(0..3);
-
-    rig.tlb
-        .invalidate(Asid::ZERO, PageNumber(1), PageSize::SIZE_4K);
-    assert_eq!(
-        rig.load_all([0, 2]),
-        2,
-        "the run lost its middle, and so its ends"
-    );
-}
-
-#[test]
-fn a_victim_buffer_receives_what_the_level_above_loses() {
-    let tables = fully_associative(2, &["4k"], "")
-        + &sets("victims", 2, (1, 2), &[("4k", "none")])
-        + "fills = \"victims\"\n";
-    let mut rig = Rig::new(&tables);
-    rig.map_placed(0..5);
-    assert_eq!(rig.load_all(0..4), 4);
-    assert_eq!(rig.look(0), Lookup::Second, "0 and 1 are in the buffer");
-    assert_eq!(rig.occupied(), 4, "0 moved up, and 2 down");
-    assert_eq!(rig.look(0), Lookup::First);
-    assert_eq!(rig.load_all([1, 2, 3]), 0);
-    assert_eq!(rig.counts().victim_hits, 4);
-}
-
-#[test]
-fn split_victim_buffers_receive_from_their_own_side() {
-    let none = [("4k", "none")];
-    let tables = sets("data", 1, (1, 1), &none)
-        + &sets("code", 1, (1, 1), &none)
-        + "serves = [\"fetches\"]\n"
-        + &sets("data-2", 2, (1, 1), &none)
-        + "fills = \"victims\"\n"
-        + &sets("code-2", 2, (1, 1), &none)
-        + "fills = \"victims\"\nserves = [\"fetches\"]\n";
-    let mut rig = Rig::new(&tables);
-    rig.map_placed(0..8);
-    assert!(!rig.fetch(4) && !rig.fetch(5));
-    assert_eq!(rig.load_all(0..2), 2);
-    assert_eq!(rig.occupied(), 4);
-    assert!(rig.fetch(4), "loads did not push it out");
-    assert!(rig.load(0), "fetches did not push it out");
-}
-
-#[test]
-fn loads_stores_and_fetches_can_have_structures_of_their_own() {
-    let none = [("4k", "none")];
-    let tables = sets("loads", 1, (1, 2), &none)
-        + "serves = [\"loads\"]\n"
-        + &sets("stores", 1, (1, 1), &none)
-        + "serves = [\"stores\"]\n"
-        + &sets("code", 1, (1, 1), &none)
-        + "serves = [\"fetches\"]\n";
-    let mut rig = Rig::new(&tables);
-    rig.map_placed(0..3);
-    assert_eq!(rig.load_all([0, 1]), 2);
-    assert!(!rig.store(0) && !rig.fetch(0) && rig.store(0) && rig.fetch(0));
-    assert!(!rig.store(1) && !rig.store(0), "one entry for stores");
-    assert_eq!(rig.load_all([0, 1]), 0);
-}
-
-#[test]
-fn probes_after_the_first_are_counted() {
-    for (probes, base, large, missing) in [
-        ("parallel", 0, 0, 0),
-        ("largest-first", 1, 0, 1),
-        ("smallest-first", 0, 1, 1),
-    ] {
-        let index = [("4k", "va[13:12]"), ("32k", "va[16:15]")];
-        let tables = sets("dtlb", 1, (4, 2), &index) + &format!("probes = \"{probes}\"\n");
-        let mut rig = Rig::new(&tables);
-        rig.map_placed([0]);
-        rig.map(8, 8, FRAMES + 8);
-        assert_eq!(rig.load_all([0, 8]), 2);
-        assert_eq!(rig.counts().extra_probes, 2 * missing, "{probes}");
-        rig.load_all([0]);
-        assert_eq!(rig.counts().extra_probes, 2 * missing + base, "{probes}");
-        rig.load_all([9]);
-        assert_eq!(
-            rig.counts().extra_probes,
-            2 * missing + base + large,
-            "{probes}"
-        );
-    }
-}
-
-#[test]
-fn a_fill_from_a_lower_level_reads_no_page_table() {
-    let block = "organisation = \"complete-subblock\"\nblock = \"16k\"\npreload = true\n";
-    let tables = fully_associative(1, &["4k"], block)
-        + &sets("second", 2, (1, 8), &[("4k", "none")])
-        + block;
-    let mut rig = Rig::new(&tables);
-    rig.map_placed(0..8);
-    rig.load_all([0, 4]);
-    let reads = rig.counts().table_reads;
-    for page in [0, 1, 2, 3] {
-        assert_eq!(rig.look(page), Lookup::Second);
-    }
-    for page in [0, 1, 2, 3] {
-        assert_eq!(rig.look(page), Lookup::First, "the pages share the entry");
-    }
-    assert_eq!(rig.counts().table_reads, reads);
 }
 
 #[test]

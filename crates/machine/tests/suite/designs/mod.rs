@@ -9,6 +9,7 @@ mod mechanisms;
 mod piece;
 mod refusals;
 mod rig;
+mod roles;
 mod world;
 
 use broadleaf_machine::{Machine, MachineError};

@@ -11,7 +11,7 @@ const FRAMES: u64 = 16;
 
 /// Where frames lie.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Placement {
+pub(crate) struct FrameChances {
     /// Of 100 base pages, those at their place in a block of frames.
     pub(crate) placed: u64,
     /// Of 100 base pages, those anywhere in the block of frames.
@@ -21,8 +21,8 @@ pub(crate) struct Placement {
 }
 
 /// Page tables of some spaces.
-pub(crate) struct World {
-    placement: Placement,
+pub(crate) struct RandomTable {
+    placement: FrameChances,
     /// The superpage sizes, in pages of 4 KiB.
     sizes: Vec<u64>,
     pages: BTreeMap<(u32, u64), SlowPage>,
@@ -32,7 +32,7 @@ pub(crate) struct World {
 
 /// What the TLB must forget after a change.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Shootdown {
+pub(crate) enum Forgotten {
     /// Nothing.
     None,
     /// The translation of this page and size.
@@ -41,8 +41,8 @@ pub(crate) enum Shootdown {
     Range(u32, u64, u64),
 }
 
-impl World {
-    pub(crate) fn new(placement: Placement, sizes: &[u64]) -> Self {
+impl RandomTable {
+    pub(crate) fn new(placement: FrameChances, sizes: &[u64]) -> Self {
         Self {
             placement,
             sizes: sizes.iter().copied().filter(|size| *size > 1).collect(),
@@ -87,7 +87,7 @@ impl World {
     /// Maps a base page.
     fn map(&mut self, rng: &mut Rng, space: u32, page: u64) -> SlowPage {
         let chance = rng.below(100);
-        let Placement {
+        let FrameChances {
             placed,
             inside,
             zero,
@@ -114,7 +114,7 @@ impl World {
     }
 
     /// A random change of the pages around a page.
-    pub(crate) fn change(&mut self, rng: &mut Rng, space: u32, page: u64) -> Shootdown {
+    pub(crate) fn change(&mut self, rng: &mut Rng, space: u32, page: u64) -> Forgotten {
         match rng.below(7) {
             0 => self.unmap(space, page),
             1 => self.protect(rng, space, page),
@@ -126,34 +126,34 @@ impl World {
                         self.map(rng, space, page);
                     }
                 }
-                Shootdown::None
+                Forgotten::None
             }
             _ => self.promote(rng, space, page),
         }
     }
 
-    fn unmap(&mut self, space: u32, page: u64) -> Shootdown {
+    fn unmap(&mut self, space: u32, page: u64) -> Forgotten {
         let Some(found) = self.read(space, page) else {
-            return Shootdown::None;
+            return Forgotten::None;
         };
         self.pages.remove(&(space, found.first));
-        Shootdown::Range(space, found.first, found.pages)
+        Forgotten::Range(space, found.first, found.pages)
     }
 
-    fn protect(&mut self, rng: &mut Rng, space: u32, page: u64) -> Shootdown {
+    fn protect(&mut self, rng: &mut Rng, space: u32, page: u64) -> Forgotten {
         let Some(mut found) = self.read(space, page) else {
-            return Shootdown::None;
+            return Forgotten::None;
         };
         found.rights = rng.below(3) as u8;
         found.modified &= rng.one_in(2);
         self.pages.insert((space, found.first), found);
-        Shootdown::Range(space, found.first, found.pages)
+        Forgotten::Range(space, found.first, found.pages)
     }
 
     /// Pages become a superpage. Base pages may linger in the TLB if their frames stay.
-    fn promote(&mut self, rng: &mut Rng, space: u32, page: u64) -> Shootdown {
+    fn promote(&mut self, rng: &mut Rng, space: u32, page: u64) -> Forgotten {
         if self.sizes.is_empty() {
-            return Shootdown::None;
+            return Forgotten::None;
         }
         let size = rng.pick(&self.sizes);
         let first = page / size * size;
@@ -161,7 +161,7 @@ impl World {
             .map(|page| self.read(space, page))
             .collect();
         if old.iter().flatten().any(|old| old.pages >= size) {
-            return Shootdown::None;
+            return Forgotten::None;
         }
         let frame_of = |at: usize| {
             let old = old[at]?;
@@ -194,14 +194,14 @@ impl World {
         };
         self.pages.insert((space, first), new);
         match stays {
-            true => Shootdown::None,
-            false => Shootdown::Range(space, first, size),
+            true => Forgotten::None,
+            false => Forgotten::Range(space, first, size),
         }
     }
 
-    fn demote(&mut self, rng: &mut Rng, space: u32, page: u64) -> Shootdown {
+    fn demote(&mut self, rng: &mut Rng, space: u32, page: u64) -> Forgotten {
         let Some(found) = self.read(space, page).filter(|found| found.pages > 1) else {
-            return Shootdown::None;
+            return Forgotten::None;
         };
         for page in found.first..found.first + found.pages {
             let frame = found.frame.map(|frame| frame + page - found.first);
@@ -214,8 +214,8 @@ impl World {
             self.pages.insert((space, page), base);
         }
         match rng.below(2) {
-            0 => Shootdown::Page(found),
-            _ => Shootdown::Range(space, found.first, found.pages),
+            0 => Forgotten::Page(found),
+            _ => Forgotten::Range(space, found.first, found.pages),
         }
     }
 }
