@@ -7,6 +7,7 @@ mod catalogue;
 mod costs;
 mod description;
 mod error;
+mod native;
 mod parameters;
 mod structure;
 
@@ -14,3 +15,7 @@ pub use catalogue::{NoMachine, UnknownMachine, machine, machine_names, machine_t
 pub use costs::WalkCosts;
 pub use description::Machine;
 pub use error::MachineError;
+pub use native::{
+    CPUID_FEATURES, Contradiction, CoreFacts, CoreIdentity, CoreType, CpuidFeature, CpuidRegisters,
+    NativeFit, NoFit, ProcessorPattern, TranslationLeaf, Unfit, cpuid_facts, native_machine,
+};
