@@ -10,16 +10,25 @@ use broadleaf_report::BASELINE;
 use broadleaf_units::PageSize;
 
 use crate::failure::Failure;
+use crate::native::{NATIVE, native};
 use crate::{in_file, names};
 
 /// Returns the machines of these names or files. One text may hold several, separated by commas.
+/// `native` means the machines that fit this computer.
 ///
 /// # Errors
-/// Those of [`machine`], and [`Failure::Wrong`] if two files describe machines of one name.
+/// Those of [`machine`] and [`native`], and [`Failure::Wrong`] if two files describe machines of one name.
 pub fn machines(names: &[String]) -> Result<Vec<Machine>, Failure> {
     let mut machines: Vec<(&str, Machine)> = Vec::new();
     let names = names.iter().flat_map(|names| names::apart(names));
+    let mut resolved = Vec::new();
     for name in names.map(str::trim) {
+        match name {
+            NATIVE => resolved.extend(native()?),
+            name => resolved.push(name),
+        }
+    }
+    for name in resolved {
         if machines.iter().any(|(other, _)| *other == name) {
             continue;
         }
@@ -39,12 +48,18 @@ pub fn machines(names: &[String]) -> Result<Vec<Machine>, Failure> {
     Ok(machines.into_iter().map(|(_, machine)| machine).collect())
 }
 
-/// Returns the machine with this name or from this file.
+/// Returns the machine with this name or from this file. `native` means the machine that fits the
+/// first core of this computer that has one.
 ///
 /// # Errors
-/// [`Failure::Wrong`] if the name is unknown, or if the file cannot be read or describes no
+/// Those of [`native`], and [`Failure::Wrong`] if the name is unknown, or if the file cannot be read or describes no
 /// machine.
 pub fn machine(name: &str) -> Result<Machine, Failure> {
+    if name == NATIVE {
+        let fitting = native()?;
+        let first = fitting.first().copied().unwrap_or(NATIVE);
+        return names::machine(first);
+    }
     let path = PathBuf::from(name);
     if path.extension().is_none_or(|ending| ending != "toml") {
         return names::machine(name);
