@@ -148,8 +148,8 @@ the machine's file, since CPUID disagrees with measurements on half of the cores
 - Facts contradict the model number, for example a feature that no such core has. Rented machines report such numbers.
 - CPUID leaf 0x18, which lists the TLBs, is empty.
 
-The command then names all reasons and ends with exit status 2. Today a description by hand is the way: write a file like
-those below, and name it with `--machine FILE.toml`. Example output:
+The command then names all reasons and ends with exit status 2. Today a description by hand is the way: write a file
+like those below, and name it with `--machine FILE.toml`. Example output:
 
 ```text
 broadleaf: --machine native: CPU 0-1: no machine fits GenuineIntel family 0x6 model 0xcf stepping 2: CPUID leaf 0x18,
