@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use broadleaf_memory::frames::{Buddyinfo, Start, room_for};
 
 /// The size in frames of the memory that the counts are laid out in.
-pub const FRAMES: u64 = 1 << 12;
+const FRAMES: u64 = 1 << 12;
 /// The greatest order of the memory.
-pub const MOST_ORDER: u8 = 10;
+const MOST_ORDER: u8 = 10;
 
 /// Runs the target on one input.
 pub fn run(bytes: &[u8]) {
@@ -26,7 +26,13 @@ pub fn run(bytes: &[u8]) {
                 assert!(free.is_ok_and(|free| free.len() >= zone.free.len()));
             }
             let free = recorded.free(None, None).expect("a zone");
-            lay_out(free);
+            room_for(&free, MOST_ORDER);
+            let start = Start::Recorded {
+                free: free.clone(),
+                movable: 0.5,
+                seed: 1,
+            };
+            check_layout(&free, &start);
         }
         Err(error) => assert!(!error.to_string().is_empty()),
     }
@@ -45,18 +51,13 @@ fn written(recorded: &Buddyinfo) -> String {
     text
 }
 
-/// Lays the counts out, and asserts that the memory has the free frames of the counts.
-fn lay_out(free: Vec<u64>) {
-    room_for(&free, MOST_ORDER);
+/// Lays a start out in a small memory, and asserts that the memory has the free frames of `free`,
+/// the numbers of free extents by order.
+pub(crate) fn check_layout(free: &[u64], start: &Start) {
     let extents = free.iter().zip(0..);
     let frames: u128 = extents
         .map(|(count, order)| u128::from(*count) << order)
         .sum();
-    let start = Start::Recorded {
-        free,
-        movable: 0.5,
-        seed: 1,
-    };
     if let Ok(layout) = start.lay_out(FRAMES, MOST_ORDER) {
         assert_eq!(u128::from(layout.buddy.free_frames()), frames);
     }

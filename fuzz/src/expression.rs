@@ -1,7 +1,9 @@
 //! An expression policy: a text is refused with a position inside it, or is a policy whose name
 //! gives an equal policy.
 
-use broadleaf_policy::{Expression, Point, Policy, View};
+use broadleaf_policy::{Expression, Policy};
+
+use crate::assert_equal_policies;
 
 /// Runs the target on one input.
 pub fn run(bytes: &[u8]) {
@@ -14,14 +16,7 @@ pub fn run(bytes: &[u8]) {
             Ok(policy) => {
                 let again =
                     Expression::parse(&policy.name()).expect("the name of a policy is valid");
-                assert_eq!(
-                    (again.name(), again.needs()),
-                    (policy.name(), policy.needs())
-                );
-                for point in Point::ALL {
-                    let view = &View::BLANK;
-                    assert_eq!(again.decide(*point, view), policy.decide(*point, view));
-                }
+                assert_equal_policies(&again, &policy);
                 assert!(!policy.lines().is_empty() && !policy.asked().is_empty());
             }
             Err(error) => {

@@ -1,5 +1,5 @@
-//! All importers of the catalogue: any bytes are read to their end or refused, a trace can hold
-//! what comes of them, and it makes no difference in how many pieces they arrive.
+//! All importers of the catalogue: an importer reads any bytes to their end, or refuses them. A
+//! trace can hold the result. The size of reads changes no result.
 //!
 //! The first byte chooses the importer, the grain, and whether instructions are fetched.
 

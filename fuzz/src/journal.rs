@@ -43,7 +43,7 @@ fn with_checksums(bytes: &[u8]) -> Vec<u8> {
 }
 
 fn look_at(bytes: &[u8]) {
-    let Some((header, records)) = records(bytes) else {
+    let Some((header, records)) = ticks_of(bytes) else {
         return;
     };
     let header = Header {
@@ -51,13 +51,13 @@ fn look_at(bytes: &[u8]) {
         ..header
     };
     let again = written(&header, &records);
-    assert_eq!(crate::journal::records(&again), Some((header, records)));
+    assert_eq!(ticks_of(&again), Some((header, records)));
     replay(&again);
 }
 
 /// Reads the ticks of a journal up to its end or its first error. Returns `None` if the bytes are
 /// no journal.
-fn records(bytes: &[u8]) -> Option<(Header, Vec<TickRecord>)> {
+fn ticks_of(bytes: &[u8]) -> Option<(Header, Vec<TickRecord>)> {
     let (header, mut ticks) = read(bytes).ok()?;
     let records = ticks.by_ref().map_while(Result::ok).collect();
     assert!(

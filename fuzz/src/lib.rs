@@ -19,6 +19,8 @@ pub mod rules;
 pub mod sections;
 mod traces;
 
+use broadleaf_policy::{Point, Policy, View};
+
 /// A target: its name and its function.
 pub type Target = (&'static str, fn(&[u8]));
 
@@ -39,3 +41,12 @@ pub const TARGETS: &[Target] = &[
     ("rules", rules::run),
     ("sections", sections::run),
 ];
+
+/// Asserts that two policies have one name and equal needs, and decide alike about a blank block.
+fn assert_equal_policies(one: &dyn Policy, other: &dyn Policy) {
+    assert_eq!((one.name(), one.needs()), (other.name(), other.needs()));
+    for point in Point::ALL {
+        let view = &View::BLANK;
+        assert_eq!(one.decide(*point, view), other.decide(*point, view));
+    }
+}

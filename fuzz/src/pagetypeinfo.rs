@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use broadleaf_memory::frames::{Pagetypeinfo, Start};
 
-use crate::buddyinfo::{FRAMES, MOST_ORDER};
+use crate::buddyinfo::check_layout;
 
 /// The names of the mobilities, in the order of their counts.
 const NAMES: [&str; 3] = ["Movable", "Unmovable", "Reclaimable"];
@@ -19,7 +19,8 @@ pub fn run(bytes: &[u8]) {
         Ok(types) => {
             assert_eq!(Pagetypeinfo::parse(&written(&types)).as_ref(), Ok(&types));
             matches_sums(types.clone());
-            lay_out(types);
+            let free = types.free();
+            check_layout(&free, &Start::RecordedByType { types, seed: 1 });
         }
         Err(error) => assert!(!error.to_string().is_empty()),
     }
@@ -48,17 +49,4 @@ fn matches_sums(mut types: Pagetypeinfo) {
     sums.reverse();
     types.matched_to(&sums);
     assert_eq!(types.free(), sums);
-}
-
-/// Lays the counts out, and asserts that the memory has the free frames of the counts.
-fn lay_out(types: Pagetypeinfo) {
-    let free = types.free();
-    let extents = free.iter().zip(0..);
-    let frames: u128 = extents
-        .map(|(count, order)| u128::from(*count) << order)
-        .sum();
-    let start = Start::RecordedByType { types, seed: 1 };
-    if let Ok(layout) = start.lay_out(FRAMES, MOST_ORDER) {
-        assert_eq!(u128::from(layout.buddy.free_frames()), frames);
-    }
 }

@@ -1,6 +1,8 @@
 //! The name of a policy: a text is refused, or is a policy whose name gives an equal policy.
 
-use broadleaf_policy::{ParseError, Point, View, parse};
+use broadleaf_policy::{ParseError, parse};
+
+use crate::assert_equal_policies;
 
 /// Runs the target on one input.
 pub fn run(bytes: &[u8]) {
@@ -11,11 +13,7 @@ pub fn run(bytes: &[u8]) {
         Ok(policy) => {
             let name = policy.name();
             let again = parse(&name).unwrap_or_else(|error| panic!("{name:?}: {error}"));
-            assert_eq!((again.name(), again.needs()), (name, policy.needs()));
-            for point in Point::ALL {
-                let view = &View::BLANK;
-                assert_eq!(again.decide(*point, view), policy.decide(*point, view));
-            }
+            assert_equal_policies(&*again, &*policy);
         }
         Err(error) => check_error(text, &error),
     }

@@ -1,5 +1,5 @@
-//! The rules of a service: a text is refused at a place inside it, or is a list of rules whose
-//! policies can govern live processes.
+//! The rules of a service: a text is refused at a place inside the text, or is a list of rules.
+//! Their policies can govern live processes.
 
 use broadleaf_governor::can_decide;
 use broadleaf_governor::service::{Rule, ServiceRules, Then, Traits};

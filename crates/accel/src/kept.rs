@@ -37,6 +37,7 @@ pub(crate) struct Kept {
     /// The number of bytes that may still be kept.
     left: usize,
     only_few: bool,
+    only_read_soon: bool,
 }
 
 impl Kept {
@@ -46,7 +47,14 @@ impl Kept {
             stretches: Vec::new(),
             left: most,
             only_few: false,
+            only_read_soon: false,
         }
+    }
+
+    /// Keeps all visits that do not repeat unpacked. Then no later replay can read the form.
+    pub(crate) const fn only_read_soon(mut self, only_read_soon: bool) -> Self {
+        self.only_read_soon = only_read_soon;
+        self
     }
 
     /// Gives up a trace if the filter leaves too many visits: a later replay gains little.
@@ -57,7 +65,7 @@ impl Kept {
 
     /// A keeper of parts, one after the other.
     pub(crate) fn keeper(&self) -> Keeper {
-        Keeper::new(self.left, self.only_few)
+        Keeper::new(self.left, self.only_few).only_read_soon(self.only_read_soon)
     }
 
     /// All parts, each a whole reduced trace. `None` if some visits are kept unpacked: a reduced

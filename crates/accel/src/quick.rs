@@ -17,6 +17,10 @@ use broadleaf_policy::Policy;
 /// they add little work, since they look up the same pages. If all policies have foresight, they
 /// wait for the second pass. If nothing is foreseen, the first pass is enough. Otherwise these
 /// policies alone are replayed again.
+///
+/// If the plan expects promotions, the policies that foresee them run on what is expected instead.
+/// The first pass finds the promotions all the same. A policy is replayed again only if they differ
+/// from what was expected.
 pub(crate) fn run<S: Source>(
     passes: &mut QuickPasses<'_>,
     source: &mut S,
@@ -24,7 +28,9 @@ pub(crate) fn run<S: Source>(
 ) -> Result<Outcome, Error<S::Error>> {
     let policies: Vec<&dyn Policy> = plan.policies().iter().map(AsRef::as_ref).collect();
     let foresees = |policy: &dyn Policy| policy.needs().foresight.policy();
-    let all_wait = policies.iter().all(|&policy| foresees(policy).is_some());
+    let expected = |policy: &dyn Policy| foresees(policy).and_then(|name| plan.expected(name));
+    let waits = |policy: &dyn Policy| foresees(policy).is_some() && expected(policy).is_none();
+    let all_wait = policies.iter().all(|&policy| waits(policy));
     let at_once = if all_wait { &[][..] } else { &policies[..] };
     let is_at_once = |name: &str| at_once.iter().any(|policy| policy.name() == name);
     let baseline = plan.baseline().name();
@@ -32,8 +38,8 @@ pub(crate) fn run<S: Source>(
         let cells = at_once
             .iter()
             .map(|&policy| match plan.is_foreseen(policy) {
-                true => Cell::new(policy, None).remembering(),
-                false => Cell::new(policy, None),
+                true => Cell::new(policy, expected(policy)).remembering(),
+                false => Cell::new(policy, expected(policy)),
             });
         let mut teams = teams(cells.collect(), plan);
         let mut beside = remembering(plan);
@@ -47,11 +53,12 @@ pub(crate) fn run<S: Source>(
             teams.push(Team::new(beside, &[]));
         }
         // A second pass reads what the first one kept. A plan may also want it for later replays.
-        let foresees = !plan.foreseen().is_empty();
-        let wanted = foresees || plan.keeps_reduced();
+        let wait = policies.iter().any(|&policy| waits(policy));
+        let wanted = wait || plan.keeps_reduced();
         // Curves follow visits that are not kept. A reduced form is not written once more.
         let keeps = wanted && !plan.curves() && !source.is_reduced();
-        let keeps = keeps.then(|| Kept::new(plan.most_kept()).only_few(!foresees));
+        let kept = Kept::new(plan.most_kept()).only_few(!wait);
+        let keeps = keeps.then(|| kept.only_read_soon(!plan.keeps_reduced()));
         if let Some(replayed) = passes.replay(source, teams, keeps)? {
             let PassResult {
                 stream,
@@ -65,8 +72,10 @@ pub(crate) fn run<S: Source>(
         }
     };
     let foreseen = |policy: &dyn Policy| foresees(policy).and_then(|name| foresight.get(name));
-    let is_settled =
-        |policy: &dyn Policy| !all_wait && foreseen(policy).is_none_or(Promoted::is_empty);
+    let nothing = Promoted::new();
+    let is_settled = |policy: &dyn Policy| {
+        !all_wait && foreseen(policy).unwrap_or(&nothing) == expected(policy).unwrap_or(&nothing)
+    };
     let mut again = policies.clone();
     again.retain(|&policy| !is_settled(policy));
     let mut second = Vec::new().into_iter();
@@ -92,6 +101,7 @@ pub(crate) fn run<S: Source>(
         let found = found.or_else(|| second.next());
         outcome.results.extend(found.into_iter().flatten());
     }
+    outcome.foreseen = foresight;
     if plan.keeps_reduced() {
         outcome.reduced = kept.and_then(Kept::into_parts);
     }

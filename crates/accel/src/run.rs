@@ -44,7 +44,10 @@ pub fn run_after<S: Source>(
     progress: &mut dyn FnMut(ReplayProgress) -> ControlFlow<()>,
 ) -> Result<Outcome, Error<S::Error>> {
     let quick = covers(plan);
-    let unlimited = MemoryLimits::none();
+    let unlimited = MemoryLimits {
+        code: plan.translates_fetches(),
+        ..MemoryLimits::none()
+    };
     let limits = match (plan.limits(), &quick) {
         (Some(limits), _) => Some(limits),
         (None, Ok(())) => None,

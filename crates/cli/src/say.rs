@@ -6,7 +6,7 @@
 use std::fmt::Display;
 use std::io::Write;
 
-use broadleaf_report::{printable, wrap};
+use broadleaf_report::{View, printable, wrap};
 use log::{LevelFilter, Log, Metadata, Record};
 
 use crate::terminal::width_of;
@@ -29,6 +29,19 @@ pub(crate) fn text(lines: &str) {
         .collect();
     // There is no other stream on which to report a failure.
     let _ = std::io::stderr().write_all(lines.join("\n").as_bytes());
+}
+
+/// The view of a table whose lines are messages.
+pub(crate) fn table_view() -> View {
+    beside_name(width_of(std::io::stderr()))
+}
+
+/// The view of lines after the name of the command, on a terminal of this width.
+fn beside_name(width: Option<usize>) -> View {
+    View {
+        width: width.map(|width| width.saturating_sub(NAME.len())),
+        ..View::default()
+    }
 }
 
 /// Prints the notes of libraries as the command's own.
@@ -73,6 +86,8 @@ macro_rules! say {
 
 #[cfg(test)]
 mod tests {
+    use broadleaf_report::{Align, Grid};
+
     use super::*;
 
     #[test]
@@ -82,5 +97,22 @@ mod tests {
         assert_eq!(folded(message, Some(16)), "broadleaf: one\ntwo three four");
         let row = "  superpages      0 made, 0 broken";
         assert_eq!(folded(row, Some(16)), row);
+    }
+
+    /// The lines of such a table fit the terminal, so folding leaves its columns.
+    #[test]
+    fn tables_after_the_name_keep_their_columns() {
+        let mut grid = Grid::new()
+            .column("accelerator", Align::Left)
+            .column("used", Align::Left)
+            .column("what it does", Align::Left);
+        let sentence = "keeps blocks of 2 MiB without frames; relies on memory without limits";
+        grid.row(["blocks", "yes", sentence]);
+        let table = grid.render(beside_name(Some(60)));
+        assert!(table.lines().count() > 3, "{table}");
+        for line in table.lines() {
+            let message = format!("{NAME}{line}");
+            assert_eq!(folded(&message, Some(60)), message);
+        }
     }
 }

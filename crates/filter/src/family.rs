@@ -75,6 +75,7 @@ impl std::fmt::Display for Family {
 mod tests {
     use super::*;
     use crate::testing;
+    use broadleaf_tlb::{REPLACEMENTS, ReplacementChoice};
 
     #[test]
     fn written_as_read_and_by_what_matters() {
@@ -88,5 +89,38 @@ mod tests {
         assert!(Family::of([&skylake]).is_within(&both) && both.is_within(&both));
         assert!(!Family::of([&va23]).is_within(&Family::of([&skylake])));
         assert!(!Family::of([&testing::design("skylake-unified-64")]).is_within(&both));
+    }
+
+    #[test]
+    fn rules_and_their_parameters_make_families_of_their_own() {
+        let plain = testing::skylake();
+        let mut choices = Vec::new();
+        for rule in REPLACEMENTS {
+            let mut choice = ReplacementChoice::from(*rule);
+            choices.push(choice.clone());
+            for key in rule.parameters {
+                let other = choice.set(key.name, key.range.1);
+                assert_eq!(other, Ok(()));
+                choices.push(choice.clone());
+            }
+        }
+        let family = |choice: &ReplacementChoice| {
+            let mut structures = plain.structures().to_vec();
+            let first = structures
+                .iter_mut()
+                .filter(|structure| structure.level == 1);
+            first.for_each(|structure| {
+                // Ways that any rule can have.
+                (structure.ways, structure.entries) = match (choice.rule().refuses)(4) {
+                    None => (4, structure.entries),
+                    Some(_) => (6, structure.entries / 4 * 6),
+                };
+                structure.replacement = choice.clone();
+            });
+            Family::of([&Design::new(structures).expect("a design")])
+        };
+        let families: BTreeSet<String> = choices.iter().map(|it| family(it).to_string()).collect();
+        assert_eq!(families.len(), choices.len());
+        assert!(families.contains(&Family::of([&plain]).to_string()));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use broadleaf_trace::{Header, Item};
+use broadleaf_trace::{Header, Item, Totals};
 
 use crate::error::ExportError;
 use crate::import::LeftOut;
@@ -12,6 +12,9 @@ use crate::import::LeftOut;
 pub struct ExportEntry {
     /// Begins an export of the trace with this header. Nothing may be written yet.
     pub create: for<'a> fn(&'a mut dyn Write, &Header) -> Box<dyn TraceExporter + 'a>,
+    /// Estimates the size in bytes, without compression, of the export of a trace with this header
+    /// and these totals.
+    pub estimate: fn(&Header, &Totals) -> u64,
     /// The ending of the format's files, without the dot: "champsimtrace".
     pub ending: &'static str,
     /// The name of the format's records, in the plural.

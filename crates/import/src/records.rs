@@ -84,8 +84,8 @@ impl<const SIZE: usize> Records<SIZE> {
                 }
                 Err(error) => {
                     let reason = format!(
-                        "the compressed data after this record is damaged or cut short ({error}): copy \
-                         or record the file again"
+                        "the compressed data after this record is damaged or cut short ({error}): \
+                         copy or record the file again"
                     );
                     return Err(self.bad_next(reason));
                 }

@@ -7,15 +7,19 @@ mod catalogue;
 mod costs;
 mod description;
 mod error;
+mod grid;
 mod native;
 mod parameters;
+mod price;
 mod structure;
 
 pub use catalogue::{NoMachine, UnknownMachine, machine, machine_names, machine_text, parts};
 pub use costs::WalkCosts;
 pub use description::Machine;
 pub use error::MachineError;
+pub use grid::{GridError, is_grid, machines_of_grid};
 pub use native::{
     CPUID_FEATURES, Contradiction, CoreFacts, CoreIdentity, CoreType, CpuidFeature, CpuidRegisters,
     NativeFit, NoFit, ProcessorPattern, TranslationLeaf, Unfit, cpuid_facts, native_machine,
 };
+pub use price::tlb_plan;

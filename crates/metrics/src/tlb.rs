@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// The counts of a TLB beside its hits and misses.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TlbResult {
     /// Lookups that missed the third level too.
     pub l3_misses: u64,
@@ -23,4 +23,8 @@ pub struct TlbResult {
     pub victim_hits: u64,
     /// Lookups that hit a structure that holds prefetched translations.
     pub prefetch_hits: u64,
+    /// The chip area of the TLB in register-bit equivalents; absent if the machine is not one of a
+    /// grid.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub area_rbe: Option<f64>,
 }

@@ -81,7 +81,7 @@ pub(super) fn choose<S: Source>(
     passes.state.passes = passes.state.passes.max(passes.state.pass + 2);
     let worlds = || {
         let worlds = pairs.iter().map(|(policy, machine, _)| {
-            let spec = limits.spec_on(machine, *policy, plan.layouts())?;
+            let spec = limits.spec_on(machine, *policy, plan)?;
             let largest = spec.sizes.order(spec.sizes.levels() - 1);
             let recorder = Recorder::new(entries(machine, spec.base), largest, plan.most_course());
             Ok(World::new(*policy, machine, &spec, None).recording(recorder))
@@ -91,7 +91,7 @@ pub(super) fn choose<S: Source>(
     let worlds = passes.replay(worlds)?.worlds;
     let mut choices = Choices::default();
     for ((policy, machine, search), world) in pairs.iter().zip(worlds.all) {
-        let spec = (limits.spec_on(machine, *policy, plan.layouts())).map_err(Error::Memory)?;
+        let spec = (limits.spec_on(machine, *policy, plan)).map_err(Error::Memory)?;
         let Some(recorder) = world.into_recorder() else {
             continue;
         };

@@ -132,7 +132,7 @@ pub(super) fn worlds<'a>(
     let pairs: Vec<_> = plan.pairs().collect();
     let worlds = followers.iter().map(|follower| {
         let machine = pairs[follower.pair].1;
-        let spec = limits.spec_on(machine, follower, plan.layouts())?;
+        let spec = limits.spec_on(machine, follower, plan)?;
         let foreseen = Some(Foreseen::Schedule(&follower.schedule));
         Ok(World::new(follower, machine, &spec, foreseen))
     });

@@ -1,5 +1,6 @@
 //! The memory of a replay: its size, its costs and its initial state.
 
+use crate::Plan;
 use broadleaf_machine::Machine;
 use broadleaf_memory::frames::{Layout, MOST_ORDER, Start, StartError, room_for};
 use broadleaf_memory::system::{Costs, Files, Spec};
@@ -51,14 +52,14 @@ impl MemoryLimits {
         Self::new(MOST_FRAMES << PageSize::SIZE_4K.shift())
     }
 
-    /// The memory of a machine under a policy that needs the frame-level model.
+    /// The memory of machines with these page sizes, smallest first, under a policy that needs the
+    /// frame-level model.
     pub(crate) fn spec(
         &self,
-        machine: &Machine,
+        sizes: &[PageSize],
         needs: &Needs,
         layouts: &Layouts,
     ) -> Result<Spec, String> {
-        let sizes = machine.design.sizes();
         let Some(base) = sizes.first().copied() else {
             return Err("it has no page size".to_string());
         };
@@ -122,9 +123,9 @@ impl MemoryLimits {
         &self,
         machine: &Machine,
         policy: &dyn Policy,
-        layouts: &Layouts,
+        plan: &Plan,
     ) -> Result<Spec, String> {
-        let spec = self.spec(machine, &policy.needs(), layouts);
+        let spec = self.spec(&plan.sizes_on(machine), &policy.needs(), plan.layouts());
         spec.map_err(|why| format!("{}: {why}", machine.name))
     }
 

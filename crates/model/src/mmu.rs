@@ -1,5 +1,6 @@
 //! The address translation of one machine: its TLBs and its counts.
 
+use crate::future::LookupFuture;
 use crate::listener::{SlowLookups, StepListener};
 use crate::mapped::{MappedMemory, PageLookup};
 use crate::steps::Step;
@@ -8,7 +9,7 @@ use broadleaf_memory::{Notice, Shootdown};
 use broadleaf_metrics::TlbResult;
 use broadleaf_pagetable::PageTable;
 use broadleaf_tlb::{Lookup, ReferenceKind, Tlb, TlbCounts, TlbRequest, Translation, Walk};
-use broadleaf_units::{Asid, PageNumber, PageSize, SpaceId};
+use broadleaf_units::{AlignedRun, Asid, PageNumber, PageSize, SpaceId};
 use std::collections::BTreeMap;
 
 /// The address translation of one machine. It observes a memory, which reports the level of each
@@ -44,6 +45,10 @@ pub(crate) struct Mmu<'a> {
     pub(super) listener: Option<Box<dyn StepListener>>,
     /// The lookups that the listener knows.
     shown: SlowLookups,
+    /// The future of the lookups, if a replacement rule needs to know it.
+    pub(super) future: Option<LookupFuture>,
+    /// Translations were invalidated.
+    pub(super) invalidated: bool,
 }
 
 impl<'a> Mmu<'a> {
@@ -71,6 +76,8 @@ impl<'a> Mmu<'a> {
             fetches: machine.design.serves(ReferenceKind::Fetch),
             listener: None,
             shown: SlowLookups::default(),
+            future: None,
+            invalidated: false,
         }
     }
 
@@ -96,6 +103,7 @@ impl<'a> Mmu<'a> {
         let tag = Asid::new(self.next_tag % Asid::COUNT).unwrap_or_default();
         let is_reused = self.next_tag >= Asid::COUNT;
         if is_reused {
+            self.invalidated = true;
             self.tlb.invalidate_space(tag);
             self.tags.retain(|_, other| *other != tag);
         }
@@ -117,6 +125,13 @@ impl<'a> Mmu<'a> {
             page: lookup.page,
             kind: lookup.kind,
         };
+        if let Some(future) = &mut self.future {
+            let size = self.translated[lookup.level];
+            let first = AlignedRun::around(lookup.page, size).first;
+            if let Some(next) = future.pass((request.tag, first, size)) {
+                self.tlb.foresee(next);
+            }
+        }
         match self.tlb.access(&request) {
             Lookup::First => {}
             Lookup::Second => self.second_hits += 1,
@@ -199,6 +214,7 @@ impl<'a> Mmu<'a> {
             Shootdown::Nothing => None,
             Shootdown::Superpage { space, run } => {
                 let tag = self.tags.get(&space).copied()?;
+                self.invalidated = true;
                 // The TLB may hold an extent as smaller pages, which stay valid.
                 if self.translated.contains(&run.size) {
                     self.tlb.invalidate(tag, run.first, run.size);
@@ -207,6 +223,7 @@ impl<'a> Mmu<'a> {
             }
             Shootdown::Range { space, pages } => {
                 let tag = self.tags.get(&space).copied()?;
+                self.invalidated = true;
                 self.tlb.invalidate_range(tag, pages.first(), pages.len());
                 Some(tag)
             }
@@ -234,6 +251,7 @@ impl<'a> Mmu<'a> {
             extra_probes: counts.extra_probes,
             victim_hits: counts.victim_hits,
             prefetch_hits: counts.prefetch_hits,
+            area_rbe: None,
         })
     }
 

@@ -1,5 +1,6 @@
 //! The outcome of a replay, its progress, and its errors.
 
+use crate::foresight::Foresight;
 use crate::offline::Choice;
 use crate::stream::{MOST_BLOCKS, Refused};
 use broadleaf_charges::ChargeCounters;
@@ -126,6 +127,9 @@ pub struct Outcome {
     /// The reduced form of the trace in parts, each a whole reduced trace, if the plan keeps it
     /// ([`Plan::keeping_reduced`](crate::Plan::keeping_reduced)) and few enough visits are left.
     pub reduced: Option<Vec<Vec<u8>>>,
+    /// The blocks that policies promoted which others foresee, if memory never runs short. A later
+    /// replay may [expect](crate::Plan::expecting) them.
+    pub foreseen: Foresight,
     /// For each result the frame of each resident page at the end, if the plan asks for frames
     /// ([`Plan::with_frames`]).
     pub frames: Vec<Vec<(Place, u64)>>,

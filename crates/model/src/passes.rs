@@ -7,7 +7,7 @@ use crate::replay::{Ended, Replay, Replayed, spaces_told};
 use crate::stream::Stream;
 use crate::worlds::Worlds;
 use crate::{Error, Outcome, Plan, ReplayProgress, Source};
-use crate::{MemoryLimits, choices, follow, result};
+use crate::{MemoryLimits, choices, follow, future, result};
 use broadleaf_units::SpaceId;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -52,6 +52,8 @@ pub fn run<S: Source>(
     };
     let choices = choices::choose(&mut passes)?;
     let worlds = || Worlds::new(plan, limits, foresight, &choices);
+    let uses = future::foresee(&mut passes, worlds)?;
+    let worlds = || Ok(worlds()?.knowing(&uses));
     let mut replayed = passes.replay(worlds)?;
     let best = replayed.worlds.best(plan);
     let listeners = best.iter().map(|run| replayed.worlds.take_listener(*run));

@@ -1,11 +1,15 @@
 //! The plan of a replay: policies, machines, memory and limits.
 
-use crate::MemoryLimits;
+use crate::foresight::{Foresight, Promoted};
 use crate::limits::Layouts;
 use crate::listener::{StepListener, StepRequest, StepsWanted};
+use crate::plan_error::{check_future, check_superpages};
+use crate::{MemoryLimits, PlanError};
 use broadleaf_machine::Machine;
-use broadleaf_policy::{ParseError, Policy};
+use broadleaf_policy::Policy;
+use broadleaf_tlb::ReferenceKind;
 use broadleaf_units::PageSize;
+use std::collections::BTreeSet;
 
 /// The default limit of blocks that a replay keeps, those of each policy counted separately. They
 /// take 192 MiB, and up to 1.6 GiB of data that is kept once per block. This is enough for nineteen
@@ -34,6 +38,8 @@ pub struct Plan {
     most_blocks: usize,
     most_kept: usize,
     keeps_reduced: bool,
+    /// The expected promotions of [`Self::foreseen`].
+    expected: Foresight,
     most_course: usize,
     threads: usize,
     curves: bool,
@@ -48,38 +54,8 @@ pub struct Plan {
     /// Replays all visits in the frame-level model, for tests of its filter.
     all_visits: bool,
     listening: Option<StepRequest>,
-}
-
-/// The reason why a plan cannot be carried out.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PlanError {
-    /// The plan has no policy or no machine.
-    #[error("nothing to compare: at least one policy and one machine are needed")]
-    Empty,
-    /// A machine has base pages only, and a policy makes superpages.
-    #[error(
-        "policy {policy} makes {size} pages, and the machine {machine} has none: leave the policy \
-         out, or choose a machine with {size} pages"
-    )]
-    NoSuperpages {
-        /// The policy's name.
-        policy: String,
-        /// The machine's name.
-        machine: String,
-        /// The page size that the policy makes.
-        size: String,
-    },
-    /// A machine cannot have the memory that the limits describe.
-    #[error("{machine}: {reason}")]
-    Memory {
-        /// The machine's name.
-        machine: String,
-        /// The reason.
-        reason: String,
-    },
-    /// A policy foresees a policy that does not exist.
-    #[error(transparent)]
-    Foreseen(#[from] ParseError),
+    /// All machines observe one memory for each policy.
+    one_memory: bool,
 }
 
 impl Plan {
@@ -110,16 +86,63 @@ impl Plan {
         Self::of(policies, machines)?.limited_to(limits)
     }
 
+    /// A plan as [`Plan::within`] makes it, in which all machines observe one memory for each
+    /// policy, with the page sizes of all of them. A TLB that lacks a size holds smaller parts of
+    /// such pages.
+    ///
+    /// # Errors
+    /// Those of [`Plan::within`], and an error if the machines differ in their base pages.
+    pub fn within_one_memory(
+        policies: Vec<Box<dyn Policy>>,
+        machines: Vec<Machine>,
+        limits: MemoryLimits,
+    ) -> Result<Self, PlanError> {
+        let base = |machine: &Machine| machine.design.sizes().first().copied();
+        if let [first, others @ ..] = machines.as_slice()
+            && let Some(other) = others.iter().find(|other| base(other) != base(first))
+        {
+            return Err(PlanError::BasePages {
+                machine: first.name.clone(),
+                other: other.name.clone(),
+            });
+        }
+        let mut plan = Self::of(policies, machines)?;
+        plan.one_memory = true;
+        plan.limited_to(limits)
+    }
+
+    /// Returns true if all machines observe one memory for each policy.
+    pub const fn has_one_memory(&self) -> bool {
+        self.one_memory
+    }
+
+    /// The page sizes of a machine's memory, smallest first: those of its TLB, or of all TLBs.
+    pub(crate) fn sizes_on(&self, machine: &Machine) -> Vec<PageSize> {
+        if !self.one_memory {
+            return machine.design.sizes().to_vec();
+        }
+        let designs = self.machines.iter().map(|machine| &machine.design);
+        let all: BTreeSet<PageSize> = designs.flat_map(|of| of.sizes().iter().copied()).collect();
+        all.into_iter().collect()
+    }
+
+    /// Returns true if a machine translates instruction fetches. Memory then holds code.
+    pub fn translates_fetches(&self) -> bool {
+        let mut designs = self.machines.iter().map(|machine| &machine.design);
+        designs.any(|design| design.serves(ReferenceKind::Fetch))
+    }
+
     /// Gives each policy a memory of its own, modelled to the frame. Machines share the memory of
     /// a policy if nothing can differ between them.
     ///
     /// # Errors
     /// Returns an error if a machine cannot have the memory that the limits describe.
-    pub fn limited_to(mut self, limits: MemoryLimits) -> Result<Self, PlanError> {
+    pub fn limited_to(mut self, mut limits: MemoryLimits) -> Result<Self, PlanError> {
+        limits.code |= self.translates_fetches();
         self.layouts = Layouts::default();
         for machine in &self.machines {
             for policy in &self.policies {
-                let spec = limits.spec(machine, &policy.needs(), &self.layouts);
+                let spec = limits.spec(&self.sizes_on(machine), &policy.needs(), &self.layouts);
                 spec.map_err(|reason| PlanError::Memory {
                     machine: machine.name.clone(),
                     reason,
@@ -205,6 +228,9 @@ impl Plan {
         if policies.is_empty() || machines.is_empty() {
             return Err(PlanError::Empty);
         }
+        for machine in &machines {
+            check_future(machine, &policies)?;
+        }
         let mut foreseen: Vec<Box<dyn Policy>> = Vec::new();
         for name in policies
             .iter()
@@ -224,6 +250,7 @@ impl Plan {
             most_blocks: MOST_BLOCKS,
             most_kept: MOST_KEPT,
             keeps_reduced: false,
+            expected: Foresight::new(),
             most_course: MOST_COURSE,
             threads: 1,
             curves: false,
@@ -236,6 +263,7 @@ impl Plan {
             tables: false,
             all_visits: false,
             listening: None,
+            one_memory: false,
         })
     }
 
@@ -272,6 +300,19 @@ impl Plan {
     /// Returns true if the plan asks for the reduced form of the trace.
     pub const fn keeps_reduced(&self) -> bool {
         self.keeps_reduced
+    }
+
+    /// Expects policies to promote these blocks, as an earlier replay of the trace found. If they
+    /// do, policies that foresee them need no second pass over the trace. Results never depend on
+    /// what is expected.
+    pub fn expecting(mut self, expected: Foresight) -> Self {
+        self.expected = expected;
+        self
+    }
+
+    /// The blocks that a policy of that name is expected to promote, if they are known.
+    pub fn expected(&self, policy: &str) -> Option<&Promoted> {
+        self.expected.get(policy)
     }
 
     /// The most bytes of decoded visits that are kept between two passes.
@@ -377,20 +418,5 @@ impl Plan {
     /// The machines, in order.
     pub fn machines(&self) -> &[Machine] {
         &self.machines
-    }
-}
-
-/// Returns an error if a machine has 4 KiB pages alone and a policy makes superpages.
-fn check_superpages(machine: &Machine, policies: &[Box<dyn Policy>]) -> Result<(), PlanError> {
-    let [PageSize::SIZE_4K] = machine.design.sizes() else {
-        return Ok(());
-    };
-    match policies.iter().find(|policy| policy.promotes()) {
-        Some(policy) => Err(PlanError::NoSuperpages {
-            policy: policy.name(),
-            machine: machine.name.clone(),
-            size: PageSize::SIZE_2M.short_name().to_string(),
-        }),
-        None => Ok(()),
     }
 }

@@ -7,7 +7,9 @@ use super::mmu::Mmu;
 use super::replay::Replayed;
 use super::world::World;
 use super::worlds::Worlds;
+use crate::foresight::Foresight;
 use crate::listener::StepListener;
+use crate::rule_notes::rule_notes;
 use crate::shared::{notes, of_memory};
 use crate::stream::Stream;
 use crate::{Outcome, Plan};
@@ -40,19 +42,21 @@ pub(super) fn outcome(
         &stream,
         plan,
     );
+    let rules = rule_notes(&worlds, best, plan);
     let results = results(&worlds, &stream, plan);
     interim.resize(plan.interim().len(), results.clone());
     let interim = interim.into_iter().map(&asked).collect();
     let results = asked(results);
     Outcome {
         reduced: None,
+        foreseen: Foresight::new(),
         trace: TraceSummary {
             pages: stream.touches().pages.total(),
             ..stream.summary.clone()
         },
         results,
         interim,
-        notes: notes(&stream).into_iter().chain(idle).collect(),
+        notes: [notes(&stream), idle, rules].concat(),
         choices: told.collect(),
         frames: frames(&worlds, best, plan),
         counters: best

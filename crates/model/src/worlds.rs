@@ -8,11 +8,13 @@ use super::mmu::Mmu;
 use super::world::World;
 use crate::Plan;
 use crate::foresight::Foresight;
+use crate::future::{LookupFuture, NextUses};
 use crate::listener::StepListener;
 use crate::stream::Stream;
 use broadleaf_machine::Machine;
 use broadleaf_memory::system::Foreseen;
 use broadleaf_policy::{Cycles, Foresight as Known};
+use broadleaf_tlb::RuleNeed;
 
 /// The worlds of a replay.
 pub(super) struct Worlds<'a> {
@@ -53,10 +55,10 @@ impl<'a> MachineRuns<'a> {
 
     /// Lets a machine observe one of the worlds from `first` on. Returns false if none of them has
     /// memory as the machine needs it.
-    fn observe(&mut self, first: usize, machine: &'a Machine) -> bool {
+    fn observe(&mut self, first: usize, machine: &'a Machine, plan: &Plan) -> bool {
         let mut worlds = self.worlds.iter_mut().enumerate().skip(first);
         let run = worlds.find_map(|(world, found)| {
-            let machine = found.observe(machine)?;
+            let machine = found.observe(machine, plan.has_one_memory())?;
             Some(MachineRun { world, machine })
         });
         self.runs.extend(run);
@@ -103,10 +105,10 @@ impl<'a> Worlds<'a> {
             let known = policy.needs().foresight;
             // The choices of such a policy depend on the machine.
             let chooses = matches!(known, Known::Cheapest(_));
-            if !chooses && runs.observe(first, machine) {
+            if !chooses && runs.observe(first, machine, plan) {
                 continue;
             }
-            let spec = limits.spec_on(machine, policy, plan.layouts())?;
+            let spec = limits.spec_on(machine, policy, plan)?;
             let foreseen = match known {
                 Known::None => None,
                 Known::Of(name) => foresight.get(name).map(Foreseen::Blocks),
@@ -165,6 +167,37 @@ impl<'a> Worlds<'a> {
             runs,
             stand_ins: Vec::new(),
         })
+    }
+
+    /// The machines whose replacement rules know the future, world by world.
+    fn foreseeing(&mut self) -> impl Iterator<Item = &mut Mmu<'a>> {
+        let mmus = self.all.iter_mut().flat_map(World::mmus_mut);
+        mmus.filter(|mmu| mmu.machine.design.needs(RuleNeed::Future))
+    }
+
+    /// The worlds, for a pass that records the lookups of machines that know the future. No
+    /// listener follows the pass.
+    pub(super) fn recording_lookups(mut self) -> Self {
+        for mmu in self.all.iter_mut().flat_map(World::mmus_mut) {
+            mmu.listener = None;
+        }
+        self.foreseeing()
+            .for_each(|mmu| mmu.future = Some(LookupFuture::recording()));
+        self
+    }
+
+    /// The recorded lookups.
+    pub(super) fn into_futures(mut self) -> impl Iterator<Item = LookupFuture> {
+        let futures = self.foreseeing().filter_map(|mmu| mmu.future.take());
+        futures.collect::<Vec<_>>().into_iter()
+    }
+
+    /// The worlds with the future of their lookups.
+    pub(super) fn knowing(mut self, uses: &[NextUses]) -> Self {
+        for (mmu, uses) in self.foreseeing().zip(uses) {
+            mmu.future = Some(LookupFuture::known(uses.clone()));
+        }
+        self
     }
 
     /// Worlds with one machine each, and no runs that replace others.
@@ -244,8 +277,8 @@ fn add_baseline<'a>(
 ) -> Result<(), String> {
     let first = runs.worlds.len();
     for machine in plan.machines() {
-        if !runs.observe(first, machine) {
-            let spec = limits.spec_on(machine, plan.baseline(), plan.layouts())?;
+        if !runs.observe(first, machine, plan) {
+            let spec = limits.spec_on(machine, plan.baseline(), plan)?;
             runs.push(World::new(plan.baseline(), machine, &spec, None));
         }
     }

@@ -6,6 +6,8 @@
 //! section 4, for the TLBs. A difference between engine and oracle therefore reveals a mistake in
 //! one of them. The oracle shares no code with the models that it checks.
 //!
+//! [`design`] models TLBs of any organisation and any levels (Talluri 1995, chapters 3 and 4).
+//!
 //! [`replay_romer`] models policies that are notified of TLB misses (Romer 1995, and
 //! `docs/spec/charges.md`).
 //!
@@ -20,10 +22,12 @@
 mod alone;
 mod block;
 mod counts;
+pub mod design;
 mod machine;
 mod mappings;
 mod memory;
 pub mod offline;
+mod opt;
 mod policy;
 pub mod random;
 mod recording;
@@ -36,6 +40,7 @@ mod tlb;
 pub use alone::alone;
 pub use counts::OracleCounts;
 pub use machine::{OracleMachine, RuledMachine};
+pub use opt::{belady, fewest_misses};
 pub use policy::PolicySpec;
 pub use recording::{Foreknowledge, OwnedItem, Recording, Survey};
 pub use replacement::RuleSpec;

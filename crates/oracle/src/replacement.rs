@@ -59,7 +59,9 @@ impl RuleSpec {
     pub const fn fits(self, ways: usize) -> bool {
         match self {
             Self::TreePlru => ways.is_power_of_two(),
-            Self::Mru3Plru | Self::Lru3Plru => ways % 3 == 0 && (ways / 3).is_power_of_two(),
+            Self::Mru3Plru | Self::Lru3Plru => {
+                ways.is_multiple_of(3) && (ways / 3).is_power_of_two()
+            }
             _ => true,
         }
     }
@@ -134,6 +136,19 @@ impl<K: Copy + Eq> SlowSet<K> {
         true
     }
 
+    /// Hits `key` so many times more. The first of them matters to predictions, and their number to
+    /// counts. Nothing else changes: `key` was the last to be used.
+    pub(crate) fn used_again(&mut self, rule: RuleSpec, key: K, times: u64) {
+        if times > 0 {
+            self.hit(rule, key);
+        }
+        for way in &mut self.ways {
+            if way.key == Some(key) {
+                way.uses += times.saturating_sub(1);
+            }
+        }
+    }
+
     /// Loads `key`.
     pub(crate) fn insert(&mut self, rule: RuleSpec, numbers: &mut Rng, key: K) {
         let invalid = self.ways.iter().position(|way| way.key.is_none());
@@ -153,6 +168,11 @@ impl<K: Copy + Eq> SlowSet<K> {
         if matches!(rule, RuleSpec::RoundRobin | RuleSpec::NotLastUsed) {
             self.pointer = self.after(way);
         }
+    }
+
+    /// The entries, in the order of their ways.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = K> + '_ {
+        self.ways.iter().filter_map(|way| way.key)
     }
 
     /// Removes the entries of which `goes` is true.

@@ -17,8 +17,8 @@ pub enum Pace {
     /// Replay every access.
     EveryAccess,
     /// Replay the first access, and each access before which a reservation comes of age. The other
-    /// accesses change only the clock: the page is resident, dirty for stores, and its translation
-    /// is the most recent of its set.
+    /// accesses change only the clock and the uses of the translation: the page is resident, dirty
+    /// for stores, and its translation is the most recent of its set.
     #[default]
     Leap,
 }
@@ -122,10 +122,10 @@ impl OracleReplay {
             self.reference(page, store, self.time);
             self.time += 1;
             if self.pace == Pace::Leap {
-                self.time = self
-                    .memory
-                    .next_due()
-                    .map_or(end, |due| due.clamp(self.time, end));
+                let next = self.memory.next_due();
+                let next = next.map_or(end, |due| due.clamp(self.time, end));
+                self.memory.tlb.used_again(next - self.time);
+                self.time = next;
             }
         }
     }

@@ -88,6 +88,8 @@ fn insert(level: &mut [Filled], key: EntryKey) {
 pub struct AgedTlb {
     first: Vec<Filled>,
     second: Vec<Filled>,
+    /// The entry of the first level that the last lookup hit or loaded.
+    last: Option<EntryKey>,
 }
 
 impl AgedTlb {
@@ -101,6 +103,7 @@ impl AgedTlb {
         Self {
             first: empty(machine.first_level()).collect(),
             second: empty(machine.second_level()).collect(),
+            last: None,
         }
     }
 
@@ -108,10 +111,14 @@ impl AgedTlb {
     pub fn lookup(&mut self, space: SpaceId, page: u64, leaf: PageSizeKind) -> FoundIn {
         let large = (space, PageSizeKind::Super, page / 512);
         let small = (space, PageSizeKind::Base, page);
-        if hit(&mut self.first, large) || hit(&mut self.first, small) {
-            return FoundIn::FirstLevel;
+        for key in [large, small] {
+            if hit(&mut self.first, key) {
+                self.last = Some(key);
+                return FoundIn::FirstLevel;
+            }
         }
         for key in [large, small] {
+            self.last = Some(key);
             if hit(&mut self.second, key) {
                 insert(&mut self.first, key);
                 return FoundIn::SecondLevel;
@@ -122,9 +129,18 @@ impl AgedTlb {
         } else {
             small
         };
+        self.last = Some(key);
         insert(&mut self.first, key);
         insert(&mut self.second, key);
         FoundIn::Walk
+    }
+
+    /// The last lookup is repeated so many times, and hits.
+    pub fn used_again(&mut self, times: u64) {
+        if let Some(key) = self.last {
+            let (filled, set) = structure_for(&mut self.first, key);
+            filled.sets[set].used_again(filled.rule, key, times);
+        }
     }
 
     fn remove(&mut self, goes: impl Fn(EntryKey) -> bool) {

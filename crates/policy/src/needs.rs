@@ -13,6 +13,11 @@ pub struct Needs {
     pub foresight: Foresight,
     /// The source of frames at a fault.
     pub placement: Placement,
+    /// The seed of the random choice of frames for base pages. `None` takes the lowest free frame.
+    pub random_frames: Option<u64>,
+    /// True if reservations are preempted in the order in which they were made. Otherwise the one
+    /// with the oldest latest allocation comes first (Navarro 2002).
+    pub preempts_oldest: bool,
     /// The superpage sizes in use, of those that the machine has.
     pub sizes: SizeSet,
     /// True if the kernel allocates extents of these sizes even if the TLB holds no such page. The

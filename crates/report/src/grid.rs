@@ -42,15 +42,26 @@ impl From<&str> for Cell {
 struct GridColumn {
     heading: String,
     align: Align,
-    /// The minimum width of cut cells. `None` if cells may not be cut.
-    shortest: Option<usize>,
+    narrowing: Narrowing,
+}
+
+/// The form of a column in a narrow view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Narrowing {
+    /// The column is as wide as its widest cell, if other columns follow.
+    None,
+    /// Cells are cut, down to this width.
+    Cut(usize),
+    /// The words of cells are wrapped, in a column of at least this width.
+    Wrap(usize),
 }
 
 /// A grid of columns with headings, and rows of cells.
 ///
-/// A grid that is wider than the view first wraps its headings, then the words of its last column.
-/// Then it cuts the columns that may be cut. If the grid is still too wide, it is split into blocks
-/// of columns. Each block repeats the first columns ([`Grid::keys`]).
+/// A grid that is wider than the view first wraps its headings, then the words of its wrapped
+/// columns and of its last column. Then it cuts the columns that may be cut. If the grid is still
+/// too wide, it is split into blocks of columns. Each block repeats the first columns
+/// ([`Grid::keys`]).
 #[derive(Clone, Debug)]
 pub struct Grid {
     columns: Vec<GridColumn>,
@@ -84,22 +95,28 @@ impl Grid {
 
     /// Adds a column at the right.
     #[must_use]
-    pub fn column(mut self, heading: &str, align: Align) -> Self {
-        self.columns.push(GridColumn {
-            heading: heading.to_owned(),
-            align,
-            shortest: None,
-        });
-        self
+    pub fn column(self, heading: &str, align: Align) -> Self {
+        self.narrowing_column(heading, align, Narrowing::None)
     }
 
     /// Adds a column of words at the right. A narrow view cuts its cells to `shortest` characters.
     #[must_use]
-    pub fn cut_column(mut self, heading: &str, shortest: usize) -> Self {
+    pub fn cut_column(self, heading: &str, shortest: usize) -> Self {
+        self.narrowing_column(heading, Align::Left, Narrowing::Cut(shortest))
+    }
+
+    /// Adds a column of words at the right. A narrow view wraps the words of its cells, in a column
+    /// of at least `shortest` characters.
+    #[must_use]
+    pub fn wrapped_column(self, heading: &str, shortest: usize) -> Self {
+        self.narrowing_column(heading, Align::Left, Narrowing::Wrap(shortest))
+    }
+
+    fn narrowing_column(mut self, heading: &str, align: Align, narrowing: Narrowing) -> Self {
         self.columns.push(GridColumn {
             heading: heading.to_owned(),
-            align: Align::Left,
-            shortest: Some(shortest),
+            align,
+            narrowing,
         });
         self
     }
@@ -142,20 +159,22 @@ impl Grid {
         for (column, width) in &mut layout {
             *width = self.least(*column);
         }
-        let too_wide = |layout: &ColumnRanges| total(layout).saturating_sub(limit);
-        if let (Some(last), excess @ 1..) = (layout.len().checked_sub(1), too_wide(&layout))
-            && self.columns[last].align == Align::Left
-        {
-            let width = &mut layout[last].1;
-            *width = width.saturating_sub(excess).max(NARROWEST.min(*width));
-        }
         for at in 0..layout.len() {
-            if let (Some(shortest), excess @ 1..) = (self.columns[at].shortest, too_wide(&layout)) {
-                let width = &mut layout[at].1;
-                *width = width.saturating_sub(excess).max(shortest.min(*width));
+            if let Narrowing::Wrap(shortest) = self.columns[at].narrowing {
+                narrow(&mut layout, at, shortest, limit);
             }
         }
-        if too_wide(&layout) == 0 {
+        if let Some(last) = layout.len().checked_sub(1)
+            && self.columns[last].align == Align::Left
+        {
+            narrow(&mut layout, last, NARROWEST, limit);
+        }
+        for at in 0..layout.len() {
+            if let Narrowing::Cut(shortest) = self.columns[at].narrowing {
+                narrow(&mut layout, at, shortest, limit);
+            }
+        }
+        if total(&layout) <= limit {
             return vec![layout];
         }
         self.split(&layout, limit)
@@ -228,9 +247,9 @@ impl Grid {
     fn line(&self, row: &[Cell], layout: &ColumnRanges, view: View, out: &mut String) {
         let texts: Vec<Vec<String>> = layout
             .iter()
-            .map(|&(column, width)| match self.columns[column].shortest {
-                Some(_) => vec![cut(&row[column].text, width)],
-                None => wrap(&row[column].text, width),
+            .map(|&(column, width)| match self.columns[column].narrowing {
+                Narrowing::Cut(_) => vec![cut(&row[column].text, width)],
+                Narrowing::None | Narrowing::Wrap(_) => wrap(&row[column].text, width),
             })
             .collect();
         let height = texts.iter().map(Vec::len).max().unwrap_or(0);
@@ -247,6 +266,13 @@ impl Grid {
             out.push('\n');
         }
     }
+}
+
+/// Narrows a column, down to `shortest`, until the layout has at most `limit` characters.
+fn narrow(layout: &mut ColumnRanges, at: usize, shortest: usize, limit: usize) {
+    let excess = total(layout).saturating_sub(limit);
+    let width = &mut layout[at].1;
+    *width = width.saturating_sub(excess).max(shortest.min(*width));
 }
 
 /// Returns the width of a layout in characters.

@@ -1,10 +1,12 @@
 //! The sentences that recommend base pages.
 
+use std::collections::BTreeMap;
+
 use broadleaf_metrics::{CellResult, MemoryAsked};
 
 use crate::advice::{BASELINE, added, cycles_of, ended, lost_cycles, peak_bytes, saves_enough};
 use crate::disk::{disk_outweighs, memory_is_too_small};
-use crate::number::{ratio, short, size};
+use crate::number::{counted, ratio, short, size};
 
 /// A policy counts as much slower than the baseline if it loses this many times the baseline's
 /// cycles.
@@ -67,10 +69,7 @@ impl Staying<'_> {
                 Add policies with --policy."
                     .to_owned()
             } else {
-                format!(
-                    "No policy that makes superpages of this program's memory was compared. {}.",
-                    self.stay()
-                )
+                self.none_made()
             });
         }
         let foresees = |result: &&&CellResult| !(self.can_be_run)(&result.policy);
@@ -92,6 +91,34 @@ impl Staying<'_> {
                 added(best, self.baseline),
             )
         })
+    }
+
+    /// Returns the sentence if policies that make superpages were compared, and none made any. Names
+    /// the most frequent reason.
+    fn none_made(&self) -> String {
+        let mut decisions: BTreeMap<&str, u64> = BTreeMap::new();
+        let others = self
+            .results
+            .iter()
+            .filter(|result| result.policy != BASELINE);
+        for result in others {
+            for (reason, count) in &result.refusals {
+                *decisions.entry(reason).or_default() += count;
+            }
+        }
+        // The first by name of several that are equally frequent.
+        let most = decisions.iter().rev().max_by_key(|(_, count)| **count);
+        let why = match most.filter(|(_, count)| **count > 0) {
+            Some((reason, count)) => format!(
+                " The most frequent reason is {reason}, at {}: broadleaf explain {reason}.",
+                counted(*count, "decision")
+            ),
+            None => String::new(),
+        };
+        format!(
+            "The compared policies made no superpages of this program's memory.{why} {}.",
+            self.stay()
+        )
     }
 
     /// Returns true if a result differs from that of base pages by its page sizes.
@@ -194,8 +221,6 @@ fn capital(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
     use crate::advice::advise;
     use broadleaf_metrics::MemoryResult;
@@ -242,8 +267,27 @@ mod tests {
              policies with --policy."
         );
         assert_eq!(
-            sentence(&[base, result("thp-always", 500_000, 0)], None),
-            "No policy that makes superpages of this program's memory was compared. Stay with 4k."
+            sentence(&[base.clone(), result("thp-always", 500_000, 0)], None),
+            "The compared policies made no superpages of this program's memory. Stay with 4k."
+        );
+        let refusing = |policy, reasons: &[(&str, u64)]| CellResult {
+            refusals: reasons
+                .iter()
+                .map(|(reason, count)| ((*reason).to_owned(), *count))
+                .collect(),
+            ..result(policy, 500_000, 0)
+        };
+        let reasons = [("not_covered", 900), ("too_few_resident", 700)];
+        let all = [
+            base,
+            refusing("thp-always", &reasons),
+            refusing("pop-64", &[("too_few_resident", 534)]),
+        ];
+        assert_eq!(
+            sentence(&all, None),
+            "The compared policies made no superpages of this program's memory. The most frequent \
+             reason is too_few_resident, at 1,234 decisions: broadleaf explain too_few_resident. \
+             Stay with 4k."
         );
     }
 

@@ -126,7 +126,8 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
     let reading = TraceReading {
         passes,
         keep_going,
-        fetches: memory.is_some_and(|memory| memory.code),
+        fetches: memory.is_some_and(|memory| memory.code)
+            || !crate::machines::with_instruction_tlbs(&machines).is_empty(),
         max_accesses,
     };
     let asks_for_memory =
@@ -178,7 +179,10 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
             limits: limits.clone(),
             machines: machines.clone(),
         });
-        Plan::within(policies, machines, limits)
+        match crate::machines::is_design_space(&machines) {
+            true => Plan::within_one_memory(policies, machines, limits),
+            false => Plan::within(policies, machines, limits),
+        }
     } else {
         Plan::new(policies, machines)
     };
@@ -198,6 +202,7 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
     } else {
         Trace::open_for(trace, reading, plan.machines(), cache)?
     };
+    let plan = plan.expecting(trace.take_foreseen());
     if let Some(show) = explain_plan {
         show(&explained(&plan, &trace));
     }
@@ -209,8 +214,7 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
     trace.finish()?;
     refuse_empty(outcome.trace.accesses, &trace, "compare")?;
     if let (Some(cache), Some(parts)) = (cache, outcome.reduced.take()) {
-        let accesses = outcome.trace.accesses;
-        crate::cache::keep(cache, path, &trace, plan.machines(), accesses, &parts);
+        crate::cache::keep(cache, path, &trace, plan.machines(), &outcome, &parts);
     }
     if let Some(done) = &mut done {
         for trace in &mut earlier {
@@ -233,6 +237,11 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
         ));
     }
     notes.extend(crate::machines::base_page_notes(&outcome.results));
+    let has_fetches = trace.header().is_none_or(|of| of.options.instruction_pages);
+    notes.extend(crate::machines::instruction_note(
+        plan.machines(),
+        has_fetches,
+    ));
     if let Some(choice) = outcome.choices.first() {
         let policy = &choice.policy;
         notes.push(format!(
@@ -260,6 +269,7 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
         .collect();
     let mut results = outcome.results;
     results.retain(|result| asked.contains(&result.policy));
+    crate::machines::add_areas(&mut results, plan.machines());
     for result in &mut results {
         let place = asked.iter().position(|name| *name == result.policy);
         result.asked = place.map_or_else(String::new, |place| spellings[place].clone());

@@ -15,7 +15,7 @@ use broadleaf_units::{PageSize, SizeSet};
 use crate::cache::TraceCache;
 use crate::failure::Failure;
 use crate::memory::footprint;
-use crate::source::origin::PassCount;
+use crate::source::origin::{PassCount, can_be_opened_again};
 use crate::source::{Trace, TraceReading, Whole};
 use crate::watch::Watch;
 
@@ -58,11 +58,6 @@ impl FinishedReplay<'_> {
         notes.append(&mut self.left_out);
         notes.extend(shared(&self.asked, results));
         Ok(self.asked)
-    }
-
-    /// Returns true if the trace can be read again.
-    fn is_file(&self) -> bool {
-        self.trace.metadata().is_ok_and(|about| about.is_file())
     }
 
     /// Returns a warning for each result at which memory was used up: the progress until then, and
@@ -123,7 +118,7 @@ impl FinishedReplay<'_> {
                 policies.push(broadleaf_policy::parse(&result.policy).map_err(Failure::failed)?);
             }
         }
-        if !self.is_file() || self.after_others {
+        if !can_be_opened_again(self.trace) || self.after_others {
             return Ok(PeakMemory::new());
         }
         let limits = MemoryLimits {
@@ -158,7 +153,10 @@ impl FinishedReplay<'_> {
     fn look_at_footprint(&mut self, references: &[CellResult]) -> Result<(), Failure> {
         let mut of_4k = references.iter().filter(|result| result.policy == BASELINE);
         let is_unknown = self.asked.bytes.is_some() && self.asked.footprint_bytes.is_none();
-        if is_unknown && self.is_file() && of_4k.any(|result| is_mostly_disk(result, &self.asked)) {
+        if is_unknown
+            && can_be_opened_again(self.trace)
+            && of_4k.any(|result| is_mostly_disk(result, &self.asked))
+        {
             let footprint = footprint(
                 self.trace,
                 &self.reading,

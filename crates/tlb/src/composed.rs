@@ -1,6 +1,7 @@
 //! A TLB of any organisations and replacement rules, level by level.
 
 use crate::design::MOST_TLB_LEVELS;
+use crate::placed::{Placed, Probes, probes};
 use crate::role::{Fills, ProbeOrder, Role};
 use crate::{
     Design, Entries, Evicted, Found, Lookup, ReferenceKind, TlbCounts, TlbLog, TlbRequest,
@@ -14,9 +15,9 @@ pub struct Composed {
     structures: Vec<Placed>,
     /// For each kind of reference and each level, the probes in their order: a structure, and a
     /// page size.
-    probes: [[Vec<(usize, PageSize)>; MOST_TLB_LEVELS]; 3],
+    probes: [Probes; 3],
     /// The fills of structures that take turns.
-    turn: usize,
+    turn: u64,
     /// True if a translation that leaves a structure has an effect on another structure.
     passes_on: bool,
     /// The structure of the first level that held or received the last page.
@@ -24,26 +25,6 @@ pub struct Composed {
     log: TlbLog,
     /// Translations that left a structure since the last report.
     gone: Vec<Translation>,
-}
-
-/// A structure and its place.
-#[derive(Debug)]
-struct Placed {
-    entries: Box<dyn Entries>,
-    level: usize,
-    role: Role,
-    sizes: Vec<PageSize>,
-}
-
-impl Clone for Placed {
-    fn clone(&self) -> Self {
-        Self {
-            entries: self.entries.copy(),
-            level: self.level,
-            role: self.role,
-            sizes: self.sizes.clone(),
-        }
-    }
 }
 
 impl Clone for Composed {
@@ -63,13 +44,7 @@ impl Clone for Composed {
 impl Composed {
     /// An empty TLB of that design.
     pub fn new(design: &Design) -> Self {
-        let placed = design.structures().iter().map(|of| Placed {
-            entries: (of.organisation.organisation().build)(of),
-            level: of.level,
-            role: of.role,
-            sizes: of.pages.iter().map(|(size, _)| *size).collect(),
-        });
-        let structures: Vec<Placed> = placed.collect();
+        let structures: Vec<Placed> = design.structures().iter().map(Placed::new).collect();
         let kinds = [
             ReferenceKind::Fetch,
             ReferenceKind::Load,
@@ -146,7 +121,8 @@ impl Composed {
         }
     }
 
-    /// Brings a translation that a lower level or a buffer holds to the levels above.
+    /// Brings a translation that a lower level or a buffer holds to the levels above. It leaves a
+    /// buffer if a structure above receives it.
     fn raise(&mut self, from: usize, translation: &Translation, request: &TlbRequest) {
         let Role { fills, .. } = self.structures[from].role;
         let level = self.structures[from].level;
@@ -154,25 +130,22 @@ impl Composed {
             self.last = from;
             return;
         }
-        if fills != Fills::Walks {
-            let same = |other: &Translation| other.is_of_same_page(translation);
-            self.structures[from]
-                .entries
-                .drop_stale(&mut |other| same(other));
-            let counts = &mut self.log.counts;
-            match fills {
-                Fills::Victims => counts.victim_hits += 1,
-                _ => counts.prefetch_hits += 1,
-            }
-        }
-        let walk = Walk {
-            request: *request,
-            translation: *translation,
-            read: &|_| None,
-        };
         let highest = level - usize::from(fills == Fills::Walks || level > 1);
-        for level in 1..=highest {
-            self.load_level(level, &walk);
+        let takers =
+            (1..=highest).filter_map(|level| self.taker(level, translation.size, request.kind));
+        let takers: Vec<usize> = takers.collect();
+        match fills {
+            Fills::Walks => {}
+            Fills::Victims => self.log.counts.victim_hits += 1,
+            Fills::Prefetches => self.log.counts.prefetch_hits += 1,
+        }
+        if fills != Fills::Walks && !takers.is_empty() {
+            self.drop_from(from, translation);
+        }
+        for number in takers {
+            self.load_into(number, |entries, log| {
+                entries.receive(request, translation, log);
+            });
         }
     }
 
@@ -190,32 +163,41 @@ impl Composed {
 
     fn load_all(&mut self, walk: &Walk<'_>) {
         for level in 1..=MOST_TLB_LEVELS {
-            self.load_level(level, walk);
+            if let Some(number) = self.taker(level, walk.translation.size, walk.request.kind) {
+                self.load_into(number, |entries, log| entries.load(walk, log));
+            }
         }
         self.prefetch(walk);
     }
 
-    /// Loads a translation into the structures of a level that walks fill.
-    fn load_level(&mut self, level: usize, walk: &Walk<'_>) {
-        let size = walk.translation.size;
+    /// The structure of a level that receives the page of a walk: the one whose turn it is, if
+    /// several hold the size.
+    fn taker(&mut self, level: usize, size: PageSize, kind: ReferenceKind) -> Option<usize> {
         let takes = |placed: &Placed| {
             let holds = placed.level == level && placed.sizes.contains(&size);
-            let serves = placed.role.serves.has(walk.request.kind);
-            holds && serves && placed.role.fills == Fills::Walks
+            holds && placed.role.serves.has(kind) && placed.role.fills == Fills::Walks
         };
         let all = 0..self.structures.len();
-        let mut takers: Vec<usize> = all.filter(|at| takes(&self.structures[*at])).collect();
-        if takers.len() > 1 {
-            // They take turns.
-            takers = vec![takers[self.turn % takers.len()]];
-            self.turn += 1;
+        let takers: Vec<usize> = all.filter(|at| takes(&self.structures[*at])).collect();
+        if takers.len() < 2 {
+            return takers.first().copied();
         }
-        for number in takers {
-            self.structures[number].entries.load(walk, &mut self.log);
-            self.settle(number);
-            if level == 1 {
-                self.last = number;
-            }
+        // Each size takes turns of its own, at each level.
+        let last = |number: &usize| self.structures[*number].last_turn(size);
+        let number = takers.into_iter().min_by_key(last)?;
+        self.turn += 1;
+        self.structures[number].take_turn(size, self.turn);
+        Some(number)
+    }
+
+    /// Loads a translation into a structure.
+    fn load_into(&mut self, number: usize, load: impl FnOnce(&mut dyn Entries, &mut TlbLog)) {
+        let placed = &mut self.structures[number];
+        let level = placed.level;
+        load(placed.entries.as_mut(), &mut self.log);
+        self.settle(number);
+        if level == 1 {
+            self.last = number;
         }
     }
 
@@ -279,28 +261,34 @@ impl Composed {
                 continue;
             }
             if role.inclusive {
-                let above = self.structures.iter_mut().filter(|of| of.level < level);
-                above.for_each(|of| of.entries.drop_stale(&mut |one| one.is_of_same_page(&gone)));
+                let above = |of: &usize| self.structures[*of].level < level;
+                let above: Vec<usize> = (0..self.structures.len()).filter(above).collect();
+                above
+                    .into_iter()
+                    .for_each(|number| self.drop_from(number, &gone));
             }
             let takes = |of: &Placed| {
                 let takes = of.role.fills == Fills::Victims && of.level == level + 1;
-                takes && of.sizes.contains(&gone.size)
+                takes && role.serves.overlaps(of.role.serves) && of.sizes.contains(&gone.size)
             };
             let all = 0..self.structures.len();
             let takers: Vec<usize> = all.filter(|at| takes(&self.structures[*at])).collect();
             for taker in takers {
                 let request = TlbRequest::load(gone.tag, gone.first);
-                let walk = Walk {
-                    request,
-                    translation: gone,
-                    read: &|_| None,
-                };
-                if !self.structures[taker].entries.holds(&gone) {
-                    self.structures[taker].entries.load(&walk, &mut self.log);
+                let entries = &mut self.structures[taker].entries;
+                if !entries.holds(&gone) {
+                    entries.receive(&request, &gone, &mut self.log);
                     self.settle(taker);
                 }
             }
         }
+    }
+
+    /// Drops a page from a structure.
+    fn drop_from(&mut self, number: usize, dropped: &Translation) {
+        let entries = &mut self.structures[number].entries;
+        entries.drop_stale(&mut |one| one.is_of_same_page(dropped), &mut self.log);
+        self.settle(number);
     }
 
     /// Returns true if a structure holds a translation of the same page.
@@ -327,10 +315,18 @@ impl Composed {
         self.gone = gone;
     }
 
-    /// Drops the translations for which `stale` returns true.
+    /// Drops the translations for which `stale` returns true. Others that leave with them are
+    /// evictions of the next lookup.
     pub fn drop_stale(&mut self, mut stale: impl FnMut(&Translation) -> bool) {
+        let mut with_them = Vec::with_capacity(self.structures.len());
         for placed in &mut self.structures {
-            placed.entries.drop_stale(&mut stale);
+            placed.entries.drop_stale(&mut stale, &mut self.log);
+            with_them.push(std::mem::take(&mut self.log.evicted));
+        }
+        self.gone.retain(|gone| !stale(gone));
+        for (number, gone) in with_them.into_iter().enumerate() {
+            self.log.evicted = gone;
+            self.settle(number);
         }
     }
 
@@ -357,25 +353,4 @@ impl Composed {
             .iter()
             .for_each(|placed| placed.entries.check());
     }
-}
-
-/// The probes of each level for references of a kind.
-fn probes(structures: &[Placed], kind: ReferenceKind) -> [Vec<(usize, PageSize)>; MOST_TLB_LEVELS] {
-    std::array::from_fn(|level| {
-        let of_level = structures
-            .iter()
-            .enumerate()
-            .filter(|(_, placed)| placed.level == level + 1 && placed.role.serves.has(kind));
-        let mut probes: Vec<(usize, PageSize)> = of_level
-            .flat_map(|(number, placed)| placed.sizes.iter().map(move |size| (number, *size)))
-            .collect();
-        let smallest_first = |(number, _): &(usize, PageSize)| {
-            structures[*number].role.probes == ProbeOrder::SmallestFirst
-        };
-        probes.sort_by_key(|(_, size)| *size);
-        if !probes.iter().any(smallest_first) {
-            probes.reverse();
-        }
-        probes
-    })
 }

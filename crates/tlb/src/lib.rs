@@ -12,6 +12,7 @@ mod index;
 mod log;
 mod organisation;
 mod packed;
+mod placed;
 mod replacement;
 mod request;
 mod role;

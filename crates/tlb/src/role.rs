@@ -28,7 +28,8 @@ pub struct ServedKinds {
     pub stores: bool,
 }
 
-/// What brings translations into a structure.
+/// What brings translations into a structure. A hit that moves a translation up leaves it in place
+/// if no structure above holds its size for the kind of the reference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fills {
     /// Walks, and hits of lower levels.
@@ -65,6 +66,12 @@ impl Default for ServedKinds {
 }
 
 impl ServedKinds {
+    /// Returns true if a kind of reference looks both structures up.
+    pub(crate) const fn overlaps(self, other: Self) -> bool {
+        let data = self.loads && other.loads || self.stores && other.stores;
+        data || self.fetches && other.fetches
+    }
+
     /// Returns true if references of a kind look the structure up.
     pub const fn has(self, kind: ReferenceKind) -> bool {
         match kind {
@@ -78,11 +85,8 @@ impl ServedKinds {
 impl Role {
     /// Returns true if walks would fill both structures with one translation.
     pub(crate) fn competes_with(&self, other: &Self) -> bool {
-        let (one, two) = (self.serves, other.serves);
-        let shared =
-            one.fetches && two.fetches || one.loads && two.loads || one.stores && two.stores;
         let in_turn = self.alternates && other.alternates;
-        self.fills == other.fills && shared && !in_turn
+        self.fills == other.fills && self.serves.overlaps(other.serves) && !in_turn
     }
 
     /// Returns true if the structure loads pages that nobody referred to.
@@ -102,6 +106,9 @@ impl Role {
         }
         if level == 1 && self.inclusive {
             return Some("the first level has no level above that it could include".to_owned());
+        }
+        if self.inclusive && self.fills == Fills::Victims {
+            return Some("a structure of victims holds what the levels above lost".to_owned());
         }
         (level == 1 && self.fills == Fills::Victims)
             .then(|| "no level above the first loses translations to it".to_owned())

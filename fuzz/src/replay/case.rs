@@ -1,33 +1,22 @@
 //! The trace, the policy and the machine that an input encodes.
 
+use std::sync::LazyLock;
+
 use broadleaf_model::MemoryLimits;
 use broadleaf_oracle::random::{Action, Script, ScriptStep};
 use broadleaf_oracle::{OracleMachine, PolicySpec, Recording};
 use broadleaf_trace::Grain;
 
-/// The actions of steps, by the first byte.
-const ACTIONS: [Action; 17] = [
-    Action::Fill,
-    Action::Wander,
-    Action::Chase,
-    Action::Straddle,
-    Action::Wait,
-    Action::Map,
-    Action::Tile,
-    Action::Unmap,
-    Action::Protect,
-    Action::Advise,
-    Action::Populate,
-    Action::Remap,
-    Action::Brk,
-    Action::StackGrow,
-    Action::Switch,
-    Action::Leave,
-    Action::Noise,
-];
-
-/// Policies that need frames. The oracle does not know them.
-const WITH_FRAMES: [&str; 6] = ["navarro", "freebsd14", "linux", "ingens", "hawkeye", "asap"];
+/// The policies that need frames, by their names in the catalogue. The oracle does not know them.
+static WITH_FRAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let names = broadleaf_policy::catalogue().iter();
+    let names = names.flat_map(|entry| entry.examples).copied();
+    let needs_frames = |name: &&str| {
+        let policy = broadleaf_policy::parse(name).expect("an example of the catalogue");
+        policy.needs().needs_frames()
+    };
+    names.filter(needs_frames).collect()
+});
 
 /// The maximum number of steps. The oracle is slow.
 const MOST_STEPS: usize = 24;
@@ -57,7 +46,7 @@ impl FuzzPolicy {
         ];
         let all = PolicySpec::ALL.into_iter().chain(numbered);
         let all = all.map(Self::InOracle);
-        let frames = WITH_FRAMES.into_iter().map(Self::WithFrames);
+        let frames = WITH_FRAMES.iter().copied().map(Self::WithFrames);
         let all: Vec<Self> = all.chain(frames).collect();
         all[choice % all.len()]
     }
@@ -85,18 +74,21 @@ pub(super) struct ReplayCase {
 
 impl ReplayCase {
     /// Returns `None` if the input is too short.
+    ///
+    /// The first byte has the grain in bit 0, the machine in bits 1 to 6, and short memory in bit
+    /// 7.
     pub(super) fn new(bytes: &[u8]) -> Option<Self> {
         let (&[ways, policy, number, mapped_spaces], steps) = bytes.split_first_chunk()?;
         let (steps, _) = steps.as_chunks::<4>();
         let steps = &steps[..steps.len().min(MOST_STEPS)];
         let step = |&[action, low, high, _]: &[u8; 4]| ScriptStep {
-            action: ACTIONS[usize::from(action) % ACTIONS.len()],
+            action: Action::ALL[usize::from(action) % Action::ALL.len()],
             seed: u64::from(u16::from_le_bytes([low, high])),
         };
         Some(Self {
-            machine: OracleMachine::ALL[usize::from(ways >> 1) % 4],
+            machine: OracleMachine::ALL[usize::from(ways >> 1 & 0x3f) % OracleMachine::ALL.len()],
             policy: FuzzPolicy::new(policy, number),
-            is_short: ways & 8 != 0,
+            is_short: ways & 0x80 != 0,
             script: Script {
                 grain: [Grain::Page, Grain::Line][usize::from(ways & 1)],
                 mapped_spaces,
@@ -125,5 +117,41 @@ impl ReplayCase {
             }
         }
         recording
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::ReplayCase;
+
+    /// The longest name of the catalogue that a name begins with.
+    fn family(name: &str) -> Option<&'static str> {
+        let families = broadleaf_policy::catalogue().iter();
+        let families = families.map(|entry| entry.name);
+        let begun = families.filter(|family| name.starts_with(family));
+        begun.max_by_key(|family| family.len())
+    }
+
+    /// A policy in an input is an index, which a new policy may move.
+    #[test]
+    fn seeds_named_after_policies_have_these_policies() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds/replay");
+        let mut named = 0;
+        for seed in fs::read_dir(folder).expect("the seeds") {
+            let seed = seed.expect("a seed");
+            let name = seed.file_name().into_string().expect("a name");
+            let Some(expected) = family(&name) else {
+                continue;
+            };
+            let bytes = fs::read(seed.path()).expect("a seed");
+            let case = ReplayCase::new(&bytes).expect("a case");
+            assert_eq!(family(&case.policy.name()), Some(expected), "{name}");
+            assert_eq!(case.is_short, name.ends_with("-short"), "{name}");
+            named += 1;
+        }
+        assert!(named >= 5, "{named} seeds");
     }
 }

@@ -57,6 +57,8 @@ pub(crate) struct Keeper {
     most: usize,
     /// Gives up a part if the filter leaves too many of its visits.
     only_few: bool,
+    /// The number of visits of a part that are always packed.
+    packed: u64,
     /// The visits kept of the part so far, and the part's accesses.
     visits: u64,
     accesses: u64,
@@ -76,6 +78,7 @@ impl Keeper {
             is_begun: false,
             most,
             only_few,
+            packed: FREE_VISITS,
             visits: 0,
             accesses: 0,
             stretches: Vec::new(),
@@ -84,10 +87,16 @@ impl Keeper {
         }
     }
 
+    /// Packs no visits that do not repeat. Then the parts serve no later replay.
+    pub(crate) const fn only_read_soon(mut self, only_read_soon: bool) -> Self {
+        self.packed = if only_read_soon { 0 } else { FREE_VISITS };
+        self
+    }
+
     /// Keeps a piece. `plain` says that its visits do not repeat.
     pub(crate) fn add(&mut self, piece: &Fed, plain: bool) {
         // Few visits are always packed, so that the part can be kept for later replays.
-        self.add_as(piece, plain && self.visits > FREE_VISITS);
+        self.add_as(piece, plain && self.visits >= self.packed);
     }
 
     pub(super) fn add_as(&mut self, piece: &Fed, plain: bool) {

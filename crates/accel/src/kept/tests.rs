@@ -137,6 +137,17 @@ fn few_visits_are_packed() {
     }
 }
 
+/// A short part of random visits is not packed if no later replay reads it.
+#[test]
+fn visits_that_are_only_read_soon_stay_unpacked() {
+    let kept = Kept::new(1 << 24).only_read_soon(true);
+    let mut keeper = kept.keeper();
+    keeper.add(&visits(0, 1 << 14), true);
+    keeper.end_part();
+    let part = keeper.take_part().expect("little enough");
+    assert!(matches!(part[..], [KeptStretch::Plain(_)]));
+}
+
 #[test]
 fn no_more_plain_visits_are_kept_than_may_be() {
     let kept = |most| {

@@ -3,8 +3,7 @@
 //! A miss puts its entry in as the newest of a set and pushes the oldest one out. A hit makes its
 //! entry the newest. Both move one entry to the front: the entry that was found, or the oldest one.
 //! So a lookup has no branch that depends on a hit in the second level, or on the size of the page.
-//! Entries of the first level are in the order of their last use. Those of the second stay where
-//! they are, and a word holds the order of their ways.
+//! Entries are in the order of their last use.
 //!
 //! These lookups rely on exact LRU replacement, on two page sizes, and on the shape of the design.
 //! The first level has two structures of four ways, one for each page size. Their index functions
@@ -16,20 +15,18 @@
 mod lookups;
 
 use super::entry::{EMPTY, SUPERPAGE};
+use super::sixteen::{Loops, SetMoves, WayGroup, dispatch};
 use super::{PageId, Place, Size, Walks};
 use broadleaf_tlb::{FewFields, set};
 use broadleaf_units::PageNumber;
-use lookups::{Found, Lookups, use_first, use_second};
+use lookups::{Found, Lookups};
 use pulp::Arch;
 
 /// The ways of the first level and of the second.
 pub(super) const FIRST: usize = 4;
 pub(super) const SECOND: usize = 12;
-/// The room for a set of the second level. No more than the ways are ever used.
-const ROOM: usize = 16;
-
-/// The order of the ways of a set whose entries are in order: four bits for each, newest first.
-const IN_ORDER: u64 = 0xba98_7654_3210;
+/// The oldest way of a set of the second level, as a bit.
+const OLDEST: u32 = 1 << (SECOND - 1);
 
 /// The sets that pages of one size go to, at both levels.
 #[derive(Clone, Copy, Debug)]
@@ -82,9 +79,8 @@ pub(super) struct Alone {
     /// The sets of the first level, those for superpages before those for base pages. Newest
     /// entries come first, empty ones last.
     first: Vec<[u32; FIRST]>,
-    /// The sets of the second level, in no order, and the order of the ways of each.
-    second: Vec<[u32; ROOM]>,
-    orders: Vec<u64>,
+    /// The sets of the second level, in the same order.
+    second: Vec<WayGroup>,
     holding: Holding,
 }
 
@@ -103,16 +99,9 @@ enum Holding {
 
 impl Alone {
     /// A TLB of these entries, set by set, newest first, empty ones last.
-    pub(super) fn new(first: &[u32], second: &[u32]) -> Self {
-        let padded = |set: &[u32; SECOND]| {
-            let mut room = [EMPTY; ROOM];
-            room[..SECOND].copy_from_slice(set);
-            room
-        };
-        let second: Vec<[u32; ROOM]> = second.as_chunks().0.iter().map(padded).collect();
+    pub(super) fn new(first: &[u32], second: Vec<WayGroup>) -> Self {
         Self {
             first: first.as_chunks().0.to_vec(),
-            orders: vec![IN_ORDER; second.len()],
             second,
             holding: Holding::Both,
         }
@@ -123,25 +112,14 @@ impl Alone {
         self.first.as_flattened()
     }
 
-    /// The entries of the second level, as [`Alone::new`] takes them.
-    pub(super) fn second(&self) -> impl Iterator<Item = u32> + '_ {
-        (0..self.second.len()).flat_map(|set| self.in_order(set))
-    }
-
-    /// The entries of a set of the second level, newest first.
-    fn in_order(&self, set: usize) -> [u32; SECOND] {
-        let order = self.orders[set];
-        std::array::from_fn(|rank| self.second[set][(order >> (4 * rank)) as usize & 0xf])
+    /// The sets of the second level.
+    pub(super) fn second(&self) -> &[WayGroup] {
+        &self.second
     }
 
     /// Returns true if both TLBs hold the same entries in the same order.
     pub(super) fn is_like(&self, other: &Self) -> bool {
-        let is_alike = |set| {
-            let same =
-                (self.second[set], self.orders[set]) == (other.second[set], other.orders[set]);
-            same || self.in_order(set) == other.in_order(set)
-        };
-        self.first == other.first && (0..self.second.len()).all(is_alike)
+        self.first == other.first && self.second == other.second
     }
 
     /// Removes entries.
@@ -149,16 +127,9 @@ impl Alone {
         for set in &mut self.first {
             set::remove_where(set, &mut *unwanted);
         }
-        for set in 0..self.second.len() {
-            self.remove_from_second(set, unwanted);
+        for set in &mut self.second {
+            set::remove_where(&mut set.0, &mut *unwanted);
         }
-    }
-
-    fn remove_from_second(&mut self, set: usize, unwanted: &mut dyn FnMut(u32) -> bool) {
-        let mut entries = self.in_order(set);
-        set::remove_where(&mut entries, unwanted);
-        self.second[set][..SECOND].copy_from_slice(&entries);
-        self.orders[set] = IN_ORDER;
     }
 
     /// Removes the entry of one superpage. `page` is any of its base pages.
@@ -167,17 +138,17 @@ impl Alone {
         let mut is_it = |entry| entry == unwanted;
         let first = &mut self.first[sets.start + sets.first.set_of(page)];
         set::remove_where(first, &mut is_it);
-        self.remove_from_second(sets.second.set_of(page), &mut is_it);
+        set::remove_where(&mut self.second[sets.second.set_of(page)].0, is_it);
     }
 
     /// Determines which page sizes the TLB holds at each level.
     pub(super) fn find_strays(&mut self) {
         let first = self.first.as_flattened();
-        let second = self.second.as_flattened();
+        let second = || self.second.iter().flat_map(|set| &set.0);
         let is_base = |entry: &u32| *entry & SUPERPAGE == 0;
         let is_super = |entry: &u32| *entry & SUPERPAGE != 0 && *entry != EMPTY;
-        self.holding = if second.iter().any(is_base) {
-            if second.iter().any(is_super) || first.iter().any(is_super) {
+        self.holding = if second().any(is_base) {
+            if second().any(is_super) || first.iter().any(is_super) {
                 Holding::Both
             } else {
                 Holding::NoSuperpage
@@ -210,7 +181,7 @@ impl Alone {
                 size: walks.sizes(lane),
                 found: &mut found,
             };
-            let made = vectors.dispatch(lookups);
+            let made = dispatch(vectors, lookups);
             let base_walks = found.walks - found.super_walks;
             if base_walks > 0 && self.holding != Holding::NoSuperpage {
                 self.holding = Holding::Both;
@@ -247,7 +218,7 @@ impl Alone {
         }
         for size in sizes {
             let set = shape.of(size).second.set_of(page);
-            if self.second[set].contains(&id.entry(size)) {
+            if self.second[set].0.contains(&id.entry(size)) {
                 walks.second_hit(lane);
                 self.put_in(shape, page, id, size);
                 return true;
@@ -270,16 +241,14 @@ impl Alone {
         if !known {
             self.holding = Holding::Both;
         }
-        use_first(&mut self.first[sets.start + sets.first.set_of(page)], entry);
-        let set = sets.second.set_of(page);
-        use_second(&mut self.second[set], &mut self.orders[set], entry);
+        let first = &mut self.first[sets.start + sets.first.set_of(page)];
+        Loops.use_in_four(first, entry);
+        Loops.use_in(&mut self.second[sets.second.set_of(page)], entry, OLDEST);
     }
 
     /// Asserts the invariants of a TLB.
     pub(super) fn check(&self) {
         self.first.iter().for_each(|set| set::check(set));
-        for set in 0..self.second.len() {
-            set::check(&self.in_order(set));
-        }
+        self.second.iter().for_each(|set| set::check(&set.0));
     }
 }

@@ -43,7 +43,7 @@ impl Tlbs {
             let rows = self.first.iter();
             let first: Vec<u32> = rows.flat_map(|rows| rows.lane(lane, self.lanes)).collect();
             let second = self.second.iter().flat_map(|second| &second.entries[lane]);
-            Alone::new(&first, &second.copied().collect::<Vec<u32>>())
+            Alone::new(&first, second.copied().collect())
         };
         self.apart = Some((0..self.count).map(alone).collect());
     }
@@ -56,9 +56,9 @@ impl Tlbs {
                 rows.fill_lane(lane, self.lanes, &mut first);
             }
         }
-        let second = |alone: &Alone| alone.second().collect();
         for structure in &mut self.second {
-            structure.entries = apart.iter().map(second).collect();
+            let second = apart.iter().map(|alone| alone.second().to_vec());
+            structure.entries = second.collect();
         }
     }
 

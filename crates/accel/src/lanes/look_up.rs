@@ -1,8 +1,42 @@
 //! Lookups in TLBs side by side.
 
+use super::sixteen::{SetMoves, SetWork, dispatch};
 use super::{MOST_LANES, PageId, Size, Tlbs, Walks};
-use broadleaf_tlb::set;
 use broadleaf_units::PageNumber;
+
+/// Lookups in TLBs side by side. The loop is compiled for the processor's vector instructions.
+struct SideBySide<'a, W> {
+    tlbs: &'a mut Tlbs,
+    pages: &'a [PageNumber],
+    ids: &'a [PageId],
+    /// All ones for each lane that looks the pages up.
+    asked: &'a [u32; MOST_LANES],
+    walks: &'a mut W,
+}
+
+impl<W: Walks> SetWork for SideBySide<'_, W> {
+    /// The index of the page whose walk stopped the lookups.
+    type Output = Option<usize>;
+
+    #[inline(always)]
+    fn with<M: SetMoves>(self, moves: M) -> Option<usize> {
+        let Self {
+            tlbs,
+            pages,
+            ids,
+            asked,
+            walks,
+        } = self;
+        match tlbs.lanes {
+            1 => tlbs.look_up_in::<1>(moves, pages, ids, asked, walks),
+            4 => tlbs.look_up_in::<4>(moves, pages, ids, asked, walks),
+            8 => tlbs.look_up_in::<8>(moves, pages, ids, asked, walks),
+            16 => tlbs.look_up_in::<16>(moves, pages, ids, asked, walks),
+            24 => tlbs.look_up_in::<24>(moves, pages, ids, asked, walks),
+            _ => tlbs.look_up_in::<MOST_LANES>(moves, pages, ids, asked, walks),
+        }
+    }
+}
 
 impl Tlbs {
     /// Looks base pages up in the TLBs whose bit is set in `which`, superpages first at each level.
@@ -26,21 +60,23 @@ impl Tlbs {
         for (lane, asked) in asked.iter_mut().enumerate().take(self.count) {
             *asked = ((which >> lane & 1) as u32).wrapping_neg();
         }
-        match self.lanes {
-            1 => self.look_up_in::<1>(pages, ids, &asked, walks),
-            4 => self.look_up_in::<4>(pages, ids, &asked, walks),
-            8 => self.look_up_in::<8>(pages, ids, &asked, walks),
-            16 => self.look_up_in::<16>(pages, ids, &asked, walks),
-            24 => self.look_up_in::<24>(pages, ids, &asked, walks),
-            _ => self.look_up_in::<MOST_LANES>(pages, ids, &asked, walks),
-        }
+        let vectors = self.vectors;
+        let lookups = SideBySide {
+            tlbs: self,
+            pages,
+            ids,
+            asked: &asked,
+            walks,
+        };
+        dispatch(vectors, lookups)
     }
 
     /// Looks pages up in `LANES` lanes. The mask of lanes is in memory. If the compiler saw the
     /// mask lane by lane, it would assemble the mask again for each page.
-    #[inline(never)]
+    #[inline(always)]
     fn look_up_in<const LANES: usize>(
         &mut self,
+        moves: impl SetMoves,
         pages: &[PageNumber],
         ids: &[PageId],
         asked: &[u32; MOST_LANES],
@@ -62,8 +98,11 @@ impl Tlbs {
             let Some(left) = base_pages.renew(set, id.entry(Size::Base), &left) else {
                 continue;
             };
-            for (lane, left) in left.iter().enumerate() {
-                if *left != 0 && !self.miss::<LANES>(lane, *page, *id, at, walks) {
+            let mut left = moves.used_lanes(&left);
+            while left != 0 {
+                let lane = left.trailing_zeros() as usize;
+                left &= left - 1;
+                if !self.miss::<LANES>(moves, lane, (*page, *id), at, walks) {
                     return Some(at);
                 }
             }
@@ -76,9 +115,9 @@ impl Tlbs {
     #[inline(always)]
     fn miss<const LANES: usize>(
         &mut self,
+        moves: impl SetMoves,
         lane: usize,
-        page: PageNumber,
-        id: PageId,
+        (page, id): (PageNumber, PageId),
         at: usize,
         walks: &mut impl Walks,
     ) -> bool {
@@ -90,7 +129,7 @@ impl Tlbs {
             if let Some(place) = place {
                 let set = place.index.set_of(page);
                 let set = self.second[place.structure].set(lane, set);
-                if set::renew(set, id.entry(size)) {
+                if moves.renew(set, id.entry(size)) {
                     walks.second_hit(lane);
                     self.insert_first::<LANES>(lane, page, id, size);
                     return true;
@@ -107,8 +146,9 @@ impl Tlbs {
         };
         if let Some(place) = place {
             let set = place.index.set_of(page);
-            let set = self.second[place.structure].set(lane, set);
-            set::insert(set, id.entry(size));
+            let second = &mut self.second[place.structure];
+            let oldest = second.oldest();
+            moves.push_through(second.set(lane, set), id.entry(size), oldest);
         }
         true
     }

@@ -11,6 +11,7 @@ mod apart;
 mod entry;
 mod look_up;
 mod rows;
+mod sixteen;
 #[cfg(test)]
 mod tests;
 mod walks;
@@ -24,6 +25,7 @@ use entry::EMPTY;
 pub use entry::{Entry, PageId, Size};
 use pulp::Arch;
 use rows::Rows;
+use sixteen::{GROUP_WAYS, WayGroup};
 pub use walks::Walks;
 
 /// The most TLBs that there can be side by side.
@@ -41,16 +43,47 @@ struct Place {
 #[derive(Clone, Debug)]
 struct Second {
     ways: usize,
-    sets: usize,
-    /// By lane, set and way.
-    entries: Vec<Vec<u32>>,
+    /// The groups of ways of a set.
+    groups: usize,
+    /// By lane, set and group of ways.
+    entries: Vec<Vec<WayGroup>>,
 }
 
 impl Second {
-    #[inline]
-    fn set(&mut self, lane: usize, set: usize) -> &mut [u32] {
-        &mut self.entries[lane][set * self.ways..(set + 1) * self.ways]
+    /// An empty structure of one lane.
+    fn new(sets: usize, ways: usize) -> Self {
+        let groups = ways.div_ceil(GROUP_WAYS);
+        Self {
+            ways,
+            groups,
+            entries: vec![vec![WayGroup::EMPTY; sets * groups]],
+        }
     }
+
+    #[inline(always)]
+    fn set(&mut self, lane: usize, set: usize) -> &mut [WayGroup] {
+        &mut self.entries[lane][set * self.groups..][..self.groups]
+    }
+
+    /// The oldest way of a set, as a bit of its last group.
+    #[inline(always)]
+    const fn oldest(&self) -> u32 {
+        1 << ((self.ways - 1) % GROUP_WAYS)
+    }
+}
+
+/// Removes entries from a set. The others keep their order.
+fn remove_from(set: &mut [WayGroup], unwanted: &mut dyn FnMut(u32) -> bool) {
+    let mut entries = flat(set);
+    set::remove_where(&mut entries, unwanted);
+    for (group, entries) in set.iter_mut().zip(entries.as_chunks().0) {
+        group.0 = *entries;
+    }
+}
+
+/// The ways of a set, one after the other.
+fn flat(set: &[WayGroup]) -> Vec<u32> {
+    set.iter().flat_map(|group| group.0).collect()
 }
 
 /// TLBs of one design side by side.
@@ -110,11 +143,7 @@ impl Tlbs {
             lanes: 1,
             first,
             second: of_level(2)
-                .map(|structure| Second {
-                    ways: structure.ways,
-                    sets: structure.sets(),
-                    entries: vec![vec![EMPTY; structure.entries]],
-                })
+                .map(|structure| Second::new(structure.sets(), structure.ways))
                 .collect(),
             superpages,
             base_pages: places(PageSize::SIZE_4K)?,
@@ -205,8 +234,8 @@ impl Tlbs {
             rows.remove_where(lane, self.lanes, &mut unwanted);
         }
         for second in &mut self.second {
-            for set in second.entries[lane].chunks_exact_mut(second.ways) {
-                set::remove_where(set, &mut unwanted);
+            for set in second.entries[lane].chunks_exact_mut(second.groups) {
+                remove_from(set, &mut unwanted);
             }
         }
     }
@@ -228,7 +257,7 @@ impl Tlbs {
         if let Some(place) = second {
             let set = place.index.set_of(page);
             let set = self.second[place.structure].set(lane, set);
-            set::remove_where(set, &mut |entry| entry == unwanted);
+            remove_from(set, &mut |entry| entry == unwanted);
         }
     }
 
@@ -248,8 +277,11 @@ impl Tlbs {
                 entries.chunks(rows.ways()).for_each(set::check);
             }
             for second in &self.second {
-                assert_eq!(second.entries[lane].len(), second.sets * second.ways);
-                (second.entries[lane].chunks(second.ways)).for_each(set::check);
+                for set in second.entries[lane].chunks(second.groups) {
+                    let entries = flat(set);
+                    set::check(&entries);
+                    assert!(entries[second.ways..].iter().all(|entry| *entry == EMPTY));
+                }
             }
         }
     }

@@ -60,6 +60,7 @@ impl Rows {
         renew_rows(rows, entry, wanted)
     }
 
+    #[inline(always)]
     fn renew_any<const LANES: usize>(
         &mut self,
         set: usize,

@@ -11,6 +11,7 @@ mod print;
 pub(crate) mod recoded;
 mod reduced;
 mod replays;
+mod rules;
 
 use broadleaf_model::Plan;
 use broadleaf_oracle::random::{Rng, Script, shrink, thin};

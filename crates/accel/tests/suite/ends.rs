@@ -2,9 +2,10 @@
 
 use crate::common::*;
 use broadleaf_accel::run;
+use broadleaf_model::foresight::Foresight;
 use broadleaf_model::{Error, Items, Plan, ReplayProgress, Source, SourcePart, SourcePiece};
 use broadleaf_trace::{Advice, Backing, Event, Grain, Visit};
-use broadleaf_units::{SpaceId, ThreadId};
+use broadleaf_units::{BlockNumber, SpaceId, ThreadId};
 use std::ops::ControlFlow;
 
 /// The behaviour of a source that is asked for a part.
@@ -186,6 +187,49 @@ fn a_second_pass_is_made_only_where_something_is_foreseen() {
             assert_eq!(results[1].policy, "foresight");
             assert_eq!(results[1].promotions, promoted, "{threads} threads");
             assert_eq!(passes, 1 + promoted as u32, "{threads} threads");
+        }
+    }
+}
+
+/// If the expected promotions are those that are made, one pass is enough. If they are others, a
+/// second pass corrects the results.
+#[test]
+fn expected_promotions_spare_a_pass_and_change_no_result() {
+    let mut items = Items::new(Grain::Page);
+    // Block 0 fills up, block 1 does not.
+    items.visits((0..BLOCK + 9).chain(0..BLOCK + 9).map(load));
+    for policies in [&["4k", "foresight", "freebsd"][..], &["foresight"][..]] {
+        let before = replay(&items, policies);
+        assert_eq!(before.foreseen["freebsd"].len(), 1);
+        let block = |number| (SpaceId(0), BlockNumber(number));
+        for (blocks, passes) in [
+            (vec![block(0)], 1),
+            (vec![], 2),
+            (vec![block(1)], 2),
+            (vec![block(0), block(1)], 2),
+        ] {
+            for (threads, bytes) in [(1, 0), (1, usize::MAX), (2, usize::MAX)] {
+                let expected =
+                    Foresight::from([("freebsd".into(), blocks.clone().into_iter().collect())]);
+                let named = policies
+                    .iter()
+                    .map(|name| broadleaf_policy::parse(name).unwrap());
+                let machines = vec![broadleaf_machine::machine("skylake").unwrap()];
+                let plan = Plan::new(named.collect(), machines).unwrap();
+                let plan = plan
+                    .expecting(expected)
+                    .on_threads(threads)
+                    .keeping_decoded(bytes);
+                let mut made = 0;
+                let mut note = |progress: ReplayProgress| {
+                    made = progress.pass;
+                    ControlFlow::Continue(())
+                };
+                let outcome = run(&mut items.clone(), &plan, &mut note).unwrap();
+                assert_eq!(outcome.results, before.results, "{policies:?}, {blocks:?}");
+                assert_eq!(outcome.foreseen, before.foreseen);
+                assert_eq!(made, passes, "{policies:?}, {blocks:?}");
+            }
         }
     }
 }

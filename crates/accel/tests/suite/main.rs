@@ -15,6 +15,7 @@ mod observers;
 mod offline;
 mod populate;
 mod recency;
+mod replacement;
 mod romer;
 mod stacks;
 mod steps;

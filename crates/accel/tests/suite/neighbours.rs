@@ -66,7 +66,7 @@ impl Entries for Witness {
         false
     }
 
-    fn drop_stale(&mut self, _: &mut dyn FnMut(&Translation) -> bool) {}
+    fn drop_stale(&mut self, _: &mut dyn FnMut(&Translation) -> bool, _: &mut TlbLog) {}
 
     fn occupied(&self) -> usize {
         0

@@ -7,12 +7,12 @@ use clap::Args;
 use super::TableOrJson;
 use super::size::size;
 
-/// Show or clear what comparisons have kept to be faster
+/// Show or clear the cache of reduced traces
 ///
-/// A first comparison of a trace keeps the trace's reduced form, from which the next comparison
-/// reads the same counts in a fraction of the time. The folder is `broadleaf` in XDG_CACHE_HOME, or
-/// ~/.cache/broadleaf. A reduced form that is larger than its trace is not kept; `broadleaf reduce`
-/// writes it.
+/// The first `compare` or `advise` of a trace keeps the trace's reduced form. Later commands read
+/// the form and give the same counts in a fraction of the time. The folder is `broadleaf` in
+/// XDG_CACHE_HOME, or ~/.cache/broadleaf. A reduced form that is larger than its trace is not kept;
+/// `broadleaf reduce` writes it.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

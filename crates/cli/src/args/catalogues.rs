@@ -14,10 +14,22 @@ use crate::commands::offered;
 Examples:
   broadleaf list
   broadleaf list policies
+  broadleaf list tlbs --area               chip area and access time of TLBs
   broadleaf list metrics --format json")]
 pub(crate) struct ListArgs {
     /// The catalogue [default: all]
     pub(crate) what: Option<Catalogue>,
+
+    /// List chip areas and access times of TLBs instead: the kinds of entries, and the TLBs of
+    /// machines
+    ///
+    /// Areas are in register-bit equivalents (rbe), after Talluri 1995. Relative figures are those
+    /// of a TLB for pages of 4 KiB with as many entries and ways. Access times are those of the
+    /// delay equations of Wilton and Jouppi, in a process of 0.8 micrometres: compare them among
+    /// fully associative TLBs, or among set-associative ones. The fitted surrogate describes the
+    /// access times of the thesis alone.
+    #[arg(long)]
+    pub(crate) area: bool,
 
     /// Set the format of the list
     #[arg(long, default_value = "table")]

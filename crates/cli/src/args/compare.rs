@@ -57,11 +57,16 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "FILE")]
     pub(crate) policies: Option<PathBuf>,
 
-    /// Replay on a machine, by name or as a TOML file, or on several separated by commas; may be
-    /// given several times
+    /// Replay on a machine: a name, a pattern such as 'skylake*', a TOML file, or a grid; several
+    /// are separated by commas
+    ///
+    /// A grid is a family of TLBs: superpage:entries=32..512,sizes=4k+64k. Its kinds are single,
+    /// superpage, complete-subblock and partial-subblock. Values are separated by `|`; a..b means
+    /// powers of two, and a..b:step another step. Other keys are those of a machine's file.
+    /// All machines of a grid look at one memory; the table has misses against chip area.
     #[arg(
         long,
-        value_name = "NAME|FILE.toml",
+        value_name = "NAME|FILE.toml|GRID",
         default_value = "skylake",
         value_parser = offered::machines(),
         hide_possible_values = true

@@ -43,7 +43,7 @@ pub(crate) struct Import {
     #[arg(long, alias = "code")]
     pub(crate) instructions: bool,
 
-    /// Overwrite FILE where it exists
+    /// Overwrite FILE if it exists
     #[arg(long)]
     pub(crate) force: bool,
 }

@@ -12,7 +12,9 @@ use crate::commands::offered;
 /// each claim of the paper. The last line counts the claims that agree. Papers: navarro2002
 /// (reservation-based superpages of several sizes: best case, each size alone, fragmented memory, a
 /// server beside a seeker of contiguity, adversaries, demotion), romer1995 (superpages that TLB
-/// misses pay for: misses, time, memory and page sizes under each of its policies).
+/// misses pay for: misses, time, memory and page sizes under each of its policies), talluri1995
+/// (superpage and subblock TLBs: chip areas, access times, and execution times from the thesis's
+/// misses; nothing is replayed).
 ///
 /// Counts are exact, speedups are estimates from them. Without --full, programs are reference
 /// streams modelled on the kernels of the paper's programs, in less memory. This takes less than
@@ -24,10 +26,11 @@ use crate::commands::offered;
 Examples:
   broadleaf paper navarro2002
   broadleaf paper romer1995
+  broadleaf paper talluri1995 -o talluri               keeps all cells of Appendix I
   broadleaf paper navarro2002 --full -o navarro        keeps tables and recordings
   broadleaf paper navarro2002 --cycles-per-access 3    on a slower processor")]
 pub(crate) struct PaperArgs {
-    /// The paper: navarro2002, romer1995
+    /// The paper: navarro2002, romer1995, talluri1995
     #[arg(value_name = "PAPER", value_parser = offered::papers(), hide_possible_values = true)]
     pub(crate) name: String,
 

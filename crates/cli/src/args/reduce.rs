@@ -42,7 +42,7 @@ pub(crate) struct Reduce {
     )]
     pub(crate) machine: Vec<String>,
 
-    /// Write the reduced form to FILE [default: TRACE with .reduced behind it, where `compare`
+    /// Write the reduced form to FILE [default: TRACE.reduced beside the trace, where `compare`
     /// looks]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

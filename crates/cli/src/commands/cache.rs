@@ -1,4 +1,4 @@
-//! `cache`: what comparisons have kept to be faster.
+//! `cache`: shows and clears the cache of reduced traces.
 
 use broadleaf_report::View;
 use broadleaf_report::number::counted;

@@ -7,14 +7,15 @@ use broadleaf_machine::Machine;
 use broadleaf_metrics::CellResult;
 use broadleaf_policy::{Policy, Refusal};
 use broadleaf_report::{
-    Align, BASELINE, Glyphs, Grid, REFERENCE, View, comparison_table, curves, over_time, write_csv,
-    write_parquet,
+    Align, BASELINE, Glyphs, Grid, REFERENCE, View, comparison_table, curves, design_space,
+    over_time, write_csv, write_parquet,
 };
 use broadleaf_study::compare::{ComparisonAnswer, Request, compare, policies};
-use broadleaf_study::machines::machines;
+use broadleaf_study::machines::{design_space_policies, is_design_space, machines};
 
 use crate::args::{Compare, CompareFormat};
 use crate::progress::Bars;
+use crate::say;
 use crate::terminal::glyphs;
 use broadleaf_study::explained::PlannedAccelerator;
 use broadleaf_study::failure::Failure;
@@ -30,7 +31,12 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
         Some(file) => policies_file::read(file)?,
         None => Vec::new(),
     };
-    let policies = policies(&options.policy, &named)?;
+    let is_space = is_design_space(&machines);
+    let usual = match is_space && options.policy.is_empty() && named.is_empty() {
+        true => design_space_policies(&machines),
+        false => options.policy.clone(),
+    };
+    let policies = policies(&usual, &named)?;
     if !options.policy.is_empty() {
         refuse_lacking(&policies.policies, &machines)?;
     }
@@ -77,6 +83,7 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
     // The table compares every policy with these two, even if they were not asked for.
     let has_superpages = |machine: &Machine| machine.design.sizes().len() > 1;
     let extra: &[&str] = match options.format {
+        _ if is_space => &[],
         CompareFormat::Table if request.machines.iter().all(has_superpages) => {
             &[BASELINE, REFERENCE]
         }
@@ -123,7 +130,7 @@ fn show_plan(accelerators: &[PlannedAccelerator]) {
         };
         grid.row([planned.name.to_owned(), used.to_owned(), text]);
     }
-    for line in grid.render(View::default()).lines() {
+    for line in grid.render(say::table_view()).lines() {
         say!("{line}");
     }
 }
@@ -153,7 +160,12 @@ fn render(
     let refusals: Vec<&str> = Refusal::ALL.iter().map(|refusal| refusal.name()).collect();
     match format {
         CompareFormat::Table => {
-            let mut text = table(answer, view);
+            let results = &answer.comparison.results;
+            let space = design_space(results, glyphs, view);
+            let mut text = match space.is_empty() {
+                true => table(answer, view),
+                false => space,
+            };
             let curves = curves(&answer.comparison.results, glyphs, view);
             if !curves.is_empty() {
                 text.push('\n');

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use broadleaf_import::{
     Compression, Compressor, ExportCounts, ExportEntry, ExportError, LeftOut, exportable,
 };
-use broadleaf_report::number::{grouped, size};
+use broadleaf_report::number::{grouped, short, size};
 use broadleaf_trace::Header;
 
 use crate::args::Export;
@@ -15,6 +15,9 @@ use broadleaf_study::failure::Failure;
 use broadleaf_study::output::{Access, Output, refuse_input};
 use broadleaf_study::source::origin::PassCount;
 use broadleaf_study::source::{ReadError, Trace, TraceReading, Whole};
+
+/// The size in bytes from which on an export is foretold.
+const FORETOLD: u64 = 1 << 30;
 
 pub(crate) fn run(options: &Export) -> Result<(), Failure> {
     let name = options.format.as_ref().or(options.to.as_ref());
@@ -42,6 +45,7 @@ pub(crate) fn run(options: &Export) -> Result<(), Failure> {
     let cannot_write = |error: io::Error| Failure::writing(&out_name, &error);
     let compression = Compression::of_name(&path);
     let mut to = Compressor::new(out, compression).map_err(cannot_write)?;
+    foretell_size(&trace, entry, compression, &out_name);
     let bar = TaskBar::new("exporting", trace.work());
     let (counts, left_out) = write(&mut trace, entry, &mut to, &out_name, &bar)?;
     drop(bar);
@@ -65,6 +69,35 @@ pub(crate) fn run(options: &Export) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Prints the size of a large export before it is written, if the trace's totals are known.
+fn foretell_size(trace: &Trace, entry: &ExportEntry, compression: Compression, out_name: &str) {
+    let Some(totals) = trace.totals() else {
+        return;
+    };
+    let bytes = (entry.estimate)(&header_of(trace), &totals);
+    if bytes < FORETOLD {
+        return;
+    }
+    let before = match compression {
+        Compression::Plain => "",
+        _ => " before compression",
+    };
+    say!(
+        "{out_name}: {} accesses: about {}{before}",
+        short(totals.accesses()),
+        size(bytes),
+    );
+}
+
+/// The header of the trace. A text has no header: its lines count instructions.
+fn header_of(trace: &Trace) -> Header {
+    trace.header().cloned().unwrap_or_else(|| {
+        let mut header = Header::new(trace.grain());
+        header.options.instruction_counts = true;
+        header
+    })
+}
+
 /// Writes all pieces of the trace.
 fn write(
     trace: &mut Trace,
@@ -75,13 +108,7 @@ fn write(
 ) -> Result<(ExportCounts, Vec<LeftOut>), Failure> {
     let name = trace.name().to_owned();
     let meter = trace.meter();
-    // A text has no header: its lines count instructions.
-    let header = trace.header().cloned().unwrap_or_else(|| {
-        let mut header = Header::new(trace.grain());
-        header.options.instruction_counts = true;
-        header
-    });
-    let mut exporter = (entry.create)(to, &header);
+    let mut exporter = (entry.create)(to, &header_of(trace));
     let cannot = |error: ExportError| match error {
         ExportError::Io(error) => Failure::writing(out_name, &error),
         ExportError::NoForm(reason) => Failure::Wrong(format!("{name}: {reason}")),

@@ -1,7 +1,7 @@
 //! `list`: the entries of the catalogues.
 
 use broadleaf_report::View;
-use broadleaf_study::catalogues::entries;
+use broadleaf_study::catalogues::{areas, entries};
 use broadleaf_study::failure::Failure;
 use broadleaf_study::output::{json, print};
 use clap::ValueEnum;
@@ -10,6 +10,9 @@ use serde_json::Value;
 use crate::args::{Catalogue, ListArgs, TableOrJson};
 
 pub(crate) fn run(options: &ListArgs, view: View) -> Result<(), Failure> {
+    if options.area {
+        return priced(options, view);
+    }
     let text = match (options.what, options.format) {
         (Some(what), TableOrJson::Table) => table(what, view)?,
         (Some(what), TableOrJson::Json) => json(&array(what)?)?,
@@ -27,6 +30,19 @@ pub(crate) fn run(options: &ListArgs, view: View) -> Result<(), Failure> {
         }
     };
     print(&text)
+}
+
+/// The list of TLBs with areas.
+fn priced(options: &ListArgs, view: View) -> Result<(), Failure> {
+    if options.what != Some(Catalogue::Tlbs) {
+        let why = "only TLBs have areas; write broadleaf list tlbs --area";
+        return Err(Failure::Wrong(why.to_owned()));
+    }
+    let areas = areas()?;
+    print(&match options.format {
+        TableOrJson::Table => areas.grid.render(view),
+        TableOrJson::Json => json(&Value::Array(areas.json))?,
+    })
 }
 
 fn table(what: Catalogue, view: View) -> Result<String, Failure> {

@@ -24,8 +24,8 @@ fn number(value: &Value, field: &str) -> u64 {
         .unwrap_or_else(|| panic!("no number {field} in {value}"))
 }
 
-/// An advised range: the walk cycles that the advice promises to spare, the walk cycles that the
-/// range spares in a replay, and the number of its superpages.
+/// An advised range, with its superpages: the walk cycles that the advice promises to spare, and
+/// those that a replay spares.
 #[derive(Clone, Copy, Debug)]
 struct Measured {
     said: u64,

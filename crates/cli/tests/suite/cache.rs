@@ -2,32 +2,45 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, SystemTime};
 
 use crate::support::programs::{MIB, Part, areas, map, program, recording, stores};
-use crate::support::{broadleaf, file, folder, golden, lackey, names, refused, stderr, succeeded};
+use crate::support::{
+    broadleaf, fed, file, folder, golden, lackey, names, refused, stderr, succeeded,
+};
 use broadleaf_trace::Backing;
 use broadleaf_trace::synth::SplitMix64;
 use serde_json::Value;
 
 const PAGES: u64 = 3000;
 
-/// What `compare` answers with its cache in `caches`.
-pub(crate) fn compare(caches: &Path, trace: &str, more: &[&str]) -> Output {
-    let arguments = [&["compare", trace, "--format", "json"], more].concat();
-    broadleaf(&arguments)
-        .env("XDG_CACHE_HOME", caches)
-        .output()
-        .expect("the command was built for this test")
+/// The command with its cache in `caches`.
+pub(crate) fn caching(caches: &Path, arguments: &[&str]) -> Command {
+    let mut command = broadleaf(arguments);
+    command
+        .env_remove("BROADLEAF_CACHE_SIZE")
+        .env("XDG_CACHE_HOME", caches);
+    command
 }
 
-/// The same, from a comparison that had nothing to say beside.
-pub(crate) fn quietly(caches: &Path, trace: &str, more: &[&str]) -> String {
-    let output = compare(caches, trace, more);
-    let answer = succeeded(&output);
-    assert_eq!(stderr(&output), "");
+/// The output of the command with its cache in `caches`.
+pub(crate) fn cached(caches: &Path, arguments: &[&str]) -> Output {
+    let output = caching(caches, arguments).output();
+    output.expect("the command was built for this test")
+}
+
+/// The answer of a command that wrote nothing to standard error.
+pub(crate) fn quiet(output: &Output) -> String {
+    let answer = succeeded(output);
+    assert_eq!(stderr(output), "");
     answer
+}
+
+/// The output of `compare` with its cache in `caches`.
+pub(crate) fn compare(caches: &Path, trace: &str, more: &[&str]) -> Output {
+    let first = ["compare", trace, "--format", "json"];
+    cached(caches, &[&first, more].concat())
 }
 
 /// The entries of a cache, each made to look as if it were used long ago.
@@ -96,11 +109,19 @@ fn a_second_comparison_has_the_same_answer() {
             ],
         ] {
             let caches = folder.join("caches");
-            let without = quietly(&caches, &trace, &[more, &["--no-cache"]].concat());
+            let without = quiet(&compare(&caches, &trace, &[more, &["--no-cache"]].concat()));
             assert!(!caches.exists(), "--no-cache keeps nothing");
-            assert_eq!(quietly(&caches, &trace, more), without, "{name} {more:?}");
+            assert_eq!(
+                quiet(&compare(&caches, &trace, more)),
+                without,
+                "{name} {more:?}"
+            );
             let entries = aged_entries(&caches);
-            assert_eq!(quietly(&caches, &trace, more), without, "{name} {more:?}");
+            assert_eq!(
+                quiet(&compare(&caches, &trace, more)),
+                without,
+                "{name} {more:?}"
+            );
             used += usize::from(entries.iter().any(|entry| was_used(entry)));
             let _ = fs::remove_dir_all(&caches);
         }
@@ -116,19 +137,19 @@ fn an_entry_serves_any_policy() {
     let folder = folder("cache-policies");
     let caches = folder.join("caches");
     let trace = file(&folder, "x.lackey", lackey(PAGES).as_bytes());
-    quietly(&caches, &trace, &["--policy", "4k"]);
+    quiet(&compare(&caches, &trace, &["--policy", "4k"]));
     let entries = aged_entries(&caches);
     assert_eq!(entries.len(), 1);
-    let without = quietly(&caches, &trace, &["--no-cache"]);
-    assert_eq!(quietly(&caches, &trace, &[]), without);
+    let without = quiet(&compare(&caches, &trace, &["--no-cache"]));
+    assert_eq!(quiet(&compare(&caches, &trace, &[])), without);
     assert!(was_used(&entries[0]));
     // Curves, and memory down to the frame, need the whole trace.
     aged_entries(&caches);
     for more in [&["--curve"][..], &["--memory", "64M", "--policy", "linux"]] {
-        let with = quietly(&caches, &trace, more);
+        let with = quiet(&compare(&caches, &trace, more));
         assert_eq!(
             with,
-            quietly(&caches, &trace, &[more, &["--no-cache"]].concat())
+            quiet(&compare(&caches, &trace, &[more, &["--no-cache"]].concat()))
         );
         assert!(!was_used(&entries[0]), "{more:?}");
     }
@@ -140,15 +161,15 @@ fn a_changed_trace_is_read() {
     let caches = folder.join("caches");
     let text = lackey(PAGES);
     let trace = file(&folder, "x.lackey", text.as_bytes());
-    let before = quietly(&caches, &trace, &[]);
+    let before = quiet(&compare(&caches, &trace, &[]));
     let written = Path::new(&trace).metadata().unwrap().modified().unwrap();
     // As long as before, and as old as before.
     file(&folder, "x.lackey", text.replace(" L 2", " S 2").as_bytes());
     let open = fs::File::open(&trace).unwrap();
     open.set_modified(written).unwrap();
-    let after = quietly(&caches, &trace, &[]);
+    let after = quiet(&compare(&caches, &trace, &[]));
     assert_ne!(after, before);
-    assert_eq!(after, quietly(&caches, &trace, &["--no-cache"]));
+    assert_eq!(after, quiet(&compare(&caches, &trace, &["--no-cache"])));
     assert_eq!(aged_entries(&caches).len(), 1, "the stale entry is gone");
 }
 
@@ -163,8 +184,29 @@ fn damaged_traces_are_not_kept() {
     assert!(!caches.exists());
     // The whole trace is worth an entry.
     let whole = file(&folder, "whole.bl", &bytes);
-    quietly(&caches, &whole, &["--policy", "4k"]);
+    quiet(&compare(&caches, &whole, &["--policy", "4k"]));
     assert_eq!(aged_entries(&caches).len(), 1);
+}
+
+/// No later command can find a trace from a pipe. A command copies a recording from a pipe, and
+/// keeps nothing of the copy.
+#[test]
+fn traces_from_pipes_are_not_kept() {
+    let folder = folder("cache-piped");
+    let caches = folder.join("caches");
+    let bytes = program(&areas(), 60_000, None);
+    let arguments = ["compare", "-", "--policy", "4k", "--format", "json"];
+    quiet(&fed(&mut caching(&caches, &arguments), &bytes));
+    let text = lackey(PAGES);
+    quiet(&fed(&mut caching(&caches, &arguments), text.as_bytes()));
+    assert!(!caches.exists());
+    // The same bytes in a file are worth an entry, which serves the pipe as well.
+    let trace = file(&folder, "x.bl", &bytes);
+    quiet(&compare(&caches, &trace, &["--policy", "4k"]));
+    let entries = aged_entries(&caches);
+    assert_eq!(entries.len(), 1);
+    quiet(&fed(&mut caching(&caches, &arguments), &bytes));
+    assert!(was_used(&entries[0]));
 }
 
 /// A trace that is read from its start again is not kept: the two passes may read different bytes.
@@ -182,9 +224,9 @@ fn traces_that_are_read_twice_are_not_kept() {
         &recording(&[mapping.clone(), visits.clone()]),
     );
     let late = file(&folder, "late.bl", &recording(&[visits, mapping]));
-    quietly(&caches, &late, &["--policy", "4k"]);
+    quiet(&compare(&caches, &late, &["--policy", "4k"]));
     assert!(!caches.exists());
-    quietly(&caches, &first, &["--policy", "4k"]);
+    quiet(&compare(&caches, &first, &["--policy", "4k"]));
     assert_eq!(aged_entries(&caches).len(), 1);
 }
 
@@ -193,7 +235,7 @@ fn a_damaged_entry_costs_time_only() {
     let folder = folder("cache-damaged");
     let caches = folder.join("caches");
     let trace = file(&folder, "x.lackey", lackey(PAGES).as_bytes());
-    let answer = quietly(&caches, &trace, &[]);
+    let answer = quiet(&compare(&caches, &trace, &[]));
     let entry = aged_entries(&caches).remove(0);
     let mut bytes = fs::read(&entry).unwrap();
     bytes[200] ^= 4;
@@ -206,7 +248,11 @@ fn a_damaged_entry_costs_time_only() {
         "{said}"
     );
     aged_entries(&caches);
-    assert_eq!(quietly(&caches, &trace, &[]), answer, "it was kept anew");
+    assert_eq!(
+        quiet(&compare(&caches, &trace, &[])),
+        answer,
+        "it was kept anew"
+    );
     assert!(was_used(&entry));
 }
 
@@ -216,19 +262,18 @@ fn the_size_is_bounded_and_0_keeps_nothing() {
     let caches = folder.join("caches");
     let texts = [0, 1, 2].map(random_text);
     let traces = [0, 1, 2].map(|at| file(&folder, &format!("{at}.lackey"), texts[at].as_bytes()));
-    quietly(&caches, &traces[0], &["--cache-size", "0"]);
+    quiet(&compare(&caches, &traces[0], &["--cache-size", "0"]));
     for (size, status) in [("0", Some(0)), ("much", Some(2))] {
-        let mut command = broadleaf(&["compare", &traces[0]]);
-        command.env("XDG_CACHE_HOME", &caches);
+        let mut command = caching(&caches, &["compare", &traces[0]]);
         let output = command.env("BROADLEAF_CACHE_SIZE", size).output().unwrap();
         assert_eq!(output.status.code(), status, "{size}");
     }
     assert!(!caches.exists());
-    quietly(&caches, &traces[0], &[]);
+    quiet(&compare(&caches, &traces[0], &[]));
     let bytes = aged_entries(&caches)[0].metadata().unwrap().len();
     let bound = (5 * bytes / 2).to_string();
     for trace in &traces {
-        quietly(&caches, trace, &["--cache-size", &bound]);
+        quiet(&compare(&caches, trace, &["--cache-size", &bound]));
     }
     let entries = aged_entries(&caches);
     let sum: u64 = entries
@@ -244,10 +289,9 @@ fn comparisons_at_once_and_killed_ones() {
     let folder = folder("cache-at-once");
     let caches = folder.join("caches");
     let trace = file(&folder, "x.lackey", random_text(5).as_bytes());
-    let answer = quietly(&caches, &trace, &["--no-cache"]);
+    let answer = quiet(&compare(&caches, &trace, &["--no-cache"]));
     let begin = || {
-        broadleaf(&["compare", &trace, "--format", "json"])
-            .env("XDG_CACHE_HOME", &caches)
+        caching(&caches, &["compare", &trace, "--format", "json"])
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -269,7 +313,7 @@ fn comparisons_at_once_and_killed_ones() {
             "{:?}",
             names(&caches.join("broadleaf"))
         );
-        assert_eq!(quietly(&caches, &trace, &[]), answer);
+        assert_eq!(quiet(&compare(&caches, &trace, &[])), answer);
         assert!(was_used(
             &caches
                 .join("broadleaf")
@@ -278,26 +322,37 @@ fn comparisons_at_once_and_killed_ones() {
     }
 }
 
-/// Without a place to keep anything, only the speed is lost.
+/// Without a folder for entries, only the speed is lost. One line names the reason and the remedy.
 #[test]
-fn a_folder_that_cannot_be_written_is_no_matter() {
+fn a_folder_that_cannot_be_written_is_named_once() {
     let folder = folder("cache-nowhere");
     let trace = file(&folder, "x.lackey", lackey(PAGES).as_bytes());
-    let answer = quietly(&folder.join("caches"), &trace, &["--no-cache"]);
+    let whole = ["compare", &trace, "--format", "json", "--no-cache"];
+    let answer = quiet(&cached(&folder.join("caches"), &whole));
+    let in_folder = |caches: &str, arguments: &[&str]| {
+        let mut command = caching(Path::new(caches), arguments);
+        command.current_dir(&folder).env("HOME", "/proc/nobody");
+        command.output().unwrap()
+    };
     // A file in the way; a file system that holds no files; a path that is not absolute.
     for caches in [trace.as_str(), "/proc", "caches"] {
-        let mut command = broadleaf(&["compare", &trace, "--format", "json"]);
-        command.current_dir(&folder).env("XDG_CACHE_HOME", caches);
-        command.env("HOME", "/proc/nobody");
-        for _ in 0..2 {
-            let output = command.output().unwrap();
-            assert_eq!(succeeded(&output), answer);
-            assert_eq!(stderr(&output), "");
+        let share = ["--memory", "90%", "--policy", "4k"];
+        for arguments in [&whole[..4], &whole[..4], &[&whole[..4], &share].concat()] {
+            let output = in_folder(caches, arguments);
+            let found = succeeded(&output);
+            assert!(arguments.len() > 4 || found == answer);
+            let said = stderr(&output);
+            assert!(said.contains("cannot keep the reduced form of"), "{said}");
+            assert!(said.contains("/broadleaf: "), "{said}");
+            assert!(said.contains("--no-cache"), "{said}");
+            assert_eq!(said.lines().count(), 1, "{said}");
         }
+        assert_eq!(quiet(&in_folder(caches, &whole)), answer);
     }
-    let mut command = broadleaf(&["compare", &trace, "--format", "json"]);
+    let mut command = broadleaf(&whole[..4]);
+    command.env_remove("BROADLEAF_CACHE_SIZE");
     command.env_remove("XDG_CACHE_HOME").env_remove("HOME");
-    assert_eq!(succeeded(&command.output().unwrap()), answer);
+    assert_eq!(quiet(&command.output().unwrap()), answer);
     assert_eq!(names(&folder), ["x.lackey"]);
     let mut command = broadleaf(&["cache"]);
     command.env_remove("XDG_CACHE_HOME").env_remove("HOME");
@@ -309,12 +364,9 @@ fn the_cache_is_shown_and_cleared() {
     let folder = folder("cache-shown");
     let caches = folder.join("caches");
     let trace = file(&folder, "x.lackey", lackey(PAGES).as_bytes());
-    let cache = |arguments: &[&str]| {
-        let mut command = broadleaf(arguments);
-        command.env("XDG_CACHE_HOME", &caches).output().unwrap()
-    };
+    let cache = |arguments: &[&str]| cached(&caches, arguments);
     assert!(succeeded(&cache(&["cache"])).contains("in 0 reduced traces"));
-    quietly(&caches, &trace, &[]);
+    quiet(&compare(&caches, &trace, &[]));
     let table = succeeded(&cache(&["cache"]));
     assert!(
         table.contains("in 1 reduced trace\n") && table.contains("x.lackey"),

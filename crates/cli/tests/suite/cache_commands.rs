@@ -4,24 +4,14 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use crate::cache::{aged_entries, compare, quietly, random_text, was_used};
+use crate::cache::{aged_entries, cached, caching, compare, quiet, random_text, was_used};
 use crate::support::programs::{areas, program};
-use crate::support::{broadleaf, file, folder, golden, lackey, run_with, stderr, succeeded};
+use crate::support::{broadleaf, fed, file, folder, golden, lackey, stderr, succeeded};
 use serde_json::Value;
 
+/// The output of `advise` with its cache in `caches`.
 fn advise(caches: &Path, trace: &str, more: &[&str]) -> Output {
-    broadleaf(&[&["advise", trace], more].concat())
-        .env("XDG_CACHE_HOME", caches)
-        .output()
-        .expect("the command was built for this test")
-}
-
-/// The advice of a command that wrote nothing to standard error.
-fn quiet_advice(caches: &Path, trace: &str, more: &[&str]) -> String {
-    let output = advise(caches, trace, more);
-    let answer = succeeded(&output);
-    assert_eq!(stderr(&output), "");
-    answer
+    cached(caches, &[&["advise", trace], more].concat())
 }
 
 /// The advice is the same without the cache, with the form that it keeps, and from that form. The
@@ -68,18 +58,18 @@ fn advice_and_comparisons_share_entries() {
     let folder = folder("cache-shared");
     let caches = folder.join("caches");
     let trace = file(&folder, "x.bl", &program(&areas(), 60_000, None));
-    let without = quietly(&caches, &trace, &["--no-cache"]);
-    quiet_advice(&caches, &trace, &[]);
+    let without = quiet(&compare(&caches, &trace, &["--no-cache"]));
+    quiet(&advise(&caches, &trace, &[]));
     let entries = aged_entries(&caches);
-    assert_eq!(quietly(&caches, &trace, &[]), without);
+    assert_eq!(quiet(&compare(&caches, &trace, &[])), without);
     assert!(was_used(&entries[0]));
     assert_eq!(aged_entries(&caches), entries);
     let more = ["--machine=romer1995", "--format=json"];
-    let advice = quiet_advice(&caches, &trace, &more);
+    let advice = quiet(&advise(&caches, &trace, &more));
     assert!(was_used(&entries[0]));
     assert_eq!(aged_entries(&caches), entries, "no family is added");
     let without = [&more[..], &["--no-cache"]].concat();
-    assert_eq!(advice, quiet_advice(&caches, &trace, &without));
+    assert_eq!(advice, quiet(&advise(&caches, &trace, &without)));
 }
 
 /// `advise` reads a reduced form beside the trace as well, and ignores a form of another trace.
@@ -88,9 +78,9 @@ fn advice_reads_the_form_beside_the_trace() {
     let folder = folder("cache-beside");
     let caches = folder.join("caches");
     let trace = file(&folder, "x.bl", &program(&areas(), 60_000, None));
-    let without = quiet_advice(&caches, &trace, &["--no-cache", "--format=json"]);
+    let without = quiet(&advise(&caches, &trace, &["--no-cache", "--format=json"]));
     succeeded(&broadleaf(&["reduce", &trace]).output().unwrap());
-    assert_eq!(quiet_advice(&caches, &trace, &["--format=json"]), without);
+    assert_eq!(quiet(&advise(&caches, &trace, &["--format=json"])), without);
     assert!(!caches.exists(), "a second form is kept");
     let changed = file(&folder, "x.bl", &program(&areas(), 50_000, None));
     let output = advise(&caches, &changed, &["--format=json"]);
@@ -107,16 +97,16 @@ fn advice_reads_the_form_beside_the_trace_before_an_entry() {
     let folder = folder("cache-both");
     let caches = folder.join("caches");
     let trace = file(&folder, "x.bl", &program(&areas(), 60_000, None));
-    let from_trace = quiet_advice(&caches, &trace, &["--format=json"]);
+    let from_trace = quiet(&advise(&caches, &trace, &["--format=json"]));
     let entries = aged_entries(&caches);
     assert_eq!(entries.len(), 1);
     succeeded(&broadleaf(&["reduce", &trace]).output().unwrap());
-    let from_form = quiet_advice(&caches, &trace, &["--format=json"]);
+    let from_form = quiet(&advise(&caches, &trace, &["--format=json"]));
     assert_eq!(from_form, from_trace);
     assert!(!was_used(&entries[0]), "the entry is read");
     fs::remove_file(format!("{trace}.reduced")).unwrap();
     assert_eq!(
-        quiet_advice(&caches, &trace, &["--format=json"]),
+        quiet(&advise(&caches, &trace, &["--format=json"])),
         from_trace
     );
     assert!(was_used(&entries[0]));
@@ -128,7 +118,7 @@ fn a_damaged_form_beside_the_trace_does_not_stop_advice() {
     let folder = folder("cache-damaged-form");
     let caches = folder.join("caches");
     let trace = file(&folder, "x.bl", &program(&areas(), 60_000, None));
-    let without = quiet_advice(&caches, &trace, &["--no-cache", "--format=json"]);
+    let without = quiet(&advise(&caches, &trace, &["--no-cache", "--format=json"]));
     succeeded(&broadleaf(&["reduce", &trace]).output().unwrap());
     let form = format!("{trace}.reduced");
     let bytes = fs::read(&form).unwrap();
@@ -153,26 +143,27 @@ fn advice_keeps_what_comparisons_keep() {
     let caches = folder.join("caches");
     let bytes = program(&areas(), 60_000, None);
     let trace = file(&folder, "x.bl", &bytes);
-    quiet_advice(&caches, &trace, &["--cache-size", "0"]);
-    quiet_advice(&caches, &trace, &["--cache-size", "100"]);
+    quiet(&advise(&caches, &trace, &["--cache-size", "0"]));
+    quiet(&advise(&caches, &trace, &["--cache-size", "100"]));
     let cut = file(&folder, "cut.bl", &bytes[..bytes.len() - 30]);
     succeeded(&advise(&caches, &cut, &["--keep-going"]));
-    // The support's cache folder cannot be made, so a form that was kept would be no error.
-    let piped = succeeded(&run_with(&["advise", "-", "--format=json"], &bytes));
+    let mut from_pipe = caching(&caches, &["advise", "-", "--format=json"]);
+    let piped = succeeded(&fed(&mut from_pipe, &bytes));
     let piped: Value = serde_json::from_str(&piped).unwrap();
     assert_eq!(piped["trace"]["accesses"], 60_000);
     assert!(aged_entries(&caches).is_empty());
-    let damaged = advise(&caches, &trace, &["--format=json"]);
+    let undamaged = advise(&caches, &trace, &["--format=json"]);
     let entry = aged_entries(&caches).remove(0);
     let mut bytes = fs::read(&entry).unwrap();
     bytes[200] ^= 4;
     fs::write(&entry, bytes).unwrap();
     let again = advise(&caches, &trace, &["--format=json"]);
-    assert_eq!(succeeded(&again), succeeded(&damaged));
+    assert_eq!(succeeded(&again), succeeded(&undamaged));
     assert!(stderr(&again).contains("is damaged"), "{}", stderr(&again));
 }
 
-/// A share of the footprint needs a pass of base pages before the replay, which the cache serves.
+/// A share of the footprint needs a pass of base pages before the replay, which the cache serves. A
+/// memory far too small, named by its size, needs the same pass after the replay.
 #[test]
 fn the_footprint_is_measured_from_the_cache() {
     let folder = folder("cache-footprint");
@@ -196,6 +187,18 @@ fn the_footprint_is_measured_from_the_cache() {
         aged_entries(&caches);
         answer(&[&more[..], &["--code"]].concat());
         assert!(!was_used(&entries[0]));
+        // Half of the footprint, as a share and as a size.
+        let half: Value =
+            serde_json::from_str(&answer(&["--memory", "50%", "--policy", "4k"])).unwrap();
+        let footprint = half["memory"]["footprint_bytes"].as_u64().unwrap();
+        let size = (footprint / 2).to_string();
+        let more = ["--memory", &size, "--policy", "4k"];
+        let without = answer(&[&more[..], &["--no-cache"]].concat());
+        let measured: Value = serde_json::from_str(&without).unwrap();
+        assert_eq!(measured["memory"]["footprint_bytes"], footprint);
+        aged_entries(&caches);
+        assert_eq!(answer(&more), without);
+        assert!(was_used(&entries[0]));
         fs::remove_dir_all(&caches).unwrap();
     }
 }

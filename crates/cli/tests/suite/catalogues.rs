@@ -231,3 +231,56 @@ fn completions_and_manual_pages_come_from_the_same_table() {
     assert_eq!(pages(), all);
     assert_ne!(std::fs::read(&page).unwrap(), b"precious");
 }
+
+#[test]
+fn tlbs_are_listed_with_areas() {
+    let table = succeeded(&run(&["list", "tlbs", "--area"]));
+    for start in ["complete-subblock", "skylake dtlb-4k", "romer1995 dtb"] {
+        assert!(
+            table.lines().any(|line| line.starts_with(start)),
+            "{start}: {table}"
+        );
+    }
+    let json = succeeded(&run(&["list", "tlbs", "--area", "--format", "json"]));
+    let entries: Value = serde_json::from_str(&json).unwrap();
+    let entries = entries.as_array().unwrap();
+    // 64 entries for pages of 4 KiB: the area that the thesis prints as 7984.
+    assert_eq!(entries[0]["name"], "single-page-size");
+    assert!((entries[0]["area_rbe"].as_f64().unwrap() - 7984.36).abs() < 0.01);
+    assert_eq!(entries[0]["relative_area"], 1.0);
+    // The heads, a rule, and a line for each entry. The fitted surrogate is named where it has a figure.
+    assert_eq!(table.lines().count(), entries.len() + 2);
+    for (line, entry) in table.lines().skip(2).zip(entries) {
+        let fitted = &entry["relative_access_by_fitted_surrogate"];
+        assert_eq!(
+            line.contains("fitted surrogate"),
+            !fitted.is_null(),
+            "{line}"
+        );
+        assert!(entry["access_seconds_by_delay_equations"].as_f64().unwrap() > 1e-9);
+    }
+}
+
+#[test]
+fn only_tlbs_have_areas() {
+    for arguments in [&["list", "--area"][..], &["list", "policies", "--area"]] {
+        let line = support::refused(&run(arguments));
+        assert!(line.contains("broadleaf list tlbs --area"), "{line}");
+    }
+}
+
+#[test]
+fn kinds_of_tlb_entries_and_machines_are_explained_with_areas() {
+    for (name, part) in [
+        ("complete-subblock", "block of 16: 36679 rbe (4.59)"),
+        ("complete-subblock", "256 entries in 4 ways"),
+        ("superpage", "(TLB entry)"),
+        ("superpage", "4k, 64k: 8354 rbe (1.05)"),
+    ] {
+        let text = succeeded(&run(&["explain", name])).replace('\n', "");
+        let text: Vec<&str> = text.split_whitespace().collect();
+        assert!(text.join(" ").contains(part), "{part}: {text:?}");
+    }
+    let text = succeeded(&run(&["explain", "skylake"]));
+    assert!(text.contains("register-bit equivalents"), "{text}");
+}

@@ -7,7 +7,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::support::{
-    binary, broadleaf, caches, file, folder, lackey, names, refused, run, stderr, succeeded,
+    NO_CACHE, binary, broadleaf, file, folder, lackey, names, refused, run, stderr, succeeded,
 };
 
 fn start(folder: &Path, arguments: &[&str]) -> Child {
@@ -256,7 +256,7 @@ fn a_stream_that_leads_to_a_file_is_written_in_place() {
         );
         let mut shell = std::process::Command::new("sh");
         let shell = shell.args(["-c", &line]).arg(binary());
-        let shell = shell.env("XDG_CACHE_HOME", caches());
+        let shell = shell.env("BROADLEAF_CACHE_SIZE", NO_CACHE);
         let output = shell.current_dir(&folder).output().unwrap();
         succeeded(&output);
         assert_eq!(log.metadata().unwrap().ino(), before, "{line}");

@@ -2,7 +2,10 @@
 
 use std::fs;
 
-use crate::support::{file, folder, lackey, refused, run, run_with, stderr, succeeded};
+use crate::support::programs::{Part, recording, stores};
+use crate::support::{file, folder, lackey, names, refused, run, run_with, stderr, succeeded};
+use broadleaf_trace::{Event, Visit};
+use broadleaf_units::SpaceId;
 use serde_json::Value;
 
 /// Bytes of a record of ChampSim.
@@ -100,6 +103,62 @@ fn nothing_is_overwritten_and_nothing_half_is_left() {
         .collect();
     names.sort();
     assert_eq!(names, ["bad.lackey", "x.champsimtrace", "x.lackey"]);
+}
+
+/// The size of a large export is on standard error before a byte is written. These exports are
+/// refused soon after, because two address spaces follow.
+#[test]
+fn the_size_of_a_large_export_is_foretold() {
+    let folder = folder("export-size");
+    let switch = || Part::Event(Event::SpaceSwitch(SpaceId(1)));
+    let trace = |loads: u32| {
+        let many = Visit {
+            unit: 7,
+            loads,
+            loads_before_store: loads,
+            ..Visit::default()
+        };
+        let visits = Part::Visits(vec![many; 16]);
+        recording(&[Part::Visits(stores([4096])), switch(), visits])
+    };
+    let export = ["export", "champsim"];
+    for (loads, name, foretold) in [
+        (1 << 20, "x.champsimtrace", Some("about 1.00 GiB")),
+        (
+            1 << 20,
+            "x.champsimtrace.zst",
+            Some("about 1.00 GiB before compression"),
+        ),
+        (1 << 19, "x.champsimtrace", None),
+    ] {
+        let trace = file(&folder, "x.bl", &trace(loads));
+        let out = folder.join(name).display().to_string();
+        let output = run(&[&export[..], &[&trace, "-o", &out]].concat());
+        let said = stderr(&output);
+        let lines: Vec<&str> = said.lines().collect();
+        let expected = foretold.map(|about| format!("broadleaf: {out}: 16.8M accesses: {about}"));
+        assert_eq!(lines.len(), 1 + usize::from(foretold.is_some()), "{said}");
+        assert!(
+            lines[lines.len() - 1].contains("several address spaces"),
+            "{said}"
+        );
+        assert!(
+            foretold.is_none() || lines[0] == expected.unwrap(),
+            "{said}"
+        );
+    }
+    // On standard output, the size is beside the records. The totals of a pipe are not known.
+    let bytes = trace(1 << 20);
+    let trace = file(&folder, "x.bl", &bytes);
+    let output = run(&[&export[..], &[&trace, "-o", "-"]].concat());
+    assert!(
+        stderr(&output).contains("about 1.00 GiB\n"),
+        "{}",
+        stderr(&output)
+    );
+    let piped = run_with(&[&export[..], &["-", "-o", "-"]].concat(), &bytes);
+    assert!(!stderr(&piped).contains("about"), "{}", stderr(&piped));
+    assert_eq!(names(&folder), ["x.bl"]);
 }
 
 #[test]

@@ -9,7 +9,9 @@ use crate::support;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::support::live::{Python, can_attach, can_govern, eventually, is_installed};
+use crate::support::live::{
+    Python, SIGINT, can_attach, can_govern, eventually, ignores, is_installed,
+};
 use crate::support::{binary, broadleaf, file, folder, refused, run, stderr, succeeded};
 
 /// Python that touches every `step`-th page of `mebibytes` MiB. The program waits for its

@@ -161,6 +161,61 @@ fn the_directions_of_romer_are_seen_again() {
 }
 
 #[test]
+fn the_figures_of_talluri_follow_from_its_models_and_misses() {
+    let folder = folder("paper-talluri");
+    let out = folder.join("tables");
+    let name = out.to_str().expect("a name");
+    let text = succeeded(&run(&["paper", "talluri1995", "--strict", "-o", name]));
+    let last = text.lines().last().expect("a last line");
+    assert_eq!(last, "13 of 13 claims agree with the thesis.");
+    for figures in [
+        "agrees: 42 of 42 numbers of blocks are the printed ones",
+        "agrees: 72 of 80 relative areas are the printed ones; 8 are misprints",
+        "agrees: each of the 4826 recomputable speedups is within 0.0007",
+        "agrees: 353 of 360 critical miss penalties are the printed ones",
+        "agrees: fitted surrogate: fully associative ratios are within 0.028",
+        "agrees: fitted surrogate: 4-way ratios are within 0.0113",
+    ] {
+        assert!(text.contains(figures), "{figures}: {text}");
+    }
+    // Nothing is replayed, so there is no scale.
+    assert!(!text.contains("Scale:"), "{text}");
+    for (table, heads, rows) in [
+        (
+            "equal-areas",
+            "table,reference,area in rbe,whose,single,",
+            12,
+        ),
+        ("relative-areas", "TLBs,table,blocks,whose,2,4,8,16", 40),
+        ("access-times", "TLBs,table,blocks,whose,2,4,8,16", 132),
+        ("valid-bits", "blocks,whose,2,4,8,16", 12),
+        ("multiplexors", "blocks,whose,2,4,8,16", 12),
+        ("ideal-times", "program,whose,s: 30,", 20),
+        ("sensitivity", "cycles,whose,sp_fa_b128,", 9),
+        ("headline", "TLB,thesis,here", 4),
+        ("chapters", "table,row,whose,1,2,", 120),
+        ("appendix-i", "subject,table,cells,recomputable,", 60),
+        (
+            "appendix-i-cells",
+            "table,TLB,relative to,whose,coral,",
+            882,
+        ),
+        ("critical-penalties", "table,TLB,agree,", 36),
+    ] {
+        let csv = fs::read_to_string(out.join(format!("{table}.csv"))).expect("a table");
+        assert!(csv.starts_with(heads), "{csv}");
+        assert_eq!(csv.lines().count(), rows + 1, "{table}");
+    }
+    // The cells of Appendix I are for files: the text says how many there are.
+    assert!(
+        text.contains("\n882 rows, which -o FOLDER writes.\n"),
+        "{text}"
+    );
+    let line = refused(&run(&["paper", "talluri1995", "--cycles-per-access", "2"]));
+    assert!(line.contains("replays nothing"), "{line}");
+}
+
+#[test]
 fn claims_that_fail_are_counted_and_fail_with_strict() {
     let folder = folder("paper-strict");
     let out = folder.join("tables");
@@ -241,7 +296,7 @@ fn unknown_papers_are_answered_with_those_that_there_are() {
     for name in ["navaro2002", "romer1996"] {
         let line = refused(&run(&["paper", name]));
         assert!(
-            line.contains("navarro2002, romer1995") && line.contains(name),
+            line.contains("navarro2002, romer1995, talluri1995") && line.contains(name),
             "{line}"
         );
     }

@@ -136,7 +136,7 @@ fn redirected(arguments: &[&str], redirection: &str) -> Output {
         .arg(format!("exec \"$0\" \"$@\" {redirection}"))
         .arg(crate::support::binary())
         .args(arguments)
-        .env("XDG_CACHE_HOME", crate::support::caches())
+        .env("BROADLEAF_CACHE_SIZE", crate::support::NO_CACHE)
         .output()
         .expect("sh runs")
 }

@@ -179,11 +179,18 @@ fn machines() -> String {
             sentence(text(&machine, "summary"))
         );
     }
-    for (title, catalogue) in [
-        ("TLB organisations", "tlbs"),
-        ("Page tables", "page-tables"),
+    for (title, catalogue, introduction) in [
+        ("TLB organisations", "tlbs", ""),
+        (
+            "Replacement rules",
+            "replacements",
+            "\nThe key `replacement` of a `[[tlb]]` table names the rule that chooses the entry \
+             that makes room. A parameter of the\nrule is a further key of the same table, such \
+             as `seed = 7`. Notes of the result name each parameter.\n",
+        ),
+        ("Page tables", "page-tables", ""),
     ] {
-        let _ = write!(out, "\n# {title}\n");
+        let _ = write!(out, "\n# {title}\n{introduction}");
         out.push_str(&described(catalogue));
     }
     out

@@ -8,7 +8,7 @@ use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-use crate::support::live::{Python, can_govern, eventually, is_installed};
+use crate::support::live::{Python, SIGHUP, can_govern, eventually, ignores, is_installed};
 use crate::support::{broadleaf, file, folder, refused, run, run_with, stderr, succeeded};
 
 /// Python that calls itself so, touches 64 MiB, and waits.
@@ -242,12 +242,8 @@ fn once_says_which_processes_would_be_looked_after() {
 
 #[test]
 fn processes_are_looked_after_and_told_of_and_rules_are_read_again() {
-    // As under nohup: who was started to ignore hang-ups is not asked by one to read its rules
-    // again.
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    if ignored.is_some_and(|mask| mask & 1 != 0) {
+    // As under nohup: a service that ignores hang-ups does not read its rules again.
+    if ignores(SIGHUP) {
         eprintln!("skipped: hang-ups are ignored here");
         return;
     }

@@ -90,6 +90,13 @@ fn memory_that_is_used_up_is_warned_of_with_what_would_do() {
     let output = support::run_with(&arguments, &bytes);
     let warned = used_up(&output);
     assert!(warned[0].1.ends_with(more), "{warned:?}");
+    // Also if a file has its name.
+    let folder = folder("shortage-input");
+    file(&folder, "-", &bytes);
+    let mut command = support::broadleaf(&arguments);
+    let output = support::fed(command.current_dir(&folder), &bytes);
+    succeeded(&output);
+    assert_eq!(used_up(&output), warned);
     assert!(used_up(&with(&["--memory=60%"])).is_empty());
 }
 
@@ -172,7 +179,7 @@ fn where_the_disk_is_all_that_matters_page_sizes_are_not_blamed() {
     assert_eq!((&unlimited, looked), (&enough, None));
     let (none, looked) = advised(&["--memory=1G", "--files=memory"]);
     assert!(
-        !none.contains("disk") && none.starts_with("No policy that makes superpages"),
+        !none.contains("disk") && none.starts_with("The compared policies made no superpages"),
         "{none}"
     );
     assert_eq!(looked, None);

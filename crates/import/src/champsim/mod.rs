@@ -37,6 +37,7 @@ pub(crate) static CHAMPSIM: ForeignFormat = ForeignFormat {
     }),
     export: Some(ExportEntry {
         create: writer::create,
+        estimate: writer::estimate,
         ending: "champsimtrace",
         records: "records",
         notes: &[

@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
-use broadleaf_trace::{Event, Header, Item, Lead, Visit};
+use broadleaf_trace::{Event, Header, Item, Lead, Totals, Visit};
 
 use super::packer::Packer;
-use super::record::ChampSimRecord;
+use super::record::{CHAMPSIM_BYTES, ChampSimRecord};
 use crate::error::ExportError;
 use crate::export::{ExportCounts, TraceExporter};
 use crate::import::LeftOut;
@@ -30,11 +30,10 @@ struct ChampSimExporter<'a> {
 
 /// Begins an export.
 pub(super) fn create<'a>(to: &'a mut dyn Write, header: &Header) -> Box<dyn TraceExporter + 'a> {
-    let options = header.options;
     Box::new(ChampSimExporter {
         to,
         shift: header.grain.shift(),
-        counted: options.instruction_counts || options.instruction_pages,
+        counted: is_counted(header),
         packer: Packer::default(),
         space: None,
         running: 0,
@@ -43,6 +42,21 @@ pub(super) fn create<'a>(to: &'a mut dyn Write, header: &Header) -> Box<dyn Trac
         leads: 0,
         added: 0,
     })
+}
+
+/// Returns true if the trace counts instructions or says where they are fetched.
+fn is_counted(header: &Header) -> bool {
+    header.options.instruction_counts || header.options.instruction_pages
+}
+
+/// The size of an export: a record for each instruction, or for each access if instructions are not
+/// counted. Records added for instructions with many references are left out.
+pub(super) fn estimate(header: &Header, totals: &Totals) -> u64 {
+    let records = match is_counted(header) {
+        true => totals.instructions,
+        false => totals.accesses(),
+    };
+    records.saturating_mul(CHAMPSIM_BYTES as u64)
 }
 
 impl ChampSimExporter<'_> {

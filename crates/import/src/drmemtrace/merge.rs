@@ -137,7 +137,7 @@ impl TraceImporter for DrmemtraceImporter {
     }
 
     fn left_out(&self) -> Vec<LeftOut> {
-        self.maker.unkept.told()
+        self.maker.unkept.left_out()
     }
 }
 

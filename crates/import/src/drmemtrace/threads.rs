@@ -1,4 +1,4 @@
-//! Which thread of which process runs.
+//! The running thread and its process.
 
 use std::collections::BTreeMap;
 
@@ -59,10 +59,11 @@ impl DrThreads {
             .map_err(|_| "the thread's number does not fit 32 bits: the input is damaged")?;
         let thread = ThreadId(thread);
         let known = self.spaces.get(&process).copied();
-        if known.is_none() && self.spaces.len() >= MOST || self.started.len() >= MOST {
+        let space = known.unwrap_or(SpaceId(self.spaces.len() as u32));
+        let is_new = !self.started.contains_key(&(space, thread));
+        if known.is_none() && self.spaces.len() >= MOST || is_new && self.started.len() >= MOST {
             return Err("the trace has more than 1,048,576 processes or threads");
         }
-        let space = known.unwrap_or(SpaceId(self.spaces.len() as u32));
         let runs = known == Some(self.space) && self.thread == Some(thread);
         let moves = core.is_some() && self.started.get(&(space, thread)) != Some(&core);
         if runs && !moves {
@@ -103,5 +104,34 @@ impl DrThreads {
             batch.event(Event::ThreadEnd(thread));
             self.started.remove(&(self.space, thread));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use broadleaf_trace::Grain;
+
+    use super::*;
+
+    /// A trace with as many threads as allowed goes on with each of them. One more is refused.
+    #[test]
+    fn threads_at_the_limit_run_on() {
+        let mut threads = DrThreads::default();
+        let mut fold = Fold::new(Grain::Page);
+        let mut batch = ImportBatch::default();
+        let mut run = |threads: &mut DrThreads, thread| {
+            let ran = threads.run(Some(thread), None, &mut fold, &mut batch);
+            batch.clear();
+            ran
+        };
+        for thread in 0..MOST as u64 {
+            threads.belongs(thread, 1).expect("a thread");
+            run(&mut threads, thread).expect("a new thread");
+        }
+        run(&mut threads, 0).expect("a thread that has started");
+        assert!(threads.belongs(MOST as u64, 1).is_err());
+        // The same thread of another process is another thread.
+        threads.belongs(0, 2).expect("a thread");
+        assert!(run(&mut threads, 0).is_err());
     }
 }

@@ -15,7 +15,7 @@ pub(super) struct Unkept {
 }
 
 impl Unkept {
-    pub(super) fn told(&self) -> Vec<LeftOut> {
+    pub(super) fn left_out(&self) -> Vec<LeftOut> {
         LeftOut::some(&[
             (self.prefetches, "prefetches"),
             (self.flushes, "cache flushes"),

@@ -6,7 +6,9 @@ use std::path::Path;
 use broadleaf_import::{
     CHAMPSIM_BYTES, ChampSimRecord, ExportEntry, ExportError, ForeignFormat, ImportOptions,
 };
-use broadleaf_trace::{Event, Grain, Header, Item, Lead, Options, ReadOptions, TraceReader, Visit};
+use broadleaf_trace::{
+    Event, Grain, Header, Item, Lead, Options, ReadOptions, Totals, TraceReader, Visit,
+};
 use broadleaf_units::SpaceId;
 use proptest::prelude::*;
 
@@ -34,10 +36,28 @@ fn written(header: &Header, visits: &[Visit]) -> (Vec<u8>, u64) {
     let entry = exporter();
     let items: Vec<OwnedItem> = visits.iter().copied().map(OwnedItem::Visit).collect();
     let (bytes, left_out) = export(entry, header, &items);
-    let added = left_out
-        .iter()
-        .find(|left| left.what.starts_with("records added"));
-    (bytes, added.map_or(0, |left| left.count))
+    let count = |what: &str| {
+        let left = left_out.iter().find(|left| left.what.starts_with(what));
+        left.map_or(0, |left| left.count)
+    };
+    let added = count("records added");
+    // An estimate knows neither added records nor accesses that become two.
+    let sum = |count: fn(&Visit) -> u64| visits.iter().map(count).sum();
+    let totals = Totals {
+        executions: visits.len() as u64,
+        loads: sum(|visit| visit.loads.into()),
+        stores: sum(|visit| visit.stores.into()),
+        instructions: sum(|visit| visit.instructions.into()),
+    };
+    let options = header.options;
+    let more = match options.instruction_counts || options.instruction_pages {
+        true => added,
+        false => count("accesses that reach"),
+    };
+    let estimate = (entry.estimate)(header, &totals);
+    let record = CHAMPSIM_BYTES as u64;
+    assert_eq!(estimate + more * record, bytes.len() as u64);
+    (bytes, added)
 }
 
 fn records(bytes: &[u8]) -> Vec<ChampSimRecord> {

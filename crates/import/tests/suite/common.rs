@@ -82,11 +82,13 @@ pub(crate) fn import_source(
         }
         batch.clear();
     }
+    let left_out = importer.left_out();
+    assert!(importer.may_leave_out() || left_out.is_empty());
     Ok(Imported {
         header,
         items,
         counts: importer.counts(),
-        left_out: importer.left_out(),
+        left_out,
     })
 }
 

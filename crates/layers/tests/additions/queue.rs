@@ -61,7 +61,7 @@ impl Entries for Queue {
         self.sets.iter().flatten().any(|entry| entry.is_of_same_page(translation))
     }
 
-    fn drop_stale(&mut self, stale: &mut dyn FnMut(&Translation) -> bool) {
+    fn drop_stale(&mut self, stale: &mut dyn FnMut(&Translation) -> bool, _: &mut TlbLog) {
         let sets = self.sets.iter_mut();
         sets.for_each(|set| set.retain(|entry| !stale(entry)));
     }

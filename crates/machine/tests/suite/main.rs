@@ -2,9 +2,11 @@
 
 mod catalogue_chases;
 mod chases;
+mod designs;
 mod invalidation;
 mod machines;
 mod native;
 mod oracle;
+mod price;
 mod replacement;
 mod sources;

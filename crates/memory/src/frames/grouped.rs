@@ -1,10 +1,10 @@
 //! Occupied memory, grouped by mobility in blocks.
 
 use super::mobility::{Mobility, Pageblocks};
-use super::random::SplitMix64;
 use super::recorded::sample;
 use super::start::Share;
 use super::{Buddy, Frame, Occupied, StartError, extents_of};
+use broadleaf_units::SplitMix64;
 use std::ops::Range;
 
 /// The largest order of a piece of a block that is partly occupied.

@@ -32,7 +32,6 @@ mod grouped;
 mod lists;
 mod mobility;
 mod pagetypeinfo;
-mod random;
 mod recorded;
 mod runs;
 mod start;
@@ -50,8 +49,6 @@ pub use recorded::room_for;
 pub use start::{Layout, Occupied, Start, StartError};
 pub use wired::Wired;
 
-#[cfg(test)]
-pub(crate) use random::SplitMix64;
 pub(crate) use runs::Runs;
 
 /// The number of a base frame: a physical address in units of the base page.

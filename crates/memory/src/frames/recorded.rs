@@ -3,8 +3,8 @@
 use super::StartError;
 use super::mobility::{Mobility, Pageblocks};
 use super::pagetypeinfo::TypeCounts;
-use super::random::SplitMix64;
 use super::runs::Runs;
+use broadleaf_units::SplitMix64;
 use std::collections::BTreeSet;
 use std::ops::Range;
 

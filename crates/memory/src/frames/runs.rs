@@ -119,7 +119,7 @@ impl Runs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frames::random::SplitMix64;
+    use broadleaf_units::SplitMix64;
     use std::collections::BTreeSet;
 
     #[test]

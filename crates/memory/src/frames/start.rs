@@ -2,10 +2,10 @@
 
 use super::grouped::Grouping;
 use super::mobility::Mobility;
-use super::random::SplitMix64;
 use super::recorded::{MobilityRegions, refuse_beyond, scatter};
 use super::runs::Runs;
 use super::{Buddy, Frame, MOST_FRAMES, MOST_ORDER, Pagetypeinfo, extents_of};
+use broadleaf_units::SplitMix64;
 
 /// The state of memory before a run. Equal starts give equal layouts, on every machine.
 #[derive(Clone, Debug, PartialEq)]

@@ -34,6 +34,8 @@ pub struct Reservations<K> {
     /// a freed page moves its reservation to the middle of another list.
     lists: Vec<BTreeSet<Turn>>,
     allocations: u64,
+    /// True if an allocation does not move its reservation to the end of its list.
+    keeps_turns: bool,
     unpopulated: u64,
     /// Bytes of memory that the pointers to parts of reservations take.
     pointer_bytes: usize,
@@ -49,9 +51,15 @@ impl<K: Key> Reservations<K> {
             by_key: BTreeMap::new(),
             lists: vec![BTreeSet::new(); sizes.levels()],
             allocations: 0,
+            keeps_turns: false,
             unpopulated: 0,
             pointer_bytes: 0,
         }
+    }
+
+    /// Orders the lists by the time at which each reservation was made, from now on.
+    pub fn keep_turns(&mut self) {
+        self.keeps_turns = true;
     }
 
     /// Bytes of memory that the reservations take, without the population nodes.
@@ -165,8 +173,11 @@ impl<K: Key> Reservations<K> {
         self.delist(id);
         self.allocations += 1;
         let now = self.allocations;
+        let stays = self.keeps_turns;
         let reservation = self.get_mut(id);
-        reservation.last_allocation = now;
+        if !stays {
+            reservation.last_allocation = now;
+        }
         reservation.population.set(page);
         self.unpopulated -= 1;
         self.enlist(id);
@@ -213,6 +224,12 @@ impl<K: Key> Reservations<K> {
     /// this level.
     pub fn victim(&self, level: usize) -> Option<ReservationId> {
         self.on(level).next()
+    }
+
+    /// The reservation whose turn is first, of those with a free piece.
+    pub fn first_turn(&self) -> Option<ReservationId> {
+        let heads = self.lists.iter().filter_map(|list| list.first());
+        heads.min().map(|(_, _, id)| *id)
     }
 
     /// The reservation to preempt for a piece of `level`: the head of that level's list, or of the

@@ -48,7 +48,7 @@ use crate::frames::{Buddy, Frame, Runs, Wired};
 use crate::reservations::{Key, ReservationId, Reservations};
 use crate::{AddressSpaces, Shootdown};
 use broadleaf_policy::{Needs, Policy, Refusal, Refusals};
-use broadleaf_units::{PageNumber, PageSize, PageSizes, SpaceId};
+use broadleaf_units::{PageNumber, PageSize, PageSizes, SpaceId, SplitMix64};
 use frame_table::FrameTable;
 use pte::Pte;
 use std::collections::{BTreeMap, BTreeSet};
@@ -87,6 +87,8 @@ pub struct System<'a> {
     buddy: Buddy,
     /// Frames that something stood in before the trace began and that can be moved.
     movable: Runs,
+    /// The random choice of frames, if the policy asks for one.
+    random_frames: Option<SplitMix64>,
     /// The number of occupied frames that cannot move.
     occupied: u64,
     /// Frames that page tables are in, which cannot either, and where they come from.
@@ -163,6 +165,10 @@ impl<'a> System<'a> {
         if needs.without.coalescing {
             buddy.stop_merging();
         }
+        let mut reservations = Reservations::new(spec.sizes);
+        if needs.preempts_oldest {
+            reservations.keep_turns();
+        }
         let low = (buddy.frames() / 128).clamp(4, 1 << 16);
         let wired_pages = if needs.wires_together {
             Wired::clustered(tables::cluster_order(buddy.frames()))
@@ -178,12 +184,13 @@ impl<'a> System<'a> {
             files: spec.files,
             buddy,
             movable,
+            random_frames: needs.random_frames.map(SplitMix64::new),
             occupied: wired,
             of_tables: Vec::new(),
             wired_pages,
             frames: FrameTable::new(),
             tables: Tables::new(),
-            reservations: Reservations::new(spec.sizes),
+            reservations,
             reserved_at: BTreeMap::new(),
             due: BTreeSet::new(),
             next_due: u64::MAX,

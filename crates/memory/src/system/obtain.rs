@@ -8,6 +8,11 @@ use crate::frames::{Choice, Frame, FrameState, plan};
 use crate::reservations::{Broken, ReservationId};
 use broadleaf_policy::{Effort, Placement};
 
+/// The frames among which a random choice is made, if memory has more: 64 GiB of base pages of 4
+/// KiB.
+const MOST_RANDOM_FRAMES: u64 = 1 << 24;
+/// The most tries to find a free frame at random.
+const MOST_RANDOM_TRIES: u32 = 64;
 /// The most extents that the search for an extent to compact checks.
 const MOST_SCANNED: u64 = 1024;
 
@@ -52,6 +57,9 @@ impl System<'_> {
     /// The reservation that is broken for a piece of that level (Navarro 2002, on reservation
     /// lists), unless an experiment turned that order off.
     fn victim(&self, level: usize) -> Option<ReservationId> {
+        if self.needs.preempts_oldest {
+            return self.reservations.first_turn();
+        }
         let without = self.needs.without;
         let levels = level..self.reservations.sizes().levels();
         let on = |level| {
@@ -116,10 +124,31 @@ impl System<'_> {
         } else {
             Choice::Lowest
         };
+        if order == 0
+            && let Some(frame) = self.random_frame()
+        {
+            return Some(frame);
+        }
         let given = self.buddy.allocate_by(order, choice)?;
         self.zeroed_given = given.zeroed;
         self.lose_cache(given.first, 1 << order);
         Some(given.first)
+    }
+
+    /// A free frame chosen at random, if the policy asks for one. Most tries find a free frame
+    /// unless memory is almost full; then the lowest free frame has to do.
+    fn random_frame(&mut self) -> Option<Frame> {
+        let frames = self.buddy.frames().min(MOST_RANDOM_FRAMES);
+        let random = self.random_frames.as_mut()?;
+        for _ in 0..MOST_RANDOM_TRIES {
+            let frame = Frame(random.below(frames));
+            if self.buddy.take(frame, 0) {
+                self.zeroed_given = 0;
+                self.lose_cache(frame, 1);
+                return Some(frame);
+            }
+        }
+        None
     }
 
     /// Frees an extent.

@@ -154,7 +154,7 @@ impl<T: Entry> Sparse<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frames::SplitMix64;
+    use broadleaf_units::SplitMix64;
 
     /// An entry with a number that continues by counting, if it has one.
     #[derive(Clone, Copy, Debug, PartialEq)]

@@ -58,4 +58,10 @@ pub static TLB_METRICS: &[&Metric] = &[
         "Lookups that hit a structure that holds prefetched translations.",
         MetricFigure::OfTlb(|tlb| tlb.prefetch_hits),
     ),
+    &cost(
+        "area_rbe",
+        "register-bit equivalents",
+        "The chip area of a grid's TLB by the formulas of Talluri 1995, section 2.1.",
+        MetricFigure::Ratio(|result| result.tlb.as_ref()?.area_rbe),
+    ),
 ];

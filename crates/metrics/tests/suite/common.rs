@@ -25,6 +25,7 @@ pub(crate) fn whole_result() -> CellResult {
         extra_probes: next(),
         victim_hits: next(),
         prefetch_hits: next(),
+        area_rbe: Some(7984.5),
     };
     let memory = MemoryResult {
         base_page_bytes: next(),

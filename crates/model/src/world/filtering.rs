@@ -99,7 +99,8 @@ impl World<'_> {
                 continue;
             }
             self.set_stage(FilterStage::Shared(number));
-            if self.visit(&step, scene).is_none() {
+            // A filter serves exact LRU alone: no rule counts the uses.
+            if self.visit(&step, 1, scene).is_none() {
                 self.leave(LeavingPoint::AfterKept(number), scene.part);
                 let sums = self.filter.as_ref().map(|filter| filter.resume.1);
                 let instructions = sums.map_or(0, |sums| sums.instructions);
@@ -181,7 +182,7 @@ impl World<'_> {
             }
             self.instructions = instructions;
             let step = VisitStep::of(&visit, part.shift, begin);
-            if self.visit(&step, scene).is_none() {
+            if self.visit(&step, visit.accesses(), scene).is_none() {
                 return;
             }
         }

@@ -54,41 +54,43 @@ impl World<'_> {
         scene: &Scene<'_>,
     ) -> Option<()> {
         if step.visit.fetches || wanted == StepsWanted::EachVisit {
-            return self.visit_showing(step, scene);
+            return self.visit_showing(step, visit.accesses(), scene);
         }
         let origin = step.origin;
         let mut loads_apart = self.looks_up_again(&step.visit);
         for (visit, may_change) in step.visit.unfolded(visit) {
             let access = Step { visit, origin };
             if may_change {
-                self.visit_showing(&access, scene)?;
+                self.visit_showing(&access, 1, scene)?;
                 continue;
             }
             if loads_apart && !visit.stores {
                 self.look_up_again(visit.page, scene);
                 loads_apart = false;
+            } else {
+                self.repeat(1);
             }
-            self.show(&access);
+            self.show(&access, scene);
         }
         Some(())
     }
 
     /// Replays the references of one step, and shows the step to the listeners; `None` where memory
     /// is used up. A step is not shown if it has no reference, or if its first finds no memory.
-    fn visit_showing(&mut self, step: &Step, scene: &Scene<'_>) -> Option<()> {
+    fn visit_showing(&mut self, step: &Step, accesses: u64, scene: &Scene<'_>) -> Option<()> {
         let before = self.moment;
-        let replayed = self.visit(&step.visit, scene);
+        let replayed = self.visit(&step.visit, accesses, scene);
         // The reference that finds no memory is the last, and no TLB is looked up.
         let references = self.moment - before;
         if references > u64::from(replayed.is_none()) {
-            self.show(step);
+            self.show(step, scene);
         }
         replayed
     }
 
     /// Shows a step to the listeners of all machines, after the lookups of all machines.
-    fn show(&mut self, step: &Step) {
-        self.translate_waiting();
+    fn show(&mut self, step: &Step, scene: &Scene<'_>) {
+        self.translate_waiting(&scene.stream.spaces);
         self.mmu.show(step);
         self.observers.iter_mut().for_each(|mmu| mmu.show(step));
     }

@@ -23,6 +23,7 @@ use broadleaf_memory::system::{
 };
 use broadleaf_memory::{AddressSpaces, Pages};
 use broadleaf_policy::Policy;
+use broadleaf_tlb::RuleNeed;
 use broadleaf_trace::Visit;
 use broadleaf_units::{PageSize, SpaceId};
 use filtering::WorldFilter;
@@ -45,11 +46,14 @@ pub(crate) struct World<'a> {
     /// Lookups that the observers have not made. Each observer makes many at a time, so that its
     /// TLB stays in the cache.
     waiting: Vec<PageLookup>,
-    /// The most lookups that wait. One if an observer reads the page table at a miss: the table may
-    /// change before a later lookup.
-    most_waiting: usize,
+    /// True if an observer reads the page table at a miss. Lookups then wait no longer than the
+    /// table stays as it is.
+    reads_tables: bool,
     /// True if a machine has separate TLBs for loads and stores.
     parts_loads: bool,
+    /// True if a replacement rule of a machine counts all uses of a translation. No lookup waits
+    /// then.
+    counts_uses: bool,
     /// The steps that listeners want; `None` if there is no listener.
     steps_wanted: Option<StepsWanted>,
     /// The filter of the world; `None` if the world replays every visit.
@@ -119,8 +123,9 @@ impl<'a> World<'a> {
             mmu,
             observers: Vec::new(),
             waiting: Vec::new(),
-            most_waiting: MOST_WAITING,
+            reads_tables: false,
             parts_loads: machine.design.parts_loads_from_stores(),
+            counts_uses: machine.design.needs(RuleNeed::Uses),
             steps_wanted: None,
             filter: None,
             instructions: 0,
@@ -174,7 +179,7 @@ impl<'a> World<'a> {
     pub(crate) fn begin(&mut self, now: u64) {
         self.system.begin_counting();
         self.instructions = 0;
-        self.translate_waiting();
+        debug_assert!(self.waiting.is_empty(), "each part ends with its lookups");
         self.mmu.begin();
         self.observers.iter_mut().for_each(Mmu::begin);
         if let Some(charged) = &mut self.charged {
@@ -201,7 +206,7 @@ impl<'a> World<'a> {
         } else {
             self.replay_filtered(part, stream);
         }
-        self.translate_waiting();
+        self.translate_waiting(&stream.spaces);
     }
 
     /// Replays every visit.
@@ -225,7 +230,7 @@ impl<'a> World<'a> {
             if part.references(&visit) {
                 self.instructions = instructions;
                 let step = VisitStep::of(&visit, part.shift, time);
-                if self.visit(&step, scene).is_none() {
+                if self.visit(&step, visit.accesses(), scene).is_none() {
                     return;
                 }
                 time = time.saturating_add(visit.accesses());
@@ -277,20 +282,20 @@ impl<'a> World<'a> {
     }
 
     /// Adds a machine that observes the memory, and returns its number. `None` if this machine
-    /// needs a memory of its own: it has other page sizes, or the policy is notified of its misses.
-    pub(super) fn observe(&mut self, machine: &'a Machine) -> Option<usize> {
+    /// needs a memory of its own: it has other page sizes and needs its own, or the policy is
+    /// notified of its misses.
+    pub(super) fn observe(&mut self, machine: &'a Machine, any_sizes: bool) -> Option<usize> {
         let is_observed_only = self.charged.is_none() && self.recorder.is_none();
         let same_sizes = self.mmu.machine.design.sizes() == machine.design.sizes();
-        if !is_observed_only || !same_sizes {
+        if !is_observed_only || !(same_sizes || any_sizes) {
             return None;
         }
         let levels = 0..self.mmu.walks.len();
         let sizes: Vec<PageSize> = levels.map(|level| self.system.size(level)).collect();
         let observer = Mmu::new(machine, &sizes);
-        if observer.wants_tables() {
-            self.most_waiting = 1;
-        }
+        self.reads_tables |= observer.wants_tables();
         self.parts_loads |= machine.design.parts_loads_from_stores();
+        self.counts_uses |= machine.design.needs(RuleNeed::Uses);
         self.observers.push(observer);
         Some(self.observers.len())
     }
@@ -299,6 +304,11 @@ impl<'a> World<'a> {
     pub(crate) fn mmu(&self, number: usize) -> &Mmu<'a> {
         let observer = number.checked_sub(1);
         observer.map_or(&self.mmu, |number| &self.observers[number])
+    }
+
+    /// All machines, in the order of their numbers, to be changed.
+    pub(crate) fn mmus_mut(&mut self) -> impl Iterator<Item = &mut Mmu<'a>> {
+        [&mut self.mmu].into_iter().chain(&mut self.observers)
     }
 
     /// The machine of that number, to be changed.

@@ -1,6 +1,6 @@
 //! References: memory first, then stale translations, then the lookups.
 
-use super::{Scene, World};
+use super::{MOST_WAITING, Scene, World};
 use crate::mapped::{MappedMemory, PageLookup};
 use crate::steps::VisitStep;
 use crate::stream::Stream;
@@ -10,8 +10,14 @@ use broadleaf_tlb::ReferenceKind;
 use broadleaf_units::PageNumber;
 
 impl World<'_> {
-    /// Replays one visit; `None` where memory is used up.
-    pub(super) fn visit(&mut self, step: &VisitStep, scene: &Scene<'_>) -> Option<()> {
+    /// Replays one visit of so many accesses; `None` where memory is used up. The number matters to
+    /// rules that count uses alone.
+    pub(super) fn visit(
+        &mut self,
+        step: &VisitStep,
+        accesses: u64,
+        scene: &Scene<'_>,
+    ) -> Option<()> {
         if step.fetches {
             return self.fetch(step.page, step.time, scene);
         }
@@ -27,13 +33,29 @@ impl World<'_> {
         let stores_first = step.stores && loads == 0;
         self.refer(step.page, step.time, stores_first, scene)?;
         if step.stores && loads > 0 {
+            self.repeat(loads - 1);
             let time = step.time.saturating_add(loads);
             self.refer(step.page, time, true, scene)?;
+            self.repeat(accesses.saturating_sub(loads + 1));
+        } else {
+            self.repeat(accesses.saturating_sub(1));
         }
         if self.looks_up_again(step) {
             self.look_up_again(step.page, scene);
         }
         Some(())
+    }
+
+    /// Lets the TLBs note that so many more accesses of the last page followed, if a rule of theirs
+    /// counts uses.
+    #[inline]
+    pub(super) fn repeat(&mut self, times: u64) {
+        if self.counts_uses && times > 0 {
+            self.mmu.tlb.repeat(times);
+            for mmu in &mut self.observers {
+                mmu.tlb.repeat(times);
+            }
+        }
     }
 
     /// Replays one reference: memory first, then stale translations, then the lookup. All other
@@ -70,19 +92,28 @@ impl World<'_> {
         self.mmu.translate(lookup, &MappedMemory { system, spaces });
         if !self.observers.is_empty() {
             self.waiting.push(*lookup);
-            if self.waiting.len() >= self.most_waiting {
+            if self.waiting.len() >= MOST_WAITING || self.counts_uses {
                 self.translate_now(spaces);
             }
         }
     }
 
-    /// Lets the observers translate the references that wait. References wait only if no observer
-    /// reads the page table.
-    pub(super) fn translate_waiting(&mut self) {
-        self.translate_now(None);
+    /// Lets the observers make the lookups that wait.
+    pub(super) fn translate_waiting(&mut self, spaces: &AddressSpaces) {
+        self.translate_now(Some(spaces));
     }
 
-    fn translate_now(&mut self, spaces: Option<&AddressSpaces>) {
+    /// Lets the observers make the lookups that wait, if an observer reads the page table: memory is
+    /// about to change.
+    fn translate_before_changes(&mut self, spaces: &AddressSpaces) {
+        if self.reads_tables {
+            self.translate_now(Some(spaces));
+        }
+    }
+
+    /// Lets the observers make the lookups that wait. `spaces` is `None` if memory has changed
+    /// already: then no lookup that waits reads a page table.
+    pub(super) fn translate_now(&mut self, spaces: Option<&AddressSpaces>) {
         let system = &self.system;
         let memory = MappedMemory { system, spaces };
         for mmu in &mut self.observers {
@@ -143,6 +174,7 @@ impl World<'_> {
         self.moment += 1;
         let is_due = self.system.next_time() <= time;
         if is_due {
+            self.translate_before_changes(&scene.stream.spaces);
             self.system.set_moment(self.moment);
             self.system.pass(&scene.stream.spaces, time);
         }
@@ -153,7 +185,10 @@ impl World<'_> {
         let settled = self.system.look(at, store);
         let level = match settled {
             Some(level) => level,
-            None => self.settle(at, time, store, scene.stream)?,
+            None => {
+                self.translate_before_changes(&scene.stream.spaces);
+                self.settle(at, time, store, scene.stream)?
+            }
         };
         if is_due || settled.is_none() {
             self.drop_stale(scene.part);

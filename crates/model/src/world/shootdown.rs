@@ -39,7 +39,7 @@ impl World<'_> {
     /// Drops stale translations from the TLBs of all machines that observe this memory.
     fn carry_out(&mut self, mut charged: Option<&mut Charged<'_>>) {
         self.update_tables();
-        self.translate_waiting();
+        self.translate_now(None);
         let shootdowns: Vec<Shootdown> = self.system.shootdowns().collect();
         for shootdown in shootdowns {
             for mmu in &mut self.observers {
@@ -92,7 +92,7 @@ impl World<'_> {
         if !self.system.has_notices() {
             return;
         }
-        self.translate_waiting();
+        self.translate_now(None);
         for notice in self.system.notices() {
             self.mmu.notice(&notice);
             self.observers
@@ -103,7 +103,7 @@ impl World<'_> {
 
     /// Switches all machines to an address space.
     pub(super) fn switch(&mut self, space: SpaceId) {
-        self.translate_waiting();
+        self.translate_now(None);
         for mmu in &mut self.observers {
             mmu.switch(space);
         }

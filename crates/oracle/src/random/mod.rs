@@ -64,6 +64,29 @@ pub enum Action {
     Noise,
 }
 
+impl Action {
+    /// All actions.
+    pub const ALL: [Self; 17] = [
+        Self::Fill,
+        Self::Wander,
+        Self::Chase,
+        Self::Straddle,
+        Self::Wait,
+        Self::Map,
+        Self::Tile,
+        Self::Unmap,
+        Self::Protect,
+        Self::Advise,
+        Self::Populate,
+        Self::Remap,
+        Self::Brk,
+        Self::StackGrow,
+        Self::Switch,
+        Self::Leave,
+        Self::Noise,
+    ];
+}
+
 /// One step of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScriptStep {

@@ -23,6 +23,8 @@ broadleaf_units::catalogue! {
         asap::{ENTRY, HALF},
         online::{APPROXIMATE, ENTRY},
         offline::ENTRY,
+        placed::{RANDOM, RESERVE},
+        foxtrot::ENTRY,
     ];
 }
 

@@ -105,3 +105,27 @@ fn words_are_wrapped_at_blanks() {
     assert_eq!(wrap("unbreakable", 3), ["unbreakable"]);
     assert_eq!(wrap("", 3), [""]);
 }
+
+#[test]
+fn a_wrapped_column_keeps_the_grid_in_one_block() {
+    let grid = |wraps: bool| {
+        let grid = Grid::new().column("metric", Align::Left);
+        let grid = match wraps {
+            true => grid.wrapped_column("unit", 11),
+            false => grid.column("unit", Align::Left),
+        };
+        let mut grid = grid.column("what it counts", Align::Left);
+        let sentence = "Lookups that missed the second level as well.";
+        grid.row(["a-name-of-many-letters", "cycles per instruction", sentence]);
+        grid.render(View {
+            width: Some(60),
+            ..View::default()
+        })
+    };
+    assert_eq!(grid(false).matches("metric").count(), 2);
+    let text = grid(true);
+    assert_eq!(text.matches("metric").count(), 1, "{text}");
+    assert!(text.lines().all(|line| length(line) <= 60), "{text}");
+    assert!(text.contains("  cycles per   Lookups"), "{text}");
+    assert!(text.contains("  instruction  "), "{text}");
+}

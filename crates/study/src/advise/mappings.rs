@@ -4,8 +4,6 @@
 //! one. If there is none, the pass filters the trace as a comparison does, and keeps the reduced
 //! form for the next command.
 
-use std::path::Path;
-
 use broadleaf_accel::covers_all;
 use broadleaf_trace::Event;
 
@@ -13,6 +11,7 @@ use super::places::TracePlaces;
 use crate::cache::CachedPass;
 use crate::failure::Failure;
 use crate::source::events::EventListener;
+use crate::source::origin::can_be_opened_again;
 use crate::source::{ReadError, Trace};
 use crate::watch::Watch;
 
@@ -63,14 +62,13 @@ fn of_events(trace: &mut Trace, watch: &dyn Watch) -> Result<TracePlaces, ReadEr
 /// pass cannot leave one, or fails.
 fn while_keeping(trace: &Trace, pass: &CachedPass<'_>) -> Option<TracePlaces> {
     let base_pages = [broadleaf_policy::base_pages()];
-    let is_file = pass.path != Path::new("-") && pass.path.is_file();
     let is_covered = covers_all(&base_pages, std::slice::from_ref(&pass.machine)).is_ok();
-    if pass.cache.is_none() || !is_file || !is_covered {
+    if pass.cache.is_none() || !is_covered || !can_be_opened_again(pass.path) {
         return None;
     }
     let mut places = TracePlaces::default();
     // If this pass fails, the events are read from the trace, which was replayed without an error.
-    let again = pass.run_heard(trace.work(), &mut places).ok()?;
+    let again = pass.run_heard(&mut places).ok()?;
     // Another file may have taken the place of the trace.
     (again.hash() == trace.hash()).then_some(places)
 }

@@ -5,6 +5,7 @@
 //! reduced trace | facts (JSON) | their length (4 bytes) | XXH3 of all before (8) | magic (8)
 //! ```
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 
@@ -36,6 +37,10 @@ pub struct EntryFacts {
     pub filter: String,
     /// The family of machines, as text ([`broadleaf_filter::Family`]).
     pub family: String,
+    /// The blocks that policies promoted which others foresee: by policy, runs of blocks as the
+    /// space, the first block and their number.
+    #[serde(default)]
+    pub foreseen: BTreeMap<String, Vec<(u32, u64, u64)>>,
 }
 
 /// A writer that hashes all bytes.
@@ -75,7 +80,14 @@ pub(super) fn write(to: &mut File, facts: &EntryFacts, parts: &[Vec<u8>]) -> io:
         writer.append(part).map_err(cannot)?;
     }
     let (mut checked, _) = writer.finish().map_err(cannot)?;
-    let facts = serde_json::to_vec(facts)?;
+    let mut json = serde_json::to_vec(facts)?;
+    if json.len() as u64 > MOST_FACTS {
+        // Without the promotions, a later comparison makes a second pass.
+        let foreseen = BTreeMap::new();
+        let facts = facts.clone();
+        json = serde_json::to_vec(&EntryFacts { foreseen, ..facts })?;
+    }
+    let facts = json;
     checked.write_all(&facts)?;
     checked.write_all(&(facts.len() as u32).to_le_bytes())?;
     let check = checked.hasher.digest();

@@ -8,10 +8,11 @@ use std::time::SystemTime;
 
 use broadleaf_filter::Family;
 use broadleaf_machine::Machine;
+use broadleaf_model::foresight::Foresight;
 use tempfile::NamedTempFile;
 
 use super::entry::{self, EntryFacts, EntryTail};
-use super::{folder_of_user, tidy};
+use super::{folder_of_user, foreseen, tidy};
 use crate::output::shown;
 use crate::source::origin::Origin;
 use crate::source::reduced::{family, hash};
@@ -45,6 +46,15 @@ pub struct CacheEntry {
     pub used: SystemTime,
 }
 
+/// An entry that was found for a trace.
+pub(crate) struct FoundEntry {
+    /// The reduced form.
+    pub(crate) origin: Origin,
+    /// The promotions that other policies foresee, as the comparison that made the entry found
+    /// them.
+    pub(crate) foreseen: Foresight,
+}
+
 impl TraceCache {
     /// The user's cache. `None` if `limit` is 0, or if the user has no cache folder.
     pub fn of_user(limit: u64) -> Option<Self> {
@@ -70,14 +80,14 @@ impl TraceCache {
     /// The reduced form of a trace for these machines, if there is one. A damaged entry is removed.
     ///
     /// The key is the hash of the trace's bytes, so changed content is never accepted. A trace of a
-    /// size that no entry names is not hashed. `known_hash` is the trace's hash if the trace was read
-    /// before.
+    /// size that no entry names is not hashed. `known_hash` is the trace's hash if the trace was
+    /// read before.
     pub(crate) fn find(
         &self,
         trace: &Origin,
         machines: &[Machine],
         known_hash: Option<&str>,
-    ) -> Option<Origin> {
+    ) -> Option<FoundEntry> {
         let (file, size) = (trace.file()?, trace.size()?);
         let of_size = size_in_name(size);
         let mut candidates = self.files();
@@ -92,7 +102,7 @@ impl TraceCache {
         };
         candidates.retain(|path| name_of(path).starts_with(&name_prefix(size, &hash)));
         let wanted = family(machines);
-        let does = |facts: &EntryFacts| {
+        let serves = |facts: &EntryFacts| {
             facts.hash == hash
                 && facts.bytes == size
                 && facts.filter == broadleaf_filter::filter_in_words()
@@ -101,12 +111,14 @@ impl TraceCache {
         candidates.into_iter().find_map(|path| {
             // Another comparison may have removed the entry.
             let file = File::open(&path).ok()?;
-            match open(&file, does) {
+            match open(&file, serves) {
                 Ok(tail) => {
                     let tail = tail?;
                     // The time of the last use. Without the right to set it, the entry ages.
                     let _ = file.set_modified(SystemTime::now());
-                    Origin::of_entry(shown(&path), file, tail.body, size).ok()
+                    let foreseen = foreseen::from_runs(&tail.facts.foreseen);
+                    let origin = Origin::of_entry(shown(&path), file, tail.body, size).ok()?;
+                    Some(FoundEntry { origin, foreseen })
                 }
                 Err(error) => {
                     let removed = match fs::remove_file(&path) {
@@ -186,7 +198,7 @@ impl TraceCache {
     }
 
     /// Removes all entries, and the temporary files of killed commands. Returns the number of
-    /// removed files.
+    /// removed entries.
     ///
     /// # Errors
     /// If a file cannot be removed.
@@ -194,8 +206,10 @@ impl TraceCache {
         let mut removed = 0;
         for path in self.files() {
             match fs::remove_file(path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => removed += 1,
+                Ok(()) => removed += 1,
+                // Another command removed it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
             }
         }
         tidy::sweep(&self.folder);

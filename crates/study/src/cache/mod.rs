@@ -7,6 +7,7 @@
 
 mod entry;
 mod folder;
+mod foreseen;
 mod pass;
 mod show;
 mod tidy;
@@ -15,12 +16,16 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use broadleaf_machine::Machine;
+use broadleaf_model::Outcome;
 
 use crate::failure::Failure;
+use crate::output::shown;
 use crate::source::Trace;
+use crate::source::origin::can_be_opened_again;
 use crate::source::reduced::family;
 
 pub use entry::EntryFacts;
+pub(crate) use folder::FoundEntry;
 pub use folder::{CacheEntry, TraceCache};
 pub(crate) use pass::CachedPass;
 
@@ -67,41 +72,45 @@ pub fn folder_of_user() -> Option<PathBuf> {
     Some(caches.join("broadleaf"))
 }
 
-/// Keeps the reduced form of a trace that was read to its end. A failure costs speed only.
+/// Keeps the reduced form of a trace that was read to its end. A failure costs speed only, and is
+/// named in a warning.
 pub(crate) fn keep(
     cache: &TraceCache,
     path: &Path,
     trace: &Trace,
     machines: &[Machine],
-    accesses: u64,
+    outcome: &Outcome,
     parts: &[Vec<u8>],
 ) {
-    let Some((hash, bytes)) = trace.keepable() else {
+    // No later command finds a trace from a pipe by its path.
+    let keepable = trace.keepable().filter(|_| can_be_opened_again(path));
+    let Some((hash, bytes)) = keepable else {
         return;
     };
     let facts = EntryFacts {
-        path: remembered(path, trace.name()),
+        path: absolute_path(path),
         hash,
         bytes,
-        accesses,
+        accesses: outcome.trace.accesses,
         filter: broadleaf_filter::filter_in_words(),
         family: family(machines).to_string(),
+        foreseen: foreseen::in_runs(&outcome.foreseen),
     };
     if let Err(error) = cache.keep(&facts, parts) {
-        let folder = cache.folder().display();
-        log::debug!(
-            "{folder}: cannot keep the reduced form of {}: {error}",
+        log::warn!(
+            "{}: cannot keep the reduced form of {}: {error}; name another folder with \
+             XDG_CACHE_HOME, or turn the cache off with --no-cache or {SIZE_VARIABLE}=0",
+            shown(cache.folder()),
             trace.name()
         );
     }
 }
 
-/// The path under which an entry remembers its trace.
-fn remembered(path: &Path, name: &str) -> String {
-    match path.canonicalize() {
-        Ok(path) if path.is_file() => path.to_string_lossy().into_owned(),
-        _ => name.to_owned(),
-    }
+/// The absolute path of a trace, without links; the given path if there is no such path.
+fn absolute_path(path: &Path) -> String {
+    let canonical = path.canonicalize();
+    let path = canonical.as_deref().unwrap_or(path);
+    path.to_string_lossy().into_owned()
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use broadleaf_accel::covers;
 use broadleaf_machine::Machine;
 use broadleaf_model::{Outcome, Plan, Source};
 
@@ -13,14 +12,15 @@ use crate::failure::Failure;
 use crate::source::events::{EventListener, HeardTrace};
 use crate::source::measured::Meter;
 use crate::source::{Trace, TraceReading, Whole};
-use crate::watch::{Task, Watch, Work};
+use crate::watch::{Task, Watch};
 
 /// A replay of base pages that may use the cache.
 pub(crate) struct CachedPass<'a> {
     /// The path of the trace.
     pub(crate) path: &'a Path,
     pub(crate) reading: TraceReading,
-    /// The machine whose first level the reduced form must suit.
+    /// The machine whose first level the reduced form must suit. The accelerators cover the machine
+    /// ([`broadleaf_accel::covers_all`]).
     pub(crate) machine: Machine,
     /// The number of threads.
     pub(crate) threads: usize,
@@ -39,7 +39,7 @@ impl CachedPass<'_> {
     /// If the trace cannot be read or is damaged, or if the replay refuses the trace.
     pub(crate) fn run(&self) -> Result<Outcome, Failure> {
         let plan = self.plan()?;
-        let mut trace = if self.reading.fetches || covers(&plan).is_err() {
+        let mut trace = if self.reading.fetches {
             Trace::open(self.path, self.reading, Whole::Memory)?
         } else {
             Trace::open_for(self.path, self.reading, plan.machines(), self.used_cache())?
@@ -53,18 +53,14 @@ impl CachedPass<'_> {
     }
 
     /// Replays base pages on the trace itself, passes the trace's events on, and adds the reduced
-    /// form to the cache. `work` is the amount of work. Returns the trace after its end.
+    /// form to the cache. Returns the trace after its end.
     ///
     /// # Errors
     /// Those of [`CachedPass::run`].
-    pub(crate) fn run_heard(
-        &self,
-        work: Work,
-        listener: &mut dyn EventListener,
-    ) -> Result<Trace, Failure> {
+    pub(crate) fn run_heard(&self, listener: &mut dyn EventListener) -> Result<Trace, Failure> {
         let plan = self.plan()?;
-        let task = self.watch.begin(self.doing, work);
         let mut trace = Trace::open(self.path, self.reading, Whole::Work)?;
+        let task = self.watch.begin(self.doing, trace.work());
         let meter = trace.meter();
         let mut heard = HeardTrace::new(&mut trace, listener);
         let outcome = replay(&mut heard, &plan, task.as_ref(), &meter);
@@ -83,8 +79,8 @@ impl CachedPass<'_> {
         let plan = Plan::new(vec![broadleaf_policy::base_pages()], machines);
         let plan = within_machine(plan.map_err(Failure::failed)?.on_threads(self.threads));
         Ok(match self.used_cache() {
-            Some(_) if covers(&plan).is_ok() => plan.keeping_reduced(),
-            _ => plan,
+            Some(_) => plan.keeping_reduced(),
+            None => plan,
         })
     }
 
@@ -92,8 +88,7 @@ impl CachedPass<'_> {
     fn end(&self, trace: &mut Trace, plan: &Plan, outcome: &Outcome) -> Result<(), Failure> {
         trace.finish()?;
         if let (Some(cache), Some(parts)) = (self.used_cache(), &outcome.reduced) {
-            let accesses = outcome.trace.accesses;
-            super::keep(cache, self.path, trace, plan.machines(), accesses, parts);
+            super::keep(cache, self.path, trace, plan.machines(), outcome, parts);
         }
         Ok(())
     }

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::PermissionsExt;
@@ -8,6 +9,7 @@ use broadleaf_machine::{Machine, machine};
 use broadleaf_trace::reduced::{
     KeptVisit, Manner, ReducedHeader, ReducedReader, ReducedWriter, Sums,
 };
+use broadleaf_units::{BlockNumber, SpaceId};
 
 use super::{EntryFacts, TraceCache, size_in};
 use crate::source::origin::{Origin, PassCount};
@@ -63,6 +65,7 @@ fn facts(trace: &Path, machines: &[Machine]) -> EntryFacts {
         accesses: 2,
         filter: broadleaf_filter::filter_in_words(),
         family: family(machines).to_string(),
+        foreseen: BTreeMap::from([("freebsd".to_owned(), vec![(0, 5, 2)])]),
     }
 }
 
@@ -75,7 +78,7 @@ fn keep(cache: &TraceCache, trace: &Path) {
 fn found(cache: &TraceCache, trace: &Path, machines: &[Machine]) -> Option<Vec<u8>> {
     let origin = Origin::open(trace, PassCount::One).expect("a trace");
     let mut bytes = Vec::new();
-    let mut entry = cache.find(&origin, machines, None)?;
+    let mut entry = cache.find(&origin, machines, None)?.origin;
     assert_eq!(entry.size(), Some(5000), "limits go by the trace's size");
     entry.bytes().unwrap().read_to_end(&mut bytes).unwrap();
     Some(bytes)
@@ -108,6 +111,29 @@ fn what_is_kept_is_found() {
     let copy = place.0.path().join("copy");
     fs::copy(&trace, &copy).unwrap();
     assert!(found(&cache, &copy, &skylake()).is_some());
+}
+
+/// An entry brings the promotions along that its comparison found, unless they take too much room.
+#[test]
+fn promotions_that_others_foresee_are_found() {
+    let place = CacheFolder::new();
+    let (cache, trace) = (place.cache(1 << 20), place.trace("a", 1));
+    let foreseen = |runs: Vec<(u32, u64, u64)>| {
+        let policy = "freebsd".to_owned();
+        let facts = EntryFacts {
+            foreseen: BTreeMap::from([(policy.clone(), runs)]),
+            ..facts(&trace, &skylake())
+        };
+        cache.keep(&facts, &[part(1)]).expect("it can be written");
+        let origin = Origin::open(&trace, PassCount::One).expect("a trace");
+        let mut entry = cache.find(&origin, &skylake(), None).expect("an entry");
+        entry.foreseen.remove(&policy)
+    };
+    let blocks = foreseen(vec![(3, 5, 2)]).expect("promotions");
+    assert_eq!(blocks.len(), 2);
+    assert!(blocks.contains(&(SpaceId(3), BlockNumber(6))));
+    let many = (0..1 << 16).map(|block| (1, 2 * block, 1));
+    assert_eq!(foreseen(many.collect()), None);
 }
 
 /// Content of the same length is no key, whatever the times of the file say. Once the changed trace

@@ -1,16 +1,19 @@
 //! `explain`: one entry of the catalogues, in full.
 
 use broadleaf_machine::{Machine, machine, machine_names, parts};
-use broadleaf_metrics::{Metric, all_metrics, metric};
+use broadleaf_metrics::{Metric, metric};
 use broadleaf_policy::{Expression, FORM, Parameter, ParseError, PolicyEntry, Refusal};
+use broadleaf_price::EntryKind;
 use broadleaf_report::{
-    HEADINGS, Heading, LIVE_HEADINGS, Meaning, RANGE_HEADINGS, Style, View, heading_named,
-    live_heading_named, range_heading_named, wrap,
+    Heading, Meaning, Style, View, heading_named, live_heading_named, range_heading_named, wrap,
 };
+use broadleaf_tlb::Replacement;
+use broadleaf_units::Described;
 
+use super::areas::{area_facts, area_of_structures};
 use super::expressions;
 use super::formats::{ADVICE_FORMATS, FORMATS};
-use super::names::names_of_reasons_parts_and_formats;
+use super::names::names_beside_policies;
 use crate::failure::Failure;
 use crate::names::{known_policies, no_policy, unknown};
 
@@ -129,14 +132,11 @@ fn find(name: &str) -> Result<Explanation, Failure> {
     }
     for (kind, entries) in parts() {
         if let Some(entry) = entries.iter().find(|entry| entry.name == name) {
-            return Ok(Explanation {
-                heading: entry.name.to_owned(),
-                kind,
-                summary: entry.summary.to_owned(),
-                paragraphs: vec![entry.explanation.to_owned()],
-                facts: vec![("source", entry.source.to_owned())],
-            });
+            return Ok(of_part(kind, entry));
         }
+    }
+    if let Some(kind) = EntryKind::named(name) {
+        return Ok(of_part("TLB entry", &kind.described));
     }
     for (kind, formats) in [
         ("trace format", FORMATS),
@@ -152,20 +152,24 @@ fn find(name: &str) -> Result<Explanation, Failure> {
             });
         }
     }
-    let others = machine_names()
-        .chain(all_metrics().map(|metric| metric.name))
-        .chain(
-            HEADINGS
-                .iter()
-                .chain(RANGE_HEADINGS)
-                .chain(LIVE_HEADINGS)
-                .map(|heading| heading.name),
-        )
-        .chain(names_of_reasons_parts_and_formats());
     let mut known = known_policies(name);
-    known.extend(others.map(str::to_owned));
+    known.extend(names_beside_policies().map(str::to_owned));
     let known = known.iter().map(String::as_str);
     Err(unknown("nothing", name, known, "broadleaf list"))
+}
+
+/// A part of a machine. A kind of TLB entry has areas, and so has an organisation of its name.
+fn of_part(kind: &'static str, entry: &Described) -> Explanation {
+    let mut facts = EntryKind::named(entry.name).map_or_else(Vec::new, area_facts);
+    facts.extend(parameters_of_rule(kind, entry.name));
+    facts.push(("source", entry.source.to_owned()));
+    Explanation {
+        heading: entry.name.to_owned(),
+        kind,
+        summary: entry.summary.to_owned(),
+        paragraphs: vec![entry.explanation.to_owned()],
+        facts,
+    }
 }
 
 /// A metric, under its name or the name of a column.
@@ -217,6 +221,20 @@ fn of_heading(heading: &Heading, in_advice: Option<&Heading>) -> Explanation {
 fn belongs(entry: &PolicyEntry, name: &str) -> bool {
     name.strip_prefix(entry.name)
         .is_some_and(|rest| rest.starts_with(['-', '(']))
+}
+
+/// The parameters of a replacement rule; none for other kinds of entries.
+fn parameters_of_rule(kind: &str, name: &str) -> impl Iterator<Item = (&'static str, String)> {
+    let rule = Replacement::named(name).filter(|_| kind == "replacement");
+    let parameters = rule.map_or(&[][..], |rule| rule.parameters);
+    parameters.iter().map(|key| {
+        let (least, most) = key.range;
+        let range = format!("{least} to {most}; {} unless the key is given", key.default);
+        (
+            "parameter",
+            format!("{}: {}, {range}", key.name, key.summary),
+        )
+    })
 }
 
 /// The parameters that a name may have in brackets.
@@ -308,6 +326,9 @@ fn of_machine(machine: &Machine) -> Explanation {
         })
         .collect();
     facts.push(("walk", costs.join(", ")));
+    if let Some(areas) = area_of_structures(machine.design.structures()) {
+        facts.push(("area", areas));
+    }
     if !machine.source.is_empty() {
         facts.push(("source", machine.source.clone()));
     }

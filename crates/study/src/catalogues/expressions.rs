@@ -34,8 +34,8 @@ pub(super) fn form() -> Explanation {
     );
     facts.push((
         "truth",
-        "kind == anonymous, kind == file, kind == shared, and the same with !=: What stands behind \
-        the block."
+        "kind == anonymous, kind == file, kind == shared, and the same with !=: The kind of \
+        memory of the block."
             .to_owned(),
     ));
     facts.extend(parameters(FORM.options));

@@ -46,7 +46,7 @@ const OURS: &[FormatEntry] = &[
         name: "broadleaf",
         summary: "recordings of ours (.bl): page visits in exact order, and what happened to \
             mappings",
-        explanation: "Chunks of visits and events, compressed, each with a checksum, behind a \
+        explanation: "Chunks of visits and events, compressed, each with a checksum, after a \
             header that names the command, the machine and the recorder. A recording that was cut \
             short can be read up to its last whole chunk. Written by `broadleaf record` and \
             `broadleaf import` in version 1, and by `broadleaf recode` in version 2, which is \
@@ -57,10 +57,11 @@ const OURS: &[FormatEntry] = &[
     FormatEntry {
         name: "reduced",
         summary: "reduced forms of traces (.reduced): the visits that may change something on \
-            some machines, and what the others come to",
+            some machines, and the sums of the others",
         explanation: "Made of a trace by `broadleaf reduce` for the first level of one machine or \
-            several, and kept beside it. `compare` reads it in place of the trace, with the same \
-            counts, where the machines are those and the trace has not changed since.",
+            several, and kept beside the trace. `compare` reads the reduced form in place of the \
+            trace, with the same counts, if it covers the machines and the trace has not changed. \
+            `advise` reads the mappings from the reduced form.",
         source: "docs/book/src/reduced.md",
     },
 ];
@@ -70,7 +71,7 @@ pub const ADVICE_FORMATS: &[FormatEntry] = &[
     FormatEntry {
         name: "madvise",
         summary: "lines of C: a call of madvise(2) for each range, the best first",
-        explanation: "Behind each call is a comment with the range's place in its mapping, by \
+        explanation: "After each call, a comment has the range's place in its mapping, by \
             which the program finds it in another run, and with the setting that has superpages \
             of its size, which madvise cannot name. A range of a size that Linux has no \
             superpages of is a comment without a call. Written by `broadleaf advise --format \

@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 use super::formats::FORMATS;
 use crate::failure::Failure;
 
+/// The width of units whose words a narrow terminal wraps: that of "instruction".
+const SHORTEST_UNIT: usize = 11;
+
 /// A catalogue that can be listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CatalogueName {
@@ -171,7 +174,7 @@ fn formats() -> CatalogueEntries {
 fn metrics() -> CatalogueEntries {
     let mut grid = Grid::new()
         .column("metric", Align::Left)
-        .column("unit", Align::Left)
+        .wrapped_column("unit", SHORTEST_UNIT)
         .column("what it counts", Align::Left);
     let mut json = Vec::new();
     for metric in all_metrics() {

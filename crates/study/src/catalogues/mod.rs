@@ -1,11 +1,13 @@
 //! The catalogues, for `list` and `explain`.
 
+mod areas;
 mod explain;
 mod expressions;
 mod formats;
 mod list;
 mod names;
 
+pub use areas::areas;
 pub use explain::explain;
 pub use formats::{ADVICE_FORMATS, FORMATS, FormatEntry};
 pub use list::{CatalogueEntries, CatalogueName, entries};

@@ -3,6 +3,7 @@
 use broadleaf_machine::{machine_names, parts};
 use broadleaf_metrics::all_metrics;
 use broadleaf_policy::{Refusal, catalogue};
+use broadleaf_price::ENTRY_KINDS;
 use broadleaf_report::{HEADINGS, LIVE_HEADINGS, RANGE_HEADINGS};
 
 use super::formats::{ADVICE_FORMATS, FORMATS};
@@ -14,29 +15,31 @@ pub fn policy_names() -> impl Iterator<Item = &'static str> {
     names.filter(|name| !name.contains('('))
 }
 
-/// The names of reasons to stay, of parts of machines, and of formats.
-pub(super) fn names_of_reasons_parts_and_formats() -> impl Iterator<Item = &'static str> {
+/// Names that [`super::explain`] explains beside policies: reasons to stay, parts of machines,
+/// kinds of TLB entries, formats, machines, metrics and headings of tables. A name may come more
+/// than once.
+pub(super) fn names_beside_policies() -> impl Iterator<Item = &'static str> {
     let reasons = Refusal::ALL.iter().map(|refusal| refusal.name());
     let parts = parts().into_iter().flat_map(|(_, entries)| entries);
+    let kinds = ENTRY_KINDS.iter().map(|kind| kind.described.name);
     let formats = FORMATS.iter().chain(ADVICE_FORMATS);
-    (reasons.chain(parts.map(|entry| entry.name))).chain(formats.map(|format| format.name))
+    let headings = HEADINGS.iter().chain(RANGE_HEADINGS).chain(LIVE_HEADINGS);
+    machine_names()
+        .chain(all_metrics().map(|metric| metric.name))
+        .chain(reasons)
+        .chain(parts.map(|entry| entry.name))
+        .chain(kinds)
+        .chain(formats.map(|format| format.name))
+        .chain(headings.map(|heading| heading.name))
 }
 
-/// Names of everything that [`super::explain`] explains. Names with blanks are left out: scripts
-/// for shells write a blank inside a name in different ways.
+/// Names of everything that [`super::explain`] explains, each once. Names with blanks are left
+/// out: scripts for shells write a blank inside a name in different ways.
 pub fn explained_names() -> Vec<&'static str> {
-    let mut names: Vec<&str> = policy_names()
-        .chain(machine_names())
-        .chain(all_metrics().map(|metric| metric.name))
-        .chain(names_of_reasons_parts_and_formats())
-        .collect();
-    for heading in (HEADINGS.iter())
-        .chain(RANGE_HEADINGS)
-        .chain(LIVE_HEADINGS)
-        .filter(|heading| !heading.name.contains(' '))
-    {
-        if !names.contains(&heading.name) {
-            names.push(heading.name);
+    let mut names = Vec::new();
+    for name in policy_names().chain(names_beside_policies()) {
+        if !name.contains(' ') && !names.contains(&name) {
+            names.push(name);
         }
     }
     names

@@ -10,6 +10,7 @@ mod repeat;
 mod replay;
 pub(crate) mod romer1995;
 mod table;
+pub(crate) mod talluri1995;
 
 use std::path::{Path, PathBuf};
 
@@ -100,8 +101,8 @@ pub struct Paper {
     pub source: &'static str,
     /// The introduction to its tables.
     pub remarks: &'static str,
-    /// The default cost of an access that misses no TLB, in cycles.
-    pub cycles_per_access: f64,
+    /// The default cost of an access that misses no TLB, in cycles. `None` if nothing is replayed.
+    pub cycles_per_access: Option<f64>,
     /// The policy whose parameter `without` turns off the mechanisms of the paper's system, one at
     /// a time; `None` if there is none.
     pub switches: Option<&'static str>,
@@ -110,4 +111,9 @@ pub struct Paper {
 }
 
 /// All papers.
-pub const PAPERS: &[Paper] = &[navarro2002::PAPER, romer1995::PAPER];
+pub const PAPERS: &[Paper] = &[navarro2002::PAPER, romer1995::PAPER, talluri1995::PAPER];
+
+/// A dash for a missing figure.
+fn none() -> String {
+    "-".to_owned()
+}

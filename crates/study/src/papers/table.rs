@@ -15,6 +15,8 @@ pub struct Table {
     pub columns: Vec<String>,
     /// The rows, with one cell for each column.
     pub rows: Vec<Vec<String>>,
+    /// True if the rows are too many for people: only files have them.
+    pub only_in_files: bool,
     /// The bar after each row in output for people, if there is one.
     bars: Vec<String>,
     /// The paper's claims, and whether the figures agree with each.
@@ -55,6 +57,10 @@ impl Table {
         let mut out = format!("{}\n{}\n", self.title, "-".repeat(self.title.len()));
         for line in wrapped(&self.text, 100) {
             let _ = writeln!(out, "{line}");
+        }
+        if self.only_in_files {
+            let _ = writeln!(out, "{} rows, which -o FOLDER writes.", self.rows.len());
+            return out;
         }
         out.push('\n');
         let lines = std::iter::once(&self.columns).chain(&self.rows);

@@ -25,7 +25,7 @@ impl Trace {
     pub(crate) fn reduced_form(&self, path: &Path, cache: Option<&TraceCache>) -> Option<Self> {
         let hash = self.hash()?;
         let beside = reduced::beside(path, &self.origin, &[], Some(&hash));
-        let in_cache = || cache?.find(&self.origin, &[], Some(&hash));
+        let in_cache = || Some(cache?.find(&self.origin, &[], Some(&hash))?.origin);
         let origin = beside.ok().flatten().or_else(in_cache)?;
         let form = Self::of(path, origin, self.reading, Some(self.name().to_owned())).ok()?;
         (form.is_reduced() && form.hash() == Some(hash)).then_some(form)
@@ -50,9 +50,7 @@ impl Trace {
                         visits.iter().map(|visit| visit.accesses()).sum()
                     }
                     SourcePiece::Phrased(phrased) => {
-                        let visit = |word: &u16| phrased.vocabulary.get(usize::from(*word));
-                        let visits = phrased.words.iter().filter_map(visit);
-                        visits.map(|visit| visit.accesses()).sum()
+                        phrased.visits().map(|visit| visit.accesses()).sum()
                     }
                     SourcePiece::Reduced(_, sums) => sums.accesses(),
                     SourcePiece::Event(event) => {

@@ -2,13 +2,13 @@
 
 use super::bound::work;
 use super::origin::Origin;
-use broadleaf_trace::TraceIndex;
+use broadleaf_trace::{Totals, TraceIndex};
 use std::io::BufReader;
 
 /// The totals in a recording's index.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Holds {
-    pub(super) accesses: u64,
+    pub(super) totals: Totals,
     /// The work of reading the trace (see `bound::work`).
     pub(super) work: u64,
     /// True if these are the totals of the whole recording, not of its whole part only.
@@ -21,7 +21,7 @@ impl Holds {
     pub(super) fn of(origin: &Origin) -> Option<Self> {
         let index = TraceIndex::read(BufReader::new(origin.file()?)).ok()?;
         Some(Self {
-            accesses: index.totals().accesses(),
+            totals: index.totals(),
             work: work(&index.totals()),
             is_all: index.complete,
         })

@@ -23,11 +23,12 @@ use std::path::Path;
 
 use broadleaf_report::number::grouped;
 use broadleaf_trace::reduced::ReducedPartReader;
-use broadleaf_trace::{Header, PartReader, TraceIndex, Visit};
+use broadleaf_trace::{Header, PartReader, Totals, TraceIndex, Visit};
 
 use broadleaf_machine::Machine;
+use broadleaf_model::foresight::Foresight;
 
-use crate::cache::TraceCache;
+use crate::cache::{FoundEntry, TraceCache};
 use crate::failure::Failure;
 use crate::watch::Work;
 use bound::AccessBound;
@@ -109,6 +110,8 @@ pub struct Trace {
     reduced_readers: Vec<ReducedPartReader>,
     /// The totals of a recording, from its index or the heads of its chunks.
     holds: Option<Holds>,
+    /// The promotions that an earlier comparison found, from the cache.
+    foreseen: Foresight,
 }
 
 impl Trace {
@@ -158,9 +161,16 @@ impl Trace {
         }
     }
 
+    /// Takes the promotions that an earlier comparison of the trace found, if the trace is read from
+    /// an entry of the cache. A later replay may [expect](broadleaf_model::Plan::expecting) them.
+    pub(crate) fn take_foreseen(&mut self) -> Foresight {
+        std::mem::take(&mut self.foreseen)
+    }
+
     /// Reads the trace from an entry of the cache. What was checked of the trace itself stays.
-    fn read_entry(&mut self, entry: Origin) -> Result<(), Failure> {
-        let trace = std::mem::replace(&mut self.origin, entry);
+    fn read_entry(&mut self, entry: FoundEntry) -> Result<(), Failure> {
+        let trace = std::mem::replace(&mut self.origin, entry.origin);
+        self.foreseen = entry.foreseen;
         self.called = Some(trace.name().to_owned());
         self.kind = TraceKind::Reduced;
         self.meter.restart();
@@ -169,13 +179,11 @@ impl Trace {
     }
 
     /// The hash and the number of this trace's bytes, by which the cache finds the trace's reduced
-    /// form. `None` if the trace cannot be found again by these, was not read whole, or was reduced
-    /// already. After [`Trace::finish`].
+    /// form. `None` if the trace was not read whole, or was reduced already. After [`Trace::finish`].
     pub(crate) fn keepable(&self) -> Option<(String, u64)> {
         // Another pass may have read other bytes than those that were hashed.
         let is_whole = self.damage.is_none() && !self.rewound && self.is_complete() != Some(false);
-        let can_be_found = self.kind != TraceKind::Reduced && self.origin.file().is_some();
-        let hash = self.hash().filter(|_| is_whole && can_be_found)?;
+        let hash = (self.hash()).filter(|_| is_whole && self.kind != TraceKind::Reduced)?;
         Some((hash, self.bytes))
     }
 
@@ -213,6 +221,7 @@ impl Trace {
             readers: Vec::new(),
             reduced_readers: Vec::new(),
             holds,
+            foreseen: Foresight::new(),
         })
     }
 
@@ -229,10 +238,15 @@ impl Trace {
     /// The amount of work of a pass.
     pub fn work(&self) -> Work {
         match (&self.holds, self.origin.size()) {
-            (Some(holds), _) => Work::Accesses(holds.accesses),
+            (Some(holds), _) => Work::Accesses(holds.totals.accesses()),
             (None, Some(bytes)) => Work::Bytes(bytes),
             (None, None) => Work::Unknown,
         }
+    }
+
+    /// The totals of a recording, as far as its index or its chunks tell them before they are read.
+    pub fn totals(&self) -> Option<Totals> {
+        self.holds.map(|holds| holds.totals)
     }
 
     /// The meter of this pass's bytes.
@@ -330,7 +344,7 @@ impl Trace {
                     Some(0)
                 } else {
                     let all = self.holds.filter(|holds| holds.is_all);
-                    all.map(|holds| holds.accesses.saturating_sub(read))
+                    all.map(|holds| holds.totals.accesses().saturating_sub(read))
                 };
             } else if !reader.complete() {
                 let damage = Damage::CutShort { size: self.bytes };

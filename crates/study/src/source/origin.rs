@@ -228,6 +228,11 @@ impl Origin {
     }
 }
 
+/// Returns true if a trace at this path can be opened again: not standard input or a pipe.
+pub(crate) fn can_be_opened_again(path: &Path) -> bool {
+    path.as_os_str() != "-" && path.is_file()
+}
+
 /// Returns true if the first bytes and the name of a file are those of a trace.
 fn is_trace(path: &Path, start: &[u8]) -> bool {
     super::kind::kind(path, start).is_some()

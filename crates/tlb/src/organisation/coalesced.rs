@@ -3,7 +3,8 @@
 use super::Organisation;
 use super::compatibility::{ModifiedBits, SharedFields, SharedFrames, ValidBits};
 use super::complete_subblock::{BLOCK, block, refuses_blocks, refuses_count};
-use super::subblocks::{JoinCheck, SubblockMisses, SubblockRules, SubblockSets};
+use super::subblock_rules::{JoinCheck, SubblockMisses, SubblockRules};
+use super::subblocks::SubblockSets;
 use broadleaf_units::Described;
 
 /// The entries of a page table in a line of 64 bytes: the neighbours that a walk reads anyway.

@@ -42,7 +42,7 @@ pub(super) enum ValidBits {
     Vector,
     /// Pages in a row: the first and the last are stored.
     Run,
-    /// All pages of the block, or one.
+    /// All pages of the block, or one page of any size.
     All,
 }
 
@@ -50,21 +50,23 @@ pub(super) enum ValidBits {
 pub(super) type Subblocks = [Option<Translation>];
 
 impl SharedFields {
-    /// Returns true if a page can join the pages of an entry for `run`. `page` is the first page of
-    /// the subblock `at`.
-    pub(super) fn may_join(
+    /// Returns true if a page can share an entry for `run` with any other page.
+    pub(super) fn can_share(&self, run: AlignedRun, page: PageNumber, of: &Translation) -> bool {
+        match self.frames {
+            SharedFrames::None => true,
+            SharedFrames::Placed => placed_block(run, page, of).is_some(),
+            SharedFrames::HighBits => of.frame.is_some(),
+        }
+    }
+
+    /// Returns true if two pages can share an entry for `run`. Each is given with the first page of
+    /// its subblock.
+    pub(super) fn are_compatible(
         &self,
         run: AlignedRun,
-        pages: &Subblocks,
-        (at, page): (usize, PageNumber),
-        new: &Translation,
+        (page, new): (PageNumber, &Translation),
+        (of_other, other): (PageNumber, &Translation),
     ) -> bool {
-        let step = run.pages() / pages.len() as u64;
-        let mut used = (0_u64..).zip(pages);
-        let Some((number, other)) = used.find_map(|(at, found)| Some((at, found.as_ref()?))) else {
-            return true;
-        };
-        let of_other = PageNumber(run.first.0 + number * step);
         let frames = match self.frames {
             SharedFrames::None => true,
             SharedFrames::Placed => {
@@ -76,21 +78,18 @@ impl SharedFields {
                 block(page, new).is_some() && block(page, new) == block(of_other, other)
             }
         };
-        let is_clean_as = |other: &Translation| new.modified == other.modified;
         let attributes = !self.attributes || new.rights == other.rights;
-        let modified = self.modified != ModifiedBits::Attribute || is_clean_as(other);
-        frames && attributes && modified && self.can_add(pages, at)
+        let modified = self.modified != ModifiedBits::Attribute || new.modified == other.modified;
+        frames && attributes && modified
     }
 
     /// Returns true if the valid bits can express the pages of an entry and one more.
-    fn can_add(&self, pages: &Subblocks, at: usize) -> bool {
+    pub(super) fn can_add(&self, pages: &Subblocks, at: usize) -> bool {
         let is_used =
             |at: Option<usize>| at.and_then(|at| pages.get(at)).is_some_and(Option::is_some);
         match self.valid {
             ValidBits::Vector | ValidBits::All => true,
-            ValidBits::Run => {
-                is_used(Some(at)) || is_used(at.checked_sub(1)) || is_used(Some(at + 1))
-            }
+            ValidBits::Run => is_used(at.checked_sub(1)) || is_used(Some(at + 1)),
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Complete-subblock entries: a tag for a block of pages, and a frame for each page.
 
 use super::compatibility::{ModifiedBits, SharedFields, SharedFrames, ValidBits};
-use super::subblocks::{JoinCheck, SubblockMisses, SubblockRules, SubblockSets};
+use super::subblock_rules::{JoinCheck, SubblockMisses, SubblockRules};
+use super::subblocks::SubblockSets;
 use super::{Organisation, StructureParameter};
-use crate::Structure;
+use crate::{ProbeOrder, Structure};
 use broadleaf_units::{Described, PageSize};
 
 /// The most subblocks of an entry.
@@ -96,6 +97,9 @@ pub(super) fn refuses_blocks(structure: &Structure, own: bool) -> Option<String>
         return Some(format!(
             "a block of {block} is no larger than a page of {base}"
         ));
+    }
+    if !own && structure.role.probes != ProbeOrder::Parallel {
+        return Some("pages of all sizes share entries, which one probe finds".to_owned());
     }
     for (size, other) in &structure.pages {
         let block = match own {

@@ -4,6 +4,8 @@
 
 mod choice;
 mod compatibility;
+mod subblock_entry;
+mod subblock_rules;
 mod subblocks;
 
 pub use choice::{OrganisationChoice, OrganisationError, ParameterValue, StructureParameter};
@@ -57,11 +59,23 @@ pub trait Entries: Send + std::fmt::Debug {
     /// Loads the translation that a walk found. The log receives the translations that made room.
     fn load(&mut self, walk: &Walk<'_>, log: &mut TlbLog);
 
+    /// Loads a translation that another structure held. No page table is read, so no neighbours
+    /// are loaded.
+    fn receive(&mut self, request: &TlbRequest, translation: &Translation, log: &mut TlbLog) {
+        let walk = Walk {
+            request: *request,
+            translation: *translation,
+            read: &|_| None,
+        };
+        self.load(&walk, log);
+    }
+
     /// Returns true if the structure holds a translation of the same page. This is no use.
     fn holds(&self, translation: &Translation) -> bool;
 
-    /// Drops the translations for which `stale` returns true.
-    fn drop_stale(&mut self, stale: &mut dyn FnMut(&Translation) -> bool);
+    /// Drops the translations for which `stale` returns true. The log receives other translations
+    /// that leave with them.
+    fn drop_stale(&mut self, stale: &mut dyn FnMut(&Translation) -> bool, log: &mut TlbLog);
 
     /// Notes the time of the next use of the page that is looked up next. An organisation with a
     /// replacement rule passes the time on ([`crate::ReplacementState::foresee`]).

@@ -5,7 +5,8 @@ use super::compatibility::{ModifiedBits, SharedFields, SharedFrames, ValidBits};
 use super::complete_subblock::{
     AGAIN, BLOCK, PRELOAD, block, refuses_blocks, refuses_count, subblock_misses,
 };
-use super::subblocks::{JoinCheck, SubblockRules, SubblockSets};
+use super::subblock_rules::{JoinCheck, SubblockRules};
+use super::subblocks::SubblockSets;
 use super::{Organisation, StructureParameter};
 use crate::Structure;
 use broadleaf_units::Described;

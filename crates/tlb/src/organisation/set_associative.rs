@@ -121,7 +121,7 @@ impl Entries for SetAssociative {
         self.entries.iter().flatten().any(same)
     }
 
-    fn drop_stale(&mut self, stale: &mut dyn FnMut(&Translation) -> bool) {
+    fn drop_stale(&mut self, stale: &mut dyn FnMut(&Translation) -> bool, _: &mut TlbLog) {
         for (at, entry) in self.entries.iter_mut().enumerate() {
             if entry.take_if(|entry| stale(entry)).is_some() {
                 self.replacement.drop_way(at / self.ways, at % self.ways);

@@ -1,71 +1,11 @@
 //! Sets of subblock entries: a block of pages shares a tag, and each page has a valid bit.
 
-use super::compatibility::{ModifiedBits, SharedFields, SharedFrames, ValidBits, placed_block};
+use super::compatibility::{ModifiedBits, SharedFrames, ValidBits, placed_block};
+use super::subblock_entry::{SubblockEntry, can_express, check_pair};
+use super::subblock_rules::{JoinCheck, SubblockMisses, SubblockRules};
 use super::{Entries, Found};
 use crate::{Compiled, ReplacementState, Structure, TlbLog, TlbRequest, Translation, Walk};
-use broadleaf_units::{AlignedRun, Asid, PageNumber, PageSize};
-
-/// The existing entries that a page can join (Talluri 1995, section 4.3 and appendix G).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum JoinCheck {
-    /// Each entry of the block.
-    Full,
-    /// The first entry of the block alone.
-    FirstTag,
-    /// None.
-    Never,
-}
-
-/// The way in which a structure loads pages of a block that has an entry already, if it preloads
-/// (Talluri 1995, section 4.4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SubblockMisses {
-    /// The entry is dropped, and the block is preloaded anew.
-    Demap,
-    /// The page alone is loaded.
-    LoadPage,
-}
-
-/// What distinguishes one subblock organisation from another.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct SubblockRules {
-    /// The size of a block.
-    pub(super) block: PageSize,
-    /// True if each page size has blocks of its own, of equally many pages (Talluri 1995, appendix
-    /// F). Otherwise a larger page fills the subblocks that it covers.
-    pub(super) own_blocks: bool,
-    pub(super) shared: SharedFields,
-    pub(super) preload: bool,
-    pub(super) check: JoinCheck,
-    pub(super) again: SubblockMisses,
-}
-
-/// An entry: a block of pages.
-#[derive(Clone, Debug)]
-struct SubblockEntry {
-    tag: Asid,
-    run: AlignedRun,
-    /// For each subblock, the translation that covers it.
-    pages: Vec<Option<Translation>>,
-}
-
-impl SubblockEntry {
-    /// The number of 4 KiB pages in a subblock.
-    fn step(&self) -> u64 {
-        self.run.pages() / self.pages.len() as u64
-    }
-
-    fn subblock_of(&self, page: PageNumber) -> usize {
-        ((page.0 - self.run.first.0) / self.step()) as usize
-    }
-
-    /// The translations, each once.
-    fn translations(&self) -> Vec<Translation> {
-        let mut all: Vec<Translation> = self.pages.iter().flatten().copied().collect();
-        all.dedup();
-        all
-    }
-}
+use broadleaf_units::{AlignedRun, PageNumber, PageSize};
 
 /// Sets of subblock entries with any replacement rule.
 #[derive(Clone, Debug)]
@@ -119,7 +59,7 @@ impl SubblockSets {
 
     /// The entry, as positions of its subblocks, that a walk loads: the missing page, the other
     /// pages of its superpage, and those that are preloaded.
-    fn entry_of(&self, walk: &Walk<'_>, is_again: bool, log: &mut TlbLog) -> SubblockEntry {
+    fn entry_of(&self, walk: &Walk<'_>, preloads: bool, log: &mut TlbLog) -> SubblockEntry {
         let (page, new) = (walk.request.page, walk.translation);
         let mut entry = SubblockEntry {
             tag: walk.request.tag,
@@ -136,11 +76,12 @@ impl SubblockSets {
         others.sort_by_key(|at| at.abs_diff(missing));
         let shared = &self.rules.shared;
         let fits = |pages: &[Option<Translation>], at: usize, other: &Translation| {
-            shared.may_join(run, pages, (at, page_at(at)), other)
+            let pair = ((page_at(missing), &new), (page_at(at), other));
+            shared.are_compatible(run, pair.0, pair.1) && shared.can_add(pages, at)
         };
-        // A superpage that is not aligned with the block takes an entry for each page (Talluri
-        // 1995, appendix H).
-        let is_aligned = shared.frames == SharedFrames::None
+        // A superpage that is not aligned with the block takes an entry for each page, unless each
+        // page has its own low bits of the frame (Talluri 1995, appendix H).
+        let is_aligned = shared.frames != SharedFrames::Placed
             || placed_block(run, page, &new).is_some()
             || run == new.run();
         for &at in &others {
@@ -149,9 +90,7 @@ impl SubblockSets {
                 entry.pages[at] = Some(new);
             }
         }
-        let preloads =
-            self.rules.preload && !(is_again && self.rules.again == SubblockMisses::LoadPage);
-        if preloads {
+        if preloads && shared.can_share(run, page_at(missing), &new) {
             for &at in &others {
                 if entry.pages[at].is_some() {
                     continue;
@@ -163,18 +102,20 @@ impl SubblockSets {
             }
         }
         if shared.valid == ValidBits::All && entry.pages.iter().any(Option::is_none) {
-            entry.pages.fill(None);
-            entry.pages[missing] = Some(new);
+            for page in &mut entry.pages {
+                page.take_if(|page| !page.is_of_same_page(&new));
+            }
         }
         entry
     }
 
-    /// Returns true if pages of both sizes can have one entry.
+    /// Returns true if the structure holds pages of both sizes, and in one entry.
     fn may_share(&self, new: &Translation, other: &Translation) -> bool {
+        let mut held = self.indices.iter().map(|(size, _)| *size);
         if self.rules.own_blocks {
             other.size == new.size
         } else {
-            other.size <= self.rules.block
+            other.size <= self.rules.block && held.any(|size| size == other.size)
         }
     }
 
@@ -195,22 +136,21 @@ impl SubblockSets {
         }
     }
 
+    /// Returns true if the pages of a new entry can join an entry: its fields are those of the pages
+    /// that it has, also of those that the new ones replace (Talluri 1995, appendix G).
     fn can_join(&self, entry: &SubblockEntry, new: &SubblockEntry) -> bool {
-        if self.rules.shared.valid == ValidBits::All {
+        let (run, shared) = (entry.run, &self.rules.shared);
+        if shared.valid == ValidBits::All {
             return false;
         }
-        let step = entry.step();
-        let mut pages = entry.pages.clone();
-        let mut added =
-            (new.pages.iter().enumerate()).filter_map(|(at, page)| Some((at, (*page)?)));
-        added.all(|(at, translation)| {
-            let page = PageNumber(entry.run.first.0 + at as u64 * step);
-            // What the entry says of the page itself is replaced.
-            pages[at] = None;
-            let joins = (self.rules.shared).may_join(entry.run, &pages, (at, page), &translation);
-            pages[at] = Some(translation);
-            joins
-        })
+        let fits = |page| {
+            entry
+                .used()
+                .all(|known| shared.are_compatible(run, page, known))
+        };
+        let both = entry.pages.iter().zip(&new.pages);
+        let both: Vec<_> = both.map(|(page, new)| new.or(*page)).collect();
+        new.used().all(fits) && can_express(shared.valid, &both)
     }
 
     /// Drops pages of other entries of the set that an entry is about to hold.
@@ -267,8 +207,11 @@ impl SubblockSets {
         let way = match joined {
             Some(way) => {
                 if let Some(entry) = &mut self.entries[way] {
-                    let pairs = entry.pages.iter_mut().zip(new.pages);
-                    pairs.for_each(|(page, new)| *page = new.or(*page));
+                    for (page, new) in entry.pages.iter_mut().zip(new.pages) {
+                        if let Some(new) = new {
+                            log.evicted.extend(page.replace(new));
+                        }
+                    }
                 }
                 self.replacement.hit(set, way % self.ways);
                 way
@@ -286,8 +229,32 @@ impl SubblockSets {
             && let Some(entry) = &mut self.entries[way]
             && entry.pages.iter().flatten().any(|page| page.modified)
         {
-            mark_all(entry, log);
+            entry.mark_all(log);
         }
+    }
+
+    /// Loads a page, and its neighbours if `preloads` is true.
+    fn load_block(&mut self, walk: &Walk<'_>, preloads: bool, log: &mut TlbLog) {
+        let (page, size) = (walk.request.page, walk.translation.size);
+        let Some(set) = self.set_of(page, size) else {
+            return;
+        };
+        let run = self.run_of(page, size);
+        let has_run = |entry: &SubblockEntry| (entry.tag, entry.run) == (walk.request.tag, run);
+        let mut ways = self.entries[self.ways_of(set)].iter().flatten();
+        let is_again = ways.any(has_run);
+        let preloaded = preloads && !(is_again && self.rules.again == SubblockMisses::LoadPage);
+        let new = self.entry_of(walk, preloaded, log);
+        if preloaded && is_again && self.rules.shared.frames == SharedFrames::None {
+            // No two entries have one tag.
+            for way in self.ways_of(set) {
+                if let Some(gone) = self.entries[way].take_if(|entry| has_run(entry)) {
+                    self.replacement.drop_way(set, way % self.ways);
+                    log.evicted.extend(gone.translations());
+                }
+            }
+        }
+        self.enter(set, new, !preloaded, log);
     }
 
     /// A store hit a page whose modified bit is clear.
@@ -296,47 +263,25 @@ impl SubblockSets {
         let Some(entry) = &mut self.entries[way] else {
             return;
         };
-        if let Some(page) = &mut entry.pages[at] {
-            page.modified = true;
-        }
+        let Some(stored) = entry.pages[at] else {
+            return;
+        };
+        entry.mark(&stored);
         match self.rules.shared.modified {
             ModifiedBits::Page => {}
-            ModifiedBits::Block => mark_all(entry, log),
+            ModifiedBits::Block => entry.mark_all(log),
             // The page leaves the clean pages. One page has an entry of its own either way.
             ModifiedBits::Attribute => {
-                if entry.pages.iter().flatten().count() > 1 {
+                if entry.translations().len() > 1 {
                     let mut own = entry.clone();
-                    own.pages.fill(None);
-                    own.pages[at] = entry.pages[at].take();
+                    for (own, page) in own.pages.iter_mut().zip(&mut entry.pages) {
+                        *own = page.take_if(|page| page.is_of_same_page(&stored));
+                    }
                     self.settle(way, log);
                     self.enter(set, own, true, log);
                 }
             }
         }
-    }
-}
-
-/// Returns true if valid bits can express these pages.
-fn can_express(valid: ValidBits, pages: &[Option<Translation>]) -> bool {
-    let used = pages.iter().flatten().count();
-    match valid {
-        ValidBits::Vector => true,
-        ValidBits::All => used <= 1 || used == pages.len(),
-        ValidBits::Run => {
-            let first = pages.iter().position(Option::is_some);
-            let last = pages.iter().rposition(Option::is_some);
-            first
-                .zip(last)
-                .is_none_or(|(first, last)| last - first + 1 == used)
-        }
-    }
-}
-
-/// Sets the modified bit of all pages of an entry.
-fn mark_all(entry: &mut SubblockEntry, log: &mut TlbLog) {
-    for page in entry.pages.iter_mut().flatten() {
-        log.counts.marked_pages += u64::from(!page.modified);
-        page.modified = true;
     }
 }
 
@@ -369,33 +314,23 @@ impl Entries for SubblockSets {
             if request.is_store() && !page.modified {
                 self.modify(set, way, at, log);
             }
-            return Found::Hit(page);
+            let modified = page.modified || request.is_store();
+            return Found::Hit(Translation { modified, ..page });
         }
         found
     }
 
     fn load(&mut self, walk: &Walk<'_>, log: &mut TlbLog) {
-        let (page, size) = (walk.request.page, walk.translation.size);
-        let Some(set) = self.set_of(page, size) else {
-            return;
+        self.load_block(walk, self.rules.preload, log);
+    }
+
+    fn receive(&mut self, request: &TlbRequest, translation: &Translation, log: &mut TlbLog) {
+        let walk = Walk {
+            request: *request,
+            translation: *translation,
+            read: &|_| None,
         };
-        let run = self.run_of(page, size);
-        let has_run = |entry: &SubblockEntry| (entry.tag, entry.run) == (walk.request.tag, run);
-        let mut ways = self.entries[self.ways_of(set)].iter().flatten();
-        let is_again = ways.any(has_run);
-        let new = self.entry_of(walk, is_again, log);
-        let preloaded =
-            self.rules.preload && !(is_again && self.rules.again == SubblockMisses::LoadPage);
-        if preloaded && is_again && self.rules.shared.frames == SharedFrames::None {
-            // No two entries have one tag.
-            for way in self.ways_of(set) {
-                if let Some(gone) = self.entries[way].take_if(|entry| has_run(entry)) {
-                    self.replacement.drop_way(set, way % self.ways);
-                    log.evicted.extend(gone.translations());
-                }
-            }
-        }
-        self.enter(set, new, !preloaded, log);
+        self.load_block(&walk, false, log);
     }
 
     fn holds(&self, translation: &Translation) -> bool {
@@ -405,19 +340,23 @@ impl Entries for SubblockSets {
             .any(|page| page.is_of_same_page(translation))
     }
 
-    fn drop_stale(&mut self, stale: &mut dyn FnMut(&Translation) -> bool) {
+    fn drop_stale(&mut self, stale: &mut dyn FnMut(&Translation) -> bool, log: &mut TlbLog) {
         for way in 0..self.entries.len() {
             if let Some(entry) = &mut self.entries[way] {
                 for page in &mut entry.pages {
                     page.take_if(|page| stale(page));
                 }
-                self.settle(way, &mut TlbLog::default());
+                self.settle(way, log);
             }
         }
     }
 
     fn foresee(&mut self, next: u64) {
         self.replacement.foresee(next);
+    }
+
+    fn repeat(&mut self, times: u64) {
+        self.replacement.repeat(times);
     }
 
     fn occupied(&self) -> usize {
@@ -435,11 +374,7 @@ impl Entries for SubblockSets {
                     .filter(|other| other.tag == entry.tag)
                 {
                     let one_tag = self.rules.shared.frames == SharedFrames::None;
-                    assert!(
-                        !one_tag || other.run != entry.run,
-                        "two entries with one tag"
-                    );
-                    check_disjoint(entry, other);
+                    check_pair(entry, other, one_tag);
                 }
             }
         }
@@ -447,24 +382,5 @@ impl Entries for SubblockSets {
 
     fn copy(&self) -> Box<dyn Entries> {
         Box::new(self.clone())
-    }
-}
-
-/// Asserts that no page has a valid bit in both entries.
-fn check_disjoint(one: &SubblockEntry, other: &SubblockEntry) {
-    let starts = |entry: &SubblockEntry| {
-        let (first, step) = (entry.run.first.0, entry.step());
-        let used = (0_u64..)
-            .zip(&entry.pages)
-            .filter(|(_, page)| page.is_some());
-        let starts: Vec<(u64, u64)> = used.map(|(at, _)| (first + at * step, step)).collect();
-        starts
-    };
-    for (first, step) in starts(one) {
-        let doubled = |(start, pages): (u64, u64)| start < first + step && first < start + pages;
-        assert!(
-            !starts(other).into_iter().any(doubled),
-            "page {first} has two entries"
-        );
     }
 }

@@ -86,8 +86,9 @@ pub trait Replace: Send + std::fmt::Debug {
         true
     }
 
-    /// Notes that the last hit or fill was followed by so many more uses. Only a rule that counts
-    /// uses needs the number: any other rule has noted the first use.
+    /// Notes that so many more hits followed the last hit or fill. Most rules need no number: the
+    /// hits of an entry that was used last change nothing. Only a rule that needs
+    /// [`RuleNeed::Uses`] is called.
     fn repeat(&mut self, _set: usize, _way: usize, _times: u64) {}
 
     /// Notes the time of the next use of the translation that is looked up next. Only a rule that

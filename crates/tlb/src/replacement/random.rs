@@ -8,15 +8,17 @@ pub(super) static RANDOM: Replacement = Replacement {
         name: "random",
         summary: "any entry makes room, used or not",
         explanation: "Each entry that is not locked is as likely as the others, whether it holds \
-                       a translation or not. The numbers come from SplitMix64, which begins at the \
-                       seed. Structures with equal seeds draw equal numbers.",
+                      a translation or not. The numbers come from SplitMix64, which begins at \
+                      the key seed (1 by default). Structures with equal seeds draw equal \
+                      numbers.",
         source: "Talluri 1995, section 5.1",
     },
     parameters: &[RuleParameter {
         name: "seed",
         summary: "the beginning of the random numbers",
         default: 1,
-        range: (0, u64::MAX),
+        // The integers of TOML.
+        range: (0, i64::MAX as u64),
     }],
     refuses: any_ways,
     needs: &[],

@@ -1,16 +1,16 @@
 //! SRRIP: predictions of the next use, in a few bits for each entry.
 
-use super::{Replace, Replacement, RuleParameter, WayUse, any_ways, free_ways};
+use super::{Replace, Replacement, RuleNeed, RuleParameter, WayUse, any_ways, free_ways};
 use broadleaf_units::Described;
 
 pub(super) static SRRIP: Replacement = Replacement {
     described: Described {
         name: "srrip",
         summary: "the first entry whose next use is predicted farthest makes room",
-        explanation: "Each entry predicts the distance of its next use by a number of a few bits. \
-                       A hit sets the number to 0, and a fill to the largest but one. The first \
-                       entry with the largest number makes room. If there is none, all numbers \
-                       grow by one until there is.",
+        explanation: "Each entry predicts the distance of its next use by a number of a few bits \
+                      (the key bits, 2 by default). A hit sets the number to 0, and a fill to \
+                      the largest but one. The first entry with the largest number makes room. \
+                      If there is none, all numbers grow by one until there is.",
         source: "Jaleel 2010, section 4 (SRRIP with hit priority)",
     },
     parameters: &[RuleParameter {
@@ -20,7 +20,7 @@ pub(super) static SRRIP: Replacement = Replacement {
         range: (1, 8),
     }],
     refuses: any_ways,
-    needs: &[],
+    needs: &[RuleNeed::Uses],
     build: |shape| {
         let farthest = u8::MAX >> (8 - shape.values[0]);
         Box::new(Srrip {
@@ -56,6 +56,11 @@ impl Replace for Srrip {
         let missing = self.farthest - distances[victim];
         free_ways(ways).for_each(|way| distances[way] += missing);
         victim
+    }
+
+    fn repeat(&mut self, set: usize, way: usize, _times: u64) {
+        // The uses after a fill are hits.
+        self.hit(set, way);
     }
 
     fn copy(&self) -> Box<dyn Replace> {

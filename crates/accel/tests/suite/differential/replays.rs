@@ -53,12 +53,23 @@ pub(super) fn of_source<S: Source<Error: std::fmt::Debug>>(
     machine: Machine,
     more: impl Fn(Plan) -> Plan,
 ) -> Vec<CountsByName> {
+    let machine = broadleaf_machine::machine(&machine.to_string()).expect("a machine");
+    of_machine(source, length, policies, machine, more)
+}
+
+/// The model's counts on a machine that need not be built in.
+pub(super) fn of_machine<S: Source<Error: std::fmt::Debug>>(
+    source: &mut S,
+    length: usize,
+    policies: &[PolicySpec],
+    machine: broadleaf_machine::Machine,
+    more: impl Fn(Plan) -> Plan,
+) -> Vec<CountsByName> {
     let parse =
         |policy: &PolicySpec| broadleaf_policy::parse(&policy.to_string()).expect("a policy");
     let named: Vec<_> = policies.iter().map(parse).collect();
     let names: Vec<String> = named.iter().map(|policy| policy.name()).collect();
-    let machine_name = machine.to_string();
-    let machine = broadleaf_machine::machine(&machine_name).expect("a machine");
+    let machine_name = machine.name.clone();
     let plan = Plan::new(named, vec![machine]).expect("a plan");
     // Half of them decode a trace anew where a policy needs to know the future.
     let kept = if length.is_multiple_of(2) { 0 } else { 1 << 20 };

@@ -66,7 +66,7 @@ pub(crate) fn replay_on(
     policies: &[&str],
     on: Vec<Machine>,
     kib: u64,
-    more: impl Fn(Plan) -> Plan,
+    more: impl FnOnce(Plan) -> Plan,
 ) -> Outcome {
     let mut items = items_of(recording).in_parts_of(1 + recording.items.len() % 7);
     let limits = MemoryLimits {

@@ -1,6 +1,6 @@
 //! The lookups that listeners hear: their sums are the counts of the results.
 
-use super::{NONE_SLOW, frames_plan, listening};
+use super::{NONE_SLOW, listening, plan_of};
 use crate::common::{BLOCK, load, map, store};
 use crate::filtered::{Chunked, Chunks, limits, plan, random, replayed};
 use broadleaf_accel::run;
@@ -62,7 +62,7 @@ fn listeners_change_no_figure_and_hear_each_lookup() {
                 for (result, expected) in outcome.results.iter().zip(&unheard.results) {
                     let case = format!("{case}, {} on {}", result.policy, result.machine);
                     assert_eq!(result, expected, "{case}");
-                    let lookups = &heard[&(result.policy.clone(), result.machine.clone())];
+                    let lookups = heard.of(result);
                     let memory = expected.memory.as_ref().expect("memory is modelled");
                     if memory.out_of_memory_after.is_none() {
                         assert_eq!(lookups.len() as u64, steps, "{case}");
@@ -102,14 +102,14 @@ fn a_visit_whose_store_demotes_a_superpage_is_heard_with_its_walk() {
     items.event(map(0, 5 * BLOCK, Backing::Anonymous));
     items.visits((0..5 * BLOCK).map(load));
     items.visits([load(0), load(0), load_and_store, load(0)]);
-    let plan = frames_plan(&["freebsd"], &["skylake", "skylake-va23"]);
+    let plan = plan_of(&["freebsd"], &["skylake", "skylake-va23"]);
     let (plan, heard) = listening(plan, StepsWanted::EachVisit);
     let outcome = run(&mut items, &plan, &mut |_| ControlFlow::Continue(())).expect("a replay");
     let heard = heard.lock().expect("no panic");
     for result in &outcome.results {
         assert_eq!((result.promotions, result.demotions), (5, 1));
-        let steps = &heard[&(result.policy.clone(), result.machine.clone())];
-        let [.., before, both, after] = steps.as_slice() else {
+        let steps = heard.of(result);
+        let [.., before, both, after] = steps else {
             panic!("{} steps", steps.len());
         };
         let walk = SlowLookups {
@@ -144,7 +144,7 @@ fn a_visit_that_uses_up_memory_is_heard_with_its_lookups_before() {
         stores: 1,
         ..load(page)
     }));
-    let plan = frames_plan(&["4k"], &["skylake", "skylake-va23"]).limited_to(limits);
+    let plan = plan_of(&["4k"], &["skylake", "skylake-va23"]).limited_to(limits);
     let (plan, heard) = listening(plan.expect("a plan"), StepsWanted::EachVisit);
     let outcome = run(&mut items, &plan, &mut |_| ControlFlow::Continue(())).expect("a replay");
     let heard = heard.lock().expect("no panic");
@@ -153,7 +153,7 @@ fn a_visit_that_uses_up_memory_is_heard_with_its_lookups_before() {
         let ended = memory.out_of_memory_after.expect("memory is used up");
         let accesses = ended - SHARED;
         assert_eq!(accesses % 2, 1, "memory ends at a store");
-        let steps = &heard[&(result.policy.clone(), result.machine.clone())];
+        let steps = heard.of(result);
         assert_eq!(steps.len() as u64, SHARED + accesses.div_ceil(2));
         assert_eq!(summed(steps).walks, result.walks.total());
     }

@@ -1,12 +1,12 @@
 //! The runs that listeners are made to: those of the plan, and no others.
 
 use super::lookups::summed;
-use super::{HeardSteps, StepCollector};
+use super::{HeardSteps, listening};
 use crate::offline::{machine, replay_on};
 use broadleaf_model::{Outcome, StepsWanted};
 use broadleaf_oracle::random::{Rng, near};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// A replay with listeners.
 struct HeardReplay {
@@ -24,26 +24,17 @@ fn heard_replay(seed: u64, policies: &[&str]) -> HeardReplay {
     let entries = 1 + rng.pick(&[1, 2, 5, 17]);
     let recording = near(rng.next(), 300);
     let on = || vec![machine(entries, &[1, 3, 9])];
-    let heard = Arc::<Mutex<HeardSteps>>::default();
-    let made = Arc::<Mutex<BTreeMap<String, u32>>>::default();
+    let mut heard = Arc::default();
     let outcome = replay_on(&recording, policies, on(), 7, |plan| {
-        let (heard, made) = (Arc::clone(&heard), Arc::clone(&made));
-        plan.with_listeners(StepsWanted::EachVisit, move |policy, machine| {
-            let mut made = made.lock().expect("no panic");
-            *made.entry(policy.to_owned()).or_default() += 1;
-            Some(Box::new(StepCollector {
-                names: (policy.to_owned(), machine.to_owned()),
-                steps: Vec::new(),
-                heard: Arc::clone(&heard),
-            }))
-        })
+        let (plan, hearing) = listening(plan, StepsWanted::EachVisit);
+        heard = hearing;
+        plan
     });
     let unheard = replay_on(&recording, policies, on(), 7, |plan| plan);
     assert_eq!(outcome, unheard, "seed {seed}");
-    let heard = std::mem::take(&mut *heard.lock().expect("no panic"));
+    let heard: HeardSteps = std::mem::take(&mut *heard.lock().expect("no panic"));
     for result in &outcome.results {
-        let steps = &heard[&(result.policy.clone(), result.machine.clone())];
-        let walks = summed(steps).walks;
+        let walks = summed(heard.of(result)).walks;
         assert_eq!(
             walks,
             result.walks.total(),
@@ -51,14 +42,12 @@ fn heard_replay(seed: u64, policies: &[&str]) -> HeardReplay {
             result.policy
         );
     }
-    let heard = heard.into_iter();
-    let made = made.lock().expect("no panic").clone();
+    let counts = heard.steps.into_iter();
+    let counts = counts.map(|((policy, _), steps)| (policy, steps.len() as u64));
     HeardReplay {
         outcome,
-        heard: heard
-            .map(|((policy, _), steps)| (policy, steps.len() as u64))
-            .collect(),
-        made,
+        heard: counts.collect(),
+        made: heard.made,
     }
 }
 

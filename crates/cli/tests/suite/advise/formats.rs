@@ -55,8 +55,10 @@ fn many_kinds() -> Vec<u8> {
 #[test]
 fn each_format_expresses_what_it_can_and_says_what_it_cannot() {
     let folder = folder("advise-kinds");
-    let small = "name = \"small\"\nsummary = \"a test's\"\nexplanation = \"\"\nsource = \"a test\"\n\
-        [[tlb]]\nname = \"dtb\"\nlevel = 1\nentries = 16\nways = 16\nreplacement = \"lru\"\nindex = { 4k = \"none\", 2m = \"none\" }\n\
+    let small = "name = \"small\"\nsummary = \"a test's\"\nexplanation = \"\"\n\
+        source = \"a test\"\n\
+        [[tlb]]\nname = \"dtb\"\nlevel = 1\nentries = 16\nways = 16\nreplacement = \"lru\"\n\
+        index = { 4k = \"none\", 2m = \"none\" }\n\
         [walk-cycles]\n4k = 30\n2m = 30\n";
     let machine = file(&folder, "small.toml", small.as_bytes());
     let trace = file(&folder, "x.bl", &many_kinds());

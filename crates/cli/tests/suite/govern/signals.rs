@@ -39,7 +39,7 @@ fn signals_reach_the_program() {
     for signal in ["TERM", "USR1", "INT"] {
         // What tests were started to ignore (as in the background of a script) so do the programs
         // that they start.
-        if signal == "INT" && ignores_interrupts() {
+        if signal == "INT" && ignores(SIGINT) {
             eprintln!("skipped: interrupts are ignored here");
             continue;
         }
@@ -131,12 +131,4 @@ fn a_signal_to_the_whole_group_ends_the_program_and_is_told() {
         assert_eq!(output.status.signal(), Some(15), "{said}");
         assert!(said.contains(", ended by signal 15 (SIGTERM)\n"), "{said}");
     }
-}
-
-/// Whether this process was started to ignore interrupts.
-fn ignores_interrupts() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    mask.is_some_and(|mask| mask & 2 != 0)
 }

@@ -42,6 +42,20 @@ fn has_room() -> bool {
     enough()
 }
 
+/// The number of the signal that a terminal sends when it is closed.
+pub(crate) const SIGHUP: u32 = 1;
+/// The number of the signal that a terminal sends for Ctrl-C.
+pub(crate) const SIGINT: u32 = 2;
+
+/// Returns true if this process ignores a signal, as under nohup. Programs that it starts ignore
+/// the signal too.
+pub(crate) fn ignores(signal: u32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 != 0)
+}
+
 /// Whether a program is installed; says why the test is skipped where not.
 pub(crate) fn is_installed(name: &str) -> bool {
     let paths = std::env::var_os("PATH").unwrap_or_default();

@@ -25,21 +25,14 @@ pub(crate) fn broadleaf(arguments: &[&str]) -> Command {
     command
         .args(arguments)
         .env_remove("NO_COLOR")
-        .env_remove("BROADLEAF_CACHE_SIZE")
-        .env("XDG_CACHE_HOME", caches())
+        .env("BROADLEAF_CACHE_SIZE", NO_CACHE)
         .stdin(Stdio::null());
     command
 }
 
-/// The cache folder of tests that have none of their own. It cannot be made, because a file has its
-/// name: what a test counts must not depend on the tests before it.
-pub(crate) fn caches() -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("no-caches");
-    if !path.exists() {
-        fs::write(&path, "").expect("a file in the way of the cache folder");
-    }
-    path
-}
+/// The value of `BROADLEAF_CACHE_SIZE` in tests without a cache folder of their own. The counts of a
+/// test must not depend on the tests before.
+pub(crate) const NO_CACHE: &str = "0";
 
 /// Runs it and waits.
 pub(crate) fn run(arguments: &[&str]) -> Output {
@@ -61,7 +54,12 @@ pub(crate) fn run_unread(arguments: &[&str]) -> Output {
 
 /// Runs it with `input` on its standard input.
 pub(crate) fn run_with(arguments: &[&str], input: &[u8]) -> Output {
-    let mut child = broadleaf(arguments)
+    fed(&mut broadleaf(arguments), input)
+}
+
+/// Runs a command with `input` on its standard input.
+pub(crate) fn fed(command: &mut Command, input: &[u8]) -> Output {
+    let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -3,6 +3,7 @@
 mod chases;
 mod closed_forms;
 mod differential;
+mod opt;
 mod probes;
 mod text;
 mod vectors;

@@ -47,26 +47,26 @@ fn trees_of_four_and_eight_ways() {
 
 #[test]
 fn trees_of_sixteen_ways() {
-    // The published vectors repeat those of eight ways in both halves: a hit exchanges the halves
-    // of the tree at each level at which the element is in the older one.
-    for touched in 0..16_usize {
-        let mut wanted: Vec<usize> = (0..16).map(|place| place ^ touched).collect();
-        // The tree knows no order among the elements before the touched one: they keep their
-        // places in turn.
-        wanted[0] = touched;
-        let found = vector("tree-plru", 16, touched);
-        assert_eq!(found[0], wanted[0]);
-        let mut sorted = found.clone();
-        sorted.sort_unstable();
-        assert!(sorted.into_iter().eq(0..16), "{found:?}");
-    }
-    assert_eq!(
-        vector("tree-plru", 16, 6),
-        [6, 1, 0, 3, 2, 5, 4, 7, 14, 9, 8, 11, 10, 13, 12, 15]
-    );
-    assert_eq!(
-        vector("tree-plru", 16, 13),
-        [13, 0, 3, 2, 1, 4, 7, 6, 5, 8, 11, 10, 9, 12, 15, 14]
+    check(
+        "tree-plru",
+        &[
+            &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
+            &[1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14],
+            &[2, 1, 0, 3, 6, 5, 4, 7, 10, 9, 8, 11, 14, 13, 12, 15],
+            &[3, 0, 1, 2, 7, 4, 5, 6, 11, 8, 9, 10, 15, 12, 13, 14],
+            &[4, 1, 2, 3, 0, 5, 6, 7, 12, 9, 10, 11, 8, 13, 14, 15],
+            &[5, 0, 3, 2, 1, 4, 7, 6, 13, 8, 11, 10, 9, 12, 15, 14],
+            &[6, 1, 0, 3, 2, 5, 4, 7, 14, 9, 8, 11, 10, 13, 12, 15],
+            &[7, 0, 1, 2, 3, 4, 5, 6, 15, 8, 9, 10, 11, 12, 13, 14],
+            &[8, 1, 2, 3, 4, 5, 6, 7, 0, 9, 10, 11, 12, 13, 14, 15],
+            &[9, 0, 3, 2, 5, 4, 7, 6, 1, 8, 11, 10, 13, 12, 15, 14],
+            &[10, 1, 0, 3, 6, 5, 4, 7, 2, 9, 8, 11, 14, 13, 12, 15],
+            &[11, 0, 1, 2, 7, 4, 5, 6, 3, 8, 9, 10, 15, 12, 13, 14],
+            &[12, 1, 2, 3, 0, 5, 6, 7, 4, 9, 10, 11, 8, 13, 14, 15],
+            &[13, 0, 3, 2, 1, 4, 7, 6, 5, 8, 11, 10, 9, 12, 15, 14],
+            &[14, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15],
+            &[15, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14],
+        ],
     );
 }
 

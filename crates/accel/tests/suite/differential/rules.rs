@@ -1,0 +1,97 @@
+//! Machines with other replacement rules than LRU against the oracle, on whole traces with maps,
+//! unmaps, protections, promotions and demotions.
+
+use super::figures::{CountsByName, differences, figures_of_oracle};
+use super::replays::of_machine;
+use super::{cases, for_each_seed, machine_of, policies, print::print};
+use crate::common::items_of;
+use broadleaf_machine::Machine;
+use broadleaf_model::{MemoryLimits, Plan};
+use broadleaf_oracle::random::{Rng, Script, shrink, thin};
+use broadleaf_oracle::{Pace, PolicySpec, Recording, RuleSpec, RuledMachine, alone, replay_items};
+use broadleaf_tlb::{Design, REPLACEMENTS, Replacement, ReplacementChoice, RuleNeed};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A machine with the rule in each structure whose ways can have it.
+fn ruled(machine: &str, choice: &ReplacementChoice) -> Machine {
+    let mut machine = broadleaf_machine::machine(machine).expect("a machine");
+    let mut structures = machine.design.structures().to_vec();
+    for structure in &mut structures {
+        if (choice.rule().refuses)(structure.ways).is_none() {
+            structure.replacement = choice.clone();
+        }
+    }
+    machine.design = Design::new(structures).expect("a design");
+    machine
+}
+
+fn engine(recording: &Recording, policy: PolicySpec, machine: &Machine) -> CountsByName {
+    let length = recording.items.len();
+    let mut items = items_of(recording).in_parts_of(1 + length % 7);
+    let limited = |plan: Plan| plan.limited_to(MemoryLimits::none()).expect("a memory");
+    let found = of_machine(&mut items, length, &[policy], machine.clone(), limited);
+    comparable(found.into_iter().next().expect("one result"))
+}
+
+/// The counts without those of refusals and of faults under `4k`, which depend on no TLB. The
+/// frame-level model refuses some pages for other reasons than the oracle, under LRU too.
+fn comparable(mut counts: CountsByName) -> CountsByName {
+    counts.retain(|name, _| !name.starts_with("refused") && name != "faults_saved");
+    counts
+}
+
+fn oracle(recording: &Recording, policy: PolicySpec, machine: RuledMachine) -> CountsByName {
+    let items = recording.items();
+    let counts = replay_items(recording.grain, items, policy, machine, Pace::Leap);
+    let base = counts.page_faults;
+    comparable(figures_of_oracle(counts, base))
+}
+
+#[test]
+fn every_rule_counts_as_the_oracles() {
+    let rules = REPLACEMENTS.iter();
+    let rules: Vec<_> = rules
+        .filter(|rule| !rule.needs.contains(&RuleNeed::Future))
+        .collect();
+    let left_out = AtomicU64::new(0);
+    for_each_seed(cases(1000), |seed| {
+        // The oracle has no frames, and the model has: no two pages share one.
+        let recording = alone(Script::from_seed(seed).recording());
+        let of = machine_of(seed);
+        let policies = policies(&mut Rng::new(seed));
+        for (number, rule) in rules.iter().enumerate() {
+            let choice = ReplacementChoice::from(**rule);
+            let value = choice.values().first().copied();
+            let rule = RuleSpec::named(rule.described.name, value).expect("a rule");
+            let policy = policies[(seed as usize / 4 + number) % policies.len()];
+            let (machine, slow) = (
+                ruled(&of.to_string(), &choice),
+                RuledMachine { machine: of, rule },
+            );
+            let differs = |recording: &Recording| {
+                let recording = alone(recording.clone());
+                engine(&recording, policy, &machine) != oracle(&recording, policy, slow)
+            };
+            if differs(&recording) {
+                // A few traces show differences of frame-level memory, which LRU shows too.
+                let plain = ruled(&of.to_string(), &Replacement::lru());
+                if engine(&recording, policy, &plain) != oracle(&recording, policy, of.into()) {
+                    let before = left_out.fetch_add(1, Ordering::Relaxed);
+                    assert!(before < (cases(1000) * rules.len() as u64).div_ceil(100));
+                    continue;
+                }
+                let script = Script::from_seed(seed);
+                let small = alone(thin(&shrink(&script, differs).recording(), differs));
+                let (left, right) = (
+                    engine(&small, policy, &machine),
+                    oracle(&small, policy, slow),
+                );
+                panic!(
+                    "seed {seed}, {policy}, {choice} on {of}:\n{}{}",
+                    differences(&left, &right),
+                    print(&small)
+                );
+            }
+        }
+    });
+}

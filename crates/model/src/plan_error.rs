@@ -1,0 +1,106 @@
+//! Plans that cannot be carried out.
+
+use broadleaf_machine::Machine;
+use broadleaf_policy::{Foresight, ParseError, Policy};
+use broadleaf_tlb::RuleNeed;
+use broadleaf_units::PageSize;
+
+/// The reason why a plan cannot be carried out.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// The plan has no policy or no machine.
+    #[error("nothing to compare: at least one policy and one machine are needed")]
+    Empty,
+    /// A machine has base pages only, and a policy makes superpages.
+    #[error(
+        "policy {policy} makes {size} pages, and the machine {machine} has none: leave the policy \
+         out, or choose a machine with {size} pages"
+    )]
+    NoSuperpages {
+        /// The policy's name.
+        policy: String,
+        /// The machine's name.
+        machine: String,
+        /// The page size that the policy makes.
+        size: String,
+    },
+    /// A machine cannot have the memory that the limits describe.
+    #[error("{machine}: {reason}")]
+    Memory {
+        /// The machine's name.
+        machine: String,
+        /// The reason.
+        reason: String,
+    },
+    /// Machines that should observe one memory have other base pages.
+    #[error("{machine} and {other} have different base pages, so they cannot look at one memory")]
+    BasePages {
+        /// A machine's name.
+        machine: String,
+        /// The name of the other machine.
+        other: String,
+    },
+    /// A policy is notified of TLB misses, and a replacement rule knows the future, which depends on
+    /// what the policy does at misses.
+    #[error(
+        "policy {policy} decides at TLB misses, and replacement {rule} of the machine {machine} \
+         knows the next use of each translation, which those decisions change: leave the policy \
+         out, or choose another rule"
+    )]
+    Future {
+        /// The policy's name.
+        policy: String,
+        /// The machine's name.
+        machine: String,
+        /// The rule's name.
+        rule: &'static str,
+    },
+    /// A policy foresees a policy that does not exist.
+    #[error(transparent)]
+    Foreseen(#[from] ParseError),
+}
+
+/// Returns an error if a machine has 4 KiB pages alone and a policy makes superpages.
+pub(crate) fn check_superpages(
+    machine: &Machine,
+    policies: &[Box<dyn Policy>],
+) -> Result<(), PlanError> {
+    let [PageSize::SIZE_4K] = machine.design.sizes() else {
+        return Ok(());
+    };
+    match policies.iter().find(|policy| policy.promotes()) {
+        Some(policy) => Err(PlanError::NoSuperpages {
+            policy: policy.name(),
+            machine: machine.name.clone(),
+            size: PageSize::SIZE_2M.short_name().to_string(),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Returns an error if a replacement rule knows the future and a policy decides at TLB misses.
+pub(crate) fn check_future(
+    machine: &Machine,
+    policies: &[Box<dyn Policy>],
+) -> Result<(), PlanError> {
+    let rules = machine.design.structures().iter();
+    let mut rules = rules.map(|structure| structure.replacement.rule());
+    let Some(rule) = rules.find(|rule| rule.needs.contains(&RuleNeed::Future)) else {
+        return Ok(());
+    };
+    let decides_at_misses = |policy: &dyn Policy| {
+        let needs = policy.needs();
+        needs.charges.any() || matches!(needs.foresight, Foresight::Cheapest(_))
+    };
+    match policies
+        .iter()
+        .find(|policy| decides_at_misses(policy.as_ref()))
+    {
+        Some(policy) => Err(PlanError::Future {
+            policy: policy.name(),
+            machine: machine.name.clone(),
+            rule: rule.described.name,
+        }),
+        None => Ok(()),
+    }
+}

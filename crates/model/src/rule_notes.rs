@@ -1,0 +1,64 @@
+//! Notes on replacement rules: their parameters, and the meaning of a rule that knows the future.
+
+use crate::Plan;
+use crate::mmu::Mmu;
+use crate::worlds::Worlds;
+use broadleaf_machine::Machine;
+use broadleaf_tlb::{Organisation, RuleNeed, Structure};
+
+/// Notes on the rules of a plan's machines; `best` is the index of each pair's run.
+pub(crate) fn rule_notes(worlds: &Worlds<'_>, best: &[usize], plan: &Plan) -> Vec<String> {
+    let parameters = plan.machines().iter().flat_map(parameters);
+    let runs = plan.pairs().zip(best);
+    let knows = |machine: &Machine| machine.design.needs(RuleNeed::Future);
+    let futures = runs.filter(|((_, machine), _)| knows(machine)).map(
+        |((policy, machine), run)| {
+            let (policy, machine) = (policy.name(), &machine.name);
+            match heuristic_since(worlds.run(*run).1) {
+                None => format!(
+                    "policy {policy} on {machine}: replacement opt is a bound: no rule has fewer \
+                     misses in this TLB"
+                ),
+                Some(reason) => format!(
+                    "policy {policy} on {machine}: replacement opt is a heuristic and no bound, \
+                     since {reason}"
+                ),
+            }
+        },
+    );
+    parameters.chain(futures).collect()
+}
+
+/// A note for each structure whose rule has parameters.
+fn parameters(machine: &Machine) -> impl Iterator<Item = String> {
+    let structures = machine.design.structures().iter();
+    let with = structures.filter(|structure| !structure.replacement.values().is_empty());
+    with.map(|structure| {
+        let (name, rule) = (&structure.name, &structure.replacement);
+        format!("{}: {name} has the replacement rule {rule}", machine.name)
+    })
+}
+
+/// The reason why next uses do not give the fewest misses, if there is one.
+fn heuristic_since(mmu: &Mmu<'_>) -> Option<&'static str> {
+    let design = &mmu.machine.design;
+    let structures = design.structures();
+    let has_rule = |of: &Structure| of.replacement.rule().needs.contains(&RuleNeed::Future);
+    let sizes = mmu.walks.iter().filter(|walks| **walks > 0).count();
+    if design.has_second_level() {
+        Some("the TLB has two levels")
+    } else if !structures
+        .iter()
+        .all(|of| of.organisation.organisation() == Organisation::set_associative())
+    {
+        Some("an entry can hold several pages")
+    } else if !structures.iter().all(has_rule) {
+        Some("some structures have other rules")
+    } else if sizes > 1 {
+        Some("there are pages of several sizes")
+    } else if mmu.invalidated {
+        Some("translations were invalidated")
+    } else {
+        None
+    }
+}

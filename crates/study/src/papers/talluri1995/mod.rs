@@ -1,0 +1,89 @@
+//! Talluri 1995: the tables of chapters 2 to 5 and of appendices B, C and I that follow from its
+//! models and from Appendix J.
+
+mod access;
+mod appendix_i;
+mod areas;
+mod bases;
+mod chapters;
+mod comparisons;
+mod critical;
+mod misses;
+mod names;
+mod sensitivity;
+mod speedups;
+mod subblocks;
+mod thesis;
+
+use super::{Experiment, Paper, PaperSetting, Table};
+use crate::failure::Failure;
+
+/// A row of figures: whose they are, the figure of a cell, and the digits.
+type WhoseFigure<C> = (&'static str, fn(&C) -> Option<f64>, usize);
+
+pub(crate) const PAPER: Paper = Paper {
+    name: "talluri1995",
+    title: "Talluri: Use of Superpages and Subblocking in the Address Translation Hierarchy \
+            (thesis, University of Wisconsin, 1995)",
+    source: "thesis",
+    remarks: "The thesis's figures are beside ours; a dash marks a missing figure. The tables \
+              cover what follows from the thesis's own inputs: chip areas and TLBs of equal area, \
+              access times, and execution times from the misses of Appendix J. Names of TLBs are \
+              those of the thesis's kinds: sp (single page size), spg (superpages), csb and psb \
+              (complete and partial subblocks), then fa or sa4 (fully associative, 4-way), b and \
+              the number of blocks, and pre (preloading). Nothing is replayed.",
+    cycles_per_access: None,
+    switches: None,
+    // Experiments that replay recorded programs follow those that need no recording. They need
+    // `cycles_per_access`.
+    experiments: &[
+        Experiment {
+            tables: &["equal-areas", "relative-areas"],
+            run: areas,
+            only_full: false,
+        },
+        Experiment {
+            tables: &["access-times", "valid-bits", "multiplexors"],
+            run: access_times,
+            only_full: false,
+        },
+        Experiment {
+            tables: &[
+                "ideal-times",
+                "sensitivity",
+                "headline",
+                "chapters",
+                "appendix-i",
+                "appendix-i-cells",
+                "critical-penalties",
+            ],
+            run: execution_times,
+            only_full: false,
+        },
+    ],
+};
+
+fn areas(_: &PaperSetting) -> Result<Vec<Table>, Failure> {
+    Ok(vec![areas::equal_areas()?, areas::relative_areas()?])
+}
+
+fn access_times(_: &PaperSetting) -> Result<Vec<Table>, Failure> {
+    Ok(vec![
+        access::table()?,
+        subblocks::valid_bits()?,
+        subblocks::multiplexors()?,
+    ])
+}
+
+fn execution_times(_: &PaperSetting) -> Result<Vec<Table>, Failure> {
+    let [summary, cells] = appendix_i::tables_of_speedups()?;
+    Ok(vec![
+        sensitivity::ideal_times()?,
+        sensitivity::sensitivity()?,
+        sensitivity::headline()?,
+        chapters::table()?,
+        summary,
+        cells,
+        critical::table()?,
+    ])
+}
