@@ -41,6 +41,91 @@ const MACHINES: &[(&str, &str)] = &[
         "neoverse-n1-16k",
         include_str!("../../../machines/neoverse-n1-16k.toml"),
     ),
+    (
+        "skylake-instructions",
+        include_str!("../../../machines/skylake-instructions.toml"),
+    ),
+    (
+        "skylake-plru",
+        include_str!("../../../machines/skylake-plru.toml"),
+    ),
+    ("ice-lake", include_str!("../../../machines/ice-lake.toml")),
+    (
+        "golden-cove",
+        include_str!("../../../machines/golden-cove.toml"),
+    ),
+    (
+        "gracemont",
+        include_str!("../../../machines/gracemont.toml"),
+    ),
+    ("zen2", include_str!("../../../machines/zen2.toml")),
+    ("zen3", include_str!("../../../machines/zen3.toml")),
+    ("zen4", include_str!("../../../machines/zen4.toml")),
+    ("zen5", include_str!("../../../machines/zen5.toml")),
+    (
+        "neoverse-n1-aggregating",
+        include_str!("../../../machines/neoverse-n1-aggregating.toml"),
+    ),
+    (
+        "neoverse-n2",
+        include_str!("../../../machines/neoverse-n2.toml"),
+    ),
+    (
+        "neoverse-n2-aggregating",
+        include_str!("../../../machines/neoverse-n2-aggregating.toml"),
+    ),
+    (
+        "neoverse-v1",
+        include_str!("../../../machines/neoverse-v1.toml"),
+    ),
+    (
+        "neoverse-v1-aggregating",
+        include_str!("../../../machines/neoverse-v1-aggregating.toml"),
+    ),
+    (
+        "neoverse-v2",
+        include_str!("../../../machines/neoverse-v2.toml"),
+    ),
+    (
+        "neoverse-v2-aggregating",
+        include_str!("../../../machines/neoverse-v2-aggregating.toml"),
+    ),
+    (
+        "apple-16k",
+        include_str!("../../../machines/apple-16k.toml"),
+    ),
+    (
+        "power9-radix",
+        include_str!("../../../machines/power9-radix.toml"),
+    ),
+    ("c910", include_str!("../../../machines/c910.toml")),
+    ("p870", include_str!("../../../machines/p870.toml")),
+    (
+        "alpha21064",
+        include_str!("../../../machines/alpha21064.toml"),
+    ),
+    (
+        "alpha21164",
+        include_str!("../../../machines/alpha21164.toml"),
+    ),
+    (
+        "alpha21264-round-robin",
+        include_str!("../../../machines/alpha21264-round-robin.toml"),
+    ),
+    ("r4000", include_str!("../../../machines/r4000.toml")),
+    (
+        "supersparc",
+        include_str!("../../../machines/supersparc.toml"),
+    ),
+    (
+        "ultrasparc1",
+        include_str!("../../../machines/ultrasparc1.toml"),
+    ),
+    (
+        "romer1995-instructions",
+        include_str!("../../../machines/romer1995-instructions.toml"),
+    ),
+    ("chen2014", include_str!("../../../machines/chen2014.toml")),
 ];
 
 /// The catalogues of the parts that a machine's description can name: the kind in the singular, and

@@ -2,7 +2,7 @@
 
 use crate::parameters::tlb_tables;
 use crate::structure::{TlbText, by_size, position, structure};
-use crate::{MachineError, WalkCosts, parts};
+use crate::{MachineError, ProcessorPattern, WalkCosts, parts};
 use broadleaf_cache::CacheKind;
 use broadleaf_pagetable::PageTableKind;
 use broadleaf_tlb::Design;
@@ -29,6 +29,8 @@ pub struct Machine {
     pub caches: &'static CacheKind,
     /// The cost of a walk, in cycles.
     pub costs: WalkCosts,
+    /// The processors that it describes. Empty if it describes none.
+    pub processors: Vec<ProcessorPattern>,
 }
 
 /// The maximum cost of one walk, in cycles: enough for any machine, and too small for an overflow
@@ -50,6 +52,8 @@ struct MachineText {
     caches: Option<Spanned<String>>,
     #[serde(rename = "walk-cycles")]
     walk_cycles: Spanned<BTreeMap<String, Spanned<u64>>>,
+    #[serde(default)]
+    processor: Vec<Spanned<ProcessorPattern>>,
 }
 
 impl Machine {
@@ -110,6 +114,11 @@ impl Machine {
                 return Err(wrong(parsed.walk_cycles.span().start, message));
             }
         }
+        for processor in &parsed.processor {
+            if let Some(message) = processor.get_ref().refuses() {
+                return Err(wrong(processor.span().start, message));
+            }
+        }
         let page_table = part(
             parsed.page_table.as_ref(),
             PageTableKind::x86_64(),
@@ -133,6 +142,11 @@ impl Machine {
             page_table,
             caches,
             costs: WalkCosts(costs),
+            processors: parsed
+                .processor
+                .into_iter()
+                .map(Spanned::into_inner)
+                .collect(),
         })
     }
 }

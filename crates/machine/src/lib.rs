@@ -8,6 +8,7 @@ mod costs;
 mod description;
 mod error;
 mod grid;
+mod native;
 mod parameters;
 mod price;
 mod structure;
@@ -17,4 +18,8 @@ pub use costs::WalkCosts;
 pub use description::Machine;
 pub use error::MachineError;
 pub use grid::{GridError, is_grid, machines_of_grid};
+pub use native::{
+    CPUID_FEATURES, Contradiction, CoreFacts, CoreIdentity, CoreType, CpuidFeature, CpuidRegisters,
+    NativeFit, NoFit, ProcessorPattern, TranslationLeaf, Unfit, cpuid_facts, native_machine,
+};
 pub use price::tlb_plan;

@@ -23,6 +23,7 @@ pub mod journal;
 pub mod machines;
 pub mod memory;
 pub mod names;
+pub mod native;
 pub mod output;
 pub mod papers;
 pub mod policies_file;

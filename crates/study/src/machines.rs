@@ -11,14 +11,15 @@ use broadleaf_tlb::ReferenceKind;
 use broadleaf_units::PageSize;
 
 use crate::failure::Failure;
+use crate::native::{NATIVE, native};
 use crate::{in_file, names};
 
 /// Returns the machines of these names, files, patterns and grids. One text may hold several names,
-/// separated by commas, or one grid.
+/// separated by commas, or one grid. `native` means the machines that fit this computer.
 ///
 /// # Errors
-/// Those of [`machine`], and [`Failure::Wrong`] if two files describe machines of one name, a
-/// pattern fits no machine, or a grid is wrong.
+/// Those of [`machine`] and [`native`], and [`Failure::Wrong`] if two files describe machines of
+/// one name, a pattern fits no machine, or a grid is wrong.
 pub fn machines(names: &[String]) -> Result<Vec<Machine>, Failure> {
     let mut machines: Vec<(&str, Machine)> = Vec::new();
     for names in names {
@@ -34,11 +35,14 @@ pub fn machines(names: &[String]) -> Result<Vec<Machine>, Failure> {
     Ok(machines.into_iter().map(|(_, machine)| machine).collect())
 }
 
-/// Adds the machine of a name, or those of a pattern, where they are not yet.
+/// Adds the machine of a name, or those of a pattern or of this computer, where they are not yet.
 fn add<'n>(name: &'n str, machines: &mut Vec<(&'n str, Machine)>) -> Result<(), Failure> {
-    let fitting: Vec<&str> = match name.contains('*') {
-        true => machine_names().filter(|known| fits(name, known)).collect(),
-        false => vec![name],
+    let fitting: Vec<&str> = match name {
+        NATIVE => native()?,
+        pattern if pattern.contains('*') => machine_names()
+            .filter(|known| fits(pattern, known))
+            .collect(),
+        name => vec![name],
     };
     if fitting.is_empty() {
         return Err(Failure::Wrong(format!(
@@ -54,8 +58,8 @@ fn add<'n>(name: &'n str, machines: &mut Vec<(&'n str, Machine)>) -> Result<(), 
             .iter()
             .find(|(_, known)| known.name == machine.name)
         {
-            // A pattern names machines that a name before it named.
-            if name.contains('*') {
+            // A pattern and this computer name machines that another word names too.
+            if name.contains('*') || [name, *other].contains(&NATIVE) {
                 continue;
             }
             return Err(Failure::Wrong(format!(
@@ -81,12 +85,18 @@ fn fits(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// Returns the machine with this name or from this file.
+/// Returns the machine with this name or from this file. `native` means the machine that fits the
+/// first core of this computer that has one.
 ///
 /// # Errors
-/// [`Failure::Wrong`] if the name is unknown, or if the file cannot be read or describes no
-/// machine.
+/// Those of [`native`], and [`Failure::Wrong`] if the name is unknown, or if the file cannot be
+/// read or describes no machine.
 pub fn machine(name: &str) -> Result<Machine, Failure> {
+    if name == NATIVE {
+        let fitting = native()?;
+        let first = fitting.first().copied().unwrap_or(NATIVE);
+        return names::machine(first);
+    }
     let path = PathBuf::from(name);
     if path.extension().is_none_or(|ending| ending != "toml") {
         return names::machine(name);

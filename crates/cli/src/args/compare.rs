@@ -15,7 +15,8 @@ use crate::commands::offered;
 /// the differences. Every number is an exact count.
 ///
 /// TRACE is a recording, a Lackey text, or `-` for either on standard input. A machine is a name of
-/// `broadleaf list machines` or a TOML file.
+/// `broadleaf list machines`, a TOML file, or `native` for the machine that fits this computer's
+/// processor.
 ///
 /// With --memory, a policy may run out of memory. This is a result and not a failure: a warning
 /// says how much memory would have been enough. The exit status is 0 even if no policy reached the

@@ -2,6 +2,7 @@
 
 use broadleaf_machine::machine_names;
 use broadleaf_study::catalogues::{explained_names, policy_names};
+use broadleaf_study::native::NATIVE;
 use broadleaf_study::papers::PAPERS;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 
@@ -15,9 +16,9 @@ pub(crate) fn policies() -> Offered {
     Offered(policy_names().collect())
 }
 
-/// Names of machines.
+/// Names of machines, and the name for those of this computer.
 pub(crate) fn machines() -> Offered {
-    Offered(machine_names().collect())
+    Offered(machine_names().chain([NATIVE]).collect())
 }
 
 /// Names of papers.

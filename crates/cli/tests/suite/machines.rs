@@ -32,6 +32,22 @@ const ROMER: &[&str] = &[
     "4194304", "8388608",
 ];
 
+/// The page sizes of a machine's file in bytes: the keys of its costs.
+fn sizes_in_file(name: &str) -> Vec<String> {
+    let file = format!("../../machines/{name}.toml");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    let text = std::fs::read_to_string(path).expect("a machine has a file");
+    let (_, costs) = text.split_once("[walk-cycles]").expect("costs");
+    let keys = costs.lines().filter_map(|line| line.split_once(" = "));
+    let bytes = keys.map(|(size, _)| {
+        let (number, unit) = size.split_at(size.len() - 1);
+        let shift = ["k", "m", "g"].iter().position(|known| *known == unit);
+        let shift = 10 * (1 + shift.expect("a unit"));
+        (number.parse::<u64>().expect("a number") << shift).to_string()
+    });
+    bytes.collect()
+}
+
 #[test]
 fn each_has_a_memory_of_its_own_page_sizes() {
     let machines = machines();
@@ -61,13 +77,20 @@ fn each_has_a_memory_of_its_own_page_sizes() {
                     .sum();
                 assert_eq!(walks, count("l2_misses"), "{result}");
                 assert_eq!(count("accesses"), answer["trace"]["accesses"], "{result}");
+                let in_file = sizes_in_file(machine);
+                let in_file: Vec<&str> = in_file.iter().map(String::as_str).collect();
+                let smallest = in_file.iter().map(|size| size.parse().expect("bytes"));
+                let smallest = smallest.min().expect("a size");
                 let (base, navarro): (u64, &[&str]) = match machine {
                     "romer1995" => (4096, ROMER),
                     "alpha21264" => (8192, &["8192", "65536", "524288", "4194304"]),
                     "neoverse-n1" => (4096, &["4096", "16384", "65536", "2097152"]),
                     "neoverse-n1-16k" => (16384, &["16384", "2097152", "33554432"]),
                     "skylake-1g" => (4096, &["4096", "2097152", "1073741824"]),
-                    _ => (4096, &["4096", "2097152"]),
+                    "skylake" | "skylake-va23" | "skylake-unified-64" | "skylake-unified-96" => {
+                        (4096, &["4096", "2097152"])
+                    }
+                    _ => (smallest, &in_file),
                 };
                 assert_eq!(count("base_page_bytes"), base, "{machine}");
                 if result["policy"] == "navarro" {
@@ -109,6 +132,27 @@ fn a_size_that_nobody_makes_changes_no_count() {
     };
     for memory in [&[][..], &["--memory", "75%"]] {
         assert_eq!(on("skylake", memory), on("skylake-1g", memory));
+    }
+}
+
+#[test]
+fn native_names_its_choice_or_the_reasons_against_one() {
+    let sort = golden("sort.bl");
+    let output = run(&["compare", &sort, "--policy", "4k", "--machine", "native"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("--machine native: "), "{said}");
+    // The processor of this computer decides.
+    if output.status.success() {
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let named = machines()
+            .into_iter()
+            .find(|name| printed.contains(name.as_str()));
+        let named = named.unwrap_or_else(|| panic!("{printed}"));
+        assert!(said.contains(&named), "{named}: {said}");
+    } else {
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("no machine fits"), "{said}");
+        assert!(said.contains("--machine FILE.toml"), "{said}");
     }
 }
 

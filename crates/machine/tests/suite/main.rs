@@ -1,9 +1,12 @@
 //! The tests of the `machine` crate: one binary, one module for each subject.
 
+mod catalogue_chases;
 mod chases;
 mod designs;
 mod invalidation;
 mod machines;
+mod native;
 mod oracle;
 mod price;
 mod replacement;
+mod sources;

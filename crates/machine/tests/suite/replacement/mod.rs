@@ -22,12 +22,12 @@ fn one_set(rule: &str, ways: usize, keys: &str) -> Result<Machine, MachineError>
 }
 
 /// One set with a rule, and the references so far.
-struct OneSet {
+pub(crate) struct OneSet {
     tlb: Tlb,
 }
 
 impl OneSet {
-    fn new(rule: &str, ways: usize) -> Self {
+    pub(crate) fn new(rule: &str, ways: usize) -> Self {
         let machine = one_set(rule, ways, "").expect("a machine");
         Self {
             tlb: Tlb::new(&machine.design),
@@ -53,7 +53,7 @@ impl OneSet {
     }
 
     /// The miss ratio of the last `counted` rounds of a string that is repeated.
-    fn steady(&mut self, string: &[u64], rounds: usize, counted: usize) -> f64 {
+    pub(crate) fn steady(&mut self, string: &[u64], rounds: usize, counted: usize) -> f64 {
         let mut misses = 0;
         for round in 0..rounds {
             for page in string {
