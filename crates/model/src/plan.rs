@@ -1,15 +1,15 @@
 //! The plan of a replay: policies, machines, memory and limits.
 
+mod one_memory;
+
 use crate::foresight::{Foresight, Promoted};
 use crate::limits::Layouts;
 use crate::listener::{StepListener, StepRequest, StepsWanted};
-use crate::plan_error::{check_base_pages, check_future, check_superpages};
+use crate::plan_error::{check_future, check_superpages};
 use crate::{MemoryLimits, PlanError};
 use broadleaf_machine::Machine;
 use broadleaf_policy::Policy;
 use broadleaf_tlb::ReferenceKind;
-use broadleaf_units::PageSize;
-use std::collections::BTreeSet;
 
 /// The default limit of blocks that a replay keeps, those of each policy counted separately. They
 /// take 192 MiB, and up to 1.6 GiB of data that is kept once per block. This is enough for nineteen
@@ -84,38 +84,6 @@ impl Plan {
         limits: MemoryLimits,
     ) -> Result<Self, PlanError> {
         Self::of(policies, machines)?.limited_to(limits)
-    }
-
-    /// A plan as [`Plan::within`] makes it, in which all machines observe one memory for each
-    /// policy, with the page sizes of all of them. A TLB that lacks a size holds smaller parts of
-    /// such pages.
-    ///
-    /// # Errors
-    /// Those of [`Plan::within`], and an error if the machines differ in their base pages.
-    pub fn within_one_memory(
-        policies: Vec<Box<dyn Policy>>,
-        machines: Vec<Machine>,
-        limits: MemoryLimits,
-    ) -> Result<Self, PlanError> {
-        check_base_pages(&machines)?;
-        let mut plan = Self::of(policies, machines)?;
-        plan.one_memory = true;
-        plan.limited_to(limits)
-    }
-
-    /// Returns true if all machines observe one memory for each policy.
-    pub const fn has_one_memory(&self) -> bool {
-        self.one_memory
-    }
-
-    /// The page sizes of a machine's memory, smallest first: those of its TLB, or of all TLBs.
-    pub(crate) fn sizes_on(&self, machine: &Machine) -> Vec<PageSize> {
-        if !self.one_memory {
-            return machine.design.sizes().to_vec();
-        }
-        let designs = self.machines.iter().map(|machine| &machine.design);
-        let all: BTreeSet<PageSize> = designs.flat_map(|of| of.sizes().iter().copied()).collect();
-        all.into_iter().collect()
     }
 
     /// Returns true if a machine translates instruction fetches. Memory then holds code.
