@@ -1,5 +1,7 @@
 //! The plan of a replay: policies, machines, memory and limits.
 
+mod one_memory;
+
 use crate::foresight::{Foresight, Promoted};
 use crate::limits::Layouts;
 use crate::listener::{StepListener, StepRequest, StepsWanted};
@@ -8,8 +10,6 @@ use crate::{MemoryLimits, PlanError};
 use broadleaf_machine::Machine;
 use broadleaf_policy::Policy;
 use broadleaf_tlb::ReferenceKind;
-use broadleaf_units::PageSize;
-use std::collections::BTreeSet;
 
 /// The default limit of blocks that a replay keeps, those of each policy counted separately. They
 /// take 192 MiB, and up to 1.6 GiB of data that is kept once per block. This is enough for nineteen
@@ -84,46 +84,6 @@ impl Plan {
         limits: MemoryLimits,
     ) -> Result<Self, PlanError> {
         Self::of(policies, machines)?.limited_to(limits)
-    }
-
-    /// A plan as [`Plan::within`] makes it, in which all machines observe one memory for each
-    /// policy, with the page sizes of all of them. A TLB that lacks a size holds smaller parts of
-    /// such pages.
-    ///
-    /// # Errors
-    /// Those of [`Plan::within`], and an error if the machines differ in their base pages.
-    pub fn within_one_memory(
-        policies: Vec<Box<dyn Policy>>,
-        machines: Vec<Machine>,
-        limits: MemoryLimits,
-    ) -> Result<Self, PlanError> {
-        let base = |machine: &Machine| machine.design.sizes().first().copied();
-        if let [first, others @ ..] = machines.as_slice()
-            && let Some(other) = others.iter().find(|other| base(other) != base(first))
-        {
-            return Err(PlanError::BasePages {
-                machine: first.name.clone(),
-                other: other.name.clone(),
-            });
-        }
-        let mut plan = Self::of(policies, machines)?;
-        plan.one_memory = true;
-        plan.limited_to(limits)
-    }
-
-    /// Returns true if all machines observe one memory for each policy.
-    pub const fn has_one_memory(&self) -> bool {
-        self.one_memory
-    }
-
-    /// The page sizes of a machine's memory, smallest first: those of its TLB, or of all TLBs.
-    pub(crate) fn sizes_on(&self, machine: &Machine) -> Vec<PageSize> {
-        if !self.one_memory {
-            return machine.design.sizes().to_vec();
-        }
-        let designs = self.machines.iter().map(|machine| &machine.design);
-        let all: BTreeSet<PageSize> = designs.flat_map(|of| of.sizes().iter().copied()).collect();
-        all.into_iter().collect()
     }
 
     /// Returns true if a machine translates instruction fetches. Memory then holds code.

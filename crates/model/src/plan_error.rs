@@ -104,3 +104,17 @@ pub(crate) fn check_future(
         None => Ok(()),
     }
 }
+
+/// Returns an error if machines differ in their base pages.
+pub(crate) fn check_base_pages(machines: &[Machine]) -> Result<(), PlanError> {
+    let base = |machine: &Machine| machine.design.sizes().first().copied();
+    if let [first, others @ ..] = machines
+        && let Some(other) = others.iter().find(|other| base(other) != base(first))
+    {
+        return Err(PlanError::BasePages {
+            machine: first.name.clone(),
+            other: other.name.clone(),
+        });
+    }
+    Ok(())
+}

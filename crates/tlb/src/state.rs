@@ -14,7 +14,7 @@ pub enum Tlb {
     /// Sets of ways with exact LRU replacement.
     Packed(Packed),
     /// Any other design.
-    Composed(Composed),
+    Composed(Box<Composed>),
 }
 
 impl Tlb {
@@ -23,7 +23,7 @@ impl Tlb {
         if design.is_sets_with_lru() {
             Self::Packed(Packed::new(design))
         } else {
-            Self::Composed(Composed::new(design))
+            Self::Composed(Box::new(Composed::new(design)))
         }
     }
 

@@ -9,6 +9,7 @@ mod catalogues;
 mod claims;
 mod compare;
 mod damage;
+mod design_space;
 mod export;
 mod expressions;
 mod golden;

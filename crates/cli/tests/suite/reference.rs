@@ -166,7 +166,8 @@ fn machines() -> String {
         "Machines",
         "A machine is a TLB design and the costs of page walks: a TOML file, in which every \
          number has its source. `--machine`\n\
-         takes one of these names, or a file of your own, written like them.",
+         takes one of these names, or a file of your own, written like them. The page [TLBs of your own](tlbs.md)\n\
+         lists the keys of a TLB.",
     );
     out.push_str(NATIVE);
     for machine in list("machines") {

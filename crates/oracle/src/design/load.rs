@@ -80,7 +80,7 @@ impl SlowEntries {
             && blocks.can_share(size, missing_page)
         {
             let mut others = vec![None; entry.slots.len()];
-            for slot in 0..entry.slots.len() {
+            for (slot, neighbour) in others.iter_mut().enumerate() {
                 if entry.slots[slot].is_some() {
                     continue;
                 }
@@ -91,7 +91,7 @@ impl SlowEntries {
                     let compatible = blocks.are_compatible(size, missing_page, (at, *other));
                     self.holds_size(other.pages) && one_size && compatible
                 };
-                others[slot] = read(at).filter(fits);
+                *neighbour = read(at).filter(fits);
             }
             preload(blocks, &mut entry, missing, &others);
         }

@@ -2,8 +2,9 @@
 //!
 //! The equations are those of Wilton and Jouppi, "An Enhanced Access and Cycle Time Model for
 //! On-Chip Caches" (WRL Research Report 93/5, 1994; IEEE JSSC 31(5), 1996), after Wada 1992 and
-//! Horowitz 1983. They are derived anew from the report; no line of its program is used. Talluri
-//! (1995, section 2.3) describes how the model is used for TLBs:
+//! Horowitz 1983. The order of the stages and the constants were read in the program that belongs
+//! to the report, and the code here is written anew. Talluri (1995, section 2.3) describes how the
+//! model is used for TLBs:
 //!
 //! - Each array is one rectangle: it is not divided.
 //! - The word-line drivers of tag arrays have the sizes that the report gives those of data arrays.
@@ -18,6 +19,8 @@
 //!
 //! Talluri published no equation of the content-addressable memory. Here each of its cells loads a
 //! bit line with the gate of a compare transistor, the drain of its access transistor and the wire.
+//! This load, and the one discharge path of a valid cell, were chosen after a comparison with the
+//! printed ratios.
 
 mod bit_line;
 mod comparator;

@@ -151,9 +151,9 @@ pub(super) fn table() -> Result<Table, Failure> {
         "For 2, 4, 8 and 16 pages in a superpage or a block. The fitted surrogate is two formulas \
          that were fitted to these cells, so it describes them and predicts nothing. The delay \
          equations are those of Wilton and Jouppi (WRL 93/5) with their constants of 0.8 \
-         micrometres; nothing in them is fitted. The equations of the thesis's \
-         content-addressable memory were never published, so ours are another reading of its \
-         description. Table 4-4 repeats cells of table 5-6.",
+         micrometres. The equations of the thesis's content-addressable memory were never \
+         published, so ours are another reading of its description; two of its details were \
+         chosen after a comparison with these cells. Table 4-4 repeats cells of table 5-6.",
         &["TLBs", "table", "blocks", "whose", "2", "4", "8", "16"],
     );
     let same = |one: &AccessCell, other: &AccessCell| {

@@ -1,0 +1,43 @@
+//! Plans whose machines all observe one memory for each policy.
+
+use super::Plan;
+use crate::plan_error::check_base_pages;
+use crate::{MemoryLimits, PlanError};
+use broadleaf_machine::Machine;
+use broadleaf_policy::Policy;
+use broadleaf_units::PageSize;
+use std::collections::BTreeSet;
+
+impl Plan {
+    /// A plan as [`Plan::within`] makes it, in which all machines observe one memory for each
+    /// policy, with the page sizes of all of them. A TLB that lacks a size holds smaller parts of
+    /// such pages.
+    ///
+    /// # Errors
+    /// Those of [`Plan::within`], and an error if the machines differ in their base pages.
+    pub fn within_one_memory(
+        policies: Vec<Box<dyn Policy>>,
+        machines: Vec<Machine>,
+        limits: MemoryLimits,
+    ) -> Result<Self, PlanError> {
+        check_base_pages(&machines)?;
+        let mut plan = Self::of(policies, machines)?;
+        plan.one_memory = true;
+        plan.limited_to(limits)
+    }
+
+    /// Returns true if all machines observe one memory for each policy.
+    pub const fn has_one_memory(&self) -> bool {
+        self.one_memory
+    }
+
+    /// The page sizes of a machine's memory, smallest first: those of its TLB, or of all TLBs.
+    pub(crate) fn sizes_on(&self, machine: &Machine) -> Vec<PageSize> {
+        if !self.one_memory {
+            return machine.design.sizes().to_vec();
+        }
+        let designs = self.machines.iter().map(|machine| &machine.design);
+        let all: BTreeSet<PageSize> = designs.flat_map(|of| of.sizes().iter().copied()).collect();
+        all.into_iter().collect()
+    }
+}
