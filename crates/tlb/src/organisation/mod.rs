@@ -4,6 +4,7 @@
 
 mod choice;
 mod compatibility;
+mod hints;
 mod subblock_entry;
 mod subblock_rules;
 mod subblocks;

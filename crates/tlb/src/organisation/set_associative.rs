@@ -1,8 +1,9 @@
 //! Sets of ways: each entry translates one page, and an index function chooses the set.
 
+use super::hints::WayHints;
 use super::{Entries, Found, Organisation, StructureParameter, any_structure};
 use crate::{Compiled, ReplacementState, Structure, TlbLog, TlbRequest, Translation, Walk};
-use broadleaf_units::{Described, PageNumber, PageSize};
+use broadleaf_units::{AlignedRun, Described, PageNumber, PageSize};
 
 /// The parameter that allows index bits inside pages.
 pub(crate) const REPLICATE: &str = "replicate";
@@ -50,6 +51,7 @@ struct SetAssociative {
     indices: Vec<(PageSize, Compiled)>,
     /// Set after set.
     entries: Vec<Option<Translation>>,
+    hints: WayHints,
     replacement: ReplacementState,
     modified_faults: bool,
 }
@@ -63,6 +65,7 @@ impl SetAssociative {
                 .map(|(size, index)| (*size, index.compile()))
                 .collect(),
             entries: vec![None; structure.entries],
+            hints: WayHints::new(structure.entries),
             replacement: ReplacementState::new(structure),
             modified_faults: structure.organisation.flag(MODIFIED_FAULTS),
         }
@@ -83,6 +86,10 @@ impl SetAssociative {
 
 impl Entries for SetAssociative {
     fn find(&mut self, request: &TlbRequest, size: PageSize, log: &mut TlbLog) -> Found {
+        let run = AlignedRun::around(request.page, size);
+        if !self.hints.may_hold(request.tag, run) {
+            return Found::Nothing;
+        }
         let Some(set) = self.set_of(request.page, size) else {
             return Found::Nothing;
         };
@@ -91,9 +98,13 @@ impl Entries for SetAssociative {
                 entry.tag == request.tag && entry.size == size && entry.run().contains(request.page)
             })
         };
-        let Some(way) = self.entries_of(set).iter().position(matches) else {
+        // A set holds a page once, so a guess that matches is the entry that a search would find.
+        let guess = self.hints.guess(request.tag, run).wrapping_sub(set * self.ways);
+        let guess = Some(guess).filter(|way| self.entries_of(set).get(*way).is_some_and(matches));
+        let Some(way) = guess.or_else(|| self.entries_of(set).iter().position(matches)) else {
             return Found::Nothing;
         };
+        self.hints.learn(request.tag, run, set * self.ways + way);
         self.replacement.hit(set, way);
         let Some(entry) = &mut self.entries[set * self.ways + way] else {
             return Found::Nothing;
@@ -112,7 +123,12 @@ impl Entries for SetAssociative {
         };
         let way = self.replacement.choose(set);
         self.replacement.fill(set, way);
-        let gone = self.entries[set * self.ways + way].replace(new);
+        let place = set * self.ways + way;
+        let gone = self.entries[place].replace(new);
+        if let Some(gone) = gone {
+            self.hints.remove(gone.tag, gone.run());
+        }
+        self.hints.add(new.tag, new.run(), place);
         log.evicted.extend(gone);
     }
 
@@ -123,7 +139,8 @@ impl Entries for SetAssociative {
 
     fn drop_stale(&mut self, stale: &mut dyn FnMut(&Translation) -> bool, _: &mut TlbLog) {
         for (at, entry) in self.entries.iter_mut().enumerate() {
-            if entry.take_if(|entry| stale(entry)).is_some() {
+            if let Some(gone) = entry.take_if(|entry| stale(entry)) {
+                self.hints.remove(gone.tag, gone.run());
                 self.replacement.drop_way(at / self.ways, at % self.ways);
             }
         }

@@ -1,0 +1,87 @@
+//! Hints: the probable places of translations, so that a lookup seldom searches a whole set.
+
+use broadleaf_units::{AlignedRun, Asid};
+
+/// The probable places of the entries of a structure, by a hash of what they translate.
+///
+/// A place is only a guess, which the user checks. The number of entries with a hash is exact if
+/// the user reports each entry that comes or goes.
+#[derive(Clone, Debug)]
+pub(super) struct WayHints {
+    places: Vec<u32>,
+    entries: Vec<u32>,
+    shift: u32,
+}
+
+impl WayHints {
+    /// The hints of a structure with so many entries.
+    pub(super) fn new(entries: usize) -> Self {
+        let slots = (4 * entries).next_power_of_two().max(64);
+        Self {
+            places: vec![0; slots],
+            entries: vec![0; slots],
+            shift: u64::BITS - slots.ilog2(),
+        }
+    }
+
+    #[inline]
+    fn slot(&self, tag: Asid, run: AlignedRun) -> usize {
+        let key = run.first.0 ^ u64::from(tag.number()) << 45 ^ u64::from(run.size.shift()) << 58;
+        // The multiplier of SplitMix64's sequence spreads neighbours.
+        (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
+    }
+
+    /// The probable place of a translation's entry.
+    #[inline]
+    pub(super) fn guess(&self, tag: Asid, run: AlignedRun) -> usize {
+        self.places[self.slot(tag, run)] as usize
+    }
+
+    /// Notes the place of an entry.
+    #[inline]
+    pub(super) fn learn(&mut self, tag: Asid, run: AlignedRun, place: usize) {
+        let slot = self.slot(tag, run);
+        self.places[slot] = place as u32;
+    }
+
+    /// Returns true if an entry may hold the translation, by the reports of entries that came and
+    /// went.
+    #[inline]
+    pub(super) fn may_hold(&self, tag: Asid, run: AlignedRun) -> bool {
+        self.entries[self.slot(tag, run)] > 0
+    }
+
+    /// An entry came to this place.
+    pub(super) fn add(&mut self, tag: Asid, run: AlignedRun, place: usize) {
+        let slot = self.slot(tag, run);
+        self.entries[slot] += 1;
+        self.places[slot] = place as u32;
+    }
+
+    /// An entry went.
+    pub(super) fn remove(&mut self, tag: Asid, run: AlignedRun) {
+        let slot = self.slot(tag, run);
+        self.entries[slot] -= 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use broadleaf_units::{PageNumber, PageSize};
+
+    #[test]
+    fn entries_that_came_and_went_are_not_held() {
+        let run = |page| AlignedRun::around(PageNumber(page), PageSize::SIZE_4K);
+        let mut hints = WayHints::new(16);
+        for page in 0..16 {
+            hints.add(Asid::ZERO, run(page), page as usize);
+            assert!(hints.may_hold(Asid::ZERO, run(page)));
+            assert_eq!(hints.guess(Asid::ZERO, run(page)), page as usize);
+        }
+        (0..16).for_each(|page| hints.remove(Asid::ZERO, run(page)));
+        assert!((0..1000).all(|page| !hints.may_hold(Asid::ZERO, run(page))));
+        hints.learn(Asid::ZERO, run(5), 3);
+        assert_eq!(hints.guess(Asid::ZERO, run(5)), 3);
+    }
+}

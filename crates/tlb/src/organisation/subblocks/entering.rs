@@ -1,0 +1,153 @@
+//! How pages enter sets of subblock entries: they join an entry, or make a new one.
+
+use super::super::compatibility::{ModifiedBits, SharedFrames, ValidBits};
+use super::super::subblock_entry::{SubblockEntry, can_express};
+use super::super::subblock_rules::{JoinCheck, SubblockMisses};
+use super::SubblockSets;
+use crate::{TlbLog, Walk};
+
+impl SubblockSets {
+    /// The way of the entry that the pages of a new entry can join.
+    fn joined(&self, set: usize, new: &SubblockEntry) -> Option<usize> {
+        let mut ways = self.ways_of(set).filter(|way| {
+            let found = self.entries[*way].as_ref();
+            found.is_some_and(|entry| (entry.tag, entry.run) == (new.tag, new.run))
+        });
+        let joins = |way: &usize| {
+            let entry = self.entries[*way].as_ref();
+            entry.is_some_and(|entry| self.can_join(entry, new))
+        };
+        match self.rules.check {
+            JoinCheck::Full => ways.find(joins),
+            JoinCheck::FirstTag => ways.next().filter(joins),
+            JoinCheck::Never => None,
+        }
+    }
+
+    /// Returns true if the pages of a new entry can join an entry: its fields are those of the pages
+    /// that it has, also of those that the new ones replace (Talluri 1995, appendix G).
+    fn can_join(&self, entry: &SubblockEntry, new: &SubblockEntry) -> bool {
+        let (run, shared) = (entry.run, &self.rules.shared);
+        if shared.valid == ValidBits::All {
+            return false;
+        }
+        let fits = |page| {
+            entry
+                .used()
+                .all(|known| shared.are_compatible(run, page, known))
+        };
+        let both = entry.pages.iter().zip(&new.pages);
+        let both: Vec<_> = both.map(|(page, new)| new.or(*page)).collect();
+        new.used().all(fits) && can_express(shared.valid, &both)
+    }
+
+    /// Drops pages of other entries of the set that an entry is about to hold.
+    fn drop_doubles(
+        &mut self,
+        set: usize,
+        new: &SubblockEntry,
+        spare: Option<usize>,
+        log: &mut TlbLog,
+    ) {
+        let step = new.step();
+        let runs = (0_u64..).zip(&new.pages).filter(|(_, page)| page.is_some());
+        let runs: Vec<u64> = runs.map(|(at, _)| new.run.first.0 + at * step).collect();
+        let doubled = |first: u64, pages: u64| {
+            runs.iter()
+                .any(|start| *start < first + pages && first < start + step)
+        };
+        for way in self.ways_of(set).filter(|way| Some(*way) != spare) {
+            let Some(entry) = &mut self.entries[way] else {
+                continue;
+            };
+            if entry.tag != new.tag {
+                continue;
+            }
+            let (first, step) = (entry.run.first.0, entry.step());
+            for (at, page) in (0_u64..).zip(&mut entry.pages) {
+                let gone = page.take_if(|_| doubled(first + at * step, step));
+                log.evicted.extend(gone);
+            }
+            self.settle(way, log);
+        }
+    }
+
+    /// Settles an entry that lost pages: valid bits that cannot express the rest lose the rest
+    /// too, and an empty entry goes.
+    pub(super) fn settle(&mut self, way: usize, log: &mut TlbLog) {
+        let valid = self.rules.shared.valid;
+        if let Some(entry) = &mut self.entries[way]
+            && !can_express(valid, &entry.pages)
+        {
+            log.evicted.extend(entry.translations());
+            entry.pages.fill(None);
+        }
+        let is_empty = |entry: &mut SubblockEntry| entry.pages.iter().all(Option::is_none);
+        if self.entries[way].take_if(|entry| is_empty(entry)).is_some() {
+            self.replacement.drop_way(way / self.ways, way % self.ways);
+        }
+    }
+
+    /// Enters pages: into an entry that they can join, or as a new entry.
+    pub(super) fn enter(
+        &mut self,
+        set: usize,
+        new: SubblockEntry,
+        may_join: bool,
+        log: &mut TlbLog,
+    ) {
+        let joined = may_join.then(|| self.joined(set, &new)).flatten();
+        self.drop_doubles(set, &new, joined, log);
+        let way = match joined {
+            Some(way) => {
+                if let Some(entry) = &mut self.entries[way] {
+                    for (page, new) in entry.pages.iter_mut().zip(new.pages) {
+                        if let Some(new) = new {
+                            log.evicted.extend(page.replace(new));
+                        }
+                    }
+                }
+                self.replacement.hit(set, way % self.ways);
+                way
+            }
+            None => {
+                let way = self.replacement.choose(set);
+                self.replacement.fill(set, way);
+                let gone = self.entries[set * self.ways + way].replace(new);
+                log.evicted
+                    .extend(gone.iter().flat_map(SubblockEntry::translations));
+                set * self.ways + way
+            }
+        };
+        if self.rules.shared.modified == ModifiedBits::Block
+            && let Some(entry) = &mut self.entries[way]
+            && entry.pages.iter().flatten().any(|page| page.modified)
+        {
+            entry.mark_all(log);
+        }
+    }
+
+    /// Loads a page, and its neighbours if `preloads` is true.
+    pub(super) fn load_block(&mut self, walk: &Walk<'_>, preloads: bool, log: &mut TlbLog) {
+        let (page, size) = (walk.request.page, walk.translation.size);
+        let Some(set) = self.set_of(page, size) else {
+            return;
+        };
+        let run = self.run_of(page, size);
+        let has_run = |entry: &SubblockEntry| (entry.tag, entry.run) == (walk.request.tag, run);
+        let mut ways = self.entries[self.ways_of(set)].iter().flatten();
+        let is_again = ways.any(has_run);
+        let preloaded = preloads && !(is_again && self.rules.again == SubblockMisses::LoadPage);
+        let new = self.entry_of(walk, preloaded, log);
+        if preloaded && is_again && self.rules.shared.frames == SharedFrames::None {
+            // No two entries have one tag.
+            for way in self.ways_of(set) {
+                if let Some(gone) = self.entries[way].take_if(|entry| has_run(entry)) {
+                    self.replacement.drop_way(set, way % self.ways);
+                    log.evicted.extend(gone.translations());
+                }
+            }
+        }
+        self.enter(set, new, !preloaded, log);
+    }
+}
