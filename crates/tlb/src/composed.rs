@@ -18,6 +18,8 @@ pub struct Composed {
     probes: [Probes; 3],
     /// The fills of structures that take turns.
     turn: u64,
+    /// True if a structure is probed for one size after the other.
+    probes_in_order: bool,
     /// True if a translation that leaves a structure has an effect on another structure.
     passes_on: bool,
     /// The structure of the first level that held or received the last page.
@@ -33,6 +35,7 @@ impl Clone for Composed {
             structures: self.structures.clone(),
             probes: self.probes.clone(),
             turn: self.turn,
+            probes_in_order: self.probes_in_order,
             passes_on: self.passes_on,
             last: self.last,
             log: self.log.clone(),
@@ -52,6 +55,9 @@ impl Composed {
         ];
         Self {
             probes: kinds.map(|kind| probes(&structures, kind)),
+            probes_in_order: structures
+                .iter()
+                .any(|of| of.role.probes != ProbeOrder::Parallel),
             passes_on: structures
                 .iter()
                 .any(|of| of.role.inclusive || of.role.fills == Fills::Victims),
@@ -108,6 +114,9 @@ impl Composed {
     /// Counts the probes of a level after the first of each structure that is probed for one size
     /// after the other. A hit at position `hit` ends the probes of its structure alone.
     fn count_probes(&mut self, kind: ReferenceKind, level: usize, hit: Option<usize>) {
+        if !self.probes_in_order {
+            return;
+        }
         let probes = &self.probes[kind as usize][level];
         let last = hit.map(|at| probes[at].0);
         for (at, (number, _)) in probes.iter().enumerate() {

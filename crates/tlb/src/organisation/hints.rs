@@ -8,7 +8,8 @@ use broadleaf_units::{AlignedRun, Asid};
 /// the user reports each entry that comes or goes.
 #[derive(Clone, Debug)]
 pub(super) struct WayHints {
-    places: Vec<u32>,
+    /// The last two places of entries with a hash, the later one first.
+    places: Vec<[u32; 2]>,
     entries: Vec<u32>,
     shift: u32,
 }
@@ -16,9 +17,9 @@ pub(super) struct WayHints {
 impl WayHints {
     /// The hints of a structure with so many entries.
     pub(super) fn new(entries: usize) -> Self {
-        let slots = (4 * entries).next_power_of_two().max(64);
+        let slots = (8 * entries).next_power_of_two().max(64);
         Self {
-            places: vec![0; slots],
+            places: vec![[0; 2]; slots],
             entries: vec![0; slots],
             shift: u64::BITS - slots.ilog2(),
         }
@@ -31,17 +32,20 @@ impl WayHints {
         (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
     }
 
-    /// The probable place of a translation's entry.
+    /// The probable places of a translation's entry.
     #[inline]
-    pub(super) fn guess(&self, tag: Asid, run: AlignedRun) -> usize {
-        self.places[self.slot(tag, run)] as usize
+    pub(super) fn guesses(&self, tag: Asid, run: AlignedRun) -> [usize; 2] {
+        self.places[self.slot(tag, run)].map(|place| place as usize)
     }
 
     /// Notes the place of an entry.
     #[inline]
     pub(super) fn learn(&mut self, tag: Asid, run: AlignedRun, place: usize) {
         let slot = self.slot(tag, run);
-        self.places[slot] = place as u32;
+        let [last, _] = self.places[slot];
+        if last != place as u32 {
+            self.places[slot] = [place as u32, last];
+        }
     }
 
     /// Returns true if an entry may hold the translation, by the reports of entries that came and
@@ -55,7 +59,7 @@ impl WayHints {
     pub(super) fn add(&mut self, tag: Asid, run: AlignedRun, place: usize) {
         let slot = self.slot(tag, run);
         self.entries[slot] += 1;
-        self.places[slot] = place as u32;
+        self.learn(tag, run, place);
     }
 
     /// An entry went.
@@ -77,11 +81,11 @@ mod tests {
         for page in 0..16 {
             hints.add(Asid::ZERO, run(page), page as usize);
             assert!(hints.may_hold(Asid::ZERO, run(page)));
-            assert_eq!(hints.guess(Asid::ZERO, run(page)), page as usize);
+            assert_eq!(hints.guesses(Asid::ZERO, run(page))[0], page as usize);
         }
         (0..16).for_each(|page| hints.remove(Asid::ZERO, run(page)));
         assert!((0..1000).all(|page| !hints.may_hold(Asid::ZERO, run(page))));
         hints.learn(Asid::ZERO, run(5), 3);
-        assert_eq!(hints.guess(Asid::ZERO, run(5)), 3);
+        assert_eq!(hints.guesses(Asid::ZERO, run(5)), [3, 5]);
     }
 }

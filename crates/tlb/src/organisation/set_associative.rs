@@ -99,8 +99,10 @@ impl Entries for SetAssociative {
             })
         };
         // A set holds a page once, so a guess that matches is the entry that a search would find.
-        let guess = self.hints.guess(request.tag, run).wrapping_sub(set * self.ways);
-        let guess = Some(guess).filter(|way| self.entries_of(set).get(*way).is_some_and(matches));
+        let entries = self.entries_of(set);
+        let guesses = self.hints.guesses(request.tag, run).into_iter();
+        let mut guesses = guesses.map(|place| place.wrapping_sub(set * self.ways));
+        let guess = guesses.find(|way| entries.get(*way).is_some_and(matches));
         let Some(way) = guess.or_else(|| self.entries_of(set).iter().position(matches)) else {
             return Found::Nothing;
         };

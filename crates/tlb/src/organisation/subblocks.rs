@@ -205,12 +205,13 @@ impl Entries for SubblockSets {
         };
         // A page has one entry, so a guess that has the page is what a search would find.
         let block = self.run_of(request.page, size);
-        let guess = self.hints.guess(request.tag, block);
         let ways = self.ways_of(set);
-        if ways.contains(&guess)
-            && let Held::Page(page) = self.held(guess, request, size)
-        {
-            return self.hit(set, guess, request, page, log);
+        for guess in self.hints.guesses(request.tag, block) {
+            if ways.contains(&guess)
+                && let Held::Page(page) = self.held(guess, request, size)
+            {
+                return self.hit(set, guess, request, page, log);
+            }
         }
         let mut found = Found::Nothing;
         for way in ways {
