@@ -28,7 +28,7 @@ help:
 	@echo 'make deep    run the scripts of hard use in tests/hard (long)'
 	@echo 'make bench   run the benchmarks and write out/bench-YYYY-MM-DD.md'
 	@echo 'make bench-live  the governor on live programs, beside the same without it; writes out/bench-live-YYYY-MM-DD.md'
-	@echo 'make fuzz    fuzz each reader and the replay for FUZZ_SECONDS (60); memory: a million operations'
+	@echo 'make fuzz    fuzz the readers and the replay, FUZZ_SECONDS (60) each; memory: 10^6 operations'
 
 demo:
 	@scripts/setup.sh record

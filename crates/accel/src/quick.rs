@@ -18,9 +18,9 @@ use broadleaf_policy::Policy;
 /// wait for the second pass. If nothing is foreseen, the first pass is enough. Otherwise these
 /// policies alone are replayed again.
 ///
-/// If the plan expects promotions, the policies that foresee them run on what is expected instead.
-/// The first pass finds the promotions all the same. A policy is replayed again only if they differ
-/// from what was expected.
+/// A plan can have expected promotions, which an earlier comparison found. The policies with
+/// foresight then use the expected promotions in the first pass, and the pass finds the real ones.
+/// A policy is replayed again only if its real promotions differ from the expected ones.
 pub(crate) fn run<S: Source>(
     passes: &mut QuickPasses<'_>,
     source: &mut S,

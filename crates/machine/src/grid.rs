@@ -1,8 +1,8 @@
 //! Grids: many TLBs of one level, described on one line.
 //!
-//! `superpage:entries=32..512,sizes=4k+64k` stands for one machine for each number of entries. A
-//! key has one value, several values apart by `|`, or a range: `a..b` means the powers of two from
-//! `a` to `b`, and `a..b:step` any other step.
+//! The grid `superpage:entries=32..512,sizes=4k+64k` describes five machines, with 32, 64, 128, 256
+//! and 512 entries. A key has one value, several values separated by `|`, or a range. The range
+//! `a..b` has the powers of two from `a` to `b`, and `a..b:step` has every `step`th number.
 
 use crate::Machine;
 use broadleaf_units::PageSize;
@@ -44,7 +44,7 @@ pub fn is_grid(text: &str) -> bool {
 }
 
 /// The machines of a grid, in the order of its values; the last key changes first. The name of each
-/// machine is the grid that stands for it alone.
+/// machine is a grid with one value for each key, so [`machines_of_grid`] reads the name too.
 ///
 /// # Errors
 /// Returns an error if a key or a value is unknown, the grid has too many machines, or a machine is

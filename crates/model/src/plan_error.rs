@@ -40,8 +40,8 @@ pub enum PlanError {
         /// The name of the other machine.
         other: String,
     },
-    /// A policy is notified of TLB misses, and a replacement rule knows the future, which depends on
-    /// what the policy does at misses.
+    /// A policy is notified of TLB misses, and a replacement rule needs the next use of each
+    /// translation. The promotions that the policy makes at misses change the next uses.
     #[error(
         "policy {policy} decides at TLB misses, and replacement {rule} of the machine {machine} \
          knows the next use of each translation, which those decisions change: leave the policy \

@@ -131,42 +131,15 @@ fn policies() -> String {
 }
 
 /// The section on the machine of this computer.
-const NATIVE: &str = "
-## The machine of this computer
-
-`--machine native` picks the machine that fits the processor of this computer, and prints the choice and its reason to
-standard error. A chip with cores of two kinds has two machines; `advise` takes the first.
-
-```sh
-broadleaf compare gzip.bl --machine native
-```
-
-The numbers of CPUID (on Arm: MIDR; elsewhere: a name in `/proc/cpuinfo`) only recognise a core. The figures come from
-the machine's file, since CPUID disagrees with measurements on half of the cores. No machine fits in three cases:
-
-- The model is unknown.
-- Facts contradict the model number, for example a feature that no such core has. Rented machines report such numbers.
-- CPUID leaf 0x18, which lists the TLBs, is empty.
-
-The command then names all reasons and ends with exit status 2. Today a description by hand is the way: write a file
-like those below, and name it with `--machine FILE.toml`. Example output:
-
-```text
-broadleaf: --machine native: CPU 0-1: no machine fits GenuineIntel family 0x6 model 0xcf stepping 2: CPUID leaf 0x18,
-which lists the TLBs, is empty. Measure its TLBs and describe them in a file like those on the book's page of machines:
---machine FILE.toml
-```
-
-In a virtual machine, the host can map a guest's 2 MiB page with pages of 4 KiB. A large page then takes small entries,
-and figures for large pages are too good.
-";
+const NATIVE: &str = concat!("\n", include_str!("reference/native.md"));
 
 fn machines() -> String {
     let mut out = page(
         "Machines",
         "A machine is a TLB design and the costs of page walks: a TOML file, in which every \
          number has its source. `--machine`\n\
-         takes one of these names, or a file of your own, written like them. The page [TLBs of your own](tlbs.md)\n\
+         takes one of these names, or a file of your own, written like them. The page \
+         [TLBs of your own](tlbs.md)\n\
          lists the keys of a TLB.",
     );
     out.push_str(NATIVE);

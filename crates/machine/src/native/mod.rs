@@ -191,7 +191,8 @@ pub fn native_machine(facts: &CoreFacts) -> Result<NativeFit, NoFit> {
     }
 }
 
-/// The reason for a choice, and what it does not say.
+/// The reason for a choice: the core's numbers and its type. A warning follows if a hypervisor
+/// reports the numbers.
 fn reason(facts: &CoreFacts) -> String {
     let core = match facts.core_type {
         Some(CoreType::Performance) => ", a performance core",

@@ -181,7 +181,7 @@ fn leaves(known: &[(u32, u32, CpuidRegisters)]) -> CoreFacts {
 
 const GENUINE_INTEL: [u32; 3] = [0x756e_6547, 0x6c65_746e, 0x4965_6e69];
 
-/// Leaf 0 of an Intel processor with so many leaves.
+/// CPUID leaf 0 of an Intel processor. `highest` is the number of the last leaf.
 fn leaf_zero(highest: u32) -> (u32, u32, CpuidRegisters) {
     let [b, c, d] = GENUINE_INTEL;
     (0, 0, [highest, b, c, d])

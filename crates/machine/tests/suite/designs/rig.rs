@@ -55,7 +55,7 @@ impl Rig {
         }
     }
 
-    /// Maps a page of so many base pages to a frame.
+    /// Maps a page to a frame. `pages` is the size of the page in base pages.
     pub(crate) fn map(&mut self, first: u64, pages: u64, frame: u64) -> &mut SlowPage {
         let new = SlowPage {
             space: 0,

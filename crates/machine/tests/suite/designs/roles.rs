@@ -1,5 +1,5 @@
-//! What the places of structures do: levels, buffers, kinds of references and probes. Each test
-//! fails if its mechanism is switched off.
+//! The effects of a structure's role: its level, its fills, the kinds of references that it serves
+//! and its probe order. Each test fails if its mechanism is switched off.
 
 use super::rig::{FRAMES, Rig, fully_associative, sets};
 use broadleaf_tlb::Lookup;

@@ -16,7 +16,7 @@ pub(crate) struct FrameChances {
     pub(crate) placed: u64,
     /// Of 100 base pages, those anywhere in the block of frames.
     pub(crate) inside: u64,
-    /// One page of so many has no frame.
+    /// The number of pages of which one, on average, has no frame.
     pub(crate) zero: u64,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct RandomTable {
     next_block: u64,
 }
 
-/// What the TLB must forget after a change.
+/// The translations that become stale with a change of the page table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Forgotten {
     /// Nothing.

@@ -9,7 +9,7 @@ const fn new(number: u64) -> u64 {
     100 + number
 }
 
-/// The pages that each probe evicts from a set of so many ways.
+/// The pages that each of the four probes evicts from a set. `ways` is the size of the set.
 fn evicted(rule: &str, ways: usize) -> [Vec<u64>; 4] {
     let pages = ways as u64;
     let filled = || {
