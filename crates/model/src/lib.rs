@@ -42,6 +42,7 @@ pub mod populate;
 mod replay;
 mod result;
 mod rule_notes;
+mod settled;
 pub mod shared;
 mod source;
 mod steps;

@@ -6,7 +6,7 @@ use broadleaf_tlb::{ReferenceKind, Translation};
 use broadleaf_units::{Asid, PageNumber, PageSize, Rights, SpaceId};
 
 /// A lookup of a page of the running space.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PageLookup {
     pub(crate) page: PageNumber,
     /// The level of the page that maps it.

@@ -3,6 +3,7 @@
 use crate::future::LookupFuture;
 use crate::listener::{SlowLookups, StepListener};
 use crate::mapped::{MappedMemory, PageLookup};
+use crate::settled::SettledLookups;
 use crate::steps::Step;
 use broadleaf_machine::Machine;
 use broadleaf_memory::{Notice, Shootdown};
@@ -49,6 +50,8 @@ pub(crate) struct Mmu<'a> {
     pub(super) future: Option<LookupFuture>,
     /// Translations were invalidated.
     pub(super) invalidated: bool,
+    /// The lookups whose repetition changes nothing, if the replacement rules allow to know them.
+    settled: Option<SettledLookups>,
 }
 
 impl<'a> Mmu<'a> {
@@ -78,6 +81,7 @@ impl<'a> Mmu<'a> {
             shown: SlowLookups::default(),
             future: None,
             invalidated: false,
+            settled: (machine.design.repeats_change_nothing()).then(SettledLookups::default),
         }
     }
 
@@ -96,6 +100,7 @@ impl<'a> Mmu<'a> {
     /// Switches to an address space. Returns the tag that another space loses to it, if one does.
     /// The translations of that tag are gone.
     pub(super) fn switch(&mut self, space: SpaceId) -> Option<Asid> {
+        self.unsettle();
         if let Some(tag) = self.tags.get(&space) {
             self.running = (space, *tag);
             return None;
@@ -125,6 +130,11 @@ impl<'a> Mmu<'a> {
             page: lookup.page,
             kind: lookup.kind,
         };
+        if let Some(settled) = &self.settled
+            && settled.has(lookup)
+        {
+            return;
+        }
         if let Some(future) = &mut self.future {
             let size = self.translated[lookup.level];
             let first = AlignedRun::around(lookup.page, size).first;
@@ -132,7 +142,14 @@ impl<'a> Mmu<'a> {
                 self.tlb.foresee(next);
             }
         }
-        match self.tlb.access(&request) {
+        let found = self.tlb.access(&request);
+        if let Some(settled) = &mut self.settled {
+            match found {
+                Lookup::First => settled.note(*lookup),
+                _ => settled.clear(),
+            }
+        }
+        match found {
             Lookup::First => {}
             Lookup::Second => self.second_hits += 1,
             Lookup::Third => self.third_hits += 1,
@@ -153,6 +170,13 @@ impl<'a> Mmu<'a> {
                     self.tlb.fill(request.tag, lookup.page, size);
                 }
             }
+        }
+    }
+
+    /// Forgets the settled lookups: translations may go, or have another tag.
+    fn unsettle(&mut self) {
+        if let Some(settled) = &mut self.settled {
+            settled.clear();
         }
     }
 
@@ -210,6 +234,7 @@ impl<'a> Mmu<'a> {
     /// Drops the translations that became stale. Returns the tag of their space, if the TLB knows
     /// the space.
     pub(super) fn forget(&mut self, shootdown: &Shootdown) -> Option<Asid> {
+        self.unsettle();
         match *shootdown {
             Shootdown::Nothing => None,
             Shootdown::Superpage { space, run } => {

@@ -1,7 +1,7 @@
 //! A TLB design: its structures, validated once and never changed.
 
 use crate::organisation::REPLICATE;
-use crate::role::Fills;
+use crate::role::{Fills, ProbeOrder};
 use crate::{IndexFunction, OrganisationChoice, ReferenceKind, ReplacementChoice, Role, RuleNeed};
 use broadleaf_units::PageSize;
 
@@ -133,6 +133,15 @@ impl Design {
     pub fn needs(&self, need: RuleNeed) -> bool {
         let mut rules = self.structures.iter().map(|of| of.replacement.rule());
         rules.any(|rule| rule.needs.contains(&need))
+    }
+
+    /// Returns true if a lookup that hit the first level changes nothing when it is repeated before
+    /// a translation comes or goes.
+    pub fn repeats_change_nothing(&self) -> bool {
+        self.structures.iter().all(|of| {
+            let needs = of.replacement.rule().needs;
+            needs.contains(&RuleNeed::FirstHits) && of.role.probes == ProbeOrder::Parallel
+        })
     }
 
     /// Returns true if entries depend on the frames and the attributes of pages, or on their

@@ -1,6 +1,6 @@
 //! Clock: a second chance for used entries, with a hand that goes round the set.
 
-use super::{Replace, Replacement, WayUse, any_ways, first_free};
+use super::{Replace, Replacement, RuleNeed, WayUse, any_ways, first_free};
 use broadleaf_units::Described;
 
 pub(super) static CLOCK: Replacement = Replacement {
@@ -15,7 +15,7 @@ pub(super) static CLOCK: Replacement = Replacement {
     },
     parameters: &[],
     refuses: any_ways,
-    needs: &[],
+    needs: &[RuleNeed::FirstHits],
     build: |shape| {
         Box::new(Clock {
             ways: shape.ways,

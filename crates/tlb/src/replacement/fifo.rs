@@ -1,7 +1,7 @@
 //! FIFO: the translation that was loaded first makes room.
 
 use super::ages::WayAges;
-use super::{Replace, Replacement, WayUse, any_ways};
+use super::{Replace, Replacement, RuleNeed, WayUse, any_ways};
 use broadleaf_units::Described;
 
 pub(super) static FIFO: Replacement = Replacement {
@@ -14,7 +14,7 @@ pub(super) static FIFO: Replacement = Replacement {
     },
     parameters: &[],
     refuses: any_ways,
-    needs: &[],
+    needs: &[RuleNeed::FirstHits],
     build: |shape| Box::new(Fifo(WayAges::new(shape.sets, shape.ways))),
 };
 

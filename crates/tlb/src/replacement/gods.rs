@@ -1,6 +1,6 @@
 //! GODS, also called 1-bit LRU: a used bit for each entry, all cleared when every entry was used.
 
-use super::{Replace, Replacement, WayUse, any_ways, first_free, free_ways};
+use super::{Replace, Replacement, RuleNeed, WayUse, any_ways, first_free, free_ways};
 use broadleaf_units::Described;
 
 pub(super) static GODS: Replacement = Replacement {
@@ -15,7 +15,7 @@ pub(super) static GODS: Replacement = Replacement {
     },
     parameters: &[],
     refuses: any_ways,
-    needs: &[],
+    needs: &[RuleNeed::FirstHits],
     build: |shape| {
         Box::new(Gods {
             ways: shape.ways,

@@ -52,6 +52,9 @@ pub enum RuleNeed {
     Uses,
     /// The time of the next use ([`Replace::foresee`]).
     Future,
+    /// No hit of an entry after the first since a translation came or went: a later hit changes
+    /// nothing. A replay may then leave such hits out.
+    FirstHits,
 }
 
 /// The sets of a structure and the parameters of its rule.

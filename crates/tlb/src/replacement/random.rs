@@ -1,6 +1,6 @@
 //! Random: any entry makes room, used or not.
 
-use super::{Replace, Replacement, RuleParameter, WayUse, any_ways, free_ways};
+use super::{Replace, Replacement, RuleNeed, RuleParameter, WayUse, any_ways, free_ways};
 use broadleaf_units::{Described, SplitMix64};
 
 pub(super) static RANDOM: Replacement = Replacement {
@@ -21,7 +21,7 @@ pub(super) static RANDOM: Replacement = Replacement {
         range: (0, i64::MAX as u64),
     }],
     refuses: any_ways,
-    needs: &[],
+    needs: &[RuleNeed::FirstHits],
     build: |shape| Box::new(Random(SplitMix64::new(shape.values[0]))),
 };
 
