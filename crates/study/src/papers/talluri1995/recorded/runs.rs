@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::thread::{Builder, JoinHandle};
 
-use broadleaf_model::{Files, MemoryLimits, Outcome, Plan};
+use broadleaf_model::{Files, MemoryLimits, Outcome, Plan, Source};
 use broadleaf_price::execution::{CYCLE, DEFAULT_PENALTY, MeasuredProgram};
 use broadleaf_record::scratch::{Purpose, Scratch};
 
@@ -89,7 +89,7 @@ fn begin(
         .spawn(move || {
             POLICIES
                 .iter()
-                .map(|policy| replay(&mut trace, policy))
+                .map(|policy| replay(&mut trace, references, policy))
                 .collect()
         })
         .map_err(|error| Failure::failed(format!("a thread: {}", reason(&error))))?;
@@ -102,7 +102,7 @@ fn begin(
 }
 
 /// Replays a trace under one policy, for the designs that are compared under it.
-fn replay(trace: &mut Trace, policy: &str) -> Result<Outcome, Failure> {
+fn replay(trace: &mut Trace, references: u64, policy: &str) -> Result<Outcome, Failure> {
     let designs = DESIGNS.iter().filter(|design| design.policy == policy);
     let grids: Vec<String> = designs.map(|design| design.grid.to_owned()).collect();
     let limits = MemoryLimits {
@@ -115,9 +115,19 @@ fn replay(trace: &mut Trace, policy: &str) -> Result<Outcome, Failure> {
         limits,
     );
     let plan = plan.map_err(Failure::failed)?.on_threads(1);
+    // A replay reads on from where the last one ended.
+    trace.rewind().map_err(Failure::failed)?;
     let mut go_on = |_| ControlFlow::Continue(());
-    broadleaf_accel::run(trace, &plan, &mut go_on)
-        .map_err(|error| Failure::failed(format!("{}: {error}", trace.name())))
+    let outcome = broadleaf_accel::run(trace, &plan, &mut go_on)
+        .map_err(|error| Failure::failed(format!("{}: {error}", trace.name())))?;
+    match outcome.trace.accesses == references {
+        true => Ok(outcome),
+        false => Err(Failure::failed(format!(
+            "{}: {} of {references} references were replayed",
+            trace.name(),
+            outcome.trace.accesses
+        ))),
+    }
 }
 
 impl StartedReplay {
