@@ -34,7 +34,7 @@ pub(crate) const PAPER: Paper = Paper {
               (complete and partial subblocks), then fa or sa4 (fully associative, 4-way), b and \
               the number of blocks, and pre (preloading). The last tables repeat the experiments on ten programs, recorded on \
               this computer: 100 million references each, and 1,000 million with --full.",
-    cycles_per_access: Some(3.0),
+    cycles_per_access: 3.0,
     switches: None,
     // The recorded programs follow the tables that need no recording.
     experiments: &[
