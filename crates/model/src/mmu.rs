@@ -113,6 +113,22 @@ impl<'a> Mmu<'a> {
         is_reused.then_some(tag)
     }
 
+    /// The number of lookups at the beginning of `lookups` that need not be made: they hit the first
+    /// level and change nothing.
+    #[inline]
+    pub(super) fn quiet_first(&self, lookups: &[PageLookup]) -> usize {
+        if self.future.is_some() {
+            return 0;
+        }
+        let tag = self.running.1;
+        let requests = lookups.iter().map(|lookup| TlbRequest {
+            tag,
+            page: lookup.page,
+            kind: lookup.kind,
+        });
+        self.tlb.quiet_first(requests)
+    }
+
     /// Looks up a page of the running space, which a page of `level` maps. A miss counts a walk and
     /// loads the translation.
     #[inline]

@@ -117,8 +117,10 @@ impl World<'_> {
         let system = &self.system;
         let memory = MappedMemory { system, spaces };
         for mmu in &mut self.observers {
-            for lookup in &self.waiting {
+            let mut waiting = self.waiting.as_slice();
+            while let Some((lookup, later)) = waiting.split_first() {
                 mmu.translate(lookup, &memory);
+                waiting = &later[mmu.quiet_first(later)..];
             }
         }
         self.waiting.clear();

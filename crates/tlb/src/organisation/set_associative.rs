@@ -156,6 +156,14 @@ impl Entries for SetAssociative {
         self.replacement.repeat(times);
     }
 
+    fn quiet_epoch(&self) -> Option<u64> {
+        self.replacement.quiet_epoch()
+    }
+
+    fn disturbed(&self, page: PageNumber, size: PageSize) -> (u64, u64) {
+        AlignedRun::around(page, size).bounds()
+    }
+
     fn occupied(&self) -> usize {
         self.entries.iter().flatten().count()
     }

@@ -24,6 +24,8 @@ pub(super) struct SubblockSets {
     entries: Vec<Option<SubblockEntry>>,
     /// The probable places of entries, by their blocks.
     hints: WayHints,
+    /// True if the entries of a page have one run of pages, whatever the page's size is.
+    has_one_run: bool,
     replacement: ReplacementState,
 }
 
@@ -51,6 +53,8 @@ impl SubblockSets {
                 .collect(),
             entries: vec![None; structure.entries],
             hints: WayHints::new(structure.entries),
+            has_one_run: structure.pages.len() == 1
+                || !rules.own_blocks && structure.pages.iter().all(|of| of.0 <= rules.block),
             replacement: ReplacementState::new(structure),
         }
     }
@@ -88,7 +92,10 @@ impl SubblockSets {
         let page_at = |at: usize| PageNumber(run.first.0 + at as u64 * step);
         // The missing page comes first, then its neighbours, nearest first: a run of pages grows
         // from its middle.
-        let mut others: Vec<usize> = (0..self.count).filter(|at| *at != missing).collect();
+        let mut others: Vec<usize> = match preloads || new.size > self.base {
+            true => (0..self.count).filter(|at| *at != missing).collect(),
+            false => Vec::new(),
+        };
         others.sort_by_key(|at| at.abs_diff(missing));
         let shared = &self.rules.shared;
         let fits = |pages: &[Option<Translation>], at: usize, other: &Translation| {
@@ -203,8 +210,11 @@ impl Entries for SubblockSets {
         let Some(set) = self.set_of(request.page, size) else {
             return Found::Nothing;
         };
-        // A page has one entry, so a guess that has the page is what a search would find.
         let block = self.run_of(request.page, size);
+        if self.has_one_run && !self.hints.may_hold(request.tag, block) {
+            return Found::Nothing;
+        }
+        // A page has one entry, so a guess that has the page is what a search would find.
         let ways = self.ways_of(set);
         for guess in self.hints.guesses(request.tag, block) {
             if ways.contains(&guess)
@@ -264,6 +274,14 @@ impl Entries for SubblockSets {
 
     fn repeat(&mut self, times: u64) {
         self.replacement.repeat(times);
+    }
+
+    fn quiet_epoch(&self) -> Option<u64> {
+        self.replacement.quiet_epoch()
+    }
+
+    fn disturbed(&self, page: PageNumber, size: PageSize) -> (u64, u64) {
+        self.run_of(page, size).bounds()
     }
 
     fn occupied(&self) -> usize {

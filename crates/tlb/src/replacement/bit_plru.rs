@@ -19,6 +19,7 @@ pub(super) static BIT_PLRU: Replacement = Replacement {
         Box::new(BitPlru {
             ways: shape.ways,
             used: vec![false; shape.sets * shape.ways],
+            clears: 0,
         })
     },
 };
@@ -28,6 +29,8 @@ pub(super) static BIT_PLRU: Replacement = Replacement {
 struct BitPlru {
     ways: usize,
     used: Vec<bool>,
+    /// How often used bits were cleared.
+    clears: u64,
 }
 
 impl Replace for BitPlru {
@@ -36,6 +39,7 @@ impl Replace for BitPlru {
         used[way] = true;
         if used.iter().all(|used| *used) {
             used.fill(false);
+            self.clears += 1;
             used[way] = true;
         }
     }
@@ -49,6 +53,10 @@ impl Replace for BitPlru {
         let unused = free_ways(ways).find(|way| !used[*way]);
         // Locked entries alone may have clear bits.
         unused.unwrap_or_else(|| first_free(ways, 0))
+    }
+
+    fn quiet_epoch(&self) -> Option<u64> {
+        Some(self.clears)
     }
 
     fn copy(&self) -> Box<dyn Replace> {

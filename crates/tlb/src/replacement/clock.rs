@@ -20,6 +20,7 @@ pub(super) static CLOCK: Replacement = Replacement {
         Box::new(Clock {
             ways: shape.ways,
             used: vec![false; shape.sets * shape.ways],
+            clears: 0,
             hands: vec![0; shape.sets],
         })
     },
@@ -30,6 +31,8 @@ pub(super) static CLOCK: Replacement = Replacement {
 struct Clock {
     ways: usize,
     used: Vec<bool>,
+    /// How often used bits were cleared.
+    clears: u64,
     hands: Vec<usize>,
 }
 
@@ -52,7 +55,12 @@ impl Replace for Clock {
             if !std::mem::take(&mut used[way]) {
                 return way;
             }
+            self.clears += 1;
         }
+    }
+
+    fn quiet_epoch(&self) -> Option<u64> {
+        Some(self.clears)
     }
 
     fn copy(&self) -> Box<dyn Replace> {

@@ -20,6 +20,7 @@ pub(super) static GODS: Replacement = Replacement {
         Box::new(Gods {
             ways: shape.ways,
             used: vec![false; shape.sets * shape.ways],
+            clears: 0,
         })
     },
 };
@@ -29,6 +30,8 @@ pub(super) static GODS: Replacement = Replacement {
 struct Gods {
     ways: usize,
     used: Vec<bool>,
+    /// How often used bits were cleared.
+    clears: u64,
 }
 
 impl Replace for Gods {
@@ -47,7 +50,12 @@ impl Replace for Gods {
             return way;
         }
         used.fill(false);
+        self.clears += 1;
         first_free(ways, 0)
+    }
+
+    fn quiet_epoch(&self) -> Option<u64> {
+        Some(self.clears)
     }
 
     fn copy(&self) -> Box<dyn Replace> {

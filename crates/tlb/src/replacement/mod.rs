@@ -95,6 +95,13 @@ pub trait Replace: Send + std::fmt::Debug {
     /// knows the future needs the time.
     fn foresee(&mut self, _next: u64) {}
 
+    /// Returns a number if a hit of a way changes nothing that an earlier hit of the way has not
+    /// changed, until the way is filled anew or the number changes. `None`: any hit may change
+    /// something.
+    fn quiet_epoch(&self) -> Option<u64> {
+        None
+    }
+
     /// A copy.
     fn copy(&self) -> Box<dyn Replace>;
 }
