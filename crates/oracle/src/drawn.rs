@@ -40,7 +40,7 @@ impl DrawnNumbers {
             Self::Words(words) => {
                 let old = words.len() - 624;
                 let joined = words[old] / (1 << 31) * (1 << 31) + words[old + 1] % (1 << 31);
-                let twisted = joined / 2 ^ joined % 2 * 0x9908_b0df;
+                let twisted = (joined / 2) ^ (joined % 2 * 0x9908_b0df);
                 words.push(words[old + 397] ^ twisted);
                 tempered(words[words.len() - 1]) as usize % count
             }

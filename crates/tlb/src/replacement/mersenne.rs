@@ -29,17 +29,17 @@ impl MersenneTwister {
         let mut number = self.state[self.next];
         self.next += 1;
         number ^= number >> 11;
-        number ^= number << 7 & 0x9d2c_5680;
-        number ^= number << 15 & 0xefc6_0000;
-        number ^ number >> 18
+        number ^= (number << 7) & 0x9d2c_5680;
+        number ^= (number << 15) & 0xefc6_0000;
+        number ^ (number >> 18)
     }
 
     fn twist(&mut self) {
         for at in 0..WORDS {
             let following = self.state[(at + 1) % WORDS];
-            let joined = self.state[at] & 0x8000_0000 | following & 0x7fff_ffff;
+            let joined = (self.state[at] & 0x8000_0000) | (following & 0x7fff_ffff);
             let odd = if joined & 1 == 1 { 0x9908_b0df } else { 0 };
-            self.state[at] = self.state[(at + 397) % WORDS] ^ joined >> 1 ^ odd;
+            self.state[at] = self.state[(at + 397) % WORDS] ^ (joined >> 1) ^ odd;
         }
         self.next = 0;
     }
