@@ -129,6 +129,14 @@ impl<'a> Mmu<'a> {
         self.tlb.quiet_first(requests)
     }
 
+    /// Notes that so many more references of that kind to the last page followed.
+    pub(super) fn repeat(&mut self, kind: ReferenceKind, times: u64) {
+        // A machine without instruction TLBs last looked up a page of data.
+        if kind != ReferenceKind::Fetch || self.fetches {
+            self.tlb.repeat(times);
+        }
+    }
+
     /// Looks up a page of the running space, which a page of `level` maps. A miss counts a walk and
     /// loads the translation.
     #[inline]
@@ -165,8 +173,10 @@ impl<'a> Mmu<'a> {
                         read: &read,
                     });
                 } else {
+                    // The structures that serve the kind of the reference receive the page.
                     let size = self.translated[level];
-                    self.tlb.fill(request.tag, lookup.page, size);
+                    let plain = Walk::plain(request.tag, lookup.page, size);
+                    self.tlb.load(&Walk { request, ..plain });
                 }
             }
         }

@@ -4,8 +4,10 @@
 
 mod ages;
 mod choice;
+mod mersenne;
 mod state;
 mod tree;
+mod used_bits;
 
 pub use choice::{ReplacementChoice, ReplacementError, RuleParameter};
 pub use state::{ReplacementState, WayUse};
@@ -28,6 +30,7 @@ catalogue! {
         grouped::{MRU3_PLRU, LRU3_PLRU},
         srrip::SRRIP,
         opt::OPT,
+        bit_plru_random::BIT_PLRU_RANDOM,
     ];
 }
 
