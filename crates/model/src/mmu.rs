@@ -2,13 +2,13 @@
 
 use crate::future::LookupFuture;
 use crate::listener::{SlowLookups, StepListener};
-use crate::mapped::{MappedMemory, PageLookup};
+use crate::mapped::{MappedMemory, PageLookup, walk_of};
 use crate::steps::Step;
 use broadleaf_machine::Machine;
 use broadleaf_memory::{Notice, Shootdown};
 use broadleaf_metrics::TlbResult;
 use broadleaf_pagetable::PageTable;
-use broadleaf_tlb::{Lookup, ReferenceKind, Tlb, TlbCounts, TlbRequest, Translation, Walk};
+use broadleaf_tlb::{Lookup, ReferenceKind, Tlb, TlbCounts, TlbRequest};
 use broadleaf_units::{AlignedRun, Asid, PageNumber, PageSize, SpaceId};
 use std::collections::BTreeMap;
 
@@ -41,6 +41,8 @@ pub(crate) struct Mmu<'a> {
     wants_tables: bool,
     /// True if the machine translates instruction fetches.
     fetches: bool,
+    /// True if loads and stores have TLBs of their own.
+    pub(super) parts_loads: bool,
     /// The listener to the machine's steps.
     pub(super) listener: Option<Box<dyn StepListener>>,
     /// The lookups that the listener knows.
@@ -74,6 +76,7 @@ impl<'a> Mmu<'a> {
             table: None,
             wants_tables: machine.design.wants_tables(),
             fetches: machine.design.serves(ReferenceKind::Fetch),
+            parts_loads: machine.design.parts_loads_from_stores(),
             listener: None,
             shown: SlowLookups::default(),
             future: None,
@@ -137,11 +140,18 @@ impl<'a> Mmu<'a> {
         }
     }
 
+    /// Returns true if the machine's TLBs translate the reference.
+    #[inline]
+    pub(super) fn looks_up(&self, lookup: &PageLookup) -> bool {
+        (lookup.kind != ReferenceKind::Fetch || self.fetches)
+            && (!lookup.after_stores || self.parts_loads)
+    }
+
     /// Looks up a page of the running space, which a page of `level` maps. A miss counts a walk and
     /// loads the translation.
     #[inline]
     pub(super) fn translate(&mut self, lookup: &PageLookup, memory: &MappedMemory<'_, '_>) {
-        if lookup.kind == ReferenceKind::Fetch && !self.fetches {
+        if !self.looks_up(lookup) {
             return;
         }
         let request = TlbRequest {
@@ -162,22 +172,10 @@ impl<'a> Mmu<'a> {
             Lookup::Third => self.third_hits += 1,
             Lookup::Miss => {
                 let level = self.walk(lookup.page, lookup.level);
-                if self.wants_tables() {
-                    let place = (self.running.0, request.tag);
-                    let sizes = &self.translated;
-                    let read = |page| memory.translation(place, page, sizes);
-                    let plain = Translation::plain(request.tag, lookup.page, sizes[level]);
-                    self.tlb.load(&Walk {
-                        request,
-                        translation: read(lookup.page).unwrap_or(plain),
-                        read: &read,
-                    });
-                } else {
-                    // The structures that serve the kind of the reference receive the page.
-                    let size = self.translated[level];
-                    let plain = Walk::plain(request.tag, lookup.page, size);
-                    self.tlb.load(&Walk { request, ..plain });
-                }
+                let space = Some(self.running.0).filter(|_| self.wants_tables);
+                let sizes = &self.translated;
+                let read = |page| memory.translation((space?, request.tag), page, sizes);
+                self.tlb.load(&walk_of(&request, sizes[level], &read));
             }
         }
     }
@@ -193,6 +191,7 @@ impl<'a> Mmu<'a> {
         if let Some(listener) = &mut self.listener {
             let counted = SlowLookups {
                 second_hits: self.second_hits,
+                third_hits: self.third_hits,
                 walks: self.walks.iter().sum(),
             };
             listener.step(step, counted.since(self.shown));

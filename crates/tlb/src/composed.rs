@@ -117,6 +117,14 @@ impl Composed {
         found
     }
 
+    /// Looks up as [`Composed::lookup_evicting`] after a miss. A subblock miss was counted with it.
+    pub fn retry_evicting(&mut self, request: &TlbRequest, evicted: impl FnMut(Evicted)) -> Lookup {
+        let counted = self.log.counts.subblock_misses;
+        let found = self.lookup_evicting(request, evicted);
+        self.log.counts.subblock_misses = counted;
+        found
+    }
+
     fn find(&mut self, request: &TlbRequest) -> Lookup {
         let mut has_block = false;
         let faults = self.log.counts.modified_faults;

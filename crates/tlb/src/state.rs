@@ -74,6 +74,15 @@ impl Tlb {
         }
     }
 
+    /// Looks up as [`Tlb::access_evicting`] after a miss that is already counted: a promotion
+    /// changed the page since.
+    pub fn retry_evicting(&mut self, request: &TlbRequest, evicted: impl FnMut(Evicted)) -> Lookup {
+        match self {
+            Self::Packed(packed) => packed.lookup_evicting(request.tag, request.page, evicted),
+            Self::Composed(composed) => composed.retry_evicting(request, evicted),
+        }
+    }
+
     /// Loads the page of `size` around a base page, after a [`Lookup::Miss`], at all levels. The
     /// page has no frame and no neighbours.
     #[inline]

@@ -58,16 +58,17 @@ impl World<'_> {
             return self.visit_showing(step, VisitStep::uses(visit), scene);
         }
         let origin = step.origin;
-        let mut loads_apart = self.looks_up_again(&step.visit);
+        let mut has_stored = false;
         for (visit, may_change) in step.visit.unfolded(visit) {
             let access = Step { visit, origin };
+            let is_first_after = has_stored && !visit.stores;
+            has_stored = visit.stores;
             if may_change {
                 self.visit_showing(&access, 1, scene)?;
                 continue;
             }
-            if loads_apart && !visit.stores {
-                self.look_up_again(visit.page, scene);
-                loads_apart = false;
+            if is_first_after {
+                self.load_after_stores(visit.page, 1, scene);
             } else {
                 self.repeat(ReferenceKind::of_data(visit.stores), 1);
             }
@@ -91,7 +92,7 @@ impl World<'_> {
 
     /// Shows a step to the listeners of all machines, after the lookups of all machines.
     fn show(&mut self, step: &Step, scene: &Scene<'_>) {
-        self.translate_waiting(&scene.stream.spaces);
+        self.translate_now(Some(&scene.stream.spaces));
         self.mmu.show(step);
         self.observers.iter_mut().for_each(|mmu| mmu.show(step));
     }
