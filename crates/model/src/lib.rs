@@ -42,7 +42,6 @@ pub mod populate;
 mod replay;
 mod result;
 mod rule_notes;
-mod settled;
 pub mod shared;
 mod source;
 mod steps;

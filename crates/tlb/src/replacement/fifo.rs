@@ -1,7 +1,7 @@
 //! FIFO: the translation that was loaded first makes room.
 
 use super::ages::WayAges;
-use super::{Replace, Replacement, RuleNeed, WayUse, any_ways};
+use super::{Replace, Replacement, WayUse, any_ways};
 use broadleaf_units::Described;
 
 pub(super) static FIFO: Replacement = Replacement {
@@ -14,7 +14,7 @@ pub(super) static FIFO: Replacement = Replacement {
     },
     parameters: &[],
     refuses: any_ways,
-    needs: &[RuleNeed::FirstHits],
+    needs: &[],
     build: |shape| Box::new(Fifo(WayAges::new(shape.sets, shape.ways))),
 };
 
@@ -31,6 +31,11 @@ impl Replace for Fifo {
 
     fn victim(&mut self, set: usize, ways: &[WayUse]) -> usize {
         self.0.oldest(set, ways)
+    }
+
+    fn quiet_epoch(&self) -> Option<u64> {
+        // Hits change nothing.
+        Some(0)
     }
 
     fn copy(&self) -> Box<dyn Replace> {

@@ -1,6 +1,6 @@
 //! Random: any entry makes room, used or not.
 
-use super::{Replace, Replacement, RuleNeed, RuleParameter, WayUse, any_ways, free_ways};
+use super::{Replace, Replacement, RuleParameter, WayUse, any_ways, free_ways};
 use broadleaf_units::{Described, SplitMix64};
 
 pub(super) static RANDOM: Replacement = Replacement {
@@ -21,7 +21,7 @@ pub(super) static RANDOM: Replacement = Replacement {
         range: (0, i64::MAX as u64),
     }],
     refuses: any_ways,
-    needs: &[RuleNeed::FirstHits],
+    needs: &[],
     build: |shape| Box::new(Random(SplitMix64::new(shape.values[0]))),
 };
 
@@ -42,6 +42,11 @@ impl Replace for Random {
 
     fn fills_unused_first(&self) -> bool {
         false
+    }
+
+    fn quiet_epoch(&self) -> Option<u64> {
+        // Hits change nothing.
+        Some(0)
     }
 
     fn copy(&self) -> Box<dyn Replace> {
