@@ -43,6 +43,7 @@ fn describe(structure: &Structure) -> String {
         organisation,
         replacement,
         role,
+        wired,
     } = structure;
     let sizes: Vec<String> = (pages.iter())
         .map(|(size, index)| format!("{} by {index}", size.short_name()))
@@ -57,6 +58,9 @@ fn describe(structure: &Structure) -> String {
     }
     if !replacement.is_lru() {
         text += &format!(", {replacement}");
+    }
+    if *wired > 0 {
+        text += &format!(", {wired} wired");
     }
     text
 }

@@ -22,6 +22,7 @@ const KEYS: &[&str] = &[
     "inclusive",
     "probes",
     "alternates",
+    "wired",
 ];
 
 /// The place in the text of a wrong key, and a sentence.

@@ -29,6 +29,7 @@ pub(crate) struct TlbText {
     probes: ProbesText,
     #[serde(default)]
     alternates: bool,
+    wired: Option<Spanned<usize>>,
 }
 
 /// A kind of reference that looks a structure up.
@@ -138,6 +139,7 @@ pub(crate) fn structure(
         organisation: organisation(kind, keys)?,
         replacement: replacement(rule, keys)?,
         role: role(text),
+        wired: text.wired.as_ref().map_or(0, |wired| *wired.get_ref()),
     })
 }
 
@@ -185,6 +187,10 @@ pub(crate) fn position(tlb: &Spanned<TlbText>, field: Field) -> usize {
             serves
                 .or(inclusive)
                 .map_or(tlb.span().start, |span| span.start)
+        }
+        Field::Wired => {
+            let wired = text.wired.as_ref();
+            wired.map_or(tlb.span().start, |wired| wired.span().start)
         }
         Field::Index(size) => {
             let named = text

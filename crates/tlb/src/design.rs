@@ -24,9 +24,17 @@ pub struct Structure {
     pub replacement: ReplacementChoice,
     /// The place of the structure among the others.
     pub role: Role,
+    /// The number of wired entries: the first ways of each set. They hold pages of the system, which
+    /// no recording of a program refers to, and never make room.
+    pub wired: usize,
 }
 
 impl Structure {
+    /// The number of wired ways of a set.
+    pub const fn wired_ways(&self) -> usize {
+        self.wired / self.sets()
+    }
+
     /// The number of sets.
     pub const fn sets(&self) -> usize {
         self.entries / self.ways
@@ -88,6 +96,8 @@ pub enum Field {
     Organisation,
     /// The place among the other structures.
     Role,
+    /// The number of wired entries.
+    Wired,
     /// The index function for pages of this size.
     Index(PageSize),
 }
@@ -120,10 +130,11 @@ impl Design {
     }
 
     /// Returns true if every structure has sets of ways with exact LRU replacement, at one of two
-    /// levels that walks fill, and serves data alone. Accelerators rely on all of this.
+    /// levels that walks fill, serves data alone, and has no wired entry. Accelerators rely on all
+    /// of this.
     pub fn is_sets_with_lru(&self) -> bool {
         let plain = |of: &Structure| {
-            let is_usual = of.role == Role::default() && of.level <= 2;
+            let is_usual = of.role == Role::default() && of.level <= 2 && of.wired == 0;
             of.organisation.is_plain_sets() && of.replacement.is_lru() && is_usual
         };
         self.structures.iter().all(plain)
@@ -170,6 +181,20 @@ impl Design {
     }
 }
 
+/// The reason why a structure cannot have so many wired entries.
+fn refuses_wired(structure: &Structure) -> Option<String> {
+    let (wired, sets) = (structure.wired, structure.sets());
+    if !wired.is_multiple_of(sets) {
+        return Some(format!(
+            "{wired} wired entries do not divide into {sets} sets"
+        ));
+    }
+    (wired >= structure.entries).then(|| {
+        let entries = structure.entries;
+        format!("{wired} wired entries of {entries} leave none for the pages of programs")
+    })
+}
+
 fn check(structures: &[Structure]) -> Result<(), DesignError> {
     let wrong = |structure: usize, field: Field, message: String| {
         let name = structures.get(structure).map(|of| of.name.clone());
@@ -207,6 +232,9 @@ fn check(structures: &[Structure]) -> Result<(), DesignError> {
                     structure.entries, structure.ways
                 ),
             );
+        }
+        if let Some(reason) = refuses_wired(structure) {
+            return at(Field::Wired, reason);
         }
         if let Some(reason) = (structure.replacement.rule().refuses)(structure.ways) {
             return at(Field::Replacement, reason);

@@ -89,7 +89,7 @@ impl SlowEntries {
     pub(super) fn new(of: SlowStructure) -> Self {
         Self {
             numbers: of.rule.numbers(),
-            sets: vec![SlowSet::new(of.ways); of.sets],
+            sets: vec![SlowSet::new(of.ways, of.wired); of.sets],
             entries: BTreeMap::new(),
             next: 0,
             lost: Vec::new(),

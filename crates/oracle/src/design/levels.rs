@@ -295,6 +295,7 @@ impl SlowStructure {
             fills: SlowFills::Walks,
             inclusive: false,
             probes: SlowProbes::Parallel,
+            wired: 0,
         }
     }
 }

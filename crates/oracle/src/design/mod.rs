@@ -77,6 +77,8 @@ pub struct SlowStructure {
     pub inclusive: bool,
     /// The order of the probes for several page sizes.
     pub probes: SlowProbes,
+    /// The ways of each set, lowest first, that hold pages of the system and never make room.
+    pub wired: usize,
 }
 
 /// An organisation.

@@ -18,6 +18,7 @@ pub(super) static BIT_PLRU: Replacement = Replacement {
     build: |shape| {
         Box::new(BitPlru {
             ways: shape.ways,
+            wired: shape.wired,
             used: vec![false; shape.sets * shape.ways],
         })
     },
@@ -27,6 +28,8 @@ pub(super) static BIT_PLRU: Replacement = Replacement {
 #[derive(Clone, Debug)]
 struct BitPlru {
     ways: usize,
+    /// The first ways of each set, which are locked and never used.
+    wired: usize,
     used: Vec<bool>,
 }
 
@@ -34,7 +37,7 @@ impl Replace for BitPlru {
     fn hit(&mut self, set: usize, way: usize) {
         let used = &mut self.used[set * self.ways..][..self.ways];
         used[way] = true;
-        if used.iter().all(|used| *used) {
+        if used[self.wired..].iter().all(|used| *used) {
             used.fill(false);
             used[way] = true;
         }

@@ -36,6 +36,7 @@ fn design(organisation: &'static Organisation, replacement: &'static Replacement
         organisation: choice,
         replacement: replacement.into(),
         role: Role::default(),
+        wired: 0,
     };
     Design::new(vec![structure]).expect("a design")
 }
@@ -45,7 +46,12 @@ fn fills_unused_first(replacement: &'static Replacement) -> bool {
     let (sets, ways) = (4, ways(replacement));
     let choice = ReplacementChoice::from(replacement);
     let values = choice.values();
-    let rule = (replacement.build)(&RuleShape { sets, ways, values });
+    let rule = (replacement.build)(&RuleShape {
+        sets,
+        ways,
+        wired: 0,
+        values,
+    });
     rule.fills_unused_first()
 }
 

@@ -80,6 +80,24 @@ fn sets_with_base_superpage_and_exact_index() {
     });
 }
 
+/// A structure of any organisation.
+pub(crate) fn any_form(rng: &mut Rng) -> SlowStructure {
+    let sizes = draw_sizes(rng, 16);
+    match rng.below(5) {
+        0 => {
+            let ways = 1 + rng.below(12) as usize;
+            fully_associative(rng, ways, &sizes)
+        }
+        1 => {
+            let large = rng.pick(&[2, 4, 8, 16]);
+            sets_of_two_sizes(rng, large)
+        }
+        2 => complete(rng, &sizes),
+        3 => partial(rng, &sizes),
+        _ => coalesced(rng, &sizes),
+    }
+}
+
 #[test]
 fn split_structures() {
     compare("split structures", TRACES, |rng| {

@@ -10,6 +10,7 @@ mod piece;
 mod refusals;
 mod rig;
 mod roles;
+mod wired;
 mod world;
 
 use broadleaf_machine::{Machine, MachineError};

@@ -43,6 +43,7 @@ pub(crate) fn table(name: &str, of: &SlowStructure, alternates: bool) -> String 
         },
     );
     text += &format!("inclusive = {}\nalternates = {alternates}\n", of.inclusive);
+    text += &format!("wired = {}\n", of.wired * of.sets);
     text += &rule(of.rule);
     text += &match of.form {
         SlowForm::Pages { faults } => pages(of, faults),
@@ -79,8 +80,16 @@ fn rule(rule: RuleSpec) -> String {
         RuleSpec::Fifo => "fifo",
         RuleSpec::Clock => "clock",
         RuleSpec::BitPlru => "bit-plru",
+        RuleSpec::TreePlru => "tree-plru",
+        RuleSpec::RoundRobin => "round-robin",
+        RuleSpec::NotLastUsed => "not-last-used",
+        RuleSpec::Lfu => "lfu",
+        RuleSpec::Mru3Plru => "mru3-plru",
+        RuleSpec::Lru3Plru => "lru3-plru",
+        RuleSpec::Srrip(bits) => {
+            return format!("replacement = \"srrip\"\nbits = {bits}\n");
+        }
         RuleSpec::Random(seed) => return format!("replacement = \"random\"\nseed = {seed}\n"),
-        other => panic!("no name for {other:?}"),
     };
     format!("replacement = \"{name}\"\n")
 }

@@ -4,7 +4,7 @@ use super::machine_of;
 use super::rig::{fully_associative, sets};
 
 /// Asserts that a description is refused. Tables begin at line 3, with eight lines of all tables.
-fn refused(tables: &str, line: usize, key: &str, reason: &str) {
+pub(crate) fn refused(tables: &str, line: usize, key: &str, reason: &str) {
     let error = machine_of(tables).expect_err(tables);
     assert_eq!(
         (error.line, error.key.as_str()),
