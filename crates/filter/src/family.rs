@@ -44,6 +44,8 @@ fn describe(structure: &Structure) -> String {
         replacement,
         role,
         wired,
+        // Walks alone look them up, below the first level.
+        walk_entries: _,
     } = structure;
     let sizes: Vec<String> = (pages.iter())
         .map(|(size, index)| format!("{} by {index}", size.short_name()))

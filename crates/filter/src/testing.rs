@@ -19,6 +19,7 @@ fn structure(level: usize, entries: usize, ways: usize, pages: &[(PageSize, &str
         replacement: Replacement::lru(),
         role: Role::default(),
         wired: 0,
+        walk_entries: Vec::new(),
     }
 }
 

@@ -23,6 +23,7 @@ const KEYS: &[&str] = &[
     "probes",
     "alternates",
     "wired",
+    "walk-entries",
 ];
 
 /// The place in the text of a wrong key, and a sentence.

@@ -1,5 +1,7 @@
 //! A TLB of any organisations and replacement rules, level by level.
 
+mod walk_entries;
+
 use crate::design::MOST_TLB_LEVELS;
 use crate::placed::{Placed, Probes, probes};
 use crate::role::{Fills, ProbeOrder, Role};
@@ -264,6 +266,9 @@ impl Composed {
         }
         let (level, role) = (self.structures[number].level, self.structures[number].role);
         for gone in std::mem::take(&mut self.log.evicted) {
+            if gone.tag.is_of_tables() {
+                continue;
+            }
             self.gone.push(gone);
             // The structure may have loaded the page again.
             if self.structures[number].entries.holds(&gone) {
@@ -309,6 +314,7 @@ impl Composed {
     /// Reports the translations that left a structure and are in no other, each once.
     fn report(&mut self, mut evicted: impl FnMut(Evicted)) {
         let mut gone = std::mem::take(&mut self.gone);
+        gone.retain(|one| !one.tag.is_of_tables());
         for at in 0..gone.len() {
             let one = gone[at];
             let is_first = !gone[..at].iter().any(|other| other.is_of_same_page(&one));

@@ -22,4 +22,5 @@ mod steps;
 mod thresholds;
 mod tlbmcpi;
 mod units;
+mod walk_entries;
 mod wiring;

@@ -45,6 +45,7 @@ impl Chased {
     fn alone(structure: &Structure, size: PageSize) -> Self {
         let mut alone = structure.clone();
         alone.level = 1;
+        alone.walk_entries.clear();
         alone.role = Role {
             probes: structure.role.probes,
             ..Role::default()

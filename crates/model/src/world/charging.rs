@@ -33,7 +33,7 @@ impl World<'_> {
                 charged.hit(tag, at, level);
             }
             Lookup::Miss => {
-                let level = self.mmu.walk(page, level);
+                let level = self.mmu.walk(&request, level);
                 let active = charged.is_active(|| self.mmu.walk_cycles(), self.instructions);
                 charged.miss(tag, at, level, active);
                 self.system.set_moment(self.moment);

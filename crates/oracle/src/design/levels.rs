@@ -2,14 +2,15 @@
 
 use super::entries::{SlowEntries, SlowFound};
 use super::load::SlowReader;
+use super::walks::TABLES;
 use super::{SlowCounts, SlowFills, SlowForm, SlowPage, SlowProbes, SlowReference, SlowStructure};
 
 /// A TLB of structures.
 pub struct ListedTlb {
-    structures: Vec<SlowEntries>,
+    pub(super) structures: Vec<SlowEntries>,
     /// The last turns of structures: level, size, structure, oldest first.
     turns: Vec<(usize, u64, usize)>,
-    counts: SlowCounts,
+    pub(super) counts: SlowCounts,
     /// Translations that left a structure since the last report.
     left: Vec<(u32, u64, u64)>,
 }
@@ -45,14 +46,17 @@ impl ListedTlb {
         self.and_evictions(|tlb| tlb.find(at, kind))
     }
 
-    /// Loads what a walk found, and returns what was evicted.
+    /// Walks, loads what the walk found, and returns what was evicted. `spans` are the pages of 4
+    /// KiB that an entry of each level of the page table above the base pages covers.
     pub fn load(
         &mut self,
         (page, kind): (u64, SlowReference),
         new: SlowPage,
         read: SlowReader<'_>,
+        spans: &[u64],
     ) -> SlowNames {
         let load = |tlb: &mut Self| {
+            tlb.go_down((new.space, page), new.pages, spans);
             for level in 1..=3 {
                 tlb.load_level(level, (page, kind), new, Some(read));
             }
@@ -84,10 +88,11 @@ impl ListedTlb {
         self.left.retain(|name| !after.contains(name));
     }
 
-    /// The names of all translations.
+    /// The names of all translations of pages.
     fn names(&self) -> SlowNames {
         let all = self.structures.iter().flat_map(SlowEntries::all);
-        let mut names: Vec<_> = all.map(|page| page.name()).collect();
+        let pages = all.filter(|page| page.space < TABLES);
+        let mut names: Vec<_> = pages.map(|page| page.name()).collect();
         names.sort_unstable();
         names.dedup();
         names
@@ -252,8 +257,9 @@ impl ListedTlb {
 
     /// Passes on what a structure lost: out of the levels that it includes, and to the structures
     /// of the next level that victims fill.
-    fn settle(&mut self, number: usize) {
-        let lost = std::mem::take(&mut self.structures[number].lost);
+    pub(super) fn settle(&mut self, number: usize) {
+        let mut lost = std::mem::take(&mut self.structures[number].lost);
+        lost.retain(|page| page.space < TABLES);
         let of = self.structures[number].of.clone();
         for gone in lost {
             self.left.push(gone.name());
@@ -296,6 +302,7 @@ impl SlowStructure {
             inclusive: false,
             probes: SlowProbes::Parallel,
             wired: 0,
+            walk_entries: Vec::new(),
         }
     }
 }

@@ -177,7 +177,7 @@ impl SlowEntries {
     }
 
     /// A new entry takes the place of another.
-    fn insert(&mut self, set: usize, entry: SlowEntry) -> u64 {
+    pub(super) fn insert(&mut self, set: usize, entry: SlowEntry) -> u64 {
         let before: Vec<u64> = self.sets[set].keys().collect();
         let id = self.next;
         self.next += 1;

@@ -5,6 +5,7 @@
 mod choice;
 mod compatibility;
 mod hints;
+mod set_indices;
 mod subblock_entry;
 mod subblock_rules;
 mod subblocks;

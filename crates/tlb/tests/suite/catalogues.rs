@@ -37,6 +37,7 @@ fn design(organisation: &'static Organisation, replacement: &'static Replacement
         replacement: replacement.into(),
         role: Role::default(),
         wired: 0,
+        walk_entries: Vec::new(),
     };
     Design::new(vec![structure]).expect("a design")
 }

@@ -45,6 +45,7 @@ fn structure(name: &str, level: usize, ways: usize, pages: &[(PageSize, &str)]) 
         replacement: Replacement::lru(),
         role: Role::default(),
         wired: 0,
+        walk_entries: Vec::new(),
     }
 }
 

@@ -10,6 +10,7 @@ mod piece;
 mod refusals;
 mod rig;
 mod roles;
+mod walk_entries;
 mod wired;
 mod world;
 

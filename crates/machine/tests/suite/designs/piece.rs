@@ -64,7 +64,7 @@ const fn kind_name(kind: SlowReference) -> &'static str {
     }
 }
 
-fn index(sets: u64, with_one_index: u64) -> String {
+pub(crate) fn index(sets: u64, with_one_index: u64) -> String {
     let low = 12 + with_one_index.trailing_zeros();
     match sets {
         1 => "none".to_owned(),

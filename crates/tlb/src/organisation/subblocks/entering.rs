@@ -97,7 +97,10 @@ impl SubblockSets {
         log: &mut TlbLog,
     ) {
         let joined = may_join.then(|| self.joined(set, &new)).flatten();
-        self.drop_doubles(set, &new, joined, log);
+        // A walk loads only walk entries that are missing.
+        if !new.tag.is_of_tables() {
+            self.drop_doubles(set, &new, joined, log);
+        }
         let way = match joined {
             Some(way) => {
                 if let Some(entry) = &mut self.entries[way] {
@@ -129,11 +132,11 @@ impl SubblockSets {
 
     /// Loads a page, and its neighbours if `preloads` is true.
     pub(super) fn load_block(&mut self, walk: &Walk<'_>, preloads: bool, log: &mut TlbLog) {
-        let (page, size) = (walk.request.page, walk.translation.size);
-        let Some(set) = self.set_of(page, size) else {
+        let size = walk.translation.size;
+        let Some(set) = self.indices.set_of(&walk.request, size) else {
             return;
         };
-        let run = self.run_of(page, size);
+        let run = self.run_of(&walk.request, size);
         let has_run = |entry: &SubblockEntry| (entry.tag, entry.run) == (walk.request.tag, run);
         let mut ways = self.entries[self.ways_of(set)].iter().flatten();
         let is_again = ways.any(has_run);
