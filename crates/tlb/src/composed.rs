@@ -100,7 +100,7 @@ impl Composed {
                     Found::Hit(translation) => {
                         self.count_probes(request.kind, level, Some(at));
                         self.settle(number);
-                        self.raise(number, &translation, request);
+                        self.raise((number, size), &translation, request);
                         return [Lookup::First, Lookup::Second, Lookup::Third][level];
                     }
                     Found::Block => has_block = true,
@@ -132,9 +132,15 @@ impl Composed {
         }
     }
 
-    /// Brings a translation that a lower level or a buffer holds to the levels above. It leaves a
-    /// buffer if a structure above receives it.
-    fn raise(&mut self, from: usize, translation: &Translation, request: &TlbRequest) {
+    /// Brings a translation that a lower level or a buffer holds to the levels above, and the pages
+    /// that share its entry. It leaves a buffer if a structure above receives it. `from` is the
+    /// structure and the page size of the probe that hit.
+    fn raise(
+        &mut self,
+        (from, size): (usize, PageSize),
+        translation: &Translation,
+        request: &TlbRequest,
+    ) {
         let Role { fills, .. } = self.structures[from].role;
         let level = self.structures[from].level;
         if level == 1 && fills == Fills::Walks {
@@ -153,9 +159,14 @@ impl Composed {
         if fills != Fills::Walks && !takers.is_empty() {
             self.drop_from(from, translation);
         }
+        // Pages move out of a buffer one by one.
+        let beside = match fills {
+            Fills::Walks => self.structures[from].entries.beside(request, size),
+            Fills::Victims | Fills::Prefetches => Vec::new(),
+        };
         for number in takers {
             self.load_into(number, |entries, log| {
-                entries.receive(request, translation, log);
+                entries.receive(request, translation, &beside, log);
             });
         }
     }
@@ -291,7 +302,7 @@ impl Composed {
                 let request = TlbRequest::load(gone.tag, gone.first);
                 let entries = &mut self.structures[taker].entries;
                 if !entries.holds(&gone) {
-                    entries.receive(&request, &gone, &mut self.log);
+                    entries.receive(&request, &gone, &[], &mut self.log);
                     self.settle(taker);
                 }
             }

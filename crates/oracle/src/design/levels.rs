@@ -1,9 +1,11 @@
 //! The levels of a TLB: lookups, walks, and the ways of translations from one level to another.
 
-use super::entries::{SlowEntries, SlowFound};
-use super::load::SlowReader;
+use super::entries::{SlowEntries, SlowEntry, SlowFound};
+use super::load::{SlowReader, SlowSource};
 use super::walks::TABLES;
-use super::{SlowCounts, SlowFills, SlowForm, SlowPage, SlowProbes, SlowReference, SlowStructure};
+use super::{
+    SlowCounts, SlowFills, SlowForm, SlowFrames, SlowPage, SlowProbes, SlowReference, SlowStructure,
+};
 
 /// A TLB of structures.
 pub struct ListedTlb {
@@ -58,7 +60,7 @@ impl ListedTlb {
         let load = |tlb: &mut Self| {
             tlb.go_down((new.space, page), new.pages, spans);
             for level in 1..=3 {
-                tlb.load_level(level, (page, kind), new, Some(read));
+                tlb.load_level(level, (page, kind), new, SlowSource::Table(read));
             }
             tlb.prefetch(kind, new, read);
         };
@@ -192,8 +194,21 @@ impl ListedTlb {
             self.structures[from].drop(|other| other.name() == found.name());
             self.settle(from);
         }
+        // Pages that share a frame number go up together. Those of a buffer go one by one.
+        let mut entries = self.structures[from].entries.values();
+        let hit = entries.find(|entry| {
+            let slot = entry.slot_of(found.space, page);
+            let held = slot.and_then(|slot| entry.slots[slot]);
+            held.is_some_and(|held| held.name() == found.name())
+        });
+        let shares = match self.structures[from].of.form {
+            SlowForm::Blocks(blocks) => blocks.frames != SlowFrames::Any,
+            SlowForm::Pages { .. } => false,
+        };
+        let hit = hit.filter(|_| shares && fills == SlowFills::Walks);
+        let pages = hit.map_or_else(Vec::new, SlowEntry::translations);
         for above in above {
-            self.load_level(above, (page, kind), found, None);
+            self.load_level(above, (page, kind), found, SlowSource::Entry(&pages));
         }
     }
 
@@ -215,7 +230,7 @@ impl ListedTlb {
         level: usize,
         (page, kind): (u64, SlowReference),
         new: SlowPage,
-        read: Option<SlowReader<'_>>,
+        source: SlowSource<'_>,
     ) {
         let takers = self.takers(level, kind, new.pages);
         let last_turn = |number: &usize| {
@@ -228,7 +243,7 @@ impl ListedTlb {
         let turn = (level, new.pages, number);
         self.turns.retain(|other| *other != turn);
         self.turns.push(turn);
-        self.structures[number].load(page, new, read, &mut self.counts);
+        self.structures[number].load(page, new, source, &mut self.counts);
         self.settle(number);
     }
 
@@ -250,7 +265,8 @@ impl ListedTlb {
             return;
         }
         for number in buffers {
-            self.structures[number].load(page, next, Some(read), &mut self.counts);
+            let source = SlowSource::Table(read);
+            self.structures[number].load(page, next, source, &mut self.counts);
             self.settle(number);
         }
     }
@@ -279,7 +295,8 @@ impl ListedTlb {
                 let serves = other.serves.iter().any(|kind| of.serves.contains(kind));
                 let takes = other.fills == SlowFills::Victims && other.level == of.level + 1;
                 if takes && serves && !self.structures[taker].has(gone.name()) {
-                    self.structures[taker].load(gone.first, gone, None, &mut self.counts);
+                    let source = SlowSource::Entry(&[]);
+                    self.structures[taker].load(gone.first, gone, source, &mut self.counts);
                     self.settle(taker);
                 }
             }

@@ -30,6 +30,15 @@ pub(super) struct SubblockSets {
     replacement: ReplacementState,
 }
 
+/// The source of the pages beside a missing one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NeighbourSource {
+    /// The page table.
+    PageTable,
+    /// The entry of another structure. Its pages join those of the block that are here.
+    Structure,
+}
+
 /// What an entry holds of a page.
 enum Held {
     /// The page.
@@ -230,16 +239,38 @@ impl Entries for SubblockSets {
     }
 
     fn load(&mut self, walk: &Walk<'_>, log: &mut TlbLog) {
-        self.load_block(walk, self.rules.preload, log);
+        self.load_block(walk, NeighbourSource::PageTable, log);
     }
 
-    fn receive(&mut self, request: &TlbRequest, translation: &Translation, log: &mut TlbLog) {
+    fn receive(
+        &mut self,
+        request: &TlbRequest,
+        translation: &Translation,
+        beside: &[Translation],
+        log: &mut TlbLog,
+    ) {
         let walk = Walk {
             request: *request,
             translation: *translation,
-            read: &|_| None,
+            read: &|page| {
+                let mut beside = beside.iter().copied();
+                beside.find(|other| other.run().contains(page))
+            },
         };
-        self.load_block(&walk, false, log);
+        // Only reads of the page table are counted.
+        let reads = log.counts.table_reads;
+        self.load_block(&walk, NeighbourSource::Structure, log);
+        log.counts.table_reads = reads;
+    }
+
+    fn beside(&self, request: &TlbRequest, size: PageSize) -> Vec<Translation> {
+        // An entry with a frame for each page gives the page that was asked for.
+        let shares_frame = self.rules.shared.frames != SharedFrames::None;
+        let set = self.indices.set_of(request, size).filter(|_| shares_frame);
+        let mut ways = set.into_iter().flat_map(|set| self.ways_of(set));
+        let holds = |way: &usize| matches!(self.held(*way, request, size), Held::Page(_));
+        let entry = ways.find(holds).and_then(|way| self.entries[way].as_ref());
+        entry.map_or_else(Vec::new, SubblockEntry::translations)
     }
 
     fn holds(&self, translation: &Translation) -> bool {
