@@ -116,6 +116,30 @@ impl<'a> Mmu<'a> {
         is_reused.then_some(tag)
     }
 
+    /// The number of lookups at the beginning of `lookups` that need not be made: they hit the first
+    /// level and change nothing.
+    #[inline]
+    pub(super) fn quiet_first(&self, lookups: &[PageLookup]) -> usize {
+        if self.future.is_some() {
+            return 0;
+        }
+        let tag = self.running.1;
+        let requests = lookups.iter().map(|lookup| TlbRequest {
+            tag,
+            page: lookup.page,
+            kind: lookup.kind,
+        });
+        self.tlb.quiet_first(requests)
+    }
+
+    /// Notes that so many more references of that kind to the last page followed.
+    pub(super) fn repeat(&mut self, kind: ReferenceKind, times: u64) {
+        // A machine without instruction TLBs last looked up a page of data.
+        if kind != ReferenceKind::Fetch || self.fetches {
+            self.tlb.repeat(times);
+        }
+    }
+
     /// Looks up a page of the running space, which a page of `level` maps. A miss counts a walk and
     /// loads the translation.
     #[inline]
@@ -152,8 +176,10 @@ impl<'a> Mmu<'a> {
                         read: &read,
                     });
                 } else {
+                    // The structures that serve the kind of the reference receive the page.
                     let size = self.translated[level];
-                    self.tlb.fill(request.tag, lookup.page, size);
+                    let plain = Walk::plain(request.tag, lookup.page, size);
+                    self.tlb.load(&Walk { request, ..plain });
                 }
             }
         }

@@ -63,6 +63,16 @@ impl VisitStep {
         }
     }
 
+    /// The uses of a visit's page: accesses, or instructions that are fetched.
+    #[inline]
+    pub(crate) const fn uses(visit: &Visit) -> u64 {
+        if visit.fetch {
+            visit.instructions as u64
+        } else {
+            visit.accesses()
+        }
+    }
+
     /// The time of the first reference.
     #[inline]
     pub(crate) const fn first_time(&self) -> u64 {

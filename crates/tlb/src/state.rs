@@ -51,6 +51,17 @@ impl Tlb {
         }
     }
 
+    /// The number of requests at the beginning of `requests` that hit the first level and change
+    /// nothing. They need not be made. Without a lookup this is known of some designs alone; for
+    /// others the number is 0.
+    #[inline]
+    pub fn quiet_first(&self, requests: impl Iterator<Item = TlbRequest>) -> usize {
+        match self {
+            Self::Packed(_) => 0,
+            Self::Composed(composed) => composed.quiet_first(requests),
+        }
+    }
+
     /// Looks up as [`Tlb::access`]. `evicted` receives translations that no level holds any more.
     pub fn access_evicting(
         &mut self,

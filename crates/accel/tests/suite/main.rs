@@ -10,6 +10,7 @@ mod expressions;
 mod filtered;
 mod forks;
 mod interim;
+mod kinds;
 mod neighbours;
 mod observers;
 mod offline;

@@ -182,7 +182,7 @@ impl World<'_> {
             }
             self.instructions = instructions;
             let step = VisitStep::of(&visit, part.shift, begin);
-            if self.visit(&step, visit.accesses(), scene).is_none() {
+            if self.visit(&step, VisitStep::uses(&visit), scene).is_none() {
                 return;
             }
         }

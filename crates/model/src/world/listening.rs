@@ -4,6 +4,7 @@ use super::{Scene, World};
 use crate::listener::{StepListener, StepRequest, StepsWanted};
 use crate::origin::OriginCursor;
 use crate::steps::{Step, VisitStep};
+use broadleaf_tlb::ReferenceKind;
 use broadleaf_trace::Visit;
 
 impl World<'_> {
@@ -54,7 +55,7 @@ impl World<'_> {
         scene: &Scene<'_>,
     ) -> Option<()> {
         if step.visit.fetches || wanted == StepsWanted::EachVisit {
-            return self.visit_showing(step, visit.accesses(), scene);
+            return self.visit_showing(step, VisitStep::uses(visit), scene);
         }
         let origin = step.origin;
         let mut loads_apart = self.looks_up_again(&step.visit);
@@ -68,7 +69,7 @@ impl World<'_> {
                 self.look_up_again(visit.page, scene);
                 loads_apart = false;
             } else {
-                self.repeat(1);
+                self.repeat(ReferenceKind::of_data(visit.stores), 1);
             }
             self.show(&access, scene);
         }
@@ -77,9 +78,9 @@ impl World<'_> {
 
     /// Replays the references of one step, and shows the step to the listeners; `None` where memory
     /// is used up. A step is not shown if it has no reference, or if its first finds no memory.
-    fn visit_showing(&mut self, step: &Step, accesses: u64, scene: &Scene<'_>) -> Option<()> {
+    fn visit_showing(&mut self, step: &Step, uses: u64, scene: &Scene<'_>) -> Option<()> {
         let before = self.moment;
-        let replayed = self.visit(&step.visit, accesses, scene);
+        let replayed = self.visit(&step.visit, uses, scene);
         // The reference that finds no memory is the last, and no TLB is looked up.
         let references = self.moment - before;
         if references > u64::from(replayed.is_none()) {

@@ -230,7 +230,7 @@ impl<'a> World<'a> {
             if part.references(&visit) {
                 self.instructions = instructions;
                 let step = VisitStep::of(&visit, part.shift, time);
-                if self.visit(&step, visit.accesses(), scene).is_none() {
+                if self.visit(&step, VisitStep::uses(&visit), scene).is_none() {
                     return;
                 }
                 time = time.saturating_add(visit.accesses());

@@ -10,16 +10,13 @@ use broadleaf_tlb::ReferenceKind;
 use broadleaf_units::PageNumber;
 
 impl World<'_> {
-    /// Replays one visit of so many accesses; `None` where memory is used up. The number matters to
-    /// rules that count uses alone.
-    pub(super) fn visit(
-        &mut self,
-        step: &VisitStep,
-        accesses: u64,
-        scene: &Scene<'_>,
-    ) -> Option<()> {
+    /// Replays one visit of so many uses: accesses, or instructions that are fetched. `None` where
+    /// memory is used up. The number matters to rules that count uses alone.
+    pub(super) fn visit(&mut self, step: &VisitStep, uses: u64, scene: &Scene<'_>) -> Option<()> {
         if step.fetches {
-            return self.fetch(step.page, step.time, scene);
+            self.fetch(step.page, step.time, scene)?;
+            self.repeat(ReferenceKind::Fetch, uses.saturating_sub(1));
+            return Some(());
         }
         if step.leads {
             // Its access was the last one before.
@@ -33,12 +30,14 @@ impl World<'_> {
         let stores_first = step.stores && loads == 0;
         self.refer(step.page, step.time, stores_first, scene)?;
         if step.stores && loads > 0 {
-            self.repeat(loads - 1);
+            self.repeat(ReferenceKind::Load, loads - 1);
             let time = step.time.saturating_add(loads);
             self.refer(step.page, time, true, scene)?;
-            self.repeat(accesses.saturating_sub(loads + 1));
+            let rest = uses.saturating_sub(loads + 1);
+            self.repeat(ReferenceKind::Store, rest);
         } else {
-            self.repeat(accesses.saturating_sub(1));
+            let kind = ReferenceKind::of_data(step.stores);
+            self.repeat(kind, uses.saturating_sub(1));
         }
         if self.looks_up_again(step) {
             self.look_up_again(step.page, scene);
@@ -46,14 +45,14 @@ impl World<'_> {
         Some(())
     }
 
-    /// Lets the TLBs note that so many more accesses of the last page followed, if a rule of theirs
-    /// counts uses.
+    /// Lets the TLBs note that so many more references of that kind to the last page followed, if a
+    /// rule of theirs counts uses.
     #[inline]
-    pub(super) fn repeat(&mut self, times: u64) {
+    pub(super) fn repeat(&mut self, kind: ReferenceKind, times: u64) {
         if self.counts_uses && times > 0 {
-            self.mmu.tlb.repeat(times);
+            self.mmu.repeat(kind, times);
             for mmu in &mut self.observers {
-                mmu.tlb.repeat(times);
+                mmu.repeat(kind, times);
             }
         }
     }
@@ -117,8 +116,10 @@ impl World<'_> {
         let system = &self.system;
         let memory = MappedMemory { system, spaces };
         for mmu in &mut self.observers {
-            for lookup in &self.waiting {
+            let mut waiting = self.waiting.as_slice();
+            while let Some((lookup, later)) = waiting.split_first() {
                 mmu.translate(lookup, &memory);
+                waiting = &later[mmu.quiet_first(later)..];
             }
         }
         self.waiting.clear();

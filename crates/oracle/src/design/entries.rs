@@ -6,7 +6,7 @@ use super::{
     SlowBlocks, SlowCounts, SlowForm, SlowModified, SlowPage, SlowProbes, SlowReference,
     SlowStructure,
 };
-use crate::random::Rng;
+use crate::drawn::DrawnNumbers;
 use crate::replacement::SlowSet;
 
 /// An entry: slots of equally many pages.
@@ -30,7 +30,7 @@ pub(super) enum SlowFound {
 /// A structure with its entries.
 pub(super) struct SlowEntries {
     pub(super) of: SlowStructure,
-    pub(super) numbers: Rng,
+    pub(super) numbers: DrawnNumbers,
     /// The numbers of the entries of each set.
     pub(super) sets: Vec<SlowSet<u64>>,
     pub(super) entries: BTreeMap<u64, SlowEntry>,

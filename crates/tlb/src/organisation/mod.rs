@@ -15,7 +15,7 @@ pub use choice::{OrganisationChoice, OrganisationError, ParameterValue, Structur
 pub(crate) use set_associative::REPLICATE;
 
 use crate::{Structure, TlbLog, TlbRequest, Translation, Walk};
-use broadleaf_units::{Described, PageSize, catalogue};
+use broadleaf_units::{Described, PageNumber, PageSize, catalogue};
 
 catalogue! {
     /// The catalogue of organisations.
@@ -98,6 +98,19 @@ pub trait Entries: Send + std::fmt::Debug {
     /// Notes that so many more uses followed the last hit or insertion
     /// ([`crate::ReplacementState::repeat`]).
     fn repeat(&mut self, _times: u64) {}
+
+    /// Returns a number if a hit that is repeated changes nothing, until one of these happens: the
+    /// number changes, the page leaves, a load disturbs the page ([`Self::disturbed`]), or a store
+    /// finds a clear modified bit. `None`: any hit may change something.
+    fn quiet_epoch(&self) -> Option<u64> {
+        None
+    }
+
+    /// The pages of 4 KiB, first and after last, whose lookups may change after a load for this
+    /// page of this size. Pages that the log receives need not be among them.
+    fn disturbed(&self, _page: PageNumber, _size: PageSize) -> (u64, u64) {
+        (0, u64::MAX)
+    }
 
     /// The number of entries in use.
     fn occupied(&self) -> usize;

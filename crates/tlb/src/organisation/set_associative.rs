@@ -4,7 +4,7 @@ use super::hints::WayHints;
 use super::set_indices::SetIndices;
 use super::{Entries, Found, Organisation, StructureParameter, any_structure};
 use crate::{ReplacementState, Structure, TlbLog, TlbRequest, Translation, Walk};
-use broadleaf_units::{AlignedRun, Described, PageSize};
+use broadleaf_units::{AlignedRun, Described, PageNumber, PageSize};
 
 /// The parameter that allows index bits inside pages.
 pub(crate) const REPLICATE: &str = "replicate";
@@ -145,6 +145,14 @@ impl Entries for SetAssociative {
 
     fn repeat(&mut self, times: u64) {
         self.replacement.repeat(times);
+    }
+
+    fn quiet_epoch(&self) -> Option<u64> {
+        self.replacement.quiet_epoch()
+    }
+
+    fn disturbed(&self, page: PageNumber, size: PageSize) -> (u64, u64) {
+        AlignedRun::around(page, size).bounds()
     }
 
     fn occupied(&self) -> usize {

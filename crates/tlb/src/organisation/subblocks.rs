@@ -9,7 +9,7 @@ use super::subblock_entry::{SubblockEntry, check_pair};
 use super::subblock_rules::SubblockRules;
 use super::{Entries, Found};
 use crate::{ReplacementState, Structure, TlbLog, TlbRequest, Translation, Walk};
-use broadleaf_units::{AlignedRun, PageNumber, PageSize};
+use broadleaf_units::{AlignedRun, Asid, PageNumber, PageSize};
 
 /// Sets of subblock entries with any replacement rule.
 #[derive(Clone, Debug)]
@@ -27,6 +27,8 @@ pub(super) struct SubblockSets {
     entries: Vec<Option<SubblockEntry>>,
     /// The probable places of entries, by their blocks.
     hints: WayHints,
+    /// True if the entries of a page have one run of pages, whatever the page's size is.
+    has_one_run: bool,
     replacement: ReplacementState,
 }
 
@@ -61,6 +63,8 @@ impl SubblockSets {
             has_sets: structure.sets() > 1,
             entries: vec![None; structure.entries],
             hints: WayHints::new(structure.entries),
+            has_one_run: structure.pages.len() == 1
+                || !rules.own_blocks && structure.pages.iter().all(|of| of.0 <= rules.block),
             replacement: ReplacementState::new(structure),
         }
     }
@@ -97,7 +101,10 @@ impl SubblockSets {
         let page_at = |at: usize| PageNumber(run.first.0 + at as u64 * step);
         // The missing page comes first, then its neighbours, nearest first: a run of pages grows
         // from its middle.
-        let mut others: Vec<usize> = (0..self.count).filter(|at| *at != missing).collect();
+        let mut others: Vec<usize> = match preloads || new.size > self.base {
+            true => (0..self.count).filter(|at| *at != missing).collect(),
+            false => Vec::new(),
+        };
         others.sort_by_key(|at| at.abs_diff(missing));
         let shared = &self.rules.shared;
         let fits = |pages: &[Option<Translation>], at: usize, other: &Translation| {
@@ -214,8 +221,11 @@ impl Entries for SubblockSets {
         let Some(set) = self.indices.set_of(request, size) else {
             return Found::Nothing;
         };
-        // A page has one entry, so a guess that has the page is what a search would find.
         let block = self.run_of(request, size);
+        if self.has_one_run && !self.hints.may_hold(request.tag, block) {
+            return Found::Nothing;
+        }
+        // A page has one entry, so a guess that has the page is what a search would find.
         let ways = self.ways_of(set);
         for guess in self.hints.guesses(request.tag, block) {
             if ways.contains(&guess)
@@ -297,6 +307,15 @@ impl Entries for SubblockSets {
 
     fn repeat(&mut self, times: u64) {
         self.replacement.repeat(times);
+    }
+
+    fn quiet_epoch(&self) -> Option<u64> {
+        self.replacement.quiet_epoch()
+    }
+
+    fn disturbed(&self, page: PageNumber, size: PageSize) -> (u64, u64) {
+        let request = TlbRequest::load(Asid::ZERO, page);
+        self.run_of(&request, size).bounds()
     }
 
     fn occupied(&self) -> usize {

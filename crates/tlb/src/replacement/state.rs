@@ -124,6 +124,12 @@ impl ReplacementState {
         self.rule.repeat(set, way, times);
     }
 
+    /// Returns a number if a hit changes nothing that an earlier hit of its way has not changed,
+    /// until the number changes ([`Replace::quiet_epoch`]).
+    pub fn quiet_epoch(&self) -> Option<u64> {
+        self.rule.quiet_epoch()
+    }
+
     /// Notes the time of the next use of the translation that is looked up next
     /// ([`Replace::foresee`]).
     pub fn foresee(&mut self, next: u64) {

@@ -89,6 +89,9 @@ fn rule(rule: RuleSpec) -> String {
         RuleSpec::Srrip(bits) => {
             return format!("replacement = \"srrip\"\nbits = {bits}\n");
         }
+        RuleSpec::BitPlruRandom(seed) => {
+            return format!("replacement = \"bit-plru-random\"\nseed = {seed}\n");
+        }
         RuleSpec::Random(seed) => return format!("replacement = \"random\"\nseed = {seed}\n"),
     };
     format!("replacement = \"{name}\"\n")

@@ -28,6 +28,7 @@ fn any_rule(rng: &mut Rng, ways: usize) -> RuleSpec {
         RuleSpec::Random(seed),
         RuleSpec::TreePlru,
         RuleSpec::BitPlru,
+        RuleSpec::BitPlruRandom(seed as u32),
         RuleSpec::Mru3Plru,
         RuleSpec::Lru3Plru,
         RuleSpec::Srrip(2),
