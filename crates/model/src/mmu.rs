@@ -9,7 +9,7 @@ use broadleaf_memory::{Notice, Shootdown};
 use broadleaf_metrics::TlbResult;
 use broadleaf_pagetable::PageTable;
 use broadleaf_tlb::{Lookup, ReferenceKind, Tlb, TlbCounts, TlbRequest};
-use broadleaf_units::{AlignedRun, Asid, PageNumber, PageSize, SpaceId};
+use broadleaf_units::{AlignedRun, Asid, PageSize, SpaceId};
 use std::collections::BTreeMap;
 
 /// The address translation of one machine. It observes a memory, which reports the level of each
@@ -37,6 +37,8 @@ pub(crate) struct Mmu<'a> {
     /// The page table, if walks go through a table. Otherwise a walk finds the level that the
     /// memory reports.
     table: Option<Box<dyn PageTable>>,
+    /// The address ranges that one entry of each level of the page table covers.
+    walk_spans: Vec<PageSize>,
     /// True if entries depend on frames, attributes or neighbours.
     wants_tables: bool,
     /// True if the machine translates instruction fetches.
@@ -74,6 +76,7 @@ impl<'a> Mmu<'a> {
             walks: vec![0; sizes.len()],
             sizes: sizes.to_vec(),
             table: None,
+            walk_spans: machine.walk_spans(),
             wants_tables: machine.design.wants_tables(),
             fetches: machine.design.serves(ReferenceKind::Fetch),
             parts_loads: machine.design.parts_loads_from_stores(),
@@ -171,7 +174,7 @@ impl<'a> Mmu<'a> {
             Lookup::Second => self.second_hits += 1,
             Lookup::Third => self.third_hits += 1,
             Lookup::Miss => {
-                let level = self.walk(lookup.page, lookup.level);
+                let level = self.walk(&request, lookup.level);
                 let space = Some(self.running.0).filter(|_| self.wants_tables);
                 let sizes = &self.translated;
                 let read = |page| memory.translation((space?, request.tag), page, sizes);
@@ -219,8 +222,8 @@ impl<'a> Mmu<'a> {
     /// Counts a walk for a page of the running space. Memory says that a page of `level` maps it.
     /// With a page table, the walk goes through the table, and the table's leaf gives the level;
     /// both levels agree. Without a table, the level is that of memory.
-    pub(super) fn walk(&mut self, page: PageNumber, level: usize) -> usize {
-        let mut level = level;
+    pub(super) fn walk(&mut self, request: &TlbRequest, level: usize) -> usize {
+        let (page, mut level) = (request.page, level);
         if let Some(table) = &self.table {
             let leaf = table.walk(self.running.0, page, &mut |_| {});
             let found =
@@ -229,6 +232,8 @@ impl<'a> Mmu<'a> {
             level = found.unwrap_or(level);
         }
         self.walks[level] += 1;
+        let leaf = self.translated[level];
+        self.tlb.walk(request, leaf, &self.walk_spans);
         level
     }
 
@@ -276,6 +281,8 @@ impl<'a> Mmu<'a> {
             extra_probes: counts.extra_probes,
             victim_hits: counts.victim_hits,
             prefetch_hits: counts.prefetch_hits,
+            walk_entry_hits: counts.walk_entry_hits,
+            walk_reads: counts.walk_reads,
             area_rbe: None,
         })
     }

@@ -1,5 +1,8 @@
 //! A TLB of any organisations and replacement rules, level by level.
 
+mod leaving;
+mod walk_entries;
+
 use crate::design::MOST_TLB_LEVELS;
 use crate::placed::{Placed, Probes, probes};
 use crate::quiet::QuietLookups;
@@ -136,7 +139,7 @@ impl Composed {
                     Found::Hit(translation) => {
                         self.count_probes(request.kind, level, Some(at));
                         self.settle(number);
-                        self.raise(number, &translation, request);
+                        self.raise((number, size), &translation, request);
                         self.note_hit(number, request, faults);
                         return [Lookup::First, Lookup::Second, Lookup::Third][level];
                     }
@@ -202,9 +205,15 @@ impl Composed {
         }
     }
 
-    /// Brings a translation that a lower level or a buffer holds to the levels above. It leaves a
-    /// buffer if a structure above receives it.
-    fn raise(&mut self, from: usize, translation: &Translation, request: &TlbRequest) {
+    /// Brings a translation that a lower level or a buffer holds to the levels above, and the pages
+    /// that share its entry. It leaves a buffer if a structure above receives it. `from` is the
+    /// structure and the page size of the probe that hit.
+    fn raise(
+        &mut self,
+        (from, size): (usize, PageSize),
+        translation: &Translation,
+        request: &TlbRequest,
+    ) {
         let Role { fills, .. } = self.structures[from].role;
         let level = self.structures[from].level;
         if level == 1 && fills == Fills::Walks {
@@ -223,9 +232,14 @@ impl Composed {
         if fills != Fills::Walks && !takers.is_empty() {
             self.drop_from(from, translation);
         }
+        // Pages move out of a buffer one by one.
+        let beside = match fills {
+            Fills::Walks => self.structures[from].entries.beside(request, size),
+            Fills::Victims | Fills::Prefetches => Vec::new(),
+        };
         for number in takers {
             self.load_into(number, request.page, translation.size, |entries, log| {
-                entries.receive(request, translation, log);
+                entries.receive(request, translation, &beside, log);
             });
         }
     }
@@ -337,83 +351,6 @@ impl Composed {
                 self.settle(number);
             }
         }
-    }
-
-    /// Passes on the translations that left a structure: to the structures that hold what its level
-    /// loses, and out of the levels that it includes.
-    fn settle(&mut self, number: usize) {
-        if let Some(quiet) = &mut self.quiet
-            && self.structures[number].level == 1
-        {
-            for gone in &self.log.evicted {
-                quiet.forget(gone.pages());
-            }
-        }
-        if !self.passes_on {
-            self.gone.append(&mut self.log.evicted);
-            return;
-        }
-        let (level, role) = (self.structures[number].level, self.structures[number].role);
-        for gone in std::mem::take(&mut self.log.evicted) {
-            self.gone.push(gone);
-            // The structure may have loaded the page again.
-            if self.structures[number].entries.holds(&gone) {
-                continue;
-            }
-            if role.inclusive {
-                let above = |of: &usize| self.structures[*of].level < level;
-                let above: Vec<usize> = (0..self.structures.len()).filter(above).collect();
-                above
-                    .into_iter()
-                    .for_each(|number| self.drop_from(number, &gone));
-            }
-            let takes = |of: &Placed| {
-                let takes = of.role.fills == Fills::Victims && of.level == level + 1;
-                takes && role.serves.overlaps(of.role.serves) && of.sizes.contains(&gone.size)
-            };
-            let all = 0..self.structures.len();
-            let takers: Vec<usize> = all.filter(|at| takes(&self.structures[*at])).collect();
-            for taker in takers {
-                let request = TlbRequest::load(gone.tag, gone.first);
-                let entries = &mut self.structures[taker].entries;
-                if !entries.holds(&gone) {
-                    entries.receive(&request, &gone, &mut self.log);
-                    self.settle(taker);
-                }
-            }
-        }
-    }
-
-    /// Drops a page from a structure.
-    fn drop_from(&mut self, number: usize, dropped: &Translation) {
-        self.forget_quiet();
-        let entries = &mut self.structures[number].entries;
-        entries.drop_stale(&mut |one| one.is_of_same_page(dropped), &mut self.log);
-        self.settle(number);
-    }
-
-    /// Returns true if a structure holds a translation of the same page.
-    fn holds(&self, translation: &Translation) -> bool {
-        let mut structures = self.structures.iter();
-        structures.any(|placed| placed.entries.holds(translation))
-    }
-
-    /// Reports the translations that left a structure and are in no other, each once.
-    fn report(&mut self, mut evicted: impl FnMut(Evicted)) {
-        let mut gone = std::mem::take(&mut self.gone);
-        for at in 0..gone.len() {
-            let one = gone[at];
-            let is_first = !gone[..at].iter().any(|other| other.is_of_same_page(&one));
-            if is_first && !self.holds(&one) {
-                evicted(Evicted {
-                    tag: one.tag,
-                    page: one.first,
-                    size: one.size,
-                });
-            }
-        }
-        gone.clear();
-        self.gone = gone;
     }
 
     /// Drops the translations for which `stale` returns true. Others that leave with them are

@@ -38,11 +38,11 @@ impl World<'_> {
             Lookup::Second => self.mmu.second_hits += 1,
             Lookup::Third => self.mmu.third_hits += 1,
             Lookup::Miss if is_fetch => {
-                let level = self.mmu.walk(page, level);
+                let level = self.mmu.walk(&request, level);
                 self.load(&mut charged, &request, level, stream);
             }
             Lookup::Miss => {
-                let level = self.mmu.walk(page, level);
+                let level = self.mmu.walk(&request, level);
                 let active = charged.is_active(|| self.mmu.walk_cycles(), self.instructions);
                 charged.miss(tag, at, level, active);
                 self.system.set_moment(self.moment);

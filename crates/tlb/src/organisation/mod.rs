@@ -5,6 +5,7 @@
 mod choice;
 mod compatibility;
 mod hints;
+mod set_indices;
 mod subblock_entry;
 mod subblock_rules;
 mod subblocks;
@@ -60,15 +61,27 @@ pub trait Entries: Send + std::fmt::Debug {
     /// Loads the translation that a walk found. The log receives the translations that made room.
     fn load(&mut self, walk: &Walk<'_>, log: &mut TlbLog);
 
-    /// Loads a translation that another structure held. No page table is read, so no neighbours
-    /// are loaded.
-    fn receive(&mut self, request: &TlbRequest, translation: &Translation, log: &mut TlbLog) {
+    /// Loads a translation that another structure held. No page table is read. An organisation that
+    /// preloads takes neighbours from `beside`, the translations in the other structure's entry.
+    fn receive(
+        &mut self,
+        request: &TlbRequest,
+        translation: &Translation,
+        _beside: &[Translation],
+        log: &mut TlbLog,
+    ) {
         let walk = Walk {
             request: *request,
             translation: *translation,
             read: &|_| None,
         };
         self.load(&walk, log);
+    }
+
+    /// The translations that go up together with a page of `size` from the entry that holds it: all
+    /// that share one frame number. This is no use.
+    fn beside(&self, _request: &TlbRequest, _size: PageSize) -> Vec<Translation> {
+        Vec::new()
     }
 
     /// Returns true if the structure holds a translation of the same page. This is no use.

@@ -64,6 +64,8 @@ pub struct RuleShape<'a> {
     pub sets: usize,
     /// The number of ways of a set.
     pub ways: usize,
+    /// The first ways of each set, which are locked for good.
+    pub wired: usize,
     /// The values of the rule's parameters, in the order of [`Replacement::parameters`].
     pub values: &'a [u64],
 }

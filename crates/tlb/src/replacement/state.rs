@@ -48,15 +48,22 @@ impl ReplacementState {
         let rule = (choice.rule().build)(&RuleShape {
             sets: structure.sets(),
             ways: structure.ways,
+            wired: structure.wired_ways(),
             values: choice.values(),
         });
-        Self {
+        let mut state = Self {
             unused_first: rule.fills_unused_first(),
             rule,
             ways: structure.ways,
             uses: vec![WayUse::Unused; structure.entries],
             last: (0, 0),
+        };
+        for set in 0..structure.sets() {
+            for way in 0..structure.wired_ways() {
+                state.lock(set, way);
+            }
         }
+        state
     }
 
     /// Notes a hit.

@@ -6,6 +6,8 @@ use super::RuleShape;
 #[derive(Clone, Debug)]
 pub(super) struct UsedBits {
     ways: usize,
+    /// The first ways of each set, which are locked and never used.
+    wired: usize,
     bits: Vec<bool>,
     clears: u64,
 }
@@ -14,6 +16,7 @@ impl UsedBits {
     pub(super) fn new(shape: &RuleShape<'_>) -> Self {
         Self {
             ways: shape.ways,
+            wired: shape.wired,
             bits: vec![false; shape.sets * shape.ways],
             clears: 0,
         }
@@ -32,7 +35,7 @@ impl UsedBits {
     /// Sets the bit of a way. The last bit of a set to be set clears the others.
     pub(super) fn set_in_turn(&mut self, set: usize, way: usize) {
         self.set(set, way);
-        if self.of(set).iter().all(|bit| *bit) {
+        if self.of(set)[self.wired..].iter().all(|bit| *bit) {
             self.clear_all(set);
             self.set(set, way);
         }

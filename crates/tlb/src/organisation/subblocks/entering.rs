@@ -3,7 +3,7 @@
 use super::super::compatibility::{ModifiedBits, SharedFrames, ValidBits};
 use super::super::subblock_entry::{SubblockEntry, can_express};
 use super::super::subblock_rules::{JoinCheck, SubblockMisses};
-use super::SubblockSets;
+use super::{NeighbourSource, SubblockSets};
 use crate::{TlbLog, Walk};
 
 impl SubblockSets {
@@ -106,7 +106,10 @@ impl SubblockSets {
         log: &mut TlbLog,
     ) {
         let joined = may_join.then(|| self.joined(set, &new)).flatten();
-        self.drop_doubles(set, &new, joined, log);
+        // A walk loads only walk entries that are missing.
+        if !new.tag.is_of_tables() {
+            self.drop_doubles(set, &new, joined, log);
+        }
         let way = match joined {
             Some(way) => {
                 if let Some(entry) = &mut self.entries[way] {
@@ -139,18 +142,25 @@ impl SubblockSets {
         }
     }
 
-    /// Loads a page, and its neighbours if `preloads` is true.
-    pub(super) fn load_block(&mut self, walk: &Walk<'_>, preloads: bool, log: &mut TlbLog) {
-        let (page, size) = (walk.request.page, walk.translation.size);
-        let Some(set) = self.set_of(page, size) else {
+    /// Loads a page, and its neighbours if the structure preloads.
+    pub(super) fn load_block(
+        &mut self,
+        walk: &Walk<'_>,
+        source: NeighbourSource,
+        log: &mut TlbLog,
+    ) {
+        let size = walk.translation.size;
+        let Some(set) = self.indices.set_of(&walk.request, size) else {
             return;
         };
-        let run = self.run_of(page, size);
+        let run = self.run_of(&walk.request, size);
         let has_run = |entry: &SubblockEntry| (entry.tag, entry.run) == (walk.request.tag, run);
         let mut ways = self.entries[self.ways_of(set)].iter().flatten();
         let is_again = self.hints.may_hold(walk.request.tag, run) && ways.any(has_run);
-        let preloaded = preloads && !(is_again && self.rules.again == SubblockMisses::LoadPage);
-        let new = self.entry_of(walk, preloaded, log);
+        let is_alone = is_again && self.rules.again == SubblockMisses::LoadPage;
+        let preloads = self.rules.preload && !is_alone;
+        let new = self.entry_of(walk, preloads, log);
+        let preloaded = preloads && source == NeighbourSource::PageTable;
         if preloaded && is_again && self.rules.shared.frames == SharedFrames::None {
             // No two entries have one tag.
             for way in self.ways_of(set) {
