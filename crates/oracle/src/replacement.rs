@@ -111,10 +111,12 @@ pub(crate) struct SlowSet<K> {
     now: u64,
     /// The entry at the hand or the pointer, for the rules that have one.
     pointer: usize,
+    /// The number of wired entries, the lowest ones: they hold nothing and never make room.
+    wired: usize,
 }
 
 impl<K: Copy + Eq> SlowSet<K> {
-    pub(crate) fn new(ways: usize) -> Self {
+    pub(crate) fn new(ways: usize, wired: usize) -> Self {
         let never_used = SlowWay {
             key: None,
             loaded: 0,
@@ -127,6 +129,7 @@ impl<K: Copy + Eq> SlowSet<K> {
             ways: vec![never_used; ways],
             now: 0,
             pointer: 0,
+            wired,
         }
     }
 
@@ -159,7 +162,8 @@ impl<K: Copy + Eq> SlowSet<K> {
 
     /// Loads `key`.
     pub(crate) fn insert(&mut self, rule: RuleSpec, numbers: &mut DrawnNumbers, key: K) {
-        let invalid = self.ways.iter().position(|way| way.key.is_none());
+        let mut free = self.wired..self.ways.len();
+        let invalid = free.find(|way| self.ways[*way].key.is_none());
         let invalid = invalid.filter(|_| rule.takes_invalid_first());
         let way = match invalid {
             Some(way) => way,
@@ -198,22 +202,22 @@ impl<K: Copy + Eq> SlowSet<K> {
         self.now += 1;
         self.ways[way].used = self.now;
         self.ways[way].bit = true;
-        if rule.has_bits_of_plru() && self.ways.iter().all(|way| way.bit) {
+        if rule.has_bits_of_plru() && self.ways[self.wired..].iter().all(|way| way.bit) {
             self.ways.iter_mut().for_each(|way| way.bit = false);
             self.ways[way].bit = true;
         }
     }
 
     fn victim(&mut self, rule: RuleSpec, numbers: &mut DrawnNumbers) -> usize {
-        let all = 0..self.ways.len();
+        let all = self.wired..self.ways.len();
         match rule {
             RuleSpec::Lru => self.least(all, |way| way.used),
             RuleSpec::Fifo => self.least(all, |way| way.loaded),
             RuleSpec::Lfu => self.least(all, |way| way.uses),
-            RuleSpec::RoundRobin | RuleSpec::NotLastUsed => self.pointer,
-            RuleSpec::Random(_) => numbers.below(self.ways.len()),
+            RuleSpec::RoundRobin | RuleSpec::NotLastUsed => self.pointer.max(self.wired),
+            RuleSpec::Random(_) => self.wired + numbers.below(all.len()),
             RuleSpec::Gods => {
-                if self.ways.iter().all(|way| way.bit) {
+                if self.ways[self.wired..].iter().all(|way| way.bit) {
                     self.ways.iter_mut().for_each(|way| way.bit = false);
                 }
                 self.least(all, |way| u64::from(way.bit))
@@ -221,12 +225,12 @@ impl<K: Copy + Eq> SlowSet<K> {
             RuleSpec::BitPlru => self.least(all, |way| u64::from(way.bit)),
             RuleSpec::BitPlruRandom(_) => {
                 let clear: Vec<usize> = all.filter(|way| !self.ways[*way].bit).collect();
-                // The bit of a set's only entry is set.
+                // The bit of a set's only free entry is set.
                 let drawn = numbers.below(clear.len().max(1));
-                clear.get(drawn).copied().unwrap_or(0)
+                clear.get(drawn).copied().unwrap_or(self.wired)
             }
             RuleSpec::Clock => {
-                while self.ways[self.pointer].bit {
+                while self.pointer < self.wired || self.ways[self.pointer].bit {
                     self.ways[self.pointer].bit = false;
                     self.pointer = self.after(self.pointer);
                 }
@@ -234,16 +238,21 @@ impl<K: Copy + Eq> SlowSet<K> {
                 self.pointer = self.after(way);
                 way
             }
-            RuleSpec::TreePlru => self.away(all),
+            RuleSpec::TreePlru => self.away(0..self.ways.len()),
             RuleSpec::Mru3Plru | RuleSpec::Lru3Plru => {
                 let third = self.ways.len() / 3;
                 let newest = |group: &usize| {
                     let ways = &self.ways[group * third..(group + 1) * third];
                     ways.iter().map(|way| way.used).max()
                 };
+                let is_free = |group: &usize| (group + 1) * third > self.wired;
                 let group = match rule {
-                    RuleSpec::Lru3Plru => (0..3).min_by_key(newest),
-                    _ => (0..3).max_by_key(newest).map(|group| (group + 1) % 3),
+                    RuleSpec::Lru3Plru => (0..3).filter(is_free).min_by_key(newest),
+                    _ => {
+                        let last = (0..3).max_by_key(newest).unwrap_or_default();
+                        let mut next = (1..=3).map(|step| (last + step) % 3);
+                        next.find(is_free)
+                    }
                 };
                 let first = group.unwrap_or_default() * third;
                 self.away(first..first + third)
@@ -282,7 +291,7 @@ impl<K: Copy + Eq> SlowSet<K> {
             let ways = &self.ways[half.clone()];
             ways.iter().map(|way| way.used).max()
         };
-        if newest(&lower) > newest(&upper) {
+        if newest(&lower) > newest(&upper) || middle <= self.wired {
             self.away(upper)
         } else {
             self.away(lower)

@@ -49,7 +49,7 @@ impl Filled {
             structure,
             rule,
             numbers: rule.numbers(),
-            sets: vec![SlowSet::new(structure.ways); structure.sets],
+            sets: vec![SlowSet::new(structure.ways, 0); structure.sets],
         }
     }
 

@@ -23,4 +23,5 @@ mod steps;
 mod thresholds;
 mod tlbmcpi;
 mod units;
+mod walk_entries;
 mod wiring;

@@ -58,6 +58,18 @@ pub static TLB_METRICS: &[&Metric] = &[
         "Lookups that hit a structure that holds prefetched translations.",
         MetricFigure::OfTlb(|tlb| tlb.prefetch_hits),
     ),
+    &fact(
+        "walk_entry_hits",
+        "walks",
+        "Walks that began at an entry of the page table that a lower level of the TLB holds.",
+        MetricFigure::OfTlb(|tlb| tlb.walk_entry_hits),
+    ),
+    &cost(
+        "walk_reads",
+        "entries",
+        "Entries of the page table that walks read on their way to the leaf, the leaf included.",
+        MetricFigure::OfTlb(|tlb| tlb.walk_reads),
+    ),
     &cost(
         "area_rbe",
         "register-bit equivalents",
