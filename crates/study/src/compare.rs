@@ -237,11 +237,9 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
         ));
     }
     notes.extend(crate::machines::base_page_notes(&outcome.results));
-    let has_fetches = trace.header().is_none_or(|of| of.options.instruction_pages);
-    notes.extend(crate::machines::instruction_note(
-        plan.machines(),
-        has_fetches,
-    ));
+    let header = trace.header();
+    notes.extend(crate::machines::instruction_note(plan.machines(), header));
+    notes.extend(crate::machines::area_note(plan.machines()));
     if let Some(choice) = outcome.choices.first() {
         let policy = &choice.policy;
         notes.push(format!(
