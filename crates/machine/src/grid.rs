@@ -33,7 +33,7 @@ const RESERVED_KEYS: [&str; 7] = [
 /// The most machines of one grid.
 const MOST_MACHINES: usize = 4096;
 
-/// The cycles of a walk if a grid names none (Talluri 1995, section 2.3).
+/// The cycles of a walk if a grid names none (Talluri 1995, section 2.5).
 const MISS_CYCLES: &str = "40";
 
 /// The reason why a text is no grid.

@@ -33,7 +33,7 @@ struct DesignPoint<'a> {
 }
 
 /// Renders a table and a plot for each policy whose TLBs have areas: misses of the last level
-/// against the area in register-bit equivalents (Talluri 1995, section 2.1). A mark shows the
+/// against the area in register-bit equivalents (Talluri 1995, section 2.2). A mark shows the
 /// Pareto front: the TLBs that no smaller TLB beats. The advice and the notes of the comparison
 /// follow. Empty if no result has an area.
 pub fn design_space(comparison: &Comparison, glyphs: Glyphs, view: View) -> String {

@@ -216,6 +216,9 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
     if let (Some(cache), Some(parts)) = (cache, outcome.reduced.take()) {
         crate::cache::keep(cache, path, &trace, plan.machines(), &outcome, &parts);
     }
+    if let Some(cache) = cache {
+        crate::cache::keep_foreseen(cache, &trace, &outcome);
+    }
     if let Some(done) = &mut done {
         for trace in &mut earlier {
             trace.finish()?;
@@ -338,3 +341,6 @@ pub(crate) fn within_machine(plan: Plan) -> Plan {
 pub fn available_threads() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
+
+#[cfg(test)]
+mod tests;

@@ -61,7 +61,7 @@ pub static TLB_METRICS: &[&Metric] = &[
     &cost(
         "area_rbe",
         "register-bit equivalents",
-        "The chip area of a grid's TLB by the formulas of Talluri 1995, section 2.1.",
+        "The chip area of a machine's TLBs, if a grid is compared (Talluri 1995, section 2.2).",
         MetricFigure::Ratio(|result| result.tlb.as_ref()?.area_rbe),
     ),
 ];
