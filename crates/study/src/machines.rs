@@ -177,9 +177,16 @@ pub(crate) fn add_areas(results: &mut [CellResult], machines: &[Machine]) {
         let structures = machine.map_or(&[][..], |machine| machine.design.structures());
         let areas = structures.iter().map(|of| Some(tlb_plan(of)?.area()));
         let walks = result.walks.total();
+        let levels = |size| machine.map_or(0, |machine| machine.walk_levels(size));
+        let reads = result
+            .walks
+            .iter()
+            .map(|(size, walks)| walks * levels(size));
+        let walk_reads = reads.sum();
         let tlb = result.tlb.get_or_insert(TlbResult {
             l3_misses: walks,
             block_misses: walks,
+            walk_reads,
             ..TlbResult::default()
         });
         tlb.area_rbe = areas.sum();

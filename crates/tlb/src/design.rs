@@ -24,9 +24,20 @@ pub struct Structure {
     pub replacement: ReplacementChoice,
     /// The place of the structure among the others.
     pub role: Role,
+    /// The number of wired entries: the first ways of each set. They hold pages of the system, which
+    /// no recording of a program refers to, and never make room.
+    pub wired: usize,
+    /// The walk entries that the structure also holds: entries of the page table above the leaves,
+    /// each level by the size of the address range that one entry covers, with its index function.
+    pub walk_entries: Vec<(PageSize, IndexFunction)>,
 }
 
 impl Structure {
+    /// The number of wired ways of a set.
+    pub const fn wired_ways(&self) -> usize {
+        self.wired / self.sets()
+    }
+
     /// The number of sets.
     pub const fn sets(&self) -> usize {
         self.entries / self.ways
@@ -88,6 +99,10 @@ pub enum Field {
     Organisation,
     /// The place among the other structures.
     Role,
+    /// The number of wired entries.
+    Wired,
+    /// The walk entries.
+    WalkEntries,
     /// The index function for pages of this size.
     Index(PageSize),
 }
@@ -120,11 +135,13 @@ impl Design {
     }
 
     /// Returns true if every structure has sets of ways with exact LRU replacement, at one of two
-    /// levels that walks fill, and serves data alone. Accelerators rely on all of this.
+    /// levels that walks fill, serves data alone, and has neither wired entries nor walk entries.
+    /// Accelerators rely on all of this.
     pub fn is_sets_with_lru(&self) -> bool {
         let plain = |of: &Structure| {
             let is_usual = of.role == Role::default() && of.level <= 2;
-            of.organisation.is_plain_sets() && of.replacement.is_lru() && is_usual
+            let is_whole = of.wired == 0 && of.walk_entries.is_empty();
+            of.organisation.is_plain_sets() && of.replacement.is_lru() && is_usual && is_whole
         };
         self.structures.iter().all(plain)
     }
@@ -170,6 +187,55 @@ impl Design {
     }
 }
 
+/// The reason why a structure cannot have so many wired entries.
+fn refuses_wired(structure: &Structure) -> Option<String> {
+    let (wired, sets) = (structure.wired, structure.sets());
+    if !wired.is_multiple_of(sets) {
+        return Some(format!(
+            "{wired} wired entries do not divide into {sets} sets"
+        ));
+    }
+    (wired >= structure.entries).then(|| {
+        let entries = structure.entries;
+        format!("{wired} wired entries of {entries} leave none for the pages of programs")
+    })
+}
+
+/// The reason why a structure cannot hold its walk entries.
+fn refuses_walk_entries(structure: &Structure) -> Option<String> {
+    let (first, _) = structure.walk_entries.first()?;
+    if structure.level == 1 {
+        return Some("walks look up walk entries below the first level".to_owned());
+    }
+    if structure.role.fills != Fills::Walks {
+        return Some("walks fill structures of walk entries: fills = \"walks\"".to_owned());
+    }
+    let rule = structure.replacement.rule();
+    if rule.needs.contains(&RuleNeed::Future) {
+        let name = rule.described.name;
+        return Some(format!(
+            "replacement {name} knows the next use of pages alone"
+        ));
+    }
+    if *first <= structure.pages[0].0 {
+        let (span, page) = (first.short_name(), structure.pages[0].0.short_name());
+        return Some(format!(
+            "a walk entry of {span} is no larger than a page of {page}"
+        ));
+    }
+    let wrong_sets = |(span, index): &(PageSize, IndexFunction)| {
+        let inside = |bit| bit < u32::from(span.shift());
+        if index.sets() != structure.sets() as u64 {
+            let (found, sets) = (index.sets(), structure.sets());
+            return Some(format!("{index} distinguishes {found} sets of {sets}"));
+        }
+        let span = span.short_name();
+        let is_inside = index.lowest_bit().is_some_and(inside);
+        is_inside.then(|| format!("{index} looks at bits inside a walk entry of {span}"))
+    };
+    structure.walk_entries.iter().find_map(wrong_sets)
+}
+
 fn check(structures: &[Structure]) -> Result<(), DesignError> {
     let wrong = |structure: usize, field: Field, message: String| {
         let name = structures.get(structure).map(|of| of.name.clone());
@@ -207,6 +273,9 @@ fn check(structures: &[Structure]) -> Result<(), DesignError> {
                     structure.entries, structure.ways
                 ),
             );
+        }
+        if let Some(reason) = refuses_wired(structure) {
+            return at(Field::Wired, reason);
         }
         if let Some(reason) = (structure.replacement.rule().refuses)(structure.ways) {
             return at(Field::Replacement, reason);
@@ -279,6 +348,9 @@ fn check(structures: &[Structure]) -> Result<(), DesignError> {
         }
         if let Some(reason) = structure.role.refuses(structure.level) {
             return at(Field::Role, reason);
+        }
+        if let Some(reason) = refuses_walk_entries(structure) {
+            return at(Field::WalkEntries, reason);
         }
     }
     Ok(())

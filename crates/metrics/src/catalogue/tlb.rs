@@ -75,6 +75,21 @@ pub static TLB_METRICS: &[&Metric] = &[
             |tlb| tlb.prefetch_hits,
         )
     },
+    &Metric {
+        less_is_better: None,
+        ..of_tlb(
+            "walk_entry_hits",
+            "walks",
+            "Walks that began at an entry of the page table that a lower level of the TLB holds.",
+            |tlb| tlb.walk_entry_hits,
+        )
+    },
+    &of_tlb(
+        "walk_reads",
+        "entries",
+        "Entries of the page table that walks read on their way to the leaf, the leaf included.",
+        |tlb| tlb.walk_reads,
+    ),
     &cost(
         "area_rbe",
         "register-bit equivalents",

@@ -76,7 +76,7 @@ fn lower_level(rng: &mut Rng, level: usize, sizes: &[u64]) -> DrawnDesign {
     drawn
 }
 
-fn hierarchy(rng: &mut Rng) -> DrawnDesign {
+pub(crate) fn hierarchy(rng: &mut Rng) -> DrawnDesign {
     let sizes = draw_sizes(rng, 16);
     let mut drawn = first_level(rng, &sizes);
     for level in 2..=1 + rng.below(3) as usize {

@@ -43,6 +43,7 @@ pub(crate) fn table(name: &str, of: &SlowStructure, alternates: bool) -> String 
         },
     );
     text += &format!("inclusive = {}\nalternates = {alternates}\n", of.inclusive);
+    text += &format!("wired = {}\n", of.wired * of.sets);
     text += &rule(of.rule);
     text += &match of.form {
         SlowForm::Pages { faults } => pages(of, faults),
@@ -63,7 +64,7 @@ const fn kind_name(kind: SlowReference) -> &'static str {
     }
 }
 
-fn index(sets: u64, with_one_index: u64) -> String {
+pub(crate) fn index(sets: u64, with_one_index: u64) -> String {
     let low = 12 + with_one_index.trailing_zeros();
     match sets {
         1 => "none".to_owned(),
@@ -79,8 +80,19 @@ fn rule(rule: RuleSpec) -> String {
         RuleSpec::Fifo => "fifo",
         RuleSpec::Clock => "clock",
         RuleSpec::BitPlru => "bit-plru",
+        RuleSpec::TreePlru => "tree-plru",
+        RuleSpec::RoundRobin => "round-robin",
+        RuleSpec::NotLastUsed => "not-last-used",
+        RuleSpec::Lfu => "lfu",
+        RuleSpec::Mru3Plru => "mru3-plru",
+        RuleSpec::Lru3Plru => "lru3-plru",
+        RuleSpec::Srrip(bits) => {
+            return format!("replacement = \"srrip\"\nbits = {bits}\n");
+        }
+        RuleSpec::BitPlruRandom(seed) => {
+            return format!("replacement = \"bit-plru-random\"\nseed = {seed}\n");
+        }
         RuleSpec::Random(seed) => return format!("replacement = \"random\"\nseed = {seed}\n"),
-        other => panic!("no name for {other:?}"),
     };
     format!("replacement = \"{name}\"\n")
 }
