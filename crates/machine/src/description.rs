@@ -96,6 +96,10 @@ impl Machine {
                 "a name is one word".to_string(),
             ));
         }
+        if parsed.name.get_ref().contains(':') {
+            let message = "a name has no ':', which begins the keys of a grid".to_string();
+            return Err(wrong(parsed.name.span().start, message));
+        }
         let mut structures = Vec::new();
         for (number, tlb) in parsed.tlb.iter().enumerate() {
             let structure = structure(tlb.get_ref(), tables.get(number));
