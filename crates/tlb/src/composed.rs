@@ -95,9 +95,13 @@ impl Composed {
                 let (number, size) = self.probes[request.kind as usize][level][at];
                 let entries = &mut self.structures[number].entries;
                 match entries.find(request, size, &mut self.log) {
-                    Found::Hit(translation) => {
+                    Found::Hit(mut translation) => {
                         self.count_probes(request.kind, level, Some(at));
                         self.settle(number);
+                        if request.is_store() && !translation.modified {
+                            translation.modified = true;
+                            self.mark(&translation);
+                        }
                         self.raise(number, &translation, request);
                         return [Lookup::First, Lookup::Second, Lookup::Third][level];
                     }
@@ -109,6 +113,15 @@ impl Composed {
         }
         self.log.counts.subblock_misses += u64::from(has_block);
         Lookup::Miss
+    }
+
+    /// Sets the modified bit in the copies of a translation in all structures: a store faults once.
+    fn mark(&mut self, stored: &Translation) {
+        for number in 0..self.structures.len() {
+            let entries = &mut self.structures[number].entries;
+            entries.mark(stored, &mut self.log);
+            self.settle(number);
+        }
     }
 
     /// Counts the probes of a level after the first of each structure that is probed for one size

@@ -156,8 +156,15 @@ impl ListedTlb {
                 }
                 self.counts.extra_probes += further as u64;
             }
-            if let Some((_, number, page)) = hit {
+            if let Some((_, number, mut page)) = hit {
                 self.settle(number);
+                if kind == SlowReference::Store && !page.modified {
+                    page.modified = true;
+                    for copies in 0..self.structures.len() {
+                        self.structures[copies].modify_all(page, &mut self.counts);
+                        self.settle(copies);
+                    }
+                }
                 self.raise(number, at.1, page, kind);
                 return Some(level);
             }

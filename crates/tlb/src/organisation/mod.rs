@@ -44,7 +44,7 @@ pub struct Organisation {
 /// The answer of one structure to a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// The structure holds the translation.
+    /// The structure holds the translation, which is given as it was before a store.
     Hit(Translation),
     /// An entry has the page's block, but not the page (a subblock miss).
     Block,
@@ -54,7 +54,8 @@ pub enum Found {
 
 /// The translations in one structure.
 pub trait Entries: Send + std::fmt::Debug {
-    /// Looks up a page of 4 KiB as part of a page of `size`. A hit counts as a use.
+    /// Looks up a page of 4 KiB as part of a page of `size`. A hit counts as a use. A store that hits
+    /// sets the modified bit.
     fn find(&mut self, request: &TlbRequest, size: PageSize, log: &mut TlbLog) -> Found;
 
     /// Loads the translation that a walk found. The log receives the translations that made room.
@@ -70,6 +71,9 @@ pub trait Entries: Send + std::fmt::Debug {
         };
         self.load(&walk, log);
     }
+
+    /// Sets the modified bit in the copies of a translation. This is no use and no counted fault.
+    fn mark(&mut self, translation: &Translation, log: &mut TlbLog);
 
     /// Returns true if the structure holds a translation of the same page. This is no use.
     fn holds(&self, translation: &Translation) -> bool;

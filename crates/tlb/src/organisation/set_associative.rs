@@ -53,7 +53,9 @@ struct SetAssociative {
     entries: Vec<Option<Translation>>,
     hints: WayHints,
     replacement: ReplacementState,
+    /// True if a store to a clean page is a counted fault.
     modified_faults: bool,
+    replicates: bool,
 }
 
 impl SetAssociative {
@@ -68,6 +70,7 @@ impl SetAssociative {
             hints: WayHints::new(structure.entries),
             replacement: ReplacementState::new(structure),
             modified_faults: structure.organisation.flag(MODIFIED_FAULTS),
+            replicates: structure.organisation.flag(REPLICATE),
         }
     }
 
@@ -111,11 +114,12 @@ impl Entries for SetAssociative {
         let Some(entry) = &mut self.entries[set * self.ways + way] else {
             return Found::Nothing;
         };
-        if self.modified_faults && request.is_store() && !entry.modified {
+        let before = *entry;
+        if request.is_store() && !before.modified {
             entry.modified = true;
-            log.counts.modified_faults += 1;
+            log.counts.modified_faults += u64::from(self.modified_faults);
         }
-        Found::Hit(*entry)
+        Found::Hit(before)
     }
 
     fn load(&mut self, walk: &Walk<'_>, log: &mut TlbLog) {
@@ -132,6 +136,20 @@ impl Entries for SetAssociative {
         }
         self.hints.add(new.tag, new.run(), place);
         log.evicted.extend(gone);
+    }
+
+    fn mark(&mut self, translation: &Translation, _: &mut TlbLog) {
+        if !self.hints.may_hold(translation.tag, translation.run()) {
+            return;
+        }
+        // A page may lie in several sets if the index replicates it.
+        let ways = match self.set_of(translation.first, translation.size) {
+            Some(set) if !self.replicates => set * self.ways..(set + 1) * self.ways,
+            _ => 0..self.entries.len(),
+        };
+        for entry in self.entries[ways].iter_mut().flatten() {
+            entry.modified |= entry.is_of_same_page(translation);
+        }
     }
 
     fn holds(&self, translation: &Translation) -> bool {

@@ -18,6 +18,32 @@ fn a_store_hit_of_a_second_level_leaves_no_clean_copy() {
 }
 
 #[test]
+fn a_store_faults_once_whichever_level_has_the_page() {
+    let faults = "modified-faults = true\n";
+    let second = sets("second", 2, (1, 8), &[("4k", "none")]);
+    for (keys, of_second) in [(faults, ""), (faults, faults)] {
+        // The store hits the second level after the first level lost the page, or before.
+        for stores in [[true, false], [false, true], [true, true]] {
+            let tables = fully_associative(1, &["4k"], keys) + &second + of_second;
+            let mut rig = Rig::new(&tables);
+            rig.map_placed([0, 1]);
+            rig.load_all([0]);
+            for store in stores {
+                if store {
+                    assert!(rig.store(0));
+                }
+                rig.load_all([1]);
+            }
+            assert!(rig.store(0) && rig.store(0));
+            assert_eq!(
+                rig.counts().modified_faults,
+                1 - u64::from(of_second.is_empty() && !stores[0])
+            );
+        }
+    }
+}
+
+#[test]
 fn what_leaves_an_inclusive_level_leaves_the_levels_above() {
     for (inclusive, hit) in [("false", true), ("true", false)] {
         let tables = fully_associative(2, &["4k"], "")
