@@ -136,7 +136,7 @@ impl Composed {
             let is_first = !probes[..at].iter().any(|(other, _)| other == number);
             let in_order = self.structures[*number].role.probes != ProbeOrder::Parallel;
             let happens = match (hit, last) {
-                (Some(hit), Some(last)) => last == *number && at <= hit,
+                (Some(hit), Some(last)) => last != *number || at <= hit,
                 _ => true,
             };
             self.log.counts.extra_probes += u64::from(in_order && happens && !is_first);
@@ -283,7 +283,10 @@ impl Composed {
                 continue;
             }
             if role.inclusive {
-                let above = |of: &usize| self.structures[*of].level < level;
+                let above = |of: &usize| {
+                    let of = &self.structures[*of];
+                    of.level < level && of.role.serves.overlaps(role.serves)
+                };
                 let above: Vec<usize> = (0..self.structures.len()).filter(above).collect();
                 above
                     .into_iter()

@@ -63,7 +63,7 @@ pub(crate) fn sets_of_two_sizes(rng: &mut Rng, large: u64) -> SlowStructure {
     of
 }
 
-fn draw_probes(rng: &mut Rng) -> SlowProbes {
+pub(crate) fn draw_probes(rng: &mut Rng) -> SlowProbes {
     rng.pick(&[
         SlowProbes::Parallel,
         SlowProbes::LargestFirst,

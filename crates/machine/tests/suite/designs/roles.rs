@@ -60,6 +60,52 @@ fn what_leaves_an_inclusive_level_leaves_the_levels_above() {
 }
 
 #[test]
+fn a_loss_of_one_side_does_not_leave_the_other_side() {
+    let none = [("4k", "none")];
+    let code = "serves = [\"fetches\"]\n";
+    let inclusive = "inclusive = true\n";
+    let tables = sets("data", 1, (1, 4), &none)
+        + &sets("code", 1, (1, 4), &none)
+        + code
+        + &sets("data-2", 2, (1, 2), &none)
+        + inclusive
+        + &sets("code-2", 2, (1, 2), &none)
+        + code
+        + inclusive;
+    let mut rig = Rig::new(&tables);
+    rig.map_placed(0..4);
+    assert!(!rig.fetch(0));
+    assert_eq!(rig.load_all(0..4), 4);
+    assert!(!rig.load(0), "data-2 lost the page");
+    assert!(rig.fetch(0), "code-2 holds the page");
+}
+
+#[test]
+fn structures_of_a_level_have_probe_orders_of_their_own() {
+    let tables = sets("large-first", 1, (1, 2), &[("4k", "none"), ("16k", "none")])
+        + "probes = \"largest-first\"\n"
+        + &sets("small-first", 1, (1, 2), &[("8k", "none"), ("32k", "none")])
+        + "probes = \"smallest-first\"\n";
+    let mut rig = Rig::new(&tables);
+    rig.map_placed([0]);
+    rig.map(8, 2, FRAMES + 8);
+    rig.load_all([0, 8]);
+    let before = rig.counts().extra_probes;
+    rig.load_all([0]);
+    let base = rig.counts().extra_probes - before;
+    assert_eq!(
+        base, 2,
+        "the page is found second; the other structure is probed twice"
+    );
+    rig.load_all([8]);
+    let other = rig.counts().extra_probes - before - base;
+    assert_eq!(
+        other, 1,
+        "the page is found first; the other structure is probed twice"
+    );
+}
+
+#[test]
 fn a_run_that_breaks_in_an_inclusive_level_leaves_the_levels_above() {
     let tables = fully_associative(8, &["4k"], "")
         + &sets("second", 2, (1, 4), &[("4k", "none")])
