@@ -223,7 +223,7 @@ impl Composed {
         }
     }
 
-    /// Notes that so many more lookups of the last page followed. Each of them hits the first level.
+    /// Notes that `times` more lookups of the last page followed. Each hits the first level.
     pub fn repeat(&mut self, times: u64) {
         self.structures[self.last].entries.repeat(times);
     }

@@ -192,7 +192,7 @@ impl Design {
     }
 
     /// The first structure, in the order of the description, of that level that holds pages of that
-    /// size, and its number. Others may hold the size too, for other kinds of references or in turn.
+    /// size, and its number. Others may hold the size too.
     pub fn holding(&self, level: usize, size: PageSize) -> Option<(usize, &Structure)> {
         let holds =
             |structure: &Structure| structure.level == level && structure.index(size).is_some();

@@ -176,7 +176,7 @@ fn replicated(structures: &[Structure], of: &Structure) -> Refusal {
     let mut others = structures.iter();
     let other = others.find(|other| other.organisation.flag(REPLICATE))?;
     let message = format!(
-        "{} replicates pages: a design with copies in several sets has neither victims nor inclusion",
+        "{} replicates pages: copies in several sets allow neither victims nor inclusion",
         other.name
     );
     Some((field, message))

@@ -19,7 +19,7 @@ pub(super) struct WayHints {
 }
 
 impl WayHints {
-    /// The hints of a structure with so many entries.
+    /// The hints of a structure with this number of entries.
     pub(super) fn new(entries: usize) -> Self {
         let slots = (8 * entries).next_power_of_two().clamp(64, MOST_SLOTS);
         Self {

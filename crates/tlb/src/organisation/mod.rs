@@ -54,8 +54,8 @@ pub enum Found {
 
 /// The translations in one structure.
 pub trait Entries: Send + std::fmt::Debug {
-    /// Looks up a page of 4 KiB as part of a page of `size`. A hit counts as a use. A store that hits
-    /// sets the modified bit.
+    /// Looks up a page of 4 KiB as part of a page of `size`. A hit counts as a use. A
+    /// store that hits sets the modified bit.
     fn find(&mut self, request: &TlbRequest, size: PageSize, log: &mut TlbLog) -> Found;
 
     /// Loads the translation that a walk found. The log receives the translations that made room.
@@ -86,7 +86,7 @@ pub trait Entries: Send + std::fmt::Debug {
     /// replacement rule passes the time on ([`crate::ReplacementState::foresee`]).
     fn foresee(&mut self, _next: u64) {}
 
-    /// Notes that so many more uses followed the last hit or insertion
+    /// Notes that `times` more uses followed the last hit or insertion
     /// ([`crate::ReplacementState::repeat`]).
     fn repeat(&mut self, _times: u64) {}
 

@@ -194,3 +194,32 @@ impl Entries for SetAssociative {
         Box::new(self.clone())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{IndexFunction, OrganisationChoice, Replacement, Role};
+    use broadleaf_units::Asid;
+
+    #[test]
+    #[should_panic(expected = "one page twice in a set")]
+    fn a_page_that_is_loaded_twice_fails() {
+        let size = PageSize::SIZE_4K;
+        let structure = Structure {
+            name: "dtlb".to_owned(),
+            level: 1,
+            entries: 4,
+            ways: 4,
+            pages: vec![(size, IndexFunction::parse("none").expect("an index"))],
+            organisation: OrganisationChoice::from(&SET_ASSOCIATIVE),
+            replacement: Replacement::lru(),
+            role: Role::default(),
+        };
+        let mut sets = SetAssociative::new(&structure);
+        for _ in 0..2 {
+            let walk = Walk::plain(Asid::ZERO, PageNumber(7), size);
+            sets.load(&walk, &mut TlbLog::default());
+        }
+        sets.check();
+    }
+}

@@ -22,7 +22,7 @@ fn any(rng: &mut Rng, level: usize, sizes: &[u64]) -> SlowStructure {
         _ => coalesced(rng, sizes),
     };
     of.level = level;
-    of.rule = draw_rule(rng);
+    of.rule = draw_rule(rng, of.ways);
     if matches!(of.form, SlowForm::Pages { .. }) {
         of.probes = draw_probes(rng);
     }
@@ -105,7 +105,7 @@ fn levels_with_prefetch_buffers() {
         let ways = 1 + rng.below(4) as usize;
         let mut of = fully_associative(rng, ways, &sizes);
         of.fills = SlowFills::Prefetches;
-        of.rule = draw_rule(rng);
+        of.rule = draw_rule(rng, of.ways);
         of.level = drawn[drawn.len() - 1]
             .1
             .level

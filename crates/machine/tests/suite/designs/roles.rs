@@ -109,7 +109,8 @@ fn structures_of_a_level_have_probe_orders_of_their_own() {
 fn a_run_that_breaks_in_an_inclusive_level_leaves_the_levels_above() {
     let tables = fully_associative(8, &["4k"], "")
         + &sets("second", 2, (1, 4), &[("4k", "none")])
-        + "inclusive = true\norganisation = \"partial-subblock\"\nblock = \"16k\"\nvalid = \"run\"\n";
+        + "inclusive = true\norganisation = \"partial-subblock\"\nblock = \"16k\"\n\
+           valid = \"run\"\n";
     let mut rig = Rig::new(&tables);
     rig.map_placed(0..3);
     rig.load_all(0..3);
