@@ -72,8 +72,9 @@ pub trait Entries: Send + std::fmt::Debug {
         self.load(&walk, log);
     }
 
-    /// Sets the modified bit in the copies of a translation. This is no use and no counted fault.
-    fn mark(&mut self, translation: &Translation, log: &mut TlbLog);
+    /// Sets the modified bit in the copies of a translation. This is no use and no counted fault. An
+    /// organisation without modified bits ignores the call.
+    fn mark(&mut self, _translation: &Translation, _log: &mut TlbLog) {}
 
     /// Returns true if the structure holds a translation of the same page. This is no use.
     fn holds(&self, translation: &Translation) -> bool;
