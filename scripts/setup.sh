@@ -6,6 +6,7 @@
 # Usage: setup.sh NEED...
 #   record: build Broadleaf and record programs · rust-tools: rustfmt and Clippy
 #   tests: the programs that tests record · bench: those of benchmarks · fuzz: cargo-fuzz
+#   paper, talluri: the programs that `paper` records (talluri: those of talluri1995)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -83,6 +84,15 @@ for what in "$@"; do
       need sqlite3 command -v sqlite3
       need ncompress command -v compress
       need ngspice command -v ngspice
+      ;;
+    talluri)
+      need python3-numpy test -e /usr/lib/python3/dist-packages/numpy
+      need zstd command -v zstd
+      need xz-utils command -v xz
+      need libfftw3-dev test -e /usr/include/fftw3.h
+      need ngspice command -v ngspice
+      need iverilog command -v iverilog
+      need ocaml-interp command -v ocaml
       ;;
     fuzz) need g++ command -v g++ ;;
     rust-tools) ;;

@@ -43,6 +43,9 @@ fn describe(structure: &Structure) -> String {
         organisation,
         replacement,
         role,
+        wired,
+        // Walks alone look them up, below the first level.
+        walk_entries: _,
     } = structure;
     let sizes: Vec<String> = (pages.iter())
         .map(|(size, index)| format!("{} by {index}", size.short_name()))
@@ -57,6 +60,9 @@ fn describe(structure: &Structure) -> String {
     }
     if !replacement.is_lru() {
         text += &format!(", {replacement}");
+    }
+    if *wired > 0 {
+        text += &format!(", {wired} wired");
     }
     text
 }

@@ -18,6 +18,8 @@ fn structure(level: usize, entries: usize, ways: usize, pages: &[(PageSize, &str
         organisation: Organisation::set_associative().into(),
         replacement: Replacement::lru(),
         role: Role::default(),
+        wired: 0,
+        walk_entries: Vec::new(),
     }
 }
 

@@ -6,6 +6,7 @@ use crate::{MachineError, ProcessorPattern, WalkCosts, parts};
 use broadleaf_cache::CacheKind;
 use broadleaf_pagetable::PageTableKind;
 use broadleaf_tlb::Design;
+use broadleaf_units::PageSize;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::Spanned;
@@ -57,6 +58,18 @@ struct MachineText {
 }
 
 impl Machine {
+    /// The address ranges that one entry of each level of the page table above the base pages
+    /// covers, smallest first.
+    pub fn walk_spans(&self) -> Vec<PageSize> {
+        (self.page_table.spans)(self.design.sizes()[0])
+    }
+
+    /// The entries of the page table that a walk to a page of the size reads from the root on.
+    pub fn walk_levels(&self, size: PageSize) -> u64 {
+        let above = self.walk_spans().into_iter().filter(|span| *span > size);
+        above.count() as u64 + 1
+    }
+
     /// Returns true if the cycles of a walk depend on the size of the page alone.
     pub fn has_fixed_walk_costs(&self) -> bool {
         self.page_table.cost_by_size && self.caches.build.is_none()
@@ -82,6 +95,10 @@ impl Machine {
                 parsed.name.span().start,
                 "a name is one word".to_string(),
             ));
+        }
+        if parsed.name.get_ref().contains(':') {
+            let message = "a name has no ':', which begins the keys of a grid".to_string();
+            return Err(wrong(parsed.name.span().start, message));
         }
         let mut structures = Vec::new();
         for (number, tlb) in parsed.tlb.iter().enumerate() {
@@ -126,6 +143,20 @@ impl Machine {
             "page table",
         );
         let page_table = page_table.map_err(|(at, message)| wrong(at, message))?;
+        let spans = (page_table.spans)(design.sizes()[0]);
+        for tlb in &parsed.tlb {
+            let held = by_size(&tlb.get_ref().walk_entries);
+            for (size, index) in held.map_err(|(at, message)| wrong(at, message))? {
+                if !spans.contains(&size) {
+                    let (name, known) = (page_table.described.name, short_names(&spans));
+                    let message = format!(
+                        "entries of the page table {name} cover {known}, and none {}",
+                        size.short_name()
+                    );
+                    return Err(wrong(index.span().start, message));
+                }
+            }
+        }
         let caches = part(
             parsed.caches.as_ref(),
             CacheKind::none(),
@@ -149,6 +180,15 @@ impl Machine {
                 .collect(),
         })
     }
+}
+
+/// The names of sizes, with commas.
+fn short_names(sizes: &[PageSize]) -> String {
+    let names: Vec<String> = sizes
+        .iter()
+        .map(|size| size.short_name().to_string())
+        .collect();
+    names.join(", ")
 }
 
 /// The part of a machine that a description names, or the default.

@@ -6,6 +6,7 @@
 
 use crate::Machine;
 use broadleaf_units::PageSize;
+use toml::Value;
 
 /// The kinds of TLBs that a grid can have: the name, and the organisation.
 const KINDS: [(&str, &str); 4] = [
@@ -18,10 +19,21 @@ const KINDS: [(&str, &str); 4] = [
 /// The keys of a grid's own. Other keys are those of a `[[tlb]]` table.
 const OWN_KEYS: [&str; 6] = ["entries", "ways", "sizes", "index", "miss", "replacement"];
 
+/// The keys of a `[[tlb]]` table that a grid sets itself, or that need other structures.
+const RESERVED_KEYS: [&str; 7] = [
+    "name",
+    "level",
+    "organisation",
+    "serves",
+    "fills",
+    "inclusive",
+    "alternates",
+];
+
 /// The most machines of one grid.
 const MOST_MACHINES: usize = 4096;
 
-/// The cycles of a walk if a grid names none (Talluri 1995, section 2.3).
+/// The cycles of a walk if a grid names none (Talluri 1995, section 2.5).
 const MISS_CYCLES: &str = "40";
 
 /// The reason why a text is no grid.
@@ -84,8 +96,10 @@ pub fn machines_of_grid(text: &str) -> Result<Vec<Machine>, GridError> {
             .map(|(key, value)| format!("{key}={value}"))
             .collect();
         let name = format!("{kind}:{}", pairs.join(","));
-        let described = describe(kind, &name, chosen).map_err(&wrong)?;
-        Machine::from_toml(&described).map_err(|error| wrong(format!("{name}: {}", error.message)))
+        let described = describe(kind, chosen).map_err(&wrong)?;
+        let machine = Machine::from_toml(&described);
+        let machine = machine.map_err(|error| wrong(format!("{name}: {}", error.message)))?;
+        Ok(Machine { name, ..machine })
     };
     all.iter().map(machine).collect()
 }
@@ -137,9 +151,13 @@ fn range(from: &str, to: &str) -> Result<Vec<u64>, String> {
 }
 
 /// The description of one machine.
-fn describe(kind: &str, name: &str, chosen: &Chosen<'_>) -> Result<String, String> {
+fn describe(kind: &str, chosen: &Chosen<'_>) -> Result<String, String> {
     let organisation = KINDS.iter().find(|(known, _)| *known == kind);
     let organisation = organisation.map_or("", |(_, organisation)| *organisation);
+    let has_blocks = organisation != "set-associative";
+    if let Some((key, _)) = chosen.iter().find(|(key, _)| is_refused(key)) {
+        return Err(format!("a grid has no key {key:?}"));
+    }
     let given = |key: &str| {
         let mut found = chosen.iter().filter(|(known, _)| *known == key);
         found.next().map(|(_, value)| value.as_str())
@@ -164,34 +182,44 @@ fn describe(kind: &str, name: &str, chosen: &Chosen<'_>) -> Result<String, Strin
             .map(Some)?,
         None => None,
     };
+    if has_blocks && let Some(index) = given("index") {
+        return Err(format!(
+            "index={index}: a {kind} TLB has no choice of the index: the bits above its block \
+             choose the set"
+        ));
+    }
     let by = given("index").unwrap_or("exact");
+    let owns_blocks = given("superpages") == Some("own-blocks");
     let index = sizes.iter().map(|size| {
-        let lowest = lowest_bit(by, *size, &sizes, block)?;
+        let lowest = match block {
+            Some(block) if owns_blocks => own_block_bit(*size, sizes[0], block)?,
+            Some(block) => block.shift(),
+            None => lowest_bit(by, *size, &sizes)?,
+        };
         let text = index(lowest, count, ways)?;
         Ok(format!("{} = \"{text}\"", size.short_name()))
     });
     let index: Result<Vec<String>, String> = index.collect();
     let miss = given("miss").unwrap_or(MISS_CYCLES);
+    let miss: u64 = miss
+        .parse()
+        .map_err(|_| format!("miss: {miss:?} is not a number of cycles"))?;
     let cycles = sizes
         .iter()
         .map(|size| format!("{} = {miss}", size.short_name()));
     let cycles: Vec<String> = cycles.collect();
     let mut text = format!(
-        "name = {name:?}\nsummary = \"{kind} TLB of a grid\"\n[[tlb]]\nname = \"tlb\"\nlevel = 1\n\
+        "name = \"grid\"\nsummary = \"{kind} TLB of a grid\"\n[[tlb]]\nname = \"tlb\"\nlevel = 1\n\
          entries = {count}\nways = {ways}\norganisation = \"{organisation}\"\n\
-         replacement = {:?}\nindex = {{ {} }}\n",
-        given("replacement").unwrap_or("gods"),
+         replacement = {}\nindex = {{ {} }}\n",
+        toml_value(given("replacement").unwrap_or("gods")),
         index?.join(", "),
     );
-    if by == "base" && sizes.len() > 1 {
+    if by == "base" && sizes.len() > 1 && given("replicate").is_none() {
         text += "replicate = true\n";
     }
     for (key, value) in chosen.iter().filter(|(key, _)| !OWN_KEYS.contains(key)) {
-        let is_plain = value.parse::<u64>().is_ok() || value.parse::<bool>().is_ok();
-        match is_plain {
-            true => text += &format!("{key} = {value}\n"),
-            false => text += &format!("{key} = {value:?}\n"),
-        }
+        text += &format!("{key} = {}\n", toml_value(value));
     }
     Ok(text + &format!("[walk-cycles]\n{}\n", cycles.join("\n")))
 }
@@ -209,20 +237,36 @@ fn sizes(text: &str) -> Result<Vec<PageSize>, String> {
     Ok(sizes)
 }
 
+/// Returns true if a grid refuses a key by its name. Other keys are for the organisation.
+fn is_refused(key: &str) -> bool {
+    let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+    RESERVED_KEYS.contains(&key) || key.is_empty() || !key.chars().all(is_word)
+}
+
+/// A value as a number, a truth value or a string of TOML.
+fn toml_value(text: &str) -> Value {
+    let number = text.parse().ok().map(Value::Integer);
+    let value = number.or_else(|| text.parse().ok().map(Value::Boolean));
+    value.unwrap_or_else(|| Value::String(text.to_owned()))
+}
+
+/// The lowest address bit above a block of pages of one size, if each size has blocks of its own.
+fn own_block_bit(size: PageSize, base: PageSize, block: PageSize) -> Result<u8, String> {
+    let bit = (size.shift() + block.shift()).checked_sub(base.shift());
+    bit.ok_or_else(|| {
+        let (block, base) = (block.short_name(), base.short_name());
+        format!("a block of {block} is no larger than a page of {base}")
+    })
+}
+
 /// The lowest address bit of the index for pages of a size.
-fn lowest_bit(
-    by: &str,
-    size: PageSize,
-    sizes: &[PageSize],
-    block: Option<PageSize>,
-) -> Result<u8, String> {
+fn lowest_bit(by: &str, size: PageSize, sizes: &[PageSize]) -> Result<u8, String> {
     let (least, most) = (sizes[0], sizes[sizes.len() - 1]);
-    match (block, by) {
-        (Some(block), _) => Ok(block.shift()),
-        (None, "exact") => Ok(size.shift()),
-        (None, "base") => Ok(least.shift()),
-        (None, "superpage") => Ok(most.shift()),
-        (None, other) => Err(format!(
+    match by {
+        "exact" => Ok(size.shift()),
+        "base" => Ok(least.shift()),
+        "superpage" => Ok(most.shift()),
+        other => Err(format!(
             "no index is called {other:?}: base, superpage, exact"
         )),
     }
@@ -244,81 +288,4 @@ fn index(lowest: u8, entries: u64, ways: u64) -> Result<String, String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn names(grid: &str) -> Vec<String> {
-        let machines = machines_of_grid(grid).expect("a grid");
-        machines.into_iter().map(|machine| machine.name).collect()
-    }
-
-    #[test]
-    fn a_grid_has_a_machine_for_each_combination() {
-        assert_eq!(
-            names("superpage:entries=32..128,sizes=4k+64k|4k+16k"),
-            [
-                "superpage:entries=32,sizes=4k+64k",
-                "superpage:entries=32,sizes=4k+16k",
-                "superpage:entries=64,sizes=4k+64k",
-                "superpage:entries=64,sizes=4k+16k",
-                "superpage:entries=128,sizes=4k+64k",
-                "superpage:entries=128,sizes=4k+16k",
-            ]
-        );
-        assert_eq!(names("single:entries=60..64:2").len(), 3);
-        assert!(is_grid("single:entries=60..64:2") && !is_grid("skylake") && !is_grid("a:b"));
-    }
-
-    #[test]
-    fn the_name_of_a_machine_is_its_grid() {
-        let grid = "partial-subblock:entries=57,block=64k,sizes=4k+64k,preload=true";
-        let machines = machines_of_grid(grid).expect("a grid");
-        assert_eq!(machines[0].name, grid);
-        let again = machines_of_grid(&machines[0].name).expect("a grid");
-        assert_eq!(again, machines);
-        let structure = &machines[0].design.structures()[0];
-        assert_eq!((structure.entries, structure.ways), (57, 57));
-        assert!(structure.organisation.flag("preload"));
-    }
-
-    #[test]
-    fn indices_are_those_of_the_thesis() {
-        let index = |grid: &str, size| {
-            let machines = machines_of_grid(grid).expect("a grid");
-            let structure = &machines[0].design.structures()[0];
-            structure.index(size).expect("an index").to_string()
-        };
-        let large = PageSize::from_short_name("32k").expect("a size");
-        // Talluri 1995, section 3.2: eight sets, pages of 32 KiB.
-        let of = |by: &str| format!("superpage:entries=8,ways=1,sizes=4k+32k,index={by}");
-        assert_eq!(index(&of("base"), PageSize::SIZE_4K), "va[14:12]");
-        assert_eq!(index(&of("base"), large), "va[14:12]");
-        assert_eq!(index(&of("superpage"), PageSize::SIZE_4K), "va[17:15]");
-        assert_eq!(index(&of("exact"), PageSize::SIZE_4K), "va[14:12]");
-        assert_eq!(index(&of("exact"), large), "va[17:15]");
-    }
-
-    #[test]
-    fn what_is_wrong_is_said() {
-        for (grid, words) in [
-            ("single:entries", "not a key with a value"),
-            ("single:ways=4", "a grid needs entries=N"),
-            ("single:entries=64,entries=32", "given twice"),
-            ("single:entries=64..32", "is empty"),
-            ("single:entries=33..64", "means powers of two"),
-            ("single:entries=1..9:0", "never ends"),
-            ("single:entries=1..99999:1", "more than 4096"),
-            ("single:entries=1..99:1,miss=1..99:1", "at most 4096"),
-            ("single:entries=64,sizes=4k+64k", "has one size"),
-            ("single:entries=64,ways=5", "no power of two of sets"),
-            ("superpage:entries=64,sizes=4q", "not a page size"),
-            ("superpage:entries=64,colour=red", "colour"),
-            ("partial-subblock:entries=64,sizes=4k", "size of its block"),
-            ("partial-subblock:entries=64,block=128k", "32 subblocks"),
-            ("partial-subblock:entries=64,block=60k", "power of two"),
-        ] {
-            let error = machines_of_grid(grid).expect_err(grid).to_string();
-            assert!(error.starts_with(grid) && error.contains(words), "{error}");
-        }
-    }
-}
+mod tests;

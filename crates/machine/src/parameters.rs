@@ -22,6 +22,8 @@ const KEYS: &[&str] = &[
     "inclusive",
     "probes",
     "alternates",
+    "wired",
+    "walk-entries",
 ];
 
 /// The place in the text of a wrong key, and a sentence.

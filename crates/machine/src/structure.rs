@@ -27,6 +27,9 @@ pub(crate) struct TlbText {
     #[serde(default)]
     probes: ProbesText,
     alternates: Option<Spanned<bool>>,
+    wired: Option<Spanned<usize>>,
+    #[serde(rename = "walk-entries", default)]
+    pub(crate) walk_entries: BTreeMap<String, Spanned<String>>,
 }
 
 /// A kind of reference that looks a structure up.
@@ -119,24 +122,31 @@ pub(crate) fn structure(
         "TLB",
     )?;
     let rule = rule(&text.replacement)?;
-    let mut pages = Vec::new();
-    for (size, index) in by_size(&text.index)? {
-        let parsed = IndexFunction::parse(index.get_ref());
-        pages.push((
-            size,
-            parsed.map_err(|message| (index.span().start, message))?,
-        ));
-    }
     Ok(Structure {
         name: text.name.clone(),
         level: *text.level.get_ref(),
         entries: *text.entries.get_ref(),
         ways: *text.ways.get_ref(),
-        pages,
+        pages: indices(&text.index)?,
         organisation: organisation(kind, keys)?,
         replacement: replacement(rule, keys)?,
         role: role(text),
+        wired: text.wired.as_ref().map_or(0, |wired| *wired.get_ref()),
+        walk_entries: indices(&text.walk_entries)?,
     })
+}
+
+/// Index functions by page size, smallest first.
+fn indices(
+    table: &BTreeMap<String, Spanned<String>>,
+) -> Result<Vec<(PageSize, IndexFunction)>, (usize, String)> {
+    let mut indices = Vec::new();
+    for (size, index) in by_size(table)? {
+        let parsed = IndexFunction::parse(index.get_ref());
+        let parsed = parsed.map_err(|message| (index.span().start, message))?;
+        indices.push((size, parsed));
+    }
+    Ok(indices)
 }
 
 fn role(text: &TlbText) -> Role {
@@ -188,6 +198,11 @@ pub(crate) fn position(tlb: &Spanned<TlbText>, field: Field) -> usize {
         Field::Fills => given(tlb, text.fills.as_ref()),
         Field::Inclusive => given(tlb, text.inclusive.as_ref()),
         Field::Alternates => given(tlb, text.alternates.as_ref()),
+        Field::Wired => given(tlb, text.wired.as_ref()),
+        Field::WalkEntries => {
+            let first = text.walk_entries.values().map(|index| index.span().start);
+            first.min().unwrap_or(tlb.span().start)
+        }
         Field::Index(size) => {
             let named = text
                 .index

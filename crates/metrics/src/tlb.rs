@@ -23,6 +23,10 @@ pub struct TlbResult {
     pub victim_hits: u64,
     /// Lookups that hit a structure that holds prefetched translations.
     pub prefetch_hits: u64,
+    /// Walks that began at a walk entry of the TLB instead of the root.
+    pub walk_entry_hits: u64,
+    /// Entries of the page table that walks read on their way to the leaf, the leaf included.
+    pub walk_reads: u64,
     /// The chip area of the TLB in register-bit equivalents; absent if the machine is not one of a
     /// grid.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -13,12 +13,14 @@ pub enum StepsWanted {
     EachAccess,
 }
 
-/// The lookups of a step that missed the first level of the data TLB. All other references of the
-/// step hit the first level. Fetches are not looked up in the data TLB.
+/// The lookups of a step that missed the first level of the TLB. All other references of the step
+/// hit the first level, or the machine does not translate them: fetches without instruction TLBs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SlowLookups {
     /// Lookups that hit the second level.
     pub second_hits: u64,
+    /// Lookups that hit the third level.
+    pub third_hits: u64,
     /// Lookups that missed all levels. Each one walks the page table.
     pub walks: u64,
 }
@@ -28,6 +30,7 @@ impl SlowLookups {
     pub(crate) const fn since(self, earlier: Self) -> Self {
         Self {
             second_hits: self.second_hits - earlier.second_hits,
+            third_hits: self.third_hits - earlier.third_hits,
             walks: self.walks - earlier.walks,
         }
     }

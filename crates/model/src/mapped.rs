@@ -2,7 +2,7 @@
 
 use broadleaf_memory::AddressSpaces;
 use broadleaf_memory::system::{Place, System};
-use broadleaf_tlb::{ReferenceKind, Translation};
+use broadleaf_tlb::{ReferenceKind, TlbRequest, Translation, Walk};
 use broadleaf_units::{Asid, PageNumber, PageSize, Rights, SpaceId};
 
 /// A lookup of a page of the running space.
@@ -12,6 +12,22 @@ pub(crate) struct PageLookup {
     /// The level of the page that maps it.
     pub(crate) level: usize,
     pub(crate) kind: ReferenceKind,
+    /// True for a load that only machines with TLBs of their own for loads look up: a store of the
+    /// visit came before it.
+    pub(crate) after_stores: bool,
+}
+
+impl PageLookup {
+    /// A lookup that every machine makes that translates such references.
+    #[inline]
+    pub(crate) const fn new(page: PageNumber, level: usize, kind: ReferenceKind) -> Self {
+        Self {
+            page,
+            level,
+            kind,
+            after_stores: false,
+        }
+    }
 }
 
 /// A memory and its address spaces.
@@ -50,5 +66,21 @@ impl MappedMemory<'_, '_> {
             rights: mapping.map_or(Rights::READ_WRITE, |mapping| mapping.rights),
             modified: self.system.is_modified(at),
         })
+    }
+}
+
+/// The walk after a miss of `request`: what `read` finds in the page table, or a plain translation
+/// of `size` if the TLB depends on no table.
+#[inline]
+pub(crate) fn walk_of<'w>(
+    request: &TlbRequest,
+    size: PageSize,
+    read: &'w dyn Fn(PageNumber) -> Option<Translation>,
+) -> Walk<'w> {
+    let plain = Translation::plain(request.tag, request.page, size);
+    Walk {
+        request: *request,
+        translation: read(request.page).unwrap_or(plain),
+        read,
     }
 }

@@ -2,14 +2,14 @@
 
 use crate::future::LookupFuture;
 use crate::listener::{SlowLookups, StepListener};
-use crate::mapped::{MappedMemory, PageLookup};
+use crate::mapped::{MappedMemory, PageLookup, walk_of};
 use crate::steps::Step;
 use broadleaf_machine::Machine;
 use broadleaf_memory::{Notice, Shootdown};
 use broadleaf_metrics::TlbResult;
 use broadleaf_pagetable::PageTable;
-use broadleaf_tlb::{Lookup, ReferenceKind, Tlb, TlbCounts, TlbRequest, Translation, Walk};
-use broadleaf_units::{AlignedRun, Asid, PageNumber, PageSize, SpaceId};
+use broadleaf_tlb::{Lookup, ReferenceKind, Tlb, TlbCounts, TlbRequest};
+use broadleaf_units::{AlignedRun, Asid, PageSize, SpaceId};
 use std::collections::BTreeMap;
 
 /// The address translation of one machine. It observes a memory, which reports the level of each
@@ -37,10 +37,14 @@ pub(crate) struct Mmu<'a> {
     /// The page table, if walks go through a table. Otherwise a walk finds the level that the
     /// memory reports.
     table: Option<Box<dyn PageTable>>,
+    /// The address ranges that one entry of each level of the page table covers.
+    walk_spans: Vec<PageSize>,
     /// True if entries depend on frames, attributes or neighbours.
     wants_tables: bool,
     /// True if the machine translates instruction fetches.
     fetches: bool,
+    /// True if loads and stores have TLBs of their own.
+    pub(super) parts_loads: bool,
     /// The listener to the machine's steps.
     pub(super) listener: Option<Box<dyn StepListener>>,
     /// The lookups that the listener knows.
@@ -72,8 +76,10 @@ impl<'a> Mmu<'a> {
             walks: vec![0; sizes.len()],
             sizes: sizes.to_vec(),
             table: None,
+            walk_spans: machine.walk_spans(),
             wants_tables: machine.design.wants_tables(),
             fetches: machine.design.serves(ReferenceKind::Fetch),
+            parts_loads: machine.design.parts_loads_from_stores(),
             listener: None,
             shown: SlowLookups::default(),
             future: None,
@@ -113,11 +119,42 @@ impl<'a> Mmu<'a> {
         is_reused.then_some(tag)
     }
 
+    /// The number of lookups at the beginning of `lookups` that need not be made: they hit the first
+    /// level and change nothing.
+    #[inline]
+    pub(super) fn quiet_first(&self, lookups: &[PageLookup]) -> usize {
+        if self.future.is_some() {
+            return 0;
+        }
+        let tag = self.running.1;
+        let requests = lookups.iter().map(|lookup| TlbRequest {
+            tag,
+            page: lookup.page,
+            kind: lookup.kind,
+        });
+        self.tlb.quiet_first(requests)
+    }
+
+    /// Notes that so many more references of that kind to the last page followed.
+    pub(super) fn repeat(&mut self, kind: ReferenceKind, times: u64) {
+        // A machine without instruction TLBs last looked up a page of data.
+        if kind != ReferenceKind::Fetch || self.fetches {
+            self.tlb.repeat(times);
+        }
+    }
+
+    /// Returns true if the machine's TLBs translate the reference.
+    #[inline]
+    pub(super) fn looks_up(&self, lookup: &PageLookup) -> bool {
+        (lookup.kind != ReferenceKind::Fetch || self.fetches)
+            && (!lookup.after_stores || self.parts_loads)
+    }
+
     /// Looks up a page of the running space, which a page of `level` maps. A miss counts a walk and
     /// loads the translation.
     #[inline]
     pub(super) fn translate(&mut self, lookup: &PageLookup, memory: &MappedMemory<'_, '_>) {
-        if lookup.kind == ReferenceKind::Fetch && !self.fetches {
+        if !self.looks_up(lookup) {
             return;
         }
         let request = TlbRequest {
@@ -137,21 +174,11 @@ impl<'a> Mmu<'a> {
             Lookup::Second => self.second_hits += 1,
             Lookup::Third => self.third_hits += 1,
             Lookup::Miss => {
-                let level = self.walk(lookup.page, lookup.level);
-                if self.wants_tables() {
-                    let place = (self.running.0, request.tag);
-                    let sizes = &self.translated;
-                    let read = |page| memory.translation(place, page, sizes);
-                    let plain = Translation::plain(request.tag, lookup.page, sizes[level]);
-                    self.tlb.load(&Walk {
-                        request,
-                        translation: read(lookup.page).unwrap_or(plain),
-                        read: &read,
-                    });
-                } else {
-                    let size = self.translated[level];
-                    self.tlb.fill(request.tag, lookup.page, size);
-                }
+                let level = self.walk(&request, lookup.level);
+                let space = Some(self.running.0).filter(|_| self.wants_tables);
+                let sizes = &self.translated;
+                let read = |page| memory.translation((space?, request.tag), page, sizes);
+                self.tlb.load(&walk_of(&request, sizes[level], &read));
             }
         }
     }
@@ -167,6 +194,7 @@ impl<'a> Mmu<'a> {
         if let Some(listener) = &mut self.listener {
             let counted = SlowLookups {
                 second_hits: self.second_hits,
+                third_hits: self.third_hits,
                 walks: self.walks.iter().sum(),
             };
             listener.step(step, counted.since(self.shown));
@@ -194,8 +222,8 @@ impl<'a> Mmu<'a> {
     /// Counts a walk for a page of the running space. Memory says that a page of `level` maps it.
     /// With a page table, the walk goes through the table, and the table's leaf gives the level;
     /// both levels agree. Without a table, the level is that of memory.
-    pub(super) fn walk(&mut self, page: PageNumber, level: usize) -> usize {
-        let mut level = level;
+    pub(super) fn walk(&mut self, request: &TlbRequest, level: usize) -> usize {
+        let (page, mut level) = (request.page, level);
         if let Some(table) = &self.table {
             let leaf = table.walk(self.running.0, page, &mut |_| {});
             let found =
@@ -204,6 +232,8 @@ impl<'a> Mmu<'a> {
             level = found.unwrap_or(level);
         }
         self.walks[level] += 1;
+        let leaf = self.translated[level];
+        self.tlb.walk(request, leaf, &self.walk_spans);
         level
     }
 
@@ -251,6 +281,8 @@ impl<'a> Mmu<'a> {
             extra_probes: counts.extra_probes,
             victim_hits: counts.victim_hits,
             prefetch_hits: counts.prefetch_hits,
+            walk_entry_hits: counts.walk_entry_hits,
+            walk_reads: counts.walk_reads,
             area_rbe: None,
         })
     }

@@ -14,8 +14,10 @@ pub struct VisitStep {
     pub time: u64,
     /// Loads before the first store; meaningless if there is no store.
     pub loads_before_store: u32,
-    /// The first store is followed by loads.
-    pub loads_after_store: bool,
+    /// Stores after the first one. 0 in visits that a filter kept.
+    pub more_stores: u32,
+    /// Loads after the stores. 0 in visits that a filter kept.
+    pub loads_after_stores: u32,
     /// There is an access.
     pub accesses: bool,
     /// There is a store.
@@ -36,7 +38,11 @@ impl VisitStep {
             page: PageNumber(visit.unit >> shift),
             time,
             loads_before_store: visit.loads_before_store.min(visit.loads),
-            loads_after_store: visit.stores != 0 && visit.loads > visit.loads_before_store,
+            more_stores: visit.stores.saturating_sub(1),
+            loads_after_stores: match visit.stores {
+                0 => 0,
+                _ => visit.loads.saturating_sub(visit.loads_before_store),
+            },
             accesses: visit.loads | visit.stores != 0,
             stores: visit.stores != 0,
             leads: visit.lead != Lead::None,
@@ -54,12 +60,23 @@ impl VisitStep {
             time: begin.saturating_add(kept.time),
             loads_before_store: kept.loads_before_store,
             // Filters serve no machine that asks.
-            loads_after_store: false,
+            more_stores: 0,
+            loads_after_stores: 0,
             accesses: manner.accesses(),
             stores: manner.stores(),
             leads: manner.leads(),
             leads_with_store: manner.leads_with_store(),
             fetches: false,
+        }
+    }
+
+    /// The uses of a visit's page: accesses, or instructions that are fetched.
+    #[inline]
+    pub(crate) const fn uses(visit: &Visit) -> u64 {
+        if visit.fetch {
+            visit.instructions as u64
+        } else {
+            visit.accesses()
         }
     }
 
@@ -77,14 +94,16 @@ impl VisitStep {
     pub(crate) fn unfolded(&self, visit: &Visit) -> impl Iterator<Item = (Self, bool)> + use<> {
         let visited = Self {
             loads_before_store: 0,
-            loads_after_store: false,
+            more_stores: 0,
+            loads_after_stores: 0,
             leads: false,
             leads_with_store: false,
             ..*self
         };
         let lead = self.leads.then_some(Self {
             loads_before_store: 0,
-            loads_after_store: false,
+            more_stores: 0,
+            loads_after_stores: 0,
             accesses: false,
             stores: false,
             ..*self

@@ -23,6 +23,7 @@ mod alone;
 mod block;
 mod counts;
 pub mod design;
+mod drawn;
 mod machine;
 mod mappings;
 mod memory;

@@ -1,6 +1,6 @@
 //! Replacement rules, written from their texts: sets of entries that remember everything.
 
-use crate::random::Rng;
+use crate::drawn::DrawnNumbers;
 
 /// A replacement rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub enum RuleSpec {
     TreePlru,
     /// A bit for each entry, and the last bit to be set clears the others.
     BitPlru,
+    /// The bits of bit-PLRU: a random entry whose bit is clear, by MT19937 from this seed.
+    BitPlruRandom(u32),
     /// Of three groups the one after the last used, and a tree inside.
     Mru3Plru,
     /// Of three groups the least recently used, and a tree inside.
@@ -48,6 +50,7 @@ impl RuleSpec {
             ("random", Some(seed)) => Self::Random(seed),
             ("tree-plru", None) => Self::TreePlru,
             ("bit-plru", None) => Self::BitPlru,
+            ("bit-plru-random", Some(seed)) => Self::BitPlruRandom(seed as u32),
             ("mru3-plru", None) => Self::Mru3Plru,
             ("lru3-plru", None) => Self::Lru3Plru,
             ("srrip", Some(bits)) => Self::Srrip(bits as u32),
@@ -71,11 +74,16 @@ impl RuleSpec {
     }
 
     /// The random numbers of a structure.
-    pub(crate) const fn numbers(self) -> Rng {
-        Rng::new(match self {
-            Self::Random(seed) => seed,
-            _ => 0,
-        })
+    pub(crate) fn numbers(self) -> DrawnNumbers {
+        match self {
+            Self::Random(seed) => DrawnNumbers::fractions(seed),
+            Self::BitPlruRandom(seed) => DrawnNumbers::words(seed),
+            _ => DrawnNumbers::fractions(0),
+        }
+    }
+
+    const fn has_bits_of_plru(self) -> bool {
+        matches!(self, Self::BitPlru | Self::BitPlruRandom(_))
     }
 }
 
@@ -103,10 +111,12 @@ pub(crate) struct SlowSet<K> {
     now: u64,
     /// The entry at the hand or the pointer, for the rules that have one.
     pointer: usize,
+    /// The number of wired entries, the lowest ones: they hold nothing and never make room.
+    wired: usize,
 }
 
 impl<K: Copy + Eq> SlowSet<K> {
-    pub(crate) fn new(ways: usize) -> Self {
+    pub(crate) fn new(ways: usize, wired: usize) -> Self {
         let never_used = SlowWay {
             key: None,
             loaded: 0,
@@ -119,6 +129,7 @@ impl<K: Copy + Eq> SlowSet<K> {
             ways: vec![never_used; ways],
             now: 0,
             pointer: 0,
+            wired,
         }
     }
 
@@ -150,8 +161,9 @@ impl<K: Copy + Eq> SlowSet<K> {
     }
 
     /// Loads `key`.
-    pub(crate) fn insert(&mut self, rule: RuleSpec, numbers: &mut Rng, key: K) {
-        let invalid = self.ways.iter().position(|way| way.key.is_none());
+    pub(crate) fn insert(&mut self, rule: RuleSpec, numbers: &mut DrawnNumbers, key: K) {
+        let mut free = self.wired..self.ways.len();
+        let invalid = free.find(|way| self.ways[*way].key.is_none());
         let invalid = invalid.filter(|_| rule.takes_invalid_first());
         let way = match invalid {
             Some(way) => way,
@@ -190,33 +202,35 @@ impl<K: Copy + Eq> SlowSet<K> {
         self.now += 1;
         self.ways[way].used = self.now;
         self.ways[way].bit = true;
-        if rule == RuleSpec::BitPlru && self.ways.iter().all(|way| way.bit) {
+        if rule.has_bits_of_plru() && self.ways[self.wired..].iter().all(|way| way.bit) {
             self.ways.iter_mut().for_each(|way| way.bit = false);
             self.ways[way].bit = true;
         }
     }
 
-    fn victim(&mut self, rule: RuleSpec, numbers: &mut Rng) -> usize {
-        let all = 0..self.ways.len();
+    fn victim(&mut self, rule: RuleSpec, numbers: &mut DrawnNumbers) -> usize {
+        let all = self.wired..self.ways.len();
         match rule {
             RuleSpec::Lru => self.least(all, |way| way.used),
             RuleSpec::Fifo => self.least(all, |way| way.loaded),
             RuleSpec::Lfu => self.least(all, |way| way.uses),
-            RuleSpec::RoundRobin | RuleSpec::NotLastUsed => self.pointer,
-            RuleSpec::Random(_) => {
-                // The integer part of a random fraction of the number of entries.
-                let fraction = u128::from(numbers.next());
-                (fraction * self.ways.len() as u128 / (1 << 64)) as usize
-            }
+            RuleSpec::RoundRobin | RuleSpec::NotLastUsed => self.pointer.max(self.wired),
+            RuleSpec::Random(_) => self.wired + numbers.below(all.len()),
             RuleSpec::Gods => {
-                if self.ways.iter().all(|way| way.bit) {
+                if self.ways[self.wired..].iter().all(|way| way.bit) {
                     self.ways.iter_mut().for_each(|way| way.bit = false);
                 }
                 self.least(all, |way| u64::from(way.bit))
             }
             RuleSpec::BitPlru => self.least(all, |way| u64::from(way.bit)),
+            RuleSpec::BitPlruRandom(_) => {
+                let clear: Vec<usize> = all.filter(|way| !self.ways[*way].bit).collect();
+                // The bit of a set's only free entry is set.
+                let drawn = numbers.below(clear.len().max(1));
+                clear.get(drawn).copied().unwrap_or(self.wired)
+            }
             RuleSpec::Clock => {
-                while self.ways[self.pointer].bit {
+                while self.pointer < self.wired || self.ways[self.pointer].bit {
                     self.ways[self.pointer].bit = false;
                     self.pointer = self.after(self.pointer);
                 }
@@ -224,16 +238,21 @@ impl<K: Copy + Eq> SlowSet<K> {
                 self.pointer = self.after(way);
                 way
             }
-            RuleSpec::TreePlru => self.away(all),
+            RuleSpec::TreePlru => self.away(0..self.ways.len()),
             RuleSpec::Mru3Plru | RuleSpec::Lru3Plru => {
                 let third = self.ways.len() / 3;
                 let newest = |group: &usize| {
                     let ways = &self.ways[group * third..(group + 1) * third];
                     ways.iter().map(|way| way.used).max()
                 };
+                let is_free = |group: &usize| (group + 1) * third > self.wired;
                 let group = match rule {
-                    RuleSpec::Lru3Plru => (0..3).min_by_key(newest),
-                    _ => (0..3).max_by_key(newest).map(|group| (group + 1) % 3),
+                    RuleSpec::Lru3Plru => (0..3).filter(is_free).min_by_key(newest),
+                    _ => {
+                        let last = (0..3).max_by_key(newest).unwrap_or_default();
+                        let mut next = (1..=3).map(|step| (last + step) % 3);
+                        next.find(is_free)
+                    }
                 };
                 let first = group.unwrap_or_default() * third;
                 self.away(first..first + third)
@@ -272,7 +291,7 @@ impl<K: Copy + Eq> SlowSet<K> {
             let ways = &self.ways[half.clone()];
             ways.iter().map(|way| way.used).max()
         };
-        if newest(&lower) > newest(&upper) {
+        if newest(&lower) > newest(&upper) || middle <= self.wired {
             self.away(upper)
         } else {
             self.away(lower)

@@ -5,8 +5,8 @@ use std::ops::Range;
 use broadleaf_units::SpaceId;
 
 use crate::RuleSpec;
+use crate::drawn::DrawnNumbers;
 use crate::machine::{RuledMachine, TlbStructure};
-use crate::random::Rng;
 use crate::replacement::SlowSet;
 
 /// The size of the page that an entry translates.
@@ -36,7 +36,7 @@ type EntryKey = (SpaceId, PageSizeKind, u64);
 struct Filled {
     structure: TlbStructure,
     rule: RuleSpec,
-    numbers: Rng,
+    numbers: DrawnNumbers,
     sets: Vec<SlowSet<EntryKey>>,
 }
 
@@ -49,7 +49,7 @@ impl Filled {
             structure,
             rule,
             numbers: rule.numbers(),
-            sets: vec![SlowSet::new(structure.ways); structure.sets],
+            sets: vec![SlowSet::new(structure.ways, 0); structure.sets],
         }
     }
 

@@ -20,6 +20,9 @@ pub struct PageTableKind {
     pub described: Described,
     /// Builds an empty table for base pages of this size.
     pub build: fn(PageSize) -> Box<dyn PageTable>,
+    /// The address ranges that one entry of each level above the base pages covers, smallest first,
+    /// for base pages of this size.
+    pub spans: fn(PageSize) -> Vec<PageSize>,
     /// The cycles of a walk depend on the size of the page alone. Then a replay need not build the
     /// table to count walks.
     pub cost_by_size: bool,

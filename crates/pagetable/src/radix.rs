@@ -20,6 +20,11 @@ pub(super) static X86_64: PageTableKind = PageTableKind {
         source: "Intel SDM volume 3, section 4.5; Zhu 2018, chapter 6",
     },
     build: |base| Box::new(Radix::new(base)),
+    spans: |base| {
+        let tree = Radix::new(base);
+        let shifts = (1..tree.levels).map(|level| tree.shift(level) as u8);
+        shifts.filter_map(PageSize::from_shift).collect()
+    },
     cost_by_size: true,
 };
 

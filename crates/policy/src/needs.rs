@@ -15,8 +15,9 @@ pub struct Needs {
     pub placement: Placement,
     /// The seed of the random choice of frames for base pages. `None` takes the lowest free frame.
     pub random_frames: Option<u64>,
-    /// True if reservations are preempted in the order in which they were made. Otherwise the one
-    /// with the oldest latest allocation comes first (Navarro 2002).
+    /// True if reservations are preempted in the order in which they were made, one frame at a time
+    /// and never for a larger extent (Talluri 1995, section 6.6). Otherwise the one with the oldest
+    /// latest allocation comes first, and breaks (Navarro 2002).
     pub preempts_oldest: bool,
     /// The superpage sizes in use, of those that the machine has.
     pub sizes: SizeSet,

@@ -1,9 +1,11 @@
 //! Design spaces: the misses of many TLBs against their chip areas.
 
 use crate::curve::Canvas;
-use crate::number::grouped;
+use crate::grid::paragraph;
+use crate::number::{counted, grouped};
+use crate::table::notes;
 use crate::{Align, Cell, Glyphs, Grid, Style, View};
-use broadleaf_metrics::CellResult;
+use broadleaf_metrics::{CellResult, Comparison};
 use std::collections::BTreeSet;
 
 /// The size of a plot, in characters.
@@ -13,6 +15,13 @@ const ROWS: usize = 16;
 /// The letters of designs on and off the Pareto front.
 const ON_FRONT: char = 'o';
 const OFF_FRONT: char = '.';
+
+/// The legend of a table.
+const FRONT: &str = "* no smaller TLB misses less (Pareto front)";
+
+/// The sentence for rows without an area.
+const UNPRICED: &str = "- no area: the formulas lack this kind of entry (`broadleaf list tlbs \
+                        --area` lists the kinds)";
 
 /// A TLB with its area and the walks that it needs.
 #[derive(Clone, Copy, Debug)]
@@ -24,16 +33,19 @@ struct DesignPoint<'a> {
 }
 
 /// Renders a table and a plot for each policy whose TLBs have areas: misses of the last level
-/// against the area in register-bit equivalents (Talluri 1995, section 2.1). A mark shows the
-/// Pareto front: the TLBs that no smaller TLB beats. Empty if no result has an area.
-pub fn design_space(results: &[CellResult], glyphs: Glyphs, view: View) -> String {
+/// against the area in register-bit equivalents (Talluri 1995, section 2.2). A mark shows the
+/// Pareto front: the TLBs that no smaller TLB beats. The advice and the notes of the comparison
+/// follow. Empty if no result has an area.
+pub fn design_space(comparison: &Comparison, glyphs: Glyphs, view: View) -> String {
+    let results = &comparison.results;
     let mut out = String::new();
     let mut known = BTreeSet::new();
     for result in results {
         if !known.insert(&result.policy) {
             continue;
         }
-        let points = points(results.iter().filter(|other| other.policy == result.policy));
+        let (points, unpriced) =
+            points(results.iter().filter(|other| other.policy == result.policy));
         if points.is_empty() {
             continue;
         }
@@ -43,23 +55,32 @@ pub fn design_space(results: &[CellResult], glyphs: Glyphs, view: View) -> Strin
         let heading = format!("{}: misses against area", result.policy);
         out.push_str(&view.paint.apply(Style::Strong, &heading));
         out.push('\n');
-        out.push_str(&table(&points, view));
+        out.push_str(&table(&points, &unpriced, view));
         out.push_str(&plot(&points, glyphs, view));
+    }
+    let after = advice(comparison, view) + &notes(comparison, view);
+    if !out.is_empty() && !after.is_empty() {
+        out.push('\n');
+        out.push_str(&after);
     }
     out
 }
 
-/// The designs with an area, the smallest first.
-fn points<'a>(results: impl Iterator<Item = &'a CellResult>) -> Vec<DesignPoint<'a>> {
-    let with_area = results.filter_map(|result| {
-        let area = result.tlb.as_ref()?.area_rbe?;
-        Some(DesignPoint {
-            result,
-            area,
-            is_on_front: false,
-        })
-    });
-    let mut points: Vec<DesignPoint<'a>> = with_area.collect();
+/// The designs with an area, the smallest first, and the results without an area.
+fn points<'a>(
+    results: impl Iterator<Item = &'a CellResult>,
+) -> (Vec<DesignPoint<'a>>, Vec<&'a CellResult>) {
+    let (mut points, mut unpriced): (Vec<DesignPoint<'a>>, _) = (Vec::new(), Vec::new());
+    for result in results {
+        match result.tlb.as_ref().and_then(|tlb| tlb.area_rbe) {
+            Some(area) => points.push(DesignPoint {
+                result,
+                area,
+                is_on_front: false,
+            }),
+            None => unpriced.push(result),
+        }
+    }
     let misses = |point: &DesignPoint<'_>| point.result.walks.total();
     points.sort_by(|one, other| {
         one.area
@@ -71,36 +92,81 @@ fn points<'a>(results: impl Iterator<Item = &'a CellResult>) -> Vec<DesignPoint<
         point.is_on_front = misses(point) < least;
         least = least.min(misses(point));
     }
-    points
+    (points, unpriced)
 }
 
-fn table(points: &[DesignPoint<'_>], view: View) -> String {
+fn table(points: &[DesignPoint<'_>], unpriced: &[&CellResult], view: View) -> String {
     let mut grid = Grid::new()
         .column("", Align::Left)
         .cut_column("TLB", 24)
         .column("area (rbe)", Align::Right)
         .column("misses", Align::Right)
-        .column("of lookups", Align::Right)
+        .column("of accesses", Align::Right)
         .column("subblock misses", Align::Right);
-    for point in points {
-        let (result, misses) = (point.result, point.result.walks.total());
-        let style = match point.is_on_front {
-            true => Style::Best,
-            false => Style::Plain,
-        };
+    let mut row = |mark: &str, result: &CellResult, area: String, style| {
+        let misses = result.walks.total();
         let share = misses as f64 * 100.0 / result.accesses.max(1) as f64;
         let subblock = result.tlb.as_ref().map_or(0, |tlb| tlb.subblock_misses);
         let text = [
-            if point.is_on_front { "*" } else { "" }.to_owned(),
+            mark.to_owned(),
             result.machine.clone(),
-            grouped(point.area.round() as u64),
+            area,
             grouped(misses),
             format!("{share:.4}%"),
             grouped(subblock),
         ];
         grid.row(text.map(|text| Cell { text, style }));
+    };
+    for point in points {
+        let (mark, style) = match point.is_on_front {
+            true => ("*", Style::Best),
+            false => ("", Style::Plain),
+        };
+        row(
+            mark,
+            point.result,
+            grouped(point.area.round() as u64),
+            style,
+        );
     }
-    grid.render(view) + "* no smaller TLB misses less (Pareto front)\n"
+    for result in unpriced {
+        row("", result, "-".to_owned(), Style::Plain);
+    }
+    let mut out = grid.render(view);
+    out.push_str(&paragraph(FRONT, Style::Faint, view));
+    if !unpriced.is_empty() {
+        out.push_str(&paragraph(UNPRICED, Style::Faint, view));
+    }
+    out
+}
+
+/// Renders the advice: the sentence if all machines have one, or else the number of TLBs for each
+/// policy.
+fn advice(comparison: &Comparison, view: View) -> String {
+    let Some((first, others)) = comparison.advice.split_first() else {
+        return String::new();
+    };
+    if others.iter().all(|other| other.sentence == first.sentence) {
+        return paragraph(&first.sentence, Style::Strong, view);
+    }
+    let mut policies: Vec<(&str, u64)> = Vec::new();
+    for one in &comparison.advice {
+        match policies
+            .iter_mut()
+            .find(|(policy, _)| *policy == one.policy)
+        {
+            Some((_, count)) => *count += 1,
+            None => policies.push((&one.policy, 1)),
+        }
+    }
+    let policies = policies.iter();
+    let counts = policies.map(|(policy, count)| format!("{policy} on {}", counted(*count, "TLB")));
+    let counts: Vec<String> = counts.collect();
+    let text = format!(
+        "Advice: {}. --format json has the reason for each TLB.",
+        counts.join(", ")
+    );
+    paragraph(&text, Style::Strong, view)
 }
 
 /// Misses against area, both on logarithmic scales.
@@ -176,7 +242,7 @@ impl LogScale {
 mod tests {
     use super::*;
     use crate::Paint;
-    use broadleaf_metrics::{TlbResult, Walks};
+    use broadleaf_metrics::{Provenance, Recommendation, TlbResult, TraceSummary, Walks};
     use broadleaf_units::PageSize;
 
     fn result(machine: &str, area_rbe: f64, misses: u64) -> CellResult {
@@ -195,11 +261,18 @@ mod tests {
         }
     }
 
-    fn view() -> View {
-        View {
+    fn comparison(results: impl Into<Vec<CellResult>>, notes: &[&str]) -> Comparison {
+        let notes = notes.iter().map(|note| (*note).to_owned()).collect();
+        let (trace, provenance) = (TraceSummary::default(), Provenance::default());
+        Comparison::new(trace, results.into(), notes, provenance)
+    }
+
+    fn render(comparison: &Comparison) -> String {
+        let view = View {
             width: None,
             paint: Paint::Plain,
-        }
+        };
+        design_space(comparison, Glyphs::Ascii, view)
     }
 
     #[test]
@@ -211,7 +284,7 @@ mod tests {
             result("middle", 200.0, 100),
             result("equal", 250.0, 100),
         ];
-        let text = design_space(&results, Glyphs::Ascii, view());
+        let text = render(&comparison(results, &[]));
         let marked = text.lines().filter(|line| line.starts_with("*  "));
         let marked: Vec<&str> = marked
             .filter_map(|line| line.split_whitespace().nth(1))
@@ -221,12 +294,54 @@ mod tests {
         let cells: String = plotted.map(|(_, cells)| cells).collect();
         assert_eq!(cells.matches(ON_FRONT).count(), 3, "{text}");
         assert_eq!(cells.matches(OFF_FRONT).count(), 2, "{text}");
+        assert!(text.contains("  of accesses  "), "{text}");
+    }
+
+    #[test]
+    fn a_result_without_an_area_has_a_row_outside_the_front() {
+        let mut unpriced = result("unpriced", 0.0, 1);
+        unpriced.tlb = None;
+        let results = [
+            unpriced,
+            result("large", 400.0, 10),
+            result("small", 100.0, 1000),
+            result("middle", 200.0, 100),
+        ];
+        let text = render(&comparison(results, &[]));
+        let row = text.lines().find(|line| line.contains("unpriced"));
+        let cells: Vec<&str> = row.expect("a row").split_whitespace().collect();
+        assert_eq!(cells, ["unpriced", "-", "1", "0.0010%", "0"]);
+        assert!(text.contains("\n- no area: "), "{text}");
+        let plotted = text.lines().filter_map(|line| line.split_once('|'));
+        let cells: String = plotted.map(|(_, cells)| cells).collect();
+        assert_eq!(cells.matches([ON_FRONT, OFF_FRONT]).count(), 3, "{text}");
+        let priced = render(&comparison([result("small", 100.0, 1000)], &[]));
+        assert!(!priced.contains("- no area: "), "{priced}");
+    }
+
+    #[test]
+    fn advice_and_notes_follow_the_tables() {
+        let mut comparison = comparison([result("small", 100.0, 1000)], &["A note."]);
+        assert!(render(&comparison).ends_with("\n\nNote: A note.\n"));
+        let advice = |machine: &str, policy: &str, sentence: &str| Recommendation {
+            machine: machine.to_owned(),
+            policy: policy.to_owned(),
+            sentence: sentence.to_owned(),
+        };
+        comparison.advice = vec![advice("one", "4k", "Stay."), advice("two", "4k", "Stay.")];
+        assert!(render(&comparison).ends_with("\n\nStay.\nNote: A note.\n"));
+        comparison.advice[1] = advice("two", "foxtrot", "Choose foxtrot.");
+        let text = render(&comparison);
+        assert!(
+            text.contains("\nAdvice: 4k on 1 TLB, foxtrot on 1 TLB. "),
+            "{text}"
+        );
     }
 
     #[test]
     fn results_without_an_area_have_no_design_space() {
         assert_eq!(
-            design_space(&[CellResult::default()], Glyphs::Ascii, view()),
+            render(&comparison([CellResult::default()], &["A note."])),
             ""
         );
     }

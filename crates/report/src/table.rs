@@ -55,10 +55,15 @@ pub fn comparison_table(comparison: &Comparison, context: &Context<'_>, view: Vi
         let rule = RULE.replacen("Rule:", &on, 1);
         out.push_str(&paragraph(&rule, Style::Faint, view));
     }
-    for note in &comparison.notes {
-        out.push_str(&paragraph(&format!("Note: {note}"), Style::Faint, view));
-    }
+    out.push_str(&notes(comparison, view));
     out
+}
+
+/// Renders the notes of a comparison, a paragraph each.
+pub(crate) fn notes(comparison: &Comparison, view: View) -> String {
+    let notes = comparison.notes.iter();
+    let notes = notes.map(|note| paragraph(&format!("Note: {note}"), Style::Faint, view));
+    notes.collect()
 }
 
 fn heading(comparison: &Comparison, view: View) -> String {

@@ -216,6 +216,9 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
     if let (Some(cache), Some(parts)) = (cache, outcome.reduced.take()) {
         crate::cache::keep(cache, path, &trace, plan.machines(), &outcome, &parts);
     }
+    if let Some(cache) = cache {
+        crate::cache::keep_foreseen(cache, &trace, &outcome);
+    }
     if let Some(done) = &mut done {
         for trace in &mut earlier {
             trace.finish()?;
@@ -237,11 +240,9 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
         ));
     }
     notes.extend(crate::machines::base_page_notes(&outcome.results));
-    let has_fetches = trace.header().is_none_or(|of| of.options.instruction_pages);
-    notes.extend(crate::machines::instruction_note(
-        plan.machines(),
-        has_fetches,
-    ));
+    let header = trace.header();
+    notes.extend(crate::machines::instruction_note(plan.machines(), header));
+    notes.extend(crate::machines::area_note(plan.machines()));
     if let Some(choice) = outcome.choices.first() {
         let policy = &choice.policy;
         notes.push(format!(
@@ -340,3 +341,6 @@ pub(crate) fn within_machine(plan: Plan) -> Plan {
 pub fn available_threads() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
+
+#[cfg(test)]
+mod tests;

@@ -34,5 +34,7 @@ pub mod reduce;
 mod room;
 pub mod shortage;
 pub mod source;
+#[cfg(test)]
+mod testing;
 pub mod unfinished;
 pub mod watch;

@@ -1,7 +1,11 @@
 //! A TLB of any organisations and replacement rules, level by level.
 
+mod leaving;
+mod walk_entries;
+
 use crate::design::MOST_TLB_LEVELS;
 use crate::placed::{Placed, Probes, probes};
+use crate::quiet::QuietLookups;
 use crate::role::{Fills, ProbeOrder, Role};
 use crate::{
     Design, Entries, Evicted, Found, Lookup, ReferenceKind, TlbCounts, TlbLog, TlbRequest,
@@ -24,6 +28,10 @@ pub struct Composed {
     passes_on: bool,
     /// The structure of the first level that held or received the last page.
     last: usize,
+    /// Lookups that need not be made. `None` if any lookup may change something.
+    quiet: Option<Box<QuietLookups>>,
+    /// The sum of the epochs of the first level, for which the quiet lookups hold.
+    quiet_epoch: Option<u64>,
     log: TlbLog,
     /// Translations that left a structure since the last report.
     gone: Vec<Translation>,
@@ -38,6 +46,8 @@ impl Clone for Composed {
             probes_in_order: self.probes_in_order,
             passes_on: self.passes_on,
             last: self.last,
+            quiet: self.quiet.clone(),
+            quiet_epoch: self.quiet_epoch,
             log: self.log.clone(),
             gone: self.gone.clone(),
         }
@@ -53,11 +63,16 @@ impl Composed {
             ReferenceKind::Load,
             ReferenceKind::Store,
         ];
+        let probes_in_order = structures
+            .iter()
+            .any(|of| of.role.probes != ProbeOrder::Parallel);
+        // Probes in order are counted at each lookup.
+        let quiet_epoch = quiet_epoch(&structures).filter(|_| !probes_in_order);
         Self {
             probes: kinds.map(|kind| probes(&structures, kind)),
-            probes_in_order: structures
-                .iter()
-                .any(|of| of.role.probes != ProbeOrder::Parallel),
+            probes_in_order,
+            quiet: quiet_epoch.map(|_| Box::default()),
+            quiet_epoch,
             passes_on: structures
                 .iter()
                 .any(|of| of.role.inclusive || of.role.fills == Fills::Victims),
@@ -70,7 +85,24 @@ impl Composed {
     }
 
     /// Looks up a base page. The levels above receive a translation that only a lower level holds.
+    #[inline]
     pub fn lookup(&mut self, request: &TlbRequest) -> Lookup {
+        match &self.quiet {
+            Some(quiet) if quiet.has(request) => Lookup::First,
+            _ => self.lookup_changing(request),
+        }
+    }
+
+    /// The number of requests at the beginning of `requests` that hit the first level and change
+    /// nothing, as far as this is known without a lookup.
+    #[inline]
+    pub fn quiet_first(&self, requests: impl Iterator<Item = TlbRequest>) -> usize {
+        let quiet = self.quiet.as_ref();
+        quiet.map_or(0, |quiet| quiet.first_of(requests))
+    }
+
+    /// Looks up a base page. The lookup may change something.
+    fn lookup_changing(&mut self, request: &TlbRequest) -> Lookup {
         let found = self.find(request);
         self.gone.clear();
         found
@@ -88,8 +120,17 @@ impl Composed {
         found
     }
 
+    /// Looks up as [`Composed::lookup_evicting`] after a miss. A subblock miss was counted with it.
+    pub fn retry_evicting(&mut self, request: &TlbRequest, evicted: impl FnMut(Evicted)) -> Lookup {
+        let counted = self.log.counts.subblock_misses;
+        let found = self.lookup_evicting(request, evicted);
+        self.log.counts.subblock_misses = counted;
+        found
+    }
+
     fn find(&mut self, request: &TlbRequest) -> Lookup {
         let mut has_block = false;
+        let faults = self.log.counts.modified_faults;
         for level in 0..MOST_TLB_LEVELS {
             for at in 0..self.probes[request.kind as usize][level].len() {
                 let (number, size) = self.probes[request.kind as usize][level][at];
@@ -98,11 +139,16 @@ impl Composed {
                     Found::Hit(mut translation) => {
                         self.count_probes(request.kind, level, Some(at));
                         self.settle(number);
-                        if request.is_store() && !translation.modified {
+                        let is_first_store = request.is_store() && !translation.modified;
+                        if is_first_store {
                             translation.modified = true;
                             self.mark(&translation);
                         }
-                        self.raise(number, &translation, request);
+                        self.raise((number, size), &translation, request);
+                        // A mark may move pages of other structures.
+                        let is_moved = is_first_store && self.structures.len() > 1;
+                        let is_changed = is_moved || faults != self.log.counts.modified_faults;
+                        self.note_hit(number, request, is_changed);
                         return [Lookup::First, Lookup::Second, Lookup::Third][level];
                     }
                     Found::Block => has_block = true,
@@ -121,6 +167,39 @@ impl Composed {
             let entries = &mut self.structures[number].entries;
             entries.mark(stored, &mut self.log);
             self.settle(number);
+        }
+    }
+
+    /// Notes a hit in a structure. The hit is quiet from now on if the structure is of the first
+    /// level and the hit changed no other entry.
+    fn note_hit(&mut self, number: usize, request: &TlbRequest, is_changed: bool) {
+        self.renew_epoch();
+        let placed = &self.structures[number];
+        let is_first = placed.level == 1 && placed.role.fills == Fills::Walks;
+        if let Some(quiet) = &mut self.quiet {
+            if is_changed {
+                quiet.forget_all();
+            } else if is_first {
+                quiet.learn(request);
+            }
+        }
+    }
+
+    /// Forgets all quiet lookups if a replacement rule of the first level says so.
+    fn renew_epoch(&mut self) {
+        if let Some(quiet) = &mut self.quiet {
+            let now = quiet_epoch(&self.structures);
+            if now != self.quiet_epoch {
+                quiet.forget_all();
+                self.quiet_epoch = now;
+            }
+        }
+    }
+
+    /// Forgets all quiet lookups.
+    fn forget_quiet(&mut self) {
+        if let Some(quiet) = &mut self.quiet {
+            quiet.forget_all();
         }
     }
 
@@ -143,9 +222,15 @@ impl Composed {
         }
     }
 
-    /// Brings a translation that a lower level or a buffer holds to the levels above. It leaves a
-    /// buffer if a structure above receives it.
-    fn raise(&mut self, from: usize, translation: &Translation, request: &TlbRequest) {
+    /// Brings a translation that a lower level or a buffer holds to the levels above, and the pages
+    /// that share its entry. It leaves a buffer if a structure above receives it. `from` is the
+    /// structure and the page size of the probe that hit.
+    fn raise(
+        &mut self,
+        (from, size): (usize, PageSize),
+        translation: &Translation,
+        request: &TlbRequest,
+    ) {
         let Role { fills, .. } = self.structures[from].role;
         let level = self.structures[from].level;
         if level == 1 && fills == Fills::Walks {
@@ -164,9 +249,14 @@ impl Composed {
         if fills != Fills::Walks && !takers.is_empty() {
             self.drop_from(from, translation);
         }
+        // Pages move out of a buffer one by one.
+        let beside = match fills {
+            Fills::Walks => self.structures[from].entries.beside(request, size),
+            Fills::Victims | Fills::Prefetches => Vec::new(),
+        };
         for number in takers {
-            self.load_into(number, |entries, log| {
-                entries.receive(request, translation, log);
+            self.load_into(number, request.page, translation.size, |entries, log| {
+                entries.receive(request, translation, &beside, log);
             });
         }
     }
@@ -186,7 +276,8 @@ impl Composed {
     fn load_all(&mut self, walk: &Walk<'_>) {
         for level in 1..=MOST_TLB_LEVELS {
             if let Some(number) = self.taker(level, walk.translation.size, walk.request.kind) {
-                self.load_into(number, |entries, log| entries.load(walk, log));
+                let (page, size) = (walk.request.page, walk.translation.size);
+                self.load_into(number, page, size, |entries, log| entries.load(walk, log));
             }
         }
         self.prefetch(walk);
@@ -200,27 +291,38 @@ impl Composed {
             holds && placed.role.serves.has(kind) && placed.role.fills == Fills::Walks
         };
         let all = 0..self.structures.len();
-        let takers: Vec<usize> = all.filter(|at| takes(&self.structures[*at])).collect();
-        if takers.len() < 2 {
-            return takers.first().copied();
-        }
+        let mut takers = all.filter(|at| takes(&self.structures[*at]));
+        let first = takers.next()?;
+        let Some(second) = takers.next() else {
+            return Some(first);
+        };
         // Each size takes turns of its own, at each level.
         let last = |number: &usize| self.structures[*number].last_turn(size);
-        let number = takers.into_iter().min_by_key(last)?;
+        let number = [first, second].into_iter().chain(takers).min_by_key(last)?;
         self.turn += 1;
         self.structures[number].take_turn(size, self.turn);
         Some(number)
     }
 
-    /// Loads a translation into a structure.
-    fn load_into(&mut self, number: usize, load: impl FnOnce(&mut dyn Entries, &mut TlbLog)) {
+    /// Loads the translation of a page of a size into a structure.
+    fn load_into(
+        &mut self,
+        number: usize,
+        page: PageNumber,
+        size: PageSize,
+        load: impl FnOnce(&mut dyn Entries, &mut TlbLog),
+    ) {
         let placed = &mut self.structures[number];
         let level = placed.level;
         load(placed.entries.as_mut(), &mut self.log);
-        self.settle(number);
         if level == 1 {
+            if let Some(quiet) = &mut self.quiet {
+                quiet.forget(placed.entries.disturbed(page, size));
+            }
             self.last = number;
         }
+        self.settle(number);
+        self.renew_epoch();
     }
 
     /// Notes that `times` more lookups of the last page followed. Each hits the first level.
@@ -268,81 +370,10 @@ impl Composed {
         }
     }
 
-    /// Passes on the translations that left a structure: to the structures that hold what its level
-    /// loses, and out of the levels that it includes.
-    fn settle(&mut self, number: usize) {
-        if !self.passes_on {
-            self.gone.append(&mut self.log.evicted);
-            return;
-        }
-        let (level, role) = (self.structures[number].level, self.structures[number].role);
-        for gone in std::mem::take(&mut self.log.evicted) {
-            self.gone.push(gone);
-            // The structure may have loaded the page again.
-            if self.structures[number].entries.holds(&gone) {
-                continue;
-            }
-            if role.inclusive {
-                let above = |of: &usize| {
-                    let of = &self.structures[*of];
-                    of.level < level && of.role.serves.overlaps(role.serves)
-                };
-                let above: Vec<usize> = (0..self.structures.len()).filter(above).collect();
-                above
-                    .into_iter()
-                    .for_each(|number| self.drop_from(number, &gone));
-            }
-            let takes = |of: &Placed| {
-                let takes = of.role.fills == Fills::Victims && of.level == level + 1;
-                takes && role.serves.overlaps(of.role.serves) && of.sizes.contains(&gone.size)
-            };
-            let all = 0..self.structures.len();
-            let takers: Vec<usize> = all.filter(|at| takes(&self.structures[*at])).collect();
-            for taker in takers {
-                let request = TlbRequest::load(gone.tag, gone.first);
-                let entries = &mut self.structures[taker].entries;
-                if !entries.holds(&gone) {
-                    entries.receive(&request, &gone, &mut self.log);
-                    self.settle(taker);
-                }
-            }
-        }
-    }
-
-    /// Drops a page from a structure.
-    fn drop_from(&mut self, number: usize, dropped: &Translation) {
-        let entries = &mut self.structures[number].entries;
-        entries.drop_stale(&mut |one| one.is_of_same_page(dropped), &mut self.log);
-        self.settle(number);
-    }
-
-    /// Returns true if a structure holds a translation of the same page.
-    fn holds(&self, translation: &Translation) -> bool {
-        let mut structures = self.structures.iter();
-        structures.any(|placed| placed.entries.holds(translation))
-    }
-
-    /// Reports the translations that left a structure and are in no other, each once.
-    fn report(&mut self, mut evicted: impl FnMut(Evicted)) {
-        let mut gone = std::mem::take(&mut self.gone);
-        for at in 0..gone.len() {
-            let one = gone[at];
-            let is_first = !gone[..at].iter().any(|other| other.is_of_same_page(&one));
-            if is_first && !self.holds(&one) {
-                evicted(Evicted {
-                    tag: one.tag,
-                    page: one.first,
-                    size: one.size,
-                });
-            }
-        }
-        gone.clear();
-        self.gone = gone;
-    }
-
     /// Drops the translations for which `stale` returns true. Others that leave with them are
     /// evictions of the next lookup.
     pub fn drop_stale(&mut self, mut stale: impl FnMut(&Translation) -> bool) {
+        self.forget_quiet();
         let mut with_them = Vec::with_capacity(self.structures.len());
         for placed in &mut self.structures {
             placed.entries.drop_stale(&mut stale, &mut self.log);
@@ -378,4 +409,11 @@ impl Composed {
             .iter()
             .for_each(|placed| placed.entries.check());
     }
+}
+
+/// The sum of the epochs of the first level's structures. `None` if a hit of one of them may change
+/// something whenever it is made.
+fn quiet_epoch(structures: &[Placed]) -> Option<u64> {
+    let first = structures.iter().filter(|placed| placed.level == 1);
+    first.map(|placed| placed.entries.quiet_epoch()).sum()
 }

@@ -25,9 +25,20 @@ pub struct Structure {
     pub replacement: ReplacementChoice,
     /// The place of the structure among the others.
     pub role: Role,
+    /// The number of wired entries: the first ways of each set. They hold pages of the system, which
+    /// no recording of a program refers to, and never make room.
+    pub wired: usize,
+    /// The walk entries that the structure also holds: entries of the page table above the leaves,
+    /// each level by the size of the address range that one entry covers, with its index function.
+    pub walk_entries: Vec<(PageSize, IndexFunction)>,
 }
 
 impl Structure {
+    /// The number of wired ways of a set.
+    pub const fn wired_ways(&self) -> usize {
+        self.wired / self.sets()
+    }
+
     /// The number of sets.
     pub const fn sets(&self) -> usize {
         self.entries / self.ways
@@ -91,6 +102,10 @@ pub enum Field {
     Inclusive,
     /// Turns.
     Alternates,
+    /// The number of wired entries.
+    Wired,
+    /// The walk entries.
+    WalkEntries,
     /// The index function for pages of this size.
     Index(PageSize),
 }
@@ -123,11 +138,13 @@ impl Design {
     }
 
     /// Returns true if every structure has sets of ways with exact LRU replacement, at one of two
-    /// levels that walks fill, and serves data alone. Accelerators rely on all of this.
+    /// levels that walks fill, serves data alone, and has neither wired entries nor walk entries.
+    /// Accelerators rely on all of this.
     pub fn is_sets_with_lru(&self) -> bool {
         let plain = |of: &Structure| {
             let is_usual = of.role == Role::default() && of.level <= 2;
-            of.organisation.is_plain_sets() && of.replacement.is_lru() && is_usual
+            let is_whole = of.wired == 0 && of.walk_entries.is_empty();
+            of.organisation.is_plain_sets() && of.replacement.is_lru() && is_usual && is_whole
         };
         self.structures.iter().all(plain)
     }

@@ -13,6 +13,7 @@ mod log;
 mod organisation;
 mod packed;
 mod placed;
+mod quiet;
 mod replacement;
 mod request;
 mod role;

@@ -19,6 +19,10 @@ pub struct TlbCounts {
     pub victim_hits: u64,
     /// Lookups that hit a structure that holds prefetched translations.
     pub prefetch_hits: u64,
+    /// Walks that began at a walk entry of the TLB instead of the root.
+    pub walk_entry_hits: u64,
+    /// Entries of the page table that walks read on their way to the leaf, the leaf included.
+    pub walk_reads: u64,
 }
 
 impl TlbCounts {
@@ -32,6 +36,8 @@ impl TlbCounts {
             extra_probes: self.extra_probes - earlier.extra_probes,
             victim_hits: self.victim_hits - earlier.victim_hits,
             prefetch_hits: self.prefetch_hits - earlier.prefetch_hits,
+            walk_entry_hits: self.walk_entry_hits - earlier.walk_entry_hits,
+            walk_reads: self.walk_reads - earlier.walk_reads,
         }
     }
 }

@@ -16,6 +16,8 @@ pub(crate) struct Placed {
     pub(crate) level: usize,
     pub(crate) role: Role,
     pub(crate) sizes: Vec<PageSize>,
+    /// The walk entries that the structure holds.
+    pub(crate) walk_entries: Vec<PageSize>,
     /// For each size, the last turn.
     turns: Vec<u64>,
 }
@@ -28,6 +30,7 @@ impl Placed {
             level: of.level,
             role: of.role,
             sizes: of.pages.iter().map(|(size, _)| *size).collect(),
+            walk_entries: of.walk_entries.iter().map(|(span, _)| *span).collect(),
             turns: vec![0; of.pages.len()],
         }
     }
@@ -55,6 +58,7 @@ impl Clone for Placed {
             level: self.level,
             role: self.role,
             sizes: self.sizes.clone(),
+            walk_entries: self.walk_entries.clone(),
             turns: self.turns.clone(),
         }
     }

@@ -51,6 +51,17 @@ impl Tlb {
         }
     }
 
+    /// The number of requests at the beginning of `requests` that hit the first level and change
+    /// nothing. They need not be made. Without a lookup this is known of some designs alone; for
+    /// others the number is 0.
+    #[inline]
+    pub fn quiet_first(&self, requests: impl Iterator<Item = TlbRequest>) -> usize {
+        match self {
+            Self::Packed(_) => 0,
+            Self::Composed(composed) => composed.quiet_first(requests),
+        }
+    }
+
     /// Looks up as [`Tlb::access`]. `evicted` receives translations that no level holds any more.
     pub fn access_evicting(
         &mut self,
@@ -63,6 +74,15 @@ impl Tlb {
         }
     }
 
+    /// Looks up as [`Tlb::access_evicting`] after a miss that is already counted: a promotion
+    /// changed the page since.
+    pub fn retry_evicting(&mut self, request: &TlbRequest, evicted: impl FnMut(Evicted)) -> Lookup {
+        match self {
+            Self::Packed(packed) => packed.lookup_evicting(request.tag, request.page, evicted),
+            Self::Composed(composed) => composed.retry_evicting(request, evicted),
+        }
+    }
+
     /// Loads the page of `size` around a base page, after a [`Lookup::Miss`], at all levels. The
     /// page has no frame and no neighbours.
     #[inline]
@@ -70,6 +90,17 @@ impl Tlb {
         match self {
             Self::Packed(packed) => packed.fill(tag, page, size),
             Self::Composed(composed) => composed.load(&Walk::plain(tag, page, size)),
+        }
+    }
+
+    /// Walks the page table after a [`Lookup::Miss`], down to a leaf of a size, before the leaf is
+    /// loaded. `spans` are the address ranges that an entry of each level above the base pages
+    /// covers, smallest first. Structures with walk entries shorten the walk, and hold what it
+    /// reads.
+    #[inline]
+    pub fn walk(&mut self, request: &TlbRequest, leaf: PageSize, spans: &[PageSize]) {
+        if let Self::Composed(composed) = self {
+            composed.walk(request, leaf, spans);
         }
     }
 
@@ -110,18 +141,24 @@ impl Tlb {
         }
     }
 
-    /// Drops the translation of that size for the page around a base page.
+    /// Drops the translation of that size for the page around a base page, and walk entries that
+    /// lead to it.
     pub fn invalidate(&mut self, tag: Asid, page: PageNumber, size: PageSize) {
         match self {
             Self::Packed(packed) => packed.invalidate(tag, page, size),
             Self::Composed(composed) => {
                 let stale = Translation::plain(tag, page, size);
-                composed.drop_stale(|entry| entry.is_of_same_page(&stale));
+                let (first, after) = stale.pages();
+                composed.drop_stale(|entry| {
+                    let leads = leads_to(entry, tag, first, after);
+                    entry.is_of_same_page(&stale) || leads
+                });
             }
         }
     }
 
-    /// Drops every translation, of any size, that overlaps `pages` base pages from `start` on.
+    /// Drops every translation, of any size, that overlaps `pages` base pages from `start` on, and
+    /// walk entries that lead to them.
     pub fn invalidate_range(&mut self, tag: Asid, start: PageNumber, pages: u64) {
         match self {
             Self::Packed(packed) => packed.invalidate_range(tag, start, pages),
@@ -129,17 +166,21 @@ impl Tlb {
                 let end = start.0.saturating_add(pages);
                 composed.drop_stale(|entry| {
                     let (first, after) = entry.pages();
-                    entry.tag == tag && first < end && start.0 < after
+                    let overlaps = entry.tag == tag && first < end && start.0 < after;
+                    overlaps || leads_to(entry, tag, start.0, end)
                 });
             }
         }
     }
 
-    /// Drops every translation of a space.
+    /// Drops every translation and every walk entry of a space.
     pub fn invalidate_space(&mut self, tag: Asid) {
         match self {
             Self::Packed(packed) => packed.invalidate_space(tag),
-            Self::Composed(composed) => composed.drop_stale(|entry| entry.tag == tag),
+            Self::Composed(composed) => {
+                let tags = [tag, tag.of_tables()];
+                composed.drop_stale(|entry| tags.contains(&entry.tag));
+            }
         }
     }
 
@@ -178,4 +219,13 @@ impl Tlb {
             Self::Composed(composed) => composed.check(),
         }
     }
+}
+
+/// Returns true if a walk entry leads to one of the pages from `first` to before `after`. An
+/// invalidation drops the walk entries that lead to its pages and no others, as Arm's TLBI by
+/// address does, and AMD's INVLPG with the translation cache extension (AMD64 manual, volume 2,
+/// EFER.TCE).
+fn leads_to(entry: &Translation, tag: Asid, first: u64, after: u64) -> bool {
+    let (begin, end) = entry.pages();
+    entry.tag == tag.of_tables() && begin < after && first < end
 }

@@ -38,10 +38,7 @@ impl Translation {
 
     /// The pages of 4 KiB, first and after last.
     pub const fn pages(&self) -> (u64, u64) {
-        (
-            self.first.0,
-            self.first.0.saturating_add(self.run().pages()),
-        )
+        self.run().bounds()
     }
 
     /// The pages of 4 KiB.

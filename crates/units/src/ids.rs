@@ -45,6 +45,19 @@ impl Asid {
         Self(number & (Self::COUNT - 1) as u16)
     }
 
+    /// The tag of the page table's own entries of the space, which share a TLB with translations. No
+    /// space has that tag.
+    #[inline]
+    pub const fn of_tables(self) -> Self {
+        Self(self.0 | 1 << Self::BITS)
+    }
+
+    /// Returns true if the tag is that of page table entries of a space.
+    #[inline]
+    pub const fn is_of_tables(self) -> bool {
+        self.0 >> Self::BITS == 1
+    }
+
     /// Its number.
     #[inline]
     pub const fn number(self) -> u16 {

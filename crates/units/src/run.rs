@@ -26,6 +26,11 @@ impl AlignedRun {
         1 << self.size.shift().saturating_sub(PageSize::SIZE_4K.shift())
     }
 
+    /// The pages, first and after last.
+    pub const fn bounds(self) -> (u64, u64) {
+        (self.first.0, self.first.0.saturating_add(self.pages()))
+    }
+
     /// Returns true if the run contains a page.
     pub const fn contains(self, page: PageNumber) -> bool {
         page.0.wrapping_sub(self.first.0) < self.pages()

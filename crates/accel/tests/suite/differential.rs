@@ -143,6 +143,30 @@ fn memory_that_does_not_run_short_changes_no_count() {
 }
 
 #[test]
+fn frames_that_nobody_shares_change_no_count() {
+    for_each_seed(cases(1000), |seed| {
+        let script = Script::from_seed(seed);
+        let (policies, machine) = (policies(&mut Rng::new(seed)), machine_of(seed));
+        let recording = alone(script.recording());
+        let both = in_ample_memory(&recording, &policies, machine)
+            .into_iter()
+            .zip(oracle(&recording, &policies, machine));
+        for ((left, right), &policy) in both.zip(&policies) {
+            if left != right {
+                let one = [policy];
+                report(seed, &script, policy, |recording| {
+                    let recording = alone(recording.clone());
+                    (
+                        in_ample_memory(&recording, &one, machine).remove(0),
+                        oracle(&recording, &one, machine).remove(0),
+                    )
+                });
+            }
+        }
+    });
+}
+
+#[test]
 fn visits_may_be_cut_anywhere() {
     for_each_seed(cases(250), |seed| {
         let seed = seed + 1_000_000;

@@ -89,6 +89,8 @@ fn witnessed(policy: &str, beside: bool) -> Vec<Loaded> {
         organisation: OrganisationChoice::from(&WITNESS),
         replacement: Replacement::lru(),
         role: Role::default(),
+        wired: 0,
+        walk_entries: Vec::new(),
     };
     let mut machines = vec![machine("skylake").expect("a machine")];
     let mut witness = machines[0].clone();

@@ -33,8 +33,8 @@ pub(crate) struct Advise {
     /// The trace: a file, or `-` for standard input
     pub(crate) trace: PathBuf,
 
-    /// The machine to advise for, by name or as a TOML file; `native` means the machine that fits this
-    /// computer's processor
+    /// The machine to advise for, by name or as a TOML file; `native` means the machine that fits
+    /// this computer's processor
     #[arg(
         long,
         value_name = "NAME|FILE.toml",

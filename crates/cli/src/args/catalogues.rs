@@ -23,8 +23,8 @@ pub(crate) struct ListArgs {
     /// List chip areas and access times of TLBs instead: the kinds of entries, and the TLBs of
     /// machines
     ///
-    /// Areas are in register-bit equivalents (rbe), after Talluri 1995. Relative figures are those
-    /// of a TLB for pages of 4 KiB with as many entries and ways. Access times are those of the
+    /// Areas are in register-bit equivalents (rbe), after Talluri 1995. Relative figures are
+    /// relative to a TLB for pages of 4 KiB with as many entries and ways. Access times are those of the
     /// delay equations of Wilton and Jouppi, in a process of 0.8 micrometres: compare them among
     /// fully associative TLBs, or among set-associative ones. The fitted surrogate describes the
     /// access times of the thesis alone.

@@ -13,14 +13,14 @@ use crate::commands::offered;
 /// (reservation-based superpages of several sizes: best case, each size alone, fragmented memory, a
 /// server beside a seeker of contiguity, adversaries, demotion), romer1995 (superpages that TLB
 /// misses pay for: misses, time, memory and page sizes under each of its policies), talluri1995
-/// (superpage and subblock TLBs: chip areas, access times, and execution times from the thesis's
-/// misses; nothing is replayed).
+/// (superpage and subblock TLBs: chip areas, access times, execution times from the thesis's
+/// misses, and misses and speedups of ten recorded programs).
 ///
 /// Counts are exact, speedups are estimates from them. Without --full, programs are reference
 /// streams modelled on the kernels of the paper's programs, in less memory. This takes less than
 /// two minutes. With --full, memory and programs have the paper's sizes, which takes much longer.
 /// Installed programs (gcc, sqlite3, xz, python3; compress and ngspice for romer1995) are then
-/// recorded and replayed as well.
+/// recorded and replayed as well. talluri1995 records at every scale; --tiny needs gcc alone.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -42,7 +42,8 @@ pub(crate) struct PaperArgs {
     #[arg(long, conflicts_with = "full")]
     pub(crate) tiny: bool,
 
-    /// Set the cycles of an access that misses no TLB [default: 1.5; 3 for romer1995]
+    /// Set the cycles of an access that misses no TLB [default: 1.5; 3 for romer1995 and
+    /// talluri1995]
     #[arg(long, value_name = "CYCLES", value_parser = cycles)]
     pub(crate) cycles_per_access: Option<f64>,
 

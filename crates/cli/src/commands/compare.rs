@@ -160,13 +160,12 @@ fn render(
     let refusals: Vec<&str> = Refusal::ALL.iter().map(|refusal| refusal.name()).collect();
     match format {
         CompareFormat::Table => {
-            let results = &answer.comparison.results;
-            let space = design_space(results, glyphs, view);
-            let mut text = match space.is_empty() {
-                true => table(answer, view),
-                false => space,
-            };
-            let curves = curves(&answer.comparison.results, glyphs, view);
+            let comparison = &answer.comparison;
+            let mut text = design_space(comparison, glyphs, view);
+            if text.is_empty() {
+                text = table(answer, view);
+            }
+            let curves = curves(&comparison.results, glyphs, view);
             if !curves.is_empty() {
                 text.push('\n');
                 text.push_str(&curves);

@@ -125,6 +125,68 @@ fn the_table_marks_the_front_and_draws_it() {
 }
 
 #[test]
+fn the_table_has_the_notes_and_the_advice_of_the_json() {
+    let grid = "single:entries=16,replacement=opt|random";
+    let compare = [
+        "compare",
+        TRACE,
+        "--policy",
+        "4k,foxtrot",
+        "--machine",
+        grid,
+    ];
+    let json = succeeded(&run(&[&compare[..], &["--format", "json"]].concat()));
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let notes: Vec<String> = json["notes"]
+        .as_array()
+        .expect("notes")
+        .iter()
+        .map(text)
+        .collect();
+    assert!(
+        notes.iter().any(|note| note.contains("random(seed=1)")),
+        "{notes:?}"
+    );
+    assert!(
+        notes.iter().any(|note| note.contains("opt is a heuristic")),
+        "{notes:?}"
+    );
+    let advice = text(&json["advice"][0]["sentence"]);
+    assert!(advice.contains("made no superpages"), "{advice}");
+    let table = succeeded(&run(&compare));
+    for note in &notes {
+        assert!(
+            table.contains(&format!("Note: {note}\n")),
+            "{note}\n{table}"
+        );
+    }
+    assert!(table.contains(&advice), "{table}");
+}
+
+#[test]
+fn a_tlb_without_an_area_has_a_row() {
+    let grid = "partial-subblock:entries=16,block=64k,valid=vector|run";
+    let table = succeeded(&run(&[
+        "compare",
+        TRACE,
+        "--policy",
+        "4k",
+        "--machine",
+        grid,
+    ]));
+    let row = |end: &str| {
+        let mut rows = table.lines().filter(|line| line.contains(end));
+        let row = rows.next().unwrap_or_else(|| panic!("no {end}: {table}"));
+        row.split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(row("valid=vector")[0], "*");
+    assert_eq!(row("valid=run")[1], "-");
+}
+
+#[test]
 fn what_is_wrong_with_a_grid_is_said() {
     for (machine, words) in [
         ("single:entries=33..64", "write 33..64:1 for each number"),
@@ -134,6 +196,9 @@ fn what_is_wrong_with_a_grid_is_said() {
             "no replacement is called",
         ),
         ("no*where", "no machine fits"),
+        ("****************************x", "no machine fits"),
+        ("skylake, single:entries=16", "a --machine of its own"),
+        ("single:entries=64,miss=x", "is not a number of cycles"),
     ] {
         let output = run(&["compare", TRACE, "--machine", machine]);
         let text = refused(&output);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::support::{run, succeeded};
+use crate::support::{file, folder, lackey, run, succeeded};
 use serde_json::Value;
 
 const POLICIES: &str = "4k,greedy,navarro,freebsd14,two-stage,linux";
@@ -208,4 +208,22 @@ fn what_only_foresight_saves_is_named() {
         alone.starts_with("No policy that makes superpages was compared"),
         "{alone}"
     );
+}
+
+/// The reader of a text leaves fetches out, whatever the text has.
+#[test]
+fn a_text_is_not_said_to_have_fetches() {
+    let folder = folder("machines-text");
+    let path = file(&folder, "x.lackey", lackey(2000).as_bytes());
+    let answer = json(&[
+        "compare",
+        &path,
+        "--policy",
+        "4k",
+        "--machine",
+        "skylake-instructions",
+    ]);
+    let notes = answer["notes"].to_string();
+    assert!(!notes.contains("are translated"), "{notes}");
+    assert!(notes.contains("make a recording"), "{notes}");
 }

@@ -10,6 +10,7 @@ mod claims;
 mod compare;
 mod damage;
 mod design_space;
+mod dynamorio;
 mod export;
 mod expressions;
 mod golden;

@@ -45,6 +45,7 @@ impl Chased {
     fn alone(structure: &Structure, size: PageSize) -> Self {
         let mut alone = structure.clone();
         alone.level = 1;
+        alone.walk_entries.clear();
         alone.role = Role {
             probes: structure.role.probes,
             ..Role::default()
@@ -188,8 +189,9 @@ fn ways_are_found() {
             let mut chased = Chased::alone(structure, size);
             chased.fits(&far_apart(count)).0
         };
-        assert!(fits(structure.ways), "{words}");
-        assert!(!fits(structure.ways + 1), "{words}");
+        let ways = structure.ways - structure.wired_ways();
+        assert!(fits(ways), "{words}");
+        assert!(!fits(ways + 1), "{words}");
     });
 }
 
@@ -198,7 +200,8 @@ fn index_bits_and_their_pairs_are_found() {
     each(|words, structure, size| {
         let spreads = |detection| {
             let mut chased = Chased::alone(structure, size);
-            chased.fits(&with_detection(structure.ways, detection)).0
+            let ways = structure.ways - structure.wired_ways();
+            chased.fits(&with_detection(ways, detection)).0
         };
         let lowest = unit(structure, size).trailing_zeros();
         let bits: Vec<u32> = (lowest..ABOVE).filter(|bit| spreads(1 << bit)).collect();
@@ -235,8 +238,9 @@ fn capacities_are_found() {
             let units = chased.in_a_row(count);
             chased.fits(&units).0
         };
-        assert!(fits(structure.entries), "{words}");
-        assert!(!fits(structure.entries + 1), "{words}");
+        let entries = structure.entries - structure.wired;
+        assert!(fits(entries), "{words}");
+        assert!(!fits(entries + 1), "{words}");
     });
 }
 
@@ -245,7 +249,7 @@ fn reach(design: &Design, level: usize, size: PageSize, kind: ReferenceKind) -> 
     let holds =
         |of: &&Structure| of.level == level && of.index(size).is_some() && of.role.serves.has(kind);
     let structures = design.structures().iter().filter(holds);
-    structures.map(|of| of.entries).sum()
+    structures.map(|of| of.entries - of.wired).sum()
 }
 
 #[test]
@@ -285,7 +289,7 @@ fn a_set_answers_chases_as_its_rule_does() {
         if is_random(structure) || structure.organisation.size("block").is_some() {
             return;
         }
-        let ways = structure.ways;
+        let ways = structure.ways - structure.wired_ways();
         let mut chased = Chased::alone(structure, size);
         let units = far_apart(ways + 1);
         let misses: usize = (0..64).map(|_| chased.round(&units).0).sum();
@@ -315,7 +319,8 @@ fn the_miss_ratio_curve_of_a_random_rule_gives_the_capacity() {
         }
         found += 1;
         for more in [1.25, 1.5, 2.0] {
-            let count = (structure.entries as f64 * more) as usize;
+            let wanted = (structure.entries - structure.wired) as f64;
+            let count = (wanted * more) as usize;
             let mut chased = Chased::alone(structure, size);
             let units = far_apart(count);
             // One page of each unit.
@@ -326,7 +331,6 @@ fn the_miss_ratio_curve_of_a_random_rule_gives_the_capacity() {
             let misses: usize = (0..1000).map(|_| chased.round(&units).0).sum();
             let ratio = misses as f64 / (1000 * count) as f64;
             let entries = entries_of_ratio(ratio, count);
-            let wanted = structure.entries as f64;
             assert!(
                 (entries - wanted).abs() < 1.0,
                 "{words}: {entries} at {count}"

@@ -67,6 +67,7 @@ impl<K: Key> Reservations<K> {
             first_frame,
             last_allocation,
             population,
+            given_up: _,
         } = self.remove(id);
         let whole = BrokenPart {
             key,
@@ -135,6 +136,7 @@ impl<K: Key> Breaking<'_, K> {
             first_frame: part.first_frame,
             last_allocation: self.last_allocation,
             population,
+            given_up: Vec::new(),
         });
         self.broken.reserved.push(id);
     }

@@ -88,6 +88,7 @@ impl<K: Key> Reservations<K> {
             first_frame,
             last_allocation: self.allocations,
             population: Population::new(self.sizes, level),
+            given_up: Vec::new(),
         })
     }
 
@@ -182,6 +183,22 @@ impl<K: Key> Reservations<K> {
         self.unpopulated -= 1;
         self.enlist(id);
         true
+    }
+
+    /// Gives up the frame of the lowest page that is not populated (Talluri 1995, section 6.6). The
+    /// reservation keeps the frames of the other pages, and its place on the lists. Returns `None` if
+    /// all pages are populated.
+    pub fn give_up_frame(&mut self, id: ReservationId) -> Option<u64> {
+        let population = &self.get(id).population;
+        let page = (0..population.len()).find(|page| !population.get(*page))?;
+        self.delist(id);
+        let reservation = self.get_mut(id);
+        reservation.population.set(page);
+        reservation.given_up.push(page);
+        let frame = reservation.frame(page);
+        self.unpopulated -= 1;
+        self.enlist(id);
+        Some(frame)
     }
 
     /// Takes a page's frame back into the reservation. Returns true if the page was populated. The

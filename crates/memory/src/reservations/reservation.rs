@@ -27,6 +27,8 @@ pub struct Reservation<K> {
     pub(super) first_frame: u64,
     pub(super) last_allocation: u64,
     pub(super) population: Population,
+    /// The pages whose frames the reservation gave up. They count as populated.
+    pub(super) given_up: Vec<u64>,
 }
 
 impl<K: Key> Reservation<K> {
@@ -50,7 +52,22 @@ impl<K: Key> Reservation<K> {
         self.population.top_level()
     }
 
-    /// The populated pages.
+    /// Returns true if the reservation gave up frames.
+    pub const fn has_given_up(&self) -> bool {
+        !self.given_up.is_empty()
+    }
+
+    /// Returns true if a page has its frame in the reservation.
+    pub fn holds(&self, page: u64) -> bool {
+        self.population.get(page) && !self.given_up.contains(&page)
+    }
+
+    /// Returns true if no page has its frame in the reservation.
+    pub fn holds_nothing(&self) -> bool {
+        self.population.count() == self.given_up.len() as u64
+    }
+
+    /// The populated pages, and those whose frames the reservation gave up.
     pub fn population(&self) -> &Population {
         &self.population
     }

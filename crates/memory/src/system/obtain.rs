@@ -45,8 +45,12 @@ impl System<'_> {
         }
     }
 
-    /// Breaks the reservation whose turn it is, if there is one.
+    /// Breaks the reservation whose turn it is, if there is one. A policy that preempts the oldest
+    /// takes one frame of it.
     pub(super) fn preempt_any(&mut self) -> bool {
+        if self.needs.preempts_oldest {
+            return self.give_up_frame();
+        }
         let victim = self.victim(0);
         if let Some(victim) = victim {
             self.preempt(victim);
@@ -57,9 +61,6 @@ impl System<'_> {
     /// The reservation that is broken for a piece of that level (Navarro 2002, on reservation
     /// lists), unless an experiment turned that order off.
     fn victim(&self, level: usize) -> Option<ReservationId> {
-        if self.needs.preempts_oldest {
-            return self.reservations.first_turn();
-        }
         let without = self.needs.without;
         let levels = level..self.reservations.sizes().levels();
         let on = |level| {
@@ -92,7 +93,10 @@ impl System<'_> {
             if let Some(first) = self.take_free(order) {
                 return Some(first);
             }
-            if self.needs.placement != Placement::Reserved || self.needs.without.preemption {
+            let preempts = self.needs.placement == Placement::Reserved
+                && !self.needs.preempts_oldest
+                && !self.needs.without.preemption;
+            if !preempts {
                 break;
             }
             let Some(victim) = self.victim(level) else {
@@ -179,6 +183,20 @@ impl System<'_> {
     }
 
     // ---- reservations ----
+
+    /// Frees the lowest unused frame of the oldest reservation.
+    fn give_up_frame(&mut self) -> bool {
+        let Some(id) = self.reservations.first_turn() else {
+            return false;
+        };
+        let is_first = !self.reservations.get(id).has_given_up();
+        let Some(frame) = self.reservations.give_up_frame(id) else {
+            return false;
+        };
+        self.counters.reservations_broken += u64::from(is_first);
+        self.give_back(Frame(frame), 0);
+        true
+    }
 
     /// Breaks a reservation so that the largest extents that are free in it can be given out.
     fn preempt(&mut self, id: ReservationId) {

@@ -104,8 +104,8 @@ impl System<'_> {
             let fits = if pte.has_frame() {
                 pte.frame() == Frame(frame)
             } else {
-                // Only a reservation keeps frames for what is missing.
-                kept.is_some()
+                // Only a reservation keeps frames for what is missing, unless it gave them up.
+                self.kept_for(at).is_some()
                     && !self.frames.is_used(Frame(frame))
                     && !self.is_mapped_elsewhere(spaces, at)
             };

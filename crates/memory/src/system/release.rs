@@ -202,7 +202,7 @@ impl System<'_> {
         self.reservations.around(at).is_some_and(|id| {
             let reservation = self.reservations.get(id);
             let page = at.page - reservation.key().page;
-            reservation.frame(page) == frame.0 && reservation.population().get(page)
+            reservation.frame(page) == frame.0 && reservation.holds(page)
         })
     }
 
@@ -240,7 +240,7 @@ impl System<'_> {
         };
         let page = at.page - self.reservations.get(id).key().page;
         self.reservations.depopulate(id, page);
-        if self.reservations.get(id).population().is_empty() {
+        if self.reservations.get(id).holds_nothing() {
             self.dissolve(id);
         }
     }

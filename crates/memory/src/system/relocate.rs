@@ -45,7 +45,11 @@ impl System<'_> {
             let reservation = self.reservations.get(*id);
             let page = reservation.key().page.wrapping_add(distance);
             let (there, level) = (Place { space, page }, reservation.level());
-            if !*whole {
+            if reservation.has_given_up() {
+                // What is left of it does not move.
+                self.dissolve(*id);
+                *whole = false;
+            } else if !*whole {
                 self.pull_out(*id, from, end);
             } else if self.reservations.overlaps(there, level) {
                 // Another reservation is kept for what stays around the place to which it would go.

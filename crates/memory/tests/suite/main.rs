@@ -5,6 +5,7 @@ mod corners;
 mod files;
 mod footprint;
 mod frames;
+mod frames_in_turn;
 mod many_events;
 mod mechanisms;
 mod processes;

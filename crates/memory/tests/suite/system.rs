@@ -83,6 +83,7 @@ fn any_policy(random: &mut Random) -> Scripted {
             ignores_zeroed: random.chance(20),
             digests: random.chance(20),
             without: any_switches(random),
+            preempts_oldest: random.chance(40),
             ..Needs::default()
         },
         promotes_at: Point::ALL,

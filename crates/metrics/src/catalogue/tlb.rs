@@ -1,67 +1,99 @@
 //! The figures of TLBs that are more than sets of ways with exact LRU replacement.
 
-use crate::metric::{Metric, MetricFigure, cost, fact};
+use crate::TlbResult;
+use crate::metric::{Metric, MetricFigure, cost};
+
+/// Describes a count of a TLB, of which less is better.
+const fn of_tlb(
+    name: &'static str,
+    unit: &'static str,
+    sentence: &'static str,
+    count: fn(&TlbResult) -> u64,
+) -> Metric {
+    cost(name, unit, sentence, MetricFigure::OfTlb(count))
+}
 
 /// The figures of a result that only some TLBs give, in the order of its fields.
 pub static TLB_METRICS: &[&Metric] = &[
-    &cost(
+    &of_tlb(
         "l3_misses",
         "lookups",
         "Lookups that missed the third level of the TLB too; equal to `l2_misses` without one.",
-        MetricFigure::OfTlb(|tlb| tlb.l3_misses),
+        |tlb| tlb.l3_misses,
     ),
-    &cost(
+    &of_tlb(
         "block_misses",
         "walks",
         "Walks for a page whose block has no entry in the TLB.",
-        MetricFigure::OfTlb(|tlb| tlb.block_misses),
+        |tlb| tlb.block_misses,
     ),
-    &cost(
+    &of_tlb(
         "subblock_misses",
         "walks",
         "Walks for a page whose block has an entry in the TLB, but without the page.",
-        MetricFigure::OfTlb(|tlb| tlb.subblock_misses),
+        |tlb| tlb.subblock_misses,
     ),
-    &cost(
+    &of_tlb(
         "table_reads",
         "entries",
         "Entries of the page table that preloading and prefetching read.",
-        MetricFigure::OfTlb(|tlb| tlb.table_reads),
+        |tlb| tlb.table_reads,
     ),
-    &cost(
+    &of_tlb(
         "modified_faults",
         "stores",
         "Stores that hit a translation whose modified bit was clear.",
-        MetricFigure::OfTlb(|tlb| tlb.modified_faults),
+        |tlb| tlb.modified_faults,
     ),
-    &cost(
+    &of_tlb(
         "marked_pages",
         "pages",
         "Pages that a modified bit for a whole TLB entry marked, without a store to the page.",
-        MetricFigure::OfTlb(|tlb| tlb.marked_pages),
+        |tlb| tlb.marked_pages,
     ),
-    &cost(
+    &of_tlb(
         "extra_probes",
         "probes",
         "Probes of a TLB structure for a second or later page size of one lookup.",
-        MetricFigure::OfTlb(|tlb| tlb.extra_probes),
+        |tlb| tlb.extra_probes,
     ),
-    &fact(
-        "victim_hits",
-        "lookups",
-        "Lookups that hit a structure that holds what the level above lost.",
-        MetricFigure::OfTlb(|tlb| tlb.victim_hits),
-    ),
-    &fact(
-        "prefetch_hits",
-        "lookups",
-        "Lookups that hit a structure that holds prefetched translations.",
-        MetricFigure::OfTlb(|tlb| tlb.prefetch_hits),
+    &Metric {
+        less_is_better: None,
+        ..of_tlb(
+            "victim_hits",
+            "lookups",
+            "Lookups that hit a structure that holds what the level above lost.",
+            |tlb| tlb.victim_hits,
+        )
+    },
+    &Metric {
+        less_is_better: None,
+        ..of_tlb(
+            "prefetch_hits",
+            "lookups",
+            "Lookups that hit a structure that holds prefetched translations.",
+            |tlb| tlb.prefetch_hits,
+        )
+    },
+    &Metric {
+        less_is_better: None,
+        ..of_tlb(
+            "walk_entry_hits",
+            "walks",
+            "Walks that began at an entry of the page table that a lower level of the TLB holds.",
+            |tlb| tlb.walk_entry_hits,
+        )
+    },
+    &of_tlb(
+        "walk_reads",
+        "entries",
+        "Entries of the page table that walks read on their way to the leaf, the leaf included.",
+        |tlb| tlb.walk_reads,
     ),
     &cost(
         "area_rbe",
         "register-bit equivalents",
-        "The chip area of a grid's TLB by the formulas of Talluri 1995, section 2.1.",
+        "The chip area of a machine's TLBs, if a grid is compared (Talluri 1995, section 2.2).",
         MetricFigure::Ratio(|result| result.tlb.as_ref()?.area_rbe),
     ),
 ];

@@ -25,6 +25,8 @@ pub(crate) fn whole_result() -> CellResult {
         extra_probes: next(),
         victim_hits: next(),
         prefetch_hits: next(),
+        walk_entry_hits: next(),
+        walk_reads: next(),
         area_rbe: Some(7984.5),
     };
     let memory = MemoryResult {

@@ -2,38 +2,47 @@
 
 use super::World;
 use crate::charged::Charged;
-use crate::mapped::{MappedMemory, PageLookup};
+use crate::mapped::{MappedMemory, PageLookup, walk_of};
 use crate::stream::Stream;
 use broadleaf_charges::Candidate;
 use broadleaf_memory::system::{Place, System};
-use broadleaf_tlb::{Evicted, Lookup, TlbRequest, Translation, Walk};
+use broadleaf_tlb::{Evicted, Lookup, ReferenceKind, TlbRequest};
 use broadleaf_units::{Asid, PageSize, SpaceId};
 
 impl World<'_> {
     /// Looks up a page, and charges a miss. The miss is counted first, then the policy is notified,
-    /// and then the translation is loaded.
+    /// and then the translation is loaded. A miss of a fetch is not charged.
     pub(super) fn translate_charging(&mut self, lookup: &PageLookup, stream: &Stream) {
         let Some(mut charged) = self.charged.take() else {
             return;
         };
-        let PageLookup { page, level, kind } = *lookup;
+        if !self.mmu.looks_up(lookup) {
+            self.charged = Some(charged);
+            return;
+        }
+        let PageLookup {
+            page, level, kind, ..
+        } = *lookup;
         let tag = self.mmu.running.1;
         let request = TlbRequest { tag, page, kind };
         let at = self.system.base_page(page);
         let lookup = (self.mmu.tlb)
             .access_evicting(&request, |gone| evicted(&mut charged, &self.system, gone));
+        // Charges follow references to data, and what the TLB holds.
+        let is_fetch = kind == ReferenceKind::Fetch;
+        if lookup != Lookup::Miss && !is_fetch {
+            charged.hit(tag, at, level);
+        }
         match lookup {
-            Lookup::First => charged.hit(tag, at, level),
-            Lookup::Second => {
-                self.mmu.second_hits += 1;
-                charged.hit(tag, at, level);
-            }
-            Lookup::Third => {
-                self.mmu.third_hits += 1;
-                charged.hit(tag, at, level);
+            Lookup::First => {}
+            Lookup::Second => self.mmu.second_hits += 1,
+            Lookup::Third => self.mmu.third_hits += 1,
+            Lookup::Miss if is_fetch => {
+                let level = self.mmu.walk(&request, level);
+                self.load(&mut charged, &request, level, stream);
             }
             Lookup::Miss => {
-                let level = self.mmu.walk(page, level);
+                let level = self.mmu.walk(&request, level);
                 let active = charged.is_active(|| self.mmu.walk_cycles(), self.instructions);
                 charged.miss(tag, at, level, active);
                 self.system.set_moment(self.moment);
@@ -48,7 +57,7 @@ impl World<'_> {
                     };
                     let level = self.system.level_at(place);
                     let gone = |gone| evicted(&mut charged, &self.system, gone);
-                    if self.mmu.tlb.access_evicting(&request, gone) == Lookup::Miss {
+                    if self.mmu.tlb.retry_evicting(&request, gone) == Lookup::Miss {
                         self.load(&mut charged, &request, level, stream);
                     } else {
                         charged.loaded(tag, at, level);
@@ -139,18 +148,14 @@ impl World<'_> {
         stream: &Stream,
     ) {
         let TlbRequest { tag, page, .. } = *request;
-        let sizes = &self.mmu.translated;
         let space = self.space_of(tag).filter(|_| self.mmu.wants_tables());
         let memory = MappedMemory {
             system: &self.system,
             spaces: Some(&stream.spaces),
         };
+        let sizes = &self.mmu.translated;
         let read = |page| memory.translation((space?, tag), page, sizes);
-        let walk = Walk {
-            request: *request,
-            translation: read(page).unwrap_or(Translation::plain(tag, page, sizes[level])),
-            read: &read,
-        };
+        let walk = walk_of(request, sizes[level], &read);
         let gone = |gone| evicted(charged, &self.system, gone);
         self.mmu.tlb.load_evicting(&walk, gone);
         charged.loaded(tag, self.system.base_page(page), level);

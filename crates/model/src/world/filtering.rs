@@ -182,7 +182,7 @@ impl World<'_> {
             }
             self.instructions = instructions;
             let step = VisitStep::of(&visit, part.shift, begin);
-            if self.visit(&step, visit.accesses(), scene).is_none() {
+            if self.visit(&step, VisitStep::uses(&visit), scene).is_none() {
                 return;
             }
         }
@@ -219,7 +219,7 @@ impl World<'_> {
     fn repeat_lookup(&mut self, page: PageNumber) {
         let kind = ReferenceKind::Load;
         let level = 0;
-        self.translate(&PageLookup { page, level, kind }, None);
+        self.translate(&PageLookup::new(page, level, kind), None);
     }
 
     /// Makes the lookups that the filter left out so far, if memory unsettled a page or translations

@@ -4,6 +4,7 @@ use super::{Scene, World};
 use crate::listener::{StepListener, StepRequest, StepsWanted};
 use crate::origin::OriginCursor;
 use crate::steps::{Step, VisitStep};
+use broadleaf_tlb::ReferenceKind;
 use broadleaf_trace::Visit;
 
 impl World<'_> {
@@ -54,21 +55,22 @@ impl World<'_> {
         scene: &Scene<'_>,
     ) -> Option<()> {
         if step.visit.fetches || wanted == StepsWanted::EachVisit {
-            return self.visit_showing(step, visit.accesses(), scene);
+            return self.visit_showing(step, VisitStep::uses(visit), scene);
         }
         let origin = step.origin;
-        let mut loads_apart = self.looks_up_again(&step.visit);
+        let mut has_stored = false;
         for (visit, may_change) in step.visit.unfolded(visit) {
             let access = Step { visit, origin };
+            let is_first_after = has_stored && !visit.stores;
+            has_stored = visit.stores;
             if may_change {
                 self.visit_showing(&access, 1, scene)?;
                 continue;
             }
-            if loads_apart && !visit.stores {
-                self.look_up_again(visit.page, scene);
-                loads_apart = false;
+            if is_first_after {
+                self.load_after_stores(visit.page, 1, scene);
             } else {
-                self.repeat(1);
+                self.repeat(ReferenceKind::of_data(visit.stores), 1);
             }
             self.show(&access, scene);
         }
@@ -77,9 +79,9 @@ impl World<'_> {
 
     /// Replays the references of one step, and shows the step to the listeners; `None` where memory
     /// is used up. A step is not shown if it has no reference, or if its first finds no memory.
-    fn visit_showing(&mut self, step: &Step, accesses: u64, scene: &Scene<'_>) -> Option<()> {
+    fn visit_showing(&mut self, step: &Step, uses: u64, scene: &Scene<'_>) -> Option<()> {
         let before = self.moment;
-        let replayed = self.visit(&step.visit, accesses, scene);
+        let replayed = self.visit(&step.visit, uses, scene);
         // The reference that finds no memory is the last, and no TLB is looked up.
         let references = self.moment - before;
         if references > u64::from(replayed.is_none()) {
@@ -90,7 +92,7 @@ impl World<'_> {
 
     /// Shows a step to the listeners of all machines, after the lookups of all machines.
     fn show(&mut self, step: &Step, scene: &Scene<'_>) {
-        self.translate_waiting(&scene.stream.spaces);
+        self.translate_now(Some(&scene.stream.spaces));
         self.mmu.show(step);
         self.observers.iter_mut().for_each(|mmu| mmu.show(step));
     }

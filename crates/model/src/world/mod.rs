@@ -41,7 +41,7 @@ pub(crate) struct World<'a> {
     pub(crate) system: System<'a>,
     /// The first machine. The policy may be notified of its misses.
     mmu: Mmu<'a>,
-    /// The other machines with the same page sizes; none if the policy is notified of misses.
+    /// The other machines, which observe the same memory; none if the policy is notified of misses.
     observers: Vec<Mmu<'a>>,
     /// Lookups that the observers have not made. Each observer makes many at a time, so that its
     /// TLB stays in the cache.
@@ -206,7 +206,7 @@ impl<'a> World<'a> {
         } else {
             self.replay_filtered(part, stream);
         }
-        self.translate_waiting(&stream.spaces);
+        self.translate_now(Some(&stream.spaces));
     }
 
     /// Replays every visit.
@@ -230,7 +230,7 @@ impl<'a> World<'a> {
             if part.references(&visit) {
                 self.instructions = instructions;
                 let step = VisitStep::of(&visit, part.shift, time);
-                if self.visit(&step, visit.accesses(), scene).is_none() {
+                if self.visit(&step, VisitStep::uses(&visit), scene).is_none() {
                     return;
                 }
                 time = time.saturating_add(visit.accesses());

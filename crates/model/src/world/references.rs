@@ -10,16 +10,13 @@ use broadleaf_tlb::ReferenceKind;
 use broadleaf_units::PageNumber;
 
 impl World<'_> {
-    /// Replays one visit of so many accesses; `None` where memory is used up. The number matters to
-    /// rules that count uses alone.
-    pub(super) fn visit(
-        &mut self,
-        step: &VisitStep,
-        accesses: u64,
-        scene: &Scene<'_>,
-    ) -> Option<()> {
+    /// Replays one visit of so many uses: accesses, or instructions that are fetched. `None` where
+    /// memory is used up. The number matters to rules that count uses alone.
+    pub(super) fn visit(&mut self, step: &VisitStep, uses: u64, scene: &Scene<'_>) -> Option<()> {
         if step.fetches {
-            return self.fetch(step.page, step.time, scene);
+            self.fetch(step.page, step.time, scene)?;
+            self.repeat(ReferenceKind::Fetch, uses.saturating_sub(1));
+            return Some(());
         }
         if step.leads {
             // Its access was the last one before.
@@ -32,34 +29,63 @@ impl World<'_> {
         let loads = u64::from(step.loads_before_store);
         let stores_first = step.stores && loads == 0;
         self.refer(step.page, step.time, stores_first, scene)?;
-        if step.stores && loads > 0 {
-            self.repeat(loads - 1);
+        if !step.stores {
+            self.repeat(ReferenceKind::Load, uses.saturating_sub(1));
+            return Some(());
+        }
+        if loads > 0 {
+            self.repeat(ReferenceKind::Load, loads - 1);
             let time = step.time.saturating_add(loads);
             self.refer(step.page, time, true, scene)?;
-            self.repeat(accesses.saturating_sub(loads + 1));
-        } else {
-            self.repeat(accesses.saturating_sub(1));
         }
-        if self.looks_up_again(step) {
-            self.look_up_again(step.page, scene);
-        }
+        self.repeat(ReferenceKind::Store, step.more_stores.into());
+        self.load_after_stores(step.page, step.loads_after_stores.into(), scene);
         Some(())
     }
 
-    /// Lets the TLBs note that so many more accesses of the last page followed, if a rule of theirs
-    /// counts uses.
+    /// Lets the TLBs note that `times` more references of that kind to the last page followed, if a
+    /// rule of theirs counts uses.
     #[inline]
-    pub(super) fn repeat(&mut self, times: u64) {
+    pub(super) fn repeat(&mut self, kind: ReferenceKind, times: u64) {
         if self.counts_uses && times > 0 {
-            self.mmu.tlb.repeat(times);
+            self.mmu.repeat(kind, times);
             for mmu in &mut self.observers {
-                mmu.tlb.repeat(times);
+                mmu.repeat(kind, times);
             }
         }
     }
 
-    /// Replays one reference: memory first, then stale translations, then the lookup. All other
-    /// references of a visit hit the translation of the one before, and change nothing.
+    /// Replays loads of a visit after its stores. They change no memory. Machines with TLBs of
+    /// their own for loads look the page up.
+    #[inline]
+    pub(super) fn load_after_stores(&mut self, page: PageNumber, loads: u64, scene: &Scene<'_>) {
+        if loads == 0 || self.recorder.is_some() {
+            return;
+        }
+        if self.parts_loads {
+            let lookup = PageLookup {
+                page,
+                level: self.system.level_at(Place {
+                    space: self.mmu.running.0,
+                    page: self.system.base_page(page),
+                }),
+                kind: ReferenceKind::Load,
+                after_stores: true,
+            };
+            self.look_up(&lookup, scene.stream);
+        }
+        if self.counts_uses {
+            let mmus = std::iter::once(&mut self.mmu).chain(&mut self.observers);
+            // The first load is a lookup on some machines, and a further use on the others.
+            mmus.for_each(|mmu| {
+                mmu.repeat(ReferenceKind::Load, loads - u64::from(mmu.parts_loads))
+            });
+        }
+    }
+
+    /// Replays one reference: memory first, then stale translations, then the lookup. A visit calls
+    /// it once for each kind of its references. The others hit the same entry again: only rules
+    /// that count uses notice them ([`Self::repeat`]).
     #[inline]
     fn refer(&mut self, page: PageNumber, time: u64, store: bool, scene: &Scene<'_>) -> Option<()> {
         let level = self.touch(page, time, store, scene)?;
@@ -74,14 +100,19 @@ impl World<'_> {
             recorder.refer(at);
             return Some(());
         }
-        let kind = ReferenceKind::of_data(store);
-        let lookup = PageLookup { page, level, kind };
-        if self.charged.is_some() {
-            self.translate_charging(&lookup, scene.stream);
-        } else {
-            self.translate(&lookup, Some(&scene.stream.spaces));
-        }
+        let lookup = PageLookup::new(page, level, ReferenceKind::of_data(store));
+        self.look_up(&lookup, scene.stream);
         Some(())
+    }
+
+    /// Looks a page up on all machines, and charges misses if the policy is notified of them.
+    #[inline]
+    fn look_up(&mut self, lookup: &PageLookup, stream: &Stream) {
+        if self.charged.is_some() {
+            self.translate_charging(lookup, stream);
+        } else {
+            self.translate(lookup, Some(&stream.spaces));
+        }
     }
 
     /// Translates a page on all machines: observers translate the page later. `spaces` is `None`
@@ -98,11 +129,6 @@ impl World<'_> {
         }
     }
 
-    /// Lets the observers make the lookups that wait.
-    pub(super) fn translate_waiting(&mut self, spaces: &AddressSpaces) {
-        self.translate_now(Some(spaces));
-    }
-
     /// Lets the observers make the lookups that wait, if an observer reads the page table: memory is
     /// about to change.
     fn translate_before_changes(&mut self, spaces: &AddressSpaces) {
@@ -114,35 +140,18 @@ impl World<'_> {
     /// Lets the observers make the lookups that wait. `spaces` is `None` if memory has changed
     /// already: then no lookup that waits reads a page table.
     pub(super) fn translate_now(&mut self, spaces: Option<&AddressSpaces>) {
+        let has_memory = spaces.is_some() || !self.reads_tables || self.waiting.is_empty();
+        debug_assert!(has_memory, "a lookup waited while memory changed");
         let system = &self.system;
         let memory = MappedMemory { system, spaces };
         for mmu in &mut self.observers {
-            for lookup in &self.waiting {
+            let mut waiting = self.waiting.as_slice();
+            while let Some((lookup, later)) = waiting.split_first() {
                 mmu.translate(lookup, &memory);
+                waiting = &later[mmu.quiet_first(later)..];
             }
         }
         self.waiting.clear();
-    }
-
-    /// Returns true if loads of a visit need a lookup after its stores: loads and stores have TLBs
-    /// of their own on a machine, and no load came first.
-    pub(super) fn looks_up_again(&self, step: &VisitStep) -> bool {
-        self.parts_loads && step.loads_before_store == 0 && step.loads_after_store
-    }
-
-    /// Looks a page up for loads of a visit whose store has touched the page.
-    pub(super) fn look_up_again(&mut self, page: PageNumber, scene: &Scene<'_>) {
-        let kind = ReferenceKind::Load;
-        let level = self.system.level_at(Place {
-            space: self.mmu.running.0,
-            page: self.system.base_page(page),
-        });
-        let lookup = PageLookup { page, level, kind };
-        if self.charged.is_some() {
-            self.translate_charging(&lookup, scene.stream);
-        } else {
-            self.translate(&lookup, Some(&scene.stream.spaces));
-        }
     }
 
     /// Replays a fetch of instructions: the page has to be in memory. Machines with instruction
@@ -150,9 +159,8 @@ impl World<'_> {
     fn fetch(&mut self, page: PageNumber, time: u64, scene: &Scene<'_>) -> Option<()> {
         let level = self.touch(page, time, false, scene)?;
         if self.recorder.is_none() {
-            let kind = ReferenceKind::Fetch;
-            let lookup = PageLookup { page, level, kind };
-            self.translate(&lookup, Some(&scene.stream.spaces));
+            let lookup = PageLookup::new(page, level, ReferenceKind::Fetch);
+            self.look_up(&lookup, scene.stream);
         }
         if let Some(recorder) = &mut self.recorder {
             let (space, page) = (self.mmu.running.0, self.system.base_page(page));

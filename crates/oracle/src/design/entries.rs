@@ -6,7 +6,7 @@ use super::{
     SlowBlocks, SlowCounts, SlowForm, SlowModified, SlowPage, SlowProbes, SlowReference,
     SlowStructure,
 };
-use crate::random::Rng;
+use crate::drawn::DrawnNumbers;
 use crate::replacement::SlowSet;
 
 /// An entry: slots of equally many pages.
@@ -31,7 +31,7 @@ pub(super) enum SlowFound {
 /// A structure with its entries.
 pub(super) struct SlowEntries {
     pub(super) of: SlowStructure,
-    pub(super) numbers: Rng,
+    pub(super) numbers: DrawnNumbers,
     /// The numbers of the entries of each set.
     pub(super) sets: Vec<SlowSet<u64>>,
     pub(super) entries: BTreeMap<u64, SlowEntry>,
@@ -90,7 +90,7 @@ impl SlowEntries {
     pub(super) fn new(of: SlowStructure) -> Self {
         Self {
             numbers: of.rule.numbers(),
-            sets: vec![SlowSet::new(of.ways); of.sets],
+            sets: vec![SlowSet::new(of.ways, of.wired); of.sets],
             entries: BTreeMap::new(),
             next: 0,
             lost: Vec::new(),
@@ -108,7 +108,10 @@ impl SlowEntries {
         if let SlowForm::Blocks(blocks) = self.of.form
             && !blocks.own
         {
-            sizes.truncate(1);
+            // Pages that are larger than a block lie in sets of their own index.
+            let block = sizes[0] * blocks.subblocks;
+            let smallest = sizes[0];
+            sizes.retain(|size| *size == smallest || self.of.sets > 1 && *size > block);
         }
         if self.of.probes != SlowProbes::SmallestFirst {
             sizes.reverse();
@@ -147,7 +150,11 @@ impl SlowEntries {
             let entry = &self.entries[&id];
             let shares = match self.of.form {
                 SlowForm::Pages { .. } => entry.step == size,
-                SlowForm::Blocks(blocks) => !blocks.own || entry.step == size,
+                SlowForm::Blocks(blocks) if blocks.own => entry.step == size,
+                SlowForm::Blocks(blocks) => {
+                    let block = self.of.sizes[0].0 * blocks.subblocks;
+                    self.of.sets == 1 || entry.pages() == size.max(block)
+                }
             };
             let Some(slot) = entry.slot_of(space, page).filter(|_| shares) else {
                 continue;

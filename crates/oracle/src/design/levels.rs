@@ -1,15 +1,18 @@
 //! The levels of a TLB: lookups, walks, and the ways of translations from one level to another.
 
-use super::entries::{SlowEntries, SlowFound};
-use super::load::SlowReader;
-use super::{SlowCounts, SlowFills, SlowForm, SlowPage, SlowProbes, SlowReference, SlowStructure};
+use super::entries::{SlowEntries, SlowEntry, SlowFound};
+use super::load::{SlowReader, SlowSource};
+use super::walks::TABLES;
+use super::{
+    SlowCounts, SlowFills, SlowForm, SlowFrames, SlowPage, SlowProbes, SlowReference, SlowStructure,
+};
 
 /// A TLB of structures.
 pub struct ListedTlb {
-    structures: Vec<SlowEntries>,
+    pub(super) structures: Vec<SlowEntries>,
     /// The last turns of structures: level, size, structure, oldest first.
     turns: Vec<(usize, u64, usize)>,
-    counts: SlowCounts,
+    pub(super) counts: SlowCounts,
     /// Translations that left a structure since the last report.
     left: Vec<(u32, u64, u64)>,
 }
@@ -45,16 +48,19 @@ impl ListedTlb {
         self.and_evictions(|tlb| tlb.find(at, kind))
     }
 
-    /// Loads what a walk found, and returns what was evicted.
+    /// Walks, loads what the walk found, and returns what was evicted. `spans` are the pages of 4
+    /// KiB that an entry of each level of the page table above the base pages covers.
     pub fn load(
         &mut self,
         (page, kind): (u64, SlowReference),
         new: SlowPage,
         read: SlowReader<'_>,
+        spans: &[u64],
     ) -> SlowNames {
         let load = |tlb: &mut Self| {
+            tlb.go_down((new.space, page), new.pages, spans);
             for level in 1..=3 {
-                tlb.load_level(level, (page, kind), new, Some(read));
+                tlb.load_level(level, (page, kind), new, SlowSource::Table(read));
             }
             tlb.prefetch(kind, new, read);
         };
@@ -84,10 +90,11 @@ impl ListedTlb {
         self.left.retain(|name| !after.contains(name));
     }
 
-    /// The names of all translations.
+    /// The names of all translations of pages.
     fn names(&self) -> SlowNames {
         let all = self.structures.iter().flat_map(SlowEntries::all);
-        let mut names: Vec<_> = all.map(|page| page.name()).collect();
+        let pages = all.filter(|page| page.space < TABLES);
+        let mut names: Vec<_> = pages.map(|page| page.name()).collect();
         names.sort_unstable();
         names.dedup();
         names
@@ -195,8 +202,21 @@ impl ListedTlb {
             self.structures[from].drop(|other| other.name() == found.name());
             self.settle(from);
         }
+        // Pages that share a frame number go up together. Those of a buffer go one by one.
+        let mut entries = self.structures[from].entries.values();
+        let hit = entries.find(|entry| {
+            let slot = entry.slot_of(found.space, page);
+            let held = slot.and_then(|slot| entry.slots[slot]);
+            held.is_some_and(|held| held.name() == found.name())
+        });
+        let shares = match self.structures[from].of.form {
+            SlowForm::Blocks(blocks) => blocks.frames != SlowFrames::Any,
+            SlowForm::Pages { .. } => false,
+        };
+        let hit = hit.filter(|_| shares && fills == SlowFills::Walks);
+        let pages = hit.map_or_else(Vec::new, SlowEntry::translations);
         for above in above {
-            self.load_level(above, (page, kind), found, None);
+            self.load_level(above, (page, kind), found, SlowSource::Entry(&pages));
         }
     }
 
@@ -218,7 +238,7 @@ impl ListedTlb {
         level: usize,
         (page, kind): (u64, SlowReference),
         new: SlowPage,
-        read: Option<SlowReader<'_>>,
+        source: SlowSource<'_>,
     ) {
         let takers = self.takers(level, kind, new.pages);
         let last_turn = |number: &usize| {
@@ -231,7 +251,7 @@ impl ListedTlb {
         let turn = (level, new.pages, number);
         self.turns.retain(|other| *other != turn);
         self.turns.push(turn);
-        self.structures[number].load(page, new, read, &mut self.counts);
+        self.structures[number].load(page, new, source, &mut self.counts);
         self.settle(number);
     }
 
@@ -253,15 +273,17 @@ impl ListedTlb {
             return;
         }
         for number in buffers {
-            self.structures[number].load(page, next, Some(read), &mut self.counts);
+            let source = SlowSource::Table(read);
+            self.structures[number].load(page, next, source, &mut self.counts);
             self.settle(number);
         }
     }
 
     /// Passes on what a structure lost: out of the levels that it includes, and to the structures
     /// of the next level that victims fill.
-    fn settle(&mut self, number: usize) {
-        let lost = std::mem::take(&mut self.structures[number].lost);
+    pub(super) fn settle(&mut self, number: usize) {
+        let mut lost = std::mem::take(&mut self.structures[number].lost);
+        lost.retain(|page| page.space < TABLES);
         let of = self.structures[number].of.clone();
         for gone in lost {
             self.left.push(gone.name());
@@ -283,7 +305,8 @@ impl ListedTlb {
                 let serves = other.serves.iter().any(|kind| of.serves.contains(kind));
                 let takes = other.fills == SlowFills::Victims && other.level == of.level + 1;
                 if takes && serves && !self.structures[taker].has(gone.name()) {
-                    self.structures[taker].load(gone.first, gone, None, &mut self.counts);
+                    let source = SlowSource::Entry(&[]);
+                    self.structures[taker].load(gone.first, gone, source, &mut self.counts);
                     self.settle(taker);
                 }
             }
@@ -305,6 +328,8 @@ impl SlowStructure {
             fills: SlowFills::Walks,
             inclusive: false,
             probes: SlowProbes::Parallel,
+            wired: 0,
+            walk_entries: Vec::new(),
         }
     }
 }

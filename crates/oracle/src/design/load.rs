@@ -7,14 +7,34 @@ use super::{SlowPage, SlowValid};
 /// A reader of the page table of the space.
 pub(super) type SlowReader<'r> = &'r dyn Fn(u64) -> Option<SlowPage>;
 
+/// The source of a translation.
+#[derive(Clone, Copy)]
+pub(super) enum SlowSource<'r> {
+    /// A walk of the page table.
+    Table(SlowReader<'r>),
+    /// An entry of another structure, with these pages.
+    Entry(&'r [SlowPage]),
+}
+
+impl SlowSource<'_> {
+    fn read(&self, space: u32, page: u64) -> Option<SlowPage> {
+        match self {
+            SlowSource::Table(read) => read(page),
+            SlowSource::Entry(pages) => pages
+                .iter()
+                .copied()
+                .find(|other| other.covers(space, page)),
+        }
+    }
+}
+
 impl SlowEntries {
-    /// Loads the translation of a page. `read` reads the page table. `None` if the translation
-    /// comes from another structure.
+    /// Loads the translation of a page.
     pub(super) fn load(
         &mut self,
         page: u64,
         new: SlowPage,
-        read: Option<SlowReader<'_>>,
+        source: SlowSource<'_>,
         counts: &mut SlowCounts,
     ) {
         let Some(set) = self.set_of(page, new.pages) else {
@@ -30,7 +50,7 @@ impl SlowEntries {
                 };
                 self.insert(set, entry);
             }
-            SlowForm::Blocks(blocks) => self.load_block(set, page, new, read, &blocks, counts),
+            SlowForm::Blocks(blocks) => self.load_block(set, page, new, source, &blocks, counts),
         }
     }
 
@@ -39,7 +59,7 @@ impl SlowEntries {
         set: usize,
         page: u64,
         new: SlowPage,
-        read: Option<SlowReader<'_>>,
+        source: SlowSource<'_>,
         blocks: &SlowBlocks,
         counts: &mut SlowCounts,
     ) {
@@ -75,34 +95,34 @@ impl SlowEntries {
         }
         let known: Vec<u64> = self.of_block(set, &entry);
         let preloads = blocks.preload && (known.is_empty() || !blocks.page_alone);
-        let read = read.filter(|_| preloads);
-        if let Some(read) = read
-            && blocks.can_share(size, missing_page)
-        {
+        let is_walk = matches!(source, SlowSource::Table(_));
+        if preloads && blocks.can_share(size, missing_page) {
             let mut others = vec![None; entry.slots.len()];
             for (slot, neighbour) in others.iter_mut().enumerate() {
                 if entry.slots[slot].is_some() {
                     continue;
                 }
-                counts.table_reads += 1;
+                counts.table_reads += u64::from(is_walk);
                 let at = entry.first_of(slot);
                 let fits = |other: &SlowPage| {
                     let one_size = !blocks.own || other.pages == new.pages;
                     let compatible = blocks.are_compatible(size, missing_page, (at, *other));
                     self.holds_size(other.pages) && one_size && compatible
                 };
-                *neighbour = read(at).filter(fits);
+                *neighbour = source.read(new.space, at).filter(fits);
             }
             preload(blocks, &mut entry, missing, &others);
         }
-        if read.is_some() && blocks.frames == SlowFrames::Any {
+        // What another structure held joins what the block has.
+        let is_anew = preloads && is_walk;
+        if is_anew && blocks.frames == SlowFrames::Any {
             // No two entries of a complete-subblock TLB have one tag (section 4.4).
             for id in known {
                 self.lost.extend(self.entries[&id].translations());
                 self.remove(id);
             }
         }
-        self.enter(set, &entry, read.is_none(), blocks, counts);
+        self.enter(set, &entry, !is_anew, blocks, counts);
     }
 
     /// The entries of the set for the same block, lowest way first.
@@ -177,7 +197,7 @@ impl SlowEntries {
     }
 
     /// A new entry takes the place of another.
-    fn insert(&mut self, set: usize, entry: SlowEntry) -> u64 {
+    pub(super) fn insert(&mut self, set: usize, entry: SlowEntry) -> u64 {
         let before: Vec<u64> = self.sets[set].keys().collect();
         let id = self.next;
         self.next += 1;

@@ -9,6 +9,7 @@ mod compatible;
 mod entries;
 mod levels;
 mod load;
+mod walks;
 
 pub use levels::{ListedTlb, SlowNames};
 
@@ -77,6 +78,11 @@ pub struct SlowStructure {
     pub inclusive: bool,
     /// The order of the probes for several page sizes.
     pub probes: SlowProbes,
+    /// The ways of each set, lowest first, that hold pages of the system and never make room.
+    pub wired: usize,
+    /// The entries of the page table above the leaves that the structure also holds: the pages of 4
+    /// KiB that one covers, and the number of pages with one index.
+    pub walk_entries: Vec<(u64, u64)>,
 }
 
 /// An organisation.
@@ -198,4 +204,8 @@ pub struct SlowCounts {
     pub victim_hits: u64,
     /// Hits of structures that prefetches fill.
     pub prefetch_hits: u64,
+    /// Walks that begin below the root.
+    pub walk_entry_hits: u64,
+    /// Entries of the page table on the ways of walks.
+    pub walk_reads: u64,
 }

@@ -54,6 +54,28 @@ fn same(table: &dyn PageTable, listed: &Listed) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// A walk reads an entry for each span that is larger than the leaf, and the leaf.
+#[test]
+fn spans_are_those_of_the_entries_that_walks_read() {
+    for kind in PAGE_TABLES {
+        for base in [12, 14] {
+            let base = PageSize::from_shift(base).expect("a size");
+            let spans = (kind.spans)(base);
+            assert!(spans.is_sorted() && spans.iter().all(|span| *span > base));
+            for shift in SHIFTS.into_iter().filter(|shift| *shift >= base.shift()) {
+                let size = PageSize::from_shift(shift).expect("a size");
+                let run = AlignedRun::around(PageNumber(0), size);
+                let mut table = (kind.build)(base);
+                table.map(SpaceId(0), Leaf { run, frame: None });
+                let mut reads = 0;
+                table.walk(SpaceId(0), PageNumber(0), &mut |_| reads += 1);
+                let above = spans.iter().filter(|span| **span > size).count();
+                assert_eq!(reads, above + 1, "{size:?}");
+            }
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn walks_find_the_mapped_leaves(edits in edits()) {

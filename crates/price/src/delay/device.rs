@@ -34,7 +34,7 @@ pub(super) fn pass_gate(width: f64, wire: f64) -> f64 {
     (width * PASS_GATE + wire * POLYSILICON) * CHANNEL_LENGTH
 }
 
-/// The capacitance of the drain of a transistor that stands alone.
+/// The capacitance of the drain of a single transistor.
 pub(super) fn drain(width: f64, channel: Channel) -> f64 {
     stacked_drain(width, channel, 1.0)
 }

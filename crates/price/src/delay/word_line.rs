@@ -1,5 +1,5 @@
-//! Word lines, with drivers that are sized for them (WRL 93/5, sections 6.2 and 6.3), and the bit
-//! lines of content-addressable memory, which are driven alike.
+//! Word lines and their drivers (WRL 93/5, sections 6.2 and 6.3). The bit lines of
+//! content-addressable memory are driven alike.
 
 use super::decoder::{INVERTER_N, INVERTER_P};
 use super::device::{Channel, drain, gate, on_resistance, pass_gate, width_for};

@@ -79,7 +79,30 @@ pub(super) fn write(to: &mut File, facts: &EntryFacts, parts: &[Vec<u8>]) -> io:
     for part in parts {
         writer.append(part).map_err(cannot)?;
     }
-    let (mut checked, _) = writer.finish().map_err(cannot)?;
+    let (checked, _) = writer.finish().map_err(cannot)?;
+    finish(checked, facts)?;
+    to.stream_position()
+}
+
+/// Writes a copy of an entry with other facts. Returns its size.
+///
+/// # Errors
+/// If a file cannot be read or written, or the entry is damaged.
+pub(super) fn write_again(to: &mut File, mut from: &File, facts: &EntryFacts) -> io::Result<u64> {
+    let tail = tail(from)?;
+    check(from, &tail)?;
+    from.rewind()?;
+    let mut checked = HashedWriter {
+        to: BufWriter::new(&mut *to),
+        hasher: Xxh3Default::new(),
+    };
+    io::copy(&mut from.take(tail.body), &mut checked)?;
+    finish(checked, facts)?;
+    to.stream_position()
+}
+
+/// Writes what follows the reduced trace of an entry.
+fn finish<W: Write>(mut checked: HashedWriter<W>, facts: &EntryFacts) -> io::Result<()> {
     let mut json = serde_json::to_vec(facts)?;
     if json.len() as u64 > MOST_FACTS {
         // Without the promotions, a later comparison makes a second pass.
@@ -87,15 +110,12 @@ pub(super) fn write(to: &mut File, facts: &EntryFacts, parts: &[Vec<u8>]) -> io:
         let facts = facts.clone();
         json = serde_json::to_vec(&EntryFacts { foreseen, ..facts })?;
     }
-    let facts = json;
-    checked.write_all(&facts)?;
-    checked.write_all(&(facts.len() as u32).to_le_bytes())?;
+    checked.write_all(&json)?;
+    checked.write_all(&(json.len() as u32).to_le_bytes())?;
     let check = checked.hasher.digest();
     checked.write_all(&check.to_le_bytes())?;
     checked.write_all(&MAGIC)?;
-    checked.flush()?;
-    drop(checked);
-    to.stream_position()
+    checked.flush()
 }
 
 /// An entry whose tail was read.

@@ -50,9 +50,10 @@ pub struct CacheEntry {
 pub(crate) struct FoundEntry {
     /// The reduced form.
     pub(crate) origin: Origin,
-    /// The promotions that other policies foresee, as the comparison that made the entry found
-    /// them.
+    /// The promotions that other policies foresee, as earlier comparisons found them.
     pub(crate) foreseen: Foresight,
+    /// The facts of the entry.
+    pub(crate) facts: EntryFacts,
 }
 
 impl TraceCache {
@@ -118,7 +119,11 @@ impl TraceCache {
                     let _ = file.set_modified(SystemTime::now());
                     let foreseen = foreseen::from_runs(&tail.facts.foreseen);
                     let origin = Origin::of_entry(shown(&path), file, tail.body, size).ok()?;
-                    Some(FoundEntry { origin, foreseen })
+                    Some(FoundEntry {
+                        origin,
+                        foreseen,
+                        facts: tail.facts,
+                    })
                 }
                 Err(error) => {
                     let removed = match fs::remove_file(&path) {
@@ -150,12 +155,33 @@ impl TraceCache {
         }
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(0o700).create(&self.folder)?;
+        self.add(facts, |file| entry::write(file, facts, parts))
+    }
+
+    /// Writes the facts of an entry anew. The entry stays whole meanwhile.
+    ///
+    /// # Errors
+    /// If the entry cannot be read or written. A failure costs speed only.
+    pub(crate) fn keep_facts(&self, facts: &EntryFacts) -> io::Result<()> {
+        let known = match File::open(self.folder.join(entry_name(facts))) {
+            // Another comparison removed the entry.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            known => known?,
+        };
+        self.add(facts, |file| entry::write_again(file, &known, facts))
+    }
+
+    /// Adds the entry that `write` writes, and tidies up.
+    fn add(
+        &self,
+        facts: &EntryFacts,
+        write: impl FnOnce(&mut File) -> io::Result<u64>,
+    ) -> io::Result<()> {
         let Some(mut new) = self.locked_file()? else {
             return Ok(());
         };
         let unfinished = Unfinished::new(new.path());
-        let size = entry::write(new.as_file_mut(), facts, parts)?;
-        if size > self.limit {
+        if write(new.as_file_mut())? > self.limit {
             return Ok(());
         }
         let path = self.folder.join(entry_name(facts));

@@ -13,6 +13,7 @@ mod show;
 mod tidy;
 
 use std::ffi::OsStr;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use broadleaf_machine::Machine;
@@ -96,7 +97,26 @@ pub(crate) fn keep(
         family: family(machines).to_string(),
         foreseen: foreseen::in_runs(&outcome.foreseen),
     };
-    if let Err(error) = cache.keep(&facts, parts) {
+    warn(cache, trace, cache.keep(&facts, parts));
+}
+
+/// Adds the promotions that a replay found to the entry that the trace was read from, if the entry
+/// lacks a policy of them. A failure costs speed only, and is named in a warning.
+pub(crate) fn keep_foreseen(cache: &TraceCache, trace: &Trace, outcome: &Outcome) {
+    let Some(known) = trace.entry() else {
+        return;
+    };
+    let mut facts = known.clone();
+    for (policy, runs) in foreseen::in_runs(&outcome.foreseen) {
+        facts.foreseen.entry(policy).or_insert(runs);
+    }
+    if facts != *known {
+        warn(cache, trace, cache.keep_facts(&facts));
+    }
+}
+
+fn warn(cache: &TraceCache, trace: &Trace, kept: io::Result<()>) {
+    if let Err(error) = kept {
         log::warn!(
             "{}: cannot keep the reduced form of {}: {error}; name another folder with \
              XDG_CACHE_HOME, or turn the cache off with --no-cache or {SIZE_VARIABLE}=0",

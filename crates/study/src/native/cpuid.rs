@@ -1,4 +1,4 @@
-//! The facts of x86 cores, which CPUID tells about the core that executes it.
+//! The facts of x86 cores. CPUID describes the core that executes it.
 
 use broadleaf_machine::{CoreFacts, cpuid_facts};
 use raw_cpuid::native_cpuid::cpuid_count;

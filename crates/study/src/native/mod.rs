@@ -12,7 +12,7 @@ use broadleaf_machine::{CoreFacts, NativeFit, NoFit, native_machine};
 
 use crate::failure::Failure;
 
-/// The name that stands for the machines of this computer.
+/// The name of the machines of this computer.
 pub const NATIVE: &str = "native";
 
 /// What a user does if no machine fits.

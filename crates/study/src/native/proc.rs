@@ -1,4 +1,4 @@
-//! The facts of cores that the files of Linux tell: MIDR of Arm cores, and names of others.
+//! The facts of cores in the files of Linux: MIDR of Arm cores, and names of others.
 
 use std::fs;
 use std::path::Path;

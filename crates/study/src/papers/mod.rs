@@ -101,8 +101,8 @@ pub struct Paper {
     pub source: &'static str,
     /// The introduction to its tables.
     pub remarks: &'static str,
-    /// The default cost of an access that misses no TLB, in cycles. `None` if nothing is replayed.
-    pub cycles_per_access: Option<f64>,
+    /// The default cost of an access that misses no TLB, in cycles.
+    pub cycles_per_access: f64,
     /// The policy whose parameter `without` turns off the mechanisms of the paper's system, one at
     /// a time; `None` if there is none.
     pub switches: Option<&'static str>,

@@ -56,7 +56,7 @@ pub fn repeat(
     let scale = request.scale;
     let setting = PaperSetting {
         scale,
-        cycles_per_access: cycles(paper, request.cycles_per_access)?,
+        cycles_per_access: (request.cycles_per_access).unwrap_or(paper.cycles_per_access),
         without: mechanism(paper, request.without)?,
         folder: request.folder.map(Path::to_owned),
         watch: request.watch,
@@ -153,18 +153,6 @@ fn find(name: &str) -> Result<&'static Paper, Failure> {
     })
 }
 
-/// The cycles of an access. A paper without replays takes none, and the setting has no use for it.
-fn cycles(paper: &Paper, given: Option<f64>) -> Result<f64, Failure> {
-    match (paper.cycles_per_access, given) {
-        (Some(own), given) => Ok(given.unwrap_or(own)),
-        (None, None) => Ok(0.0),
-        (None, Some(_)) => Err(Failure::Wrong(format!(
-            "{} replays nothing, so accesses take no cycles; leave out --cycles-per-access",
-            paper.name
-        ))),
-    }
-}
-
 /// The mechanism to turn off, if the paper's system has it.
 fn mechanism(paper: &Paper, without: Option<&str>) -> Result<Option<String>, Failure> {
     let (Some(mechanism), switches) = (without, paper.switches) else {
@@ -183,9 +171,6 @@ fn head(paper: &Paper, setting: &PaperSetting) -> String {
     let mut out = format!("{}\n\n", paper.title);
     for line in wrapped(paper.remarks, 100) {
         let _ = writeln!(out, "{line}");
-    }
-    if paper.cycles_per_access.is_none() {
-        return out;
     }
     let how = match setting.scale {
         Scale::Tiny => "tiny, as for tests",

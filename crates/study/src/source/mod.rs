@@ -28,7 +28,7 @@ use broadleaf_trace::{Header, PartReader, Totals, TraceIndex, Visit};
 use broadleaf_machine::Machine;
 use broadleaf_model::foresight::Foresight;
 
-use crate::cache::{FoundEntry, TraceCache};
+use crate::cache::{EntryFacts, FoundEntry, TraceCache};
 use crate::failure::Failure;
 use crate::watch::Work;
 use bound::AccessBound;
@@ -112,6 +112,8 @@ pub struct Trace {
     holds: Option<Holds>,
     /// The promotions that an earlier comparison found, from the cache.
     foreseen: Foresight,
+    /// The facts of the entry of the cache that is read instead of the trace.
+    entry: Option<EntryFacts>,
 }
 
 impl Trace {
@@ -167,10 +169,16 @@ impl Trace {
         std::mem::take(&mut self.foreseen)
     }
 
+    /// The facts of the entry of the cache that the trace is read from.
+    pub(crate) fn entry(&self) -> Option<&EntryFacts> {
+        self.entry.as_ref()
+    }
+
     /// Reads the trace from an entry of the cache. What was checked of the trace itself stays.
     fn read_entry(&mut self, entry: FoundEntry) -> Result<(), Failure> {
         let trace = std::mem::replace(&mut self.origin, entry.origin);
         self.foreseen = entry.foreseen;
+        self.entry = Some(entry.facts);
         self.called = Some(trace.name().to_owned());
         self.kind = TraceKind::Reduced;
         self.meter.restart();
@@ -222,6 +230,7 @@ impl Trace {
             reduced_readers: Vec::new(),
             holds,
             foreseen: Foresight::new(),
+            entry: None,
         })
     }
 
@@ -244,7 +253,7 @@ impl Trace {
         }
     }
 
-    /// The totals of a recording, as far as its index or its chunks tell them before they are read.
+    /// The totals of a recording, as far as its index or the heads of its chunks hold them.
     pub fn totals(&self) -> Option<Totals> {
         self.holds.map(|holds| holds.totals)
     }

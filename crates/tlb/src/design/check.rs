@@ -1,9 +1,9 @@
 //! The checks of a design: each structure by itself, and beside the others.
 
 use super::{DesignError, Field, MOST_TLB_LEVELS, Structure};
-use crate::ReferenceKind;
 use crate::organisation::REPLICATE;
 use crate::role::Fills;
+use crate::{IndexFunction, ReferenceKind, RuleNeed};
 use broadleaf_units::PageSize;
 
 /// The maximum number of entries of a structure, so that a mistyped number does not exhaust memory.
@@ -42,6 +42,7 @@ fn refusal(structures: &[Structure], number: usize) -> Refusal {
     let organisation = of.organisation.organisation();
     let reason = |field: Field| move |reason: String| (field, reason);
     numbers(of)
+        .or_else(|| wired(of).map(reason(Field::Wired)))
         .or_else(|| of.role.refuses(of.level))
         .or_else(|| (of.replacement.rule().refuses)(of.ways).map(reason(Field::Replacement)))
         .or_else(|| page_count(of))
@@ -52,6 +53,7 @@ fn refusal(structures: &[Structure], number: usize) -> Refusal {
         .or_else(|| (organisation.refuses)(of).map(reason(Field::Organisation)))
         .or_else(|| turns(structures, number))
         .or_else(|| replicated(structures, of))
+        .or_else(|| walk_entries(of).map(reason(Field::WalkEntries)))
 }
 
 /// The level, the entries and the ways.
@@ -68,6 +70,53 @@ fn numbers(of: &Structure) -> Refusal {
         let message = format!("{entries} entries do not divide into sets of {ways} ways");
         (Field::Ways, message)
     })
+}
+
+/// The wired entries.
+fn wired(of: &Structure) -> Option<String> {
+    let (wired, sets, entries) = (of.wired, of.sets(), of.entries);
+    if !wired.is_multiple_of(sets) {
+        return Some(format!(
+            "{wired} wired entries do not divide into {sets} sets"
+        ));
+    }
+    (wired >= entries)
+        .then(|| format!("{wired} wired entries of {entries} leave none for the pages of programs"))
+}
+
+/// The walk entries.
+fn walk_entries(of: &Structure) -> Option<String> {
+    let (first, _) = of.walk_entries.first()?;
+    if of.level == 1 {
+        return Some("walks look up walk entries below the first level".to_owned());
+    }
+    if of.role.fills != Fills::Walks {
+        return Some("walks fill structures of walk entries: fills = \"walks\"".to_owned());
+    }
+    let rule = of.replacement.rule();
+    if rule.needs.contains(&RuleNeed::Future) {
+        let name = rule.described.name;
+        return Some(format!(
+            "replacement {name} knows the next use of pages alone"
+        ));
+    }
+    if *first <= of.pages[0].0 {
+        let (span, page) = (first.short_name(), of.pages[0].0.short_name());
+        return Some(format!(
+            "a walk entry of {span} is no larger than a page of {page}"
+        ));
+    }
+    let wrong_sets = |(span, index): &(PageSize, IndexFunction)| {
+        let inside = |bit| bit < u32::from(span.shift());
+        if index.sets() != of.sets() as u64 {
+            let (found, sets) = (index.sets(), of.sets());
+            return Some(format!("{index} distinguishes {found} sets of {sets}"));
+        }
+        let span = span.short_name();
+        let is_inside = index.lowest_bit().is_some_and(inside);
+        is_inside.then(|| format!("{index} looks at bits inside a walk entry of {span}"))
+    };
+    of.walk_entries.iter().find_map(wrong_sets)
 }
 
 fn page_count(of: &Structure) -> Refusal {

@@ -40,7 +40,7 @@ pub(super) static COMPLETE_SUBBLOCK: Organisation = Organisation {
                       frames lie. A miss in a block that has an entry (a subblock miss) fills the \
                       page's place and replaces nothing. With preload, a miss loads all pages of \
                       the block. A superpage fills the places that it covers; one larger than the \
-                      block takes one entry, if the structure has one set. With own-blocks, each \
+                      block takes one entry, in the set of its own index. With own-blocks, each \
                       page size has blocks of the same number of pages.",
         source: "Talluri 1995, sections 3.3, 3.5 and 4.2, appendices E and F",
     },
@@ -102,9 +102,10 @@ pub(super) fn refuses_blocks(structure: &Structure, own: bool) -> Option<String>
         return Some("pages of all sizes share entries, which one probe finds".to_owned());
     }
     for (size, other) in &structure.pages {
+        let is_larger = !own && size > &block;
         let block = match own {
             true => u32::from(size.shift() + block.shift() - base.shift()),
-            false => u32::from(block.shift()),
+            false => u32::from(block.shift().max(size.shift())),
         };
         if other.lowest_bit().is_some_and(|bit| bit < block) {
             let size = size.short_name();
@@ -113,14 +114,8 @@ pub(super) fn refuses_blocks(structure: &Structure, own: bool) -> Option<String>
                  one set"
             ));
         }
-        if !own && other != index {
+        if !own && !is_larger && other != index {
             return Some("pages that share entries need one index".to_owned());
-        }
-        if !own && u32::from(size.shift()) > block && structure.sets() > 1 {
-            let size = size.short_name();
-            return Some(format!(
-                "a {size} page is larger than the block, so the structure needs one set"
-            ));
         }
     }
     None

@@ -5,6 +5,7 @@
 mod choice;
 mod compatibility;
 mod hints;
+mod set_indices;
 mod subblock_entry;
 mod subblock_rules;
 mod subblocks;
@@ -14,7 +15,7 @@ pub use choice::{OrganisationChoice, OrganisationError, ParameterValue, Structur
 pub(crate) use set_associative::REPLICATE;
 
 use crate::{Structure, TlbLog, TlbRequest, Translation, Walk};
-use broadleaf_units::{Described, PageSize, catalogue};
+use broadleaf_units::{Described, PageNumber, PageSize, catalogue};
 
 catalogue! {
     /// The catalogue of organisations.
@@ -61,9 +62,15 @@ pub trait Entries: Send + std::fmt::Debug {
     /// Loads the translation that a walk found. The log receives the translations that made room.
     fn load(&mut self, walk: &Walk<'_>, log: &mut TlbLog);
 
-    /// Loads a translation that another structure held. No page table is read, so no neighbours
-    /// are loaded.
-    fn receive(&mut self, request: &TlbRequest, translation: &Translation, log: &mut TlbLog) {
+    /// Loads a translation that another structure held. No page table is read. An organisation that
+    /// preloads takes neighbours from `beside`, the translations in the other structure's entry.
+    fn receive(
+        &mut self,
+        request: &TlbRequest,
+        translation: &Translation,
+        _beside: &[Translation],
+        log: &mut TlbLog,
+    ) {
         let walk = Walk {
             request: *request,
             translation: *translation,
@@ -75,6 +82,12 @@ pub trait Entries: Send + std::fmt::Debug {
     /// Sets the modified bit in the copies of a translation. This is no use and no counted fault. An
     /// organisation without modified bits ignores the call.
     fn mark(&mut self, _translation: &Translation, _log: &mut TlbLog) {}
+
+    /// The translations that go up together with a page of `size` from the entry that holds it: all
+    /// that share one frame number. This is no use.
+    fn beside(&self, _request: &TlbRequest, _size: PageSize) -> Vec<Translation> {
+        Vec::new()
+    }
 
     /// Returns true if the structure holds a translation of the same page. This is no use.
     fn holds(&self, translation: &Translation) -> bool;
@@ -90,6 +103,19 @@ pub trait Entries: Send + std::fmt::Debug {
     /// Notes that `times` more uses followed the last hit or insertion
     /// ([`crate::ReplacementState::repeat`]).
     fn repeat(&mut self, _times: u64) {}
+
+    /// Returns a number if a hit that is repeated changes nothing, until one of these happens: the
+    /// number changes, the page leaves, a load disturbs the page ([`Self::disturbed`]), or a store
+    /// finds a clear modified bit. `None`: any hit may change something.
+    fn quiet_epoch(&self) -> Option<u64> {
+        None
+    }
+
+    /// The pages of 4 KiB, first and after last, whose lookups may change after a load for this
+    /// page of this size. Pages that the log receives need not be among them.
+    fn disturbed(&self, _page: PageNumber, _size: PageSize) -> (u64, u64) {
+        (0, u64::MAX)
+    }
 
     /// The number of entries in use.
     fn occupied(&self) -> usize;

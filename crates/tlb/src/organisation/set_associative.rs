@@ -1,8 +1,9 @@
 //! Sets of ways: each entry translates one page, and an index function chooses the set.
 
 use super::hints::WayHints;
+use super::set_indices::SetIndices;
 use super::{Entries, Found, Organisation, StructureParameter, any_structure};
-use crate::{Compiled, ReplacementState, Structure, TlbLog, TlbRequest, Translation, Walk};
+use crate::{ReplacementState, Structure, TlbLog, TlbRequest, Translation, Walk};
 use broadleaf_units::{AlignedRun, Described, PageNumber, PageSize};
 
 /// The parameter that allows index bits inside pages.
@@ -48,7 +49,7 @@ pub(super) static SET_ASSOCIATIVE: Organisation = Organisation {
 #[derive(Clone, Debug)]
 struct SetAssociative {
     ways: usize,
-    indices: Vec<(PageSize, Compiled)>,
+    indices: SetIndices,
     /// Set after set.
     entries: Vec<Option<Translation>>,
     hints: WayHints,
@@ -60,25 +61,15 @@ struct SetAssociative {
 
 impl SetAssociative {
     fn new(structure: &Structure) -> Self {
-        let indices = structure.pages.iter();
         Self {
             ways: structure.ways,
-            indices: indices
-                .map(|(size, index)| (*size, index.compile()))
-                .collect(),
+            indices: SetIndices::new(structure),
             entries: vec![None; structure.entries],
             hints: WayHints::new(structure.entries),
             replacement: ReplacementState::new(structure),
             modified_faults: structure.organisation.flag(MODIFIED_FAULTS),
             replicates: structure.organisation.flag(REPLICATE),
         }
-    }
-
-    /// The set of a page of 4 KiB as part of a page of the size. `None` if the structure holds no
-    /// pages of the size.
-    fn set_of(&self, page: PageNumber, size: PageSize) -> Option<usize> {
-        let (_, index) = self.indices.iter().find(|(held, _)| *held == size)?;
-        Some(index.set_of(page))
     }
 
     /// The entries of a set.
@@ -93,7 +84,7 @@ impl Entries for SetAssociative {
         if !self.hints.may_hold(request.tag, run) {
             return Found::Nothing;
         }
-        let Some(set) = self.set_of(request.page, size) else {
+        let Some(set) = self.indices.set_of(request, size) else {
             return Found::Nothing;
         };
         let matches = |entry: &Option<Translation>| {
@@ -124,7 +115,7 @@ impl Entries for SetAssociative {
 
     fn load(&mut self, walk: &Walk<'_>, log: &mut TlbLog) {
         let new = walk.translation;
-        let Some(set) = self.set_of(walk.request.page, new.size) else {
+        let Some(set) = self.indices.set_of(&walk.request, new.size) else {
             return;
         };
         let way = self.replacement.choose(set);
@@ -143,7 +134,7 @@ impl Entries for SetAssociative {
             return;
         }
         // A page may lie in several sets if the index replicates it.
-        let ways = match self.set_of(translation.first, translation.size) {
+        let ways = match self.indices.set_of(&TlbRequest::load(translation.tag, translation.first), translation.size) {
             Some(set) if !self.replicates => set * self.ways..(set + 1) * self.ways,
             _ => 0..self.entries.len(),
         };
@@ -172,6 +163,14 @@ impl Entries for SetAssociative {
 
     fn repeat(&mut self, times: u64) {
         self.replacement.repeat(times);
+    }
+
+    fn quiet_epoch(&self) -> Option<u64> {
+        self.replacement.quiet_epoch()
+    }
+
+    fn disturbed(&self, page: PageNumber, size: PageSize) -> (u64, u64) {
+        AlignedRun::around(page, size).bounds()
     }
 
     fn occupied(&self) -> usize {
@@ -214,6 +213,8 @@ mod tests {
             organisation: OrganisationChoice::from(&SET_ASSOCIATIVE),
             replacement: Replacement::lru(),
             role: Role::default(),
+            wired: 0,
+            walk_entries: Vec::new(),
         };
         let mut sets = SetAssociative::new(&structure);
         for _ in 0..2 {

@@ -4,11 +4,12 @@ mod entering;
 
 use super::compatibility::{ModifiedBits, SharedFrames, ValidBits, placed_block};
 use super::hints::WayHints;
+use super::set_indices::SetIndices;
 use super::subblock_entry::{SubblockEntry, check_pair};
 use super::subblock_rules::SubblockRules;
 use super::{Entries, Found};
-use crate::{Compiled, ReplacementState, Structure, TlbLog, TlbRequest, Translation, Walk};
-use broadleaf_units::{AlignedRun, PageNumber, PageSize};
+use crate::{ReplacementState, Structure, TlbLog, TlbRequest, Translation, Walk};
+use broadleaf_units::{AlignedRun, Asid, PageNumber, PageSize};
 
 /// Sets of subblock entries with any replacement rule.
 #[derive(Clone, Debug)]
@@ -19,12 +20,25 @@ pub(super) struct SubblockSets {
     count: usize,
     /// The size of the pages that a subblock holds.
     base: PageSize,
-    indices: Vec<(PageSize, Compiled)>,
+    indices: SetIndices,
+    /// True if the structure has several sets, so that each set holds blocks of one size alone.
+    has_sets: bool,
     /// Set after set.
     entries: Vec<Option<SubblockEntry>>,
     /// The probable places of entries, by their blocks.
     hints: WayHints,
+    /// True if the entries of a page have one run of pages, whatever the page's size is.
+    has_one_run: bool,
     replacement: ReplacementState,
+}
+
+/// The source of the pages beside a missing one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NeighbourSource {
+    /// The page table.
+    PageTable,
+    /// The entry of another structure. Its pages join those of the block that are here.
+    Structure,
 }
 
 /// What an entry holds of a page.
@@ -40,32 +54,31 @@ enum Held {
 impl SubblockSets {
     pub(super) fn new(structure: &Structure, rules: SubblockRules) -> Self {
         let base = structure.pages[0].0;
-        let indices = structure.pages.iter();
         Self {
             rules,
             ways: structure.ways,
             count: 1 << rules.block.shift().saturating_sub(base.shift()),
             base,
-            indices: indices
-                .map(|(size, index)| (*size, index.compile()))
-                .collect(),
+            indices: SetIndices::new(structure),
+            has_sets: structure.sets() > 1,
             entries: vec![None; structure.entries],
             hints: WayHints::new(structure.entries),
+            has_one_run: structure.pages.len() == 1
+                || !rules.own_blocks && structure.pages.iter().all(|of| of.0 <= rules.block),
             replacement: ReplacementState::new(structure),
         }
-    }
-
-    fn set_of(&self, page: PageNumber, size: PageSize) -> Option<usize> {
-        let (_, index) = self.indices.iter().find(|(held, _)| *held == size)?;
-        Some(index.set_of(page))
     }
 
     fn ways_of(&self, set: usize) -> std::ops::Range<usize> {
         set * self.ways..(set + 1) * self.ways
     }
 
-    /// The pages of the entry that holds a page of this size.
-    fn run_of(&self, page: PageNumber, size: PageSize) -> AlignedRun {
+    /// The pages of the entry that holds a page of this size, or a walk entry.
+    fn run_of(&self, request: &TlbRequest, size: PageSize) -> AlignedRun {
+        let page = request.page;
+        if request.tag.is_of_tables() {
+            return AlignedRun::around(page, size);
+        }
         let block = match self.rules.own_blocks {
             true => PageSize::from_shift(size.shift() + self.count.trailing_zeros() as u8),
             false => Some(size.max(self.rules.block)),
@@ -79,7 +92,7 @@ impl SubblockSets {
         let (page, new) = (walk.request.page, walk.translation);
         let mut entry = SubblockEntry {
             tag: walk.request.tag,
-            run: self.run_of(page, new.size),
+            run: self.run_of(&walk.request, new.size),
             pages: vec![None; self.count],
         };
         let (run, step) = (entry.run, entry.step());
@@ -88,7 +101,10 @@ impl SubblockSets {
         let page_at = |at: usize| PageNumber(run.first.0 + at as u64 * step);
         // The missing page comes first, then its neighbours, nearest first: a run of pages grows
         // from its middle.
-        let mut others: Vec<usize> = (0..self.count).filter(|at| *at != missing).collect();
+        let mut others: Vec<usize> = match preloads || new.size > self.base {
+            true => (0..self.count).filter(|at| *at != missing).collect(),
+            false => Vec::new(),
+        };
         others.sort_by_key(|at| at.abs_diff(missing));
         let shared = &self.rules.shared;
         let fits = |pages: &[Option<Translation>], at: usize, other: &Translation| {
@@ -127,11 +143,10 @@ impl SubblockSets {
 
     /// Returns true if the structure holds pages of both sizes, and in one entry.
     fn may_share(&self, new: &Translation, other: &Translation) -> bool {
-        let mut held = self.indices.iter().map(|(size, _)| *size);
         if self.rules.own_blocks {
             other.size == new.size
         } else {
-            other.size <= self.rules.block && held.any(|size| size == other.size)
+            other.size <= self.rules.block && self.indices.holds(other.size)
         }
     }
 
@@ -143,7 +158,8 @@ impl SubblockSets {
         if entry.tag != request.tag || !entry.run.contains(request.page) {
             return Held::Nothing;
         }
-        if self.rules.own_blocks && entry.run != self.run_of(request.page, size) {
+        let is_exact = self.rules.own_blocks || self.has_sets || request.tag.is_of_tables();
+        if is_exact && entry.run != self.run_of(request, size) {
             return Held::Nothing;
         }
         entry.pages[entry.subblock_of(request.page)].map_or(Held::Block, Held::Page)
@@ -192,15 +208,20 @@ impl SubblockSets {
 
 impl Entries for SubblockSets {
     fn find(&mut self, request: &TlbRequest, size: PageSize, log: &mut TlbLog) -> Found {
-        // An entry holds pages of several sizes, unless each size has blocks of its own.
-        if !self.rules.own_blocks && size != self.base {
+        // An entry holds pages of several sizes, unless each size has blocks of its own. A page that
+        // is larger than a block can lie in another set than smaller ones.
+        let is_alone = self.has_sets && size > self.rules.block || request.tag.is_of_tables();
+        if !self.rules.own_blocks && size != self.base && !is_alone {
             return Found::Nothing;
         }
-        let Some(set) = self.set_of(request.page, size) else {
+        let Some(set) = self.indices.set_of(request, size) else {
             return Found::Nothing;
         };
+        let block = self.run_of(request, size);
+        if self.has_one_run && !self.hints.may_hold(request.tag, block) {
+            return Found::Nothing;
+        }
         // A page has one entry, so a guess that has the page is what a search would find.
-        let block = self.run_of(request.page, size);
         let ways = self.ways_of(set);
         for guess in self.hints.guesses(request.tag, block) {
             if ways.contains(&guess)
@@ -224,20 +245,45 @@ impl Entries for SubblockSets {
     }
 
     fn load(&mut self, walk: &Walk<'_>, log: &mut TlbLog) {
-        self.load_block(walk, self.rules.preload, log);
+        self.load_block(walk, NeighbourSource::PageTable, log);
     }
 
-    fn receive(&mut self, request: &TlbRequest, translation: &Translation, log: &mut TlbLog) {
+    fn receive(
+        &mut self,
+        request: &TlbRequest,
+        translation: &Translation,
+        beside: &[Translation],
+        log: &mut TlbLog,
+    ) {
         let walk = Walk {
             request: *request,
             translation: *translation,
-            read: &|_| None,
+            read: &|page| {
+                let mut beside = beside.iter().copied();
+                beside.find(|other| other.run().contains(page))
+            },
         };
-        self.load_block(&walk, false, log);
+        // Only reads of the page table are counted.
+        let reads = log.counts.table_reads;
+        self.load_block(&walk, NeighbourSource::Structure, log);
+        log.counts.table_reads = reads;
+    }
+
+    fn beside(&self, request: &TlbRequest, size: PageSize) -> Vec<Translation> {
+        // An entry with a frame for each page gives the page that was asked for.
+        let shares_frame = self.rules.shared.frames != SharedFrames::None;
+        let set = self.indices.set_of(request, size).filter(|_| shares_frame);
+        let mut ways = set.into_iter().flat_map(|set| self.ways_of(set));
+        let holds = |way: &usize| matches!(self.held(*way, request, size), Held::Page(_));
+        let entry = ways.find(holds).and_then(|way| self.entries[way].as_ref());
+        entry.map_or_else(Vec::new, SubblockEntry::translations)
     }
 
     fn mark(&mut self, translation: &Translation, log: &mut TlbLog) {
-        let Some(set) = self.set_of(translation.first, translation.size) else {
+        let Some(set) = self.indices.set_of(
+            &TlbRequest::load(translation.tag, translation.first),
+            translation.size,
+        ) else {
             return;
         };
         // Marking can move a page to an entry of its own.
@@ -275,6 +321,15 @@ impl Entries for SubblockSets {
         self.replacement.repeat(times);
     }
 
+    fn quiet_epoch(&self) -> Option<u64> {
+        self.replacement.quiet_epoch()
+    }
+
+    fn disturbed(&self, page: PageNumber, size: PageSize) -> (u64, u64) {
+        let request = TlbRequest::load(Asid::ZERO, page);
+        self.run_of(&request, size).bounds()
+    }
+
     fn occupied(&self) -> usize {
         self.entries.iter().flatten().count()
     }
@@ -284,11 +339,12 @@ impl Entries for SubblockSets {
             for (at, entry) in set.iter().enumerate() {
                 let Some(entry) = entry else { continue };
                 assert!(entry.pages.iter().any(Option::is_some), "an empty entry");
-                for other in set[..at]
-                    .iter()
-                    .flatten()
-                    .filter(|other| other.tag == entry.tag)
-                {
+                // Walk entries of several levels cover the same pages.
+                let may_share = |other: &&SubblockEntry| {
+                    let is_walk_entry = entry.tag.is_of_tables() && other.run != entry.run;
+                    other.tag == entry.tag && !is_walk_entry
+                };
+                for other in set[..at].iter().flatten().filter(may_share) {
                     let one_tag = self.rules.shared.frames == SharedFrames::None;
                     check_pair(entry, other, one_tag);
                 }

@@ -1,5 +1,6 @@
 //! Bit-PLRU: a used bit for each entry; the last bit to be set clears the others.
 
+use super::used_bits::UsedBits;
 use super::{Replace, Replacement, WayUse, any_ways, first_free, free_ways};
 use broadleaf_units::Described;
 
@@ -9,46 +10,38 @@ pub(super) static BIT_PLRU: Replacement = Replacement {
         summary: "the first entry without a used bit makes room; the last bit set clears the rest",
         explanation: "Each entry has a used bit, which a hit and a fill set. When the last bit of \
                        a set is set, all others are cleared. The first entry whose bit is clear \
-                       makes room. Some works call the rule NRU or MRU.",
-        source: "Malamy, Patel and Hayes 1994; DynamoRIO, the TLB simulator's policy bit-PLRU",
+                       makes room. Some works call the rule NRU or MRU. Others draw among the \
+                       entries with clear bits, as bit-plru-random does.",
+        source: "Malamy, Patel and Hayes 1994",
     },
     parameters: &[],
     refuses: any_ways,
     needs: &[],
-    build: |shape| {
-        Box::new(BitPlru {
-            ways: shape.ways,
-            used: vec![false; shape.sets * shape.ways],
-        })
-    },
+    build: |shape| Box::new(BitPlru(UsedBits::new(shape))),
 };
 
-/// The used bits, set after set.
+/// The used bits of all sets.
 #[derive(Clone, Debug)]
-struct BitPlru {
-    ways: usize,
-    used: Vec<bool>,
-}
+struct BitPlru(UsedBits);
 
 impl Replace for BitPlru {
     fn hit(&mut self, set: usize, way: usize) {
-        let used = &mut self.used[set * self.ways..][..self.ways];
-        used[way] = true;
-        if used.iter().all(|used| *used) {
-            used.fill(false);
-            used[way] = true;
-        }
+        self.0.set_in_turn(set, way);
     }
 
     fn fill(&mut self, set: usize, way: usize) {
-        self.hit(set, way);
+        self.0.set_in_turn(set, way);
     }
 
     fn victim(&mut self, set: usize, ways: &[WayUse]) -> usize {
-        let used = &self.used[set * self.ways..];
+        let used = self.0.of(set);
         let unused = free_ways(ways).find(|way| !used[*way]);
         // Locked entries alone may have clear bits.
         unused.unwrap_or_else(|| first_free(ways, 0))
+    }
+
+    fn quiet_epoch(&self) -> Option<u64> {
+        Some(self.0.clears())
     }
 
     fn copy(&self) -> Box<dyn Replace> {

@@ -1,5 +1,6 @@
 //! Clock: a second chance for used entries, with a hand that goes round the set.
 
+use super::used_bits::UsedBits;
 use super::{Replace, Replacement, WayUse, any_ways, first_free};
 use broadleaf_units::Described;
 
@@ -18,24 +19,22 @@ pub(super) static CLOCK: Replacement = Replacement {
     needs: &[],
     build: |shape| {
         Box::new(Clock {
-            ways: shape.ways,
-            used: vec![false; shape.sets * shape.ways],
+            used: UsedBits::new(shape),
             hands: vec![0; shape.sets],
         })
     },
 };
 
-/// The used bits, set after set, and the hand of each set.
+/// The used bits of all sets, and the hand of each set.
 #[derive(Clone, Debug)]
 struct Clock {
-    ways: usize,
-    used: Vec<bool>,
+    used: UsedBits,
     hands: Vec<usize>,
 }
 
 impl Replace for Clock {
     fn hit(&mut self, set: usize, way: usize) {
-        self.used[set * self.ways + way] = true;
+        self.used.set(set, way);
     }
 
     fn fill(&mut self, set: usize, way: usize) {
@@ -44,15 +43,18 @@ impl Replace for Clock {
     }
 
     fn victim(&mut self, set: usize, ways: &[WayUse]) -> usize {
-        let used = &mut self.used[set * self.ways..][..self.ways];
         let hand = &mut self.hands[set];
         loop {
             let way = first_free(ways, *hand);
             *hand = (way + 1) % ways.len();
-            if !std::mem::take(&mut used[way]) {
+            if !self.used.clear(set, way) {
                 return way;
             }
         }
+    }
+
+    fn quiet_epoch(&self) -> Option<u64> {
+        Some(self.used.clears())
     }
 
     fn copy(&self) -> Box<dyn Replace> {

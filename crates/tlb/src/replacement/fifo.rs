@@ -33,6 +33,11 @@ impl Replace for Fifo {
         self.0.oldest(set, ways)
     }
 
+    fn quiet_epoch(&self) -> Option<u64> {
+        // Hits change nothing.
+        Some(0)
+    }
+
     fn copy(&self) -> Box<dyn Replace> {
         Box::new(self.clone())
     }

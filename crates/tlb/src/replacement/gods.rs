@@ -1,5 +1,6 @@
 //! GODS, also called 1-bit LRU: a used bit for each entry, all cleared when every entry was used.
 
+use super::used_bits::UsedBits;
 use super::{Replace, Replacement, WayUse, any_ways, first_free, free_ways};
 use broadleaf_units::Described;
 
@@ -16,24 +17,16 @@ pub(super) static GODS: Replacement = Replacement {
     parameters: &[],
     refuses: any_ways,
     needs: &[],
-    build: |shape| {
-        Box::new(Gods {
-            ways: shape.ways,
-            used: vec![false; shape.sets * shape.ways],
-        })
-    },
+    build: |shape| Box::new(Gods(UsedBits::new(shape))),
 };
 
-/// The used bits, set after set.
+/// The used bits of all sets.
 #[derive(Clone, Debug)]
-struct Gods {
-    ways: usize,
-    used: Vec<bool>,
-}
+struct Gods(UsedBits);
 
 impl Replace for Gods {
     fn hit(&mut self, set: usize, way: usize) {
-        self.used[set * self.ways + way] = true;
+        self.0.set(set, way);
     }
 
     fn fill(&mut self, set: usize, way: usize) {
@@ -42,12 +35,16 @@ impl Replace for Gods {
     }
 
     fn victim(&mut self, set: usize, ways: &[WayUse]) -> usize {
-        let used = &mut self.used[set * self.ways..][..self.ways];
+        let used = self.0.of(set);
         if let Some(way) = free_ways(ways).find(|way| !used[*way]) {
             return way;
         }
-        used.fill(false);
+        self.0.clear_all(set);
         first_free(ways, 0)
+    }
+
+    fn quiet_epoch(&self) -> Option<u64> {
+        Some(self.0.clears())
     }
 
     fn copy(&self) -> Box<dyn Replace> {

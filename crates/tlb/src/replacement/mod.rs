@@ -4,8 +4,10 @@
 
 mod ages;
 mod choice;
+mod mersenne;
 mod state;
 mod tree;
+mod used_bits;
 
 pub use choice::{ReplacementChoice, ReplacementError, RuleParameter};
 pub use state::{ReplacementState, WayUse};
@@ -28,6 +30,7 @@ catalogue! {
         grouped::{MRU3_PLRU, LRU3_PLRU},
         srrip::SRRIP,
         opt::OPT,
+        bit_plru_random::BIT_PLRU_RANDOM,
     ];
 }
 
@@ -61,6 +64,8 @@ pub struct RuleShape<'a> {
     pub sets: usize,
     /// The number of ways of a set.
     pub ways: usize,
+    /// The first ways of each set, which are locked for good.
+    pub wired: usize,
     /// The values of the rule's parameters, in the order of [`Replacement::parameters`].
     pub values: &'a [u64],
 }
@@ -94,6 +99,13 @@ pub trait Replace: Send + std::fmt::Debug {
     /// Notes the time of the next use of the translation that is looked up next. Only a rule that
     /// knows the future needs the time.
     fn foresee(&mut self, _next: u64) {}
+
+    /// Returns a number if a hit of a way changes nothing that an earlier hit of the way has not
+    /// changed, until the way is filled anew or the number changes. `None`: any hit may change
+    /// something.
+    fn quiet_epoch(&self) -> Option<u64> {
+        None
+    }
 
     /// A copy.
     fn copy(&self) -> Box<dyn Replace>;

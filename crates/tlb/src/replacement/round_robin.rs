@@ -44,6 +44,11 @@ impl Replace for RoundRobin {
         false
     }
 
+    fn quiet_epoch(&self) -> Option<u64> {
+        // Hits change nothing.
+        Some(0)
+    }
+
     fn copy(&self) -> Box<dyn Replace> {
         Box::new(self.clone())
     }

@@ -48,15 +48,22 @@ impl ReplacementState {
         let rule = (choice.rule().build)(&RuleShape {
             sets: structure.sets(),
             ways: structure.ways,
+            wired: structure.wired_ways(),
             values: choice.values(),
         });
-        Self {
+        let mut state = Self {
             unused_first: rule.fills_unused_first(),
             rule,
             ways: structure.ways,
             uses: vec![WayUse::Unused; structure.entries],
             last: (0, 0),
+        };
+        for set in 0..structure.sets() {
+            for way in 0..structure.wired_ways() {
+                state.lock(set, way);
+            }
         }
+        state
     }
 
     /// Notes a hit.
@@ -115,6 +122,12 @@ impl ReplacementState {
     pub fn repeat(&mut self, times: u64) {
         let (set, way) = self.last;
         self.rule.repeat(set, way, times);
+    }
+
+    /// Returns a number if a hit changes nothing that an earlier hit of its way has not changed,
+    /// until the number changes ([`Replace::quiet_epoch`]).
+    pub fn quiet_epoch(&self) -> Option<u64> {
+        self.rule.quiet_epoch()
     }
 
     /// Notes the time of the next use of the translation that is looked up next

@@ -36,6 +36,8 @@ fn design(organisation: &'static Organisation, replacement: &'static Replacement
         organisation: choice,
         replacement: replacement.into(),
         role: Role::default(),
+        wired: 0,
+        walk_entries: Vec::new(),
     };
     Design::new(vec![structure]).expect("a design")
 }
@@ -45,7 +47,12 @@ fn fills_unused_first(replacement: &'static Replacement) -> bool {
     let (sets, ways) = (4, ways(replacement));
     let choice = ReplacementChoice::from(replacement);
     let values = choice.values();
-    let rule = (replacement.build)(&RuleShape { sets, ways, values });
+    let rule = (replacement.build)(&RuleShape {
+        sets,
+        ways,
+        wired: 0,
+        values,
+    });
     rule.fills_unused_first()
 }
 

@@ -44,6 +44,8 @@ fn structure(name: &str, level: usize, ways: usize, pages: &[(PageSize, &str)]) 
         organisation: Organisation::set_associative().into(),
         replacement: Replacement::lru(),
         role: Role::default(),
+        wired: 0,
+        walk_entries: Vec::new(),
     }
 }
 

@@ -14,6 +14,7 @@ pub(super) fn summed(steps: &[(Step, SlowLookups)]) -> SlowLookups {
     let all = steps.iter().map(|(_, slow)| *slow);
     all.fold(NONE_SLOW, |sum, slow| SlowLookups {
         second_hits: sum.second_hits + slow.second_hits,
+        third_hits: sum.third_hits + slow.third_hits,
         walks: sum.walks + slow.walks,
     })
 }
@@ -80,8 +81,14 @@ fn listeners_change_no_figure_and_hear_each_lookup() {
             }
         }
     }
-    for SlowLookups { walks, second_hits } in sums {
+    for SlowLookups {
+        walks,
+        second_hits,
+        third_hits,
+    } in sums
+    {
         assert!(walks > 1000 && second_hits > 1000, "{walks} {second_hits}");
+        assert_eq!(third_hits, 0, "these machines have two levels");
     }
     assert!(
         several[0] > 0 && several[1] == 0 && ended > 0,
@@ -157,4 +164,34 @@ fn a_visit_that_uses_up_memory_is_heard_with_its_lookups_before() {
         assert_eq!(steps.len() as u64, SHARED + accesses.div_ceil(2));
         assert_eq!(summed(steps).walks, result.walks.total());
     }
+}
+
+/// Three levels of 1, 2 and 4 entries: pages in turn are found where they fit.
+#[test]
+fn hits_of_a_third_level_are_heard() {
+    let structures = [(1, 1), (2, 2), (3, 4)].map(|(level, entries)| {
+        format!(
+            "[[tlb]]\nname = \"of-{level}\"\nlevel = {level}\nentries = {entries}\n\
+             ways = {entries}\nreplacement = \"lru\"\nindex = {{ 4k = \"none\" }}\n"
+        )
+    });
+    let text = format!(
+        "name = \"three\"\nsummary = \"three levels\"\n{}[walk-cycles]\n4k = 30\n",
+        structures.concat()
+    );
+    let mut items = Items::new(Grain::Page);
+    items.event(map(0, 4, Backing::Anonymous));
+    items.visits((0..40).map(|step| load(step % 4)));
+    let policy = broadleaf_policy::parse("4k").expect("a policy");
+    let machine = broadleaf_machine::Machine::from_toml(&text).expect("a machine");
+    let plan = broadleaf_model::Plan::new(vec![policy], vec![machine]).expect("a plan");
+    let (plan, heard) = listening(plan, StepsWanted::EachVisit);
+    run(&mut items, &plan, &mut |_| ControlFlow::Continue(())).expect("a replay");
+    let slow = summed(heard.lock().expect("no panic").only());
+    let expected = SlowLookups {
+        second_hits: 0,
+        third_hits: 36,
+        walks: 4,
+    };
+    assert_eq!(slow, expected);
 }

@@ -21,6 +21,7 @@ use std::sync::{Arc, Mutex};
 /// Nothing was looked up, or all lookups hit the first level.
 const NONE_SLOW: SlowLookups = SlowLookups {
     second_hits: 0,
+    third_hits: 0,
     walks: 0,
 };
 

@@ -174,7 +174,8 @@ pub(crate) fn expected(
             page: PageNumber(reference.address >> 12),
             time,
             loads_before_store: 0,
-            loads_after_store: false,
+            more_stores: 0,
+            loads_after_stores: 0,
             accesses: !reference.leads,
             stores: !reference.leads && reference.store,
             leads: reference.leads,
@@ -195,10 +196,12 @@ pub(crate) fn expected(
         };
         let own: Vec<&NaiveReference> = run.iter().filter(|of| !of.leads).collect();
         let first_store = own.iter().position(|of| of.store).unwrap_or(own.len());
+        let stores = own.iter().filter(|of| of.store);
         if wanted == StepsWanted::EachVisit {
             let visit = VisitStep {
                 loads_before_store: first_store as u32,
-                loads_after_store: own[first_store..].iter().any(|of| !of.store),
+                more_stores: (stores.count() as u32).saturating_sub(1),
+                loads_after_stores: own[first_store..].iter().filter(|of| !of.store).count() as u32,
                 accesses: !own.is_empty(),
                 stores: first_store < own.len(),
                 ..access(&run[0])

@@ -1,17 +1,21 @@
 //! One random trace: the model and the oracle answer alike.
 
 use super::design_of;
-use super::piece::table;
+use super::piece::{index, table};
 use super::world::{Forgotten, FrameChances, PAGES, RandomTable};
 use broadleaf_oracle::design::{ListedTlb, SlowNames, SlowPage, SlowReference, SlowStructure};
 use broadleaf_oracle::random::Rng;
 use broadleaf_tlb::{
-    Evicted, Lookup, ReferenceKind, Tlb, TlbCounts, TlbRequest, Translation, Walk,
+    Design, Evicted, IndexFunction, Lookup, ReferenceKind, Tlb, TlbCounts, TlbRequest, Translation,
+    Walk,
 };
 use broadleaf_units::{Asid, PageNumber, PageSize, Rights};
 
 /// A random design: structures, each with a name and whether its level takes turns.
 pub(crate) type DrawnDesign = Vec<(String, SlowStructure, bool)>;
+
+/// The pages of 4 KiB that an entry of each level of the page table above the base pages covers.
+pub(crate) const SPANS: [u64; 3] = [16, 32, 64];
 
 /// Compares random traces of random designs.
 pub(crate) fn compare(family: &str, traces: u64, draw: impl Fn(&mut Rng) -> DrawnDesign) {
@@ -66,14 +70,14 @@ impl RandomTrace {
         };
         let hot = (0..6).map(|_| rng.below(PAGES)).collect();
         Self {
-            model: Tlb::new(&design_of(&tables)),
+            model: Tlb::new(&with_walk_entries(&design_of(&tables), &structures)),
             oracle: ListedTlb::new(&structures),
             world: RandomTable::new(placement, &sizes),
             rng,
             kinds,
             last: (0, 0),
             hot,
-            text: format!("{name}\n{tables}"),
+            text: format!("{name}\n{tables}\n{structures:?}"),
         }
     }
 
@@ -95,6 +99,7 @@ impl RandomTrace {
             } else if self.rng.one_in(120) {
                 self.model.invalidate_space(tag(space));
                 self.oracle.remove(|page| page.space == space);
+                self.oracle.remove_walk_entries(space, 0, u64::MAX);
             } else {
                 self.last = (space, page);
                 let kind = self.rng.pick(&self.kinds);
@@ -114,8 +119,10 @@ impl RandomTrace {
         }
     }
 
+    /// The oracle's counts. Packed sets count nothing beside hits and misses.
     fn counts(&self) -> TlbCounts {
         let counts = self.oracle.counts();
+        let is_packed = matches!(self.model, Tlb::Packed(_));
         TlbCounts {
             subblock_misses: counts.subblock_misses,
             table_reads: counts.table_reads,
@@ -124,6 +131,8 @@ impl RandomTrace {
             extra_probes: counts.extra_probes,
             victim_hits: counts.victim_hits,
             prefetch_hits: counts.prefetch_hits,
+            walk_entry_hits: counts.walk_entry_hits,
+            walk_reads: if is_packed { 0 } else { counts.walk_reads },
         }
     }
 
@@ -134,6 +143,8 @@ impl RandomTrace {
                 let (first, size) = (PageNumber(page.first), size_of(page.pages));
                 self.model.invalidate(tag(page.space), first, size);
                 self.oracle.remove(|other| other.name() == page.name());
+                self.oracle
+                    .remove_walk_entries(page.space, page.first, page.pages);
             }
             Forgotten::Range(space, first, pages) => {
                 self.model
@@ -142,6 +153,7 @@ impl RandomTrace {
                     let overlaps = other.first < first + pages && first < other.first + other.pages;
                     other.space == space && overlaps
                 });
+                self.oracle.remove_walk_entries(space, first, pages);
             }
         }
     }
@@ -186,12 +198,28 @@ impl RandomTrace {
             translation: translation(found),
             read: &|page| world.read(space, page.0).map(translation),
         };
+        self.model
+            .walk(&request, walk.translation.size, &SPANS.map(size_of));
         self.model.load_evicting(&walk, |one| gone.push(name(one)));
         let read = |page| world.read(space, page);
-        let left = self.oracle.load((page, kind), found, &read);
+        let left = self.oracle.load((page, kind), found, &read, &SPANS);
         gone.sort_unstable();
         assert_eq!(gone, left, "walk, {at}");
     }
+}
+
+/// The design with the walk entries of the oracle's structures. Real page tables have larger ones,
+/// so no description can name these.
+fn with_walk_entries(design: &Design, structures: &[SlowStructure]) -> Design {
+    let mut changed = design.structures().to_vec();
+    for (structure, slow) in changed.iter_mut().zip(structures) {
+        let walk_entries = slow.walk_entries.iter().map(|(span, with_one_index)| {
+            let index = IndexFunction::parse(&index(slow.sets as u64, *with_one_index));
+            (size_of(*span), index.expect("an index"))
+        });
+        structure.walk_entries = walk_entries.collect();
+    }
+    Design::new(changed).expect("a design")
 }
 
 const fn tag(space: u32) -> Asid {

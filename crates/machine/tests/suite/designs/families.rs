@@ -89,6 +89,24 @@ fn sets_with_base_superpage_and_exact_index() {
     });
 }
 
+/// A structure of any organisation.
+pub(crate) fn any_form(rng: &mut Rng) -> SlowStructure {
+    let sizes = draw_sizes(rng, 16);
+    match rng.below(5) {
+        0 => {
+            let ways = 1 + rng.below(12) as usize;
+            fully_associative(rng, ways, &sizes)
+        }
+        1 => {
+            let large = rng.pick(&[2, 4, 8, 16]);
+            sets_of_two_sizes(rng, large)
+        }
+        2 => complete(rng, &sizes),
+        3 => partial(rng, &sizes),
+        _ => coalesced(rng, &sizes),
+    }
+}
+
 #[test]
 fn split_structures() {
     compare("split structures", TRACES, |rng| {
@@ -118,15 +136,14 @@ const COMPLETE: SlowBlocks = SlowBlocks {
     shares_rights: false,
 };
 
-/// A structure whose sizes share one index above the block.
+/// A structure whose sizes share one index above the block. Larger pages have their own index.
 fn of_blocks(rng: &mut Rng, blocks: SlowBlocks, sizes: &[u64]) -> SlowStructure {
     let (sets, ways) = match draw_flag(rng) {
         true => (1, 1 + rng.below(8) as usize),
         false => (rng.pick(&[2, 4]), 1 + rng.below(4) as usize),
     };
-    let fits = |size: &&u64| sets == 1 || **size <= blocks.subblocks;
-    let sizes = sizes.iter().filter(fits);
-    let sizes: Vec<(u64, u64)> = sizes.map(|size| (*size, blocks.subblocks)).collect();
+    let index = |size: &u64| (*size, blocks.subblocks.max(*size));
+    let sizes: Vec<(u64, u64)> = sizes.iter().map(index).collect();
     SlowStructure::alone(sets, ways, &sizes, SlowForm::Blocks(blocks))
 }
 

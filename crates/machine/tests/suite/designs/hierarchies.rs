@@ -82,7 +82,7 @@ fn lower_level(rng: &mut Rng, level: usize, sizes: &[u64], has_code: bool) -> Dr
     drawn
 }
 
-fn hierarchy(rng: &mut Rng) -> DrawnDesign {
+pub(crate) fn hierarchy(rng: &mut Rng) -> DrawnDesign {
     let sizes = draw_sizes(rng, 16);
     let mut drawn = first_level(rng, &sizes);
     let has_code = drawn.iter().any(|(_, of, _)| of.serves == CODE);

@@ -1,6 +1,7 @@
 //! What each mechanism does. Each test fails if its mechanism is switched off.
 
-use super::rig::{FRAMES, Rig, fully_associative};
+use super::rig::{FRAMES, Rig, fully_associative, sets};
+use broadleaf_tlb::Lookup;
 use broadleaf_units::{Asid, PageNumber, PageSize};
 
 fn partial(keys: &str) -> Rig {
@@ -287,4 +288,74 @@ fn rules_of_subblock_entries_hear_of_repeated_and_of_next_uses() {
             assert!(rig.load(0), "{name}, {rule}: page 4 makes room");
         }
     }
+}
+
+/// Two levels with blocks of 16 KiB, of one entry and of eight.
+fn two_levels_of_blocks(organisation: &str) -> Rig {
+    let keys = format!("organisation = \"{organisation}\"\nblock = \"16k\"\n");
+    let keys = keys
+        + if organisation == "coalesced" {
+            ""
+        } else {
+            "preload = true\n"
+        };
+    let first = fully_associative(1, &["4k"], &keys);
+    let second = first
+        .replace("level = 1", "level = 2")
+        .replace("dtlb", "stlb");
+    let second = second
+        .replace("entries = 1", "entries = 8")
+        .replace("ways = 1", "ways = 8");
+    Rig::new(&(first + &second))
+}
+
+#[test]
+fn pages_of_a_hit_entry_go_up_together() {
+    for organisation in ["coalesced", "partial-subblock"] {
+        let mut rig = two_levels_of_blocks(organisation);
+        rig.map_placed(0..8);
+        assert_eq!([0, 4].map(|page| rig.look(page)), [Lookup::Miss; 2]);
+        let reads = rig.counts().table_reads;
+        // The second block took the entry of the first level. One hit of the second level brings
+        // the first block back.
+        let looked = [1, 0, 2, 3].map(|page| rig.look(page));
+        let [Lookup::Second, others @ ..] = looked else {
+            panic!("{organisation}: {looked:?}");
+        };
+        assert_eq!(others, [Lookup::First; 3], "{organisation}");
+        assert_eq!(rig.counts().table_reads, reads, "no page table was read");
+    }
+}
+
+#[test]
+fn pages_that_the_lower_entry_lacks_do_not_go_up() {
+    let mut rig = two_levels_of_blocks("partial-subblock");
+    rig.map_placed([0, 1, 4]);
+    rig.load_all([0, 4]);
+    // Page 2 is mapped later, so neither level holds it.
+    rig.map_placed([2]);
+    assert_eq!(rig.look(0), Lookup::Second);
+    assert_eq!(
+        [1, 2].map(|page| rig.look(page)),
+        [Lookup::First, Lookup::Miss]
+    );
+}
+
+/// Larger pages share the entries of several sets with blocks, each in the set of its own index.
+#[test]
+fn larger_pages_share_the_entries_of_several_sets() {
+    let first = fully_associative(1, &["4k", "64k"], "");
+    let index = [("4k", "va[15:14]"), ("64k", "va[17:16]")];
+    let keys = "organisation = \"coalesced\"\nblock = \"16k\"\n";
+    let mut rig = Rig::new(&(first + &sets("stlb", 2, (4, 1), &index) + keys));
+    for block in 0..4 {
+        rig.map(16 * block, 16, FRAMES + 16 * block);
+    }
+    rig.map_placed(64..128);
+    // Four large pages fill the four sets, and so do the four blocks of 16 KiB.
+    assert_eq!(rig.steady([0, 16, 32, 48].into_iter()), 0);
+    assert_eq!(rig.steady([64, 68, 72, 76].into_iter()), 0);
+    // A large page of set 0 and a block of set 0 share its entry; a block of set 1 is elsewhere.
+    assert_eq!(rig.steady([0, 64].into_iter()), 2);
+    assert_eq!(rig.steady([0, 68].into_iter()), 0);
 }

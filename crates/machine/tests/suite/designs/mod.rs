@@ -10,6 +10,8 @@ mod piece;
 mod refusals;
 mod rig;
 mod roles;
+mod walk_entries;
+mod wired;
 mod world;
 
 use broadleaf_machine::{Machine, MachineError};

@@ -44,6 +44,7 @@ pub(crate) fn table(name: &str, of: &SlowStructure, alternates: bool) -> String 
         },
     );
     text += &format!("inclusive = {}\nalternates = {alternates}\n", of.inclusive);
+    text += &format!("wired = {}\n", of.wired * of.sets);
     text += &rule(of.rule);
     text += &match of.form {
         SlowForm::Pages { faults } => pages(of, faults),
@@ -64,7 +65,7 @@ const fn kind_name(kind: SlowReference) -> &'static str {
     }
 }
 
-fn index(sets: u64, with_one_index: u64) -> String {
+pub(crate) fn index(sets: u64, with_one_index: u64) -> String {
     let low = 12 + with_one_index.trailing_zeros();
     match sets {
         1 => "none".to_owned(),
@@ -76,6 +77,7 @@ fn index(sets: u64, with_one_index: u64) -> String {
 fn rule(spec: RuleSpec) -> String {
     let parameter = match spec {
         RuleSpec::Random(seed) => Some(seed),
+        RuleSpec::BitPlruRandom(seed) => Some(seed.into()),
         RuleSpec::Srrip(bits) => Some(bits.into()),
         _ => None,
     };

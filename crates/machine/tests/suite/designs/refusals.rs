@@ -4,7 +4,7 @@ use super::machine_of;
 use super::rig::{fully_associative, sets};
 
 /// Asserts that a description is refused. Tables begin at line 3, with eight lines of all tables.
-fn refused(tables: &str, line: usize, key: &str, reason: &str) {
+pub(crate) fn refused(tables: &str, line: usize, key: &str, reason: &str) {
     let error = machine_of(tables).expect_err(tables);
     assert_eq!(
         (error.line, error.key.as_str()),
@@ -114,12 +114,15 @@ fn pages_of_a_block_need_one_set() {
         "organisation",
         "pages that share entries need one index",
     );
-    let large = of(&[("4k", "va[17:16]"), ("64k", "va[17:16]")]);
+    // A page that is larger than the block has an index of its own.
+    let large = of(&[("4k", "va[15:14]"), ("64k", "va[17:16]")]);
+    machine_of(&large).unwrap_or_else(|error| panic!("{error}"));
+    let large = of(&[("4k", "va[15:14]"), ("64k", "va[15:14]")]);
     refused(
         &large,
-        10,
-        "organisation",
-        "a 64k page is larger than the block",
+        8,
+        "index",
+        "va[15:14] looks at bits inside a 64k page",
     );
     let own = "superpages = \"own-blocks\"\n";
     let exact = of(&[("4k", "va[15:14]"), ("16k", "va[17:16]")]) + own;

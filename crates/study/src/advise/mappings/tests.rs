@@ -1,71 +1,20 @@
 use std::fs;
 use std::path::Path;
-use std::sync::Mutex;
 
 use broadleaf_machine::machine;
 use broadleaf_model::Source;
-use broadleaf_trace::{Backing, Encoder, Event, Grain, Header, Mapping, Range, Visit};
-use broadleaf_units::{Rights, VirtAddr};
+use broadleaf_trace::{Encoder, Event, Visit};
 
 use super::{DOING, TracePlaces, of_events, places};
 use crate::cache::{CachedPass, TraceCache};
 use crate::source::origin::PassCount;
 use crate::source::{Trace, TraceReading, Whole};
-use crate::watch::{Task, Unwatched, Watch, Work};
+use crate::testing::{NotingWatch, START, header, mapped, range, recording, started};
+use crate::watch::{Unwatched, Watch};
 
-const START: u64 = 0x1000_0000;
-
-fn header() -> Header {
-    let mut header = Header::new(Grain::Page);
-    header.options.events = true;
-    header
-}
-
-fn started(command: &str) -> Event {
-    Event::SpaceStart {
-        pid: 41,
-        parent: 1,
-        command: vec![command.to_owned()],
-    }
-}
-
-fn range(start: u64, pages: u64) -> Range {
-    Range {
-        start: VirtAddr(start),
-        len: pages << 12,
-    }
-}
-
-fn mapped(range: Range) -> Event {
-    Event::Map(Mapping {
-        range,
-        protection: Rights {
-            read: true,
-            write: true,
-            execute: false,
-        },
-        shared: false,
-        backing: Backing::Anonymous,
-    })
-}
-
-/// A recording of `command`, which stores to `pages` pages in turn. The filter leaves all visits in
-/// if the pages exceed the TLB.
-fn recording(command: &str, pages: u64) -> Vec<u8> {
-    let mut encoder = Encoder::new(Vec::new(), &header()).expect("a head");
-    let visit = |number: u64| Visit {
-        // Successive pages are far apart, so that no superpage covers them.
-        unit: (START >> 12) + number * 1009 % pages,
-        stores: 1,
-        ..Visit::default()
-    };
-    encoder.event(&started(command)).expect("an event");
-    encoder
-        .event(&mapped(range(START, pages)))
-        .expect("an event");
-    let visits: Vec<Visit> = (0..60_000).map(visit).collect();
-    encoder.visits(&visits).expect("visits");
-    encoder.finish().expect("a trace")
+/// Pages to touch in turn. Successive pages are far apart, so that no superpage covers them.
+fn spread(pages: u64) -> impl Iterator<Item = u64> {
+    (0..60_000).map(move |number| number * 1009 % pages)
 }
 
 /// A recording of several chunks, whose first mapping comes after visits.
@@ -90,21 +39,6 @@ fn recording_in_chunks() -> Vec<u8> {
     let last = mapped(range(START + (1 << 30), 50));
     encoder.event(&last).expect("an event");
     encoder.finish().expect("a trace")
-}
-
-/// Notes what is begun.
-#[derive(Debug, Default)]
-struct NotingWatch {
-    begun: Mutex<Vec<String>>,
-}
-
-impl Watch for NotingWatch {
-    fn begin(&self, doing: &str, work: Work) -> Box<dyn Task> {
-        let mut begun = self.begun.lock().expect("a list");
-        begun.push(doing.to_owned());
-        drop(begun);
-        Unwatched.begin(doing, work)
-    }
 }
 
 fn reading() -> TraceReading {
@@ -141,14 +75,14 @@ fn the_mappings_take_one_reading() {
     for (pages, entries) in [(20, 1), (30_000, 0)] {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("x.bl");
-        fs::write(&path, recording("program", pages)).expect("a trace");
+        fs::write(&path, recording("program", spread(pages))).expect("a trace");
         let cache = TraceCache::new(folder.path().join("caches"), 1 << 20);
         let (mut trace, expected) = read(&path);
         assert!(format!("{expected:?}").contains("program"));
         let watch = NotingWatch::default();
         let found = places(&mut trace, &pass(&path, &cache, &watch)).expect("places");
         assert_eq!(format!("{found:?}"), format!("{expected:?}"));
-        assert_eq!(*watch.begun.lock().unwrap(), [DOING], "{pages} pages");
+        assert_eq!(watch.begun(), [DOING], "{pages} pages");
         assert_eq!(cache.entries().len(), entries, "{pages} pages");
     }
 }
@@ -159,17 +93,17 @@ fn the_mappings_take_one_reading() {
 fn a_replaced_file_gives_no_places() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("x.bl");
-    fs::write(&path, recording("program", 20)).expect("a trace");
+    fs::write(&path, recording("program", spread(20))).expect("a trace");
     let cache = TraceCache::new(folder.path().join("caches"), 1 << 20);
     let (mut trace, expected) = read(&path);
     // The trace stays open. A new file takes its path.
     let new = path.with_extension("new");
-    fs::write(&new, recording("another", 30)).expect("a file");
+    fs::write(&new, recording("another", spread(30))).expect("a file");
     fs::rename(&new, &path).expect("a replaced file");
     let watch = NotingWatch::default();
     let found = places(&mut trace, &pass(&path, &cache, &watch)).expect("places");
     assert_eq!(format!("{found:?}"), format!("{expected:?}"));
-    assert_eq!(*watch.begun.lock().unwrap(), [DOING; 2]);
+    assert_eq!(watch.begun(), [DOING; 2]);
 }
 
 /// The events of chunks that threads read come in the order of the trace. A replay that begins anew
@@ -192,5 +126,5 @@ fn events_of_chunks_keep_their_order() {
     let watch = NotingWatch::default();
     let found = places(&mut trace, &pass(&path, &cache, &watch)).expect("places");
     assert_eq!(format!("{found:?}"), format!("{expected:?}"));
-    assert_eq!(*watch.begun.lock().unwrap(), [DOING]);
+    assert_eq!(watch.begun(), [DOING]);
 }

@@ -29,7 +29,7 @@ pub(crate) const PAPER: Paper = Paper {
               gains less in truth. Counts are exact. Programs are \
               the kernels of those of the paper, as references; --full adds recordings of real \
               ones.",
-    cycles_per_access: Some(1.5),
+    cycles_per_access: 1.5,
     switches: Some("navarro"),
     experiments: &[
         Experiment {

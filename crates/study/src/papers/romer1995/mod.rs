@@ -40,7 +40,7 @@ pub(crate) const PAPER: Paper = Paper {
               goes on was chosen so that its \
               misses at 4 KiB weigh about as much as in the paper's tables 2 and 4; what larger \
               pages and policies make of them was not. --full adds recordings of real ones.",
-    cycles_per_access: Some(3.0),
+    cycles_per_access: 3.0,
     switches: None,
     experiments: &[Experiment {
         tables: &[

@@ -7,6 +7,8 @@ use super::names::{TlbFamily, TlbName};
 enum BaseRule {
     /// One TLB for all columns.
     One(&'static str),
+    /// One TLB for each table, by the last letter of its name.
+    ByLetter(&'static BaseByLetter),
     /// The single-page-size TLB with as many blocks.
     SinglePageSize,
     /// The same TLB without preloading.
@@ -30,20 +32,26 @@ const RULES: &[(&str, BaseRule)] = &[
     ("I5-13", BaseRule::Superpage),
     ("I5-15", BaseRule::CompleteSubblock),
     ("I4-1", BaseRule::SinglePageSize),
-    ("I5-11a", BaseRule::One("sp_fa_b256")),
-    ("I5-11b", BaseRule::One("sp_fa_b512")),
-    ("I5-11c", BaseRule::One("sp_sa4_b256")),
-    ("I5-11d", BaseRule::One("sp_sa4_b512")),
+    ("I5-11", BaseRule::ByLetter(&EQUAL_REACH)),
     ("I5-1", BaseRule::SinglePageSize),
     ("I5-4", BaseRule::SinglePageSize),
-    ("I4-6a", BaseRule::One("sp_fa_b256")),
-    ("I4-6b", BaseRule::One("sp_fa_b512")),
-    ("I4-6c", BaseRule::One("sp_sa4_b256")),
-    ("I4-6d", BaseRule::One("sp_sa4_b512")),
+    ("I4-6", BaseRule::ByLetter(&EQUAL_REACH)),
+    ("I", BaseRule::ByLetter(&EQUAL_AREA)),
 ];
 
-/// The bases of tables of equal area, by the last letters of their names.
-const EQUAL_AREA: [(char, &str); 4] = [
+/// Bases by the last letters of tables' names.
+type BaseByLetter = [(char, &'static str); 4];
+
+/// The bases of tables of equal reach.
+const EQUAL_REACH: BaseByLetter = [
+    ('a', "sp_fa_b256"),
+    ('b', "sp_fa_b512"),
+    ('c', "sp_sa4_b256"),
+    ('d', "sp_sa4_b512"),
+];
+
+/// The bases of tables of equal area.
+const EQUAL_AREA: BaseByLetter = [
     ('a', "sp_fa_b64"),
     ('b', "sp_fa_b128"),
     ('c', "sp_fa_b256"),
@@ -53,15 +61,16 @@ const EQUAL_AREA: [(char, &str); 4] = [
 /// The name of the base of a column of a table of Appendix I.
 pub(super) fn base(table: &str, tlb: &str) -> Option<String> {
     let rule = RULES.iter().find(|(start, _)| table.starts_with(start));
-    let Some((_, rule)) = rule else {
-        let last = table.chars().last()?;
-        let base = EQUAL_AREA.iter().find(|(letter, _)| *letter == last);
-        return base.map(|(_, base)| (*base).to_owned());
-    };
+    let (_, rule) = rule?;
     let name = TlbName::parse(tlb)?;
     let (organisation, blocks) = (name.organisation, name.blocks);
     match rule {
         BaseRule::One(base) => Some((*base).to_owned()),
+        BaseRule::ByLetter(bases) => {
+            let last = table.chars().last()?;
+            let base = bases.iter().find(|(letter, _)| *letter == last);
+            base.map(|(_, base)| (*base).to_owned())
+        }
         BaseRule::SinglePageSize => Some(format!("sp_{organisation}_b{blocks}")),
         BaseRule::WithoutPreloading => Some(tlb.replace("_pre", "")),
         BaseRule::Superpage => {

@@ -138,12 +138,9 @@ impl ChapterCell {
 fn cells(row: &ChapterRow, appendix: &[SpeedupColumn]) -> Result<Vec<ChapterCell>, Failure> {
     let thesis = ThesisTable::named(row.table)?;
     let printed = thesis.columns.iter().filter(|column| is_speedup(column));
-    let mut of_table = Vec::new();
-    of_table.extend(
-        appendix
-            .iter()
-            .filter(|column| column.table == row.appendix),
-    );
+    let of_table = appendix.iter();
+    let of_table = of_table.filter(|column| column.table == row.appendix);
+    let of_table: Vec<&SpeedupColumn> = of_table.collect();
     let mut cells = Vec::new();
     for (column, at) in printed.skip(row.skip).zip(row.at) {
         let recomputed = of_table

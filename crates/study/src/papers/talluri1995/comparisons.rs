@@ -51,7 +51,7 @@ pub(super) struct ComparisonRow {
     with: ComparedWith,
 }
 
-/// A cell of a row: two TLBs, and the row's index.
+/// The two TLBs of a cell.
 pub(super) struct ComparedPlans {
     pub(super) new: TlbPlan,
     pub(super) base: TlbPlan,
@@ -92,7 +92,7 @@ impl ComparisonRow {
         Ok(cells)
     }
 
-    /// Three tables have a row for areas and a row for access times.
+    /// Tables 3-1, 3-2 and 5-2 have a row for areas and a row for access times.
     fn row_of_areas(&self) -> &'static str {
         match self.table {
             "3-1" => "relative_chip_area_b64-256",

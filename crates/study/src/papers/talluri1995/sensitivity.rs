@@ -14,7 +14,7 @@ const PENALTIES: [u32; 3] = [30, 40, 50];
 /// The TLB that speedups are relative to.
 const BASE: &str = "sp_fa_b64";
 
-/// The digits that the thesis prints.
+/// Returns true if our value rounds to the printed one; `unit` is that of the last printed digit.
 fn equal(printed: f64, here: f64, unit: f64) -> bool {
     (printed - here).abs() <= unit / 2.0 + 1e-9
 }

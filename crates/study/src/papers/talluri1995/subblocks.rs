@@ -57,10 +57,9 @@ fn rows(name: &str, reduction: Reduction) -> Result<Vec<ReductionRow>, Failure> 
     Ok(rows)
 }
 
-fn table(name: &str, title: &str, text: &str, reduction: Reduction) -> Result<Table, Failure> {
+fn table(title: &str, text: &str, rows: &[ReductionRow]) -> Table {
     let mut table = Table::new(title, text, &["blocks", "whose", "2", "4", "8", "16"]);
-    let rows = rows(name, reduction)?;
-    for (ways, blocks, printed, here) in &rows {
+    for (ways, blocks, printed, here) in rows {
         let ways = if ways.is_some() { "4-way" } else { "fully" };
         for (whose, cells) in [("thesis", printed), ("delay equations", here)] {
             let cells = cells.map(|cell| format!("{cell:.1}"));
@@ -84,30 +83,28 @@ fn table(name: &str, title: &str, text: &str, reduction: Reduction) -> Result<Ta
         rows.iter().all(|(_, _, _, here)| grows(here)),
         "the reduction grows with the number of subblocks",
     );
-    Ok(table)
+    table
 }
 
 /// Table B-5.
 pub(super) fn valid_bits() -> Result<Table, Failure> {
-    table(
-        "B-5",
+    Ok(table(
         "Table B-5: access time saved by a block-valid bit, in percent",
         "Complete-subblock TLBs of 2 to 16 subblocks with one valid bit in the tag, instead of one \
          for each subblock.",
-        block_valid,
-    )
+        &rows("B-5", block_valid)?,
+    ))
 }
 
 /// Table C-3.
 pub(super) fn multiplexors() -> Result<Table, Failure> {
+    let rows = rows("C-3", column_multiplexors)?;
     let mut table = table(
-        "C-3",
         "Table C-3: access time saved by column multiplexors, in percent",
         "Complete-subblock TLBs of 2 to 16 subblocks that select the subblock in the data array, \
          instead of at the output.",
-        column_multiplexors,
-    )?;
-    let rows = rows("C-3", column_multiplexors)?;
+        &rows,
+    );
     let last = |of_sets: bool| {
         let of = rows
             .iter()

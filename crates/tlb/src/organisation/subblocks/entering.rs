@@ -3,12 +3,15 @@
 use super::super::compatibility::{ModifiedBits, SharedFrames, ValidBits};
 use super::super::subblock_entry::{SubblockEntry, can_express};
 use super::super::subblock_rules::{JoinCheck, SubblockMisses};
-use super::SubblockSets;
+use super::{NeighbourSource, SubblockSets};
 use crate::{TlbLog, Walk};
 
 impl SubblockSets {
     /// The way of the entry that the pages of a new entry can join.
     fn joined(&self, set: usize, new: &SubblockEntry) -> Option<usize> {
+        if !self.hints.may_hold(new.tag, new.run) {
+            return None;
+        }
         let mut ways = self.ways_of(set).filter(|way| {
             let found = self.entries[*way].as_ref();
             found.is_some_and(|entry| (entry.tag, entry.run) == (new.tag, new.run))
@@ -49,6 +52,9 @@ impl SubblockSets {
         spare: Option<usize>,
         log: &mut TlbLog,
     ) {
+        if self.has_one_run && !self.hints.may_hold(new.tag, new.run) {
+            return;
+        }
         let step = new.step();
         let runs = (0_u64..).zip(&new.pages).filter(|(_, page)| page.is_some());
         let runs: Vec<u64> = runs.map(|(at, _)| new.run.first.0 + at * step).collect();
@@ -60,7 +66,9 @@ impl SubblockSets {
             let Some(entry) = &mut self.entries[way] else {
                 continue;
             };
-            if entry.tag != new.tag {
+            // Aligned runs overlap if one contains the first page of the other.
+            let overlaps = entry.run.contains(new.run.first) || new.run.contains(entry.run.first);
+            if entry.tag != new.tag || !overlaps {
                 continue;
             }
             let (first, step) = (entry.run.first.0, entry.step());
@@ -83,7 +91,8 @@ impl SubblockSets {
             entry.pages.fill(None);
         }
         let is_empty = |entry: &mut SubblockEntry| entry.pages.iter().all(Option::is_none);
-        if self.entries[way].take_if(|entry| is_empty(entry)).is_some() {
+        if let Some(gone) = self.entries[way].take_if(|entry| is_empty(entry)) {
+            self.hints.remove(gone.tag, gone.run);
             self.replacement.drop_way(way / self.ways, way % self.ways);
         }
     }
@@ -97,7 +106,10 @@ impl SubblockSets {
         log: &mut TlbLog,
     ) {
         let joined = may_join.then(|| self.joined(set, &new)).flatten();
-        self.drop_doubles(set, &new, joined, log);
+        // A walk loads only walk entries that are missing.
+        if !new.tag.is_of_tables() {
+            self.drop_doubles(set, &new, joined, log);
+        }
         let way = match joined {
             Some(way) => {
                 if let Some(entry) = &mut self.entries[way] {
@@ -113,10 +125,13 @@ impl SubblockSets {
             None => {
                 let way = self.replacement.choose(set);
                 self.replacement.fill(set, way);
-                let gone = self.entries[set * self.ways + way].replace(new);
-                log.evicted
-                    .extend(gone.iter().flat_map(SubblockEntry::translations));
-                set * self.ways + way
+                let place = set * self.ways + way;
+                self.hints.add(new.tag, new.run, place);
+                if let Some(gone) = self.entries[place].replace(new) {
+                    self.hints.remove(gone.tag, gone.run);
+                    log.evicted.extend(gone.translations());
+                }
+                place
             }
         };
         if self.rules.shared.modified == ModifiedBits::Block
@@ -127,22 +142,30 @@ impl SubblockSets {
         }
     }
 
-    /// Loads a page, and its neighbours if `preloads` is true.
-    pub(super) fn load_block(&mut self, walk: &Walk<'_>, preloads: bool, log: &mut TlbLog) {
-        let (page, size) = (walk.request.page, walk.translation.size);
-        let Some(set) = self.set_of(page, size) else {
+    /// Loads a page, and its neighbours if the structure preloads.
+    pub(super) fn load_block(
+        &mut self,
+        walk: &Walk<'_>,
+        source: NeighbourSource,
+        log: &mut TlbLog,
+    ) {
+        let size = walk.translation.size;
+        let Some(set) = self.indices.set_of(&walk.request, size) else {
             return;
         };
-        let run = self.run_of(page, size);
+        let run = self.run_of(&walk.request, size);
         let has_run = |entry: &SubblockEntry| (entry.tag, entry.run) == (walk.request.tag, run);
         let mut ways = self.entries[self.ways_of(set)].iter().flatten();
-        let is_again = ways.any(has_run);
-        let preloaded = preloads && !(is_again && self.rules.again == SubblockMisses::LoadPage);
-        let new = self.entry_of(walk, preloaded, log);
+        let is_again = self.hints.may_hold(walk.request.tag, run) && ways.any(has_run);
+        let is_alone = is_again && self.rules.again == SubblockMisses::LoadPage;
+        let preloads = self.rules.preload && !is_alone;
+        let new = self.entry_of(walk, preloads, log);
+        let preloaded = preloads && source == NeighbourSource::PageTable;
         if preloaded && is_again && self.rules.shared.frames == SharedFrames::None {
             // No two entries have one tag.
             for way in self.ways_of(set) {
                 if let Some(gone) = self.entries[way].take_if(|entry| has_run(entry)) {
+                    self.hints.remove(gone.tag, gone.run);
                     self.replacement.drop_way(set, way % self.ways);
                     log.evicted.extend(gone.translations());
                 }

@@ -1,0 +1,126 @@
+use super::*;
+
+fn names(grid: &str) -> Vec<String> {
+    let machines = machines_of_grid(grid).expect("a grid");
+    machines.into_iter().map(|machine| machine.name).collect()
+}
+
+#[test]
+fn a_grid_has_a_machine_for_each_combination() {
+    assert_eq!(
+        names("superpage:entries=32..128,sizes=4k+64k|4k+16k"),
+        [
+            "superpage:entries=32,sizes=4k+64k",
+            "superpage:entries=32,sizes=4k+16k",
+            "superpage:entries=64,sizes=4k+64k",
+            "superpage:entries=64,sizes=4k+16k",
+            "superpage:entries=128,sizes=4k+64k",
+            "superpage:entries=128,sizes=4k+16k",
+        ]
+    );
+    assert_eq!(names("single:entries=60..64:2").len(), 3);
+    assert!(is_grid("single:entries=60..64:2") && !is_grid("skylake") && !is_grid("a:b"));
+}
+
+#[test]
+fn the_name_of_a_machine_is_its_grid() {
+    let grid = "partial-subblock:entries=57,block=64k,sizes=4k+64k,preload=true";
+    let machines = machines_of_grid(grid).expect("a grid");
+    assert_eq!(machines[0].name, grid);
+    let again = machines_of_grid(&machines[0].name).expect("a grid");
+    assert_eq!(again, machines);
+    let structure = &machines[0].design.structures()[0];
+    assert_eq!((structure.entries, structure.ways), (57, 57));
+    assert!(structure.organisation.flag("preload"));
+}
+
+#[test]
+fn indices_are_those_of_the_thesis() {
+    let index = |grid: &str, size| {
+        let machines = machines_of_grid(grid).expect("a grid");
+        let structure = &machines[0].design.structures()[0];
+        structure.index(size).expect("an index").to_string()
+    };
+    let large = PageSize::from_short_name("32k").expect("a size");
+    // Talluri 1995, section 3.2: eight sets, pages of 32 KiB.
+    let of = |by: &str| format!("superpage:entries=8,ways=1,sizes=4k+32k,index={by}");
+    assert_eq!(index(&of("base"), PageSize::SIZE_4K), "va[14:12]");
+    assert_eq!(index(&of("base"), large), "va[14:12]");
+    assert_eq!(index(&of("superpage"), PageSize::SIZE_4K), "va[17:15]");
+    assert_eq!(index(&of("exact"), PageSize::SIZE_4K), "va[14:12]");
+    assert_eq!(index(&of("exact"), large), "va[17:15]");
+}
+
+#[test]
+fn pages_of_a_block_have_one_set() {
+    let indices = |grid: &str| -> Vec<String> {
+        let machines = machines_of_grid(grid).expect("a grid");
+        let structure = &machines[0].design.structures()[0];
+        let indices = structure.pages.iter();
+        indices.map(|(_, index)| index.to_string()).collect()
+    };
+    let grid = "complete-subblock:entries=64,ways=16,sizes=4k+16k,block=64k";
+    assert_eq!(indices(grid), ["va[17:16]", "va[17:16]"]);
+    // Each size has blocks of 16 pages.
+    let own = format!("{grid},superpages=own-blocks");
+    assert_eq!(indices(&own), ["va[17:16]", "va[19:18]"]);
+}
+
+#[test]
+fn the_name_of_a_grid_is_no_name_in_a_file() {
+    let text = "name = \"single:x\"\nsummary = \"\"\n[[tlb]]\nname = \"tlb\"\nlevel = 1\n\
+                entries = 4\nways = 4\nreplacement = \"lru\"\nindex = { 4k = \"none\" }\n\
+                [walk-cycles]\n4k = 1\n";
+    let error = Machine::from_toml(text).expect_err("a colon");
+    assert_eq!((error.line, error.key.as_str()), (1, "name"));
+    assert!(error.message.contains("no ':'"), "{error}");
+    let named = text.replace("single:x", "single");
+    assert!(Machine::from_toml(&named).is_ok());
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    for (grid, words) in [
+        ("single:entries", "not a key with a value"),
+        ("single:ways=4", "a grid needs entries=N"),
+        ("single:entries=64,entries=32", "given twice"),
+        ("single:entries=64..32", "is empty"),
+        ("single:entries=33..64", "means powers of two"),
+        ("single:entries=1..9:0", "never ends"),
+        ("single:entries=1..99999:1", "more than 4096"),
+        ("single:entries=1..99:1,miss=1..99:1", "at most 4096"),
+        ("single:entries=64,sizes=4k+64k", "has one size"),
+        ("single:entries=64,ways=5", "no power of two of sets"),
+        ("superpage:entries=64,sizes=4q", "not a page size"),
+        ("superpage:entries=64,colour=red", "colour"),
+        ("partial-subblock:entries=64,sizes=4k", "size of its block"),
+        ("partial-subblock:entries=64,block=128k", "32 subblocks"),
+        ("partial-subblock:entries=64,block=60k", "power of two"),
+        ("single:entries=64,miss=x", "miss: \"x\" is not a number"),
+        ("single:entries=64,miss=-1", "miss: \"-1\" is not a number"),
+        ("single:entries=64,level=2", "a grid has no key \"level\""),
+        ("single:entries=64,name=x", "a grid has no key \"name\""),
+        ("single:entries=64,serves=x", "a grid has no key \"serves\""),
+        ("single:entries=64,a b=x", "a grid has no key \"a b\""),
+        (
+            "single:entries=64,replacement=a\u{7f}",
+            "no replacement is called",
+        ),
+        (
+            "complete-subblock:entries=64,block=16k,index=exact",
+            "index=exact: a complete-subblock TLB has no choice of the index",
+        ),
+        (
+            "partial-subblock:entries=64,sizes=4k+16k,block=16k,index=base",
+            "index=base: a partial-subblock TLB has no choice of the index",
+        ),
+        ("superpage:entries=64,block=16k", "no parameter \"block\""),
+        (
+            "superpage:entries=64,ways=4,sizes=4k+64k,index=base,replicate=false",
+            "bits inside",
+        ),
+    ] {
+        let error = machines_of_grid(grid).expect_err(grid).to_string();
+        assert!(error.starts_with(grid) && error.contains(words), "{error}");
+    }
+}

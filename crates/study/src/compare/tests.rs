@@ -1,0 +1,79 @@
+use std::fs;
+use std::path::Path;
+
+use broadleaf_metrics::Comparison;
+
+use super::{Request, compare, policies};
+use crate::cache::TraceCache;
+use crate::names;
+use crate::testing::{NotingWatch, recording};
+
+/// The comparison under these policies, and the tasks that it began.
+fn compared(trace: &Path, cache: &TraceCache, asked: &[&str]) -> (Comparison, Vec<String>) {
+    let asked: Vec<String> = asked.iter().map(|name| (*name).to_owned()).collect();
+    let watch = NotingWatch::default();
+    let request = Request {
+        trace,
+        keep_going: false,
+        max_accesses: None,
+        policies: policies(&asked, &[]).expect("policies"),
+        machines: vec![names::machine("skylake").expect("a machine")],
+        threads: None,
+        curves: false,
+        memory: None,
+        cache: Some(cache),
+        explain_plan: None,
+        watch: &watch,
+    };
+    let answer = compare(request, &[]).expect("a comparison");
+    (answer.comparison, watch.begun())
+}
+
+/// A recording that fills a block of 2 MiB and then stays on a few pages, so that its reduced form
+/// is worth an entry. The policy freebsd promotes the block.
+fn filled_block() -> Vec<u8> {
+    // Multiples of the golden ratio: a trace of pages in a regular order is smaller than any form.
+    let scattered = |number: u64| (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) % 20;
+    let pages = (0..512).chain((0..60_000).map(scattered));
+    recording("program", pages)
+}
+
+#[test]
+fn a_later_comparison_expects_the_promotions_of_an_earlier_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("x.bl");
+    fs::write(&path, filled_block()).expect("a trace");
+    let cache = TraceCache::new(folder.path().join("caches"), 1 << 20);
+    let (first, begun) = compared(&path, &cache, &["4k", "foresight"]);
+    assert_eq!(begun, ["comparing", "pass 2 of 2"]);
+    let entries = cache.entries();
+    assert_eq!(entries.len(), 1);
+    assert!(
+        !entries[0].facts.foreseen["freebsd"].is_empty(),
+        "{entries:?}"
+    );
+    let (second, begun) = compared(&path, &cache, &["4k", "foresight"]);
+    assert_eq!(begun, ["comparing"]);
+    assert_eq!(second.results, first.results);
+}
+
+#[test]
+fn an_entry_learns_promotions_that_it_lacks() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("x.bl");
+    fs::write(&path, filled_block()).expect("a trace");
+    let cache = TraceCache::new(folder.path().join("caches"), 1 << 20);
+    compared(&path, &cache, &["4k"]);
+    assert!(cache.entries()[0].facts.foreseen.is_empty());
+    let (first, begun) = compared(&path, &cache, &["4k", "foresight"]);
+    assert_eq!(begun, ["comparing", "pass 2 of 2"]);
+    let entries = cache.entries();
+    assert_eq!(entries.len(), 1);
+    assert!(
+        !entries[0].facts.foreseen["freebsd"].is_empty(),
+        "{entries:?}"
+    );
+    let (second, begun) = compared(&path, &cache, &["4k", "foresight"]);
+    assert_eq!(begun, ["comparing"]);
+    assert_eq!(second.results, first.results);
+}

@@ -1,0 +1,134 @@
+//! The inputs of the recorded programs.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use crate::failure::{Failure, reason};
+
+pub(super) const FFT: &str = include_str!("inputs/fft.c");
+pub(super) const WAVES: &str = include_str!("inputs/waves.c");
+pub(super) const PARTICLES: &str = include_str!("inputs/particles.c");
+pub(super) const LEARN: &str = include_str!("inputs/learn.ml");
+pub(super) const POWER: &str = include_str!("inputs/power.py");
+
+/// Writes an input to a folder.
+pub(super) fn write(folder: &Path, name: &str, text: &str) -> Result<(), Failure> {
+    let path = folder.join(name);
+    std::fs::write(&path, text).map_err(|error| {
+        let why = reason(&error);
+        Failure::failed(format!("{}: {why}", path.display()))
+    })
+}
+
+/// A text of numbers, as large as that many KiB.
+pub(super) fn text(kib: u32) -> String {
+    let mut text = String::new();
+    let mut number = 0_u64;
+    while text.len() < (kib as usize) << 10 {
+        let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let _ = writeln!(text, "{number} {mixed:x} {:x}", mixed % 10_007);
+        number += 1;
+    }
+    text
+}
+
+/// A text of 66 MiB in which a share of blocks is new, in percent. The others repeat an earlier
+/// block, as in backups and logs.
+pub(super) fn repeating(percent: u32) -> String {
+    const BLOCK: usize = 64 << 10;
+    const BLOCKS: usize = 1056;
+    let share = percent as usize;
+    let fresh = text(((BLOCKS * share / 100 + 2) * BLOCK >> 10) as u32);
+    let mut repeating = String::with_capacity(BLOCKS * BLOCK);
+    for number in 0..BLOCKS {
+        // The number of new blocks before this one.
+        let new = number * share / 100;
+        let is_new = (number + 1) * share / 100 > new;
+        let from = if is_new {
+            new
+        } else {
+            number * 7919 % new.max(1)
+        };
+        repeating.push_str(&fresh[from * BLOCK..][..BLOCK]);
+    }
+    repeating
+}
+
+/// Functions in C that walk lists, with loops and switches.
+pub(super) fn code(functions: u32) -> String {
+    let mut code = String::new();
+    for number in 0..functions {
+        let _ = writeln!(
+            code,
+            "struct s{number} {{ int a, b[8]; struct s{number} *next; }};\n\
+             int f{number}(struct s{number} *list, int n) {{\n\
+             int t = {number};\n\
+             for (; list; list = list->next) {{\n\
+             for (int i = 0; i < 8; i++) {{\n\
+             if (list->b[i] % {} > n) t += list->b[i] * {number};\n\
+             else t ^= list->a << (i & {});\n\
+             }}\n\
+             switch (t & 7) {{\n\
+             case 0: t += n; break;\n\
+             case 3: t *= {}; break;\n\
+             case {}: t -= list->a / (n | 1);\n\
+             }}\n\
+             }}\n\
+             return t;\n\
+             }}",
+            number + 3,
+            number % 7,
+            number + 5,
+            number % 2 + 4
+        );
+    }
+    code
+}
+
+/// A square mesh of resistors, capacitors and diodes behind a pulse.
+pub(super) fn circuit(side: u32) -> String {
+    let mut circuit = "mesh\n".to_owned();
+    for y in 0..side {
+        for x in 0..side {
+            let node = format!("n{x}_{y}");
+            let _ = writeln!(circuit, "C{node} {node} 0 1p");
+            if x + 1 < side {
+                let _ = writeln!(circuit, "Rx{node} {node} n{}_{y} 1k", x + 1);
+            }
+            if y + 1 < side {
+                let _ = writeln!(circuit, "Ry{node} {node} n{x}_{} 1k", y + 1);
+            }
+            if (x * 7 + y * 3) % 5 == 0 {
+                let _ = writeln!(circuit, "D{node} {node} 0 D");
+            }
+        }
+    }
+    circuit
+        + "V1 n0_0 0 PULSE(0 5 0 1n 1n 20n 40n)\n.model D D\n.tran 1n 60n\n.save v(n0_0)\n.end\n"
+}
+
+/// The gates of the logic circuit.
+const GATES: u32 = 1000;
+
+/// A circuit of random gates between registers, for a number of clock cycles.
+pub(super) fn logic(cycles: u32) -> String {
+    let last = GATES - 1;
+    let mut logic =
+        format!("module top;\nreg clock = 0;\nreg [{last}:0] state = 1;\nwire [{last}:0] next;\n");
+    for gate in 0..GATES {
+        let (one, other) = ((gate * 7919 + 13) % GATES, (gate * 104_729 + 7) % GATES);
+        let operator = ["^", "&", "|"][gate as usize % 3];
+        let _ = writeln!(
+            logic,
+            "assign next[{gate}] = state[{}] ^ (state[{one}] {operator} state[{other}]);",
+            (gate + last) % GATES
+        );
+    }
+    let _ = writeln!(
+        logic,
+        "always @(posedge clock) state <= next;\ninteger i;\ninitial begin\n\
+         for (i = 0; i < {cycles}; i = i + 1) begin #1 clock = 1; #1 clock = 0; end\n\
+         $display(\"%b\", state[0]);\n$finish;\nend\nendmodule"
+    );
+    logic
+}

@@ -1,0 +1,254 @@
+//! The ten recorded programs: their kinds, their commands, and the packages that have them.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Command;
+
+use super::inputs;
+use crate::failure::{Failure, reason};
+use crate::papers::Scale;
+
+/// The amount of work at a scale, in the program's own unit: steps, rounds, lines or functions.
+type WorkByScale = [u32; 3];
+
+/// A program with its arguments, for a folder in which it finds its inputs.
+pub(super) struct RecordedProgram {
+    pub(super) name: &'static str,
+    pub(super) kind: &'static str,
+    /// The program of the thesis of that kind.
+    pub(super) represents: &'static str,
+    /// The Debian packages that it needs.
+    pub(super) packages: &'static str,
+    /// The files that the packages install.
+    needs: &'static [&'static str],
+    /// The work at each scale. Zero leaves the program out of the scale.
+    work: WorkByScale,
+    /// Makes the inputs, and returns the command.
+    prepare: fn(&Path, u32) -> Result<Vec<String>, Failure>,
+}
+
+const CC: &str = "/usr/bin/cc";
+
+pub(super) const PROGRAMS: [RecordedProgram; 10] = [
+    RecordedProgram {
+        name: "numpy",
+        kind: "linear algebra",
+        represents: "nasa7",
+        packages: "python3-numpy",
+        needs: &["/usr/bin/python3", "/usr/lib/python3/dist-packages/numpy"],
+        work: [0, 1, 24],
+        prepare: |folder, work| {
+            inputs::write(folder, "power.py", inputs::POWER)?;
+            Ok(words(&["/usr/bin/python3", "power.py", "3000"], work))
+        },
+    },
+    RecordedProgram {
+        name: "zstd",
+        kind: "compression",
+        represents: "compress",
+        packages: "zstd",
+        needs: &["/usr/bin/zstd"],
+        work: [0, 5, 100],
+        prepare: |folder, work| {
+            inputs::write(folder, "text", &inputs::repeating(work))?;
+            let command = [
+                "/usr/bin/zstd",
+                "-q",
+                "-f",
+                "--single-thread",
+                "-1",
+                "--long=27",
+            ];
+            Ok(words(&[&command[..], &["text"]].concat(), None))
+        },
+    },
+    RecordedProgram {
+        name: "fftw",
+        kind: "FFT",
+        represents: "fftpde",
+        packages: "gcc libfftw3-dev",
+        needs: &[CC, "/usr/include/fftw3.h"],
+        work: [0, 1, 5],
+        prepare: |folder, work| {
+            let program = compiled(folder, "fft", inputs::FFT, &["-lfftw3", "-lm"])?;
+            Ok(words(&[&program, "2048"], work))
+        },
+    },
+    RecordedProgram {
+        name: "waves",
+        kind: "waves",
+        represents: "wave5",
+        packages: "gcc libc6-dev",
+        needs: &[CC],
+        work: [1, 6, 60],
+        prepare: |folder, work| {
+            let side = if work == 1 { "300" } else { "1600" };
+            let program = compiled(folder, "waves", inputs::WAVES, &[])?;
+            Ok(words(&[&program, side], work))
+        },
+    },
+    RecordedProgram {
+        name: "particles",
+        kind: "particle simulation",
+        represents: "mp3d",
+        packages: "gcc libc6-dev",
+        needs: &[CC],
+        work: [1, 4, 46],
+        prepare: |folder, work| {
+            let particles = if work == 1 { "10000" } else { "1500000" };
+            let program = compiled(folder, "particles", inputs::PARTICLES, &[])?;
+            Ok(words(&[&program, particles], work))
+        },
+    },
+    RecordedProgram {
+        name: "ngspice",
+        kind: "circuit simulation",
+        represents: "spice",
+        packages: "ngspice",
+        needs: &["/usr/bin/ngspice"],
+        work: [0, 17, 38],
+        prepare: |folder, work| {
+            inputs::write(folder, "circuit.cir", &inputs::circuit(work))?;
+            let command = ["/usr/bin/ngspice", "-b", "-r", "result", "-o", "log"];
+            Ok(words(&[&command[..], &["circuit.cir"]].concat(), None))
+        },
+    },
+    RecordedProgram {
+        name: "vvp",
+        kind: "logic simulation",
+        represents: "pthor",
+        packages: "iverilog",
+        needs: &["/usr/bin/iverilog", "/usr/bin/vvp"],
+        work: [0, 4, 120],
+        prepare: |folder, work| {
+            inputs::write(folder, "logic.v", &inputs::logic(work))?;
+            done(folder, "/usr/bin/iverilog", &["-o", "logic.vvp", "logic.v"])?;
+            Ok(words(&["/usr/bin/vvp", "logic.vvp"], None))
+        },
+    },
+    RecordedProgram {
+        name: "ocaml",
+        kind: "ML",
+        represents: "ML",
+        packages: "ocaml-interp",
+        needs: &["/usr/bin/ocaml"],
+        work: [0, 11_000, 90_000],
+        prepare: |folder, work| {
+            inputs::write(folder, "learn.ml", inputs::LEARN)?;
+            let command = words(&["/usr/bin/ocaml", "learn.ml"], work);
+            Ok([command, vec![(work / 10).to_string()]].concat())
+        },
+    },
+    RecordedProgram {
+        name: "gcc",
+        kind: "compiling",
+        represents: "gcc",
+        packages: "gcc libc6-dev",
+        needs: &[CC],
+        work: [1, 7, 80],
+        prepare: |folder, work| {
+            inputs::write(folder, "code.c", &inputs::code(work))?;
+            Ok(words(
+                &[&compiler()?, "-quiet", "-O2", "-o", "code.s", "code.c"],
+                None,
+            ))
+        },
+    },
+    RecordedProgram {
+        name: "xz+gcc",
+        kind: "multiprogrammed",
+        represents: "compress and gcc",
+        packages: "xz-utils gcc libc6-dev",
+        needs: &["/usr/bin/xz", CC],
+        work: [0, 6, 50],
+        prepare: |folder, work| {
+            inputs::write(folder, "both.c", &inputs::code(work))?;
+            inputs::write(folder, "both", &inputs::text(20 * work))?;
+            let script = format!(
+                "xz -k -f -T1 -9 both & {} -quiet -O2 -o both.s both.c & wait",
+                compiler()?
+            );
+            Ok(words(&["/bin/sh", "-c", &script], None))
+        },
+    },
+];
+
+impl RecordedProgram {
+    /// Returns true if the scale has the program.
+    pub(super) const fn is_in(&self, scale: Scale) -> bool {
+        self.work_at(scale) > 0
+    }
+
+    const fn work_at(&self, scale: Scale) -> u32 {
+        let [tiny, quick, full] = self.work;
+        match scale {
+            Scale::Tiny => tiny,
+            Scale::Quick => quick,
+            Scale::Full => full,
+        }
+    }
+
+    /// The first file that the program lacks on this computer.
+    pub(super) fn lacks(&self) -> Option<&'static str> {
+        let mut needs = self.needs.iter().copied();
+        needs.find(|file| !Path::new(file).exists())
+    }
+
+    /// Makes the inputs in a folder, and returns the command.
+    pub(super) fn command(&self, scale: Scale, folder: &Path) -> Result<Vec<OsString>, Failure> {
+        let command = (self.prepare)(folder, self.work_at(scale))?;
+        Ok(command.into_iter().map(OsString::from).collect())
+    }
+}
+
+/// The words of a command, with the amount of work at the end.
+fn words(words: &[&str], work: impl Into<Option<u32>>) -> Vec<String> {
+    let work = work.into().map(|work| work.to_string());
+    words
+        .iter()
+        .map(|word| (*word).to_owned())
+        .chain(work)
+        .collect()
+}
+
+/// Runs a command that makes an input.
+fn done(folder: &Path, program: &str, arguments: &[&str]) -> Result<(), Failure> {
+    let run = Command::new(program)
+        .args(arguments)
+        .current_dir(folder)
+        .output();
+    let output = run.map_err(|error| Failure::failed(format!("{program}: {}", reason(&error))))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let command = arguments.join(" ");
+    Err(Failure::failed(format!(
+        "{program} {command} failed: {}",
+        said.trim()
+    )))
+}
+
+/// Compiles a program in C, and returns its path.
+fn compiled(
+    folder: &Path,
+    name: &str,
+    source: &str,
+    libraries: &[&str],
+) -> Result<String, Failure> {
+    let file = format!("{name}.c");
+    inputs::write(folder, &file, source)?;
+    done(
+        folder,
+        CC,
+        &[&["-O2", "-o", name, &file], libraries].concat(),
+    )?;
+    Ok(format!("./{name}"))
+}
+
+/// The compiler proper, which the driver `cc` only starts.
+fn compiler() -> Result<String, Failure> {
+    let asked = Command::new(CC).arg("-print-prog-name=cc1").output();
+    let output = asked.map_err(|error| Failure::failed(format!("{CC}: {}", reason(&error))))?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}

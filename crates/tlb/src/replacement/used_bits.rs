@@ -1,0 +1,62 @@
+//! The used bits of GODS, clock and bit-PLRU.
+
+use super::RuleShape;
+
+/// A used bit for each way, set after set.
+#[derive(Clone, Debug)]
+pub(super) struct UsedBits {
+    ways: usize,
+    /// The first ways of each set, which are locked and never used.
+    wired: usize,
+    bits: Vec<bool>,
+    clears: u64,
+}
+
+impl UsedBits {
+    pub(super) fn new(shape: &RuleShape<'_>) -> Self {
+        Self {
+            ways: shape.ways,
+            wired: shape.wired,
+            bits: vec![false; shape.sets * shape.ways],
+            clears: 0,
+        }
+    }
+
+    /// The bits of a set.
+    pub(super) fn of(&self, set: usize) -> &[bool] {
+        &self.bits[set * self.ways..][..self.ways]
+    }
+
+    /// Sets the bit of a way.
+    pub(super) fn set(&mut self, set: usize, way: usize) {
+        self.bits[set * self.ways + way] = true;
+    }
+
+    /// Sets the bit of a way. The last bit of a set to be set clears the others.
+    pub(super) fn set_in_turn(&mut self, set: usize, way: usize) {
+        self.set(set, way);
+        if self.of(set)[self.wired..].iter().all(|bit| *bit) {
+            self.clear_all(set);
+            self.set(set, way);
+        }
+    }
+
+    /// Clears the bit of a way. Returns true if it was set.
+    pub(super) fn clear(&mut self, set: usize, way: usize) -> bool {
+        let was_set = std::mem::take(&mut self.bits[set * self.ways + way]);
+        self.clears += u64::from(was_set);
+        was_set
+    }
+
+    /// Clears the bits of a set.
+    pub(super) fn clear_all(&mut self, set: usize) {
+        self.bits[set * self.ways..][..self.ways].fill(false);
+        self.clears += 1;
+    }
+
+    /// The number of times that bits were cleared. While it stays, setting a bit again changes
+    /// nothing.
+    pub(super) const fn clears(&self) -> u64 {
+        self.clears
+    }
+}
