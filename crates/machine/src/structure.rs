@@ -22,13 +22,11 @@ pub(crate) struct TlbText {
     replacement: Spanned<String>,
     index: BTreeMap<String, Spanned<String>>,
     serves: Option<Spanned<Vec<ServedKind>>>,
-    #[serde(default)]
-    fills: FillsText,
+    fills: Option<Spanned<FillsText>>,
     inclusive: Option<Spanned<bool>>,
     #[serde(default)]
     probes: ProbesText,
-    #[serde(default)]
-    alternates: bool,
+    alternates: Option<Spanned<bool>>,
     wired: Option<Spanned<usize>>,
     #[serde(rename = "walk-entries", default)]
     pub(crate) walk_entries: BTreeMap<String, Spanned<String>>,
@@ -161,7 +159,12 @@ fn role(text: &TlbText) -> Role {
     };
     Role {
         serves: serves.map_or_else(ServedKinds::default, |_| kinds),
-        fills: match text.fills {
+        fills: match text
+            .fills
+            .as_ref()
+            .map(|one| *one.get_ref())
+            .unwrap_or_default()
+        {
             FillsText::Walks => Fills::Walks,
             FillsText::Victims => Fills::Victims,
             FillsText::Prefetches => Fills::Prefetches,
@@ -172,8 +175,13 @@ fn role(text: &TlbText) -> Role {
             ProbesText::LargestFirst => ProbeOrder::LargestFirst,
             ProbesText::SmallestFirst => ProbeOrder::SmallestFirst,
         },
-        alternates: text.alternates,
+        alternates: text.alternates.as_ref().is_some_and(|one| *one.get_ref()),
     }
+}
+
+/// The place of a value, or that of its table if the table does not give the value.
+fn given<T>(tlb: &Spanned<TlbText>, value: Option<&Spanned<T>>) -> usize {
+    value.map_or(tlb.span().start, |value| value.span().start)
 }
 
 /// The place in the text of a structure's field.
@@ -185,21 +193,12 @@ pub(crate) fn position(tlb: &Spanned<TlbText>, field: Field) -> usize {
         Field::Entries => text.entries.span().start,
         Field::Ways => text.ways.span().start,
         Field::Replacement => text.replacement.span().start,
-        Field::Organisation => {
-            let name = text.organisation.as_ref();
-            name.map_or(tlb.span().start, |name| name.span().start)
-        }
-        Field::Role => {
-            let serves = text.serves.as_ref().map(Spanned::span);
-            let inclusive = text.inclusive.as_ref().map(Spanned::span);
-            serves
-                .or(inclusive)
-                .map_or(tlb.span().start, |span| span.start)
-        }
-        Field::Wired => {
-            let wired = text.wired.as_ref();
-            wired.map_or(tlb.span().start, |wired| wired.span().start)
-        }
+        Field::Organisation => given(tlb, text.organisation.as_ref()),
+        Field::Serves => given(tlb, text.serves.as_ref()),
+        Field::Fills => given(tlb, text.fills.as_ref()),
+        Field::Inclusive => given(tlb, text.inclusive.as_ref()),
+        Field::Alternates => given(tlb, text.alternates.as_ref()),
+        Field::Wired => given(tlb, text.wired.as_ref()),
         Field::WalkEntries => {
             let first = text.walk_entries.values().map(|index| index.span().start);
             first.min().unwrap_or(tlb.span().start)

@@ -2,7 +2,7 @@
 
 use super::mmu::Mmu;
 use super::passes::Passes;
-use super::world::{World, entries};
+use super::world::World;
 use super::worlds::Worlds;
 use crate::offline::{self, Choice, Decision, OfflineSetting, Recorder};
 use crate::{Error, Source};
@@ -59,7 +59,7 @@ fn setting(
         search,
         base: spec.base,
         sizes: spec.sizes,
-        entries: entries(machine, spec.base),
+        entries: machine.design.capacity(spec.base),
         walk_cycles: cycles.collect(),
         costs: spec.costs,
         by_range,
@@ -83,7 +83,11 @@ pub(super) fn choose<S: Source>(
         let worlds = pairs.iter().map(|(policy, machine, _)| {
             let spec = limits.spec_on(machine, *policy, plan)?;
             let largest = spec.sizes.order(spec.sizes.levels() - 1);
-            let recorder = Recorder::new(entries(machine, spec.base), largest, plan.most_course());
+            let recorder = Recorder::new(
+                machine.design.capacity(spec.base),
+                largest,
+                plan.most_course(),
+            );
             Ok(World::new(*policy, machine, &spec, None).recording(recorder))
         });
         Ok(Worlds::of(worlds.collect::<Result<_, String>>()?))

@@ -4,7 +4,7 @@ use crate::Plan;
 use crate::mmu::Mmu;
 use crate::worlds::Worlds;
 use broadleaf_machine::Machine;
-use broadleaf_tlb::{Organisation, RuleNeed, Structure};
+use broadleaf_tlb::{Fills, ReferenceKind, RuleNeed, Structure};
 
 /// Notes on the rules of a plan's machines; `best` is the index of each pair's run.
 pub(crate) fn rule_notes(worlds: &Worlds<'_>, best: &[usize], plan: &Plan) -> Vec<String> {
@@ -41,19 +41,30 @@ fn parameters(machine: &Machine) -> impl Iterator<Item = String> {
 
 /// The reason why next uses do not give the fewest misses, if there is one.
 fn heuristic_since(mmu: &Mmu<'_>) -> Option<&'static str> {
-    let design = &mmu.machine.design;
-    let structures = design.structures();
+    let structures = mmu.machine.design.structures();
     let has_rule = |of: &Structure| of.replacement.rule().needs.contains(&RuleNeed::Future);
+    let [one] = structures else {
+        let has = |level: usize| structures.iter().any(|of| of.level == level);
+        let reasons = [
+            (has(3), "the TLB has a third level"),
+            (has(2), "the TLB has two levels"),
+            (
+                !structures.iter().all(has_rule),
+                "some structures have other rules",
+            ),
+        ];
+        let reason = reasons.into_iter().find(|(holds, _)| *holds);
+        return Some(reason.map_or("the TLB has several structures", |(_, reason)| reason));
+    };
+    let serves_data =
+        [ReferenceKind::Load, ReferenceKind::Store].map(|kind| one.role.serves.has(kind));
     let sizes = mmu.walks.iter().filter(|walks| **walks > 0).count();
-    if design.has_second_level() {
-        Some("the TLB has two levels")
-    } else if !structures
-        .iter()
-        .all(|of| of.organisation.organisation() == Organisation::set_associative())
-    {
-        Some("an entry can hold several pages")
-    } else if !structures.iter().all(has_rule) {
-        Some("some structures have other rules")
+    if one.level != 1 || one.role.fills != Fills::Walks {
+        Some("walks alone do not fill the first level")
+    } else if !one.organisation.is_plain_sets() {
+        Some("an entry can hold several pages, or a page several entries")
+    } else if one.role.serves.has(ReferenceKind::Fetch) && serves_data.contains(&true) {
+        Some("data and instructions share the TLB")
     } else if sizes > 1 {
         Some("there are pages of several sizes")
     } else if mmu.invalidated {

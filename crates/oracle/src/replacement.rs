@@ -32,7 +32,7 @@ pub enum RuleSpec {
     Mru3Plru,
     /// Of three groups the least recently used, and a tree inside.
     Lru3Plru,
-    /// Jaleel 2010: predictions of so many bits.
+    /// Jaleel 2010: predictions of this number of bits.
     Srrip(u32),
 }
 
@@ -58,7 +58,7 @@ impl RuleSpec {
         })
     }
 
-    /// Returns true if sets of so many ways can have the rule.
+    /// Returns true if sets of this number of ways can have the rule.
     pub const fn fits(self, ways: usize) -> bool {
         match self {
             Self::TreePlru => ways.is_power_of_two(),
@@ -147,7 +147,7 @@ impl<K: Copy + Eq> SlowSet<K> {
         true
     }
 
-    /// Hits `key` so many times more. The first of them matters to predictions, and their number to
+    /// Hits `key` `times` more times. The first of them matters to predictions, and their number to
     /// counts. Nothing else changes: `key` was the last to be used.
     pub(crate) fn used_again(&mut self, rule: RuleSpec, key: K, times: u64) {
         if times > 0 {

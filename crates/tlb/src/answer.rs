@@ -7,9 +7,9 @@ use broadleaf_units::{Asid, PageNumber, PageSize};
 pub enum Lookup {
     /// In the first level.
     First,
-    /// In the second level; it has been copied to the first.
+    /// In the second level. The first level has received the translation.
     Second,
-    /// In the third level; it has been copied to the levels above.
+    /// In the third level. The levels above have received the translation.
     Third,
     /// In no level: the caller walks the page table and fills the result in ([`crate::Tlb::fill`]).
     Miss,

@@ -136,11 +136,19 @@ impl Composed {
                 let (number, size) = self.probes[request.kind as usize][level][at];
                 let entries = &mut self.structures[number].entries;
                 match entries.find(request, size, &mut self.log) {
-                    Found::Hit(translation) => {
+                    Found::Hit(mut translation) => {
                         self.count_probes(request.kind, level, Some(at));
                         self.settle(number);
+                        let is_first_store = request.is_store() && !translation.modified;
+                        if is_first_store {
+                            translation.modified = true;
+                            self.mark(&translation);
+                        }
                         self.raise((number, size), &translation, request);
-                        self.note_hit(number, request, faults);
+                        // A mark may move pages of other structures.
+                        let is_moved = is_first_store && self.structures.len() > 1;
+                        let is_changed = is_moved || faults != self.log.counts.modified_faults;
+                        self.note_hit(number, request, is_changed);
                         return [Lookup::First, Lookup::Second, Lookup::Third][level];
                     }
                     Found::Block => has_block = true,
@@ -153,14 +161,23 @@ impl Composed {
         Lookup::Miss
     }
 
+    /// Sets the modified bit in the copies of a translation in all structures: a store faults once.
+    fn mark(&mut self, stored: &Translation) {
+        for number in 0..self.structures.len() {
+            let entries = &mut self.structures[number].entries;
+            entries.mark(stored, &mut self.log);
+            self.settle(number);
+        }
+    }
+
     /// Notes a hit in a structure. The hit is quiet from now on if the structure is of the first
-    /// level and the hit changed no other entry: the modified faults are as they were before.
-    fn note_hit(&mut self, number: usize, request: &TlbRequest, faults: u64) {
+    /// level and the hit changed no other entry.
+    fn note_hit(&mut self, number: usize, request: &TlbRequest, is_changed: bool) {
         self.renew_epoch();
         let placed = &self.structures[number];
         let is_first = placed.level == 1 && placed.role.fills == Fills::Walks;
         if let Some(quiet) = &mut self.quiet {
-            if faults != self.log.counts.modified_faults {
+            if is_changed {
                 quiet.forget_all();
             } else if is_first {
                 quiet.learn(request);
@@ -198,7 +215,7 @@ impl Composed {
             let is_first = !probes[..at].iter().any(|(other, _)| other == number);
             let in_order = self.structures[*number].role.probes != ProbeOrder::Parallel;
             let happens = match (hit, last) {
-                (Some(hit), Some(last)) => last == *number && at <= hit,
+                (Some(hit), Some(last)) => last != *number || at <= hit,
                 _ => true,
             };
             self.log.counts.extra_probes += u64::from(in_order && happens && !is_first);
@@ -308,7 +325,7 @@ impl Composed {
         self.renew_epoch();
     }
 
-    /// Notes that so many more lookups of the last page followed. Each of them hits the first level.
+    /// Notes that `times` more lookups of the last page followed. Each hits the first level.
     pub fn repeat(&mut self, times: u64) {
         self.structures[self.last].entries.repeat(times);
     }

@@ -1,6 +1,7 @@
 //! A TLB design: its structures, validated once and never changed.
 
-use crate::organisation::REPLICATE;
+mod check;
+
 use crate::role::Fills;
 use crate::{IndexFunction, OrganisationChoice, ReferenceKind, ReplacementChoice, Role, RuleNeed};
 use broadleaf_units::PageSize;
@@ -61,12 +62,8 @@ pub struct Design {
     sizes: Vec<PageSize>,
 }
 
-/// The maximum number of entries of a structure, so that a mistyped number does not exhaust memory.
-const MOST_ENTRIES: usize = 1 << 24;
 /// The most levels.
 pub(crate) const MOST_TLB_LEVELS: usize = 3;
-/// Page sizes are coded in four bits of an entry, of which 0 means an empty one.
-const MOST_SIZES: usize = 15;
 
 /// An error of a design: the structure, the part of its description, and a sentence.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -97,8 +94,14 @@ pub enum Field {
     Replacement,
     /// The organisation or one of its parameters.
     Organisation,
-    /// The place among the other structures.
-    Role,
+    /// The kinds of references that look the structure up.
+    Serves,
+    /// What fills the structure.
+    Fills,
+    /// Inclusion.
+    Inclusive,
+    /// Turns.
+    Alternates,
     /// The number of wired entries.
     Wired,
     /// The walk entries.
@@ -113,7 +116,7 @@ impl Design {
     /// # Errors
     /// The first structure that no TLB can have, or that contradicts an earlier one.
     pub fn new(structures: Vec<Structure>) -> Result<Self, DesignError> {
-        check(&structures)?;
+        check::check(&structures)?;
         let mut sizes: Vec<PageSize> = structures
             .iter()
             .flat_map(|structure| &structure.pages)
@@ -176,7 +179,37 @@ impl Design {
         self.structures.iter().any(|structure| structure.level == 2)
     }
 
-    /// The structure of that level that holds pages of that size, and its number.
+    /// The number of entries that the structures of a level have for pages of that size and
+    /// references of that kind.
+    fn entries(&self, level: usize, size: PageSize, kind: ReferenceKind, fills: Fills) -> usize {
+        let counts = |of: &&Structure| {
+            let is_there = of.level == level && of.index(size).is_some();
+            is_there && of.role.serves.has(kind) && of.role.fills == fills
+        };
+        let structures = self.structures.iter().filter(counts);
+        structures.map(|of| of.entries).sum()
+    }
+
+    /// The capacity for pages of a size: the most entries that loads find, or fetches if the TLB
+    /// serves no data. Levels that walks fill hold the same pages, so the largest counts. The
+    /// victims of a level are pages that the level lacks, so their entries are added. Entries for
+    /// prefetched pages do not count.
+    pub fn capacity(&self, size: PageSize) -> usize {
+        let kind = match self.serves(ReferenceKind::Load) {
+            true => ReferenceKind::Load,
+            false => ReferenceKind::Fetch,
+        };
+        let (mut most, mut below) = (0, 0);
+        for level in (1..=MOST_TLB_LEVELS).rev() {
+            most = most.max(below + self.entries(level, size, kind, Fills::Walks));
+            let victims = self.entries(level, size, kind, Fills::Victims);
+            below = if victims == 0 { 0 } else { victims + below };
+        }
+        most
+    }
+
+    /// The first structure, in the order of the description, of that level that holds pages of that
+    /// size, and its number. Others may hold the size too.
     pub fn holding(&self, level: usize, size: PageSize) -> Option<(usize, &Structure)> {
         let holds =
             |structure: &Structure| structure.level == level && structure.index(size).is_some();
@@ -185,173 +218,4 @@ impl Design {
             .enumerate()
             .find(|(_, structure)| holds(structure))
     }
-}
-
-/// The reason why a structure cannot have so many wired entries.
-fn refuses_wired(structure: &Structure) -> Option<String> {
-    let (wired, sets) = (structure.wired, structure.sets());
-    if !wired.is_multiple_of(sets) {
-        return Some(format!(
-            "{wired} wired entries do not divide into {sets} sets"
-        ));
-    }
-    (wired >= structure.entries).then(|| {
-        let entries = structure.entries;
-        format!("{wired} wired entries of {entries} leave none for the pages of programs")
-    })
-}
-
-/// The reason why a structure cannot hold its walk entries.
-fn refuses_walk_entries(structure: &Structure) -> Option<String> {
-    let (first, _) = structure.walk_entries.first()?;
-    if structure.level == 1 {
-        return Some("walks look up walk entries below the first level".to_owned());
-    }
-    if structure.role.fills != Fills::Walks {
-        return Some("walks fill structures of walk entries: fills = \"walks\"".to_owned());
-    }
-    let rule = structure.replacement.rule();
-    if rule.needs.contains(&RuleNeed::Future) {
-        let name = rule.described.name;
-        return Some(format!(
-            "replacement {name} knows the next use of pages alone"
-        ));
-    }
-    if *first <= structure.pages[0].0 {
-        let (span, page) = (first.short_name(), structure.pages[0].0.short_name());
-        return Some(format!(
-            "a walk entry of {span} is no larger than a page of {page}"
-        ));
-    }
-    let wrong_sets = |(span, index): &(PageSize, IndexFunction)| {
-        let inside = |bit| bit < u32::from(span.shift());
-        if index.sets() != structure.sets() as u64 {
-            let (found, sets) = (index.sets(), structure.sets());
-            return Some(format!("{index} distinguishes {found} sets of {sets}"));
-        }
-        let span = span.short_name();
-        let is_inside = index.lowest_bit().is_some_and(inside);
-        is_inside.then(|| format!("{index} looks at bits inside a walk entry of {span}"))
-    };
-    structure.walk_entries.iter().find_map(wrong_sets)
-}
-
-fn check(structures: &[Structure]) -> Result<(), DesignError> {
-    let wrong = |structure: usize, field: Field, message: String| {
-        let name = structures.get(structure).map(|of| of.name.clone());
-        Err(DesignError {
-            structure,
-            name: name.unwrap_or_default(),
-            field,
-            message,
-        })
-    };
-    if structures.is_empty() {
-        return wrong(
-            0,
-            Field::Whole,
-            "a machine needs at least one tlb".to_string(),
-        );
-    }
-    for (number, structure) in structures.iter().enumerate() {
-        let at = |field: Field, message: String| wrong(number, field, message);
-        if !(1..=MOST_TLB_LEVELS).contains(&structure.level) {
-            let message = format!("the level is 1 to {MOST_TLB_LEVELS}");
-            return at(Field::Level, message);
-        }
-        if !(1..=MOST_ENTRIES).contains(&structure.entries) {
-            return at(
-                Field::Entries,
-                format!("a tlb has 1 to {MOST_ENTRIES} entries"),
-            );
-        }
-        if structure.ways == 0 || !structure.entries.is_multiple_of(structure.ways) {
-            return at(
-                Field::Ways,
-                format!(
-                    "{} entries do not divide into sets of {} ways",
-                    structure.entries, structure.ways
-                ),
-            );
-        }
-        if let Some(reason) = refuses_wired(structure) {
-            return at(Field::Wired, reason);
-        }
-        if let Some(reason) = (structure.replacement.rule().refuses)(structure.ways) {
-            return at(Field::Replacement, reason);
-        }
-        if structure.pages.is_empty() {
-            return at(
-                Field::Whole,
-                "a tlb holds at least one page size".to_string(),
-            );
-        }
-        if structure.pages.len() > MOST_SIZES {
-            return at(
-                Field::Whole,
-                format!("a tlb holds at most {MOST_SIZES} page sizes"),
-            );
-        }
-        for (size, index) in &structure.pages {
-            let field = Field::Index(*size);
-            if index.sets() != structure.sets() as u64 {
-                return at(
-                    field,
-                    format!(
-                        "{index} distinguishes {} sets, but {} entries in {} ways make {}",
-                        index.sets(),
-                        structure.entries,
-                        structure.ways,
-                        structure.sets()
-                    ),
-                );
-            }
-            let inside = |bit| bit < u32::from(size.shift());
-            let replicates = structure.organisation.flag(REPLICATE);
-            if !replicates && index.lowest_bit().is_some_and(inside) {
-                return at(
-                    field,
-                    format!("{index} looks at bits inside a {} page", size.short_name()),
-                );
-            }
-            let twin = |other: &Structure| {
-                let same = other.level == structure.level && other.index(*size).is_some();
-                same && other.role.competes_with(&structure.role)
-            };
-            if let Some(other) = structures[..number].iter().find(|other| twin(other)) {
-                return at(
-                    field,
-                    format!(
-                        "{} holds {} pages at level {} already",
-                        other.name,
-                        size.short_name(),
-                        other.level
-                    ),
-                );
-            }
-            // Otherwise a second access to a page would miss the first level again, however soon it
-            // came.
-            let first = |other: &Structure| {
-                let loads = other.level == 1 && other.index(*size).is_some();
-                loads && other.role.fills == Fills::Walks
-            };
-            if !structures.iter().any(first) {
-                return at(
-                    field,
-                    format!("no tlb of level 1 holds {} pages", size.short_name()),
-                );
-            }
-        }
-        let organisation = structure.organisation.organisation();
-        if let Some(reason) = (organisation.refuses)(structure) {
-            return at(Field::Organisation, reason);
-        }
-        if let Some(reason) = structure.role.refuses(structure.level) {
-            return at(Field::Role, reason);
-        }
-        if let Some(reason) = refuses_walk_entries(structure) {
-            return at(Field::WalkEntries, reason);
-        }
-    }
-    Ok(())
 }

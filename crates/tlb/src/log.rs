@@ -7,7 +7,7 @@ use crate::Translation;
 pub struct TlbCounts {
     /// Walks for a page whose block has an entry without the page (Talluri 1995, chapter 1).
     pub subblock_misses: u64,
-    /// Entries of the page table that preloading read, the missing page's own excluded.
+    /// Entries of the page table that preloading and prefetching read beside the missing page's.
     pub table_reads: u64,
     /// Stores that hit a translation whose modified bit was clear.
     pub modified_faults: u64,

@@ -74,14 +74,19 @@ pub(crate) fn probes(structures: &[Placed], kind: ReferenceKind) -> Probes {
         let mut probes: Vec<(usize, PageSize)> = of_level
             .flat_map(|(number, placed)| placed.sizes.iter().map(move |size| (number, *size)))
             .collect();
-        let smallest_first = |(number, _): &(usize, PageSize)| {
-            structures[*number].role.probes == ProbeOrder::SmallestFirst
-        };
         // Structures of one size keep the order of the description.
-        if probes.iter().any(smallest_first) {
-            probes.sort_by_key(|(_, size)| *size);
-        } else {
-            probes.sort_by_key(|(_, size)| Reverse(*size));
+        probes.sort_by_key(|(_, size)| Reverse(*size));
+        // A structure that is probed in the other order keeps its places among the probes.
+        for (number, placed) in structures.iter().enumerate() {
+            if placed.role.probes == ProbeOrder::SmallestFirst {
+                let of_structure = probes.iter_mut().filter(|(at, _)| *at == number);
+                let mut places: Vec<&mut (usize, PageSize)> = of_structure.collect();
+                let mut sizes: Vec<PageSize> = places.iter().map(|(_, size)| *size).collect();
+                sizes.reverse();
+                for (place, size) in places.iter_mut().zip(sizes) {
+                    place.1 = size;
+                }
+            }
         }
         probes
     })

@@ -1,6 +1,6 @@
 //! Roles: the place of a structure among the others of its TLB.
 
-use crate::ReferenceKind;
+use crate::{Field, ReferenceKind};
 
 /// The place of a structure among the others of its TLB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,28 +89,33 @@ impl Role {
         self.fills == other.fills && self.serves.overlaps(other.serves) && !in_turn
     }
 
-    /// Returns true if the structure loads pages that nobody referred to.
+    /// Returns true if the structure loads pages without a reference to them.
     pub(crate) fn wants_tables(&self) -> bool {
         self.fills == Fills::Prefetches
     }
 
     /// The reason why a structure of a level cannot have the role.
-    pub(crate) fn refuses(&self, level: usize) -> Option<String> {
+    pub(crate) fn refuses(&self, level: usize) -> Option<(Field, String)> {
         let ServedKinds {
             fetches,
             loads,
             stores,
         } = self.serves;
         if !(fetches || loads || stores) {
-            return Some("no reference looks the structure up".to_owned());
+            let message = "no reference looks the structure up".to_owned();
+            return Some((Field::Serves, message));
         }
         if level == 1 && self.inclusive {
-            return Some("the first level has no level above that it could include".to_owned());
+            let message = "the first level has no level above that it could include".to_owned();
+            return Some((Field::Inclusive, message));
         }
         if self.inclusive && self.fills == Fills::Victims {
-            return Some("a structure of victims holds what the levels above lost".to_owned());
+            let message = "a structure of victims holds what the levels above lost".to_owned();
+            return Some((Field::Inclusive, message));
         }
-        (level == 1 && self.fills == Fills::Victims)
-            .then(|| "no level above the first loses translations to it".to_owned())
+        (level == 1 && self.fills == Fills::Victims).then(|| {
+            let message = "no level above the first loses translations to it".to_owned();
+            (Field::Fills, message)
+        })
     }
 }

@@ -125,7 +125,7 @@ impl Tlb {
         }
     }
 
-    /// Notes that so many more lookups of the last page followed. Each of them hits the first level.
+    /// Notes that `times` more lookups of the last page followed. Each hits the first level.
     /// Only a design whose rules count uses needs to know ([`Design::needs`]).
     pub fn repeat(&mut self, times: u64) {
         if let Self::Composed(composed) = self {

@@ -158,6 +158,55 @@ fn opt_is_called_a_heuristic_where_it_is_none() {
 }
 
 #[test]
+fn opt_is_no_bound_beside_other_structures_and_with_copies_of_pages() {
+    let table = |name: &str, sets: usize, keys: &str, index: &str| {
+        format!(
+            "[[tlb]]\nname = \"{name}\"\nlevel = 1\nentries = {}\nways = 4\n\
+             replacement = \"opt\"\n{keys}index = {{ {index} }}\n",
+            4 * sets
+        )
+    };
+    let none = "4k = \"none\"";
+    let one = |keys: &str| table("one", 1, keys, none);
+    let turns = "alternates = true\n";
+    let replicated = "4k = \"va[12]\", 2m = \"va[12]\"";
+    for (tables, reason) in [
+        (
+            one("") + &table("two", 1, "fills = \"prefetches\"\n", none),
+            "several structures",
+        ),
+        (
+            one(turns) + &table("two", 1, turns, none),
+            "several structures",
+        ),
+        (
+            one("") + &table("code", 1, "serves = [\"fetches\"]\n", none),
+            "several structures",
+        ),
+        (
+            table("one", 2, "replicate = true\n", replicated),
+            "a page several entries",
+        ),
+        (
+            one("serves = [\"fetches\", \"loads\", \"stores\"]\n"),
+            "data and instructions share",
+        ),
+    ] {
+        let text =
+            format!("name = \"opt\"\nsummary = \"opt\"\n{tables}[walk-cycles]\n4k = 30\n2m = 20\n");
+        let machine = Machine::from_toml(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let outcome = replayed(&items(&string(3)), &["4k"], vec![machine]);
+        let mut notes = outcome.notes.iter();
+        let note = notes.find(|note| note.contains("opt is a heuristic"));
+        assert!(
+            note.is_some_and(|note| note.contains(reason)),
+            "{text}{:?}",
+            outcome.notes
+        );
+    }
+}
+
+#[test]
 fn opt_is_refused_with_a_policy_that_receives_misses() {
     let plan = |policy: &str| Plan::new(policies(&[policy]), vec![both_sizes(1)]);
     for policy in ["approx-online", "online", "offline"] {

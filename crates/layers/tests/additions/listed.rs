@@ -12,6 +12,7 @@ pub(super) static LISTED: PageTableKind = PageTableKind {
         source: "the test of the recipes",
     },
     build: |_| Box::new(Listed::default()),
+    spans: |_| Vec::new(),
     cost_by_size: false,
 };
 

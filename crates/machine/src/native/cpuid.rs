@@ -1,4 +1,4 @@
-//! The facts that CPUID tells about a core, from its raw leaves.
+//! The facts that CPUID reports about a core, from its raw leaves.
 
 use super::{CoreFacts, CoreIdentity, CoreType, TranslationLeaf};
 use std::collections::BTreeSet;
@@ -62,7 +62,11 @@ pub fn cpuid_facts(read: &dyn Fn(u32, u32) -> CpuidRegisters) -> CoreFacts {
     };
     let has_caches = caches < 0x8000_0000 || read(0x8000_0000, 0)[0] >= caches;
     let cache = |level, kinds: &[u32]| match has_caches {
-        true => cache_bytes(&|sub| read(caches, sub), level, kinds),
+        // The numbers of AMD's leaves have a limit of their own.
+        true => match caches < 0x8000_0000 {
+            true => cache_bytes(&|sub| leaf(caches, sub), level, kinds),
+            false => cache_bytes(&|sub| read(caches, sub), level, kinds),
+        },
         false => None,
     };
     CoreFacts {

@@ -80,6 +80,29 @@ impl ProcessorPattern {
             let message = "a processor has vendor and family, or implementer and parts, or names";
             return Some(message.to_owned());
         }
+        let of_cpuid = [
+            ("vendor", self.vendor.is_some()),
+            ("family", self.family.is_some()),
+            ("models", !self.models.is_empty()),
+            ("core-type", self.core_type.is_some()),
+            ("without", !self.without.is_empty()),
+            ("l1i-below", self.l1i_below.is_some()),
+            ("l2-below", self.l2_below.is_some()),
+        ];
+        let of_midr = [
+            ("implementer", self.implementer.is_some()),
+            ("parts", !self.parts.is_empty()),
+        ];
+        let others = [(by_cpuid, &of_cpuid[..]), (by_midr, &of_midr[..])];
+        let mut others = others.into_iter().filter(|(is_own, _)| !is_own);
+        if let Some((key, _)) = others.find_map(|(_, keys)| keys.iter().find(|key| key.1)) {
+            let identity = match (by_cpuid, by_midr) {
+                (true, _) => "vendor and family",
+                (_, true) => "implementer and parts",
+                _ => "names",
+            };
+            return Some(format!("a processor with {identity} has no {key}"));
+        }
         let known = |name: &&String| CPUID_FEATURES.iter().all(|of| of.name != **name);
         if let Some(unknown) = self.without.iter().find(known) {
             let names = CPUID_FEATURES.iter().map(|feature| feature.name);

@@ -223,6 +223,25 @@ fn errors_name_the_line_and_the_key() {
 }
 
 #[test]
+fn capacity_is_that_of_all_structures_for_one_kind_of_reference() {
+    let capacity = |name: &str, size| {
+        let machine = machine(name).expect("a machine");
+        machine.design.capacity(size)
+    };
+    for (name, base, large) in [
+        ("zen2", 2048, 2048),
+        ("golden-cove", 2048, 1024),
+        ("ice-lake", 2048, 1024),
+        ("skylake", 1536, 1536),
+        ("gracemont", 2048, 2048),
+        ("c910", 1024, 1024),
+    ] {
+        assert_eq!(capacity(name, PageSize::SIZE_4K), base, "{name}");
+        assert_eq!(capacity(name, PageSize::SIZE_2M), large, "{name}");
+    }
+}
+
+#[test]
 fn a_page_size_needs_one_first_level_structure() {
     let (_, _, message) = wrong(
         "index = { 2m = \"va[24:22]\" }",

@@ -326,10 +326,30 @@ fn a_wrong_processor_table_is_refused() {
             "vendor and family",
         ),
         (
-            "names = [\"a\"]\nwithout = [\"amx\"]",
+            "vendor = \"a\"\nfamily = 1\nwithout = [\"amx\"]",
             "no feature is called \"amx\"; there is avx512-f",
         ),
-        ("names = [\"a\"]\nl2-below = \"3m\"", "not a power of two"),
+        (
+            "vendor = \"a\"\nfamily = 1\nl2-below = \"3m\"",
+            "not a power of two",
+        ),
+        ("names = [\"a\"]\nmodels = [1]", "with names has no models"),
+        (
+            "names = [\"a\"]\nwithout = [\"avx512-f\"]",
+            "with names has no without",
+        ),
+        (
+            "names = [\"a\"]\nl1i-below = \"64k\"",
+            "with names has no l1i-below",
+        ),
+        (
+            "implementer = 1\nparts = [1]\ncore-type = \"performance\"",
+            "implementer and parts has no core-type",
+        ),
+        (
+            "vendor = \"a\"\nfamily = 1\nparts = [1]",
+            "vendor and family has no parts",
+        ),
         ("names = [\"a\"]\nsize = 3", "unknown field"),
     ] {
         let text = machine_text("skylake").expect("a text");

@@ -1,6 +1,6 @@
-//! Every built-in machine's TLBs against slow ones, on random lookups and removals: those with 4
-//! KiB and 2 MiB pages against the oracle's, which keep an age on every entry; others against lists
-//! in the order of last use.
+//! The TLBs of built-in machines with exact LRU against slow ones, on random lookups and removals.
+//! The oracle, which keeps an age on every entry, has the machines of 4 KiB and 2 MiB pages. Lists
+//! in the order of last use serve the other machines.
 
 use broadleaf_machine::{machine, machine_names};
 use broadleaf_oracle::random::Rng;
@@ -83,7 +83,8 @@ fn machines_of_other_sizes_hit_and_miss_as_lists_in_the_order_of_last_use() {
 }
 
 /// Sets of ways with exact LRU, for data alone: the machines that have a second description here or
-/// in the oracle. The oracle of organisations and replacement rules compares the others.
+/// in the oracle. The other machines have no second description: the differential tests compare
+/// their organisations and rules in random designs.
 fn has_lists(name: &str) -> bool {
     without_walk_entries(name).is_sets_with_lru()
 }

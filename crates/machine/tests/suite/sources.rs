@@ -36,8 +36,8 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| word.len() > 2)
 }
 
-/// The names in a machine's source, in lower case: capitalised words, numbers, and the first word of
-/// each part.
+/// The names in a machine's source, in lower case: capitalised words, numbers, and the first word
+/// of each part.
 fn names(source: &str) -> Vec<String> {
     let is_name = |word: &&str| word.starts_with(|c: char| c.is_uppercase() || c.is_numeric());
     let capitalised = words(source).filter(is_name);

@@ -107,7 +107,7 @@ impl<'a> World<'a> {
             &policy.needs(),
             spec.base,
             spec.sizes,
-            entries(machine, spec.base),
+            machine.design.capacity(spec.base),
             &spec.costs,
             machine.costs.of(spec.base).unwrap_or(0),
         );
@@ -338,14 +338,4 @@ impl<'a> World<'a> {
             self.shoot_down();
         }
     }
-}
-
-/// The most translations of pages of that size that the TLB holds.
-pub(super) fn entries(machine: &Machine, size: PageSize) -> usize {
-    let levels = [2, 1].into_iter();
-    let structures = levels.filter_map(|level| machine.design.holding(level, size));
-    structures
-        .map(|(_, structure)| structure.entries)
-        .max()
-        .unwrap_or(0)
 }

@@ -22,6 +22,7 @@ pub(super) struct SlowEntry {
 
 /// The answer of a structure.
 pub(super) enum SlowFound {
+    /// The page as it was before a store.
     Page(SlowPage),
     Block,
     Nothing,
@@ -163,20 +164,34 @@ impl SlowEntries {
                 continue;
             };
             self.sets[set].hit(self.of.rule, id);
-            if kind != SlowReference::Store || page.modified {
-                return SlowFound::Page(page);
+            if kind == SlowReference::Store && !page.modified {
+                let counted = !matches!(self.of.form, SlowForm::Pages { faults: false });
+                counts.modified_faults += u64::from(counted);
+                self.modify(set, id, page, counts);
             }
-            return SlowFound::Page(self.store(set, id, page, counts));
+            return SlowFound::Page(page);
         }
         found
     }
 
-    /// A store to a clean page. Returns the translation after the store.
-    fn store(&mut self, set: usize, id: u64, page: SlowPage, counts: &mut SlowCounts) -> SlowPage {
-        if matches!(self.of.form, SlowForm::Pages { faults: false }) {
-            return page;
+    /// Sets the modified bit of a page wherever an entry has it.
+    pub(super) fn modify_all(&mut self, page: SlowPage, counts: &mut SlowCounts) {
+        for set in 0..self.sets.len() {
+            let clean = |of: &Self| {
+                let is_clean = |id: &u64| {
+                    let mut pages = of.entries[id].slots.iter().flatten();
+                    pages.any(|other| other.name() == page.name() && !other.modified)
+                };
+                of.sets[set].keys().find(is_clean)
+            };
+            while let Some(id) = clean(self) {
+                self.modify(set, id, page, counts);
+            }
         }
-        counts.modified_faults += 1;
+    }
+
+    /// Sets the modified bit of a page of an entry.
+    fn modify(&mut self, set: usize, id: u64, page: SlowPage, counts: &mut SlowCounts) {
         let mut entry = self.entries[&id].clone();
         entry.mark(page.name());
         if let SlowForm::Blocks(blocks) = self.of.form {
@@ -194,18 +209,11 @@ impl SlowEntries {
                     self.entries.insert(id, entry);
                     self.settle(id, &blocks);
                     self.enter(set, &own, true, &blocks, counts);
-                    return SlowPage {
-                        modified: true,
-                        ..page
-                    };
+                    return;
                 }
             }
         }
         self.entries.insert(id, entry);
-        SlowPage {
-            modified: true,
-            ..page
-        }
     }
 
     /// Removes an entry that is empty. An entry whose valid bits cannot express its pages loses

@@ -131,12 +131,13 @@ impl ListedTlb {
                 let sizes = self.structures[number].probed_sizes();
                 probes.extend(sizes.into_iter().map(|size| (size, number)));
             }
-            let smallest_first = numbers
-                .iter()
-                .any(|number| self.structures[*number].of.probes == SlowProbes::SmallestFirst);
-            probes.sort();
-            if !smallest_first {
-                probes.sort_by_key(|(size, number)| (u64::MAX - size, *number));
+            // The largest size comes first, and each structure takes its sizes in its own order.
+            probes.sort_by_key(|(size, number)| (u64::MAX - size, *number));
+            for &number in &numbers {
+                let mut own = self.structures[number].probed_sizes().into_iter();
+                for probe in probes.iter_mut().filter(|probe| probe.1 == number) {
+                    probe.0 = own.next().unwrap_or(probe.0);
+                }
             }
             let mut hit = None;
             for (size, number) in probes {
@@ -163,8 +164,15 @@ impl ListedTlb {
                 }
                 self.counts.extra_probes += further as u64;
             }
-            if let Some((_, number, page)) = hit {
+            if let Some((_, number, mut page)) = hit {
                 self.settle(number);
+                if kind == SlowReference::Store && !page.modified {
+                    page.modified = true;
+                    for copies in 0..self.structures.len() {
+                        self.structures[copies].modify_all(page, &mut self.counts);
+                        self.settle(copies);
+                    }
+                }
                 self.raise(number, at.1, page, kind);
                 return Some(level);
             }
@@ -284,7 +292,9 @@ impl ListedTlb {
             }
             if of.inclusive {
                 for above in 0..self.structures.len() {
-                    if self.structures[above].of.level < of.level {
+                    let other = &self.structures[above].of;
+                    let serves = other.serves.iter().any(|kind| of.serves.contains(kind));
+                    if other.level < of.level && serves {
                         self.structures[above].drop(|page| page.name() == gone.name());
                         self.settle(above);
                     }

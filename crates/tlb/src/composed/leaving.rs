@@ -32,7 +32,10 @@ impl Composed {
                 continue;
             }
             if role.inclusive {
-                let above = |of: &usize| self.structures[*of].level < level;
+                let above = |of: &usize| {
+                    let of = &self.structures[*of];
+                    of.level < level && of.role.serves.overlaps(role.serves)
+                };
                 let above: Vec<usize> = (0..self.structures.len()).filter(above).collect();
                 above
                     .into_iter()

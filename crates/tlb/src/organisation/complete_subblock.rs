@@ -121,7 +121,7 @@ pub(super) fn refuses_blocks(structure: &Structure, own: bool) -> Option<String>
     None
 }
 
-/// The reason why an entry cannot have so many subblocks.
+/// The reason why an entry cannot have the subblocks of its block.
 pub(super) fn refuses_count(structure: &Structure, most: u32, kind: &str) -> Option<String> {
     let shift = block(structure)
         .shift()

@@ -2,6 +2,10 @@
 
 use broadleaf_units::{AlignedRun, Asid};
 
+/// The most slots, so that the hints of the largest structure take 12 MiB. Slots that several
+/// entries share make lookups slower and change no answer.
+const MOST_SLOTS: usize = 1 << 20;
+
 /// The probable places of the entries of a structure, by a hash of what they translate.
 ///
 /// A place is only a guess, which the user checks. The number of entries with a hash is exact if
@@ -15,9 +19,9 @@ pub(super) struct WayHints {
 }
 
 impl WayHints {
-    /// The hints of a structure with so many entries.
+    /// The hints of a structure with this number of entries.
     pub(super) fn new(entries: usize) -> Self {
-        let slots = (8 * entries).next_power_of_two().max(64);
+        let slots = (8 * entries).next_power_of_two().clamp(64, MOST_SLOTS);
         Self {
             places: vec![[0; 2]; slots],
             entries: vec![0; slots],
@@ -73,6 +77,15 @@ impl WayHints {
 mod tests {
     use super::*;
     use broadleaf_units::{PageNumber, PageSize};
+
+    #[test]
+    fn hints_of_the_largest_structure_are_small() {
+        let hints = WayHints::new(1 << 24);
+        assert_eq!(
+            (hints.places.len(), hints.entries.len()),
+            (1 << 20, 1 << 20)
+        );
+    }
 
     #[test]
     fn entries_that_came_and_went_are_not_held() {

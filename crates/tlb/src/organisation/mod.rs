@@ -45,7 +45,7 @@ pub struct Organisation {
 /// The answer of one structure to a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// The structure holds the translation.
+    /// The structure holds the translation, which is given as it was before a store.
     Hit(Translation),
     /// An entry has the page's block, but not the page (a subblock miss).
     Block,
@@ -55,7 +55,8 @@ pub enum Found {
 
 /// The translations in one structure.
 pub trait Entries: Send + std::fmt::Debug {
-    /// Looks up a page of 4 KiB as part of a page of `size`. A hit counts as a use.
+    /// Looks up a page of 4 KiB as part of a page of `size`. A hit counts as a use. A
+    /// store that hits sets the modified bit.
     fn find(&mut self, request: &TlbRequest, size: PageSize, log: &mut TlbLog) -> Found;
 
     /// Loads the translation that a walk found. The log receives the translations that made room.
@@ -78,6 +79,10 @@ pub trait Entries: Send + std::fmt::Debug {
         self.load(&walk, log);
     }
 
+    /// Sets the modified bit in the copies of a translation. This is no use and no counted fault. An
+    /// organisation without modified bits ignores the call.
+    fn mark(&mut self, _translation: &Translation, _log: &mut TlbLog) {}
+
     /// The translations that go up together with a page of `size` from the entry that holds it: all
     /// that share one frame number. This is no use.
     fn beside(&self, _request: &TlbRequest, _size: PageSize) -> Vec<Translation> {
@@ -95,7 +100,7 @@ pub trait Entries: Send + std::fmt::Debug {
     /// replacement rule passes the time on ([`crate::ReplacementState::foresee`]).
     fn foresee(&mut self, _next: u64) {}
 
-    /// Notes that so many more uses followed the last hit or insertion
+    /// Notes that `times` more uses followed the last hit or insertion
     /// ([`crate::ReplacementState::repeat`]).
     fn repeat(&mut self, _times: u64) {}
 

@@ -54,7 +54,9 @@ struct SetAssociative {
     entries: Vec<Option<Translation>>,
     hints: WayHints,
     replacement: ReplacementState,
+    /// True if a store to a clean page is a counted fault.
     modified_faults: bool,
+    replicates: bool,
 }
 
 impl SetAssociative {
@@ -66,6 +68,7 @@ impl SetAssociative {
             hints: WayHints::new(structure.entries),
             replacement: ReplacementState::new(structure),
             modified_faults: structure.organisation.flag(MODIFIED_FAULTS),
+            replicates: structure.organisation.flag(REPLICATE),
         }
     }
 
@@ -102,11 +105,12 @@ impl Entries for SetAssociative {
         let Some(entry) = &mut self.entries[set * self.ways + way] else {
             return Found::Nothing;
         };
-        if self.modified_faults && request.is_store() && !entry.modified {
+        let before = *entry;
+        if request.is_store() && !before.modified {
             entry.modified = true;
-            log.counts.modified_faults += 1;
+            log.counts.modified_faults += u64::from(self.modified_faults);
         }
-        Found::Hit(*entry)
+        Found::Hit(before)
     }
 
     fn load(&mut self, walk: &Walk<'_>, log: &mut TlbLog) {
@@ -123,6 +127,20 @@ impl Entries for SetAssociative {
         }
         self.hints.add(new.tag, new.run(), place);
         log.evicted.extend(gone);
+    }
+
+    fn mark(&mut self, translation: &Translation, _: &mut TlbLog) {
+        if !self.hints.may_hold(translation.tag, translation.run()) {
+            return;
+        }
+        // A page may lie in several sets if the index replicates it.
+        let ways = match self.indices.set_of(&TlbRequest::load(translation.tag, translation.first), translation.size) {
+            Some(set) if !self.replicates => set * self.ways..(set + 1) * self.ways,
+            _ => 0..self.entries.len(),
+        };
+        for entry in self.entries[ways].iter_mut().flatten() {
+            entry.modified |= entry.is_of_same_page(translation);
+        }
     }
 
     fn holds(&self, translation: &Translation) -> bool {
@@ -173,5 +191,36 @@ impl Entries for SetAssociative {
 
     fn copy(&self) -> Box<dyn Entries> {
         Box::new(self.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{IndexFunction, OrganisationChoice, Replacement, Role};
+    use broadleaf_units::Asid;
+
+    #[test]
+    #[should_panic(expected = "one page twice in a set")]
+    fn a_page_that_is_loaded_twice_fails() {
+        let size = PageSize::SIZE_4K;
+        let structure = Structure {
+            name: "dtlb".to_owned(),
+            level: 1,
+            entries: 4,
+            ways: 4,
+            pages: vec![(size, IndexFunction::parse("none").expect("an index"))],
+            organisation: OrganisationChoice::from(&SET_ASSOCIATIVE),
+            replacement: Replacement::lru(),
+            role: Role::default(),
+            wired: 0,
+            walk_entries: Vec::new(),
+        };
+        let mut sets = SetAssociative::new(&structure);
+        for _ in 0..2 {
+            let walk = Walk::plain(Asid::ZERO, PageNumber(7), size);
+            sets.load(&walk, &mut TlbLog::default());
+        }
+        sets.check();
     }
 }

@@ -37,6 +37,12 @@ impl SubblockEntry {
         all
     }
 
+    /// Returns true if the entry holds a translation whose modified bit is clear.
+    pub(super) fn has_clean(&self, of: &Translation) -> bool {
+        let mut pages = self.pages.iter().flatten();
+        pages.any(|page| page.is_of_same_page(of) && !page.modified)
+    }
+
     /// Sets the modified bit of a translation, in all subblocks that it covers.
     pub(super) fn mark(&mut self, marked: &Translation) {
         let pages = self.pages.iter_mut().flatten();

@@ -176,22 +176,18 @@ impl SubblockSets {
     ) -> Found {
         self.replacement.hit(set, way % self.ways);
         if request.is_store() && !page.modified {
-            self.modify(set, way, request.page, log);
+            log.counts.modified_faults += 1;
+            self.modify(set, way, &page, log);
         }
-        let modified = page.modified || request.is_store();
-        Found::Hit(Translation { modified, ..page })
+        Found::Hit(page)
     }
 
-    /// A store hit a page whose modified bit is clear.
-    fn modify(&mut self, set: usize, way: usize, page: PageNumber, log: &mut TlbLog) {
-        log.counts.modified_faults += 1;
+    /// Sets the modified bit of a page of an entry.
+    fn modify(&mut self, set: usize, way: usize, stored: &Translation, log: &mut TlbLog) {
         let Some(entry) = &mut self.entries[way] else {
             return;
         };
-        let Some(stored) = entry.pages[entry.subblock_of(page)] else {
-            return;
-        };
-        entry.mark(&stored);
+        entry.mark(stored);
         match self.rules.shared.modified {
             ModifiedBits::Page => {}
             ModifiedBits::Block => entry.mark_all(log),
@@ -200,7 +196,7 @@ impl SubblockSets {
                 if entry.translations().len() > 1 {
                     let mut own = entry.clone();
                     for (own, page) in own.pages.iter_mut().zip(&mut entry.pages) {
-                        *own = page.take_if(|page| page.is_of_same_page(&stored));
+                        *own = page.take_if(|page| page.is_of_same_page(stored));
                     }
                     self.settle(way, log);
                     self.enter(set, own, true, log);
@@ -281,6 +277,22 @@ impl Entries for SubblockSets {
         let holds = |way: &usize| matches!(self.held(*way, request, size), Held::Page(_));
         let entry = ways.find(holds).and_then(|way| self.entries[way].as_ref());
         entry.map_or_else(Vec::new, SubblockEntry::translations)
+    }
+
+    fn mark(&mut self, translation: &Translation, log: &mut TlbLog) {
+        let Some(set) = self.indices.set_of(
+            &TlbRequest::load(translation.tag, translation.first),
+            translation.size,
+        ) else {
+            return;
+        };
+        // Marking can move a page to an entry of its own.
+        while let Some(way) = self.ways_of(set).find(|way| {
+            let entry = self.entries[*way].as_ref();
+            entry.is_some_and(|entry| entry.has_clean(translation))
+        }) {
+            self.modify(set, way, translation, log);
+        }
     }
 
     fn holds(&self, translation: &Translation) -> bool {

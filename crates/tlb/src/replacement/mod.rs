@@ -40,7 +40,7 @@ pub struct Replacement {
     pub described: Described,
     /// Its parameters. A machine's description sets a parameter by a key of that name.
     pub parameters: &'static [RuleParameter],
-    /// Returns the reason why a set of so many ways cannot have the rule, if there is one.
+    /// Returns the reason why a set of this number of ways cannot have the rule, if there is one.
     pub refuses: fn(ways: usize) -> Option<String>,
     /// What the rule needs besides hits and fills.
     pub needs: &'static [RuleNeed],
@@ -91,9 +91,9 @@ pub trait Replace: Send + std::fmt::Debug {
         true
     }
 
-    /// Notes that so many more hits followed the last hit or fill. Most rules need no number: the
-    /// hits of an entry that was used last change nothing. Only a rule that needs
-    /// [`RuleNeed::Uses`] is called.
+    /// Notes that `times` more hits followed the last hit or fill. Most rules ignore the call: the
+    /// hits of an entry that was used last change nothing. The number is complete only for a rule
+    /// that needs [`RuleNeed::Uses`].
     fn repeat(&mut self, _set: usize, _way: usize, _times: u64) {}
 
     /// Notes the time of the next use of the translation that is looked up next. Only a rule that

@@ -118,7 +118,7 @@ impl ReplacementState {
         self.uses[set * self.ways + way] = if holds { WayUse::Used } else { WayUse::Unused };
     }
 
-    /// Notes that so many more uses followed the last hit or fill ([`Replace::repeat`]).
+    /// Notes that `times` more uses followed the last hit or fill ([`Replace::repeat`]).
     pub fn repeat(&mut self, times: u64) {
         let (set, way) = self.last;
         self.rule.repeat(set, way, times);

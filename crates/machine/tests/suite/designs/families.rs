@@ -6,15 +6,24 @@ use broadleaf_oracle::design::{
     SlowBlocks, SlowCheck, SlowForm, SlowFrames, SlowModified, SlowProbes, SlowStructure, SlowValid,
 };
 use broadleaf_oracle::random::Rng;
+use broadleaf_tlb::{REPLACEMENTS, Replacement, RuleNeed};
 
 /// The traces of a family.
 pub(crate) const TRACES: u64 = 1000;
 
-pub(crate) fn draw_rule(rng: &mut Rng) -> RuleSpec {
-    let seed = rng.below(1000);
-    let mut rules = vec![RuleSpec::Lru, RuleSpec::Lru, RuleSpec::Fifo, RuleSpec::Gods];
-    rules.extend([RuleSpec::Clock, RuleSpec::BitPlru, RuleSpec::Random(seed)]);
-    rng.pick(&rules)
+/// A rule that sets of this number of ways can have.
+pub(crate) fn draw_rule(rng: &mut Rng, ways: usize) -> RuleSpec {
+    let fits = |rule: &&&Replacement| {
+        !rule.needs.contains(&RuleNeed::Future) && (rule.refuses)(ways).is_none()
+    };
+    let rules: Vec<&Replacement> = REPLACEMENTS.iter().filter(fits).copied().collect();
+    let rule = rng.pick(&rules);
+    let parameter = rule.parameters.first().map(|parameter| {
+        let (least, most) = parameter.range;
+        least + rng.below((most - least).min(1000))
+    });
+    let spec = RuleSpec::named(rule.described.name, parameter);
+    spec.unwrap_or_else(|| panic!("the oracle does not know {rule:?}"))
 }
 
 fn draw_flag(rng: &mut Rng) -> bool {
@@ -29,7 +38,7 @@ pub(crate) fn draw_sizes(rng: &mut Rng, largest: u64) -> Vec<u64> {
 }
 
 fn alone(mut of: SlowStructure, rng: &mut Rng) -> DrawnDesign {
-    of.rule = draw_rule(rng);
+    of.rule = draw_rule(rng, of.ways);
     vec![("dtlb".to_owned(), of, false)]
 }
 
@@ -63,7 +72,7 @@ pub(crate) fn sets_of_two_sizes(rng: &mut Rng, large: u64) -> SlowStructure {
     of
 }
 
-fn draw_probes(rng: &mut Rng) -> SlowProbes {
+pub(crate) fn draw_probes(rng: &mut Rng) -> SlowProbes {
     rng.pick(&[
         SlowProbes::Parallel,
         SlowProbes::LargestFirst,
@@ -108,7 +117,7 @@ fn split_structures() {
             let faults = draw_flag(rng);
             let form = SlowForm::Pages { faults };
             let mut of = SlowStructure::alone(sets, ways, &[(size, size)], form);
-            of.rule = draw_rule(rng);
+            of.rule = draw_rule(rng, of.ways);
             drawn.push((format!("dtlb-{size}"), of, false));
         }
         drawn

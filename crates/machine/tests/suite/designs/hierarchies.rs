@@ -2,9 +2,9 @@
 
 use super::differential::{DrawnDesign, compare};
 use super::families::{
-    TRACES, coalesced, complete, draw_rule, draw_sizes, fully_associative, partial,
+    TRACES, coalesced, complete, draw_probes, draw_rule, draw_sizes, fully_associative, partial,
 };
-use broadleaf_oracle::design::{SlowFills, SlowReference, SlowStructure};
+use broadleaf_oracle::design::{SlowFills, SlowForm, SlowReference, SlowStructure};
 use broadleaf_oracle::random::Rng;
 
 const DATA: [SlowReference; 2] = [SlowReference::Load, SlowReference::Store];
@@ -22,7 +22,10 @@ fn any(rng: &mut Rng, level: usize, sizes: &[u64]) -> SlowStructure {
         _ => coalesced(rng, sizes),
     };
     of.level = level;
-    of.rule = draw_rule(rng);
+    of.rule = draw_rule(rng, of.ways);
+    if matches!(of.form, SlowForm::Pages { .. }) {
+        of.probes = draw_probes(rng);
+    }
     of
 }
 
@@ -49,7 +52,7 @@ fn first_level(rng: &mut Rng, sizes: &[u64]) -> DrawnDesign {
 }
 
 /// A lower level: of walks, inclusive, or of victims; for all references or split.
-fn lower_level(rng: &mut Rng, level: usize, sizes: &[u64]) -> DrawnDesign {
+fn lower_level(rng: &mut Rng, level: usize, sizes: &[u64], has_code: bool) -> DrawnDesign {
     let splits = rng.one_in(3);
     let in_turn = !splits && rng.one_in(4);
     let (fills, inclusive) = rng.pick(&[
@@ -60,13 +63,16 @@ fn lower_level(rng: &mut Rng, level: usize, sizes: &[u64]) -> DrawnDesign {
     ]);
     let in_turn = in_turn && fills == SlowFills::Walks;
     let all = [DATA[0], DATA[1], CODE[0]];
+    let all = if has_code { &all[..] } else { &DATA };
     let parts: &[&[SlowReference]] = match (splits, in_turn) {
-        (true, _) => &[&DATA, &CODE],
-        (_, true) => &[&all, &all],
-        _ => &[&all],
+        (true, _) if has_code => &[&DATA, &CODE],
+        (true, _) => &[&DATA[..1], &DATA[1..]],
+        (_, true) => &[all, all],
+        _ => &[all],
     };
     let mut drawn = DrawnDesign::new();
     for (number, kinds) in parts.iter().enumerate() {
+        // Structures that take turns share base pages at least.
         let sizes = if rng.one_in(4) { &sizes[..1] } else { sizes };
         let mut of = any(rng, level, sizes);
         of.serves = kinds.to_vec();
@@ -79,8 +85,9 @@ fn lower_level(rng: &mut Rng, level: usize, sizes: &[u64]) -> DrawnDesign {
 pub(crate) fn hierarchy(rng: &mut Rng) -> DrawnDesign {
     let sizes = draw_sizes(rng, 16);
     let mut drawn = first_level(rng, &sizes);
+    let has_code = drawn.iter().any(|(_, of, _)| of.serves == CODE);
     for level in 2..=1 + rng.below(3) as usize {
-        drawn.extend(lower_level(rng, level, &sizes));
+        drawn.extend(lower_level(rng, level, &sizes, has_code));
     }
     drawn
 }
@@ -98,7 +105,7 @@ fn levels_with_prefetch_buffers() {
         let ways = 1 + rng.below(4) as usize;
         let mut of = fully_associative(rng, ways, &sizes);
         of.fills = SlowFills::Prefetches;
-        of.rule = draw_rule(rng);
+        of.rule = draw_rule(rng, of.ways);
         of.level = drawn[drawn.len() - 1]
             .1
             .level

@@ -272,6 +272,24 @@ fn preloading_drops_the_whole_entry_of_its_block() {
     assert_eq!(rig.occupied(), 1, "no two entries have one tag");
 }
 
+#[test]
+fn rules_of_subblock_entries_hear_of_repeated_and_of_next_uses() {
+    for (rule, repeats, next) in [("lfu", 5, [0; 3]), ("opt", 0, [10, 100, 11])] {
+        for name in ["complete-subblock", "partial-subblock", "coalesced"] {
+            let keys = format!("organisation = \"{name}\"\nblock = \"16k\"\n");
+            let table = fully_associative(2, &["4k"], &keys);
+            let mut rig = Rig::new(&table.replace("\"lru\"", &format!("\"{rule}\"")));
+            rig.map_placed([0, 4, 8]);
+            for (page, next) in [0, 4, 8].into_iter().zip(next) {
+                rig.tlb.foresee(next);
+                rig.load(page);
+                rig.tlb.repeat(if page == 0 { repeats } else { 0 });
+            }
+            assert!(rig.load(0), "{name}, {rule}: page 4 makes room");
+        }
+    }
+}
+
 /// Two levels with blocks of 16 KiB, of one entry and of eight.
 fn two_levels_of_blocks(organisation: &str) -> Rig {
     let keys = format!("organisation = \"{organisation}\"\nblock = \"16k\"\n");

@@ -5,6 +5,7 @@ use broadleaf_oracle::design::{
     SlowBlocks, SlowCheck, SlowFills, SlowForm, SlowFrames, SlowModified, SlowProbes,
     SlowReference, SlowStructure, SlowValid,
 };
+use broadleaf_tlb::{REPLACEMENTS, Replacement};
 
 /// The short name of a size in pages of 4 KiB.
 pub(crate) fn size_name(pages: u64) -> String {
@@ -73,28 +74,22 @@ pub(crate) fn index(sets: u64, with_one_index: u64) -> String {
     }
 }
 
-fn rule(rule: RuleSpec) -> String {
-    let name = match rule {
-        RuleSpec::Lru => "lru",
-        RuleSpec::Gods => "gods",
-        RuleSpec::Fifo => "fifo",
-        RuleSpec::Clock => "clock",
-        RuleSpec::BitPlru => "bit-plru",
-        RuleSpec::TreePlru => "tree-plru",
-        RuleSpec::RoundRobin => "round-robin",
-        RuleSpec::NotLastUsed => "not-last-used",
-        RuleSpec::Lfu => "lfu",
-        RuleSpec::Mru3Plru => "mru3-plru",
-        RuleSpec::Lru3Plru => "lru3-plru",
-        RuleSpec::Srrip(bits) => {
-            return format!("replacement = \"srrip\"\nbits = {bits}\n");
-        }
-        RuleSpec::BitPlruRandom(seed) => {
-            return format!("replacement = \"bit-plru-random\"\nseed = {seed}\n");
-        }
-        RuleSpec::Random(seed) => return format!("replacement = \"random\"\nseed = {seed}\n"),
+fn rule(spec: RuleSpec) -> String {
+    let parameter = match spec {
+        RuleSpec::Random(seed) => Some(seed),
+        RuleSpec::BitPlruRandom(seed) => Some(seed.into()),
+        RuleSpec::Srrip(bits) => Some(bits.into()),
+        _ => None,
     };
-    format!("replacement = \"{name}\"\n")
+    let is_named =
+        |rule: &&&Replacement| RuleSpec::named(rule.described.name, parameter) == Some(spec);
+    let rule = REPLACEMENTS.iter().find(is_named).expect("a rule");
+    let name = quoted(rule.described.name);
+    let keys = rule.parameters.iter().zip(parameter);
+    let keys: Vec<String> = keys
+        .map(|(key, value)| format!("{} = {value}\n", key.name))
+        .collect();
+    format!("replacement = {name}\n{}", keys.concat())
 }
 
 fn pages(of: &SlowStructure, faults: bool) -> String {

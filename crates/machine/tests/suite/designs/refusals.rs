@@ -201,6 +201,45 @@ fn parameters_belong_to_their_organisation_and_have_its_values() {
 }
 
 #[test]
+fn the_first_level_serves_each_kind_of_reference_that_a_structure_serves() {
+    let one = |keys: &str| fully_associative(8, &["4k"], keys);
+    for (keys, lacking) in [("loads", "stores"), ("stores", "loads")] {
+        let tables = one(&format!("serves = [\"{keys}\"]\n"));
+        let reason = format!("no tlb of level 1 holds 4k pages for {lacking}");
+        refused(&tables, 8, "index", &reason);
+    }
+    let second = sets("second", 2, (1, 8), &[("4k", "none")]);
+    let shared = one("") + &second + "serves = [\"fetches\", \"loads\", \"stores\"]\n";
+    refused(&shared, 15, "index", "holds 4k pages for fetches");
+}
+
+#[test]
+fn only_structures_that_walks_fill_take_turns() {
+    let one = fully_associative(8, &["4k"], "");
+    let turns = "alternates = true\n";
+    refused(
+        &(one.clone() + turns),
+        10,
+        "alternates",
+        "no other structure",
+    );
+    let victims = sets("second", 2, (1, 8), &[("4k", "none")]) + "fills = \"victims\"\n" + turns;
+    let tables = one.clone() + &victims + &victims;
+    refused(&tables, 18, "alternates", "only structures that walks fill");
+}
+
+#[test]
+fn pages_with_copies_in_several_sets_have_neither_victims_nor_inclusion() {
+    let index = [("4k", "va[13:12]"), ("32k", "va[13:12]")];
+    let one = sets("dtlb", 1, (4, 2), &index) + "replicate = true\n";
+    let second = sets("second", 2, (1, 8), &[("4k", "none"), ("32k", "none")]);
+    for (key, value) in [("fills", "\"victims\""), ("inclusive", "true")] {
+        let tables = format!("{one}{second}{key} = {value}\n");
+        refused(&tables, 18, key, "dtlb replicates pages");
+    }
+}
+
+#[test]
 fn roles_that_contradict_the_level_are_refused() {
     let one = |keys: &str| fully_associative(8, &["4k"], keys);
     refused(
@@ -241,6 +280,13 @@ fn roles_that_contradict_the_level_are_refused() {
         "inclusive",
         "a structure of victims holds what the levels above lost",
     );
+    let victims = second("serves = [\"loads\", \"stores\"]\nfills = \"victims\"\n");
+    machine_of(&victims).unwrap_or_else(|error| panic!("{error}"));
+    let data = "serves = [\"loads\", \"stores\"]\n";
+    let first = one(&format!("{data}fills = \"victims\"\n"));
+    refused(&first, 11, "fills", "no level above the first loses");
+    let first = one(&format!("{data}inclusive = true\n"));
+    refused(&first, 11, "inclusive", "no level above");
     let twin = one("") + &sets("twin", 1, (1, 8), &[("4k", "none")]);
     refused(&twin, 15, "index", "dtlb holds 4k pages at level 1 already");
     let fourth = second("").replace("level = 2", "level = 4");

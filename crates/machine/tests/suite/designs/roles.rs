@@ -18,6 +18,32 @@ fn a_store_hit_of_a_second_level_leaves_no_clean_copy() {
 }
 
 #[test]
+fn a_store_faults_once_whichever_level_has_the_page() {
+    let faults = "modified-faults = true\n";
+    let second = sets("second", 2, (1, 8), &[("4k", "none")]);
+    for (keys, of_second) in [(faults, ""), (faults, faults)] {
+        // The store hits the second level after the first level lost the page, or before.
+        for stores in [[true, false], [false, true], [true, true]] {
+            let tables = fully_associative(1, &["4k"], keys) + &second + of_second;
+            let mut rig = Rig::new(&tables);
+            rig.map_placed([0, 1]);
+            rig.load_all([0]);
+            for store in stores {
+                if store {
+                    assert!(rig.store(0));
+                }
+                rig.load_all([1]);
+            }
+            assert!(rig.store(0) && rig.store(0));
+            assert_eq!(
+                rig.counts().modified_faults,
+                1 - u64::from(of_second.is_empty() && !stores[0])
+            );
+        }
+    }
+}
+
+#[test]
 fn what_leaves_an_inclusive_level_leaves_the_levels_above() {
     for (inclusive, hit) in [("false", true), ("true", false)] {
         let tables = fully_associative(2, &["4k"], "")
@@ -34,10 +60,57 @@ fn what_leaves_an_inclusive_level_leaves_the_levels_above() {
 }
 
 #[test]
+fn a_loss_of_one_side_does_not_leave_the_other_side() {
+    let none = [("4k", "none")];
+    let code = "serves = [\"fetches\"]\n";
+    let inclusive = "inclusive = true\n";
+    let tables = sets("data", 1, (1, 4), &none)
+        + &sets("code", 1, (1, 4), &none)
+        + code
+        + &sets("data-2", 2, (1, 2), &none)
+        + inclusive
+        + &sets("code-2", 2, (1, 2), &none)
+        + code
+        + inclusive;
+    let mut rig = Rig::new(&tables);
+    rig.map_placed(0..4);
+    assert!(!rig.fetch(0));
+    assert_eq!(rig.load_all(0..4), 4);
+    assert!(!rig.load(0), "data-2 lost the page");
+    assert!(rig.fetch(0), "code-2 holds the page");
+}
+
+#[test]
+fn structures_of_a_level_have_probe_orders_of_their_own() {
+    let tables = sets("large-first", 1, (1, 2), &[("4k", "none"), ("16k", "none")])
+        + "probes = \"largest-first\"\n"
+        + &sets("small-first", 1, (1, 2), &[("8k", "none"), ("32k", "none")])
+        + "probes = \"smallest-first\"\n";
+    let mut rig = Rig::new(&tables);
+    rig.map_placed([0]);
+    rig.map(8, 2, FRAMES + 8);
+    rig.load_all([0, 8]);
+    let before = rig.counts().extra_probes;
+    rig.load_all([0]);
+    let base = rig.counts().extra_probes - before;
+    assert_eq!(
+        base, 2,
+        "the page is found second; the other structure is probed twice"
+    );
+    rig.load_all([8]);
+    let other = rig.counts().extra_probes - before - base;
+    assert_eq!(
+        other, 1,
+        "the page is found first; the other structure is probed twice"
+    );
+}
+
+#[test]
 fn a_run_that_breaks_in_an_inclusive_level_leaves_the_levels_above() {
     let tables = fully_associative(8, &["4k"], "")
         + &sets("second", 2, (1, 4), &[("4k", "none")])
-        + "inclusive = true\norganisation = \"partial-subblock\"\nblock = \"16k\"\nvalid = \"run\"\n";
+        + "inclusive = true\norganisation = \"partial-subblock\"\nblock = \"16k\"\n\
+           valid = \"run\"\n";
     let mut rig = Rig::new(&tables);
     rig.map_placed(0..3);
     rig.load_all(0..3);
