@@ -203,7 +203,7 @@ fn the_figures_of_talluri_follow_from_its_models_and_misses() {
             "table,TLB,relative to,whose,coral,",
             882,
         ),
-        ("critical-penalties", "table,TLB,agree,", 36),
+        ("critical-penalties", "table,TLB,possible,", 36),
     ] {
         let csv = fs::read_to_string(out.join(format!("{table}.csv"))).expect("a table");
         assert!(csv.starts_with(heads), "{csv}");

@@ -21,8 +21,9 @@ const fn run(name: &'static str, grid: &'static str, policy: &'static str) -> De
     DesignRun { name, grid, policy }
 }
 
-const PSB: &str = "partial-subblock:entries=57,block=64k";
-const PSB_PRE: &str = "partial-subblock:entries=57,block=64k,preload=true";
+// A memory reserves blocks of the sizes that its machines have.
+const PSB: &str = "partial-subblock:entries=57,block=64k,sizes=4k+64k";
+const PSB_PRE: &str = "partial-subblock:entries=57,block=64k,sizes=4k+64k,preload=true";
 const SUPERPAGE: &str = "superpage:entries=62,sizes=4k+32k";
 
 /// All runs, in the order of the columns. The first is the reference.

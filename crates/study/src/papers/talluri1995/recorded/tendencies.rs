@@ -114,7 +114,7 @@ pub(super) fn table(all: &AllResults) -> Table {
             "others' misses",
             "excess %",
             "holds",
-            "cause",
+            "likely cause",
         ],
     );
     for tendency in &TENDENCIES {
