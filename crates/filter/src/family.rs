@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 /// The fingerprint of the first TLB levels of some machines, as [`crate::Recency`] needs it: the
 /// sizes, the index, the ways, the organisation and the replacement of each structure. A filter for
-/// a family is exact for each machine whose first level consists of structures of the family. Higher
-/// levels do not matter.
+/// a family is exact for each machine whose first level consists of structures of the family.
+/// Higher levels do not matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Family(BTreeSet<String>);
 

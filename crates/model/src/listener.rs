@@ -52,8 +52,8 @@ pub trait StepListener: Send {
     /// [`StepListener::begin`] are the counts of the result.
     fn step(&mut self, step: &Step, slow: SlowLookups);
 
-    /// The trace ended, and the run gave the result of its policy and machine. If memory is used up,
-    /// the steps end before the trace: see `out_of_memory_after` of the result.
+    /// The trace ended, and the run gave the result of its policy and machine. If memory is used
+    /// up, the steps end before the trace: see `out_of_memory_after` of the result.
     fn end(&mut self) {}
 }
 

@@ -119,8 +119,8 @@ impl<'a> Mmu<'a> {
         is_reused.then_some(tag)
     }
 
-    /// The number of lookups at the beginning of `lookups` that need not be made: they hit the first
-    /// level and change nothing.
+    /// The number of lookups at the beginning of `lookups` that need not be made: they hit the
+    /// first level and change nothing.
     #[inline]
     pub(super) fn quiet_first(&self, lookups: &[PageLookup]) -> usize {
         if self.future.is_some() {

@@ -1,6 +1,7 @@
 //! A TLB of any organisations and replacement rules, level by level.
 
 mod leaving;
+mod quiet_hits;
 mod walk_entries;
 
 use crate::design::MOST_TLB_LEVELS;
@@ -67,7 +68,7 @@ impl Composed {
             .iter()
             .any(|of| of.role.probes != ProbeOrder::Parallel);
         // Probes in order are counted at each lookup.
-        let quiet_epoch = quiet_epoch(&structures).filter(|_| !probes_in_order);
+        let quiet_epoch = quiet_hits::quiet_epoch(&structures).filter(|_| !probes_in_order);
         Self {
             probes: kinds.map(|kind| probes(&structures, kind)),
             probes_in_order,
@@ -167,39 +168,6 @@ impl Composed {
             let entries = &mut self.structures[number].entries;
             entries.mark(stored, &mut self.log);
             self.settle(number);
-        }
-    }
-
-    /// Notes a hit in a structure. The hit is quiet from now on if the structure is of the first
-    /// level and the hit changed no other entry.
-    fn note_hit(&mut self, number: usize, request: &TlbRequest, is_changed: bool) {
-        self.renew_epoch();
-        let placed = &self.structures[number];
-        let is_first = placed.level == 1 && placed.role.fills == Fills::Walks;
-        if let Some(quiet) = &mut self.quiet {
-            if is_changed {
-                quiet.forget_all();
-            } else if is_first {
-                quiet.learn(request);
-            }
-        }
-    }
-
-    /// Forgets all quiet lookups if a replacement rule of the first level says so.
-    fn renew_epoch(&mut self) {
-        if let Some(quiet) = &mut self.quiet {
-            let now = quiet_epoch(&self.structures);
-            if now != self.quiet_epoch {
-                quiet.forget_all();
-                self.quiet_epoch = now;
-            }
-        }
-    }
-
-    /// Forgets all quiet lookups.
-    fn forget_quiet(&mut self) {
-        if let Some(quiet) = &mut self.quiet {
-            quiet.forget_all();
         }
     }
 
@@ -409,11 +377,4 @@ impl Composed {
             .iter()
             .for_each(|placed| placed.entries.check());
     }
-}
-
-/// The sum of the epochs of the first level's structures. `None` if a hit of one of them may change
-/// something whenever it is made.
-fn quiet_epoch(structures: &[Placed]) -> Option<u64> {
-    let first = structures.iter().filter(|placed| placed.level == 1);
-    first.map(|placed| placed.entries.quiet_epoch()).sum()
 }

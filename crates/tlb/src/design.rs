@@ -25,8 +25,8 @@ pub struct Structure {
     pub replacement: ReplacementChoice,
     /// The place of the structure among the others.
     pub role: Role,
-    /// The number of wired entries: the first ways of each set. They hold pages of the system, which
-    /// no recording of a program refers to, and never make room.
+    /// The number of wired entries: the first ways of each set. They hold pages of the system,
+    /// which no recording of a program refers to, and never make room.
     pub wired: usize,
     /// The walk entries that the structure also holds: entries of the page table above the leaves,
     /// each level by the size of the address range that one entry covers, with its index function.

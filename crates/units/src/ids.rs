@@ -45,8 +45,8 @@ impl Asid {
         Self(number & (Self::COUNT - 1) as u16)
     }
 
-    /// The tag of the page table's own entries of the space, which share a TLB with translations. No
-    /// space has that tag.
+    /// The tag of the page table's own entries of the space, which share a TLB with translations.
+    /// No space has that tag.
     #[inline]
     pub const fn of_tables(self) -> Self {
         Self(self.0 | 1 << Self::BITS)

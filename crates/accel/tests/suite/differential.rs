@@ -1,5 +1,5 @@
-//! The accelerators against the oracle, on random traces: every count and every refusal of every policy
-//! has to be equal, on each of the machines that are built in.
+//! The accelerators against the oracle, on random traces: every count and every refusal of every
+//! policy has to be equal, on each of the machines that are built in.
 //!
 //! `BROADLEAF_CASES` sets the number of traces (default: 1,000). A differing trace is cut down to
 //! the necessary steps and visits, and printed with its seed.

@@ -24,10 +24,10 @@ pub(crate) struct ListArgs {
     /// machines
     ///
     /// Areas are in register-bit equivalents (rbe), after Talluri 1995. Relative figures are
-    /// relative to a TLB for pages of 4 KiB with as many entries and ways. Access times are those of the
-    /// delay equations of Wilton and Jouppi, in a process of 0.8 micrometres: compare them among
-    /// fully associative TLBs, or among set-associative ones. The fitted surrogate describes the
-    /// access times of the thesis alone.
+    /// relative to a TLB for pages of 4 KiB with as many entries and ways. Access times are those
+    /// of the delay equations of Wilton and Jouppi, in a process of 0.8 micrometres: compare them
+    /// among fully associative TLBs, or among set-associative ones. The fitted surrogate describes
+    /// the access times of the thesis alone.
     #[arg(long)]
     pub(crate) area: bool,
 

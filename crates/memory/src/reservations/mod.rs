@@ -186,8 +186,8 @@ impl<K: Key> Reservations<K> {
     }
 
     /// Gives up the frame of the lowest page that is not populated (Talluri 1995, section 6.6). The
-    /// reservation keeps the frames of the other pages, and its place on the lists. Returns `None` if
-    /// all pages are populated.
+    /// reservation keeps the frames of the other pages, and its place on the lists. Returns `None`
+    /// if all pages are populated.
     pub fn give_up_frame(&mut self, id: ReservationId) -> Option<u64> {
         let population = &self.get(id).population;
         let page = (0..population.len()).find(|page| !population.get(*page))?;

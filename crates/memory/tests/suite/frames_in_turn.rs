@@ -1,5 +1,5 @@
-//! Page reservation (Talluri 1995, section 6.6): when no frame is free, the oldest reservation gives
-//! up one frame at a time. The memory is compared with the lists of the thesis.
+//! Page reservation (Talluri 1995, section 6.6): when no frame is free, the oldest reservation
+//! gives up one frame at a time. The memory is compared with the lists of the thesis.
 
 use crate::common::*;
 use broadleaf_memory::Backing;

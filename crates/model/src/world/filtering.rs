@@ -222,8 +222,8 @@ impl World<'_> {
         self.translate(&PageLookup::new(page, level, kind), None);
     }
 
-    /// Makes the lookups that the filter left out so far, if memory unsettled a page or translations
-    /// are stale: from here on the filter's facts do not hold.
+    /// Makes the lookups that the filter left out so far, if memory unsettled a page or
+    /// translations are stale: from here on the filter's facts do not hold.
     pub(super) fn end_left_out(&mut self, is_stale: bool, part: &BatchPart<'_>) {
         let unsettled = self.system.unsettled();
         if let Some(filter) = &mut self.filter

@@ -129,8 +129,8 @@ impl World<'_> {
         }
     }
 
-    /// Lets the observers make the lookups that wait, if an observer reads the page table: memory is
-    /// about to change.
+    /// Lets the observers make the lookups that wait, if an observer reads the page table: memory
+    /// is about to change.
     fn translate_before_changes(&mut self, spaces: &AddressSpaces) {
         if self.reads_tables {
             self.translate_now(Some(spaces));

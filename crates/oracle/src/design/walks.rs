@@ -1,7 +1,7 @@
 //! Walk entries: entries of the page table that share structures with pages.
 //!
-//! The page table of a space is a space of its own, with a number from [`TABLES`] on. An entry of it
-//! covers many pages, and takes one entry of a structure.
+//! The page table of a space is a space of its own, with a number from [`TABLES`] on. An entry of
+//! it covers many pages, and takes one entry of a structure.
 
 use super::entries::{SlowEntries, SlowEntry};
 use super::{ListedTlb, SlowPage};

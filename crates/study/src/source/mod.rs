@@ -163,8 +163,9 @@ impl Trace {
         }
     }
 
-    /// Takes the promotions that an earlier comparison of the trace found, if the trace is read from
-    /// an entry of the cache. A later replay may [expect](broadleaf_model::Plan::expecting) them.
+    /// Takes the promotions that an earlier comparison of the trace found, if the trace is read
+    /// from an entry of the cache. A later replay may [expect](broadleaf_model::Plan::expecting)
+    /// them.
     pub(crate) fn take_foreseen(&mut self) -> Foresight {
         std::mem::take(&mut self.foreseen)
     }
@@ -187,7 +188,8 @@ impl Trace {
     }
 
     /// The hash and the number of this trace's bytes, by which the cache finds the trace's reduced
-    /// form. `None` if the trace was not read whole, or was reduced already. After [`Trace::finish`].
+    /// form. `None` if the trace was not read whole, or was reduced already. After
+    /// [`Trace::finish`].
     pub(crate) fn keepable(&self) -> Option<(String, u64)> {
         // Another pass may have read other bytes than those that were hashed.
         let is_whole = self.damage.is_none() && !self.rewound && self.is_complete() != Some(false);

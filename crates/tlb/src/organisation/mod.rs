@@ -79,8 +79,8 @@ pub trait Entries: Send + std::fmt::Debug {
         self.load(&walk, log);
     }
 
-    /// Sets the modified bit in the copies of a translation. This is no use and no counted fault. An
-    /// organisation without modified bits ignores the call.
+    /// Sets the modified bit in the copies of a translation. This is no use and no counted fault.
+    /// An organisation without modified bits ignores the call.
     fn mark(&mut self, _translation: &Translation, _log: &mut TlbLog) {}
 
     /// The translations that go up together with a page of `size` from the entry that holds it: all

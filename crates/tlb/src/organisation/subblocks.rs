@@ -208,8 +208,8 @@ impl SubblockSets {
 
 impl Entries for SubblockSets {
     fn find(&mut self, request: &TlbRequest, size: PageSize, log: &mut TlbLog) -> Found {
-        // An entry holds pages of several sizes, unless each size has blocks of its own. A page that
-        // is larger than a block can lie in another set than smaller ones.
+        // An entry holds pages of several sizes, unless each size has blocks of its own. A page
+        // that is larger than a block can lie in another set than smaller ones.
         let is_alone = self.has_sets && size > self.rules.block || request.tag.is_of_tables();
         if !self.rules.own_blocks && size != self.base && !is_alone {
             return Found::Nothing;

@@ -27,8 +27,8 @@ impl SubblockSets {
         }
     }
 
-    /// Returns true if the pages of a new entry can join an entry: its fields are those of the pages
-    /// that it has, also of those that the new ones replace (Talluri 1995, appendix G).
+    /// Returns true if the pages of a new entry can join an entry: its fields are those of the
+    /// pages that it has, also of those that the new ones replace (Talluri 1995, appendix G).
     fn can_join(&self, entry: &SubblockEntry, new: &SubblockEntry) -> bool {
         let (run, shared) = (entry.run, &self.rules.shared);
         if shared.valid == ValidBits::All {
