@@ -196,7 +196,7 @@ fn what_is_wrong_with_a_grid_is_said() {
             "no replacement is called",
         ),
         ("no*where", "no machine fits"),
-        ("****************************x", "no machine fits"),
+        ("****************************q", "no machine fits"),
         ("skylake, single:entries=16", "a --machine of its own"),
         ("single:entries=64,miss=x", "is not a number of cycles"),
     ] {
