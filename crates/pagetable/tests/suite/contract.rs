@@ -62,6 +62,10 @@ fn spans_are_those_of_the_entries_that_walks_read() {
             let base = PageSize::from_shift(base).expect("a size");
             let spans = (kind.spans)(base);
             assert!(spans.is_sorted() && spans.iter().all(|span| *span > base));
+            if spans.is_empty() {
+                // A table without levels: each walk reads what it likes.
+                continue;
+            }
             for shift in SHIFTS.into_iter().filter(|shift| *shift >= base.shift()) {
                 let size = PageSize::from_shift(shift).expect("a size");
                 let run = AlignedRun::around(PageNumber(0), size);
