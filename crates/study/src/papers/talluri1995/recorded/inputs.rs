@@ -38,7 +38,7 @@ pub(super) fn repeating(percent: u32) -> String {
     const BLOCK: usize = 64 << 10;
     const BLOCKS: usize = 1056;
     let share = percent as usize;
-    let fresh = text(((BLOCKS * share / 100 + 2) * BLOCK >> 10) as u32);
+    let fresh = text((((BLOCKS * share / 100 + 2) * BLOCK) >> 10) as u32);
     let mut repeating = String::with_capacity(BLOCKS * BLOCK);
     for number in 0..BLOCKS {
         // The number of new blocks before this one.
