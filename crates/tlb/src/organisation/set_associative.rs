@@ -134,7 +134,10 @@ impl Entries for SetAssociative {
             return;
         }
         // A page may lie in several sets if the index replicates it.
-        let ways = match self.indices.set_of(&TlbRequest::load(translation.tag, translation.first), translation.size) {
+        let ways = match self.indices.set_of(
+            &TlbRequest::load(translation.tag, translation.first),
+            translation.size,
+        ) {
             Some(set) if !self.replicates => set * self.ways..(set + 1) * self.ways,
             _ => 0..self.entries.len(),
         };
