@@ -6,7 +6,8 @@ use crate::members::MOST_MEMBERS;
 use crate::passes::{PassResult, QuickPasses};
 use crate::result;
 use crate::team::Team;
-use broadleaf_model::foresight::{Foresight, Promoted};
+use broadleaf_metrics::CellResult;
+use broadleaf_model::foresight::{ForeseenPromotions, Promoted};
 use broadleaf_model::{Error, Outcome, Plan, Source};
 use broadleaf_policy::Policy;
 
@@ -26,34 +27,145 @@ pub(crate) fn run<S: Source>(
     source: &mut S,
     plan: &Plan,
 ) -> Result<Outcome, Error<S::Error>> {
-    let policies: Vec<&dyn Policy> = plan.policies().iter().map(AsRef::as_ref).collect();
-    let foresees = |policy: &dyn Policy| policy.needs().foresight.policy();
-    let expected = |policy: &dyn Policy| foresees(policy).and_then(|name| plan.expected(name));
-    let waits = |policy: &dyn Policy| foresees(policy).is_some() && expected(policy).is_none();
-    let all_wait = policies.iter().all(|&policy| waits(policy));
-    let at_once = if all_wait { &[][..] } else { &policies[..] };
-    let is_at_once = |name: &str| at_once.iter().any(|policy| policy.name() == name);
-    let baseline = plan.baseline().name();
-    let (mut outcome, first, faults, foresight, kept) = loop {
-        let cells = at_once
-            .iter()
-            .map(|&policy| match plan.is_foreseen(policy) {
-                true => Cell::new(policy, expected(policy)).remembering(),
-                false => Cell::new(policy, expected(policy)),
-            });
-        let mut teams = teams(cells.collect(), plan);
-        let mut beside = remembering(plan);
+    let policies = QuickPolicies::of(plan);
+    let first = first_pass(passes, source, &policies)?;
+    let again = policies.to_replay_again(&first.foresight);
+    let second = match again.is_empty() {
+        true => Vec::new(),
+        false => second_pass(passes, source, plan, again, &first)?,
+    };
+    let (mut replayed, mut again) = (first.results.into_iter(), second.into_iter());
+    let mut outcome = first.outcome;
+    for &policy in &policies.all {
+        let settled = policies.is_settled(policy, &first.foresight);
+        let found = replayed.next().filter(|_| settled);
+        let found = found.or_else(|| again.next());
+        outcome.results.extend(found.into_iter().flatten());
+    }
+    outcome.foreseen = first.foresight;
+    if plan.keeps_reduced() {
+        outcome.reduced = first.kept.and_then(Kept::into_parts);
+    }
+    Ok(outcome)
+}
+
+/// The policies of a plan, and the passes that they need.
+struct QuickPolicies<'a> {
+    plan: &'a Plan,
+    all: Vec<&'a dyn Policy>,
+    /// True if every policy waits for the second pass.
+    all_wait: bool,
+}
+
+impl<'a> QuickPolicies<'a> {
+    fn of(plan: &'a Plan) -> Self {
+        let all: Vec<&dyn Policy> = plan.policies().iter().map(AsRef::as_ref).collect();
+        let mut policies = Self {
+            plan,
+            all,
+            all_wait: false,
+        };
+        policies.all_wait = policies.all.iter().all(|&policy| policies.waits(policy));
+        policies
+    }
+
+    /// The promotions that an earlier comparison found for a policy with foresight.
+    fn expected(&self, policy: &dyn Policy) -> Option<&'a Promoted> {
+        foreseen_by(policy).and_then(|name| self.plan.expected(name))
+    }
+
+    /// Returns true if a policy needs promotions that only the first pass finds.
+    fn waits(&self, policy: &dyn Policy) -> bool {
+        foreseen_by(policy).is_some() && self.expected(policy).is_none()
+    }
+
+    fn any_waits(&self) -> bool {
+        self.all.iter().any(|&policy| self.waits(policy))
+    }
+
+    /// The policies of the first pass.
+    fn at_once(&self) -> &[&'a dyn Policy] {
+        if self.all_wait { &[] } else { &self.all }
+    }
+
+    /// The cells of the policies of the first pass.
+    fn first_cells(&self) -> Vec<Cell<'a>> {
+        let cell = |&policy: &&'a dyn Policy| {
+            let cell = Cell::new(policy, self.expected(policy));
+            match self.plan.is_foreseen(policy) {
+                true => cell.remembering(),
+                false => cell,
+            }
+        };
+        self.at_once().iter().map(cell).collect()
+    }
+
+    /// The cells of policies that the first pass needs besides its own: those whose promotions
+    /// others foresee, and the baseline, of which only the faults are needed.
+    fn cells_beside(&self) -> Vec<Cell<'a>> {
+        let is_at_once = |name: &str| self.at_once().iter().any(|policy| policy.name() == name);
+        let mut beside = remembering(self.plan);
         beside.retain(|cell| !is_at_once(&cell.policy.name()));
-        if !is_at_once(&baseline) {
-            // Only the baseline's faults are needed.
-            beside.push(Cell::new(plan.baseline(), None));
+        if !is_at_once(&self.plan.baseline().name()) {
+            beside.push(Cell::new(self.plan.baseline(), None));
         }
+        beside
+    }
+
+    /// Returns true if the first pass replayed a policy with the promotions that it foresees.
+    fn is_settled(&self, policy: &dyn Policy, foresight: &ForeseenPromotions) -> bool {
+        let nothing = Promoted::new();
+        let found = found_for(policy, foresight).unwrap_or(&nothing);
+        !self.all_wait && found == self.expected(policy).unwrap_or(&nothing)
+    }
+
+    /// The policies that the first pass did not settle.
+    fn to_replay_again(&self, foresight: &ForeseenPromotions) -> Vec<&'a dyn Policy> {
+        let all = self.all.iter().copied();
+        all.filter(|&policy| !self.is_settled(policy, foresight))
+            .collect()
+    }
+}
+
+/// The name of the policy that a policy foresees.
+fn foreseen_by(policy: &dyn Policy) -> Option<&'static str> {
+    policy.needs().foresight.policy()
+}
+
+/// The promotions that a pass found for a policy with foresight.
+fn found_for<'f>(policy: &dyn Policy, foresight: &'f ForeseenPromotions) -> Option<&'f Promoted> {
+    foreseen_by(policy).and_then(|name| foresight.get(name))
+}
+
+/// What the first pass found.
+struct FirstPass {
+    /// Without the results of policies.
+    outcome: Outcome,
+    /// For each policy of the pass, its results on all machines.
+    results: Vec<Vec<CellResult>>,
+    /// The faults of the baseline.
+    faults: u64,
+    foresight: ForeseenPromotions,
+    /// The visits that a second pass replays.
+    kept: Option<Kept>,
+}
+
+/// Replays the policies that need not wait, and those that others foresee.
+fn first_pass<S: Source>(
+    passes: &mut QuickPasses<'_>,
+    source: &mut S,
+    policies: &QuickPolicies<'_>,
+) -> Result<FirstPass, Error<S::Error>> {
+    let plan = policies.plan;
+    loop {
+        let mut teams = teams(policies.first_cells(), plan);
         let count = teams.len();
+        let beside = policies.cells_beside();
         if !beside.is_empty() {
             teams.push(Team::new(beside, &[]));
         }
         // A second pass reads what the first one kept. A plan may also want it for later replays.
-        let wait = policies.iter().any(|&policy| waits(policy));
+        let wait = policies.any_waits();
         let wanted = wait || plan.keeps_reduced();
         // Curves follow visits that are not kept. A reduced form is not written once more.
         let keeps = wanted && !plan.curves() && !source.is_reduced();
@@ -65,47 +177,40 @@ pub(crate) fn run<S: Source>(
                 kept,
                 teams,
             } = replayed;
-            let faults = result::faults_of(&baseline, &teams);
-            let results = result::of_policies(&teams[..count], &stream, faults);
-            let outcome = result::outcome(&stream);
-            break (outcome, results, faults, promoted(teams), kept);
+            let faults = result::faults_of(&plan.baseline().name(), &teams);
+            return Ok(FirstPass {
+                outcome: result::outcome(&stream),
+                results: result::of_policies(&teams[..count], &stream, faults),
+                faults,
+                foresight: promoted(teams),
+                kept,
+            });
         }
-    };
-    let foreseen = |policy: &dyn Policy| foresees(policy).and_then(|name| foresight.get(name));
-    let nothing = Promoted::new();
-    let is_settled = |policy: &dyn Policy| {
-        !all_wait && foreseen(policy).unwrap_or(&nothing) == expected(policy).unwrap_or(&nothing)
-    };
-    let mut again = policies.clone();
-    again.retain(|&policy| !is_settled(policy));
-    let mut second = Vec::new().into_iter();
-    if !again.is_empty() {
-        passes.state.passes += 1;
-        second = loop {
-            let cells = again
-                .iter()
-                .map(|&policy| Cell::new(policy, foreseen(policy)));
-            let teams = teams(cells.collect(), plan);
-            let replayed = match &kept {
-                None => passes.replay(source, teams, None)?,
-                Some(kept) => replay_kept(passes, kept, teams)?,
-            };
-            if let Some(PassResult { stream, teams, .. }) = replayed {
-                break result::of_policies(&teams, &stream, faults).into_iter();
-            }
+    }
+}
+
+/// Replays policies with the promotions that the first pass found.
+fn second_pass<S: Source>(
+    passes: &mut QuickPasses<'_>,
+    source: &mut S,
+    plan: &Plan,
+    policies: Vec<&dyn Policy>,
+    first: &FirstPass,
+) -> Result<Vec<Vec<CellResult>>, Error<S::Error>> {
+    passes.state.passes += 1;
+    loop {
+        let cells = policies
+            .iter()
+            .map(|&policy| Cell::new(policy, found_for(policy, &first.foresight)));
+        let teams = teams(cells.collect(), plan);
+        let replayed = match &first.kept {
+            None => passes.replay(source, teams, None)?,
+            Some(kept) => replay_kept(passes, kept, teams)?,
         };
+        if let Some(PassResult { stream, teams, .. }) = replayed {
+            return Ok(result::of_policies(&teams, &stream, first.faults));
+        }
     }
-    let mut first = first.into_iter();
-    for policy in policies {
-        let found = first.next().filter(|_| is_settled(policy));
-        let found = found.or_else(|| second.next());
-        outcome.results.extend(found.into_iter().flatten());
-    }
-    outcome.foreseen = foresight;
-    if plan.keeps_reduced() {
-        outcome.reduced = kept.and_then(Kept::into_parts);
-    }
-    Ok(outcome)
 }
 
 /// Replays the visits that an earlier pass kept.
@@ -182,7 +287,7 @@ fn remembering(plan: &Plan) -> Vec<Cell<'_>> {
 }
 
 /// The promotions of each policy that was to remember them.
-fn promoted(teams: Vec<Team<'_>>) -> Foresight {
+fn promoted(teams: Vec<Team<'_>>) -> ForeseenPromotions {
     let cells = teams.into_iter().flat_map(Team::into_cells);
     let promoted = cells.filter_map(|cell| Some((cell.policy.name(), cell.into_promoted()?)));
     promoted.collect()
@@ -193,9 +298,9 @@ pub(crate) fn foresee<S: Source>(
     passes: &mut QuickPasses<'_>,
     source: &mut S,
     plan: &Plan,
-) -> Result<Foresight, Error<S::Error>> {
+) -> Result<ForeseenPromotions, Error<S::Error>> {
     if plan.foreseen().is_empty() {
-        return Ok(Foresight::new());
+        return Ok(ForeseenPromotions::new());
     }
     // Spaces of other traces use the same numbers.
     passes.listed.clear();

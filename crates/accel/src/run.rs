@@ -4,7 +4,7 @@ use crate::covers::covers;
 use crate::feed::ListPool;
 use crate::passes::QuickPasses;
 use crate::quick;
-use broadleaf_model::foresight::Foresight;
+use broadleaf_model::foresight::ForeseenPromotions;
 use broadleaf_model::pool::Pool;
 use broadleaf_model::{
     Error, MOST_EARLIER, MemoryLimits, Outcome, Plan, ReplayProgress, Source, Sources, named,
@@ -89,7 +89,7 @@ pub fn run_after<S: Source>(
     let Some(limits) = limits else {
         return quick::run(&mut passes, source, plan);
     };
-    let mut before = Foresight::new();
+    let mut before = ForeseenPromotions::new();
     for (number, source) in earlier.iter_mut().enumerate() {
         passes.state.earlier = Some(number);
         let foresight = quick::foresee(&mut passes, source, plan)?;

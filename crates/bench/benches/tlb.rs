@@ -3,7 +3,7 @@
 use broadleaf_bench::MACHINE;
 use broadleaf_machine::machine;
 use broadleaf_oracle::{AgedTlb, FoundIn, OracleMachine, PageSizeKind};
-use broadleaf_tlb::{Lookup, Tlb};
+use broadleaf_tlb::{Lookup, Tlb, Walk};
 use broadleaf_trace::synth;
 use broadleaf_units::{Asid, PageNumber, PageSize, SpaceId};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -22,7 +22,7 @@ fn look_up(tlb: &mut Tlb, pages: &[u64], size: PageSize) -> (u64, u64) {
             Lookup::Second | Lookup::Third => {}
             Lookup::Miss => {
                 walks += 1;
-                tlb.fill(tag, page, size);
+                tlb.load(&Walk::plain(tag, page, size));
             }
         }
         missed += 1;

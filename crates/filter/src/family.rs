@@ -105,7 +105,8 @@ mod tests {
             let mut choice = ReplacementChoice::from(*rule);
             choices.push(choice.clone());
             for key in rule.parameters {
-                let other = choice.set(key.name, key.range.1);
+                let (_, most) = key.range().expect("a number");
+                let other = choice.set(key.name, &most.to_string());
                 assert_eq!(other, Ok(()));
                 choices.push(choice.clone());
             }

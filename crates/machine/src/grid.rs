@@ -1,20 +1,15 @@
 //! Grids: many TLBs of one level, described on one line.
 //!
 //! The grid `superpage:entries=32..512,sizes=4k+64k` describes five machines, with 32, 64, 128, 256
-//! and 512 entries. A key has one value, several values separated by `|`, or a range. The range
-//! `a..b` has the powers of two from `a` to `b`, and `a..b:step` has every `step`th number.
+//! and 512 entries. The kind is an organisation or another name of it in grids
+//! ([`broadleaf_tlb::GridName`]). A key has one value, several values separated by `|`, or a range.
+//! The range `a..b` has the powers of two from `a` to `b`, and `a..b:step` has every `step`th
+//! number.
 
 use crate::Machine;
+use broadleaf_tlb::{GridName, ORGANISATIONS, Organisation, OrganisationChoice};
 use broadleaf_units::PageSize;
 use toml::Value;
-
-/// The kinds of TLBs that a grid can have: the name, and the organisation.
-const KINDS: [(&str, &str); 4] = [
-    ("single", "set-associative"),
-    ("superpage", "set-associative"),
-    ("complete-subblock", "complete-subblock"),
-    ("partial-subblock", "partial-subblock"),
-];
 
 /// The keys of a grid's own. Other keys are those of a `[[tlb]]` table.
 const OWN_KEYS: [&str; 6] = ["entries", "ways", "sizes", "index", "miss", "replacement"];
@@ -29,6 +24,9 @@ const RESERVED_KEYS: [&str; 7] = [
     "inclusive",
     "alternates",
 ];
+
+/// The parameter of an organisation whose index may use bits inside a page.
+const REPLICATE: &str = "replicate";
 
 /// The most machines of one grid.
 const MOST_MACHINES: usize = 4096;
@@ -52,7 +50,24 @@ type Chosen<'t> = Vec<(&'t str, String)>;
 /// Returns true if a name of a machine is meant as a grid.
 pub fn is_grid(text: &str) -> bool {
     text.split_once(':')
-        .is_some_and(|(kind, _)| KINDS.iter().any(|(known, _)| *known == kind))
+        .is_some_and(|(kind, _)| grid_kind(kind).is_some())
+}
+
+/// The kinds of TLBs that a grid can have: each organisation under its own name, and the other
+/// names of organisations.
+pub fn grid_kinds() -> impl Iterator<Item = (GridName, &'static Organisation)> {
+    ORGANISATIONS.iter().copied().flat_map(|organisation| {
+        let own = GridName {
+            name: organisation.described.name,
+            one_size: false,
+        };
+        let names = [own].into_iter().chain(organisation.grids.iter().copied());
+        names.map(move |name| (name, organisation))
+    })
+}
+
+fn grid_kind(name: &str) -> Option<(GridName, &'static Organisation)> {
+    grid_kinds().find(|(kind, _)| kind.name == name)
 }
 
 /// The machines of a grid, in the order of its values; the last key changes first. The name of each
@@ -152,9 +167,8 @@ fn range(from: &str, to: &str) -> Result<Vec<u64>, String> {
 
 /// The description of one machine.
 fn describe(kind: &str, chosen: &Chosen<'_>) -> Result<String, String> {
-    let organisation = KINDS.iter().find(|(known, _)| *known == kind);
-    let organisation = organisation.map_or("", |(_, organisation)| *organisation);
-    let has_blocks = organisation != "set-associative";
+    let (name, organisation) =
+        grid_kind(kind).ok_or_else(|| format!("no TLB of a grid is called {kind:?}"))?;
     if let Some((key, _)) = chosen.iter().find(|(key, _)| is_refused(key)) {
         return Err(format!("a grid has no key {key:?}"));
     }
@@ -163,8 +177,8 @@ fn describe(kind: &str, chosen: &Chosen<'_>) -> Result<String, String> {
         found.next().map(|(_, value)| value.as_str())
     };
     let sizes = sizes(given("sizes").unwrap_or("4k"))?;
-    if kind == "single" && sizes.len() > 1 {
-        return Err("a single-page-size TLB has one size".to_owned());
+    if name.one_size && sizes.len() > 1 {
+        return Err(format!("a TLB of the kind {kind} has one size"));
     }
     let entries = given("entries").ok_or("a grid needs entries=N")?;
     let count: u64 = entries
@@ -176,24 +190,28 @@ fn describe(kind: &str, chosen: &Chosen<'_>) -> Result<String, String> {
             .parse()
             .map_err(|_| format!("{text:?} is not a number of ways"))?,
     };
-    let block = match given("block") {
-        Some(text) => PageSize::from_short_name(text)
-            .ok_or_else(|| format!("{text:?} is not a power of two such as 64k"))
-            .map(Some)?,
-        None => None,
-    };
-    if has_blocks && let Some(index) = given("index") {
+    let parameters = organisation.parameters.iter();
+    let mut choice = OrganisationChoice::from(organisation);
+    for (parameter, text) in parameters.filter_map(|one| Some((one, given(one.name)?))) {
+        choice
+            .set(parameter.name, text)
+            .map_err(|error| error.to_string())?;
+    }
+    if organisation.block_of.is_some()
+        && let Some(index) = given("index")
+    {
         return Err(format!(
             "index={index}: a {kind} TLB has no choice of the index: the bits above its block \
              choose the set"
         ));
     }
     let by = given("index").unwrap_or("exact");
-    let owns_blocks = given("superpages") == Some("own-blocks");
     let index = sizes.iter().map(|size| {
-        let lowest = match block {
-            Some(block) if owns_blocks => own_block_bit(*size, sizes[0], block)?,
-            Some(block) => block.shift(),
+        let lowest = match organisation.block_of {
+            // A structure without blocks is refused by its organisation.
+            Some(block_of) => {
+                block_of(&choice, *size, sizes[0]).map_or(size.shift(), PageSize::shift)
+            }
             None => lowest_bit(by, *size, &sizes)?,
         };
         let text = index(lowest, count, ways)?;
@@ -210,13 +228,18 @@ fn describe(kind: &str, chosen: &Chosen<'_>) -> Result<String, String> {
     let cycles: Vec<String> = cycles.collect();
     let mut text = format!(
         "name = \"grid\"\nsummary = \"{kind} TLB of a grid\"\n[[tlb]]\nname = \"tlb\"\nlevel = 1\n\
-         entries = {count}\nways = {ways}\norganisation = \"{organisation}\"\n\
+         entries = {count}\nways = {ways}\norganisation = \"{}\"\n\
          replacement = {}\nindex = {{ {} }}\n",
+        organisation.described.name,
         toml_value(given("replacement").unwrap_or("gods")),
         index?.join(", "),
     );
-    if by == "base" && sizes.len() > 1 && given("replicate").is_none() {
-        text += "replicate = true\n";
+    let can_replicate = organisation
+        .parameters
+        .iter()
+        .any(|one| one.name == REPLICATE);
+    if by == "base" && sizes.len() > 1 && can_replicate && given(REPLICATE).is_none() {
+        text += &format!("{REPLICATE} = true\n");
     }
     for (key, value) in chosen.iter().filter(|(key, _)| !OWN_KEYS.contains(key)) {
         text += &format!("{key} = {}\n", toml_value(value));
@@ -248,15 +271,6 @@ fn toml_value(text: &str) -> Value {
     let number = text.parse().ok().map(Value::Integer);
     let value = number.or_else(|| text.parse().ok().map(Value::Boolean));
     value.unwrap_or_else(|| Value::String(text.to_owned()))
-}
-
-/// The lowest address bit above a block of pages of one size, if each size has blocks of its own.
-fn own_block_bit(size: PageSize, base: PageSize, block: PageSize) -> Result<u8, String> {
-    let bit = (size.shift() + block.shift()).checked_sub(base.shift());
-    bit.ok_or_else(|| {
-        let (block, base) = (block.short_name(), base.short_name());
-        format!("a block of {block} is no larger than a page of {base}")
-    })
 }
 
 /// The lowest address bit of the index for pages of a size.

@@ -17,7 +17,7 @@ pub use catalogue::{NoMachine, UnknownMachine, machine, machine_names, machine_t
 pub use costs::WalkCosts;
 pub use description::Machine;
 pub use error::MachineError;
-pub use grid::{GridError, is_grid, machines_of_grid};
+pub use grid::{GridError, grid_kinds, is_grid, machines_of_grid};
 pub use native::{
     CPUID_FEATURES, Contradiction, CoreFacts, CoreIdentity, CoreType, CpuidFeature, CpuidRegisters,
     NativeFit, NoFit, ProcessorPattern, TranslationLeaf, Unfit, cpuid_facts, native_machine,

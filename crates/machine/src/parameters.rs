@@ -1,9 +1,7 @@
 //! The parameters of organisations and replacement rules: the keys of a `[[tlb]]` table that these
 //! add.
 
-use broadleaf_tlb::{
-    ORGANISATIONS, Organisation, OrganisationChoice, REPLACEMENTS, Replacement, ReplacementChoice,
-};
+use broadleaf_tlb::{CatalogueChoice, Organisation, Parametric, Replacement, StructureParameter};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::{Spanned, Value};
@@ -52,90 +50,59 @@ pub(crate) fn tlb_tables(text: &str) -> Result<Vec<TlbKeys>, WrongKey> {
             Some(name) => Organisation::named(name),
             None => Some(Organisation::set_associative()),
         };
-        let own = of_organisations(organisation).chain(of_rules(rule));
+        let own = [names(organisation), names(rule)].concat();
         let known: Vec<&str> = KEYS.iter().copied().chain(own).collect();
         let mut unknown = table.iter().filter(|(key, _)| !known.contains(&&***key));
         if let Some((key, value)) = unknown.next() {
-            let is_other = |mut names: Box<dyn Iterator<Item = &str>>| names.any(|one| one == key);
-            let message = match (rule, organisation) {
-                (Some(rule), _) if is_other(Box::new(of_rules(None))) => {
-                    let rule = rule.described.name;
-                    format!("replacement {rule} has no parameter {key:?}")
-                }
-                (_, Some(organisation)) if is_other(Box::new(of_organisations(None))) => {
-                    let organisation = organisation.described.name;
-                    format!("organisation {organisation} has no parameter {key:?}")
-                }
-                _ => format!(
+            let other = of_another(key, rule).or_else(|| of_another(key, organisation));
+            let message = other.unwrap_or_else(|| {
+                format!(
                     "unknown field `{key}`, expected one of {}",
                     known.join(", ")
-                ),
-            };
+                )
+            });
             return Err((value.span().start, message));
         }
     }
     Ok(tables)
 }
 
-/// The parameters of an organisation, or of all organisations.
-fn of_organisations(
-    organisation: Option<&'static Organisation>,
-) -> impl Iterator<Item = &'static str> {
-    let all = ORGANISATIONS.iter().copied();
-    let all = all.filter(move |one| organisation.is_none_or(|organisation| *one == organisation));
-    all.flat_map(|one| one.parameters.iter().map(|parameter| parameter.name))
+/// The names of an entry's parameters, or of those of its whole catalogue.
+fn names<E: Parametric>(entry: Option<&'static E>) -> Vec<&'static str> {
+    let all = E::catalogue().iter().copied();
+    let all = all.filter(|one| entry.is_none_or(|entry| *one == entry));
+    let name = |parameter: &StructureParameter| parameter.name;
+    all.flat_map(|one| one.parameters().iter().map(name))
+        .collect()
 }
 
-/// The organisation with the parameters that a table gives.
+/// The reason why an entry has no key that other entries of its catalogue have.
+fn of_another<E: Parametric>(key: &str, entry: Option<&'static E>) -> Option<String> {
+    let entry = entry.filter(|_| names::<E>(None).contains(&key))?;
+    let (kind, name) = (E::KIND, entry.name());
+    Some(format!("{kind} {name} has no parameter {key:?}"))
+}
+
+/// An entry of a catalogue with the parameters that a table gives.
 ///
 /// # Errors
 /// Returns an error if a value is not one of its parameter.
-pub(crate) fn organisation(
-    organisation: &'static Organisation,
+pub(crate) fn chosen<E: Parametric>(
+    entry: &'static E,
     table: Option<&TlbKeys>,
-) -> Result<OrganisationChoice, WrongKey> {
-    let mut choice = OrganisationChoice::from(organisation);
-    for name in of_organisations(Some(organisation)) {
-        let Some(value) = table.and_then(|table| table.get(name)) else {
+) -> Result<CatalogueChoice<E>, WrongKey> {
+    let mut choice = CatalogueChoice::from(entry);
+    for parameter in entry.parameters() {
+        let Some(value) = table.and_then(|table| table.get(parameter.name)) else {
             continue;
         };
         let text = match value.get_ref() {
-            Value::String(text) => text.clone(),
+            // A number in quotes keeps them, and is refused.
+            Value::String(text) if parameter.range().is_none() => text.clone(),
             other => other.to_string(),
         };
-        let set = choice.set(name, &text);
+        let set = choice.set(parameter.name, &text);
         set.map_err(|error| (value.span().start, error.to_string()))?;
-    }
-    Ok(choice)
-}
-
-/// The parameters of a rule, or of all rules.
-fn of_rules(rule: Option<&'static Replacement>) -> impl Iterator<Item = &'static str> {
-    let rules = REPLACEMENTS.iter().copied();
-    let rules = rules.filter(move |one| rule.is_none_or(|rule| *one == rule));
-    rules.flat_map(|rule| rule.parameters.iter().map(|parameter| parameter.name))
-}
-
-/// The rule with the parameters that a table gives.
-///
-/// # Errors
-/// Returns an error if a value is no whole number in the range of its parameter.
-pub(crate) fn replacement(
-    rule: &'static Replacement,
-    table: Option<&TlbKeys>,
-) -> Result<ReplacementChoice, WrongKey> {
-    let mut choice = ReplacementChoice::from(rule);
-    for name in of_rules(Some(rule)) {
-        let Some(value) = table.and_then(|table| table.get(name)) else {
-            continue;
-        };
-        let at = value.span().start;
-        let number = value.get_ref().as_integer().map(u64::try_from);
-        let Some(Ok(number)) = number else {
-            return Err((at, format!("{name} is a whole number")));
-        };
-        let set = choice.set(name, number);
-        set.map_err(|error| (at, error.to_string()))?;
     }
     Ok(choice)
 }

@@ -1,7 +1,7 @@
 //! The structures of a machine's TLB, read from its `[[tlb]]` tables.
 
 use crate::description::part;
-use crate::parameters::{TlbKeys, organisation, replacement};
+use crate::parameters::{TlbKeys, chosen};
 use broadleaf_tlb::{
     Field, Fills, IndexFunction, Organisation, ProbeOrder, Replacement, Role, ServedKinds,
     Structure,
@@ -128,8 +128,8 @@ pub(crate) fn structure(
         entries: *text.entries.get_ref(),
         ways: *text.ways.get_ref(),
         pages: indices(&text.index)?,
-        organisation: organisation(kind, keys)?,
-        replacement: replacement(rule, keys)?,
+        organisation: chosen(kind, keys)?,
+        replacement: chosen(rule, keys)?,
         role: role(text),
         wired: text.wired.as_ref().map_or(0, |wired| *wired.get_ref()),
         walk_entries: indices(&text.walk_entries)?,

@@ -7,4 +7,4 @@ use std::collections::{BTreeMap, BTreeSet};
 pub type Promoted = BTreeSet<(SpaceId, BlockNumber)>;
 
 /// The blocks that policies promote, by the name of the policy.
-pub type Foresight = BTreeMap<String, Promoted>;
+pub type ForeseenPromotions = BTreeMap<String, Promoted>;

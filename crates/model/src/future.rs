@@ -8,9 +8,33 @@ use broadleaf_tlb::RuleNeed;
 use broadleaf_units::{Asid, PageNumber, PageSize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The most lookups whose next use is kept for one machine: 2 GiB.
-const MOST_LOOKUPS: usize = 1 << 29;
+/// The most lookups whose next uses are kept for all machines of a plan: 2 GiB.
+pub(crate) const MOST_NEXT_USES: usize = 1 << 29;
+
+/// The lookups that a machine adds to its share of the room at once.
+const SHARE: usize = 1 << 10;
+
+/// The number of lookups that the machines of a plan may still record, all together.
+#[derive(Clone, Debug)]
+pub(crate) struct LookupRoom(Arc<AtomicUsize>);
+
+impl LookupRoom {
+    pub(crate) fn new(most: usize) -> Self {
+        Self(Arc::new(AtomicUsize::new(most)))
+    }
+
+    /// Takes room for one more share. Returns false if there is none.
+    fn take(&self) -> bool {
+        // The counter orders no other memory.
+        let (set, get) = (Ordering::Relaxed, Ordering::Relaxed);
+        let taken = self
+            .0
+            .fetch_update(set, get, |left| left.checked_sub(SHARE));
+        taken.is_ok()
+    }
+}
 
 /// The translation of a lookup: its space, its first base page and its size.
 type LookupKey = (Asid, PageNumber, PageSize);
@@ -27,6 +51,11 @@ pub(crate) enum LookupFuture {
         numbers: BTreeMap<LookupKey, u32>,
         lookups: Vec<u32>,
         last: Option<LookupKey>,
+        room: LookupRoom,
+        /// The number of lookups for which the machine has taken room.
+        share: usize,
+        /// True if there was no room for a lookup.
+        is_full: bool,
     },
     /// The next uses, and the number of the lookup that comes now.
     Known {
@@ -37,11 +66,15 @@ pub(crate) enum LookupFuture {
 }
 
 impl LookupFuture {
-    pub(crate) const fn recording() -> Self {
+    /// Records lookups as long as there is room.
+    pub(crate) const fn recording(room: LookupRoom) -> Self {
         Self::Recording {
             numbers: BTreeMap::new(),
             lookups: Vec::new(),
             last: None,
+            room,
+            share: 0,
+            is_full: false,
         }
     }
 
@@ -61,8 +94,18 @@ impl LookupFuture {
                 numbers,
                 lookups,
                 last,
+                room,
+                share,
+                is_full,
             } => {
-                if last.replace(key) != Some(key) && lookups.len() <= MOST_LOOKUPS {
+                if last.replace(key) != Some(key) && !*is_full {
+                    if lookups.len() == *share {
+                        if !room.take() {
+                            *is_full = true;
+                            return None;
+                        }
+                        *share += SHARE;
+                    }
                     // Fewer than the lookups.
                     let next = numbers.len() as u32;
                     lookups.push(*numbers.entry(key).or_insert(next));
@@ -83,14 +126,14 @@ impl LookupFuture {
     /// The next use of each lookup that was recorded. `None` if there were too many.
     pub(crate) fn uses(self) -> Option<NextUses> {
         let Self::Recording {
-            numbers, lookups, ..
+            numbers,
+            lookups,
+            is_full: false,
+            ..
         } = self
         else {
             return None;
         };
-        if lookups.len() > MOST_LOOKUPS {
-            return None;
-        }
         let mut later = vec![u32::MAX; numbers.len()];
         let mut uses = lookups;
         for (now, place) in uses.iter_mut().enumerate().rev() {
@@ -111,14 +154,15 @@ pub(crate) fn foresee<'a, S: Source>(
         return Ok(Vec::new());
     }
     passes.state.passes = passes.state.passes.max(passes.state.pass + 2);
-    let recording = || Ok(worlds()?.recording_lookups());
+    let most = passes.plan.most_next_uses();
+    let recording = || Ok(worlds()?.recording_lookups(&LookupRoom::new(most)));
     let futures = passes.replay(recording)?.worlds.into_futures();
     let uses: Option<Vec<NextUses>> = futures.map(LookupFuture::uses).collect();
     uses.ok_or_else(|| {
         Error::Memory(format!(
-            "a replacement rule that knows the future keeps the next use of {MOST_LOOKUPS} lookups \
-             at most, and the trace makes more: record a part of the program, or choose another \
-             rule"
+            "replacement rules that know the future keep the next uses of {most} lookups at most, \
+             for all machines and policies together, and the trace makes more: record a part of \
+             the program, compare fewer machines or policies, or choose another rule"
         ))
     })
 }
@@ -131,7 +175,7 @@ mod tests {
     fn uses_are_those_of_the_recorded_lookups() {
         let key = |page: u64| (Asid::ZERO, PageNumber(page), PageSize::SIZE_4K);
         let pages = [3, 5, 5, 5, 3, 7, 5, 3];
-        let mut recording = LookupFuture::recording();
+        let mut recording = LookupFuture::recording(LookupRoom::new(SHARE));
         for page in pages {
             assert_eq!(recording.pass(key(page)), None);
         }
@@ -144,5 +188,20 @@ mod tests {
         let never = Some(u64::MAX);
         let wanted = [Some(2), Some(4), None, None, Some(5), never, never, never];
         assert_eq!(passed, wanted);
+    }
+
+    #[test]
+    fn all_recordings_share_one_room() {
+        let room = LookupRoom::new(3 * SHARE);
+        let record = |lookups: usize| {
+            let mut recording = LookupFuture::recording(room.clone());
+            for page in 0..lookups as u64 {
+                recording.pass((Asid::ZERO, PageNumber(page), PageSize::SIZE_4K));
+            }
+            recording.uses().map(|uses| uses.len())
+        };
+        assert_eq!(record(SHARE + 1), Some(SHARE + 1));
+        assert_eq!(record(SHARE + 1), None);
+        assert_eq!(record(1), None);
     }
 }

@@ -135,7 +135,7 @@ impl<'a> Mmu<'a> {
         self.tlb.quiet_first(requests)
     }
 
-    /// Notes that so many more references of that kind to the last page followed.
+    /// Counts `times` more references of one kind to the page that was looked up last.
     pub(super) fn repeat(&mut self, kind: ReferenceKind, times: u64) {
         // A machine without instruction TLBs last looked up a page of data.
         if kind != ReferenceKind::Fetch || self.fetches {

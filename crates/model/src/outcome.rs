@@ -1,6 +1,6 @@
 //! The outcome of a replay, its progress, and its errors.
 
-use crate::foresight::Foresight;
+use crate::foresight::ForeseenPromotions;
 use crate::offline::Choice;
 use crate::stream::{MOST_BLOCKS, Refused};
 use broadleaf_charges::ChargeCounters;
@@ -129,7 +129,7 @@ pub struct Outcome {
     pub reduced: Option<Vec<Vec<u8>>>,
     /// The blocks that policies promoted which others foresee, if memory never runs short. A later
     /// replay may [expect](crate::Plan::expecting) them.
-    pub foreseen: Foresight,
+    pub foreseen: ForeseenPromotions,
     /// For each result the frame of each resident page at the end, if the plan asks for frames
     /// ([`Plan::with_frames`]).
     pub frames: Vec<Vec<(Place, u64)>>,

@@ -1,7 +1,7 @@
 //! Passes over traces: first those that choose and foresee, then the replay.
 
 use crate::earlier::{Names, NoRoom};
-use crate::foresight::{Foresight, Promoted};
+use crate::foresight::{ForeseenPromotions, Promoted};
 use crate::pool::Pool;
 use crate::replay::{Ended, Replay, Replayed, spaces_told};
 use crate::stream::Stream;
@@ -36,7 +36,7 @@ pub fn run<S: Source>(
     mut sources: Sources<'_, S>,
     plan: &Plan,
     limits: &MemoryLimits,
-    foresight: &Foresight,
+    foresight: &ForeseenPromotions,
     pool: &Pool,
     mut state: ReplayProgress,
     progress: &mut dyn FnMut(ReplayProgress) -> ControlFlow<()>,

@@ -2,7 +2,8 @@
 
 mod one_memory;
 
-use crate::foresight::{Foresight, Promoted};
+use crate::foresight::{ForeseenPromotions, Promoted};
+use crate::future::MOST_NEXT_USES;
 use crate::limits::Layouts;
 use crate::listener::{StepListener, StepRequest, StepsWanted};
 use crate::plan_error::{check_future, check_superpages};
@@ -37,9 +38,10 @@ pub struct Plan {
     machines: Vec<Machine>,
     most_blocks: usize,
     most_kept: usize,
+    most_next_uses: usize,
     keeps_reduced: bool,
     /// The expected promotions of [`Self::foreseen`].
-    expected: Foresight,
+    expected: ForeseenPromotions,
     most_course: usize,
     threads: usize,
     curves: bool,
@@ -209,8 +211,9 @@ impl Plan {
             machines,
             most_blocks: MOST_BLOCKS,
             most_kept: MOST_KEPT,
+            most_next_uses: MOST_NEXT_USES,
             keeps_reduced: false,
-            expected: Foresight::new(),
+            expected: ForeseenPromotions::new(),
             most_course: MOST_COURSE,
             threads: 1,
             curves: false,
@@ -241,6 +244,17 @@ impl Plan {
         self
     }
 
+    /// Sets the number of lookups whose next uses are kept, for all machines of the plan together,
+    /// for replacement rules that know the future. A replay that needs more returns an error.
+    pub const fn keeping_next_uses(mut self, most: usize) -> Self {
+        self.most_next_uses = most;
+        self
+    }
+
+    pub(crate) const fn most_next_uses(&self) -> usize {
+        self.most_next_uses
+    }
+
     /// The limit of a course that is kept for OFFLINE, in bytes.
     pub(crate) fn most_course(&self) -> usize {
         // The rest is for choosing among the kept data, and for memory itself.
@@ -265,7 +279,7 @@ impl Plan {
     /// Expects policies to promote these blocks, as an earlier replay of the trace found. If they
     /// do, policies that foresee them need no second pass over the trace. Results never depend on
     /// what is expected.
-    pub fn expecting(mut self, expected: Foresight) -> Self {
+    pub fn expecting(mut self, expected: ForeseenPromotions) -> Self {
         self.expected = expected;
         self
     }

@@ -7,7 +7,7 @@ use super::mmu::Mmu;
 use super::replay::Replayed;
 use super::world::World;
 use super::worlds::Worlds;
-use crate::foresight::Foresight;
+use crate::foresight::ForeseenPromotions;
 use crate::listener::StepListener;
 use crate::rule_notes::rule_notes;
 use crate::shared::{notes, of_memory};
@@ -49,7 +49,7 @@ pub(super) fn outcome(
     let results = asked(results);
     Outcome {
         reduced: None,
-        foreseen: Foresight::new(),
+        foreseen: ForeseenPromotions::new(),
         trace: TraceSummary {
             pages: stream.touches().pages.total(),
             ..stream.summary.clone()

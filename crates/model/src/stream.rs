@@ -45,12 +45,12 @@ struct Recent {
     number: BlockNumber,
     /// The epoch of the search that found the block.
     epoch: u32,
-    found: Found,
+    found: FoundBlock,
 }
 
 /// A block.
 #[derive(Clone, Copy, Debug)]
-struct Found {
+struct FoundBlock {
     block: BlockId,
     /// True if pages moved to the block: then a reference to a page does not show that the page was
     /// in this block.
@@ -61,7 +61,7 @@ struct Found {
 const NOTHING: Recent = Recent {
     number: BlockNumber(0),
     epoch: 0,
-    found: Found {
+    found: FoundBlock {
         block: BlockId(0),
         entered: false,
     },
@@ -225,7 +225,7 @@ impl Stream {
         store: bool,
         wait: &mut dyn FnMut(),
     ) -> Result<(BlockId, Option<PageHistory>), Refused> {
-        let Found { block, entered } = self.block(page, wait)?;
+        let FoundBlock { block, entered } = self.block(page, wait)?;
         let offset = GEOMETRY.offset_in_block(page);
         if self.histories.is_settled(block, offset, store) && !entered {
             return Ok((block, None));
@@ -260,7 +260,7 @@ impl Stream {
     /// The block of a page. Always inlined: returning the result through memory would stall each
     /// visit.
     #[inline(always)]
-    fn block(&mut self, page: PageNumber, wait: &mut dyn FnMut()) -> Result<Found, Refused> {
+    fn block(&mut self, page: PageNumber, wait: &mut dyn FnMut()) -> Result<FoundBlock, Refused> {
         let number = GEOMETRY.block_of(page);
         let recent = &self.recent[number.0 as usize % RECENT];
         if recent.number == number && recent.epoch == self.epoch {
@@ -275,13 +275,13 @@ impl Stream {
         page: PageNumber,
         number: BlockNumber,
         wait: &mut dyn FnMut(),
-    ) -> Result<Found, Refused> {
+    ) -> Result<FoundBlock, Refused> {
         if !Tlb::can_translate(page) {
             return Err(Refused::Page(page));
         }
         self.kernel_references |= page.0 >> 51 != 0;
         let block = self.prepared(number, wait)?;
-        let found = Found {
+        let found = FoundBlock {
             block,
             entered: self.spaces.was_entered(block),
         };

@@ -7,13 +7,13 @@ use super::limits::MemoryLimits;
 use super::mmu::Mmu;
 use super::world::World;
 use crate::Plan;
-use crate::foresight::Foresight;
-use crate::future::{LookupFuture, NextUses};
+use crate::foresight::ForeseenPromotions;
+use crate::future::{LookupFuture, LookupRoom, NextUses};
 use crate::listener::StepListener;
 use crate::stream::Stream;
 use broadleaf_machine::Machine;
 use broadleaf_memory::system::Foreseen;
-use broadleaf_policy::{Cycles, Foresight as Known};
+use broadleaf_policy::{Cycles, Foresight};
 use broadleaf_tlb::RuleNeed;
 
 /// The worlds of a replay.
@@ -89,7 +89,7 @@ impl<'a> Worlds<'a> {
     pub(super) fn new(
         plan: &'a Plan,
         limits: &MemoryLimits,
-        foresight: &'a Foresight,
+        foresight: &'a ForeseenPromotions,
         choices: &'a Choices,
     ) -> Result<Self, String> {
         let (mut runs, mut stand_ins) = (MachineRuns::default(), Vec::new());
@@ -104,15 +104,15 @@ impl<'a> Worlds<'a> {
             let first = of_policy.as_ref().map_or(0, |(_, first)| *first);
             let known = policy.needs().foresight;
             // The choices of such a policy depend on the machine.
-            let chooses = matches!(known, Known::Cheapest(_));
+            let chooses = matches!(known, Foresight::Cheapest(_));
             if !chooses && runs.observe(first, machine, plan) {
                 continue;
             }
             let spec = limits.spec_on(machine, policy, plan)?;
             let foreseen = match known {
-                Known::None => None,
-                Known::Of(name) => foresight.get(name).map(Foreseen::Blocks),
-                Known::Cheapest(_) => {
+                Foresight::None => None,
+                Foresight::Of(name) => foresight.get(name).map(Foreseen::Blocks),
+                Foresight::Cheapest(_) => {
                     let choices = choices.of(policy, machine);
                     for other in choices.iter().skip(1) {
                         let foreseen = Some(Foreseen::Schedule(other));
@@ -177,12 +177,12 @@ impl<'a> Worlds<'a> {
 
     /// The worlds, for a pass that records the lookups of machines that know the future. No
     /// listener follows the pass.
-    pub(super) fn recording_lookups(mut self) -> Self {
+    pub(super) fn recording_lookups(mut self, room: &LookupRoom) -> Self {
         for mmu in self.all.iter_mut().flat_map(World::mmus_mut) {
             mmu.listener = None;
         }
         self.foreseeing()
-            .for_each(|mmu| mmu.future = Some(LookupFuture::recording()));
+            .for_each(|mmu| mmu.future = Some(LookupFuture::recording(room.clone())));
         self
     }
 

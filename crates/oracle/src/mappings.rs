@@ -110,11 +110,7 @@ impl Mappings {
         if self.everything {
             self.put(MappingPiece {
                 pages: pages.clone(),
-                protection: Rights {
-                    read: true,
-                    write: true,
-                    execute: false,
-                },
+                protection: Rights::READ_WRITE,
                 shared: false,
                 backing: Backing::Anonymous,
             });

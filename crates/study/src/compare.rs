@@ -243,6 +243,7 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
     let header = trace.header();
     notes.extend(crate::machines::instruction_note(plan.machines(), header));
     notes.extend(crate::machines::area_note(plan.machines()));
+    notes.extend(crate::machines::unpriced_note(plan.machines()));
     if let Some(choice) = outcome.choices.first() {
         let policy = &choice.policy;
         notes.push(format!(

@@ -204,6 +204,23 @@ pub(crate) fn area_note(machines: &[Machine]) -> Option<String> {
     })
 }
 
+/// A note on the machines of a design space that have no chip area.
+pub(crate) fn unpriced_note(machines: &[Machine]) -> Option<String> {
+    let is_unpriced = |machine: &&Machine| {
+        let mut structures = machine.design.structures().iter();
+        structures.any(|structure| tlb_plan(structure).is_none())
+    };
+    let names = machines.iter().filter(is_unpriced);
+    let names: Vec<&str> = names.map(|machine| machine.name.as_str()).collect();
+    let is_needed = is_design_space(machines) && !names.is_empty();
+    is_needed.then(|| {
+        format!(
+            "no area, because no priced kind of entry describes theirs: {}",
+            names.join("; ")
+        )
+    })
+}
+
 /// The names of the machines that translate instruction fetches.
 pub(crate) fn with_instruction_tlbs(machines: &[Machine]) -> Vec<&str> {
     let fetches = |machine: &&Machine| machine.design.serves(ReferenceKind::Fetch);
@@ -331,6 +348,19 @@ mod tests {
             note.contains("whether or not the trace uses them"),
             "{note}"
         );
+    }
+
+    #[test]
+    fn machines_without_an_area_are_named() {
+        let of = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            unpriced_note(&machines(&names).expect("machines"))
+        };
+        let single = "single:entries=16";
+        let own_rights = "partial-subblock:entries=16,block=16k,rights=page";
+        assert_eq!(of(&[single, "partial-subblock:entries=16,block=16k"]), None);
+        let note = of(&[single, own_rights]).expect("a note");
+        assert!(note.ends_with(&format!(": {own_rights}")), "{note}");
     }
 
     #[test]

@@ -34,11 +34,7 @@ pub(crate) fn range(start: u64, pages: u64) -> Range {
 pub(crate) fn mapped(range: Range) -> Event {
     Event::Map(Mapping {
         range,
-        protection: Rights {
-            read: true,
-            write: true,
-            execute: false,
-        },
+        protection: Rights::READ_WRITE,
         shared: false,
         backing: Backing::Anonymous,
     })

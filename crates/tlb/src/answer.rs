@@ -11,7 +11,7 @@ pub enum Lookup {
     Second,
     /// In the third level. The levels above have received the translation.
     Third,
-    /// In no level: the caller walks the page table and fills the result in ([`crate::Tlb::fill`]).
+    /// In no level: the caller walks the page table and loads the result ([`crate::Tlb::load`]).
     Miss,
 }
 

@@ -9,7 +9,7 @@ use crate::placed::{Placed, Probes, probes};
 use crate::quiet::QuietLookups;
 use crate::role::{Fills, ProbeOrder, Role};
 use crate::{
-    Design, Entries, Evicted, Found, Lookup, ReferenceKind, TlbCounts, TlbLog, TlbRequest,
+    Design, Entries, EntryLookup, Evicted, Lookup, ReferenceKind, TlbCounts, TlbLog, TlbRequest,
     Translation, Walk,
 };
 use broadleaf_units::{PageNumber, PageSize};
@@ -137,7 +137,7 @@ impl Composed {
                 let (number, size) = self.probes[request.kind as usize][level][at];
                 let entries = &mut self.structures[number].entries;
                 match entries.find(request, size, &mut self.log) {
-                    Found::Hit(mut translation) => {
+                    EntryLookup::Hit(mut translation) => {
                         self.count_probes(request.kind, level, Some(at));
                         self.settle(number);
                         let is_first_store = request.is_store() && !translation.modified;
@@ -152,8 +152,8 @@ impl Composed {
                         self.note_hit(number, request, is_changed);
                         return [Lookup::First, Lookup::Second, Lookup::Third][level];
                     }
-                    Found::Block => has_block = true,
-                    Found::Nothing => {}
+                    EntryLookup::Block => has_block = true,
+                    EntryLookup::Nothing => {}
                 }
             }
             self.count_probes(request.kind, level, None);
@@ -295,14 +295,18 @@ impl Composed {
 
     /// Notes that `times` more lookups of the last page followed. Each hits the first level.
     pub fn repeat(&mut self, times: u64) {
-        self.structures[self.last].entries.repeat(times);
+        if let Some(rule) = self.structures[self.last].entries.replacement_mut() {
+            rule.repeat(times);
+        }
     }
 
     /// Notes the time of the next lookup of the page that is looked up next, for rules that know
     /// the future.
     pub fn foresee(&mut self, next: u64) {
         for placed in &mut self.structures {
-            placed.entries.foresee(next);
+            if let Some(rule) = placed.entries.replacement_mut() {
+                rule.foresee(next);
+            }
         }
     }
 

@@ -2,16 +2,18 @@
 //!
 //! A [`Design`] is a validated value: the structures of a TLB, their index functions, their
 //! organisation and their replacement. A [`Tlb`] is its state. A TLB knows no mapping: after a
-//! miss, its user walks the page table and passes the result to [`Tlb::load`] or [`Tlb::fill`].
+//! miss, its user walks the page table and passes the result to [`Tlb::load`].
 #![forbid(unsafe_code)]
 
 mod answer;
+mod choice;
 mod composed;
 mod design;
 mod index;
 mod log;
 mod organisation;
 mod packed;
+mod parameter;
 mod placed;
 mod quiet;
 mod replacement;
@@ -22,18 +24,18 @@ mod state;
 mod walk;
 
 pub use answer::{Evicted, Lookup};
+pub use choice::{CatalogueChoice, OrganisationChoice, Parametric, ReplacementChoice};
 pub use composed::Composed;
 pub use design::{Design, DesignError, Field, Structure};
 pub use index::{BitField, Compiled, FewFields, IndexFunction};
 pub use log::{TlbCounts, TlbLog};
 pub use organisation::{
-    Entries, Found, ORGANISATIONS, Organisation, OrganisationChoice, OrganisationError,
-    ParameterValue, StructureParameter,
+    BlockOfPage, Entries, EntryLookup, EntryShape, GridName, ORGANISATIONS, Organisation,
 };
 pub use packed::Packed;
+pub use parameter::{AllowedValues, StructureParameter, StructureParameterError, StructureValue};
 pub use replacement::{
-    REPLACEMENTS, Replace, Replacement, ReplacementChoice, ReplacementError, ReplacementState,
-    RuleNeed, RuleParameter, RuleShape, WayUse,
+    REPLACEMENTS, Replace, Replacement, ReplacementState, RuleNeed, RuleShape, WayUse,
 };
 pub use request::{ReferenceKind, TlbRequest};
 pub use role::{Fills, ProbeOrder, Role, ServedKinds};

@@ -83,16 +83,6 @@ impl Tlb {
         }
     }
 
-    /// Loads the page of `size` around a base page, after a [`Lookup::Miss`], at all levels. The
-    /// page has no frame and no neighbours.
-    #[inline]
-    pub fn fill(&mut self, tag: Asid, page: PageNumber, size: PageSize) {
-        match self {
-            Self::Packed(packed) => packed.fill(tag, page, size),
-            Self::Composed(composed) => composed.load(&Walk::plain(tag, page, size)),
-        }
-    }
-
     /// Walks the page table after a [`Lookup::Miss`], down to a leaf of a size, before the leaf is
     /// loaded. `spans` are the address ranges that an entry of each level above the base pages
     /// covers, smallest first. Structures with walk entries shorten the walk, and hold what it

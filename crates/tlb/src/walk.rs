@@ -75,9 +75,15 @@ pub struct Walk<'w> {
 impl Walk<'_> {
     /// The result of a walk for a load, for structures that want neither frames nor neighbours.
     pub const fn plain(tag: Asid, page: PageNumber, size: PageSize) -> Walk<'static> {
+        let translation = Translation::plain(tag, page, size);
+        Walk::alone(TlbRequest::load(tag, page), translation)
+    }
+
+    /// A translation without the page table around it.
+    pub const fn alone(request: TlbRequest, translation: Translation) -> Walk<'static> {
         Walk {
-            request: TlbRequest::load(tag, page),
-            translation: Translation::plain(tag, page, size),
+            request,
+            translation,
             read: &|_| None,
         }
     }

@@ -19,7 +19,7 @@ use super::sixteen::{Loops, SetMoves, WayGroup, dispatch};
 use super::{PageId, Place, Size, Walks};
 use broadleaf_tlb::{FewFields, set};
 use broadleaf_units::PageNumber;
-use lookups::{Found, Lookups};
+use lookups::{LaneLookups, Lookups};
 use pulp::Arch;
 
 /// The ways of the first level and of the second.
@@ -171,7 +171,7 @@ impl Alone {
     ) -> Option<usize> {
         let mut from = 0;
         loop {
-            let mut found = Found::default();
+            let mut found = LaneLookups::default();
             let lookups = Lookups {
                 holding: self.holding,
                 alone: self,

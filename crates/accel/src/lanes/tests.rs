@@ -2,7 +2,7 @@
 
 use super::entry::OFFSET_BITS;
 use super::*;
-use broadleaf_tlb::{Lookup, Tlb};
+use broadleaf_tlb::{Lookup, Tlb, Walk};
 use broadleaf_units::Asid;
 
 /// Blocks of all spaces.
@@ -115,7 +115,7 @@ fn look_up(plain: &mut Plain, pages: &[(u32, u16)]) {
                 } else {
                     PageSize::SIZE_4K
                 };
-                plain.tlb.fill(tag, page, size);
+                plain.tlb.load(&Walk::plain(tag, page, size));
             }
         }
     }

@@ -94,75 +94,51 @@ fn report(
     );
 }
 
+/// Asserts that two replays of a seed's trace have the same counts under each of the seed's
+/// policies. `prepare` changes the trace first.
+fn assert_same_counts(
+    seed: u64,
+    prepare: impl Fn(Recording) -> Recording,
+    left: impl Fn(&Recording, &[PolicySpec], Machine) -> Vec<CountsByName>,
+    right: impl Fn(&Recording, &[PolicySpec], Machine) -> Vec<CountsByName>,
+) {
+    let script = Script::from_seed(seed);
+    let (policies, machine) = (policies(&mut Rng::new(seed)), machine_of(seed));
+    let recording = prepare(script.recording());
+    let both = left(&recording, &policies, machine)
+        .into_iter()
+        .zip(right(&recording, &policies, machine));
+    for ((of_left, of_right), &policy) in both.zip(&policies) {
+        if of_left != of_right {
+            report(seed, &script, policy, |recording| {
+                let recording = prepare(recording.clone());
+                (
+                    left(&recording, &[policy], machine).remove(0),
+                    right(&recording, &[policy], machine).remove(0),
+                )
+            });
+        }
+    }
+}
+
 #[test]
 fn every_count_equals_the_oracles() {
     for_each_seed(cases(1000), |seed| {
-        let script = Script::from_seed(seed);
-        let (policies, machine) = (policies(&mut Rng::new(seed)), machine_of(seed));
-        let recording = script.recording();
-        let both = engine(&recording, &policies, machine)
-            .into_iter()
-            .zip(oracle(&recording, &policies, machine));
-        for ((left, right), &policy) in both.zip(&policies) {
-            if left != right {
-                let one = [policy];
-                report(seed, &script, policy, |recording| {
-                    (
-                        engine(recording, &one, machine).remove(0),
-                        oracle(recording, &one, machine).remove(0),
-                    )
-                });
-            }
-        }
+        assert_same_counts(seed, |recording| recording, engine, oracle);
     });
 }
 
 #[test]
 fn memory_that_does_not_run_short_changes_no_count() {
     for_each_seed(cases(300), |seed| {
-        let seed = seed + 5_000_000;
-        let script = Script::from_seed(seed);
-        let (policies, machine) = (policies(&mut Rng::new(seed)), machine_of(seed));
-        let recording = alone(script.recording());
-        let both = engine(&recording, &policies, machine)
-            .into_iter()
-            .zip(in_ample_memory(&recording, &policies, machine));
-        for ((left, right), &policy) in both.zip(&policies) {
-            if left != right {
-                let one = [policy];
-                report(seed, &script, policy, |recording| {
-                    let recording = alone(recording.clone());
-                    (
-                        engine(&recording, &one, machine).remove(0),
-                        in_ample_memory(&recording, &one, machine).remove(0),
-                    )
-                });
-            }
-        }
+        assert_same_counts(seed + 5_000_000, alone, engine, in_ample_memory);
     });
 }
 
 #[test]
 fn frames_that_nobody_shares_change_no_count() {
     for_each_seed(cases(1000), |seed| {
-        let script = Script::from_seed(seed);
-        let (policies, machine) = (policies(&mut Rng::new(seed)), machine_of(seed));
-        let recording = alone(script.recording());
-        let both = in_ample_memory(&recording, &policies, machine)
-            .into_iter()
-            .zip(oracle(&recording, &policies, machine));
-        for ((left, right), &policy) in both.zip(&policies) {
-            if left != right {
-                let one = [policy];
-                report(seed, &script, policy, |recording| {
-                    let recording = alone(recording.clone());
-                    (
-                        in_ample_memory(&recording, &one, machine).remove(0),
-                        oracle(&recording, &one, machine).remove(0),
-                    )
-                });
-            }
-        }
+        assert_same_counts(seed, alone, in_ample_memory, oracle);
     });
 }
 
@@ -170,23 +146,11 @@ fn frames_that_nobody_shares_change_no_count() {
 fn visits_may_be_cut_anywhere() {
     for_each_seed(cases(250), |seed| {
         let seed = seed + 1_000_000;
-        let script = Script::from_seed(seed);
-        let (policies, machine) = (policies(&mut Rng::new(seed)), machine_of(seed));
-        let cut = |recording: &Recording| split(recording, &mut Rng::new(seed));
-        let recording = script.recording();
-        let both = engine(&cut(&recording), &policies, machine)
-            .into_iter()
-            .zip(engine(&recording, &policies, machine));
-        for ((left, right), &policy) in both.zip(&policies) {
-            if left != right {
-                report(seed, &script, policy, |recording| {
-                    (
-                        engine(&cut(recording), &[policy], machine).remove(0),
-                        engine(recording, &[policy], machine).remove(0),
-                    )
-                });
-            }
-        }
+        let cut = |recording: &Recording, policies: &[PolicySpec], machine: Machine| {
+            let cut = split(recording, &mut Rng::new(seed));
+            engine(&cut, policies, machine)
+        };
+        assert_same_counts(seed, |recording| recording, cut, engine);
     });
 }
 

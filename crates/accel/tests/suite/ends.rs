@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use broadleaf_accel::run;
-use broadleaf_model::foresight::Foresight;
+use broadleaf_model::foresight::ForeseenPromotions;
 use broadleaf_model::{Error, Items, Plan, ReplayProgress, Source, SourcePart, SourcePiece};
 use broadleaf_trace::{Advice, Backing, Event, Grain, Visit};
 use broadleaf_units::{BlockNumber, SpaceId, ThreadId};
@@ -209,8 +209,10 @@ fn expected_promotions_spare_a_pass_and_change_no_result() {
             (vec![block(0), block(1)], 2),
         ] {
             for (threads, bytes) in [(1, 0), (1, usize::MAX), (2, usize::MAX)] {
-                let expected =
-                    Foresight::from([("freebsd".into(), blocks.clone().into_iter().collect())]);
+                let expected = ForeseenPromotions::from([(
+                    "freebsd".into(),
+                    blocks.clone().into_iter().collect(),
+                )]);
                 let named = policies
                     .iter()
                     .map(|name| broadleaf_policy::parse(name).unwrap());

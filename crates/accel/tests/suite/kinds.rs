@@ -7,7 +7,8 @@ use broadleaf_model::{Items, Plan, SlowLookups, Step, StepListener, StepsWanted}
 use broadleaf_trace::{Backing, Grain, Visit};
 use std::ops::ControlFlow;
 
-/// A machine with one level: structures of so many entries in one set.
+/// A machine with one level. `structures` lists the kind of reference and the number of entries of
+/// each TLB, which has one set.
 fn machine(rule: &str, structures: &[(&str, usize)]) -> Machine {
     let structures = structures.iter().map(|(kind, entries)| {
         format!(
@@ -22,7 +23,7 @@ fn machine(rule: &str, structures: &[(&str, usize)]) -> Machine {
     Machine::from_toml(&text).expect("a machine")
 }
 
-/// A visit that fetches so many instructions of a page.
+/// A visit that fetches `instructions` instructions of a page.
 fn fetch(page: u64, instructions: u32) -> Visit {
     Visit {
         unit: page,

@@ -3,6 +3,7 @@
 mod after;
 mod common;
 mod competitive;
+mod daemons;
 mod derby;
 mod differential;
 mod ends;
@@ -14,6 +15,7 @@ mod kinds;
 mod neighbours;
 mod observers;
 mod offline;
+mod one_memory;
 mod populate;
 mod recency;
 mod replacement;

@@ -5,11 +5,11 @@ use broadleaf_accel::run_after;
 use broadleaf_machine::machine;
 use broadleaf_model::{Items, MemoryLimits, Plan};
 use broadleaf_tlb::{
-    Design, Entries, Found, IndexFunction, Organisation, OrganisationChoice, Replacement, Role,
-    Structure, TlbLog, TlbRequest, Translation, Walk,
+    Design, Entries, EntryLookup, IndexFunction, Organisation, OrganisationChoice, Replacement,
+    Role, Structure, TlbLog, TlbRequest, Translation, Walk,
 };
 use broadleaf_trace::{Advice, Backing, Event, Grain};
-use broadleaf_units::{Described, PageNumber, PageSize};
+use broadleaf_units::{Described, PageNumber, PageSize, Rights};
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 
@@ -24,6 +24,9 @@ struct Loaded {
 /// The translations that all structures of [`WITNESS`] received.
 static LOADED: Mutex<Vec<Loaded>> = Mutex::new(Vec::new());
 
+/// One replay at a time fills [`LOADED`].
+static REPLAYING: Mutex<()> = Mutex::new(());
+
 /// An organisation that holds nothing and notes all that it receives. An entry could hold four
 /// neighbours.
 static WITNESS: Organisation = Organisation {
@@ -37,14 +40,17 @@ static WITNESS: Organisation = Organisation {
     refuses: |_| None,
     build: |_| Box::new(Witness),
     wants_tables: |_| true,
+    grids: &[],
+    block_of: None,
+    entry: |_| None,
 };
 
 #[derive(Clone, Debug)]
 struct Witness;
 
 impl Entries for Witness {
-    fn find(&mut self, _: &TlbRequest, _: PageSize, _: &mut TlbLog) -> Found {
-        Found::Nothing
+    fn find(&mut self, _: &TlbRequest, _: PageSize, _: &mut TlbLog) -> EntryLookup {
+        EntryLookup::Nothing
     }
 
     fn load(&mut self, walk: &Walk<'_>, _: &mut TlbLog) {
@@ -77,7 +83,17 @@ impl Entries for Witness {
     }
 }
 
-fn witnessed(policy: &str, beside: bool) -> Vec<Loaded> {
+/// Stores and loads of two blocks, with a page that is given back meanwhile.
+fn stored_and_given_back() -> Items {
+    let mut items = Items::new(Grain::Page);
+    items.event(map(0, 2 * BLOCK, Backing::Anonymous));
+    items.visits([store(0), store(1), store(2), store(3)]);
+    items.event(Event::Advise(range(1, 1), Advice::DontNeed));
+    items.visits([loads(0, 1), store(512), store(1), loads(2, 1)]);
+    items
+}
+
+fn witnessed(policy: &str, beside: bool, mut items: Items) -> Vec<Loaded> {
     let sizes = [PageSize::SIZE_4K, PageSize::SIZE_2M];
     let index = || IndexFunction::parse("none").expect("an index");
     let structure = Structure {
@@ -101,13 +117,9 @@ fn witnessed(policy: &str, beside: bool) -> Vec<Loaded> {
     } else {
         machines = vec![witness];
     }
-    let mut items = Items::new(Grain::Page);
-    items.event(map(0, 2 * BLOCK, Backing::Anonymous));
-    items.visits([store(0), store(1), store(2), store(3)]);
-    items.event(Event::Advise(range(1, 1), Advice::DontNeed));
-    items.visits([loads(0, 1), store(512), store(1), loads(2, 1)]);
     let policies = vec![broadleaf_policy::parse(policy).expect("a policy")];
     let plan = Plan::within(policies, machines, MemoryLimits::none()).expect("a plan");
+    let _turn = REPLAYING.lock().expect("no panic");
     LOADED.lock().expect("no panic").clear();
     let earlier: &mut [Items] = &mut [];
     run_after(earlier, &mut items, &plan, &mut |_| {
@@ -121,7 +133,7 @@ fn witnessed(policy: &str, beside: bool) -> Vec<Loaded> {
 fn entries_receive_frames_and_properly_placed_neighbours() {
     // Beside a machine whose lookups need no frame, the references must not wait.
     for beside in [false, true] {
-        let loaded = witnessed("4k", beside);
+        let loaded = witnessed("4k", beside, stored_and_given_back());
         let pages: Vec<u64> = loaded.iter().map(|one| one.translation.first.0).collect();
         assert_eq!(pages, [0, 1, 2, 3, 0, 512, 1, 2]);
         let placed: Vec<u64> = loaded.iter().map(|one| one.placed).collect();
@@ -146,13 +158,13 @@ fn entries_receive_frames_and_properly_placed_neighbours() {
         assert_eq!(placed[4] & 2, 0);
     }
     // A reservation places all pages of its block properly. The event parts the loads in two.
-    let loaded = witnessed("navarro", false);
+    let loaded = witnessed("navarro", false, stored_and_given_back());
     let placed: Vec<u64> = loaded.iter().map(|one| one.placed).collect();
     for expected in [[1, 3, 7, 15], [13, 1, 15, 15]] {
         assert!(placed.windows(4).any(|bits| bits == expected), "{loaded:?}");
     }
     // The policy to which faults are compared loads base pages.
-    let loaded = witnessed("greedy", false);
+    let loaded = witnessed("greedy", false, stored_and_given_back());
     let large: Vec<_> = loaded
         .iter()
         .filter(|one| one.translation.size == PageSize::SIZE_2M)
@@ -165,4 +177,39 @@ fn entries_receive_frames_and_properly_placed_neighbours() {
             .frame
             .is_some_and(|frame| frame.is_multiple_of(512))
     }));
+}
+
+#[test]
+fn entries_receive_the_rights_and_the_modified_bits_of_pages() {
+    let read_only = Rights {
+        write: false,
+        ..Rights::READ_WRITE
+    };
+    let mut items = Items::new(Grain::Page);
+    items.event(map(0, BLOCK, Backing::Anonymous));
+    items.visits([store(0), loads(1, 1)]);
+    items.event(Event::Protect(range(0, 1), read_only));
+    items.visits([loads(0, 1), loads(1, 1), store(1), loads(1, 1)]);
+    let loaded = witnessed("4k", false, items);
+    let found = loaded.iter().map(|one| {
+        let Translation {
+            first,
+            rights,
+            modified,
+            ..
+        } = one.translation;
+        (first.0, rights, modified)
+    });
+    let found: Vec<(u64, Rights, bool)> = found.collect();
+    let writable = Rights::READ_WRITE;
+    // A page is modified from its first store on.
+    let expected = [
+        (0, writable, true),
+        (1, writable, false),
+        (0, read_only, true),
+        (1, writable, false),
+        (1, writable, true),
+        (1, writable, true),
+    ];
+    assert_eq!(found, expected);
 }

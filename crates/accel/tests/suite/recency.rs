@@ -4,7 +4,7 @@
 use broadleaf_filter::Recency;
 use broadleaf_machine::Machine;
 use broadleaf_oracle::random::Rng;
-use broadleaf_tlb::{Design, Lookup, Tlb};
+use broadleaf_tlb::{Design, Lookup, Tlb, Walk};
 use broadleaf_units::{Asid, PageNumber, PageSize};
 
 const BLOCKS: u64 = 128;
@@ -46,7 +46,7 @@ impl RandomMachines {
                     } else {
                         PageSize::SIZE_4K
                     };
-                    counting.tlb.fill(tag, page, size);
+                    counting.tlb.load(&Walk::plain(tag, page, size));
                 }
             }
         }

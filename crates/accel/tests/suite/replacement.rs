@@ -121,6 +121,33 @@ fn opt_knows_the_future_after_earlier_traces() {
 }
 
 #[test]
+fn the_next_uses_of_all_machines_are_bounded() {
+    // Each lookup is of another page than the one before.
+    let string: Vec<u64> = (0..2000).map(|at| at % 7).collect();
+    let replay = |machines: usize, policies_of: &[&str]| {
+        let machine = |number: usize| Machine {
+            name: format!("opt-{number}"),
+            ..both_sizes(1)
+        };
+        let machines = (0..machines).map(machine).collect();
+        let plan = Plan::new(policies(policies_of), machines).expect("a plan");
+        let plan = plan.keeping_next_uses(4096);
+        run(&mut items(&string), &plan, &mut |_| {
+            ControlFlow::Continue(())
+        })
+    };
+    assert_eq!(replay(2, &["4k"]).expect("room for 4,000").results.len(), 2);
+    let error = replay(3, &["4k"])
+        .expect_err("no room for 6,000")
+        .to_string();
+    assert!(
+        error.contains("next uses of 4096 lookups at most, for all machines"),
+        "{error}"
+    );
+    assert!(replay(2, &["4k", "greedy"]).is_err());
+}
+
+#[test]
 fn opt_is_called_a_heuristic_where_it_is_none() {
     let heuristic = |items: &Items, policy: &str, machine: Machine| {
         let outcome = replayed(items, &[policy], vec![machine]);

@@ -1,4 +1,4 @@
-//! Walk entries in replays: what the walks of a machine read.
+//! Walk entries in replays: how many entries of the page table a machine's walks read.
 
 use crate::common::*;
 use broadleaf_accel::run;

@@ -3,6 +3,7 @@
 use std::num::NonZero;
 use std::path::PathBuf;
 
+use broadleaf_machine::grid_kinds;
 use clap::{Args, ValueEnum};
 
 use super::number::count;
@@ -59,13 +60,9 @@ pub(crate) struct Compare {
 
     /// Replay on a machine: a name, a pattern such as 'skylake*', a TOML file, or a grid; several
     /// are separated by commas
-    ///
-    /// A grid is a family of TLBs: superpage:entries=32..512,sizes=4k+64k. Its kinds are single,
-    /// superpage, complete-subblock and partial-subblock. Values are separated by `|`; a..b means
-    /// powers of two, and a..b:step another step. Other keys are those of a machine's file.
-    /// All machines of a grid look at one memory; the table has misses against chip area.
     #[arg(
         long,
+        long_help = machine_help(),
         value_name = "NAME|FILE.toml|GRID",
         default_value = "skylake",
         value_parser = offered::machines(),
@@ -129,4 +126,17 @@ pub(crate) enum CompareFormat {
     Csv,
     /// The columns of CSV, typed, as Apache Parquet
     Parquet,
+}
+
+/// The long help of `--machine`, with the kinds of grids of the catalogue.
+fn machine_help() -> String {
+    let kinds: Vec<&str> = grid_kinds().map(|(kind, _)| kind.name).collect();
+    format!(
+        "Replay on a machine: a name, a pattern such as 'skylake*', a TOML file, or a grid; \
+         several are separated by commas\n\nA grid is a family of TLBs: \
+         superpage:entries=32..512,sizes=4k+64k. Its kinds are {}. Values are separated by `|`; \
+         a..b means powers of two, and a..b:step another step. Other keys are those of a machine's \
+         file. All machines of a grid look at one memory; the table has misses against chip area.",
+        kinds.join(", ")
+    )
 }

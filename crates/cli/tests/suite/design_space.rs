@@ -19,6 +19,12 @@ fn results(policy: &str, grids: &[&str]) -> Vec<Value> {
     }
 }
 
+/// What `compare` prints for a policy and the machines of one grid, with further arguments.
+fn printed(policy: &str, grid: &str, more: &[&str]) -> String {
+    let arguments = ["compare", TRACE, "--policy", policy, "--machine", grid];
+    succeeded(&run(&[&arguments[..], more].concat()))
+}
+
 fn count(result: &Value, field: &str) -> u64 {
     let value = result[field].as_u64();
     value.unwrap_or_else(|| panic!("no {field} in {result}"))
@@ -94,28 +100,11 @@ fn placement_and_promotion_help_the_tlbs_that_need_them() {
 #[test]
 fn the_table_marks_the_front_and_draws_it() {
     let grid = "single:entries=16..128";
-    let text = succeeded(&run(&[
-        "compare",
-        TRACE,
-        "--policy",
-        "4k",
-        "--machine",
-        grid,
-    ]));
+    let text = printed("4k", grid, &[]);
     assert!(text.starts_with("4k: misses against area\n"), "{text}");
     assert!(text.contains("\n*  single:entries=16 "), "{text}");
     assert!(text.contains("area in rbe, misses upwards"), "{text}");
-    let columns = [
-        "compare",
-        TRACE,
-        "--policy",
-        "4k",
-        "--machine",
-        grid,
-        "--format",
-        "csv",
-    ];
-    let csv = succeeded(&run(&columns));
+    let csv = printed("4k", grid, &["--format", "csv"]);
     let heading = csv.lines().next().expect("a heading");
     assert!(
         heading.split(',').any(|name| name == "area_rbe"),
@@ -127,15 +116,7 @@ fn the_table_marks_the_front_and_draws_it() {
 #[test]
 fn the_table_has_the_notes_and_the_advice_of_the_json() {
     let grid = "single:entries=16,replacement=opt|random";
-    let compare = [
-        "compare",
-        TRACE,
-        "--policy",
-        "4k,foxtrot",
-        "--machine",
-        grid,
-    ];
-    let json = succeeded(&run(&[&compare[..], &["--format", "json"]].concat()));
+    let json = printed("4k,foxtrot", grid, &["--format", "json"]);
     let json: Value = serde_json::from_str(&json).expect("JSON");
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
     let notes: Vec<String> = json["notes"]
@@ -154,7 +135,7 @@ fn the_table_has_the_notes_and_the_advice_of_the_json() {
     );
     let advice = text(&json["advice"][0]["sentence"]);
     assert!(advice.contains("made no superpages"), "{advice}");
-    let table = succeeded(&run(&compare));
+    let table = printed("4k,foxtrot", grid, &[]);
     for note in &notes {
         assert!(
             table.contains(&format!("Note: {note}\n")),
@@ -167,14 +148,7 @@ fn the_table_has_the_notes_and_the_advice_of_the_json() {
 #[test]
 fn a_tlb_without_an_area_has_a_row() {
     let grid = "partial-subblock:entries=16,block=64k,valid=vector|run";
-    let table = succeeded(&run(&[
-        "compare",
-        TRACE,
-        "--policy",
-        "4k",
-        "--machine",
-        grid,
-    ]));
+    let table = printed("4k", grid, &[]);
     let row = |end: &str| {
         let mut rows = table.lines().filter(|line| line.contains(end));
         let row = rows.next().unwrap_or_else(|| panic!("no {end}: {table}"));

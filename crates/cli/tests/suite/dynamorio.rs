@@ -177,7 +177,8 @@ fn counts_equal_those_of_dynamorio() {
     assert_eq!(first_levels_for_data[0], first_levels_for_data[1]);
 }
 
-/// Asserts that DynamoRIO looked up what the imported trace holds.
+/// Asserts that DynamoRIO made one lookup for each instruction and each data reference of the
+/// imported trace.
 fn check_lookups(row: &SimulatedRow, instructions: u64, data: u64) {
     let lookups = row.tlbs.map(|tlb| tlb.hits + tlb.misses);
     let [code_misses, data_misses] = [row.tlbs[0].misses, row.tlbs[1].misses];

@@ -33,11 +33,7 @@ fn late() -> Vec<u8> {
             start: VirtAddr(0x2000_0000),
             len: 0x40_0000,
         },
-        protection: Rights {
-            read: true,
-            write: true,
-            execute: false,
-        },
+        protection: Rights::READ_WRITE,
         shared: false,
         backing: Backing::Anonymous,
     };

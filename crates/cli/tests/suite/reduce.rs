@@ -263,11 +263,7 @@ fn map(start: u64, pages: u64) -> Event {
             start: VirtAddr(start),
             len: pages << 12,
         },
-        protection: Rights {
-            read: true,
-            write: true,
-            execute: false,
-        },
+        protection: Rights::READ_WRITE,
         shared: false,
         backing: Backing::Anonymous,
     })

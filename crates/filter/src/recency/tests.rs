@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testing;
-use broadleaf_tlb::{Design, Lookup, Tlb};
+use broadleaf_tlb::{Design, Lookup, Tlb, Walk};
 use broadleaf_units::{Asid, PageSize};
 
 /// TLBs that make the same lookups, with the numbers of their hits.
@@ -63,7 +63,7 @@ impl Counting {
                     PageSize::SIZE_4K
                 };
                 self.found[2] += 1;
-                self.tlb.fill(tag, page, size);
+                self.tlb.load(&Walk::plain(tag, page, size));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! A made-up organisation: sets that list their translations, newest first.
 
-use super::{Entries, Found, Organisation};
+use super::{Entries, EntryShape, EntryLookup, Organisation};
 use crate::{Structure, TlbLog, TlbRequest, Translation, Walk};
 use broadleaf_units::{Described, PageNumber, PageSize};
 
@@ -19,6 +19,9 @@ pub(super) static QUEUE: Organisation = Organisation {
         Box::new(Queue { structure, sets })
     },
     wants_tables: |_| false,
+    grids: &[],
+    block_of: None,
+    entry: EntryShape::one_page,
 };
 
 #[derive(Clone, Debug)]
@@ -34,15 +37,15 @@ impl Queue {
 }
 
 impl Entries for Queue {
-    fn find(&mut self, request: &TlbRequest, size: PageSize, _: &mut TlbLog) -> Found {
+    fn find(&mut self, request: &TlbRequest, size: PageSize, _: &mut TlbLog) -> EntryLookup {
         let Some(at) = self.set(request.page, size) else {
-            return Found::Nothing;
+            return EntryLookup::Nothing;
         };
         let found = self.sets[at].iter().find(|entry| {
             let is_of_space = (entry.tag, entry.size) == (request.tag, size);
             is_of_space && entry.run().contains(request.page)
         });
-        found.map_or(Found::Nothing, |entry| Found::Hit(*entry))
+        found.map_or(EntryLookup::Nothing, |entry| EntryLookup::Hit(*entry))
     }
 
     fn load(&mut self, walk: &Walk<'_>, log: &mut TlbLog) {

@@ -86,11 +86,14 @@ const ADDITIONS: &[Addition] = &[
 /// The crates whose tests run with the additions.
 const TESTED: &[&str] = &["tlb", "pagetable", "cache", "import", "policy", "metrics"];
 
-/// Crates that the tested ones import.
-const IMPORTED: &[&str] = &["units", "trace"];
+/// The crate, and the module of its tests, that makes a grid and a price of each organisation.
+const WITH_GRIDS: (&str, &str) = ("machine", "organisations::");
 
-/// Other files that the tests of these crates read.
-const READ: &[&str] = &["tests/golden/sort.bl"];
+/// Crates that the tested ones import.
+const IMPORTED: &[&str] = &["units", "trace", "machine", "price", "oracle"];
+
+/// Other files and folders that these crates and their tests read.
+const READ: &[&str] = &["tests/golden/sort.bl", "machines"];
 
 fn copy_folder(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a folder");
@@ -113,10 +116,14 @@ fn workspace() -> PathBuf {
     for file in ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml"] {
         fs::copy(root().join(file), folder.join(file)).expect("a file is copied");
     }
-    for file in READ {
-        let copy = folder.join(file);
+    for name in READ {
+        let (from, copy) = (root().join(name), folder.join(name));
+        if from.is_dir() {
+            copy_folder(&from, &copy);
+            continue;
+        }
         fs::create_dir_all(copy.parent().expect("a folder")).expect("a folder");
-        fs::copy(root().join(file), copy).expect("a file is copied");
+        fs::copy(from, copy).expect("a file is copied");
     }
     for name in TESTED.iter().chain(IMPORTED) {
         let part = Path::new("crates").join(name);
@@ -176,16 +183,23 @@ fn an_addition_is_one_file_and_one_line() {
 
     // Cargo names a member of a workspace alike in each copy: the copy needs a folder of its own.
     let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("additions-target");
-    let mut command = Command::new("cargo");
-    command.args(["test", "--offline", "--quiet", "--target-dir"]);
-    command.arg(target).current_dir(&folder);
-    for name in TESTED {
-        command.args(["-p", &format!("broadleaf-{name}")]);
-    }
-    let output = command.output().expect("cargo test runs");
-    let [printed, errors] = [output.stdout, output.stderr].map(String::from_utf8);
-    let (printed, errors) = (printed.unwrap_or_default(), errors.unwrap_or_default());
-    assert!(output.status.success(), "{printed}\n{errors}");
+    let run = |crates: &[&str], filter: &[&str]| {
+        let mut command = Command::new("cargo");
+        command.args(["test", "--offline", "--quiet", "--target-dir"]);
+        command.arg(&target).current_dir(&folder);
+        for name in crates {
+            command.args(["-p", &format!("broadleaf-{name}")]);
+        }
+        let output = command.args(filter).output().expect("cargo test runs");
+        let [printed, errors] = [output.stdout, output.stderr].map(String::from_utf8);
+        let (printed, errors) = (printed.unwrap_or_default(), errors.unwrap_or_default());
+        assert!(output.status.success(), "{printed}\n{errors}");
+        printed
+    };
+    run(TESTED, &[]);
+    let (name, module) = WITH_GRIDS;
+    let printed = run(&[name], &["--test", "suite", module]);
+    assert!(!printed.contains("ok. 0 passed"), "{printed}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! never or always.
 
 use broadleaf_machine::machine;
-use broadleaf_tlb::{Lookup, Tlb};
+use broadleaf_tlb::{Lookup, Tlb, Walk};
 use broadleaf_units::{Asid, PageNumber, PageSize};
 
 const SIZES: [PageSize; 2] = [PageSize::SIZE_4K, PageSize::SIZE_2M];
@@ -19,7 +19,7 @@ fn chase(addresses: &[u64], size: PageSize) -> (usize, usize) {
             let page = PageNumber(address >> 12);
             let found = tlb.lookup(Asid::default(), page);
             if found == Lookup::Miss {
-                tlb.fill(Asid::default(), page, size);
+                tlb.load(&Walk::plain(Asid::default(), page, size));
             }
             if round >= 4 {
                 counted += 1;

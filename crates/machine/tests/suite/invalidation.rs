@@ -1,7 +1,7 @@
 //! Removals of translations: the removed entries and the remaining ones.
 
 use broadleaf_machine::machine;
-use broadleaf_tlb::{Lookup, Tlb};
+use broadleaf_tlb::{Lookup, Tlb, Walk};
 use broadleaf_units::{Asid, PageNumber, PageSize};
 
 fn tag(number: usize) -> Asid {
@@ -13,9 +13,13 @@ fn filled() -> Tlb {
     let mut tlb = Tlb::new(&machine("skylake").unwrap().design);
     for space in 0..2 {
         for page in 0..30 {
-            tlb.fill(tag(space), PageNumber(page), PageSize::SIZE_4K);
+            tlb.load(&Walk::plain(
+                tag(space),
+                PageNumber(page),
+                PageSize::SIZE_4K,
+            ));
         }
-        tlb.fill(tag(space), PageNumber(512), PageSize::SIZE_2M);
+        tlb.load(&Walk::plain(tag(space), PageNumber(512), PageSize::SIZE_2M));
     }
     tlb
 }
@@ -68,7 +72,7 @@ fn ranges_do_not_wrap() {
     let remove = |start: u64, pages: u64| {
         let mut tlb = filled();
         for page in [LOWER_END - 1, UPPER_START, UPPER_START + 7, (1 << 52) - 1] {
-            tlb.fill(tag(1), PageNumber(page), PageSize::SIZE_4K);
+            tlb.load(&Walk::plain(tag(1), PageNumber(page), PageSize::SIZE_4K));
         }
         tlb.invalidate_range(tag(1), PageNumber(start), pages);
         tlb.check();

@@ -2,7 +2,7 @@
 //! key.
 
 use broadleaf_machine::{Machine, NoMachine, machine, machine_names, machine_text, parts};
-use broadleaf_tlb::{Lookup, Tlb};
+use broadleaf_tlb::{Lookup, Tlb, Walk};
 use broadleaf_units::{Asid, PageNumber, PageSize};
 
 #[test]
@@ -84,7 +84,11 @@ fn neighbouring_superpages_share_a_set_only_in_skylake() {
     for (name, found) in [("skylake", Lookup::Second), ("skylake-va23", Lookup::First)] {
         let mut tlb = Tlb::new(&machine(name).unwrap().design);
         for block in [0, 1, 16, 32, 48] {
-            tlb.fill(Asid::default(), PageNumber(block << 9), PageSize::SIZE_2M);
+            tlb.load(&Walk::plain(
+                Asid::default(),
+                PageNumber(block << 9),
+                PageSize::SIZE_2M,
+            ));
         }
         assert_eq!(tlb.lookup(Asid::default(), PageNumber(0)), found, "{name}");
     }
@@ -95,13 +99,17 @@ fn a_unified_first_level_holds_both_sizes_in_one_set() {
     let tag = Asid::default();
     for (name, ways) in [("skylake-unified-64", 4), ("skylake-unified-96", 6)] {
         let mut tlb = Tlb::new(&machine(name).unwrap().design);
-        tlb.fill(tag, PageNumber(0), PageSize::SIZE_2M);
+        tlb.load(&Walk::plain(tag, PageNumber(0), PageSize::SIZE_2M));
         for number in 1..ways {
-            tlb.fill(tag, PageNumber(number << 30), PageSize::SIZE_4K);
+            tlb.load(&Walk::plain(
+                tag,
+                PageNumber(number << 30),
+                PageSize::SIZE_4K,
+            ));
         }
         assert_eq!(tlb.lookup(tag, PageNumber(5)), Lookup::First, "{name}");
         // The superpage is the newest now: two more base pages drive out the two oldest, not it.
-        tlb.fill(tag, PageNumber(20 << 30), PageSize::SIZE_4K);
+        tlb.load(&Walk::plain(tag, PageNumber(20 << 30), PageSize::SIZE_4K));
         assert_eq!(
             tlb.lookup(tag, PageNumber(1 << 30)),
             Lookup::Second,

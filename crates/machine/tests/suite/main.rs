@@ -3,10 +3,12 @@
 mod catalogue_chases;
 mod chases;
 mod designs;
+mod figures;
 mod invalidation;
 mod machines;
 mod native;
 mod oracle;
+mod organisations;
 mod price;
 mod replacement;
 mod sources;

@@ -5,7 +5,7 @@
 use broadleaf_machine::{machine, machine_names};
 use broadleaf_oracle::random::Rng;
 use broadleaf_oracle::{AgedTlb, FoundIn, OracleMachine as Machine, PageSizeKind};
-use broadleaf_tlb::{Design, Lookup, Tlb};
+use broadleaf_tlb::{Design, Lookup, Tlb, Walk};
 use broadleaf_units::{Asid, PageNumber, PageSize, SpaceId};
 
 /// Pages that fall into few sets: `number` picks one of many, in strides that one structure or
@@ -186,7 +186,7 @@ fn compare_with_lists(name: &str) {
             assert_eq!(found, lists.look(key), "{name}, seed {seed}, step {step}");
             seen[place_of(found)] += 1;
             if found == Lookup::Miss {
-                ours.fill(tag, PageNumber(page), size);
+                ours.load(&Walk::plain(tag, PageNumber(page), size));
             }
         }
     }
@@ -251,7 +251,7 @@ fn compare(slow_machine: Machine) {
                     };
                     let found = ours.lookup(tag, PageNumber(page));
                     if found == Lookup::Miss {
-                        ours.fill(tag, PageNumber(page), size);
+                        ours.load(&Walk::plain(tag, PageNumber(page), size));
                     }
                     let wanted = match slow.lookup(space, page, leaf) {
                         FoundIn::FirstLevel => Lookup::First,

@@ -46,7 +46,7 @@ impl System<'_> {
             let page = reservation.key().page.wrapping_add(distance);
             let (there, level) = (Place { space, page }, reservation.level());
             if reservation.has_given_up() {
-                // What is left of it does not move.
+                // A reservation that gave up frames is not moved. It ends here.
                 self.dissolve(*id);
                 *whole = false;
             } else if !*whole {

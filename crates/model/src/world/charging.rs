@@ -28,7 +28,7 @@ impl World<'_> {
         let at = self.system.base_page(page);
         let lookup = (self.mmu.tlb)
             .access_evicting(&request, |gone| evicted(&mut charged, &self.system, gone));
-        // Charges follow references to data, and what the TLB holds.
+        // Only hits of data references change charges. A fetch charges no candidate.
         let is_fetch = kind == ReferenceKind::Fetch;
         if lookup != Lookup::Miss && !is_fetch {
             charged.hit(tag, at, level);

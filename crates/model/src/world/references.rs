@@ -10,8 +10,8 @@ use broadleaf_tlb::ReferenceKind;
 use broadleaf_units::PageNumber;
 
 impl World<'_> {
-    /// Replays one visit of so many uses: accesses, or instructions that are fetched. `None` where
-    /// memory is used up. The number matters to rules that count uses alone.
+    /// Replays one visit. `uses` is the number of its accesses or fetched instructions; only rules
+    /// that count uses read it. Returns `None` if memory is used up.
     pub(super) fn visit(&mut self, step: &VisitStep, uses: u64, scene: &Scene<'_>) -> Option<()> {
         if step.fetches {
             self.fetch(step.page, step.time, scene)?;

@@ -45,7 +45,7 @@ impl EvictionRun {
                 .miss(tag, page, usize::from(superpage), |_, _| {});
             let walk = Walk::plain(tag, number, size);
             (self.tlb).load_evicting(&walk, |evicted| lost.push(evicted));
-            self.plain.fill(tag, number, size);
+            self.plain.load(&Walk::plain(tag, number, size));
             let first = page & !((size.bytes() >> 12) - 1);
             assert!(self.held.insert((tag, first, size.shift())));
         }

@@ -48,8 +48,9 @@ impl ListedTlb {
         self.and_evictions(|tlb| tlb.find(at, kind))
     }
 
-    /// Walks, loads what the walk found, and returns what was evicted. `spans` are the pages of 4
-    /// KiB that an entry of each level of the page table above the base pages covers.
+    /// Walks the page table, loads the translation into the levels, and returns the evicted
+    /// entries. `spans` has a number for each level of the page table above the base pages: how
+    /// many 4 KiB pages one entry of that level covers.
     pub fn load(
         &mut self,
         (page, kind): (u64, SlowReference),

@@ -103,11 +103,7 @@ impl Mappings {
             .unwrap_or(pages.start..pages.start);
         if pages.end > old.end {
             self.clear_advice(&(old.end..pages.end));
-            let protection = Rights {
-                read: true,
-                write: true,
-                execute: false,
-            };
+            let protection = Rights::READ_WRITE;
             self.put(MappingPiece {
                 pages: old.end..pages.end,
                 protection,
@@ -128,11 +124,7 @@ impl Mappings {
             piece.pages.start = added.start;
             self.clear_advice(&added);
         } else {
-            let protection = Rights {
-                read: true,
-                write: true,
-                execute: false,
-            };
+            let protection = Rights::READ_WRITE;
             self.clear_advice(&pages);
             self.put(MappingPiece {
                 pages,

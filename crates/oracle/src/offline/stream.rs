@@ -104,11 +104,7 @@ fn map(first: u64, end: u64) -> Event {
             start: VirtAddr(first * 4096),
             len: (end - first) * 4096,
         },
-        protection: Rights {
-            read: true,
-            write: true,
-            execute: false,
-        },
+        protection: Rights::READ_WRITE,
         shared: false,
         backing: Backing::Anonymous,
     })

@@ -9,11 +9,6 @@ use super::Rng;
 use super::ranges::{ARENA, ARENA_PAGES, HEAP, STACK_END, WIDE, WIDE_PAGES, bytes, some_range};
 use super::writer::Writer;
 
-const READ_WRITE: Rights = Rights {
-    read: true,
-    write: true,
-    execute: false,
-};
 const READ: Rights = Rights {
     read: true,
     write: false,
@@ -43,7 +38,7 @@ impl Writer {
         if rng.one_in(8) && !self.space().wide {
             self.space().wide = true;
             let pages = WIDE..WIDE + WIDE_PAGES;
-            return self.map_at(&pages, READ_WRITE, false, Backing::Anonymous);
+            return self.map_at(&pages, Rights::READ_WRITE, false, Backing::Anonymous);
         }
         let arena = ARENA..ARENA + ARENA_PAGES;
         let whole = rng.one_in(3) || (self.space().is_bare() && !rng.one_in(4));
@@ -52,7 +47,12 @@ impl Writer {
         } else {
             some_range(rng, &arena)
         };
-        let protection = rng.pick(&[READ_WRITE, READ_WRITE, READ_WRITE, READ]);
+        let protection = rng.pick(&[
+            Rights::READ_WRITE,
+            Rights::READ_WRITE,
+            Rights::READ_WRITE,
+            READ,
+        ]);
         self.space().set_mapped(&pages);
         match rng.below(8) {
             0..4 => self.map_at(&pages, protection, false, Backing::Anonymous),
@@ -101,7 +101,7 @@ impl Writer {
             let protection = if differs && odd == 0 {
                 READ
             } else {
-                READ_WRITE
+                Rights::READ_WRITE
             };
             let shared = differs && odd == 1;
             let skipped = u64::from(differs && odd == 2);
@@ -144,12 +144,12 @@ impl Writer {
         if pages.is_empty() {
             return;
         }
-        let protection = rng.pick(&[READ_WRITE, READ_WRITE, READ, NONE]);
+        let protection = rng.pick(&[Rights::READ_WRITE, Rights::READ_WRITE, READ, NONE]);
         self.event(Event::Protect(bytes(&pages), protection));
         if rng.one_in(3) {
             // The rights change and change back, as under a dynamic linker.
             self.touch_some(rng, &pages);
-            self.event(Event::Protect(bytes(&pages), READ_WRITE));
+            self.event(Event::Protect(bytes(&pages), Rights::READ_WRITE));
             self.touch_some(rng, &pages);
         }
     }
@@ -271,7 +271,7 @@ impl Writer {
                 let start = HEAP + rng.pick(&[0, 0, 300]);
                 let pages = start..start + rng.below(700);
                 if rng.one_in(2) && !pages.is_empty() {
-                    self.map_at(&pages, READ_WRITE, false, Backing::Heap);
+                    self.map_at(&pages, Rights::READ_WRITE, false, Backing::Heap);
                 }
                 pages
             }
@@ -300,7 +300,7 @@ impl Writer {
                 let end = STACK_END - rng.pick(&[0, 0, 20]);
                 let most = rng.pick(&[300, 1200]);
                 let pages = end - 1 - rng.below(most)..end;
-                self.map_at(&pages, READ_WRITE, false, Backing::Stack);
+                self.map_at(&pages, Rights::READ_WRITE, false, Backing::Stack);
                 pages
             }
             Some(stack) => {

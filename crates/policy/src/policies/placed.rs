@@ -34,8 +34,8 @@ pub(crate) const RESERVE: PolicyEntry = PolicyEntry {
     explanation: "The first fault in a block reserves an aligned block of frames for all its \
                   pages, so that each page is properly placed. If no frame is free, the oldest \
                   reservation gives up one frame, and keeps the others. If no block is free, a \
-                  page gets any frame. Nothing is promoted: this is the support that partial-subblock \
-                  TLBs need.",
+                  page gets any frame. Nothing is promoted: this is the support that \
+                  partial-subblock TLBs need.",
     source: "Talluri 1995, section 6.6 (page reservation)",
     parameters: &[Parameter::sizes(
         "size",

@@ -144,11 +144,7 @@ mod tests {
     fn map(start: u64, len: u64, backing: Backing) -> Event {
         Event::Map(Mapping {
             range: range(start, len),
-            protection: Rights {
-                read: true,
-                write: true,
-                execute: false,
-            },
+            protection: Rights::READ_WRITE,
             shared: false,
             backing,
         })

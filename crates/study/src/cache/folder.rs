@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use broadleaf_filter::Family;
 use broadleaf_machine::Machine;
-use broadleaf_model::foresight::Foresight;
+use broadleaf_model::foresight::ForeseenPromotions;
 use tempfile::NamedTempFile;
 
 use super::entry::{self, EntryFacts, EntryTail};
@@ -51,7 +51,7 @@ pub(crate) struct FoundEntry {
     /// The reduced form.
     pub(crate) origin: Origin,
     /// The promotions that other policies foresee, as earlier comparisons found them.
-    pub(crate) foreseen: Foresight,
+    pub(crate) foreseen: ForeseenPromotions,
     /// The facts of the entry.
     pub(crate) facts: EntryFacts,
 }

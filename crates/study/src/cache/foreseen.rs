@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use broadleaf_model::foresight::{Foresight, Promoted};
+use broadleaf_model::foresight::{ForeseenPromotions, Promoted};
 use broadleaf_units::{BlockNumber, SpaceId};
 
 /// Runs of blocks by policy: the space, the first block and the number of blocks.
@@ -16,7 +16,7 @@ pub(super) type BlockRuns = BTreeMap<String, Vec<(u32, u64, u64)>>;
 const MOST_BLOCKS: u64 = 1 << 22;
 
 /// The promotions as runs of blocks.
-pub(super) fn in_runs(foreseen: &Foresight) -> BlockRuns {
+pub(super) fn in_runs(foreseen: &ForeseenPromotions) -> BlockRuns {
     let runs = |promoted: &Promoted| {
         let mut runs: Vec<(u32, u64, u64)> = Vec::new();
         for &(SpaceId(space), BlockNumber(block)) in promoted {
@@ -33,8 +33,8 @@ pub(super) fn in_runs(foreseen: &Foresight) -> BlockRuns {
 }
 
 /// The promotions from runs of blocks. A policy with too many blocks is left out.
-pub(super) fn from_runs(runs: &BlockRuns) -> Foresight {
-    let mut foreseen = Foresight::new();
+pub(super) fn from_runs(runs: &BlockRuns) -> ForeseenPromotions {
+    let mut foreseen = ForeseenPromotions::new();
     for (policy, runs) in runs {
         let count = runs.iter().fold(0u64, |sum, run| sum.saturating_add(run.2));
         if count > MOST_BLOCKS {
@@ -57,7 +57,7 @@ mod tests {
     fn runs_name_the_blocks_that_they_were_made_from() {
         let blocks = [(1, 7), (1, 8), (1, 9), (1, 11), (2, 12), (2, 13)];
         let promoted = blocks.map(|(space, block)| (SpaceId(space), BlockNumber(block)));
-        let foreseen = Foresight::from([
+        let foreseen = ForeseenPromotions::from([
             ("some".to_owned(), promoted.into_iter().collect()),
             ("none".to_owned(), Promoted::new()),
         ]);

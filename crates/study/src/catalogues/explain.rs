@@ -7,7 +7,7 @@ use broadleaf_price::EntryKind;
 use broadleaf_report::{
     Heading, Meaning, Style, View, heading_named, live_heading_named, range_heading_named, wrap,
 };
-use broadleaf_tlb::Replacement;
+use broadleaf_tlb::{Organisation, Replacement, StructureValue};
 use broadleaf_units::Described;
 
 use super::areas::{area_facts, area_of_structures};
@@ -161,7 +161,7 @@ fn find(name: &str) -> Result<Explanation, Failure> {
 /// A part of a machine. A kind of TLB entry has areas, and so has an organisation of its name.
 fn of_part(kind: &'static str, entry: &Described) -> Explanation {
     let mut facts = EntryKind::named(entry.name).map_or_else(Vec::new, area_facts);
-    facts.extend(parameters_of_rule(kind, entry.name));
+    facts.extend(structure_parameters(kind, entry.name));
     facts.push(("source", entry.source.to_owned()));
     Explanation {
         heading: entry.name.to_owned(),
@@ -223,16 +223,21 @@ fn belongs(entry: &PolicyEntry, name: &str) -> bool {
         .is_some_and(|rest| rest.starts_with(['-', '(']))
 }
 
-/// The parameters of a replacement rule; none for other kinds of entries.
-fn parameters_of_rule(kind: &str, name: &str) -> impl Iterator<Item = (&'static str, String)> {
-    let rule = Replacement::named(name).filter(|_| kind == "replacement");
-    let parameters = rule.map_or(&[][..], |rule| rule.parameters);
-    parameters.iter().map(|key| {
-        let (least, most) = key.range;
-        let range = format!("{least} to {most}; {} unless the key is given", key.default);
+/// The parameters of an organisation or a replacement rule; none for other kinds of entries.
+fn structure_parameters(kind: &str, name: &str) -> impl Iterator<Item = (&'static str, String)> {
+    let parameters = match kind {
+        "TLB" => Organisation::named(name).map(|one| one.parameters),
+        "replacement" => Replacement::named(name).map(|one| one.parameters),
+        _ => None,
+    };
+    parameters.unwrap_or(&[]).iter().map(|key| {
+        let default = match key.default {
+            StructureValue::Size(None) => "the key has to be given".to_owned(),
+            value => format!("{value} unless the key is given"),
+        };
         (
             "parameter",
-            format!("{}: {}, {range}", key.name, key.summary),
+            format!("{}: {}, {}; {default}", key.name, key.summary, key.allowed),
         )
     })
 }

@@ -170,11 +170,7 @@ pub(crate) fn map_file(start: u64, bytes: u64, file: u32) -> Said {
 fn mapping(start: u64, bytes: u64, backing: Backing, shared: bool) -> Said {
     Said::Event(Event::Map(Mapping {
         range: range(start, bytes),
-        protection: Rights {
-            read: true,
-            write: true,
-            execute: false,
-        },
+        protection: Rights::READ_WRITE,
         shared,
         backing,
     }))

@@ -26,7 +26,7 @@ use broadleaf_trace::reduced::ReducedPartReader;
 use broadleaf_trace::{Header, PartReader, Totals, TraceIndex, Visit};
 
 use broadleaf_machine::Machine;
-use broadleaf_model::foresight::Foresight;
+use broadleaf_model::foresight::ForeseenPromotions;
 
 use crate::cache::{EntryFacts, FoundEntry, TraceCache};
 use crate::failure::Failure;
@@ -111,7 +111,7 @@ pub struct Trace {
     /// The totals of a recording, from its index or the heads of its chunks.
     holds: Option<Holds>,
     /// The promotions that an earlier comparison found, from the cache.
-    foreseen: Foresight,
+    foreseen: ForeseenPromotions,
     /// The facts of the entry of the cache that is read instead of the trace.
     entry: Option<EntryFacts>,
 }
@@ -166,7 +166,7 @@ impl Trace {
     /// Takes the promotions that an earlier comparison of the trace found, if the trace is read
     /// from an entry of the cache. A later replay may [expect](broadleaf_model::Plan::expecting)
     /// them.
-    pub(crate) fn take_foreseen(&mut self) -> Foresight {
+    pub(crate) fn take_foreseen(&mut self) -> ForeseenPromotions {
         std::mem::take(&mut self.foreseen)
     }
 
@@ -231,7 +231,7 @@ impl Trace {
             readers: Vec::new(),
             reduced_readers: Vec::new(),
             holds,
-            foreseen: Foresight::new(),
+            foreseen: ForeseenPromotions::new(),
             entry: None,
         })
     }

@@ -6,7 +6,7 @@
 //! entries and pages make room for each other by one replacement rule.
 
 use super::Composed;
-use crate::{Found, TlbRequest, Translation, Walk};
+use crate::{EntryLookup, TlbRequest, Translation, Walk};
 use broadleaf_units::PageSize;
 
 impl Composed {
@@ -35,16 +35,16 @@ impl Composed {
     fn finds_walk_entry(&mut self, request: &TlbRequest, span: PageSize) -> bool {
         self.holding_walk_entries(span).any(|number| {
             let entries = &mut self.structures[number].entries;
-            matches!(entries.find(request, span, &mut self.log), Found::Hit(_))
+            matches!(
+                entries.find(request, span, &mut self.log),
+                EntryLookup::Hit(_)
+            )
         })
     }
 
     fn load_walk_entry(&mut self, request: &TlbRequest, span: PageSize) {
-        let walk = Walk {
-            request: *request,
-            translation: Translation::plain(request.tag, request.page, span),
-            read: &|_| None,
-        };
+        let entry = Translation::plain(request.tag, request.page, span);
+        let walk = Walk::alone(*request, entry);
         for number in self.holding_walk_entries(span) {
             self.structures[number].entries.load(&walk, &mut self.log);
             self.settle(number);

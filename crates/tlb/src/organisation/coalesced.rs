@@ -1,10 +1,10 @@
 //! Coalesced entries: all pages of a block in one entry, or one page.
 
-use super::Organisation;
 use super::compatibility::{ModifiedBits, SharedFields, SharedFrames, ValidBits};
-use super::complete_subblock::{BLOCK, block, refuses_blocks, refuses_count};
+use super::subblock_parameters::{BLOCK, block, refuses_blocks, refuses_count, shared_block};
 use super::subblock_rules::{JoinCheck, SubblockMisses, SubblockRules};
 use super::subblocks::SubblockSets;
+use super::{EntryShape, Organisation};
 use broadleaf_units::Described;
 
 /// The entries of a page table in a line of 64 bytes: the neighbours that a walk reads anyway.
@@ -44,4 +44,7 @@ pub(super) static COALESCED: Organisation = Organisation {
         Box::new(SubblockSets::new(structure, rules))
     },
     wants_tables: |_| true,
+    grids: &[],
+    block_of: Some(shared_block),
+    entry: EntryShape::page_or_block,
 };

@@ -2,19 +2,23 @@
 //!
 //! An organisation is one file of this folder and one line of [`ORGANISATIONS`].
 
-mod choice;
 mod compatibility;
 mod hints;
 mod set_indices;
+mod shape;
 mod subblock_entry;
+mod subblock_parameters;
 mod subblock_rules;
 mod subblocks;
 
-pub use choice::{OrganisationChoice, OrganisationError, ParameterValue, StructureParameter};
+pub use shape::{BlockOfPage, EntryShape, GridName};
 
 pub(crate) use set_associative::REPLICATE;
 
-use crate::{Structure, TlbLog, TlbRequest, Translation, Walk};
+use crate::{
+    Parametric, ReplacementState, Structure, StructureParameter, TlbLog, TlbRequest, Translation,
+    Walk,
+};
 use broadleaf_units::{Described, PageNumber, PageSize, catalogue};
 
 catalogue! {
@@ -40,11 +44,19 @@ pub struct Organisation {
     /// True if entries depend on the frames and the attributes of pages, or on their neighbours in
     /// the page table.
     pub wants_tables: fn(&Structure) -> bool,
+    /// Other names of its TLBs in grids.
+    pub grids: &'static [GridName],
+    /// The blocks whose pages need one set. `None` if any index function fits, because an entry
+    /// covers no more than its page.
+    pub block_of: Option<BlockOfPage>,
+    /// The shape of an entry, from which the price follows. `None` if no priced kind of entry
+    /// describes the structure's entries.
+    pub entry: fn(&Structure) -> Option<EntryShape>,
 }
 
 /// The answer of one structure to a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum EntryLookup {
     /// The structure holds the translation, which is given as it was before a store.
     Hit(Translation),
     /// An entry has the page's block, but not the page (a subblock miss).
@@ -57,7 +69,7 @@ pub enum Found {
 pub trait Entries: Send + std::fmt::Debug {
     /// Looks up a page of 4 KiB as part of a page of `size`. A hit counts as a use. A
     /// store that hits sets the modified bit.
-    fn find(&mut self, request: &TlbRequest, size: PageSize, log: &mut TlbLog) -> Found;
+    fn find(&mut self, request: &TlbRequest, size: PageSize, log: &mut TlbLog) -> EntryLookup;
 
     /// Loads the translation that a walk found. The log receives the translations that made room.
     fn load(&mut self, walk: &Walk<'_>, log: &mut TlbLog);
@@ -71,12 +83,7 @@ pub trait Entries: Send + std::fmt::Debug {
         _beside: &[Translation],
         log: &mut TlbLog,
     ) {
-        let walk = Walk {
-            request: *request,
-            translation: *translation,
-            read: &|_| None,
-        };
-        self.load(&walk, log);
+        self.load(&Walk::alone(*request, *translation), log);
     }
 
     /// Sets the modified bit in the copies of a translation. This is no use and no counted fault.
@@ -96,18 +103,17 @@ pub trait Entries: Send + std::fmt::Debug {
     /// that leave with them.
     fn drop_stale(&mut self, stale: &mut dyn FnMut(&Translation) -> bool, log: &mut TlbLog);
 
-    /// Notes the time of the next use of the page that is looked up next. An organisation with a
-    /// replacement rule passes the time on ([`crate::ReplacementState::foresee`]).
-    fn foresee(&mut self, _next: u64) {}
+    /// The state of the replacement rule: the user of the structure gives the rule what it needs
+    /// besides hits and fills. A hit that is repeated may change something unless the rule has a
+    /// quiet epoch ([`ReplacementState::quiet_epoch`]). With a quiet epoch, the hit changes nothing
+    /// until one of these happens: the epoch's number changes, the page leaves, a load disturbs the
+    /// page ([`Self::disturbed`]), or a store finds a clear modified bit.
+    fn replacement(&self) -> Option<&ReplacementState> {
+        None
+    }
 
-    /// Notes that `times` more uses followed the last hit or insertion
-    /// ([`crate::ReplacementState::repeat`]).
-    fn repeat(&mut self, _times: u64) {}
-
-    /// Returns a number if a hit that is repeated changes nothing, until one of these happens: the
-    /// number changes, the page leaves, a load disturbs the page ([`Self::disturbed`]), or a store
-    /// finds a clear modified bit. `None`: any hit may change something.
-    fn quiet_epoch(&self) -> Option<u64> {
+    /// The state of the replacement rule, as [`Self::replacement`].
+    fn replacement_mut(&mut self) -> Option<&mut ReplacementState> {
         None
     }
 
@@ -140,6 +146,22 @@ impl Organisation {
     /// Sets of ways, one page in each entry.
     pub const fn set_associative() -> &'static Self {
         &set_associative::SET_ASSOCIATIVE
+    }
+}
+
+impl Parametric for Organisation {
+    const KIND: &'static str = "organisation";
+
+    fn name(&self) -> &'static str {
+        self.described.name
+    }
+
+    fn parameters(&self) -> &'static [StructureParameter] {
+        self.parameters
+    }
+
+    fn catalogue() -> &'static [&'static Self] {
+        ORGANISATIONS
     }
 }
 

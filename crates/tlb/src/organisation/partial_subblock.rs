@@ -2,13 +2,13 @@
 //! for each page.
 
 use super::compatibility::{ModifiedBits, SharedFields, SharedFrames, ValidBits};
-use super::complete_subblock::{
-    AGAIN, BLOCK, PRELOAD, block, refuses_blocks, refuses_count, subblock_misses,
+use super::subblock_parameters::{
+    AGAIN, BLOCK, PRELOAD, block, refuses_blocks, refuses_count, shared_block, subblock_misses,
 };
 use super::subblock_rules::{JoinCheck, SubblockRules};
 use super::subblocks::SubblockSets;
-use super::{Organisation, StructureParameter};
-use crate::Structure;
+use super::{EntryShape, Organisation};
+use crate::{Structure, StructureParameter};
 use broadleaf_units::Described;
 
 /// The most valid bits that fit one entry of a page table beside the frame number, and the most
@@ -94,6 +94,20 @@ pub(super) static PARTIAL_SUBBLOCK: Organisation = Organisation {
         Box::new(SubblockSets::new(structure, rules))
     },
     wants_tables: |_| true,
+    grids: &[],
+    block_of: Some(shared_block),
+    entry: |structure| {
+        // The kind has one modified bit, a valid bit for each page, one frame and one set of
+        // rights.
+        let word = |parameter: StructureParameter| structure.organisation.word(parameter.name);
+        let is_known = word(MODIFIED) != "page"
+            && word(VALID) == "vector"
+            && word(FRAMES) == "placed"
+            && word(RIGHTS) == "shared";
+        is_known
+            .then(|| EntryShape::block("partial-subblock", structure))
+            .flatten()
+    },
 };
 
 fn valid(structure: &Structure) -> ValidBits {

@@ -2,8 +2,10 @@
 
 use super::hints::WayHints;
 use super::set_indices::SetIndices;
-use super::{Entries, Found, Organisation, StructureParameter, any_structure};
-use crate::{ReplacementState, Structure, TlbLog, TlbRequest, Translation, Walk};
+use super::{Entries, EntryLookup, EntryShape, GridName, Organisation, any_structure};
+use crate::{
+    ReplacementState, Structure, StructureParameter, TlbLog, TlbRequest, Translation, Walk,
+};
 use broadleaf_units::{AlignedRun, Described, PageNumber, PageSize};
 
 /// The parameter that allows index bits inside pages.
@@ -43,6 +45,18 @@ pub(super) static SET_ASSOCIATIVE: Organisation = Organisation {
     refuses: any_structure,
     build: |structure| Box::new(SetAssociative::new(structure)),
     wants_tables: |structure| structure.organisation.flag(MODIFIED_FAULTS),
+    grids: &[
+        GridName {
+            name: "single",
+            one_size: true,
+        },
+        GridName {
+            name: "superpage",
+            one_size: false,
+        },
+    ],
+    block_of: None,
+    entry: EntryShape::one_page,
 };
 
 /// A set-associative structure with any replacement rule.
@@ -79,13 +93,13 @@ impl SetAssociative {
 }
 
 impl Entries for SetAssociative {
-    fn find(&mut self, request: &TlbRequest, size: PageSize, log: &mut TlbLog) -> Found {
+    fn find(&mut self, request: &TlbRequest, size: PageSize, log: &mut TlbLog) -> EntryLookup {
         let run = AlignedRun::around(request.page, size);
         if !self.hints.may_hold(request.tag, run) {
-            return Found::Nothing;
+            return EntryLookup::Nothing;
         }
         let Some(set) = self.indices.set_of(request, size) else {
-            return Found::Nothing;
+            return EntryLookup::Nothing;
         };
         let matches = |entry: &Option<Translation>| {
             entry.is_some_and(|entry| {
@@ -98,19 +112,19 @@ impl Entries for SetAssociative {
         let mut guesses = guesses.map(|place| place.wrapping_sub(set * self.ways));
         let guess = guesses.find(|way| entries.get(*way).is_some_and(matches));
         let Some(way) = guess.or_else(|| self.entries_of(set).iter().position(matches)) else {
-            return Found::Nothing;
+            return EntryLookup::Nothing;
         };
         self.hints.learn(request.tag, run, set * self.ways + way);
         self.replacement.hit(set, way);
         let Some(entry) = &mut self.entries[set * self.ways + way] else {
-            return Found::Nothing;
+            return EntryLookup::Nothing;
         };
         let before = *entry;
         if request.is_store() && !before.modified {
             entry.modified = true;
             log.counts.modified_faults += u64::from(self.modified_faults);
         }
-        Found::Hit(before)
+        EntryLookup::Hit(before)
     }
 
     fn load(&mut self, walk: &Walk<'_>, log: &mut TlbLog) {
@@ -160,16 +174,12 @@ impl Entries for SetAssociative {
         }
     }
 
-    fn foresee(&mut self, next: u64) {
-        self.replacement.foresee(next);
+    fn replacement(&self) -> Option<&ReplacementState> {
+        Some(&self.replacement)
     }
 
-    fn repeat(&mut self, times: u64) {
-        self.replacement.repeat(times);
-    }
-
-    fn quiet_epoch(&self) -> Option<u64> {
-        self.replacement.quiet_epoch()
+    fn replacement_mut(&mut self) -> Option<&mut ReplacementState> {
+        Some(&mut self.replacement)
     }
 
     fn disturbed(&self, page: PageNumber, size: PageSize) -> (u64, u64) {

@@ -7,7 +7,7 @@ use super::hints::WayHints;
 use super::set_indices::SetIndices;
 use super::subblock_entry::{SubblockEntry, check_pair};
 use super::subblock_rules::SubblockRules;
-use super::{Entries, Found};
+use super::{Entries, EntryLookup};
 use crate::{ReplacementState, Structure, TlbLog, TlbRequest, Translation, Walk};
 use broadleaf_units::{AlignedRun, Asid, PageNumber, PageSize};
 
@@ -42,7 +42,7 @@ enum NeighbourSource {
 }
 
 /// What an entry holds of a page.
-enum Held {
+enum EntryHolds {
     /// The page.
     Page(Translation),
     /// The page's block, but not the page.
@@ -151,18 +151,18 @@ impl SubblockSets {
     }
 
     /// What an entry holds of a page of a size.
-    fn held(&self, way: usize, request: &TlbRequest, size: PageSize) -> Held {
+    fn held(&self, way: usize, request: &TlbRequest, size: PageSize) -> EntryHolds {
         let Some(entry) = &self.entries[way] else {
-            return Held::Nothing;
+            return EntryHolds::Nothing;
         };
         if entry.tag != request.tag || !entry.run.contains(request.page) {
-            return Held::Nothing;
+            return EntryHolds::Nothing;
         }
         let is_exact = self.rules.own_blocks || self.has_sets || request.tag.is_of_tables();
         if is_exact && entry.run != self.run_of(request, size) {
-            return Held::Nothing;
+            return EntryHolds::Nothing;
         }
-        entry.pages[entry.subblock_of(request.page)].map_or(Held::Block, Held::Page)
+        entry.pages[entry.subblock_of(request.page)].map_or(EntryHolds::Block, EntryHolds::Page)
     }
 
     /// A lookup hits a page of an entry.
@@ -173,13 +173,13 @@ impl SubblockSets {
         request: &TlbRequest,
         page: Translation,
         log: &mut TlbLog,
-    ) -> Found {
+    ) -> EntryLookup {
         self.replacement.hit(set, way % self.ways);
         if request.is_store() && !page.modified {
             log.counts.modified_faults += 1;
             self.modify(set, way, &page, log);
         }
-        Found::Hit(page)
+        EntryLookup::Hit(page)
     }
 
     /// Sets the modified bit of a page of an entry.
@@ -207,38 +207,38 @@ impl SubblockSets {
 }
 
 impl Entries for SubblockSets {
-    fn find(&mut self, request: &TlbRequest, size: PageSize, log: &mut TlbLog) -> Found {
+    fn find(&mut self, request: &TlbRequest, size: PageSize, log: &mut TlbLog) -> EntryLookup {
         // An entry holds pages of several sizes, unless each size has blocks of its own. A page
         // that is larger than a block can lie in another set than smaller ones.
         let is_alone = self.has_sets && size > self.rules.block || request.tag.is_of_tables();
         if !self.rules.own_blocks && size != self.base && !is_alone {
-            return Found::Nothing;
+            return EntryLookup::Nothing;
         }
         let Some(set) = self.indices.set_of(request, size) else {
-            return Found::Nothing;
+            return EntryLookup::Nothing;
         };
         let block = self.run_of(request, size);
         if self.has_one_run && !self.hints.may_hold(request.tag, block) {
-            return Found::Nothing;
+            return EntryLookup::Nothing;
         }
         // A page has one entry, so a guess that has the page is what a search would find.
         let ways = self.ways_of(set);
         for guess in self.hints.guesses(request.tag, block) {
             if ways.contains(&guess)
-                && let Held::Page(page) = self.held(guess, request, size)
+                && let EntryHolds::Page(page) = self.held(guess, request, size)
             {
                 return self.hit(set, guess, request, page, log);
             }
         }
-        let mut found = Found::Nothing;
+        let mut found = EntryLookup::Nothing;
         for way in ways {
             match self.held(way, request, size) {
-                Held::Page(page) => {
+                EntryHolds::Page(page) => {
                     self.hints.learn(request.tag, block, way);
                     return self.hit(set, way, request, page, log);
                 }
-                Held::Block => found = Found::Block,
-                Held::Nothing => {}
+                EntryHolds::Block => found = EntryLookup::Block,
+                EntryHolds::Nothing => {}
             }
         }
         found
@@ -274,7 +274,7 @@ impl Entries for SubblockSets {
         let shares_frame = self.rules.shared.frames != SharedFrames::None;
         let set = self.indices.set_of(request, size).filter(|_| shares_frame);
         let mut ways = set.into_iter().flat_map(|set| self.ways_of(set));
-        let holds = |way: &usize| matches!(self.held(*way, request, size), Held::Page(_));
+        let holds = |way: &usize| matches!(self.held(*way, request, size), EntryHolds::Page(_));
         let entry = ways.find(holds).and_then(|way| self.entries[way].as_ref());
         entry.map_or_else(Vec::new, SubblockEntry::translations)
     }
@@ -313,16 +313,12 @@ impl Entries for SubblockSets {
         }
     }
 
-    fn foresee(&mut self, next: u64) {
-        self.replacement.foresee(next);
+    fn replacement(&self) -> Option<&ReplacementState> {
+        Some(&self.replacement)
     }
 
-    fn repeat(&mut self, times: u64) {
-        self.replacement.repeat(times);
-    }
-
-    fn quiet_epoch(&self) -> Option<u64> {
-        self.replacement.quiet_epoch()
+    fn replacement_mut(&mut self) -> Option<&mut ReplacementState> {
+        Some(&mut self.replacement)
     }
 
     fn disturbed(&self, page: PageNumber, size: PageSize) -> (u64, u64) {

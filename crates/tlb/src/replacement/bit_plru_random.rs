@@ -2,8 +2,17 @@
 
 use super::mersenne::MersenneTwister;
 use super::used_bits::UsedBits;
-use super::{Replace, Replacement, RuleParameter, WayUse, any_ways, free_ways};
+use super::{Replace, Replacement, WayUse, any_ways, free_ways};
+use crate::StructureParameter;
 use broadleaf_units::Described;
+
+/// The range has the seeds of MT19937.
+const SEED: StructureParameter = StructureParameter::number(
+    "seed",
+    (0, u32::MAX as u64),
+    1,
+    "the beginning of the random numbers",
+);
 
 pub(super) static BIT_PLRU_RANDOM: Replacement = Replacement {
     described: Described {
@@ -15,20 +24,14 @@ pub(super) static BIT_PLRU_RANDOM: Replacement = Replacement {
                       these entries. Structures with equal seeds draw equal numbers.",
         source: "DynamoRIO, the TLB simulator's policy BIT_PLRU",
     },
-    parameters: &[RuleParameter {
-        name: "seed",
-        summary: "the beginning of the random numbers",
-        default: 1,
-        // The seeds of MT19937.
-        range: (0, u32::MAX as u64),
-    }],
+    parameters: &[SEED],
     refuses: any_ways,
     needs: &[],
     build: |shape| {
         Box::new(BitPlruRandom {
             bits: UsedBits::new(shape),
             // The range of the parameter ends at the largest seed.
-            numbers: MersenneTwister::new(shape.values[0] as u32),
+            numbers: MersenneTwister::new(shape.number(&SEED) as u32),
         })
     },
 };

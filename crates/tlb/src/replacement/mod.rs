@@ -3,15 +3,14 @@
 //! A rule is one file of this folder and one line of [`REPLACEMENTS`].
 
 mod ages;
-mod choice;
 mod mersenne;
 mod state;
 mod tree;
 mod used_bits;
 
-pub use choice::{ReplacementChoice, ReplacementError, RuleParameter};
 pub use state::{ReplacementState, WayUse};
 
+use crate::{Parametric, ReplacementChoice, StructureParameter};
 use broadleaf_units::{Described, catalogue};
 
 catalogue! {
@@ -21,8 +20,7 @@ catalogue! {
         gods::GODS,
         clock::CLOCK,
         fifo::FIFO,
-        round_robin::ROUND_ROBIN,
-        not_last_used::NOT_LAST_USED,
+        round_robin::{ROUND_ROBIN, NOT_LAST_USED},
         lfu::LFU,
         random::RANDOM,
         tree_plru::TREE_PLRU,
@@ -39,7 +37,7 @@ pub struct Replacement {
     /// Its name and its texts.
     pub described: Described,
     /// Its parameters. A machine's description sets a parameter by a key of that name.
-    pub parameters: &'static [RuleParameter],
+    pub parameters: &'static [StructureParameter],
     /// Returns the reason why a set of this number of ways cannot have the rule, if there is one.
     pub refuses: fn(ways: usize) -> Option<String>,
     /// What the rule needs besides hits and fills.
@@ -66,8 +64,16 @@ pub struct RuleShape<'a> {
     pub ways: usize,
     /// The first ways of each set, which are locked for good.
     pub wired: usize,
-    /// The values of the rule's parameters, in the order of [`Replacement::parameters`].
-    pub values: &'a [u64],
+    /// The rule's parameters.
+    pub choice: &'a ReplacementChoice,
+}
+
+impl RuleShape<'_> {
+    /// The number that a parameter of the rule has.
+    fn number(&self, parameter: &StructureParameter) -> u64 {
+        let default = parameter.default.number().unwrap_or(0);
+        self.choice.number(parameter.name).unwrap_or(default)
+    }
 }
 
 /// The state of a replacement rule for all sets of a structure.
@@ -140,6 +146,22 @@ fn free_ways(ways: &[WayUse]) -> impl Iterator<Item = usize> + '_ {
 /// For rules that sets of any number of ways can have.
 const fn any_ways(_ways: usize) -> Option<String> {
     None
+}
+
+impl Parametric for Replacement {
+    const KIND: &'static str = "replacement";
+
+    fn name(&self) -> &'static str {
+        self.described.name
+    }
+
+    fn parameters(&self) -> &'static [StructureParameter] {
+        self.parameters
+    }
+
+    fn catalogue() -> &'static [&'static Self] {
+        REPLACEMENTS
+    }
 }
 
 impl PartialEq for Replacement {

@@ -1,7 +1,16 @@
 //! Random: any entry makes room, used or not.
 
-use super::{Replace, Replacement, RuleParameter, WayUse, any_ways, free_ways};
+use super::{Replace, Replacement, WayUse, any_ways, free_ways};
+use crate::StructureParameter;
 use broadleaf_units::{Described, SplitMix64};
+
+/// The range has the integers of TOML.
+const SEED: StructureParameter = StructureParameter::number(
+    "seed",
+    (0, i64::MAX as u64),
+    1,
+    "the beginning of the random numbers",
+);
 
 pub(super) static RANDOM: Replacement = Replacement {
     described: Described {
@@ -13,16 +22,10 @@ pub(super) static RANDOM: Replacement = Replacement {
                       numbers.",
         source: "Talluri 1995, section 5.1",
     },
-    parameters: &[RuleParameter {
-        name: "seed",
-        summary: "the beginning of the random numbers",
-        default: 1,
-        // The integers of TOML.
-        range: (0, i64::MAX as u64),
-    }],
+    parameters: &[SEED],
     refuses: any_ways,
     needs: &[],
-    build: |shape| Box::new(Random(SplitMix64::new(shape.values[0]))),
+    build: |shape| Box::new(Random(SplitMix64::new(shape.number(&SEED)))),
 };
 
 /// The random numbers of all sets.

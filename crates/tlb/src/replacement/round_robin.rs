@@ -1,6 +1,7 @@
-//! Round robin: a pointer that each fill moves, used entries or not.
+//! Round robin: a pointer that each fill moves, used entries or not. The rule not-last-used moves
+//! it after a hit too.
 
-use super::{Replace, Replacement, WayUse, any_ways, first_free};
+use super::{Replace, Replacement, RuleShape, WayUse, any_ways, first_free};
 use broadleaf_units::Described;
 
 pub(super) static ROUND_ROBIN: Replacement = Replacement {
@@ -14,23 +15,49 @@ pub(super) static ROUND_ROBIN: Replacement = Replacement {
     parameters: &[],
     refuses: any_ways,
     needs: &[],
-    build: |shape| {
-        Box::new(RoundRobin {
-            ways: shape.ways,
-            pointers: vec![0; shape.sets],
-        })
+    build: |shape| Box::new(SetPointers::new(shape, false)),
+};
+
+pub(super) static NOT_LAST_USED: Replacement = Replacement {
+    described: Described {
+        name: "not-last-used",
+        summary: "a pointer goes round the set and never stays at the entry that was used last",
+        explanation: "A new translation takes the entry at the pointer, whether the entry is used \
+                       or not. The pointer moves to the next entry after a fill, and after a hit \
+                       of the entry that it points to.",
+        source: "Alpha 21164 Hardware Reference Manual, sections 5.1.2 and 5.2.3",
     },
+    parameters: &[],
+    refuses: any_ways,
+    needs: &[],
+    build: |shape| Box::new(SetPointers::new(shape, true)),
 };
 
 /// The entry of each set that the next translation takes.
 #[derive(Clone, Debug)]
-struct RoundRobin {
+struct SetPointers {
     ways: usize,
     pointers: Vec<usize>,
+    /// True if a hit moves the pointer away from its entry.
+    passes_hits: bool,
 }
 
-impl Replace for RoundRobin {
-    fn hit(&mut self, _set: usize, _way: usize) {}
+impl SetPointers {
+    fn new(shape: &RuleShape<'_>, passes_hits: bool) -> Self {
+        Self {
+            ways: shape.ways,
+            pointers: vec![0; shape.sets],
+            passes_hits,
+        }
+    }
+}
+
+impl Replace for SetPointers {
+    fn hit(&mut self, set: usize, way: usize) {
+        if self.passes_hits && self.pointers[set] == way {
+            self.fill(set, way);
+        }
+    }
 
     fn fill(&mut self, set: usize, way: usize) {
         self.pointers[set] = (way + 1) % self.ways;
@@ -46,7 +73,7 @@ impl Replace for RoundRobin {
 
     fn quiet_epoch(&self) -> Option<u64> {
         // Hits change nothing.
-        Some(0)
+        (!self.passes_hits).then_some(0)
     }
 
     fn copy(&self) -> Box<dyn Replace> {

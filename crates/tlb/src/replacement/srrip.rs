@@ -1,7 +1,11 @@
 //! SRRIP: predictions of the next use, in a few bits for each entry.
 
-use super::{Replace, Replacement, RuleNeed, RuleParameter, WayUse, any_ways, free_ways};
+use super::{Replace, Replacement, RuleNeed, WayUse, any_ways, free_ways};
+use crate::StructureParameter;
 use broadleaf_units::Described;
+
+const BITS: StructureParameter =
+    StructureParameter::number("bits", (1, 8), 2, "the bits of a prediction");
 
 pub(super) static SRRIP: Replacement = Replacement {
     described: Described {
@@ -13,16 +17,11 @@ pub(super) static SRRIP: Replacement = Replacement {
                       If there is none, all numbers grow by one until there is.",
         source: "Jaleel 2010, section 4 (SRRIP with hit priority)",
     },
-    parameters: &[RuleParameter {
-        name: "bits",
-        summary: "the bits of a prediction",
-        default: 2,
-        range: (1, 8),
-    }],
+    parameters: &[BITS],
     refuses: any_ways,
     needs: &[RuleNeed::Uses],
     build: |shape| {
-        let farthest = u8::MAX >> (8 - shape.values[0]);
+        let farthest = u8::MAX >> (8 - shape.number(&BITS));
         Box::new(Srrip {
             ways: shape.ways,
             distances: vec![farthest; shape.sets * shape.ways],

@@ -49,7 +49,7 @@ impl ReplacementState {
             sets: structure.sets(),
             ways: structure.ways,
             wired: structure.wired_ways(),
-            values: choice.values(),
+            choice,
         });
         let mut state = Self {
             unused_first: rule.fills_unused_first(),

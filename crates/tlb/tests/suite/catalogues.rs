@@ -2,8 +2,8 @@
 
 use broadleaf_tlb::{
     Composed, Design, IndexFunction, Lookup, ORGANISATIONS, Organisation, OrganisationChoice,
-    ParameterValue, REPLACEMENTS, Replacement, ReplacementChoice, ReplacementState, Role,
-    RuleShape, Structure, TlbRequest, Translation, Walk,
+    REPLACEMENTS, Replacement, ReplacementChoice, ReplacementState, Role, RuleShape, Structure,
+    StructureValue, TlbRequest, Translation, Walk,
 };
 use broadleaf_units::{Asid, PageNumber, PageSize};
 
@@ -17,7 +17,7 @@ fn ways(replacement: &Replacement) -> usize {
 fn design(organisation: &'static Organisation, replacement: &'static Replacement) -> Design {
     let mut choice = OrganisationChoice::from(organisation);
     let parameters = organisation.parameters.iter();
-    let mut sizes = parameters.filter(|one| one.default == ParameterValue::Size(None));
+    let mut sizes = parameters.filter(|one| one.default == StructureValue::Size(None));
     let bits = match sizes.next() {
         // A block of two pages is in one set.
         Some(block) => {
@@ -45,13 +45,12 @@ fn design(organisation: &'static Organisation, replacement: &'static Replacement
 /// Returns true if a new translation takes an unused way if there is one.
 fn fills_unused_first(replacement: &'static Replacement) -> bool {
     let (sets, ways) = (4, ways(replacement));
-    let choice = ReplacementChoice::from(replacement);
-    let values = choice.values();
+    let choice = &ReplacementChoice::from(replacement);
     let rule = (replacement.build)(&RuleShape {
         sets,
         ways,
         wired: 0,
-        values,
+        choice,
     });
     rule.fills_unused_first()
 }
@@ -218,18 +217,21 @@ fn a_locked_way_makes_no_room_unless_all_ways_are_locked() {
 fn a_parameter_has_a_range_and_a_default() {
     for replacement in REPLACEMENTS {
         let mut choice = ReplacementChoice::from(*replacement);
-        assert!(choice.set("colour", 1).is_err());
+        assert!(choice.set("colour", "1").is_err());
         for (at, parameter) in replacement.parameters.iter().enumerate() {
             assert_eq!(choice.values()[at], parameter.default);
-            let (least, most) = parameter.range;
-            assert!((least..=most).contains(&parameter.default));
+            let (least, most) = parameter.range().expect("a number");
+            let default = parameter.default.number().expect("a number");
+            assert!((least..=most).contains(&default));
             for value in [least, most] {
-                assert_eq!(choice.set(parameter.name, value), Ok(()));
+                assert_eq!(choice.set(parameter.name, &value.to_string()), Ok(()));
                 let given = format!("{}={value}", parameter.name);
                 assert!(choice.to_string().contains(&given), "{choice}");
             }
             let outside = least.checked_sub(1).or(most.checked_add(1));
-            assert!(outside.is_none_or(|value| choice.set(parameter.name, value).is_err()));
+            assert!(
+                outside.is_none_or(|value| choice.set(parameter.name, &value.to_string()).is_err())
+            );
         }
     }
 }

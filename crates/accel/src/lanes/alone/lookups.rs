@@ -14,12 +14,12 @@ pub(super) struct Lookups<'a, F> {
     /// not of all members.
     pub(super) size: F,
     pub(super) holding: Holding,
-    pub(super) found: &'a mut Found,
+    pub(super) found: &'a mut LaneLookups,
 }
 
 /// The results of a run of lookups.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Found {
+pub(super) struct LaneLookups {
     pub(super) second_hits: u64,
     pub(super) walks: u64,
     pub(super) super_walks: u64,
@@ -87,7 +87,7 @@ impl<F: Fn(PageId) -> (bool, bool)> Lookups<'_, F> {
             walks += u64::from(!hits);
             super_walks += u64::from(!hits & is_super);
         }
-        *self.found = Found {
+        *self.found = LaneLookups {
             second_hits,
             walks,
             super_walks,

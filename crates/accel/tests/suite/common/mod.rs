@@ -12,11 +12,7 @@ use std::ops::ControlFlow;
 /// Base pages in a block.
 pub(crate) const BLOCK: u64 = 512;
 /// Loads and stores.
-pub(crate) const READ_WRITE: Rights = Rights {
-    read: true,
-    write: true,
-    execute: false,
-};
+pub(crate) const READ_WRITE: Rights = Rights::READ_WRITE;
 /// Loads only.
 pub(crate) const READ: Rights = Rights {
     read: true,

@@ -58,7 +58,7 @@ fn every_rule_counts_as_the_oracles() {
         let policies = policies(&mut Rng::new(seed));
         for (number, rule) in rules.iter().enumerate() {
             let choice = ReplacementChoice::from(**rule);
-            let value = choice.values().first().copied();
+            let value = choice.values().first().and_then(|value| value.number());
             let rule = RuleSpec::named(rule.described.name, value).expect("a rule");
             let policy = policies[(seed as usize / 4 + number) % policies.len()];
             let (machine, slow) = (

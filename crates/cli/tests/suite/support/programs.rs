@@ -18,11 +18,7 @@ pub(crate) fn range(start: u64, len: u64) -> Range {
 pub(crate) fn map(start: u64, len: u64, backing: Backing) -> Event {
     Event::Map(Mapping {
         range: range(start, len),
-        protection: Rights {
-            read: true,
-            write: true,
-            execute: false,
-        },
+        protection: Rights::READ_WRITE,
         shared: backing == Backing::SharedMemory,
         backing,
     })

@@ -19,7 +19,7 @@ pub(crate) fn draw_rule(rng: &mut Rng, ways: usize) -> RuleSpec {
     let rules: Vec<&Replacement> = REPLACEMENTS.iter().filter(fits).copied().collect();
     let rule = rng.pick(&rules);
     let parameter = rule.parameters.first().map(|parameter| {
-        let (least, most) = parameter.range;
+        let (least, most) = parameter.range().expect("a number");
         least + rng.below((most - least).min(1000))
     });
     let spec = RuleSpec::named(rule.described.name, parameter);

@@ -14,7 +14,7 @@ fn rig(tables: &str) -> Rig {
     rig
 }
 
-/// Any rule that sets of so many ways can have.
+/// Draws a replacement rule that is possible for sets with this number of ways.
 fn any_rule(rng: &mut Rng, ways: usize) -> RuleSpec {
     let seed = rng.below(1000);
     let rules = [

@@ -3,7 +3,9 @@
 use broadleaf_machine::machine;
 use broadleaf_oracle::random::Rng;
 use broadleaf_oracle::{AgedTlb, FoundIn, OracleMachine, PageSizeKind, RuleSpec, RuledMachine};
-use broadleaf_tlb::{Design, Lookup, REPLACEMENTS, ReplacementChoice, RuleNeed, Structure, Tlb};
+use broadleaf_tlb::{
+    Design, Lookup, REPLACEMENTS, ReplacementChoice, RuleNeed, Structure, Tlb, Walk,
+};
 use broadleaf_units::{Asid, PageNumber, PageSize, SpaceId};
 use std::collections::BTreeSet;
 
@@ -36,11 +38,15 @@ fn every_rule_hits_and_misses_as_the_slow_one() {
             let mut rng = Rng::new(seed);
             let mut choice = ReplacementChoice::from(*rule);
             if let Some(parameter) = rule.parameters.first() {
-                let (least, most) = parameter.range;
+                let (least, most) = parameter.range().expect("a number");
                 let value = least + rng.below(most - least);
-                choice.set(parameter.name, value).expect("a value in range");
+                let value = value.to_string();
+                choice
+                    .set(parameter.name, &value)
+                    .expect("a value in range");
             }
-            let spec = RuleSpec::named(rule.described.name, choice.values().first().copied());
+            let value = choice.values().first().and_then(|value| value.number());
+            let spec = RuleSpec::named(rule.described.name, value);
             let spec = spec.unwrap_or_else(|| panic!("the oracle does not know {choice}"));
             let of = OracleMachine::ALL[seed as usize % OracleMachine::ALL.len()];
             compare(&choice, of, spec, &mut rng, &mut seen);
@@ -94,7 +100,7 @@ fn compare(
                 };
                 let found = ours.lookup(tag, PageNumber(page));
                 if found == Lookup::Miss {
-                    ours.fill(tag, PageNumber(page), size);
+                    ours.load(&Walk::plain(tag, PageNumber(page), size));
                 }
                 let wanted = match slow.lookup(space, page, leaf) {
                     FoundIn::FirstLevel => Lookup::First,

@@ -1,7 +1,7 @@
 //! The keys of replacement rules in a machine's description.
 
 use super::one_set;
-use broadleaf_tlb::{REPLACEMENTS, ReplacementChoice};
+use broadleaf_tlb::{REPLACEMENTS, ReplacementChoice, StructureParameter, StructureValue};
 
 /// The rule of the only structure.
 fn choice(rule: &str, ways: usize, keys: &str) -> ReplacementChoice {
@@ -75,6 +75,14 @@ fn errors_name_the_line_the_key_and_the_reason() {
         (
             "random",
             4,
+            "seed = \"3\"",
+            9,
+            "seed",
+            "seed is a whole number",
+        ),
+        (
+            "random",
+            4,
             "seed = \"dice\"",
             9,
             "seed",
@@ -100,13 +108,17 @@ fn every_rule_can_be_named() {
     for rule in REPLACEMENTS {
         let name = rule.described.name;
         let ways = (1..=64).find(|ways| (rule.refuses)(*ways).is_none());
+        let least = |key: &StructureParameter| key.range().expect("a number").0;
         let keys = rule.parameters.iter();
         let keys: Vec<String> = keys
-            .map(|key| format!("{} = {}", key.name, key.range.0))
+            .map(|key| format!("{} = {}", key.name, least(key)))
             .collect();
         let choice = choice(name, ways.expect("some ways"), &keys.join("\n"));
         assert_eq!(choice.rule(), *rule);
-        let wanted: Vec<u64> = rule.parameters.iter().map(|key| key.range.0).collect();
+        let wanted = rule.parameters.iter();
+        let wanted: Vec<StructureValue> = wanted
+            .map(|key| StructureValue::Number(least(key)))
+            .collect();
         assert_eq!(choice.values(), wanted);
     }
 }

@@ -150,3 +150,32 @@ fn nothing_to_give_up() {
     assert!(all.is_empty() && all.reserved_unpopulated() == 0);
     all.check();
 }
+
+/// An allocation in a reservation moves it behind the others, unless reservations keep their turns
+/// (Talluri 1995, section 6.6: the oldest reservation gives up its frames first).
+#[test]
+fn reservations_that_keep_their_turns_give_way_in_the_order_in_which_they_were_made() {
+    let order = |keeps_turns: bool| {
+        let mut all = Reservations::new(PageSizes::new(&[0, 2, 4]).unwrap());
+        if keeps_turns {
+            all.keep_turns();
+        }
+        // The lists differ: each has its largest free piece at another level.
+        let made = [("old", 0, 2), ("middle", 16, 1), ("new", 32, 2)];
+        let ids = made.map(|(name, frame, level)| {
+            let id = all.make((name, 0), frame, level);
+            assert!(all.populate(id, 0));
+            id
+        });
+        assert_eq!(all.first_turn(), Some(ids[0]));
+        assert!(all.populate(ids[0], 1) && all.populate(ids[1], 1));
+        let mut order = Vec::new();
+        while let Some(id) = all.first_turn() {
+            order.push(made[ids.iter().position(|one| *one == id).unwrap()].0);
+            while all.give_up_frame(id).is_some() {}
+        }
+        order
+    };
+    assert_eq!(order(true), ["old", "middle", "new"]);
+    assert_eq!(order(false), ["new", "old", "middle"]);
+}

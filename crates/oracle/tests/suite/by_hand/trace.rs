@@ -6,11 +6,7 @@ use broadleaf_oracle::{OracleCounts, OracleMachine, OwnedItem, PolicySpec, Recor
 use broadleaf_trace::{Backing, Event, Grain, Mapping, Range, Visit};
 use broadleaf_units::{Rights, VirtAddr};
 
-pub(crate) const READ_WRITE: Rights = Rights {
-    read: true,
-    write: true,
-    execute: false,
-};
+pub(crate) const READ_WRITE: Rights = Rights::READ_WRITE;
 pub(crate) const READ: Rights = Rights {
     read: true,
     write: false,
