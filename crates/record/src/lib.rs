@@ -1,4 +1,5 @@
-//! Recorders: live programs become traces.
+//! Recorders: live programs become traces, or counts of the TLB misses that trap.
 
 pub mod scratch;
+pub mod trap;
 pub mod valgrind;

@@ -115,6 +115,46 @@ impl Tlb {
         }
     }
 
+    /// Looks up as [`Tlb::access`]. `displaced` receives each translation that left a structure,
+    /// though another may hold it. A packed TLB reports those that no level holds any more.
+    pub fn access_displacing(
+        &mut self,
+        request: &TlbRequest,
+        displaced: impl FnMut(&Translation),
+    ) -> Lookup {
+        match self {
+            Self::Packed(packed) => {
+                packed.lookup_evicting(request.tag, request.page, plain(displaced))
+            }
+            Self::Composed(composed) => composed.lookup_displacing(request, displaced),
+        }
+    }
+
+    /// Loads as [`Tlb::load`]. `displaced` is that of [`Tlb::access_displacing`].
+    pub fn load_displacing(&mut self, walk: &Walk<'_>, displaced: impl FnMut(&Translation)) {
+        match self {
+            Self::Packed(_) => self.load_evicting(walk, plain(displaced)),
+            Self::Composed(composed) => composed.load_displacing(walk, displaced),
+        }
+    }
+
+    /// Returns true if the first level holds a translation of the same page. This is no use.
+    pub fn holds_first(&self, translation: &Translation) -> bool {
+        match self {
+            Self::Packed(_) => false,
+            Self::Composed(composed) => composed.holds_first(translation),
+        }
+    }
+
+    /// The pages of 4 KiB, first and after last, that the first level may hold anew after a load
+    /// for this page of this size.
+    pub fn disturbed(&self, page: PageNumber, size: PageSize) -> (u64, u64) {
+        match self {
+            Self::Packed(_) => Translation::plain(Asid::ZERO, page, size).pages(),
+            Self::Composed(composed) => composed.disturbed(page, size),
+        }
+    }
+
     /// Notes that `times` more lookups of the last page followed. Each hits the first level.
     /// Only a design whose rules count uses needs to know ([`Design::needs`]).
     pub fn repeat(&mut self, times: u64) {
@@ -209,6 +249,11 @@ impl Tlb {
             Self::Composed(composed) => composed.check(),
         }
     }
+}
+
+/// Reports an evicted page as a translation.
+fn plain(mut displaced: impl FnMut(&Translation)) -> impl FnMut(Evicted) {
+    move |evicted| displaced(&Translation::plain(evicted.tag, evicted.page, evicted.size))
 }
 
 /// Returns true if a walk entry leads to one of the pages from `first` to before `after`. An

@@ -13,6 +13,7 @@ pub(super) static NEWEST: Replacement = Replacement {
     parameters: &[],
     refuses: any_ways,
     needs: &[],
+    ignores_hits: true,
     build: |shape| {
         let last = vec![0; shape.sets];
         Box::new(Newest { last })

@@ -30,4 +30,5 @@ mod tests;
 mod totals;
 mod wire;
 
+pub(crate) use program::find as find_program;
 pub use session::{Clock, Finished, Options, RecordError, RecordProgress, record};

@@ -23,7 +23,7 @@ const ELF_X86_64: u16 = 62;
 /// # Errors
 /// [`RecordError::NoProgram`] with the error of `execvp`: "not found" if no such file exists,
 /// "permission denied" if files of that name exist and none is executable.
-pub(super) fn find(name: &OsStr) -> Result<PathBuf, RecordError> {
+pub(crate) fn find(name: &OsStr) -> Result<PathBuf, RecordError> {
     let refused = |error| RecordError::NoProgram {
         program: name.to_owned(),
         error,

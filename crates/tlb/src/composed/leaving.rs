@@ -4,7 +4,8 @@
 use super::Composed;
 use crate::placed::Placed;
 use crate::role::Fills;
-use crate::{Evicted, TlbRequest, Translation};
+use crate::{Evicted, Lookup, TlbRequest, Translation, Walk};
+use broadleaf_units::{PageNumber, PageSize};
 
 impl Composed {
     /// Passes on the translations that left a structure: to the structures that hold what its level
@@ -70,6 +71,40 @@ impl Composed {
     pub(super) fn holds(&self, translation: &Translation) -> bool {
         let mut structures = self.structures.iter();
         structures.any(|placed| placed.entries.holds(translation))
+    }
+
+    /// Looks up as [`Composed::lookup`]. `displaced` receives each translation that left a
+    /// structure, though another may hold it.
+    pub fn lookup_displacing(
+        &mut self,
+        request: &TlbRequest,
+        displaced: impl FnMut(&Translation),
+    ) -> Lookup {
+        let found = self.find(request);
+        self.gone.drain(..).as_slice().iter().for_each(displaced);
+        found
+    }
+
+    /// Loads as [`Composed::load`]. `displaced` is that of [`Composed::lookup_displacing`].
+    pub fn load_displacing(&mut self, walk: &Walk<'_>, displaced: impl FnMut(&Translation)) {
+        self.load_all(walk);
+        self.gone.drain(..).as_slice().iter().for_each(displaced);
+    }
+
+    /// Returns true if a structure of the first level holds a translation of the same page.
+    pub fn holds_first(&self, translation: &Translation) -> bool {
+        let mut first = self.structures.iter().filter(|placed| placed.level == 1);
+        first.any(|placed| placed.entries.holds(translation))
+    }
+
+    /// The pages of 4 KiB, first and after last, whose lookups in the first level may change after
+    /// a load for this page of this size.
+    pub fn disturbed(&self, page: PageNumber, size: PageSize) -> (u64, u64) {
+        let first = self.structures.iter().filter(|placed| placed.level == 1);
+        let holding = first.filter(|placed| placed.sizes.contains(&size));
+        let each = holding.map(|placed| placed.entries.disturbed(page, size));
+        let both = |one: (u64, u64), other: (u64, u64)| (one.0.min(other.0), one.1.max(other.1));
+        each.reduce(both).unwrap_or((page.0, page.0))
     }
 
     /// Reports the translations that left a structure and are in no other, each once.

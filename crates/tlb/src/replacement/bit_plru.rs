@@ -17,6 +17,7 @@ pub(super) static BIT_PLRU: Replacement = Replacement {
     parameters: &[],
     refuses: any_ways,
     needs: &[],
+    ignores_hits: false,
     build: |shape| Box::new(BitPlru(UsedBits::new(shape))),
 };
 

@@ -27,6 +27,7 @@ pub(super) static BIT_PLRU_RANDOM: Replacement = Replacement {
     parameters: &[SEED],
     refuses: any_ways,
     needs: &[],
+    ignores_hits: false,
     build: |shape| {
         Box::new(BitPlruRandom {
             bits: UsedBits::new(shape),

@@ -17,6 +17,7 @@ pub(super) static CLOCK: Replacement = Replacement {
     parameters: &[],
     refuses: any_ways,
     needs: &[],
+    ignores_hits: false,
     build: |shape| {
         Box::new(Clock {
             used: UsedBits::new(shape),

@@ -15,6 +15,7 @@ pub(super) static FIFO: Replacement = Replacement {
     parameters: &[],
     refuses: any_ways,
     needs: &[],
+    ignores_hits: true,
     build: |shape| Box::new(Fifo(WayAges::new(shape.sets, shape.ways))),
 };
 

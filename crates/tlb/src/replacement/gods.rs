@@ -17,6 +17,7 @@ pub(super) static GODS: Replacement = Replacement {
     parameters: &[],
     refuses: any_ways,
     needs: &[],
+    ignores_hits: false,
     build: |shape| Box::new(Gods(UsedBits::new(shape))),
 };
 

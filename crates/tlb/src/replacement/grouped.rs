@@ -18,6 +18,7 @@ pub(super) static MRU3_PLRU: Replacement = Replacement {
     parameters: &[],
     refuses: refuse,
     needs: &[],
+    ignores_hits: false,
     build: |shape| {
         Box::new(Grouped::new(
             shape,
@@ -38,6 +39,7 @@ pub(super) static LRU3_PLRU: Replacement = Replacement {
     parameters: &[],
     refuses: refuse,
     needs: &[],
+    ignores_hits: false,
     build: |shape| {
         let ages = WayAges::new(shape.sets, GROUPS);
         Box::new(Grouped::new(shape, GroupOrder::Ages(ages)))

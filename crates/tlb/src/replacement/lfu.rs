@@ -14,6 +14,7 @@ pub(super) static LFU: Replacement = Replacement {
     parameters: &[],
     refuses: any_ways,
     needs: &[RuleNeed::Uses],
+    ignores_hits: false,
     build: |shape| {
         Box::new(Lfu {
             ways: shape.ways,

@@ -15,6 +15,7 @@ pub(super) static LRU: Replacement = Replacement {
     parameters: &[],
     refuses: any_ways,
     needs: &[],
+    ignores_hits: false,
     build: |shape| Box::new(Lru(WayAges::new(shape.sets, shape.ways))),
 };
 

@@ -42,6 +42,8 @@ pub struct Replacement {
     pub refuses: fn(ways: usize) -> Option<String>,
     /// What the rule needs besides hits and fills.
     pub needs: &'static [RuleNeed],
+    /// True if a hit changes nothing. Then misses alone tell what the TLB holds.
+    pub ignores_hits: bool,
     /// Builds the state of the rule for empty sets.
     pub build: fn(&RuleShape<'_>) -> Box<dyn Replace>,
 }

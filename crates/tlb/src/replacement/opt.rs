@@ -16,6 +16,7 @@ pub(super) static OPT: Replacement = Replacement {
     parameters: &[],
     refuses: any_ways,
     needs: &[RuleNeed::Future],
+    ignores_hits: false,
     build: |shape| {
         Box::new(Opt {
             ways: shape.ways,

@@ -25,6 +25,7 @@ pub(super) static RANDOM: Replacement = Replacement {
     parameters: &[SEED],
     refuses: any_ways,
     needs: &[],
+    ignores_hits: true,
     build: |shape| Box::new(Random(SplitMix64::new(shape.number(&SEED)))),
 };
 

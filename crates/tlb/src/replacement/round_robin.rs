@@ -15,6 +15,7 @@ pub(super) static ROUND_ROBIN: Replacement = Replacement {
     parameters: &[],
     refuses: any_ways,
     needs: &[],
+    ignores_hits: true,
     build: |shape| Box::new(SetPointers::new(shape, false)),
 };
 
@@ -30,6 +31,7 @@ pub(super) static NOT_LAST_USED: Replacement = Replacement {
     parameters: &[],
     refuses: any_ways,
     needs: &[],
+    ignores_hits: false,
     build: |shape| Box::new(SetPointers::new(shape, true)),
 };
 

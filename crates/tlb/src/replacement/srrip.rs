@@ -20,6 +20,7 @@ pub(super) static SRRIP: Replacement = Replacement {
     parameters: &[BITS],
     refuses: any_ways,
     needs: &[RuleNeed::Uses],
+    ignores_hits: false,
     build: |shape| {
         let farthest = u8::MAX >> (8 - shape.number(&BITS));
         Box::new(Srrip {

@@ -16,6 +16,7 @@ pub(super) static TREE_PLRU: Replacement = Replacement {
     parameters: &[],
     refuses: refuse,
     needs: &[],
+    ignores_hits: false,
     build: |shape| Box::new(TreePlru(PlruTrees::new(shape.sets, shape.ways))),
 };
 
