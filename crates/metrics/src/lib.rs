@@ -14,6 +14,7 @@ mod record;
 mod replayed;
 mod tlb;
 mod tlbmcpi;
+mod trapped;
 mod walks;
 
 pub use catalogue::{
@@ -33,4 +34,5 @@ pub use record::{
 pub use replayed::{REPLAY_SCHEMA, Replayed, ReplayedPolicy};
 pub use tlb::TlbResult;
 pub use tlbmcpi::Tlbmcpi;
+pub use trapped::{TRAP_SCHEMA, Trapped};
 pub use walks::Walks;

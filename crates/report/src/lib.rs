@@ -30,6 +30,7 @@ mod replayed;
 mod signal;
 mod stay;
 mod table;
+mod trapped;
 
 pub use advice::{
     Advice, BASELINE, REFERENCE, RULE, RULE_OF_MEMORY, added_bytes, added_share, advise,
@@ -60,3 +61,4 @@ pub use recommendation::{Context, recommendations};
 pub use replayed::replay_table;
 pub use signal::signal;
 pub use table::comparison_table;
+pub use trapped::trap_table;

@@ -3,7 +3,7 @@
 //! [`compare()`] replays a trace under policies, on machines and in memories. [`advise()`] finds
 //! the parts of memory that are worth superpages. [`papers`] repeats the experiments of papers.
 //! [`mod@info`] describes a trace, [`mod@recode`] and [`mod@reduce`] write copies of it, and
-//! [`journal`] replays what a governor saw. [`catalogues`] explains every name. A study opens files
+//! [`journal`] replays what a governor saw. [`trapping`] counts TLB misses by traps. [`catalogues`] explains every name. A study opens files
 //! and reads the state of this machine. It knows no terminal: [`watch::Watch`] receives the
 //! progress, and the `log` crate receives notes.
 #![forbid(unsafe_code)]
@@ -36,5 +36,6 @@ pub mod shortage;
 pub mod source;
 #[cfg(test)]
 mod testing;
+pub mod trapping;
 pub mod unfinished;
 pub mod watch;

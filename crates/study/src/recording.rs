@@ -85,7 +85,16 @@ pub fn size_and_end(finished: &Finished<()>, path: &Path) -> String {
 }
 
 fn ending(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
+    ending_of(status.code(), status.signal())
+}
+
+/// A sentence on the end of a program: its exit status, or the number of the signal that ended it.
+pub fn program_end(code: Option<i32>, number: Option<i32>) -> String {
+    format!("the program {}", ending_of(code, number))
+}
+
+fn ending_of(code: Option<i32>, number: Option<i32>) -> String {
+    match (code, number) {
         (Some(code), _) => format!("ended with exit status {code}"),
         (None, Some(number)) => format!("was ended by {}", signal(number)),
         (None, None) => "ended".to_owned(),

@@ -3,8 +3,13 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use broadleaf_record::trap::Mechanism;
 use broadleaf_record::valgrind::Clock;
 use clap::{Args, ValueEnum};
+
+use broadleaf_study::failure::Failure;
+
+use super::TableOrJson;
 
 /// Record a program's memory references
 ///
@@ -23,7 +28,8 @@ use clap::{Args, ValueEnum};
 Examples:
   broadleaf record -- gzip -9 -k big.txt               writes gzip.bl, or gzip.1.bl if that exists
   broadleaf record -o cc.bl --follow-children -- gcc -O2 -c big.c
-  broadleaf record -o server.bl -- redis-server        end the server as usual")]
+  broadleaf record -o server.bl -- redis-server        end the server as usual
+  broadleaf record --engine trap --machine 'single:entries=64,replacement=fifo' -- sort big.txt")]
 pub(crate) struct RecordArgs {
     /// Write the trace to FILE [default: PROGRAM.bl, with a number if that exists]
     #[arg(short, long, value_name = "FILE")]
@@ -32,6 +38,24 @@ pub(crate) struct RecordArgs {
     /// Set the recording engine
     #[arg(long, value_name = "ENGINE", default_value = "valgrind")]
     pub(crate) engine: Engine,
+
+    /// With --engine trap, model the TLBs of MACHINE: a name, a file or a grid of one TLB. Their
+    /// replacement rules must ignore hits: fifo, random or round-robin
+    #[arg(long, value_name = "MACHINE")]
+    pub(crate) machine: Option<String>,
+
+    /// With --engine trap, use base pages (4k) or pages of one size where they fit (fixed-SIZE)
+    /// [default: 4k]
+    #[arg(long, value_name = "POLICY")]
+    pub(crate) policy: Option<String>,
+
+    /// With --engine trap, set how pages are closed
+    #[arg(long, value_name = "MECHANISM")]
+    pub(crate) mechanism: Option<TrapMechanism>,
+
+    /// With --engine trap, set the form of the result [default: table]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<TableOrJson>,
 
     /// Set the unit of a visit: pages are enough for page-size policies, lines make larger files
     #[arg(long, default_value = "page")]
@@ -77,6 +101,39 @@ pub(crate) enum ClockName {
 }
 
 impl RecordArgs {
+    /// Refuses options that the engine has not.
+    ///
+    /// # Errors
+    /// [`Failure::Wrong`] with the option.
+    pub(crate) fn check_engine(&self) -> Result<(), Failure> {
+        let (others, given): (_, [(&str, bool); 4]) = match self.engine {
+            Engine::Valgrind => (
+                "trap",
+                [
+                    ("--machine", self.machine.is_some()),
+                    ("--policy", self.policy.is_some()),
+                    ("--mechanism", self.mechanism.is_some()),
+                    ("--format", self.format.is_some()),
+                ],
+            ),
+            Engine::Trap => (
+                "valgrind",
+                [
+                    ("--grain line", self.grain != Grain::Page),
+                    ("--instructions", self.instructions),
+                    ("--follow-children", self.follow_children),
+                    ("--clock", self.clock != ClockName::Program),
+                ],
+            ),
+        };
+        match given.iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) => Err(Failure::wrong(format!(
+                "{option} is an option of --engine {others}"
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// The clock that the program sees.
     pub(crate) const fn clock(&self) -> Clock {
         match self.clock {
@@ -92,6 +149,30 @@ impl RecordArgs {
 pub(crate) enum Engine {
     /// Broadleaf's tool for the distribution's Valgrind
     Valgrind,
+    /// No trace: the TLB misses of data references are counted while the program runs. Each traps;
+    /// between them, the program runs at its own speed
+    Trap,
+}
+
+/// How the trap engine closes pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TrapMechanism {
+    /// userfaultfd if the kernel allows it, otherwise protection
+    Auto,
+    /// Minor faults of userfaultfd: the quicker one
+    Userfaultfd,
+    /// Page protection and SIGSEGV: works everywhere
+    Protection,
+}
+
+impl From<TrapMechanism> for Option<Mechanism> {
+    fn from(mechanism: TrapMechanism) -> Self {
+        match mechanism {
+            TrapMechanism::Auto => None,
+            TrapMechanism::Userfaultfd => Some(Mechanism::Userfaultfd),
+            TrapMechanism::Protection => Some(Mechanism::Protection),
+        }
+    }
 }
 
 /// The unit in which a trace names addresses.

@@ -22,3 +22,4 @@ pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod service;
 pub(crate) mod top;
+pub(crate) mod trap;

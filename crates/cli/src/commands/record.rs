@@ -19,6 +19,10 @@ use broadleaf_study::provenance::made_by;
 use broadleaf_study::recording::{claim, claim_free_name, finish, size_and_end};
 
 pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
+    options.check_engine()?;
+    if options.engine == Engine::Trap {
+        return super::trap::run(options);
+    }
     if options
         .output
         .as_deref()
@@ -38,17 +42,15 @@ pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
         }
         None => claim_free_name(&options.command[0])?,
     };
-    let what = match options.engine {
-        Engine::Valgrind => Options {
-            command: options.command.clone(),
-            grain: options.grain.into(),
-            instructions: options.instructions,
-            follow_children: options.follow_children,
-            clock: options.clock(),
-            prepare: as_inherited,
-            level: DEFAULT_LEVEL,
-            recorder: made_by("tool for Valgrind"),
-        },
+    let what = Options {
+        command: options.command.clone(),
+        grain: options.grain.into(),
+        instructions: options.instructions,
+        follow_children: options.follow_children,
+        clock: options.clock(),
+        prepare: as_inherited,
+        level: DEFAULT_LEVEL,
+        recorder: made_by("tool for Valgrind"),
     };
     // On a terminal, the output of the program and a bar would mix.
     let finished = record_to(output, &what, &path, !stdout().is_terminal())?;

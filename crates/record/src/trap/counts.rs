@@ -28,14 +28,17 @@ pub struct TrapCounts {
     pub threads: u64,
     /// Processes that the program started. Their misses do not count.
     pub processes: u64,
-    /// 1 if the program replaced itself by another: counting ended then.
+    /// Programs that replaced the first one, whose misses count too.
+    pub programs: u64,
+    /// 1 if the kernel replaced the program by one that the engine could not load: counting ended
+    /// then.
     pub replaced: u64,
     /// The error number of a page that could not be opened or closed; 0 for none. The counts are
     /// worthless then.
     pub failed: u64,
 }
 
-const FIELDS: usize = 13;
+const FIELDS: usize = 14;
 
 impl TrapCounts {
     const fn fields(&self) -> [u64; FIELDS] {
@@ -51,6 +54,7 @@ impl TrapCounts {
             self.steps,
             self.threads,
             self.processes,
+            self.programs,
             self.replaced,
             self.failed,
         ]
@@ -69,6 +73,7 @@ impl TrapCounts {
             steps,
             threads,
             processes,
+            programs,
             replaced,
             failed,
         ] = fields;
@@ -84,6 +89,7 @@ impl TrapCounts {
             steps,
             threads,
             processes,
+            programs,
             replaced,
             failed,
         }

@@ -114,6 +114,11 @@ pub(super) fn load(space: &mut Space, path: &Path) -> Result<Image, (PathBuf, Im
     Ok(image)
 }
 
+/// Returns true if a file is an ELF program of 64-bit x86.
+pub(super) fn is_program(path: &Path) -> bool {
+    Parsed::read(path).is_ok_and(|parsed| parsed.span().is_ok())
+}
+
 impl Parsed {
     fn read(path: &Path) -> Result<Self, ImageError> {
         let mut file = File::open(path)?;

@@ -19,7 +19,7 @@ mod space;
 mod stack;
 mod thread;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -140,9 +140,17 @@ fn loaded(
     let mut space = Space::new(doors, memory);
     let image = image::load(&mut space, path)
         .map_err(|(path, error)| format!("{} {error}", path.display()))?;
+    let environment: Vec<OsString> = std::env::vars_os()
+        .map(|(name, value)| {
+            [name.as_os_str(), OsStr::new("="), &value]
+                .into_iter()
+                .collect()
+        })
+        .collect();
     let beginning = Beginning {
         image: &image,
         arguments,
+        environment: &environment,
         path: path.as_os_str(),
     };
     let stack = build(&mut space, &beginning).map_err(say("the program's stack"))?;

@@ -99,6 +99,17 @@ impl Handlers {
         Ok(())
     }
 
+    /// Forgets the handlers of a program that another replaces. Ignored signals stay ignored.
+    pub(super) fn forget(&mut self) {
+        for signal in 1..=SIGNALS as i32 {
+            let has_handler = self.of(signal).is_some_and(Action::has_handler);
+            if has_handler {
+                // Signals without handlers have none to forget.
+                let _ = self.set(signal, Action::default());
+            }
+        }
+    }
+
     /// Gives a forked process the program's own actions.
     pub(super) fn make_real(&self) {
         for (at, action) in self.0.iter().enumerate() {

@@ -20,6 +20,8 @@ const PLATFORM: &[u8] = b"x86_64";
 pub(super) struct Beginning<'a> {
     pub(super) image: &'a Image,
     pub(super) arguments: &'a [OsString],
+    /// Each is a name, `=` and a value.
+    pub(super) environment: &'a [OsString],
     pub(super) path: &'a OsStr,
 }
 
@@ -37,14 +39,8 @@ pub(super) fn build(space: &mut Space, of: &Beginning<'_>) -> Result<u64, i32> {
         lowest: range.start + PAGE,
     };
     let path = stack.string(of.path.as_bytes())?;
-    let environment: Vec<u64> = std::env::vars_os()
-        .map(|(name, value)| stack.string(&[name.as_bytes(), b"=", value.as_bytes()].concat()))
-        .collect::<Result<_, _>>()?;
-    let arguments: Vec<u64> = of
-        .arguments
-        .iter()
-        .map(|argument| stack.string(argument.as_bytes()))
-        .collect::<Result<_, _>>()?;
+    let environment = stack.strings(of.environment)?;
+    let arguments = stack.strings(of.arguments)?;
     let platform = stack.string(PLATFORM)?;
     let mut random = [0_u8; 16];
     let at = random.as_mut_ptr() as u64;
@@ -129,5 +125,12 @@ impl Filling {
 
     fn string(&mut self, text: &[u8]) -> Result<u64, i32> {
         self.push(&[text, b"\0"].concat())
+    }
+
+    fn strings(&mut self, texts: &[OsString]) -> Result<Vec<u64>, i32> {
+        texts
+            .iter()
+            .map(|text| self.string(text.as_bytes()))
+            .collect()
     }
 }

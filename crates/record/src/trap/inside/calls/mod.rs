@@ -4,6 +4,7 @@
 //! here. Other calls reach the kernel with pointers to the second place of the program's memory,
 //! where all pages are open. For a call that the engine does not know, every page is opened.
 
+mod exec;
 mod lists;
 mod memory;
 mod pointers;
@@ -83,6 +84,9 @@ pub(super) fn answer(context: &mut SignalContext, block: &ThreadBlock) {
     let mut engine = Held::take();
     engine.tlb.counts.calls += 1;
     let answer = answer_of(&mut engine, number, context, block);
+    if matches!(number, libc::SYS_exit | libc::SYS_exit_group) {
+        engine.show();
+    }
     let call = match answer {
         Answer::Done => return,
         Answer::Result(result) => {

@@ -4,11 +4,11 @@
 
 use std::sync::atomic::Ordering;
 
-use super::{Answer, failed};
+use super::{Answer, exec, failed};
 use crate::trap::inside::arch::{self, NewThread, call};
 use crate::trap::inside::context::{SignalContext, register};
 use crate::trap::inside::engine::Engine;
-use crate::trap::inside::signals::{block_exactly, write};
+use crate::trap::inside::signals::write;
 use crate::trap::inside::thread::{SIGNAL_INFO_BYTES, ThreadBlock};
 
 const ARCH_SET_FS: i32 = 0x1002;
@@ -38,19 +38,7 @@ pub(super) fn answer(
             let flags = (libc::CLONE_VFORK | libc::SIGCHLD) as u64;
             fork(engine, [flags, 0, 0, 0, 0, 0], context, block)
         }
-        libc::SYS_execve | libc::SYS_execveat => {
-            engine.tlb.counts.replaced = 1;
-            engine.show();
-            engine.open_all();
-            let blocked = block_exactly(context.mask);
-            // The kernel turns the dispatch of calls off, and forgets all handlers.
-            let result = call(number, arguments);
-            block_exactly(blocked);
-            engine.close_all();
-            engine.tlb.counts.replaced = 0;
-            engine.show();
-            Answer::Result(result)
-        }
+        libc::SYS_execve | libc::SYS_execveat => exec::answer(engine, number, context, block),
         _ => return None,
     })
 }
