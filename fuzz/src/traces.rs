@@ -45,6 +45,7 @@ pub(crate) fn read_in_every_manner(bytes: &[u8]) {
             ReadOptions {
                 keep_going: false,
                 fetches,
+                by_instruction: false,
             },
         );
         let on = read(
@@ -52,6 +53,7 @@ pub(crate) fn read_in_every_manner(bytes: &[u8]) {
             ReadOptions {
                 keep_going: true,
                 fetches,
+                by_instruction: false,
             },
         );
         if strict.whole {

@@ -136,6 +136,9 @@ fn filters(plan: &Plan) -> Result<(), WhyNot> {
         return Err(WhyNot::Design { machine });
     }
     no_listeners(plan)?;
+    if plan.restarts_instructions() {
+        return Err(WhyNot::Restarts);
+    }
     not_all_notified(plan)?;
     let mut policies = plan.policies().iter();
     if policies.any(|policy| matches!(policy.needs().foresight, Foresight::Cheapest(_))) {

@@ -55,6 +55,9 @@ pub enum WhyNot {
         /// The steps that the listener asks for.
         steps: &'static str,
     },
+    /// Instructions begin again after a miss, so lookups depend on those before them.
+    #[error("instructions begin again after a miss")]
+    Restarts,
     /// Memory is modelled down to the frame.
     #[error("memory is modelled down to the frame")]
     Memory,
@@ -67,6 +70,9 @@ pub enum WhyNot {
 /// size.
 pub fn covers(plan: &Plan) -> Result<(), WhyNot> {
     no_listeners(plan)?;
+    if plan.restarts_instructions() {
+        return Err(WhyNot::Restarts);
+    }
     match plan.limits() {
         Some(_) => Err(WhyNot::Memory),
         None => covers_all(plan.policies(), plan.machines()),

@@ -15,6 +15,7 @@ pub struct Walked {
 
 /// The options of the benchmarks: strict, and without instruction fetches, as in `compare`.
 pub const OPTIONS: ReadOptions = ReadOptions {
+    by_instruction: false,
     keep_going: false,
     fetches: false,
 };

@@ -15,6 +15,8 @@ pub(crate) struct PageLookup {
     /// True for a load that only machines with TLBs of their own for loads look up: a store of the
     /// visit came before it.
     pub(crate) after_stores: bool,
+    /// True if the instruction made a reference before.
+    pub(crate) continues: bool,
 }
 
 impl PageLookup {
@@ -26,6 +28,7 @@ impl PageLookup {
             level,
             kind,
             after_stores: false,
+            continues: false,
         }
     }
 }
@@ -39,6 +42,14 @@ pub(crate) struct MappedMemory<'m, 's> {
 }
 
 impl MappedMemory<'_, '_> {
+    /// The level of the page that maps a lookup's page now.
+    pub(crate) fn level(&self, space: SpaceId, lookup: &PageLookup) -> usize {
+        self.system.level_at(Place {
+            space,
+            page: self.system.base_page(lookup.page),
+        })
+    }
+
     /// The translation of a page, with its frame and attributes; `None` if the page is not mapped.
     /// `sizes` are the sizes of the TLB's translations by level: one may be smaller than the page
     /// that the page table has.

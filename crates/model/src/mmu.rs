@@ -12,6 +12,9 @@ use broadleaf_tlb::{Lookup, ReferenceKind, Tlb, TlbCounts, TlbRequest};
 use broadleaf_units::{AlignedRun, Asid, PageSize, SpaceId};
 use std::collections::BTreeMap;
 
+/// How often an instruction begins again at most.
+const MOST_BEGINNINGS: usize = 64;
+
 /// The address translation of one machine. It observes a memory, which reports the level of each
 /// page that is referenced and the translations that became stale.
 pub(crate) struct Mmu<'a> {
@@ -51,6 +54,8 @@ pub(crate) struct Mmu<'a> {
     shown: SlowLookups,
     /// The future of the lookups, if a replacement rule needs to know it.
     pub(super) future: Option<LookupFuture>,
+    /// The lookups of the running instruction, if instructions begin again after a miss.
+    instruction: Option<Vec<PageLookup>>,
     /// Translations were invalidated.
     pub(super) invalidated: bool,
 }
@@ -83,6 +88,7 @@ impl<'a> Mmu<'a> {
             listener: None,
             shown: SlowLookups::default(),
             future: None,
+            instruction: None,
             invalidated: false,
         }
     }
@@ -123,7 +129,7 @@ impl<'a> Mmu<'a> {
     /// first level and change nothing.
     #[inline]
     pub(super) fn quiet_first(&self, lookups: &[PageLookup]) -> usize {
-        if self.future.is_some() {
+        if self.future.is_some() || self.instruction.is_some() {
             return 0;
         }
         let tag = self.running.1;
@@ -150,12 +156,54 @@ impl<'a> Mmu<'a> {
             && (!lookup.after_stores || self.parts_loads)
     }
 
+    /// Lets each instruction begin again after a miss, as processors do whose TLBs software fills
+    /// (Talluri 1995, section 5.2).
+    pub(super) fn begin_instructions_again(&mut self) {
+        self.instruction = Some(Vec::new());
+    }
+
     /// Looks up a page of the running space, which a page of `level` maps. A miss counts a walk and
     /// loads the translation.
     #[inline]
     pub(super) fn translate(&mut self, lookup: &PageLookup, memory: &MappedMemory<'_, '_>) {
+        match self.instruction.take() {
+            None => self.translate_once(lookup, memory),
+            Some(instruction) => self.translate_again(lookup, instruction, memory),
+        };
+    }
+
+    /// Looks a page up. After a miss of the first level, looks up the pages that the instruction
+    /// referred to before, from its beginning, until all hit.
+    fn translate_again(
+        &mut self,
+        lookup: &PageLookup,
+        mut instruction: Vec<PageLookup>,
+        memory: &MappedMemory<'_, '_>,
+    ) -> bool {
+        if !lookup.continues {
+            instruction.clear();
+        }
+        instruction.push(*lookup);
+        let mut is_hit = self.translate_once(lookup, memory);
+        // A TLB that is too small for the instruction would never let it end.
+        for _ in 0..MOST_BEGINNINGS {
+            if is_hit {
+                break;
+            }
+            is_hit = instruction.iter().all(|before| {
+                let level = memory.level(self.running.0, before);
+                self.translate_once(&PageLookup { level, ..*before }, memory)
+            });
+        }
+        self.instruction = Some(instruction);
+        is_hit
+    }
+
+    /// Looks a page up once. Returns true if the lookup hit the first level.
+    #[inline]
+    fn translate_once(&mut self, lookup: &PageLookup, memory: &MappedMemory<'_, '_>) -> bool {
         if !self.looks_up(lookup) {
-            return;
+            return true;
         }
         let request = TlbRequest {
             tag: self.running.1,
@@ -169,7 +217,8 @@ impl<'a> Mmu<'a> {
                 self.tlb.foresee(next);
             }
         }
-        match self.tlb.access(&request) {
+        let found = self.tlb.access(&request);
+        match found {
             Lookup::First => {}
             Lookup::Second => self.second_hits += 1,
             Lookup::Third => self.third_hits += 1,
@@ -181,6 +230,7 @@ impl<'a> Mmu<'a> {
                 self.tlb.load(&walk_of(&request, sizes[level], &read));
             }
         }
+        found == Lookup::First
     }
 
     /// Returns true if an entry of the TLB depends on the frames of a page and its neighbours.

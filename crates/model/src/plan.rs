@@ -10,7 +10,7 @@ use crate::plan_error::{check_future, check_superpages};
 use crate::{MemoryLimits, PlanError};
 use broadleaf_machine::Machine;
 use broadleaf_policy::Policy;
-use broadleaf_tlb::ReferenceKind;
+use broadleaf_tlb::{ReferenceKind, RuleNeed};
 
 /// The default limit of blocks that a replay keeps, those of each policy counted separately. They
 /// take 192 MiB, and up to 1.6 GiB of data that is kept once per block. This is enough for nineteen
@@ -55,6 +55,8 @@ pub struct Plan {
     tables: bool,
     /// Replays all visits in the frame-level model, for tests of its filter.
     all_visits: bool,
+    /// Instructions begin again after a miss.
+    restarts: bool,
     listening: Option<StepRequest>,
     /// All machines observe one memory for each policy.
     one_memory: bool,
@@ -156,7 +158,33 @@ impl Plan {
     }
 
     pub(crate) const fn replays_all_visits(&self) -> bool {
-        self.all_visits
+        self.all_visits || self.restarts
+    }
+
+    /// Lets each instruction begin again after a TLB miss. The source has to be read by instruction
+    /// ([`ReadOptions::by_instruction`]).
+    ///
+    /// # Errors
+    /// If a policy decides at TLB misses, or a replacement rule knows the next use of each
+    /// translation: lookups that are made again are not in their reckoning.
+    ///
+    /// [`ReadOptions::by_instruction`]: broadleaf_trace::ReadOptions::by_instruction
+    pub fn restarting_instructions(mut self) -> Result<Self, PlanError> {
+        let mut policies = self.policies.iter();
+        if let Some(policy) = policies.find(|policy| policy.needs().charges.any()) {
+            return Err(PlanError::Restarts(policy.name()));
+        }
+        let mut machines = self.machines.iter();
+        if let Some(machine) = machines.find(|machine| machine.design.needs(RuleNeed::Future)) {
+            return Err(PlanError::Restarts(machine.name.clone()));
+        }
+        self.restarts = true;
+        Ok(self)
+    }
+
+    /// Returns true if instructions begin again after a TLB miss.
+    pub const fn restarts_instructions(&self) -> bool {
+        self.restarts
     }
 
     /// Makes a listener to each run of a policy of the plan on a machine, by their names, and hands
@@ -225,6 +253,7 @@ impl Plan {
             frames: false,
             tables: false,
             all_visits: false,
+            restarts: false,
             listening: None,
             one_memory: false,
         })

@@ -55,6 +55,12 @@ pub enum PlanError {
         /// The rule's name.
         rule: &'static str,
     },
+    /// A policy or a machine cannot be replayed with instructions that begin again.
+    #[error(
+        "{0} reckons with the order of lookups, which instructions that begin again change: leave \
+         it out"
+    )]
+    Restarts(String),
     /// A policy foresees a policy that does not exist.
     #[error(transparent)]
     Foreseen(#[from] ParseError),

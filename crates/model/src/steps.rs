@@ -28,6 +28,9 @@ pub struct VisitStep {
     pub leads_with_store: bool,
     /// Instructions are fetched, and no data is referenced.
     pub fetches: bool,
+    /// No instruction began since the last reference before. Traces that are read by instruction
+    /// tell it of each visit.
+    pub continues: bool,
 }
 
 impl VisitStep {
@@ -48,6 +51,7 @@ impl VisitStep {
             leads: visit.lead != Lead::None,
             leads_with_store: visit.lead == Lead::Store,
             fetches: visit.fetch,
+            continues: visit.instructions == 0,
         }
     }
 
@@ -67,6 +71,7 @@ impl VisitStep {
             leads: manner.leads(),
             leads_with_store: manner.leads_with_store(),
             fetches: false,
+            continues: false,
         }
     }
 

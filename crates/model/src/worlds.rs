@@ -72,6 +72,10 @@ impl<'a> MachineRuns<'a> {
             let worlds = self.worlds.into_iter().map(World::walking_tables);
             self.worlds = worlds.collect();
         }
+        if plan.restarts_instructions() {
+            let mmus = self.worlds.iter_mut().flat_map(World::mmus_mut);
+            mmus.for_each(Mmu::begin_instructions_again);
+        }
         if let Some(request) = plan.listening() {
             for MachineRun { world, machine } in heard.map(|number| self.runs[number]) {
                 self.worlds[world].listen(machine, request);

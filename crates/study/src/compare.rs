@@ -7,7 +7,7 @@ use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use broadleaf_accel::covers_all;
+use broadleaf_accel::{WhyNot, covers_all};
 use broadleaf_machine::Machine;
 use broadleaf_metrics::{CellResult, Comparison, RanBefore};
 use broadleaf_model::{Outcome, Plan};
@@ -43,6 +43,8 @@ pub struct Request<'a> {
     pub threads: Option<NonZero<usize>>,
     /// Count the misses of TLBs with other geometries too.
     pub curves: bool,
+    /// Let each instruction begin again after a TLB miss.
+    pub restarts: bool,
     /// The memory of the frame-level model, if the user gave one.
     pub memory: Option<&'a MemoryRequest>,
     /// Keeps the reduced form of the trace for later comparisons, and holds those of earlier ones.
@@ -97,6 +99,7 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
         machines,
         threads,
         curves,
+        restarts,
         memory,
         cache,
         explain_plan,
@@ -128,13 +131,18 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
         keep_going,
         fetches: memory.is_some_and(|memory| memory.code)
             || !crate::machines::with_instruction_tlbs(&machines).is_empty(),
+        by_instruction: restarts,
         max_accesses,
     };
+    // Lookups that are made again are in no reduced form.
+    let cache = cache.filter(|_| !restarts);
     let asks_for_memory =
         memory.is_some_and(|memory| memory.memory.is_some() || memory.pagetypeinfo.is_some());
-    let needs_frames = covers_all(&policies, &machines)
-        .err()
-        .filter(|_| !asks_for_memory);
+    let covered = match restarts {
+        true => Err(WhyNot::Restarts),
+        false => covers_all(&policies, &machines),
+    };
+    let needs_frames = covered.err().filter(|_| !asks_for_memory);
     let by_walks = match &needs_frames {
         Some(_) => crate::machines::without_frames(&policies, &machines),
         None => Vec::new(),
@@ -187,6 +195,10 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
         Plan::new(policies, machines)
     };
     let limited = done.is_some();
+    let plan = plan.and_then(|plan| match restarts {
+        true => plan.restarting_instructions(),
+        false => Ok(plan),
+    });
     let plan = plan.map_err(Failure::wrong)?.on_threads(threads);
     let plan = within_machine(plan);
     let plan = match (curves, cache) {

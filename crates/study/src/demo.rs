@@ -46,6 +46,7 @@ pub fn sort_of_lines(folder: &Path) -> io::Result<Options> {
 /// Those of [`compare`].
 pub fn compare_sort(recording: &Path, watch: &dyn Watch) -> Result<ComparisonAnswer, Failure> {
     let request = Request {
+        restarts: false,
         watch,
         memory: None,
         // The recording is removed at the end.

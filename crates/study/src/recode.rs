@@ -63,6 +63,7 @@ pub struct RecodedTrace {
 pub fn recode(request: &RecodeRequest<'_>) -> Result<RecodedTrace, Failure> {
     refuse_input(request.output, [request.trace])?;
     let reading = TraceReading {
+        by_instruction: false,
         passes: PassCount::One,
         keep_going: false,
         fetches: true,

@@ -62,6 +62,7 @@ pub fn trap(
         design: machine.design.clone(),
         size,
         mechanism: request.mechanism,
+        begin_at: None,
     };
     let finished = count(&options, show).map_err(|error| failure(error, &machine.name))?;
     let cost = |size| machine.costs.of(size).unwrap_or(0);

@@ -121,6 +121,13 @@ impl PartReader {
         }
     }
 
+    /// Ends visits where instructions end: see
+    /// [`ReadOptions::by_instruction`](crate::ReadOptions::by_instruction).
+    pub fn by_instruction(mut self, yes: bool) -> Self {
+        self.chunk.end_visits_by_instruction(yes);
+        self
+    }
+
     /// Begins a part. The reader skips the rest of the part before.
     pub fn begin(&mut self, part: Part) {
         self.put_back();

@@ -85,6 +85,14 @@ pub(crate) struct Compare {
     #[arg(long)]
     pub(crate) curve: bool,
 
+    /// Let each instruction begin again after a TLB miss, from its first reference on
+    ///
+    /// Processors whose TLBs software fills do so. An instruction that refers to several pages may
+    /// then miss again on a page that its own miss displaced: the counts are those of `record
+    /// --engine trap`. TRACE must be a recording of `broadleaf record`.
+    #[arg(long)]
+    pub(crate) restart: bool,
+
     /// Set the format of the results
     #[arg(long, default_value = "table")]
     pub(crate) format: CompareFormat,

@@ -79,6 +79,7 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
         explain_plan: options.explain_plan.then_some(&show_plan),
         watch: &Bars,
         curves: options.curve,
+        restarts: options.restart,
     };
     // The table compares every policy with these two, even if they were not asked for.
     let has_superpages = |machine: &Machine| machine.design.sizes().len() > 1;

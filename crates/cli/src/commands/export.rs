@@ -29,6 +29,7 @@ pub(crate) fn run(options: &Export) -> Result<(), Failure> {
     let path = output_path(options, entry)?;
     refuse_input(&path, [options.trace.as_path()])?;
     let reading = TraceReading {
+        by_instruction: false,
         passes: PassCount::One,
         keep_going: false,
         fetches: true,

@@ -54,6 +54,8 @@ pub(crate) struct World<'a> {
     /// True if a replacement rule of a machine counts all uses of a translation. No lookup waits
     /// then.
     counts_uses: bool,
+    /// True if the reference that follows is of the instruction of the one before.
+    continues: bool,
     /// The steps that listeners want; `None` if there is no listener.
     steps_wanted: Option<StepsWanted>,
     /// The filter of the world; `None` if the world replays every visit.
@@ -126,6 +128,7 @@ impl<'a> World<'a> {
             reads_tables: false,
             parts_loads: machine.design.parts_loads_from_stores(),
             counts_uses: machine.design.needs(RuleNeed::Uses),
+            continues: false,
             steps_wanted: None,
             filter: None,
             instructions: 0,

@@ -13,6 +13,7 @@ impl World<'_> {
     /// Replays one visit. `uses` is the number of its accesses or fetched instructions; only rules
     /// that count uses read it. Returns `None` if memory is used up.
     pub(super) fn visit(&mut self, step: &VisitStep, uses: u64, scene: &Scene<'_>) -> Option<()> {
+        self.continues = step.continues;
         if step.fetches {
             self.fetch(step.page, step.time, scene)?;
             self.repeat(ReferenceKind::Fetch, uses.saturating_sub(1));
@@ -71,6 +72,7 @@ impl World<'_> {
                 }),
                 kind: ReferenceKind::Load,
                 after_stores: true,
+                continues: true,
             };
             self.look_up(&lookup, scene.stream);
         }
@@ -100,7 +102,9 @@ impl World<'_> {
             recorder.refer(at);
             return Some(());
         }
-        let lookup = PageLookup::new(page, level, ReferenceKind::of_data(store));
+        let mut lookup = PageLookup::new(page, level, ReferenceKind::of_data(store));
+        // The other references of a visit that is read by instruction are of this instruction.
+        lookup.continues = std::mem::replace(&mut self.continues, true);
         self.look_up(&lookup, scene.stream);
         Some(())
     }

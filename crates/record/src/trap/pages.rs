@@ -14,6 +14,8 @@ use super::counts::TrapCounts;
 /// those of a memory in which every page lies at its proper place: frame N holds page N.
 #[derive(Debug)]
 pub(super) struct TrapTlb {
+    /// The empty TLB.
+    empty: Tlb,
     tlb: Tlb,
     /// The page size that the system uses where it fits; 4 KiB if there are base pages alone.
     size: PageSize,
@@ -34,12 +36,20 @@ impl TrapTlb {
     /// An empty TLB of that design, under a system with pages of that size.
     pub(super) fn new(design: &Design, size: PageSize) -> Self {
         Self {
+            empty: Tlb::new(design),
             tlb: Tlb::new(design),
             size,
             blocks: HashMap::new(),
             open: BTreeSet::new(),
             counts: TrapCounts::default(),
         }
+    }
+
+    /// Counts from zero with an empty TLB.
+    pub(super) fn begin(&mut self) {
+        self.tlb = self.empty.clone();
+        self.open.clear();
+        self.counts = TrapCounts::default();
     }
 
     /// The pages that are open.

@@ -43,6 +43,8 @@ pub struct TrapOptions {
     pub size: PageSize,
     /// The mechanism. `None`: userfaultfd if the kernel allows it, else protection.
     pub mechanism: Option<Mechanism>,
+    /// Empties the TLB and counts from zero when the program unmaps this address.
+    pub begin_at: Option<u64>,
 }
 
 /// A run that ended.

@@ -9,3 +9,4 @@ mod placement;
 mod processes;
 mod signals;
 mod support;
+mod traps;

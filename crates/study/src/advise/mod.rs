@@ -110,6 +110,7 @@ pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, TracePlaces), 
     let plan = Plan::within(policies, machines, limits).map_err(Failure::wrong)?;
     let plan = within_machine(plan.on_threads(threads).with_ranges());
     let reading = TraceReading {
+        by_instruction: false,
         passes: PassCount::Several,
         keep_going: request.keep_going,
         fetches: false,

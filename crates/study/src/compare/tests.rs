@@ -13,6 +13,7 @@ fn compared(trace: &Path, cache: &TraceCache, asked: &[&str]) -> (Comparison, Ve
     let asked: Vec<String> = asked.iter().map(|name| (*name).to_owned()).collect();
     let watch = NotingWatch::default();
     let request = Request {
+        restarts: false,
         trace,
         keep_going: false,
         max_accesses: None,

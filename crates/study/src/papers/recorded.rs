@@ -60,6 +60,7 @@ pub(crate) fn recording(
         }
     }
     let reading = TraceReading {
+        by_instruction: false,
         passes: PassCount::Several,
         keep_going: false,
         fetches: false,

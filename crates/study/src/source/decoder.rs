@@ -35,10 +35,18 @@ pub(crate) fn decode(
                 // After damage a recording may be whole again, but its mappings are unknown.
                 keep_going: false,
                 fetches: reading.fetches,
+                by_instruction: reading.by_instruction,
             };
             let reader = TraceReader::with_options(bytes, options)
                 .map_err(|error| ReadError::head(origin.name(), error))?;
+            let ends_known = reader.header().options.instruction_counts && reader.version() == 1;
+            if reading.by_instruction && !ends_known {
+                return Err(ReadError::NoInstructions(origin.name().to_owned()));
+            }
             Decoder::Recording(Box::new(reader))
+        }
+        _ if reading.by_instruction => {
+            return Err(ReadError::NoInstructions(origin.name().to_owned()));
         }
         TraceKind::Lackey => Decoder::Lackey(LackeyReader::new(bytes, Grain::Page)),
         TraceKind::Reduced => {

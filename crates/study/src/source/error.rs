@@ -27,6 +27,12 @@ pub enum ReadError {
         /// The damage.
         damage: Damage,
     },
+    /// The trace does not tell where instructions end.
+    #[error(
+        "{0}: does not tell where instructions end, so they cannot begin again: a recording of \
+         `broadleaf record` tells it; a recoded or reduced copy, a text or an import does not"
+    )]
+    NoInstructions(String),
     /// The reduced form of a trace is damaged.
     #[error(
         "{name}: {error}: reduce the trace again, or remove this file so that the trace itself is \
@@ -134,6 +140,7 @@ impl From<ReadError> for Failure {
             ReadError::Io { .. } => Self::failed(error),
             ReadError::Head { .. }
             | ReadError::Damaged { .. }
+            | ReadError::NoInstructions(_)
             | ReadError::Reduced { .. }
             | ReadError::TooLong { .. }
             | ReadError::TooPopulated { .. } => Self::wrong(error),

@@ -28,6 +28,7 @@ pub fn visit_of(name: &str, page: u64) -> Option<String> {
         return None;
     }
     let reading = TraceReading {
+        by_instruction: false,
         passes: PassCount::One,
         keep_going: true,
         fetches: false,

@@ -48,6 +48,8 @@ pub struct TraceReading {
     pub keep_going: bool,
     /// Return the instruction fetches of a recording.
     pub fetches: bool,
+    /// End visits where instructions end.
+    pub by_instruction: bool,
     /// The maximum number of accesses to read; `None` derives a limit from the file's size.
     pub max_accesses: Option<u64>,
 }

@@ -76,9 +76,12 @@ impl broadleaf_model::Source for Trace {
                 self.bound.hand_out(&self.origin, bytes, &totals)?;
                 let (understood, pages) = (reader.bytes_read(), reader.populated());
                 (self.bound).check_populated(&self.origin, bytes, understood, pages)?;
-                let (grain, fetches) = (reader.header().grain, self.reading.fetches);
+                let (grain, reading) = (reader.header().grain, self.reading);
                 let idle = self.readers.pop();
-                let mut reader = idle.unwrap_or_else(|| PartReader::new(grain, fetches));
+                let mut reader = idle.unwrap_or_else(|| {
+                    let reader = PartReader::new(grain, reading.fetches);
+                    reader.by_instruction(reading.by_instruction)
+                });
                 reader.begin(part);
                 Ok(Some(TracePart::recording(reader, name, self.reading)))
             }

@@ -87,7 +87,8 @@ impl ChunkReader {
             _ => return Err(ExecutionFault::FewPatterns),
         };
         let fetching = self.fetches && !definitions.fetches_of.is_empty();
-        self.tables.name(number, definitions, fetching)
+        let careful = fetching || self.visits.by_instruction;
+        self.tables.name(number, definitions, careful)
     }
 
     /// Decodes the references of an execution that left their units, and their new units.

@@ -88,6 +88,12 @@ impl ChunkReader {
         }
     }
 
+    /// Ends visits where instructions end, if `yes`: see
+    /// [`ReadOptions::by_instruction`](crate::ReadOptions::by_instruction).
+    pub(crate) const fn end_visits_by_instruction(&mut self, yes: bool) {
+        self.visits.by_instruction = yes;
+    }
+
     /// Begins a stream chunk, given its body and the patterns of its process. Returns the chunk's
     /// totals.
     ///

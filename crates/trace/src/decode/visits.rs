@@ -45,6 +45,8 @@ pub(super) struct Visits {
     pub(super) executions: u64,
     /// True if a visit has a lead or is a fetch.
     flagged: bool,
+    /// A reference of a new instruction begins a new visit.
+    pub(super) by_instruction: bool,
     /// The totals of the item's visits.
     pub(super) made: Totals,
 }
@@ -58,6 +60,7 @@ impl Default for Visits {
             unit: 0,
             executions: MOST_EXECUTIONS,
             flagged: false,
+            by_instruction: false,
             made: Totals::default(),
         }
     }
@@ -164,14 +167,19 @@ impl Visits {
         }
         let instructions = self.carried as u32 + instructions;
         self.carried = 0;
-        self.add(&Visit {
+        let visit = Visit {
             unit,
             loads: step.loads,
             stores: step.stores,
             loads_before_store: step.loads_before_store,
             instructions,
             ..Visit::default()
-        });
+        };
+        if self.by_instruction && instructions > 0 {
+            self.push(visit);
+        } else {
+            self.add(&visit);
+        }
     }
 
     /// Adds instructions fetched from `unit`.

@@ -31,6 +31,12 @@ pub struct ReadOptions {
     /// Return recorded instruction fetches as separate visits. Otherwise the reader leaves fetches
     /// out, and data visits carry the instruction counts.
     pub fetches: bool,
+    /// End a visit where an instruction ends. A visit without instructions then continues the
+    /// instruction of the visit before. Traces without instruction counts ([`Options`]) and chunks
+    /// of phrases do not tell where instructions end. Reading takes several times as long.
+    ///
+    /// [`Options`]: crate::Options
+    pub by_instruction: bool,
 }
 
 impl Default for ReadOptions {
@@ -38,6 +44,7 @@ impl Default for ReadOptions {
         Self {
             keep_going: false,
             fetches: true,
+            by_instruction: false,
         }
     }
 }
@@ -112,7 +119,8 @@ impl<R: Read> TraceReader<R> {
         Ok(Self {
             input: Input::new(from, length),
             none: Arc::new(Definitions::new(header.options.instruction_pages)),
-            own: PartReader::new(header.grain, options.fetches),
+            own: PartReader::new(header.grain, options.fetches)
+                .by_instruction(options.by_instruction),
             unpacker: Unpacker::new(),
             events: Vec::new(),
             populated: 0,

@@ -378,7 +378,7 @@ proptest! {
         if let Some(cut) = cut {
             bytes.truncate(first + cut.index(bytes.len() - first));
         }
-        let options = ReadOptions { keep_going, fetches: true };
+        let options = ReadOptions { by_instruction: false, keep_going, fetches: true };
         let found = in_order(&bytes, options);
         prop_assume!(found.is_some());
         prop_assert_eq!(&found, &Some(part_by_part(&bytes, options)));

@@ -171,6 +171,7 @@ pub(crate) fn expected(
     let mut steps = Vec::new();
     for run in runs(&naive.references, grain) {
         let access = |reference: &NaiveReference| VisitStep {
+            continues: false,
             page: PageNumber(reference.address >> 12),
             time,
             loads_before_store: 0,

@@ -25,6 +25,8 @@ pub(super) struct Engine {
     pub(super) heap: Range<u64>,
     /// The path of the program, which `/proc/self/exe` would name.
     pub(super) program: Vec<u8>,
+    /// The address at whose unmapping the counts begin.
+    pub(super) begin_at: Option<u64>,
     /// How often one instruction may miss in a row before all pages are opened for it.
     pub(super) most_repeats: usize,
 }
@@ -88,6 +90,13 @@ impl Engine {
         let after = range.end.div_ceil(PAGE);
         let closed = self.tlb.forget(range.start / PAGE, after, is_unmapped);
         self.close(&closed);
+    }
+
+    /// Counts from zero with an empty TLB.
+    pub(super) fn begin(&mut self) {
+        let open: Vec<u64> = self.tlb.open().collect();
+        self.close(&open);
+        self.tlb.begin();
     }
 
     /// Opens every page.

@@ -96,7 +96,11 @@ fn unmap(engine: &mut Engine, start: u64, bytes: u64) -> Result<(), i32> {
         return Err(libc::EINVAL);
     }
     engine.forget(&range, true);
-    engine.space.unmap(&range)
+    engine.space.unmap(&range)?;
+    if engine.begin_at == Some(range.start) {
+        engine.begin();
+    }
+    Ok(())
 }
 
 fn protect(engine: &mut Engine, start: u64, bytes: u64, protection: i32) -> Result<(), i32> {
