@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use broadleaf_record::trap::{Mechanism, TrapCounts, TrapOptions, count};
 use broadleaf_tlb::{
-    Design, IndexFunction, Lookup, Organisation, OrganisationChoice, Replacement,
+    BitField, Design, IndexFunction, Lookup, Organisation, OrganisationChoice, Replacement,
     ReplacementChoice, Role, Structure, Tlb, TlbRequest, Walk,
 };
 use broadleaf_trace::{Advice, Event, Item, ReadOptions, TraceReader};
@@ -69,8 +69,8 @@ fn replayed(trace: &[u8], design: &Design, restarts: bool) -> [u64; 2] {
     let mut tlb = Tlb::new(design);
     let mut misses = [0; 2];
     let mut instruction = Vec::new();
-    let mut heap_end = 0;
-    let mut look_up = |tlb: &mut Tlb, page| {
+    let mut heap_end = 0_u64;
+    let look_up = |tlb: &mut Tlb, page| {
         let page = PageNumber(page);
         let found = tlb.access(&TlbRequest::load(Asid::ZERO, page));
         if found == Lookup::Miss {
@@ -187,4 +187,134 @@ fn two_levels_trap_where_the_first_misses() {
         assert_eq!(found, [first, walks], "{}", subject.path.display());
         assert_eq!(counts.second_hits, first - walks);
     }
+}
+
+/// What a program prints, with its exit status. `name` is passed as the program's only argument.
+fn native(program: &Path) -> String {
+    let output = std::process::Command::new(program).output().expect("a run");
+    assert!(output.status.success(), "{:?}", output.status);
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// What a program prints while its misses trap, and the counts.
+fn printed(program: &Path, design: &Design, mechanism: Option<Mechanism>) -> (String, TrapCounts) {
+    let file = program.with_extension("printed");
+    let line = format!("exec {} > {}", program.display(), file.display());
+    let options = TrapOptions {
+        command: ["sh", "-c", &line].map(OsString::from).into(),
+        design: design.clone(),
+        size: PageSize::SIZE_4K,
+        mechanism,
+        begin_at: None,
+    };
+    let finished = count(&options, &mut |_| {}).expect("a run");
+    assert!(finished.status.success(), "{:?}", finished.status);
+    (
+        std::fs::read_to_string(&file).expect("a file"),
+        finished.counts,
+    )
+}
+
+#[test]
+fn a_program_does_what_it_does_alone() {
+    let folder = folder();
+    let Some(program) = compiled("trap_calls", &["-pthread", "-O1"], folder.path()) else {
+        return;
+    };
+    let expected = native(&program);
+    let design = design(vec![structure("fifo", 1, 16)]);
+    for mechanism in [None, Some(Mechanism::Protection)] {
+        let (text, counts) = printed(&program, &design, mechanism);
+        assert_eq!(text, expected, "{mechanism:?}");
+        let of = [
+            counts.programs,
+            counts.threads,
+            counts.processes,
+            counts.replaced,
+        ];
+        assert_eq!(of, [2, 3, 2, 0], "{counts:?}");
+        assert!(
+            counts.calls > 50 && counts.opened_for_calls < 5,
+            "{counts:?}"
+        );
+    }
+}
+
+#[test]
+fn an_instruction_that_needs_more_pages_than_a_set_holds_ends() {
+    let folder = folder();
+    let Some(program) = compiled("trap_sets", &ALONE, folder.path()) else {
+        return;
+    };
+    let run = |ways: usize| {
+        let mut one = structure("fifo", 1, 64);
+        one.ways = ways;
+        let high = 11 + (64 / ways).ilog2();
+        let bits = BitField { high, low: 12 };
+        one.pages[0].1 = IndexFunction::new(vec![bits]).expect("an index");
+        let options = TrapOptions {
+            command: vec![program.clone().into()],
+            design: design(vec![one]),
+            size: PageSize::SIZE_4K,
+            mechanism: None,
+            begin_at: None,
+        };
+        let finished = count(&options, &mut |_| {}).expect("a run");
+        assert_eq!(finished.status.code(), Some(7));
+        finished.counts
+    };
+    assert_eq!(
+        run(1).steps,
+        3,
+        "the pages of one move have one set of one way"
+    );
+    assert_eq!(run(2).steps, 0);
+}
+
+#[test]
+fn superpages_and_subblocks_open_what_an_entry_covers() {
+    let folder = folder();
+    let Some(program) = compiled("trap_random", &ALONE, folder.path()) else {
+        return;
+    };
+    let of = |organisation: &'static str, pages: &[u64]| {
+        let sizes = pages
+            .iter()
+            .filter_map(|bytes| PageSize::from_bytes(*bytes));
+        let mut one = structure("fifo", 1, ENTRIES);
+        one.pages = sizes.map(|size| (size, IndexFunction::none())).collect();
+        let organisation = Organisation::named(organisation).expect("an organisation");
+        let mut choice = OrganisationChoice::from(organisation);
+        if organisation.block_of.is_some() {
+            choice.set("block", "64k").expect("a block");
+        }
+        one.organisation = choice;
+        design(vec![one])
+    };
+    let run = |design: Design, size: PageSize| {
+        let command = vec![program.clone().into()];
+        let begin_at = Some(MARKER);
+        let options = TrapOptions {
+            command,
+            design,
+            size,
+            mechanism: None,
+            begin_at,
+        };
+        count(&options, &mut |_| {}).expect("a run").counts
+    };
+    let base = run(of("set-associative", &[4096]), PageSize::SIZE_4K);
+    let large = PageSize::from_bytes(1 << 16).expect("a size");
+    let superpages = run(of("set-associative", &[4096, 1 << 16]), large);
+    let subblocks = run(of("complete-subblock", &[4096]), PageSize::SIZE_4K);
+    // 8 MiB are 128 blocks of 64 KiB: half of them fit 64 entries.
+    assert!(
+        superpages.walks * 3 < base.walks * 2,
+        "{superpages:?} {base:?}"
+    );
+    assert!(superpages.superpage_walks > 0 && base.superpage_walks == 0);
+    assert!(
+        subblocks.subblock_misses > 0 && subblocks.walks < base.walks,
+        "{subblocks:?}"
+    );
 }

@@ -25,6 +25,8 @@ pub(super) struct Engine {
     pub(super) heap: Range<u64>,
     /// The path of the program, which `/proc/self/exe` would name.
     pub(super) program: Vec<u8>,
+    /// The threads that run, beside the one that waits in the engine.
+    pub(super) other_threads: u64,
     /// The address at whose unmapping the counts begin.
     pub(super) begin_at: Option<u64>,
     /// How often one instruction may miss in a row before all pages are opened for it.

@@ -164,6 +164,7 @@ fn loaded(
         shared,
         heap: heap..heap,
         program: absolute(path).into_os_string().into_encoded_bytes(),
+        other_threads: 0,
         begin_at: options.begin_at,
         most_repeats: FEWEST_REPEATS.max(2 * entries(&options.design)),
     });

@@ -35,19 +35,32 @@ static unsigned long random_number(void)
    return state;
 }
 
-#ifdef WITHOUT_LIBRARY
-int         run(void);
-void        _start(void)
+int run(void);
+
+/* The stack of the kernel begins somewhere in a page, as the environment has it. This one does not. */
+static char own_stack[1 << 18] __attribute__((aligned(4096)));
+
+static void run_on_own_stack(void)
 {
+   long result;
    begin();
-   call6(231, run(), 0, 0, 0, 0, 0);
+   __asm__ volatile("mov %%rsp, %%rbx\n mov %1, %%rsp\n call run\n mov %%rbx, %%rsp"
+                    : "=&a"(result)
+                    : "r"(own_stack + sizeof own_stack)
+                    : "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory");
+   call6(231, result, 0, 0, 0, 0, 0);
+}
+
+#ifdef WITHOUT_LIBRARY
+void _start(void)
+{
+   run_on_own_stack();
 }
 #else
-int run(void);
 int main(void)
 {
-   begin();
-   return run();
+   run_on_own_stack();
+   return 1;
 }
 #endif
 #endif

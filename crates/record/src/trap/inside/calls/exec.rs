@@ -2,13 +2,14 @@
 
 #![allow(unsafe_code, reason = "strings in the program's memory")]
 
-use std::ffi::{CStr, OsStr, OsString};
+use std::ffi::{CStr, CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use super::Answer;
+use super::pointers::OWN_PATH;
 use crate::trap::inside::arch::call;
 use crate::trap::inside::context::{SignalContext, register};
 use crate::trap::inside::engine::Engine;
@@ -35,29 +36,34 @@ pub(super) fn answer(
     context: &mut SignalContext,
     block: &ThreadBlock,
 ) -> Answer {
-    let arguments = context.arguments();
-    if number == libc::SYS_execve && engine.tlb.counts.threads == 0 {
-        let [path, list, environment, ..] = arguments;
-        let path = string(&engine.space, path);
+    let mut arguments = context.arguments();
+    let [path, list, environment, ..] = arguments;
+    let own_path = CString::new(engine.program.clone()).unwrap_or_default();
+    if number == libc::SYS_execve {
+        let mut path = string(&engine.space, path);
+        if path.as_bytes() == OWN_PATH {
+            path = OsString::from_vec(engine.program.clone());
+            arguments[0] = own_path.as_ptr() as u64;
+        }
         let list = strings(&engine.space, list);
         let (file, list) = resolved(Path::new(&path), &list);
-        if !list.is_empty() && can_follow(&file) {
+        if engine.other_threads == 0 && !list.is_empty() && can_follow(&file) {
             let environment = strings(&engine.space, environment);
             follow(engine, (&file, &list, &environment), context, block);
             return Answer::Done;
         }
     }
-    leave(engine, number, context)
+    leave(engine, number, arguments, context)
 }
 
 /// Lets the kernel replace the process. Returns if that fails.
-fn leave(engine: &mut Engine, number: i64, context: &SignalContext) -> Answer {
+fn leave(engine: &mut Engine, number: i64, arguments: [u64; 6], context: &SignalContext) -> Answer {
     engine.tlb.counts.replaced = 1;
     engine.show();
     engine.open_all();
     let blocked = block_exactly(context.mask);
     // The kernel turns the dispatch of calls off, and forgets all handlers.
-    let result = call(number, context.arguments());
+    let result = call(number, arguments);
     block_exactly(blocked);
     engine.close_all();
     engine.tlb.counts.replaced = 0;

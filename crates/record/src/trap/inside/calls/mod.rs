@@ -85,6 +85,7 @@ pub(super) fn answer(context: &mut SignalContext, block: &ThreadBlock) {
     engine.tlb.counts.calls += 1;
     let answer = answer_of(&mut engine, number, context, block);
     if matches!(number, libc::SYS_exit | libc::SYS_exit_group) {
+        engine.other_threads = engine.other_threads.saturating_sub(1);
         engine.show();
     }
     let call = match answer {

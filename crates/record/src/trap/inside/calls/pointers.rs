@@ -11,7 +11,7 @@ use crate::trap::inside::signals::{read, write};
 use crate::trap::inside::space::Space;
 
 /// The path by which a program finds its own file.
-const OWN_PATH: &[u8] = b"/proc/self/exe";
+pub(super) const OWN_PATH: &[u8] = b"/proc/self/exe";
 /// The longest path of Linux.
 const PATH_BYTES: usize = 4096;
 /// The most buffers of a call (`UIO_MAXIOV`).

@@ -96,6 +96,7 @@ fn start_thread(
         return Err(-result as i32);
     }
     engine.tlb.counts.threads += 1;
+    engine.other_threads += 1;
     engine.show();
     Ok(result as u64)
 }
