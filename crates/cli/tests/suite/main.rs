@@ -34,3 +34,4 @@ mod report;
 mod service;
 mod shortage;
 mod support;
+mod traps;

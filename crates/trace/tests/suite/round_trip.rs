@@ -41,6 +41,15 @@ proptest! {
     }
 
     #[test]
+    fn a_trace_read_by_instruction_has_the_same_visits_in_pieces(pieces in trace(false)) {
+        let bytes = write(&header(Grain::Page, false), &pieces);
+        let options = ReadOptions { by_instruction: true, ..ReadOptions::default() };
+        let (found, error) = read_until_error(&bytes, options);
+        prop_assert!(error.is_none(), "{error:?}");
+        prop_assert_eq!(canonical(&found), canonical(&pieces));
+    }
+
+    #[test]
     fn index_and_reader_agree(pieces in trace(false)) {
         let bytes = write(&header(Grain::Page, false), &pieces);
         let index = TraceIndex::read(Cursor::new(&bytes)).expect("an index");
