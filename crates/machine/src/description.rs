@@ -1,5 +1,6 @@
 //! Machines: TLBs, a page table, caches and walk costs, read from the text of a TOML file.
 
+use crate::lines::{WalkLines, WalkLinesText, lines};
 use crate::parameters::tlb_tables;
 use crate::structure::{TlbText, by_size, position, structure};
 use crate::{MachineError, ProcessorPattern, WalkCosts, parts};
@@ -30,6 +31,9 @@ pub struct Machine {
     pub caches: &'static CacheKind,
     /// The cost of a walk, in cycles.
     pub costs: WalkCosts,
+    /// The cache lines that walks read, and what each costs. `None` if the description does not ask
+    /// for them.
+    pub walk_lines: Option<WalkLines>,
     /// The processors that it describes. Empty if it describes none.
     pub processors: Vec<ProcessorPattern>,
 }
@@ -53,6 +57,8 @@ struct MachineText {
     caches: Option<Spanned<String>>,
     #[serde(rename = "walk-cycles")]
     walk_cycles: Spanned<BTreeMap<String, Spanned<u64>>>,
+    #[serde(rename = "walk-lines")]
+    walk_lines: Option<WalkLinesText>,
     #[serde(default)]
     processor: Vec<Spanned<ProcessorPattern>>,
 }
@@ -72,7 +78,8 @@ impl Machine {
 
     /// Returns true if the cycles of a walk depend on the size of the page alone.
     pub fn has_fixed_walk_costs(&self) -> bool {
-        self.page_table.cost_by_size && self.caches.build.is_none()
+        let by_size = self.page_table.cost_by_size && self.walk_lines.is_none();
+        by_size && self.caches.build.is_none()
     }
 
     /// Reads a machine's description.
@@ -157,6 +164,7 @@ impl Machine {
                 }
             }
         }
+        let walk_lines = parsed.walk_lines.as_ref().map(lines).transpose();
         let caches = part(
             parsed.caches.as_ref(),
             CacheKind::none(),
@@ -173,6 +181,7 @@ impl Machine {
             page_table,
             caches,
             costs: WalkCosts(costs),
+            walk_lines: walk_lines.map_err(|(at, message)| wrong(at, message))?,
             processors: parsed
                 .processor
                 .into_iter()

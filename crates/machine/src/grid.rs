@@ -12,7 +12,16 @@ use broadleaf_units::PageSize;
 use toml::Value;
 
 /// The keys of a grid's own. Other keys are those of a `[[tlb]]` table.
-const OWN_KEYS: [&str; 6] = ["entries", "ways", "sizes", "index", "miss", "replacement"];
+const OWN_KEYS: [&str; 8] = [
+    "entries",
+    "ways",
+    "sizes",
+    "index",
+    "miss",
+    "replacement",
+    "table",
+    "line",
+];
 
 /// The keys of a `[[tlb]]` table that a grid sets itself, or that need other structures.
 const RESERVED_KEYS: [&str; 7] = [
@@ -226,8 +235,12 @@ fn describe(kind: &str, chosen: &Chosen<'_>) -> Result<String, String> {
         .iter()
         .map(|size| format!("{} = {miss}", size.short_name()));
     let cycles: Vec<String> = cycles.collect();
+    let table = match given("table") {
+        Some(table) => format!("page-table = {}\n", toml_value(table)),
+        None => String::new(),
+    };
     let mut text = format!(
-        "name = \"grid\"\nsummary = \"{kind} TLB of a grid\"\n[[tlb]]\nname = \"tlb\"\nlevel = 1\n\
+        "name = \"grid\"\nsummary = \"{kind} TLB of a grid\"\n{table}[[tlb]]\nname = \"tlb\"\nlevel = 1\n\
          entries = {count}\nways = {ways}\norganisation = \"{}\"\n\
          replacement = {}\nindex = {{ {} }}\n",
         organisation.described.name,
@@ -243,6 +256,9 @@ fn describe(kind: &str, chosen: &Chosen<'_>) -> Result<String, String> {
     }
     for (key, value) in chosen.iter().filter(|(key, _)| !OWN_KEYS.contains(key)) {
         text += &format!("{key} = {}\n", toml_value(value));
+    }
+    if let Some(line) = given("line") {
+        text += &format!("[walk-lines]\nbytes = {}\n", toml_value(line));
     }
     Ok(text + &format!("[walk-cycles]\n{}\n", cycles.join("\n")))
 }

@@ -8,6 +8,7 @@ mod costs;
 mod description;
 mod error;
 mod grid;
+mod lines;
 mod native;
 mod parameters;
 mod price;
@@ -18,6 +19,7 @@ pub use costs::WalkCosts;
 pub use description::Machine;
 pub use error::MachineError;
 pub use grid::{GridError, grid_kinds, is_grid, machines_of_grid};
+pub use lines::WalkLines;
 pub use native::{
     CPUID_FEATURES, Contradiction, CoreFacts, CoreIdentity, CoreType, CpuidFeature, CpuidRegisters,
     NativeFit, NoFit, ProcessorPattern, TranslationLeaf, Unfit, cpuid_facts, native_machine,

@@ -27,6 +27,26 @@ pub struct TlbResult {
     pub walk_entry_hits: u64,
     /// Entries of the page table that walks read on their way to the leaf, the leaf included.
     pub walk_reads: u64,
+    /// Nodes of the page table that walks read: pages of a tree, or members of a chain. Absent if no
+    /// page table is built.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table_nodes: Option<u64>,
+    /// The most nodes that one walk read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table_most_nodes: Option<u64>,
+    /// The cache lines that walks read, each once a walk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table_lines: Option<u64>,
+    /// The memory of the page tables at the end, in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table_bytes: Option<u64>,
+    /// The most memory of the page tables, in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table_bytes_peak: Option<u64>,
+    /// The memory of each level of the page tables at that peak, in bytes, the level with the base
+    /// pages first. A table without levels has one for each kind of its nodes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub table_level_bytes: Vec<u64>,
     /// The chip area of the TLB in register-bit equivalents; absent if the machine is not one of a
     /// grid.
     #[serde(skip_serializing_if = "Option::is_none")]

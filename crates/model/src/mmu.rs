@@ -7,9 +7,10 @@ use crate::steps::Step;
 use broadleaf_machine::Machine;
 use broadleaf_memory::{Notice, Shootdown};
 use broadleaf_metrics::TlbResult;
-use broadleaf_pagetable::PageTable;
+use broadleaf_pagetable::{PageTable, TableSize, WalkMeter};
 use broadleaf_tlb::{Lookup, ReferenceKind, Tlb, TlbCounts, TlbRequest};
-use broadleaf_units::{AlignedRun, Asid, PageSize, SpaceId};
+use broadleaf_units::{AlignedRun, Asid, PageNumber, PageSize, SpaceId};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 /// How often an instruction begins again at most.
@@ -40,6 +41,10 @@ pub(crate) struct Mmu<'a> {
     /// The page table, if walks go through a table. Otherwise a walk finds the level that the
     /// memory reports.
     table: Option<Box<dyn PageTable>>,
+    /// What walks of the table read.
+    meter: WalkMeter,
+    /// The table's size when it was largest.
+    largest: TableSize,
     /// The address ranges that one entry of each level of the page table covers.
     walk_spans: Vec<PageSize>,
     /// True if entries depend on frames, attributes or neighbours.
@@ -81,6 +86,8 @@ impl<'a> Mmu<'a> {
             walks: vec![0; sizes.len()],
             sizes: sizes.to_vec(),
             table: None,
+            meter: WalkMeter::new(machine.walk_lines.unwrap_or_default().shift),
+            largest: TableSize::default(),
             walk_spans: machine.walk_spans(),
             wants_tables: machine.design.wants_tables(),
             fetches: machine.design.serves(ReferenceKind::Fetch),
@@ -99,6 +106,7 @@ impl<'a> Mmu<'a> {
         self.third_hits = 0;
         self.counts_before = self.tlb.counts();
         self.walks.fill(0);
+        self.meter.begin();
         self.shown = SlowLookups::default();
         if let Some(listener) = &mut self.listener {
             listener.begin();
@@ -226,8 +234,16 @@ impl<'a> Mmu<'a> {
                 let level = self.walk(&request, lookup.level);
                 let space = Some(self.running.0).filter(|_| self.wants_tables);
                 let sizes = &self.translated;
-                let read = |page| memory.translation((space?, request.tag), page, sizes);
+                let asked = RefCell::new(Vec::new());
+                let has_table = self.table.is_some();
+                let read = |page| {
+                    if has_table && page != request.page {
+                        asked.borrow_mut().push(page);
+                    }
+                    memory.translation((space?, request.tag), page, sizes)
+                };
                 self.tlb.load(&walk_of(&request, sizes[level], &read));
+                self.end_walk(&asked.into_inner());
             }
         }
         found == Lookup::First
@@ -264,8 +280,24 @@ impl<'a> Mmu<'a> {
             return;
         };
         match *notice {
-            Notice::Mapped(space, leaf) => table.map(space, leaf),
+            Notice::Mapped(space, leaf) => {
+                table.map(space, leaf);
+                let size = table.size();
+                if size.bytes() > self.largest.bytes() {
+                    self.largest = size;
+                }
+            }
             Notice::Unmapped(space, leaf) => table.unmap(space, leaf.run),
+        }
+    }
+
+    /// Reads the entries of the pages that the TLB loads beside the missing one, and ends the walk.
+    pub(super) fn end_walk(&mut self, beside: &[PageNumber]) {
+        if let Some(table) = &mut self.table {
+            for page in beside {
+                table.walk(self.running.0, *page, &mut |read| self.meter.read(read));
+            }
+            self.meter.end();
         }
     }
 
@@ -274,8 +306,8 @@ impl<'a> Mmu<'a> {
     /// both levels agree. Without a table, the level is that of memory.
     pub(super) fn walk(&mut self, request: &TlbRequest, level: usize) -> usize {
         let (page, mut level) = (request.page, level);
-        if let Some(table) = &self.table {
-            let leaf = table.walk(self.running.0, page, &mut |_| {});
+        if let Some(table) = &mut self.table {
+            let leaf = table.walk(self.running.0, page, &mut |read| self.meter.read(read));
             let found =
                 leaf.and_then(|leaf| self.sizes.iter().position(|size| *size == leaf.run.size));
             debug_assert_eq!(found, Some(level), "page {page:?} of {:?}", self.running.0);
@@ -320,8 +352,22 @@ impl<'a> Mmu<'a> {
     pub(crate) fn tlb_result(&self) -> Option<TlbResult> {
         let walks: u64 = self.walks.iter().sum();
         let counts = self.tlb.counts().since(self.counts_before);
-        let has_more = !self.machine.design.is_sets_with_lru();
+        let table = self.shown_table();
+        let has_more = !self.machine.design.is_sets_with_lru() || table.is_some();
+        let metered = self.meter.counts();
         has_more.then_some(TlbResult {
+            table_nodes: table.map(|_| metered.nodes),
+            table_most_nodes: table.map(|_| metered.most_nodes),
+            table_lines: table.map(|_| metered.lines),
+            table_bytes: table.map(|table| table.size().bytes()),
+            table_bytes_peak: table.map(|_| self.largest.bytes()),
+            table_level_bytes: table.map_or(Vec::new(), |_| {
+                self.largest
+                    .levels
+                    .iter()
+                    .map(|level| level.bytes)
+                    .collect()
+            }),
             l3_misses: walks,
             block_misses: walks - counts.subblock_misses,
             subblock_misses: counts.subblock_misses,
@@ -337,8 +383,19 @@ impl<'a> Mmu<'a> {
         })
     }
 
+    /// The page table, if results show it: a walk costs more than its page size tells. Others are
+    /// built for tests alone.
+    fn shown_table(&self) -> Option<&dyn PageTable> {
+        self.table
+            .as_deref()
+            .filter(|_| !self.machine.has_fixed_walk_costs())
+    }
+
     /// The cycles of all walks so far.
     pub(crate) fn walk_cycles(&self) -> u64 {
+        if let Some(cycles) = self.machine.walk_lines.and_then(|lines| lines.cycles) {
+            return self.meter.counts().lines * cycles;
+        }
         let walks = self.walks.iter().zip(&self.translated);
         // Machines are validated: each size that a TLB holds has a cost.
         let cycles = walks.map(|(walks, size)| walks * self.machine.costs.of(*size).unwrap_or(0));

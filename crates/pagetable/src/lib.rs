@@ -1,18 +1,26 @@
 //! Page tables: built from notices of a memory, and walked after a TLB miss.
 //!
 //! A page table holds the leaves that a memory maps. A walk finds the leaf of a page and reports
-//! the addresses of the entries that the walk reads. A page table knows neither the memory nor the
-//! TLBs. A page table is one file of this folder and one line of [`PAGE_TABLES`].
+//! what it reads. A page table knows neither the memory nor the TLBs. A page table is one file of
+//! the folder `tables` and one line of [`PAGE_TABLES`]. The other files are what several share.
 #![forbid(unsafe_code)]
 
-use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, PageSize, SpaceId, catalogue};
+mod blocks;
+mod by_size;
+mod chains;
+mod front;
+mod hashed;
+mod meter;
+mod nodes;
+mod radix;
+mod reads;
+mod tables;
 
-catalogue! {
-    /// The catalogue of page tables.
-    pub static PAGE_TABLES: PageTableKind = [
-        radix::X86_64,
-    ];
-}
+pub use meter::{WalkCounts, WalkMeter};
+pub use reads::{LevelSize, TableRead, TableSize};
+pub use tables::PAGE_TABLES;
+
+use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, PageSize, SpaceId};
 
 /// A page table of the catalogue.
 pub struct PageTableKind {
@@ -21,7 +29,7 @@ pub struct PageTableKind {
     /// Builds an empty table for base pages of this size.
     pub build: fn(PageSize) -> Box<dyn PageTable>,
     /// The address ranges that one entry of each level above the base pages covers, smallest first,
-    /// for base pages of this size.
+    /// for base pages of this size. Empty for tables without levels.
     pub spans: fn(PageSize) -> Vec<PageSize>,
     /// The cycles of a walk depend on the size of the page alone. Then a replay need not build the
     /// table to count walks.
@@ -40,11 +48,33 @@ pub trait PageTable: Send + std::fmt::Debug {
     fn end(&mut self, space: SpaceId);
 
     /// Walks the table for a page of 4 KiB. Returns the leaf, or `None` if the page is not mapped.
-    /// `reads` receives the physical address, in bytes, of each entry that the walk reads.
-    fn walk(&self, space: SpaceId, page: PageNumber, reads: &mut dyn FnMut(u64)) -> Option<Leaf>;
+    /// `reads` receives what the walk reads, in order. A walk may change the order of chains and
+    /// the contents of caches of the table, never what is mapped.
+    fn walk(
+        &mut self,
+        space: SpaceId,
+        page: PageNumber,
+        reads: &mut dyn FnMut(TableRead),
+    ) -> Option<Leaf>;
 
-    /// The memory that the table takes in the modelled machine, in bytes.
-    fn bytes(&self) -> u64;
+    /// Walks the table for each page of an aligned run, as a miss handler that preloads a block
+    /// (Talluri 1995, section 4.3). Bytes that the walks of several pages read are read once.
+    fn walk_run(&mut self, space: SpaceId, run: AlignedRun, reads: &mut dyn FnMut(TableRead)) {
+        let (first, after) = run.bounds();
+        let mut seen = Vec::new();
+        for page in first..after {
+            self.walk(space, PageNumber(page), &mut |read| {
+                if !seen.contains(&read) {
+                    seen.push(read);
+                    reads(read);
+                }
+            });
+        }
+    }
+
+    /// The memory that the table takes in the modelled machine, by level. It takes the same time
+    /// whatever the table holds.
+    fn size(&self) -> TableSize;
 }
 
 impl PageTableKind {
@@ -56,7 +86,7 @@ impl PageTableKind {
 
     /// The radix tree of x86-64.
     pub const fn x86_64() -> &'static Self {
-        &radix::X86_64
+        tables::x86_64()
     }
 }
 

@@ -1,38 +1,19 @@
-//! The radix tree of x86-64: nodes of one base page, superpage leaves nearer to the root.
+//! Trees of nodes, one level for each field of an address. Superpages are leaves nearer to the root.
 //!
-//! A node has as many entries of eight bytes as a base page holds: 512 for 4 KiB. A page whose size
-//! is not that of a level has its leaf in each entry that the page covers at the next smaller level
-//! (replicated entries, Talluri 1995, section 5.3).
+//! A page whose size is not that of a level has its leaf in each entry that the page covers at the
+//! next smaller level (replicated entries, Talluri 1995, section 7.5).
 
-use super::{PageTable, PageTableKind};
-use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, PageSize, SpaceId};
+use crate::nodes::Nodes;
+use crate::{LevelSize, TableRead, TableSize};
+use broadleaf_units::{AlignedRun, Leaf, PageNumber, PageSize, SpaceId};
 use std::collections::BTreeMap;
-
-pub(super) static X86_64: PageTableKind = PageTableKind {
-    described: Described {
-        name: "x86-64",
-        summary: "the radix tree of x86-64, whose leaves are 4 KiB and 2 MiB pages",
-        explanation: "A superpage is a leaf one level nearer to the root. What a walk costs comes \
-                      from the machine's table of cycles for each page size; the tree's own memory \
-                      references and the caches of its upper levels are in that mean and are not \
-                      modelled one by one. With --memory, leaves are of whichever sizes a machine \
-                      has.",
-        source: "Intel SDM volume 3, section 4.5; Zhu 2018, chapter 6",
-    },
-    build: |base| Box::new(Radix::new(base)),
-    spans: |base| {
-        let tree = Radix::new(base);
-        let shifts = (1..tree.levels).map(|level| tree.shift(level) as u8);
-        shifts.filter_map(PageSize::from_shift).collect()
-    },
-    cost_by_size: true,
-};
-
-/// The bits of an address that the levels of a tree translate. Higher bits choose the root.
-const ADDRESS_BITS: u32 = 48;
 
 /// The bytes of an entry, as a power of two.
 const ENTRY_SHIFT: u32 = 3;
+/// The bytes of an entry.
+pub(crate) const ENTRY_BYTES: u32 = 1 << ENTRY_SHIFT;
+/// The most levels of a tree.
+const MOST_LEVELS: usize = 8;
 
 /// An entry of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,80 +27,119 @@ enum RadixEntry {
     Leaf(Leaf),
 }
 
-/// A node: one base page of entries.
+/// A node.
 #[derive(Clone, Debug)]
 struct RadixNode {
     entries: Vec<RadixEntry>,
     used: u32,
+    level: usize,
 }
 
-/// The radix trees of all address spaces.
+/// One step of a walk: an entry of a node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RadixStep {
+    pub(crate) node: u32,
+    /// The physical address of the entry.
+    pub(crate) address: u64,
+}
+
+/// The trees of all address spaces.
 #[derive(Clone, Debug)]
-struct Radix {
+pub(crate) struct Radix {
     /// The address bits inside a base page.
     base_shift: u32,
-    /// The address bits that one level translates.
-    level_bits: u32,
-    /// The number of levels.
-    levels: u32,
+    /// The address bits that each level translates, the level of base pages first.
+    widths: Vec<u32>,
     /// The root of each space, by the address bits above the tree.
     roots: BTreeMap<(SpaceId, u64), u32>,
-    nodes: Vec<RadixNode>,
-    unused: Vec<u32>,
+    nodes: Nodes<RadixNode>,
+    sizes: Vec<LevelSize>,
 }
 
 impl Radix {
-    fn new(base: PageSize) -> Self {
-        let base_shift = u32::from(base.shift());
-        let level_bits = base_shift - ENTRY_SHIFT;
+    /// An empty tree. `widths` are the address bits that each level translates, the level of base
+    /// pages first.
+    pub(crate) fn new(base: PageSize, widths: &[u32]) -> Self {
+        let widest = widths.iter().copied().max().unwrap_or(0);
         Self {
-            base_shift,
-            level_bits,
-            levels: (ADDRESS_BITS - base_shift).div_ceil(level_bits),
+            base_shift: u32::from(base.shift()),
+            widths: widths.to_vec(),
             roots: BTreeMap::new(),
-            nodes: Vec::new(),
-            unused: Vec::new(),
+            nodes: Nodes::new(0, widest + ENTRY_SHIFT),
+            sizes: vec![LevelSize::default(); widths.len()],
         }
     }
 
+    /// A tree whose nodes are as large as base pages and translate so many address bits.
+    pub(crate) fn of_pages(base: PageSize, bits: u32) -> Self {
+        let width = u32::from(base.shift()) - ENTRY_SHIFT;
+        let levels = (bits - u32::from(base.shift())).div_ceil(width);
+        Self::new(base, &vec![width; levels as usize])
+    }
+
+    /// The address ranges that an entry of each level above the base pages covers.
+    pub(crate) fn spans(&self) -> Vec<PageSize> {
+        let shifts = (1..self.levels()).map(|level| self.shift(level) as u8);
+        shifts.filter_map(PageSize::from_shift).collect()
+    }
+
+    pub(crate) fn levels(&self) -> usize {
+        self.widths.len()
+    }
+
     /// The address bits below the index of a level. Level 0 is the one of base pages.
-    const fn shift(&self, level: u32) -> u32 {
-        self.base_shift + level * self.level_bits
+    pub(crate) fn shift(&self, level: usize) -> u32 {
+        self.base_shift + self.widths[..level].iter().sum::<u32>()
     }
 
     /// The level whose entries hold pages of this size, and the number of entries that each page
     /// covers.
-    fn level_of(&self, size: PageSize) -> (u32, usize) {
+    fn level_of(&self, size: PageSize) -> (usize, usize) {
         let shift = u32::from(size.shift()).max(self.base_shift);
-        let level = ((shift - self.base_shift) / self.level_bits).min(self.levels - 1);
+        let level = (0..self.levels())
+            .rev()
+            .find(|level| self.shift(*level) <= shift);
+        let level = level.unwrap_or(0);
         (level, 1 << (shift - self.shift(level)))
     }
 
     fn root_of(&self, space: SpaceId, address: u64) -> (SpaceId, u64) {
-        let bits = self.base_shift + self.levels * self.level_bits;
-        (space, address >> bits)
+        let bits = self.shift(self.levels());
+        (space, address.checked_shr(bits).unwrap_or(0))
     }
 
-    fn index(&self, address: u64, level: u32) -> usize {
-        (address >> self.shift(level)) as usize & ((1 << self.level_bits) - 1)
+    fn index(&self, address: u64, level: usize) -> usize {
+        (address >> self.shift(level)) as usize & ((1 << self.widths[level]) - 1)
     }
 
-    fn add(&mut self) -> u32 {
-        let node = RadixNode {
-            entries: vec![RadixEntry::Unused; 1 << self.level_bits],
+    fn add(&mut self, level: usize) -> u32 {
+        let entries = 1_usize << self.widths[level];
+        self.sizes[level].nodes += 1;
+        self.sizes[level].bytes += (entries as u64) << ENTRY_SHIFT;
+        let entries = vec![RadixEntry::Unused; entries];
+        self.nodes.add(RadixNode {
+            entries,
             used: 0,
-        };
-        if let Some(number) = self.unused.pop() {
-            self.nodes[number as usize] = node;
-            return number;
-        }
-        self.nodes.push(node);
-        (self.nodes.len() - 1) as u32
+            level,
+        })
+    }
+
+    /// Returns true if there is a node of that number.
+    pub(crate) fn has(&self, node: u32) -> bool {
+        self.nodes.get(node).is_some()
+    }
+
+    fn entry(&self, node: u32, index: usize) -> RadixEntry {
+        self.nodes
+            .get(node)
+            .map_or(RadixEntry::Unused, |node| node.entries[index])
     }
 
     /// Stores an entry. Returns true if the node holds nothing any more.
     fn store(&mut self, node: u32, index: usize, entry: RadixEntry) -> bool {
-        let node = &mut self.nodes[node as usize];
+        let Some(node) = self.nodes.get_mut(node) else {
+            return false;
+        };
         let before = std::mem::replace(&mut node.entries[index], entry);
         node.used += u32::from(entry != RadixEntry::Unused);
         node.used -= u32::from(before != RadixEntry::Unused);
@@ -128,53 +148,50 @@ impl Radix {
 
     /// Gives a node and the nodes below it back.
     fn release(&mut self, node: u32) {
-        let entries = std::mem::take(&mut self.nodes[node as usize].entries);
-        for entry in entries {
+        let Some(node) = self.nodes.remove(node) else {
+            return;
+        };
+        self.sizes[node.level].nodes -= 1;
+        self.sizes[node.level].bytes -= (node.entries.len() as u64) << ENTRY_SHIFT;
+        for entry in node.entries {
             if let RadixEntry::Child(child) = entry {
                 self.release(child);
             }
         }
-        self.unused.push(node);
     }
 
     /// The nodes from the root down to `level`, root first. `None` if one is missing.
-    fn path(&self, space: SpaceId, address: u64, level: u32) -> Option<Vec<u32>> {
+    fn path(&self, space: SpaceId, address: u64, level: usize) -> Option<Vec<u32>> {
         let mut path = vec![*self.roots.get(&self.root_of(space, address))?];
-        for above in (level + 1..self.levels).rev() {
-            let node = &self.nodes[*path.last()? as usize];
-            let RadixEntry::Child(child) = node.entries[self.index(address, above)] else {
+        for above in (level + 1..self.levels()).rev() {
+            let RadixEntry::Child(child) = self.entry(*path.last()?, self.index(address, above))
+            else {
                 return None;
             };
             path.push(child);
         }
         Some(path)
     }
-}
 
-/// The first byte of a page of 4 KiB.
-const fn address_of(page: PageNumber) -> u64 {
-    page.0 << PageSize::SIZE_4K.shift()
-}
-
-impl PageTable for Radix {
-    fn map(&mut self, space: SpaceId, leaf: Leaf) {
+    pub(crate) fn map(&mut self, space: SpaceId, leaf: Leaf) {
         let address = address_of(leaf.run.first);
         let (level, entries) = self.level_of(leaf.run.size);
         let key = self.root_of(space, address);
+        let top = self.levels() - 1;
         let mut node = match self.roots.get(&key) {
             Some(root) => *root,
             None => {
-                let root = self.add();
+                let root = self.add(top);
                 self.roots.insert(key, root);
                 root
             }
         };
-        for above in (level + 1..self.levels).rev() {
+        for above in (level + 1..=top).rev() {
             let index = self.index(address, above);
-            node = match self.nodes[node as usize].entries[index] {
+            node = match self.entry(node, index) {
                 RadixEntry::Child(child) => child,
                 RadixEntry::Unused | RadixEntry::Leaf(_) => {
-                    let child = self.add();
+                    let child = self.add(above - 1);
                     self.store(node, index, RadixEntry::Child(child));
                     child
                 }
@@ -182,14 +199,14 @@ impl PageTable for Radix {
         }
         let first = self.index(address, level);
         for index in first..first + entries {
-            if let RadixEntry::Child(child) = self.nodes[node as usize].entries[index] {
+            if let RadixEntry::Child(child) = self.entry(node, index) {
                 self.release(child);
             }
             self.store(node, index, RadixEntry::Leaf(leaf));
         }
     }
 
-    fn unmap(&mut self, space: SpaceId, run: AlignedRun) {
+    pub(crate) fn unmap(&mut self, space: SpaceId, run: AlignedRun) {
         let address = address_of(run.first);
         let (mut level, entries) = self.level_of(run.size);
         let Some(mut path) = self.path(space, address, level) else {
@@ -199,7 +216,7 @@ impl PageTable for Radix {
         let mut is_empty = false;
         let index = self.index(address, level);
         for index in index..index + entries {
-            if let RadixEntry::Leaf(leaf) = &self.nodes[node as usize].entries[index]
+            if let RadixEntry::Leaf(leaf) = self.entry(node, index)
                 && leaf.run == run
             {
                 is_empty = self.store(node, index, RadixEntry::Unused);
@@ -217,7 +234,7 @@ impl PageTable for Radix {
         }
     }
 
-    fn end(&mut self, space: SpaceId) {
+    pub(crate) fn end(&mut self, space: SpaceId) {
         let keys = self.roots.range((space, 0)..=(space, u64::MAX));
         let keys: Vec<(SpaceId, u64)> = keys.map(|(key, _)| *key).collect();
         for key in keys {
@@ -227,22 +244,53 @@ impl PageTable for Radix {
         }
     }
 
-    fn walk(&self, space: SpaceId, page: PageNumber, reads: &mut dyn FnMut(u64)) -> Option<Leaf> {
+    /// The entries that lead from the root to a page, root first, and the leaf that the last one
+    /// holds.
+    pub(crate) fn steps(
+        &self,
+        space: SpaceId,
+        page: PageNumber,
+    ) -> ([Option<RadixStep>; MOST_LEVELS], Option<Leaf>) {
         let address = address_of(page);
-        let mut node = *self.roots.get(&self.root_of(space, address))?;
-        for level in (0..self.levels).rev() {
+        let mut steps = [None; MOST_LEVELS];
+        let Some(mut node) = self.roots.get(&self.root_of(space, address)).copied() else {
+            return (steps, None);
+        };
+        for (step, level) in steps.iter_mut().zip((0..self.levels()).rev()) {
             let index = self.index(address, level);
-            reads((u64::from(node) << self.base_shift) + ((index as u64) << ENTRY_SHIFT));
-            match self.nodes[node as usize].entries[index] {
-                RadixEntry::Unused => return None,
-                RadixEntry::Leaf(leaf) => return Some(leaf),
+            let address = self.nodes.address(node) + ((index as u64) << ENTRY_SHIFT);
+            *step = Some(RadixStep { node, address });
+            match self.entry(node, index) {
+                RadixEntry::Unused => return (steps, None),
+                RadixEntry::Leaf(leaf) => return (steps, Some(leaf)),
                 RadixEntry::Child(child) => node = child,
             }
         }
-        None
+        (steps, None)
     }
 
-    fn bytes(&self) -> u64 {
-        ((self.nodes.len() - self.unused.len()) as u64) << self.base_shift
+    /// Walks from the root down.
+    pub(crate) fn walk(
+        &self,
+        space: SpaceId,
+        page: PageNumber,
+        reads: &mut dyn FnMut(TableRead),
+    ) -> Option<Leaf> {
+        let (steps, leaf) = self.steps(space, page);
+        let steps = steps.iter().flatten();
+        steps.for_each(|step| reads(TableRead::of_node(step.address, ENTRY_BYTES)));
+        leaf
     }
+
+    pub(crate) fn size(&self) -> TableSize {
+        TableSize {
+            levels: self.sizes.clone(),
+            fixed: 0,
+        }
+    }
+}
+
+/// The first byte of a page of 4 KiB.
+pub(crate) const fn address_of(page: PageNumber) -> u64 {
+    page.0 << PageSize::SIZE_4K.shift()
 }

@@ -66,7 +66,12 @@ pub fn columns(results: &[CellResult], refusals: &[&str]) -> Vec<Column> {
     ];
     columns.extend(METRICS.iter().flat_map(|metric| of_metric(metric, results)));
     if results.iter().any(|result| result.tlb.is_some()) {
-        let of_tlb = TLB_METRICS.iter();
+        // Few machines have page tables that are built.
+        let is_there = |metric: &&&Metric| match metric.figure {
+            MetricFigure::Optional(of) => results.iter().any(|result| of(result).is_some()),
+            _ => true,
+        };
+        let of_tlb = TLB_METRICS.iter().filter(is_there);
         columns.extend(of_tlb.flat_map(|metric| of_metric(metric, results)));
     }
     if results.iter().any(|result| result.memory.is_some()) {

@@ -2,7 +2,7 @@
 
 use crate::curve::Canvas;
 use crate::grid::paragraph;
-use crate::number::{counted, grouped};
+use crate::number::{counted, grouped, size};
 use crate::table::notes;
 use crate::{Align, Cell, Glyphs, Grid, Style, View};
 use broadleaf_metrics::{CellResult, Comparison};
@@ -66,6 +66,12 @@ pub fn design_space(comparison: &Comparison, glyphs: Glyphs, view: View) -> Stri
     out
 }
 
+/// The nodes and lines that walks read, and the most bytes of the page tables.
+fn of_table(result: &CellResult) -> Option<[u64; 3]> {
+    let tlb = result.tlb.as_ref()?;
+    Some([tlb.table_nodes?, tlb.table_lines?, tlb.table_bytes_peak?])
+}
+
 /// The designs with an area, the smallest first, and the results without an area.
 fn points<'a>(
     results: impl Iterator<Item = &'a CellResult>,
@@ -103,11 +109,22 @@ fn table(points: &[DesignPoint<'_>], unpriced: &[&CellResult], view: View) -> St
         .column("misses", Align::Right)
         .column("of accesses", Align::Right)
         .column("subblock misses", Align::Right);
+    let mut results = points
+        .iter()
+        .map(|point| point.result)
+        .chain(unpriced.iter().copied());
+    let has_tables = results.any(|result| of_table(result).is_some());
+    if has_tables {
+        grid = grid
+            .column("nodes a walk", Align::Right)
+            .column("lines a walk", Align::Right)
+            .column("tables at most", Align::Right);
+    }
     let mut row = |mark: &str, result: &CellResult, area: String, style| {
         let misses = result.walks.total();
         let share = misses as f64 * 100.0 / result.accesses.max(1) as f64;
         let subblock = result.tlb.as_ref().map_or(0, |tlb| tlb.subblock_misses);
-        let text = [
+        let mut text = vec![
             mark.to_owned(),
             result.machine.clone(),
             area,
@@ -115,7 +132,14 @@ fn table(points: &[DesignPoint<'_>], unpriced: &[&CellResult], view: View) -> St
             format!("{share:.4}%"),
             grouped(subblock),
         ];
-        grid.row(text.map(|text| Cell { text, style }));
+        if has_tables {
+            let cells = of_table(result).map(|[nodes, lines, bytes]| {
+                let a_walk = |count: u64| format!("{:.2}", count as f64 / misses.max(1) as f64);
+                [a_walk(nodes), a_walk(lines), size(bytes)]
+            });
+            text.extend(cells.unwrap_or([const { String::new() }; 3]));
+        }
+        grid.row(text.into_iter().map(|text| Cell { text, style }));
     };
     for point in points {
         let (mark, style) = match point.is_on_front {

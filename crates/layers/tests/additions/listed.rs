@@ -1,6 +1,7 @@
 //! A made-up page table: one sorted list, searched from its middle.
 
-use super::{PageTable, PageTableKind};
+use super::no_spans;
+use crate::{PageTable, PageTableKind, TableRead, TableSize};
 use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, SpaceId};
 use std::collections::BTreeMap;
 
@@ -12,7 +13,7 @@ pub(super) static LISTED: PageTableKind = PageTableKind {
         source: "the test of the recipes",
     },
     build: |_| Box::new(Listed::default()),
-    spans: |_| Vec::new(),
+    spans: no_spans,
     cost_by_size: false,
 };
 
@@ -36,18 +37,21 @@ impl PageTable for Listed {
     }
 
     fn walk(
-        &self,
+        &mut self,
         space: SpaceId,
         page: PageNumber,
-        reads: &mut dyn FnMut(u64),
+        reads: &mut dyn FnMut(TableRead),
     ) -> Option<Leaf> {
         let halvings = self.0.len().next_power_of_two().trailing_zeros();
-        (0..u64::from(halvings)).for_each(|entry| reads(16 * entry));
+        for entry in 0..u64::from(halvings) {
+            reads(TableRead { address: 16 * entry, bytes: 16, begins_node: entry == 0 });
+        }
         let (_, leaf) = self.0.range((space, 0)..=(space, page.0)).next_back()?;
         leaf.run.contains(page).then_some(*leaf)
     }
 
-    fn bytes(&self) -> u64 {
-        16 * self.0.len() as u64
+    fn size(&self) -> TableSize {
+        let nodes = self.0.len() as u64;
+        TableSize::of(nodes, 16 * nodes)
     }
 }

@@ -43,9 +43,9 @@ const ADDITIONS: &[Addition] = &[
     },
     Addition {
         recipe: "Add a page table",
-        file: "crates/pagetable/src/listed.rs",
+        file: "crates/pagetable/src/tables/listed.rs",
         text: include_str!("../additions/listed.rs"),
-        catalogue: "crates/pagetable/src/lib.rs",
+        catalogue: "crates/pagetable/src/tables/mod.rs",
         list: "PAGE_TABLES",
         line: "listed::LISTED,",
     },

@@ -91,6 +91,42 @@ pub static TLB_METRICS: &[&Metric] = &[
         |tlb| tlb.walk_reads,
     ),
     &cost(
+        "table_nodes",
+        "nodes",
+        "Nodes of the page table that walks read: pages of a tree, or members of a chain.",
+        MetricFigure::Optional(|result| result.tlb.as_ref()?.table_nodes),
+    ),
+    &cost(
+        "table_most_nodes",
+        "nodes",
+        "The most nodes of the page table that one walk read.",
+        MetricFigure::Optional(|result| result.tlb.as_ref()?.table_most_nodes),
+    ),
+    &cost(
+        "table_lines",
+        "lines",
+        "Cache lines of the page table that walks read, each once a walk (`walk-lines`).",
+        MetricFigure::Optional(|result| result.tlb.as_ref()?.table_lines),
+    ),
+    &cost(
+        "table_bytes",
+        "bytes",
+        "The memory of the page tables at the end.",
+        MetricFigure::Optional(|result| result.tlb.as_ref()?.table_bytes),
+    ),
+    &cost(
+        "table_bytes_peak",
+        "bytes",
+        "The most memory of the page tables; JSON has it by level, as `table_level_bytes`.",
+        MetricFigure::Optional(|result| result.tlb.as_ref()?.table_bytes_peak),
+    ),
+    &cost(
+        "table_level_bytes",
+        "bytes",
+        "The memory of each level of the page tables at their peak, the base pages' first.",
+        MetricFigure::Several,
+    ),
+    &cost(
         "area_rbe",
         "register-bit equivalents",
         "The chip area of a machine's TLBs, if a grid is compared (Talluri 1995, section 2.2).",

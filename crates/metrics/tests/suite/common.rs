@@ -27,6 +27,12 @@ pub(crate) fn whole_result() -> CellResult {
         prefetch_hits: next(),
         walk_entry_hits: next(),
         walk_reads: next(),
+        table_nodes: Some(next()),
+        table_most_nodes: Some(next()),
+        table_lines: Some(next()),
+        table_bytes: Some(next()),
+        table_bytes_peak: Some(next()),
+        table_level_bytes: vec![next()],
         area_rbe: Some(7984.5),
     };
     let memory = MemoryResult {

@@ -39,10 +39,12 @@ impl World<'_> {
             Lookup::Third => self.mmu.third_hits += 1,
             Lookup::Miss if is_fetch => {
                 let level = self.mmu.walk(&request, level);
+                self.mmu.end_walk(&[]);
                 self.load(&mut charged, &request, level, stream);
             }
             Lookup::Miss => {
                 let level = self.mmu.walk(&request, level);
+                self.mmu.end_walk(&[]);
                 let active = charged.is_active(|| self.mmu.walk_cycles(), self.instructions);
                 charged.miss(tag, at, level, active);
                 self.system.set_moment(self.moment);

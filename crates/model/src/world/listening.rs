@@ -35,7 +35,11 @@ impl World<'_> {
             if part.references(&visit) {
                 self.instructions = instructions;
                 let step = Step {
-                    visit: VisitStep::of(&visit, part.shift, time),
+                    visit: VisitStep {
+                        // Listeners do not ask for instructions.
+                        continues: false,
+                        ..VisitStep::of(&visit, part.shift, time)
+                    },
                     origin,
                 };
                 if self.visit_listening(&visit, &step, wanted, scene).is_none() {

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 /// Sizes in pages of 4 KiB: base pages, sizes of a level, and sizes between levels.
-const SHIFTS: [u8; 5] = [12, 16, 21, 23, 30];
+const SHIFTS: [u8; 5] = [12, 16, 21, 23, 25];
 
 /// A verb of a page table.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +39,7 @@ fn overlapping(listed: &Listed, space: u32, first: u64, count: u64) -> Vec<(u32,
     overlaps.map(|(key, _)| *key).collect()
 }
 
-fn same(table: &dyn PageTable, listed: &Listed) -> Result<(), TestCaseError> {
+fn same(table: &mut dyn PageTable, listed: &Listed) -> Result<(), TestCaseError> {
     for ((space, first), leaf) in listed {
         let (space, last) = (SpaceId(*space), first + pages(leaf) - 1);
         for page in [*first, first + pages(leaf) / 2, last] {
@@ -52,6 +52,61 @@ fn same(table: &dyn PageTable, listed: &Listed) -> Result<(), TestCaseError> {
         prop_assert_eq!(found.is_some(), mapped);
     }
     Ok(())
+}
+
+/// The pages where an edit happened, and those beside it.
+fn near(table: &mut dyn PageTable, listed: &Listed, edit: &Edit) -> Result<(), TestCaseError> {
+    let Edit::Map(space, page, _) = *edit else {
+        return Ok(());
+    };
+    for page in [
+        page.saturating_sub(1),
+        page,
+        page + 1,
+        page ^ 15,
+        page ^ 512,
+    ] {
+        let key = overlapping(listed, space, page, 1);
+        let leaf = key.first().and_then(|key| listed.get(key)).copied();
+        let found = table.walk(SpaceId(space), PageNumber(page), &mut |_| {});
+        prop_assert_eq!(found, leaf, "page {}", page);
+    }
+    Ok(())
+}
+
+/// A table that holds nothing takes what it took at the beginning.
+fn empty(kind: &PageTableKind, table: &dyn PageTable) -> Result<(), TestCaseError> {
+    let size = table.size();
+    prop_assert_eq!(size.nodes(), 0, "{}", kind.described.name);
+    prop_assert_eq!(size.bytes(), size.fixed);
+    prop_assert_eq!(size.fixed, (kind.build)(PageSize::SIZE_4K).size().fixed);
+    Ok(())
+}
+
+/// Unmapping everything page by page leaves nothing, as ending the space does.
+#[test]
+fn what_is_unmapped_takes_no_memory() {
+    for kind in PAGE_TABLES {
+        let mut table = (kind.build)(PageSize::SIZE_4K);
+        let runs: Vec<AlignedRun> = (0..3000_u64)
+            .map(|number| {
+                let size = PageSize::from_shift(SHIFTS[(number % 3) as usize]).expect("a size");
+                AlignedRun::around(PageNumber(number * 7919 * 512), size)
+            })
+            .collect();
+        for run in &runs {
+            table.map(
+                SpaceId(1),
+                Leaf {
+                    run: *run,
+                    frame: Some(run.first.0),
+                },
+            );
+        }
+        assert!(table.size().nodes() > 0 && table.size().bytes() > table.size().fixed);
+        runs.iter().for_each(|run| table.unmap(SpaceId(1), *run));
+        empty(kind, table.as_ref()).expect("an empty table");
+    }
 }
 
 /// A walk reads an entry for each span that is larger than the leaf, and the leaf.
@@ -115,10 +170,12 @@ proptest! {
                         listed.retain(|(of, _), _| *of != space);
                     }
                 }
-                same(table.as_ref(), &listed)?;
+                near(table.as_mut(), &listed, edit)?;
             }
+            same(table.as_mut(), &listed)?;
             (0..3).for_each(|space| table.end(SpaceId(space)));
             prop_assert_eq!(table.walk(SpaceId(0), PageNumber(0), &mut |_| {}), None);
+            empty(kind, table.as_ref())?;
         }
     }
 }

@@ -1,0 +1,111 @@
+//! Counting what walks read.
+
+use crate::TableRead;
+
+/// What all walks so far read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WalkCounts {
+    /// The walks.
+    pub walks: u64,
+    /// The reads.
+    pub reads: u64,
+    /// The nodes that were read.
+    pub nodes: u64,
+    /// The most nodes of one walk.
+    pub most_nodes: u64,
+    /// The different cache lines of each walk.
+    pub lines: u64,
+}
+
+/// Counts the reads of walks in lines of one size.
+#[derive(Clone, Debug)]
+pub struct WalkMeter {
+    line_shift: u32,
+    /// The lines of the walk that is counted.
+    lines: Vec<u64>,
+    /// Its reads, each once: a walk for several pages keeps what it has read.
+    reads: Vec<TableRead>,
+    counts: WalkCounts,
+}
+
+impl WalkMeter {
+    /// A meter with lines of `1 << line_shift` bytes.
+    pub const fn new(line_shift: u32) -> Self {
+        Self {
+            line_shift,
+            lines: Vec::new(),
+            reads: Vec::new(),
+            counts: WalkCounts {
+                walks: 0,
+                reads: 0,
+                nodes: 0,
+                most_nodes: 0,
+                lines: 0,
+            },
+        }
+    }
+
+    /// Counts a read of the walk.
+    pub fn read(&mut self, read: TableRead) {
+        // A walk reads little, so that a search takes less time than a set.
+        if self.reads.contains(&read) {
+            return;
+        }
+        self.reads.push(read);
+        let first = read.address >> self.line_shift;
+        let last = (read.address + u64::from(read.bytes.max(1)) - 1) >> self.line_shift;
+        for line in first..=last {
+            if !self.lines.contains(&line) {
+                self.lines.push(line);
+            }
+        }
+    }
+
+    /// Ends the walk. Returns the number of its lines.
+    pub fn end(&mut self) -> u64 {
+        let lines = self.lines.len() as u64;
+        self.counts.walks += 1;
+        self.counts.lines += lines;
+        let nodes = self.reads.iter().filter(|read| read.begins_node).count() as u64;
+        self.counts.reads += self.reads.len() as u64;
+        self.counts.nodes += nodes;
+        self.counts.most_nodes = self.counts.most_nodes.max(nodes);
+        self.lines.clear();
+        self.reads.clear();
+        lines
+    }
+
+    /// The counts of all walks that ended.
+    pub const fn counts(&self) -> WalkCounts {
+        self.counts
+    }
+
+    /// Counts from zero.
+    pub fn begin(&mut self) {
+        self.counts = WalkCounts::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_count_once_for_each_walk() {
+        let mut meter = WalkMeter::new(6);
+        meter.read(TableRead::of_node(0, 16));
+        meter.read(TableRead::further(60, 8));
+        meter.read(TableRead::of_node(32, 8));
+        assert_eq!(meter.end(), 2);
+        meter.read(TableRead::of_node(0, 8));
+        assert_eq!(meter.end(), 1);
+        let counts = WalkCounts {
+            walks: 2,
+            reads: 4,
+            nodes: 3,
+            most_nodes: 2,
+            lines: 3,
+        };
+        assert_eq!(meter.counts(), counts);
+    }
+}

@@ -1,0 +1,57 @@
+//! The clustered table whose compact nodes also hold partial-subblock mappings.
+
+use super::no_spans;
+use crate::blocks::{Clustered, Compact};
+use crate::chains::ChainHead;
+use crate::{PageTable, PageTableKind, TableRead, TableSize};
+use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, SpaceId};
+
+pub(crate) static CLUSTERED_PARTIAL: PageTableKind = PageTableKind {
+    described: Described {
+        name: "clustered-partial",
+        summary: "the clustered table with partial-subblock mappings",
+        explanation: "As clustered, and a block whose mapped pages are all properly placed takes one \
+                      mapping too: its vector of valid bits names them.",
+        source: "Talluri 1995, section 7.4 (compact nodes)",
+    },
+    build: |base| {
+        Box::new(Partial(Clustered::new(
+            base,
+            ChainHead::Node,
+            Compact::PartialSubblocks,
+        )))
+    },
+    spans: no_spans,
+    cost_by_size: false,
+};
+
+/// The chains of all address spaces.
+#[derive(Clone, Debug)]
+struct Partial(Clustered);
+
+impl PageTable for Partial {
+    fn map(&mut self, space: SpaceId, leaf: Leaf) {
+        self.0.map(space, leaf);
+    }
+
+    fn unmap(&mut self, space: SpaceId, run: AlignedRun) {
+        self.0.unmap(space, run);
+    }
+
+    fn end(&mut self, space: SpaceId) {
+        self.0.end(space);
+    }
+
+    fn walk(
+        &mut self,
+        space: SpaceId,
+        page: PageNumber,
+        reads: &mut dyn FnMut(TableRead),
+    ) -> Option<Leaf> {
+        self.0.walk(space, page, reads)
+    }
+
+    fn size(&self) -> TableSize {
+        self.0.size()
+    }
+}
