@@ -269,6 +269,25 @@ impl Radix {
         (steps, None)
     }
 
+    /// The leaves of a space, each once, in no order.
+    pub(crate) fn leaves(&self, space: SpaceId) -> Vec<Leaf> {
+        let roots = self.roots.range((space, 0)..=(space, u64::MAX));
+        let mut nodes: Vec<u32> = roots.map(|(_, root)| *root).collect();
+        let mut leaves = Vec::new();
+        while let Some(number) = nodes.pop() {
+            let entries = self.nodes.get(number).map_or(&[][..], |node| &node.entries);
+            for entry in entries {
+                match entry {
+                    RadixEntry::Unused => {}
+                    RadixEntry::Child(child) => nodes.push(*child),
+                    RadixEntry::Leaf(leaf) if leaves.last() == Some(leaf) => {}
+                    RadixEntry::Leaf(leaf) => leaves.push(*leaf),
+                }
+            }
+        }
+        leaves
+    }
+
     /// Walks from the root down.
     pub(crate) fn walk(
         &self,

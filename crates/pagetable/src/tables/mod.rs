@@ -22,7 +22,9 @@ catalogue! {
         clustered_general::CLUSTERED_GENERAL,
         clustered_two_level::CLUSTERED_TWO_LEVEL,
         clustered_software_tlb::CLUSTERED_SOFTWARE_TLB,
+        elastic_cuckoo::ELASTIC_CUCKOO,
         ranges::RANGES,
+        nested::{NESTED, NESTED_2M},
     ];
 }
 

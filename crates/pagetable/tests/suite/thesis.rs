@@ -273,3 +273,47 @@ fn ranges_join_what_is_contiguous() {
     table.map(SPACE, elsewhere(1000));
     assert_eq!(range(table.as_ref()), Some(64));
 }
+
+#[test]
+fn a_walk_of_a_virtual_machine_reads_24_entries() {
+    let mut nested = table("nested");
+    nested.map(SPACE, elsewhere(5));
+    assert_eq!(reads(nested.as_mut(), 5).len(), 24);
+    nested.map(SPACE, placed(512, 21));
+    assert_eq!(
+        reads(nested.as_mut(), 512).len(),
+        19,
+        "a guest's page of 2 MiB over 4 KiB"
+    );
+    let mut large = table("nested-2m");
+    large.map(SPACE, elsewhere(5));
+    assert_eq!(reads(large.as_mut(), 5).len(), 19);
+    large.map(SPACE, placed(512, 21));
+    assert_eq!(reads(large.as_mut(), 512).len(), 15);
+}
+
+#[test]
+fn cuckoo_ways_are_read_at_once_and_grow() {
+    let mut table = table("elastic-cuckoo");
+    table.map(SPACE, elsewhere(5));
+    assert_eq!(reads(table.as_mut(), 5).len(), 3);
+    assert_eq!(table.size().bytes(), 3 * 128 * 64);
+    table.map(SPACE, placed(512, 21));
+    assert_eq!(
+        reads(table.as_mut(), 5).len(),
+        6,
+        "each page size has ways of its own"
+    );
+    (0..4000_u64).for_each(|block| table.map(SPACE, elsewhere(block * 8)));
+    let full = table.size().levels[0];
+    assert!(full.nodes == 4000 && full.bytes >= 4000 * 64 && full.bytes < 4 * 4000 * 64);
+    let missing = (0..4000_u64).find(|block| {
+        table.walk(SPACE, PageNumber(block * 8), &mut |_| {}) != Some(elsewhere(block * 8))
+    });
+    assert_eq!(missing, None);
+    (1..4000_u64).for_each(|block| table.unmap(SPACE, elsewhere(block * 8).run));
+    assert!(
+        table.size().levels[0].bytes < full.bytes / 2,
+        "the ways shrink"
+    );
+}
