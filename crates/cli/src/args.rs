@@ -23,6 +23,7 @@ mod result;
 mod service;
 mod shell;
 mod size;
+mod tables;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -48,6 +49,7 @@ pub(crate) use report::{Report, Top};
 pub(crate) use result::ResultFile;
 pub(crate) use service::ServiceArgs;
 pub(crate) use shell::{Completions, Man};
+pub(crate) use tables::Tables;
 
 /// Which page sizes should a program run with, and what would that cost?
 ///
@@ -113,6 +115,7 @@ pub(crate) enum Command {
     Cache(CacheArgs),
     Report(Report),
     Top(Top),
+    Tables(Tables),
     List(ListArgs),
     Explain(Explain),
     Paper(PaperArgs),

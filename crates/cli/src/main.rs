@@ -110,6 +110,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Cache(options) => commands::cache::run(&options, view),
         Command::Report(options) => commands::report::run(&options, view),
         Command::Top(options) => commands::top::run(&options, view),
+        Command::Tables(options) => commands::tables::run(&options, view),
         Command::List(options) => commands::list::run(&options, view),
         Command::Explain(options) => commands::explain::run(&options, view),
         Command::Paper(options) => commands::paper::run(&options),

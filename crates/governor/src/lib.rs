@@ -38,8 +38,8 @@ pub use inherited::{
 };
 pub use kernel::{Kernel, KernelError};
 pub use linux::{
-    Abilities, Description, Linux, Obstacle, ThpControl, ThpSetting, Usage, allow_only_advised,
-    allow_thp, thp_control, wait_for,
+    Abilities, Description, EntryRun, KernelTables, Linux, Obstacle, ThpControl, ThpSetting, Usage,
+    allow_only_advised, allow_thp, thp_control, wait_for,
 };
 pub use plan::{Came, Outcome, PromotionRun, TickPlan};
 pub use seen::{

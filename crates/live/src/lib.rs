@@ -1,7 +1,8 @@
 //! Live Linux: what a policy would do to running processes, and running them under a policy.
 //!
 //! [`govern`] starts a program under a policy, or attaches to processes. [`service`] governs the
-//! processes that a file of rules picks. [`survey`] looks at processes once, and [`top`] again and
+//! processes that a file of rules picks. [`tables`] builds page tables for a
+//! process. [`survey`] looks at processes once, and [`top`] again and
 //! again. Requests go in, and outcomes come back as values. The crate knows no command line and no
 //! terminal. The `log` crate receives notes, [`broadleaf_study::watch::Watch`] receives progress,
 //! and the caller decides what signals mean.
@@ -12,5 +13,6 @@ pub mod govern;
 mod obstacles;
 pub mod service;
 pub mod survey;
+pub mod tables;
 pub mod top;
 mod users;

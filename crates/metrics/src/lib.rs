@@ -7,6 +7,7 @@
 mod catalogue;
 mod curve;
 mod live;
+mod live_tables;
 mod memory;
 mod metric;
 mod ranges;
@@ -25,6 +26,7 @@ pub use live::{
     BASELINE_SCHEMA, BaselineReport, BlockCounts, Governed, LiveReport, PolicyForecast,
     PopulationBar, ProcessReport, REPORT_SCHEMA, RunFigures, Stalls, UnseenProcess,
 };
+pub use live_tables::{KernelTable, LiveTable, LiveTables, TABLES_SCHEMA};
 pub use memory::{MemoryAsked, MemoryResult, MemorySample, RanBefore};
 pub use metric::{Metric, MetricFigure, MetricValue};
 pub use ranges::{ADVICE_SCHEMA, AdvisedMapping, AdvisedRange, BackingName, RangeAdvice};

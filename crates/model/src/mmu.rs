@@ -295,7 +295,9 @@ impl<'a> Mmu<'a> {
     pub(super) fn end_walk(&mut self, beside: &[PageNumber]) {
         if let Some(table) = &mut self.table {
             for page in beside {
-                table.walk(self.running.0, *page, &mut |read| self.meter.read(read));
+                table.walk(self.running.0, *page, &mut |read| {
+                    self.meter.read_beside(read)
+                });
             }
             self.meter.end();
         }

@@ -23,7 +23,7 @@ pub struct WalkMeter {
     line_shift: u32,
     /// The lines of the walk that is counted.
     lines: Vec<u64>,
-    /// Its reads, each once: a walk for several pages keeps what it has read.
+    /// Its reads.
     reads: Vec<TableRead>,
     counts: WalkCounts,
 }
@@ -45,19 +45,23 @@ impl WalkMeter {
         }
     }
 
-    /// Counts a read of the walk.
+    /// Counts a read of the walk. A walk of two dimensions may read an entry several times.
     pub fn read(&mut self, read: TableRead) {
-        // A walk reads little, so that a search takes less time than a set.
-        if self.reads.contains(&read) {
-            return;
-        }
         self.reads.push(read);
         let first = read.address >> self.line_shift;
         let last = (read.address + u64::from(read.bytes.max(1)) - 1) >> self.line_shift;
         for line in first..=last {
+            // A walk reads little, so that a search takes less time than a set.
             if !self.lines.contains(&line) {
                 self.lines.push(line);
             }
+        }
+    }
+
+    /// Counts a read for a further page of the walk, unless the walk has read it.
+    pub fn read_beside(&mut self, read: TableRead) {
+        if !self.reads.contains(&read) {
+            self.read(read);
         }
     }
 

@@ -17,6 +17,7 @@ mod governed;
 mod grid;
 mod headings;
 mod live;
+mod live_tables;
 mod memory_figures;
 mod nearest;
 pub mod number;
@@ -51,6 +52,7 @@ pub use live::{
     IN_ORDER_BY, MappedBlocks, PageMap, Shades, all_processes, order_of, process_table,
     put_in_order,
 };
+pub use live_tables::live_tables;
 pub use nearest::nearest;
 pub use over_time::over_time;
 pub use paint::{Paint, Style, View};

@@ -21,5 +21,6 @@ pub(crate) mod reduce;
 pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod service;
+pub(crate) mod tables;
 pub(crate) mod top;
 pub(crate) mod trap;

@@ -34,4 +34,5 @@ mod report;
 mod service;
 mod shortage;
 mod support;
+mod tables;
 mod traps;

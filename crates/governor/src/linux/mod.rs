@@ -7,6 +7,7 @@ mod abilities;
 mod asked;
 mod calls;
 mod cgroup;
+mod entries;
 mod everyone;
 mod flags;
 mod machine;
@@ -34,6 +35,7 @@ use std::time::Duration;
 
 pub use abilities::{Abilities, Obstacle, ThpSetting};
 pub use calls::{ThpControl, Usage, allow_only_advised, allow_thp, thp_control, wait_for};
+pub use entries::{EntryRun, KernelTables};
 pub use procfs::Description;
 
 /// The Linux kernel of this machine.

@@ -12,10 +12,10 @@ use std::os::unix::fs::FileExt;
 /// A range of pages in the kernel's answer (`linux/fs.h`).
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
-struct Region {
-    start: u64,
-    end: u64,
-    categories: u64,
+pub(super) struct Region {
+    pub(super) start: u64,
+    pub(super) end: u64,
+    pub(super) categories: u64,
 }
 
 /// The argument of `PAGEMAP_SCAN` (`linux/fs.h`).
@@ -148,6 +148,23 @@ pub(super) fn by_scanning(
             region.categories,
         );
     })
+}
+
+/// Passes on the regions of a range of addresses whose pages have one of these categories.
+pub(super) fn regions(
+    pagemap: &File,
+    addresses: Range<u64>,
+    any_of: u64,
+    take: &mut dyn FnMut(&Region),
+) -> Result<(), KernelError> {
+    let question = Question {
+        start: addresses.start,
+        end: addresses.end,
+        category_anyof_mask: any_of,
+        return_mask: PRESENT | SWAPPED | HUGE,
+        ..Question::of(0..0)
+    };
+    ask(pagemap, question, take)
 }
 
 /// Returns the ranges of page numbers of a block that map the kernel's page of zeroes.
