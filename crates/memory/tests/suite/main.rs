@@ -1,11 +1,13 @@
 //! The tests of the `memory` crate: one binary, one module for each subject.
 
+mod assigned;
 mod common;
 mod corners;
 mod files;
 mod footprint;
 mod frames;
 mod frames_in_turn;
+mod gathered;
 mod many_events;
 mod mechanisms;
 mod processes;

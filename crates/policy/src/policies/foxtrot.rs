@@ -2,13 +2,15 @@
 
 use super::placed::reserving;
 use crate::parameter::GivenParameters;
-use crate::{Needs, Parameter, Point, Policy, PolicyEntry, Refusal, Verdict, View};
+use crate::{Copies, Needs, Parameter, Point, Policy, PolicyEntry, Refusal, Verdict, View};
 use alloc::boxed::Box;
 use alloc::string::String;
 use broadleaf_units::{BackingKind, SizeSet};
 
 /// The values of `files`: where files lie.
 const PLACES: &[&str] = &["local", "network"];
+/// The values of `gather`.
+const GATHER: &[&str] = &["no", "yes"];
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
     name: "foxtrot",
@@ -18,8 +20,10 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
                   becomes a superpage when enough of its pages were referenced: half of them for \
                   files on a local disk, three quarters for files on the network, all for the \
                   heap and other anonymous memory. The promotion fetches or zeroes the other \
-                  pages. A block of which any page lies elsewhere stays in base pages.",
-    source: "Talluri 1995, sections 6.2 and 6.6 (Foxtrot)",
+                  pages. A block of which any page lies elsewhere stays in base pages. With \
+                  gather=yes, such a block is copied into a free extent, which costs a copy of \
+                  each resident page. If no extent is free, the block stays in base pages.",
+    source: "Talluri 1995, chapter 6 (page-size assignment, gather, page reservation: Foxtrot)",
     parameters: &[
         Parameter::sizes(
             "size",
@@ -53,8 +57,14 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
             PLACES[0],
             "Where the files of the trace lie: a trace does not say so.",
         ),
+        Parameter::word(
+            "gather",
+            GATHER,
+            GATHER[0],
+            "Whether a block whose pages lie apart is copied together when it reaches its share.",
+        ),
     ],
-    examples: &["foxtrot", "foxtrot(size=16k)"],
+    examples: &["foxtrot", "foxtrot(size=16k)", "foxtrot(gather=yes)"],
     by_default: false,
     build: |given| Box::new(Foxtrot { given }),
 };
@@ -63,13 +73,25 @@ struct Foxtrot {
     given: GivenParameters,
 }
 
+impl Foxtrot {
+    fn gathers(&self) -> bool {
+        self.given.word("gather") == "yes"
+    }
+}
+
 impl Policy for Foxtrot {
     fn name(&self) -> String {
         self.given.name()
     }
 
     fn needs(&self) -> Needs {
-        reserving(self.given.sizes("size"))
+        Needs {
+            copies: match self.gathers() {
+                true => Copies::Scattered,
+                false => Copies::Never,
+            },
+            ..reserving(self.given.sizes("size"))
+        }
     }
 
     fn decide(&self, point: Point, view: &View) -> Verdict {
@@ -83,8 +105,13 @@ impl Policy for Foxtrot {
         if point != Point::Fault {
             return Verdict::Pass;
         }
+        let by_share = Verdict::promote_if(view.has_percent(share), Refusal::TooFewResident);
         match view.reservation_to_decide_on(point) {
-            Ok(_) => Verdict::promote_if(view.has_percent(share), Refusal::TooFewResident),
+            Ok(_) => by_share,
+            // Copying needs no reservation, but the block must be one that could have had one.
+            Err(Verdict::Stay(_)) if self.gathers() => {
+                view.coverage.refusal().map_or(by_share, Verdict::Stay)
+            }
             Err(verdict) => verdict,
         }
     }
@@ -93,7 +120,7 @@ impl Policy for Foxtrot {
 #[cfg(test)]
 mod tests {
     use crate::policies::testing::decide;
-    use crate::{Point, Refusal, Verdict, View};
+    use crate::{Coverage, Point, Refusal, Verdict, View};
     use broadleaf_units::BackingKind;
 
     #[test]
@@ -116,5 +143,24 @@ mod tests {
             assert_eq!(at(enough - 1), stays, "{policy}");
             assert_eq!(at(enough), Verdict::Promote, "{policy}");
         }
+    }
+
+    #[test]
+    fn blocks_without_a_reservation_are_gathered_on_request() {
+        let full = View {
+            populated: 16,
+            pages: 16,
+            ..View::BLANK
+        };
+        let at = |policy, view| decide(policy, Point::Fault, view);
+        let refused = Verdict::Stay(Refusal::NoReservation);
+        assert_eq!(at("foxtrot", full), refused);
+        assert_eq!(at("foxtrot(gather=yes)", full), Verdict::Promote);
+        let edge = View {
+            coverage: Coverage::NotCovered,
+            ..full
+        };
+        let refused = Verdict::Stay(Refusal::NotCovered);
+        assert_eq!(at("foxtrot(gather=yes)", edge), refused);
     }
 }

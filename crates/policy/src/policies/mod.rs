@@ -24,7 +24,9 @@ broadleaf_units::catalogue! {
         online::{APPROXIMATE, ENTRY},
         offline::ENTRY,
         placed::{RANDOM, RESERVE},
+        fixed_by_kind::ENTRY,
         foxtrot::ENTRY,
+        working_set::ENTRY,
     ];
 }
 
