@@ -85,7 +85,7 @@ fn copies_and_cycles_are_those_of_the_pages_that_were_apart() {
             assert!(promoted.insert(block), "seed {seed}: once");
             resident.extend(of_block.clone());
             let missing = BLOCK - count;
-            if block % 2 == 0 {
+            if block.is_multiple_of(2) {
                 gathered += 1;
                 copies += count;
                 copy_cycles +=
