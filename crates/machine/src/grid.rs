@@ -240,7 +240,8 @@ fn describe(kind: &str, chosen: &Chosen<'_>) -> Result<String, String> {
         None => String::new(),
     };
     let mut text = format!(
-        "name = \"grid\"\nsummary = \"{kind} TLB of a grid\"\n{table}[[tlb]]\nname = \"tlb\"\nlevel = 1\n\
+        "name = \"grid\"\nsummary = \"{kind} TLB of a grid\"\n{table}[[tlb]]\nname = \"tlb\"\n\
+         level = 1\n\
          entries = {count}\nways = {ways}\norganisation = \"{}\"\n\
          replacement = {}\nindex = {{ {} }}\n",
         organisation.described.name,

@@ -27,8 +27,8 @@ pub struct TlbResult {
     pub walk_entry_hits: u64,
     /// Entries of the page table that walks read on their way to the leaf, the leaf included.
     pub walk_reads: u64,
-    /// Nodes of the page table that walks read: pages of a tree, or members of a chain. Absent if no
-    /// page table is built.
+    /// Nodes of the page table that walks read: pages of a tree, or members of a chain. Absent if
+    /// no page table is built.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table_nodes: Option<u64>,
     /// The most nodes that one walk read.

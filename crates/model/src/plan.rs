@@ -189,8 +189,8 @@ impl Plan {
 
     /// Makes a listener to each run of a policy of the plan on a machine, by their names, and hands
     /// it the wanted steps. Then no visit is left out. No count changes. Steps carry instruction
-    /// pointers only if the source returns fetches, which cut visits: memory may be sampled at other
-    /// times then.
+    /// pointers only if the source returns fetches, which cut visits: memory may be sampled at
+    /// other times then.
     pub fn with_listeners(
         mut self,
         wanted: StepsWanted,

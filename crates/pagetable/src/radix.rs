@@ -1,4 +1,5 @@
-//! Trees of nodes, one level for each field of an address. Superpages are leaves nearer to the root.
+//! Trees of nodes, one level for each field of an address. Superpages are leaves nearer to the
+//! root.
 //!
 //! A page whose size is not that of a level has its leaf in each entry that the page covers at the
 //! next smaller level (replicated entries, Talluri 1995, section 7.5).

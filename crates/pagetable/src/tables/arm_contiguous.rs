@@ -7,9 +7,10 @@ use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, PageSize, SpaceId
 pub(crate) static ARM_CONTIGUOUS: PageTableKind = PageTableKind {
     described: Described {
         name: "arm-contiguous",
-        summary: "Arm's radix tree, with 64 KiB pages as sixteen entries that have the contiguous bit",
-        explanation: "A page of 64 KiB is sixteen equal entries in a row that say so by a bit, and a \
-                      page of 32 MiB is sixteen entries of 2 MiB each. A walk reads one of them, \
+        summary: "Arm's radix tree, with 64 KiB pages as sixteen entries that have the contiguous \
+                  bit",
+        explanation: "A page of 64 KiB is sixteen equal entries in a row that say so by a bit, and \
+                      a page of 32 MiB is sixteen entries of 2 MiB each. A walk reads one of them, \
                       and the TLB may hold the whole page. The bit saves no memory: every entry is \
                       there. With base pages of 16 KiB, 128 entries of the last level are one page \
                       of 2 MiB.",

@@ -10,10 +10,10 @@ pub(crate) static CLUSTERED: PageTableKind = PageTableKind {
     described: Described {
         name: "clustered",
         summary: "a hashed table of blocks: one node for sixteen neighbouring pages",
-        explanation: "A node holds a tag, a pointer and sixteen mappings: 144 bytes, as much as six \
-                      nodes of a hashed table. If one superpage covers the block, the node holds one \
-                      mapping and takes 24 bytes. Smaller superpages are inside the array. Larger \
-                      ones have a node for each block.",
+        explanation: "A node holds a tag, a pointer and sixteen mappings: 144 bytes, as much as \
+                      six nodes of a hashed table. If one superpage covers the block, the node \
+                      holds one mapping and takes 24 bytes. Smaller superpages are inside the \
+                      array. Larger ones have a node for each block.",
         source: "Talluri 1995, section 7.4",
     },
     build: |base| {

@@ -12,8 +12,8 @@ pub(crate) static CLUSTERED_GENERAL: PageTableKind = PageTableKind {
         explanation: "A node has the page size of its mappings, and as many mappings as its block \
                       has pages of that size. Nodes of several sizes for one block lie in one \
                       chain, so a node without the page does not end the walk. The first table has \
-                      blocks of sixteen base pages, the second blocks of 256. Pages that are larger \
-                      still have a node for each block of the second table.",
+                      blocks of sixteen base pages, the second blocks of 256. Pages that are \
+                      larger still have a node for each block of the second table.",
         source: "Talluri 1995, section 7.6",
     },
     build: |base| Box::new(General::new(base)),

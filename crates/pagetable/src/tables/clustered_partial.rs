@@ -10,8 +10,8 @@ pub(crate) static CLUSTERED_PARTIAL: PageTableKind = PageTableKind {
     described: Described {
         name: "clustered-partial",
         summary: "the clustered table with partial-subblock mappings",
-        explanation: "As clustered, and a block whose mapped pages are all properly placed takes one \
-                      mapping too: its vector of valid bits names them.",
+        explanation: "As clustered, and a block whose mapped pages are all properly placed takes \
+                      one mapping too: its vector of valid bits names them.",
         source: "Talluri 1995, section 7.4 (compact nodes)",
     },
     build: |base| {

@@ -11,11 +11,11 @@ pub(crate) static CLUSTERED_SOFTWARE_TLB: PageTableKind = PageTableKind {
     described: Described {
         name: "clustered-software-tlb",
         summary: "a cache of 1,024 blocks in memory, in front of a clustered table",
-        explanation: "Tags and mappings have arrays of their own. The four tags of a bucket share a \
-                      line, and each has room for the sixteen mappings of a block (form 1). A walk \
-                      reads the tags, and then one mapping. If the page is not there, the walk goes \
-                      on in the clustered table and stores what it finds. The number of slots is \
-                      chosen.",
+        explanation: "Tags and mappings have arrays of their own. The four tags of a bucket share \
+                      a line, and each has room for the sixteen mappings of a block (form 1). A \
+                      walk reads the tags, and then one mapping. If the page is not there, the \
+                      walk goes on in the clustered table and stores what it finds. The number of \
+                      slots is chosen.",
         source: "Talluri 1995, section 7.7 (clustered software TLB)",
     },
     build: |base| Box::new(Cached::new(base)),

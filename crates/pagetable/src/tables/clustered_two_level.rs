@@ -11,8 +11,8 @@ pub(crate) static CLUSTERED_TWO_LEVEL: PageTableKind = PageTableKind {
         name: "clustered-two-level",
         summary: "the clustered table with pointers in its buckets",
         explanation: "Buckets of eight bytes lead to the nodes. Empty and compact buckets save \
-                      memory, the node that was found last moves to the front, and a walk reads the \
-                      pointer first.",
+                      memory, the node that was found last moves to the front, and a walk reads \
+                      the pointer first.",
         source: "Talluri 1995, section 7.7 (two-level)",
     },
     build: |base| {

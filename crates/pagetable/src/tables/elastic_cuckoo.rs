@@ -9,12 +9,12 @@ pub(crate) static ELASTIC_CUCKOO: PageTableKind = PageTableKind {
     described: Described {
         name: "elastic-cuckoo",
         summary: "cuckoo hashing: three ways for each page size, which grow and shrink gradually",
-        explanation: "A slot of 64 bytes holds a tag and the entries of eight neighbouring pages. A \
-                      page size has three ways with a hash function each. A walk reads one slot of \
-                      each way of each size that the address space has, all at once: they are \
+        explanation: "A slot of 64 bytes holds a tag and the entries of eight neighbouring pages. \
+                      A page size has three ways with a hash function each. A walk reads one slot \
+                      of each way of each size that the address space has, all at once: they are \
                       several nodes and lines, and take the time of one. An insertion moves slots \
-                      between ways. A way whose size doubles keeps its old half until each slot was \
-                      moved: every insertion moves one, and a walk reads the half that has its \
+                      between ways. A way whose size doubles keeps its old half until each slot \
+                      was moved: every insertion moves one, and a walk reads the half that has its \
                       slot. The walk caches of the original, which leave out sizes and ways, are \
                       not modelled.",
         source: "Skarlatos and others 2020, Elastic Cuckoo Page Tables (ASPLOS)",

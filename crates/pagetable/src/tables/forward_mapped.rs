@@ -8,8 +8,8 @@ pub(crate) static FORWARD_MAPPED: PageTableKind = PageTableKind {
     described: Described {
         name: "forward-mapped",
         summary: "a tree of seven levels, with superpages at intermediate nodes",
-        explanation: "A lookup reads seven nodes. From the root on, the levels translate 8, 8, 8, 8, \
-                      8, 6 and 6 bits: an entry of the sixth level is a page of 256 KiB. The \
+        explanation: "A lookup reads seven nodes. From the root on, the levels translate 8, 8, 8, \
+                      8, 8, 6 and 6 bits: an entry of the sixth level is a page of 256 KiB. The \
                       widths are chosen; the thesis has them in a figure alone. Pages of other \
                       sizes are replicated at the next smaller level.",
         source: "Talluri 1995, section 7.2; the widths are those of decision 3",

@@ -10,8 +10,9 @@ pub(crate) static HASHED_REPLICATED: PageTableKind = PageTableKind {
     described: Described {
         name: "hashed-replicated",
         summary: "a hashed table in which a superpage has a node for each of its base pages",
-        explanation: "One chain holds everything, and a lookup ends at its first match. A superpage \
-                      takes as much memory as its base pages would, and the walk costs the same.",
+        explanation: "One chain holds everything, and a lookup ends at its first match. A \
+                      superpage takes as much memory as its base pages would, and the walk costs \
+                      the same.",
         source: "Talluri 1995, sections 7.3 and 7.5 (replication)",
     },
     build: |base| Box::new(Replicated(Hashed::new(base, ChainHead::Node, 0))),

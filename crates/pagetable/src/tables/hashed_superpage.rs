@@ -10,9 +10,9 @@ pub(crate) static HASHED_SUPERPAGE: PageTableKind = PageTableKind {
     described: Described {
         name: "hashed-superpage",
         summary: "a hashed table that hashes blocks of 64 KiB, for base pages and superpages alike",
-        explanation: "Base pages and superpages of a block share one chain, so a walk finds any size \
-                      in one pass. Without superpages, up to sixteen nodes of a block lie in one \
-                      chain. Pages larger than 64 KiB have a node for each block.",
+        explanation: "Base pages and superpages of a block share one chain, so a walk finds any \
+                      size in one pass. Without superpages, up to sixteen nodes of a block lie in \
+                      one chain. Pages larger than 64 KiB have a node for each block.",
         source: "Talluri 1995, section 7.5 (superpage-index hashing)",
     },
     build: |base| Box::new(ByBlock(Hashed::new(block(base), ChainHead::Node, 0))),

@@ -9,7 +9,8 @@ use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, SpaceId};
 pub(crate) static INVERTED: PageTableKind = PageTableKind {
     described: Described {
         name: "inverted",
-        summary: "a hashed table with pointers in its buckets, whose chains move what was found to the front",
+        summary: "a hashed table with pointers in its buckets, whose chains move what was found to \
+                  the front",
         explanation: "A bucket holds a pointer, which is one more access. A node is often the \
                       descriptor of a frame. Superpages have a node for each base page.",
         source: "Talluri 1995, section 7.3 (inverted variant)",

@@ -10,11 +10,11 @@ pub(crate) static NESTED: PageTableKind = PageTableKind {
     described: Described {
         name: "nested",
         summary: "two-dimensional walks of a virtual machine: x86-64 over x86-64 with 4 KiB pages",
-        explanation: "The guest's table is a tree of x86-64 at guest addresses. Each of its entries \
-                      is found by a walk of the host's tree, and so is the page itself: 24 reads \
-                      for a base page. The host maps what the guest uses with pages of 4 KiB. \
-                      Memory is that of both tables, the guest's levels first. A superpage of the \
-                      guest stays one page of the TLB.",
+        explanation: "The guest's table is a tree of x86-64 at guest addresses. Each of its \
+                      entries is found by a walk of the host's tree, and so is the page itself: 24 \
+                      reads for a base page. The host maps what the guest uses with pages of 4 \
+                      KiB. Memory is that of both tables, the guest's levels first. A superpage of \
+                      the guest stays one page of the TLB.",
         source: "Intel SDM volume 3, section 29.3 (extended page tables); AMD64 manual volume 2, \
                  section 15.25",
     },

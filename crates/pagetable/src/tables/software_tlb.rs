@@ -11,9 +11,9 @@ pub(crate) static SOFTWARE_TLB: PageTableKind = PageTableKind {
         name: "software-tlb",
         summary: "a cache of 4,096 mappings in memory, in front of hashed tables",
         explanation: "A bucket has four slots of sixteen bytes without pointers, and replaces them \
-                      in turn. A walk reads the bucket first. If the mapping is not there, the walk \
-                      goes on in the hashed tables and stores what it finds. A superpage has a slot \
-                      for each base page that missed. The number of slots is chosen.",
+                      in turn. A walk reads the bucket first. If the mapping is not there, the \
+                      walk goes on in the hashed tables and stores what it finds. A superpage has \
+                      a slot for each base page that missed. The number of slots is chosen.",
         source: "Talluri 1995, section 7.3 (software TLB variant)",
     },
     build: |base| Box::new(Cached::new(base)),

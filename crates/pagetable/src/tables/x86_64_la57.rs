@@ -8,8 +8,8 @@ pub(crate) static X86_64_LA57: PageTableKind = PageTableKind {
     described: Described {
         name: "x86-64-la57",
         summary: "the radix tree of x86-64 with five levels",
-        explanation: "The tree of x86-64 with one more level at the root: a walk reads five entries \
-                      for a base page, and four for a page of 2 MiB.",
+        explanation: "The tree of x86-64 with one more level at the root: a walk reads five \
+                      entries for a base page, and four for a page of 2 MiB.",
         source: "Intel SDM volume 3, section 4.5 (LA57)",
     },
     build: |base| Box::new(FiveLevels(tree(base))),

@@ -1,9 +1,9 @@
 //! The places of the program's memory. The engine decides all of them, so that they are the same in
 //! each run.
 //!
-//! The program has the addresses below [`END`]. Byte `a` of the program's memory is byte `a` of one
-//! memory file. The file is mapped twice: at `a` for the program, where pages are closed and opened,
-//! and at `a + END` for the engine and for system calls, where all pages are open.
+//! The program has the addresses below [`END`]. Byte `a` of the program's memory is byte `a` of
+//! one memory file. The file is mapped twice: at `a` for the program, where pages are closed
+//! and opened, and at `a + END` for the engine and for system calls, where all pages are open.
 
 /// The bytes of a page.
 pub(super) const PAGE: u64 = 4096;
