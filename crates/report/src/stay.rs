@@ -93,8 +93,8 @@ impl Staying<'_> {
         })
     }
 
-    /// Returns the sentence if policies that make superpages were compared, and none made any. Names
-    /// the most frequent reason.
+    /// Returns the sentence if policies that make superpages were compared, and none made any.
+    /// Names the most frequent reason.
     fn none_made(&self) -> String {
         let mut decisions: BTreeMap<&str, u64> = BTreeMap::new();
         let others = self

@@ -78,7 +78,8 @@ mod tests {
 
     #[test]
     fn costs_are_parsed() {
-        let all = "fault=1,zero-kib=2,copy-kib=3,disk=4,promotion=5,promotion-page=10,demotion=6,migration=7,digest-kib=11,prefetch=8,capacity=9";
+        let all = "fault=1,zero-kib=2,copy-kib=3,disk=4,promotion=5,promotion-page=10,demotion=6,\
+                   migration=7,digest-kib=11,prefetch=8,capacity=9";
         let expected = Costs {
             fault: 1,
             zero_kib: 2,

@@ -74,8 +74,8 @@ mod tests {
                    0xd0c\n\nprocessor\t: 1\nCPU implementer\t: 0x41\nCPU part\t: 0xd05\n";
         let wanted = [(0, Some("neoverse-n1-aggregating")), (1, None)];
         assert_eq!(machines(&of_cpuinfo(arm)), wanted);
-        let power = "processor\t: 0\ncpu\t\t: POWER9, altivec supported\n\nprocessor\t: 4\ncpu\t\t: \
-                     POWER9 (raw), altivec supported\n\ntimebase\t: 512000000\n";
+        let power = "processor\t: 0\ncpu\t\t: POWER9, altivec supported\n\nprocessor\t: 4\n\
+                     cpu\t\t: POWER9 (raw), altivec supported\n\ntimebase\t: 512000000\n";
         let wanted = [(0, Some("power9-radix")), (4, None)];
         assert_eq!(machines(&of_cpuinfo(power)), wanted);
         let riscv = "processor\t: 3\nhart\t: 0\nisa\t: rv64imafdc\nuarch\t: thead,c910\n";

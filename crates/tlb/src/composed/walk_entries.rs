@@ -25,29 +25,24 @@ impl Composed {
         self.log.counts.walk_reads += read.len() as u64 + 1;
     }
 
-    fn holding_walk_entries(&self, span: PageSize) -> impl Iterator<Item = usize> + use<> {
-        let holds = self.structures.iter().enumerate();
-        let holds = holds.filter(|(_, placed)| placed.walk_entries.contains(&span));
-        let holding: Vec<usize> = holds.map(|(number, _)| number).collect();
-        holding.into_iter()
-    }
-
     fn finds_walk_entry(&mut self, request: &TlbRequest, span: PageSize) -> bool {
-        self.holding_walk_entries(span).any(|number| {
-            let entries = &mut self.structures[number].entries;
-            matches!(
-                entries.find(request, span, &mut self.log),
-                EntryLookup::Hit(_)
-            )
+        let mut holding =
+            (self.structures.iter_mut()).filter(|placed| placed.walk_entries.contains(&span));
+        holding.any(|placed| {
+            let found = placed.entries.find(request, span, &mut self.log);
+            matches!(found, EntryLookup::Hit(_))
         })
     }
 
     fn load_walk_entry(&mut self, request: &TlbRequest, span: PageSize) {
         let entry = Translation::plain(request.tag, request.page, span);
         let walk = Walk::alone(*request, entry);
-        for number in self.holding_walk_entries(span) {
-            self.structures[number].entries.load(&walk, &mut self.log);
-            self.settle(number);
+        // By number, since settling a structure may change the others.
+        for number in 0..self.structures.len() {
+            if self.structures[number].walk_entries.contains(&span) {
+                self.structures[number].entries.load(&walk, &mut self.log);
+                self.settle(number);
+            }
         }
     }
 }

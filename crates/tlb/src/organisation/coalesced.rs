@@ -13,7 +13,8 @@ const MOST: u32 = 8;
 pub(super) static COALESCED: Organisation = Organisation {
     described: Described {
         name: "coalesced",
-        summary: "one entry for a block whose pages are all mapped and properly placed, or one page",
+        summary: "one entry for a block whose pages are all mapped and properly placed, or one \
+                  page",
         explanation: "A walk finds the neighbours of the missing page in the same line of the page \
                       table. If all pages of the aligned block are mapped, properly placed and \
                       equal in rights, one entry translates the block. Otherwise the entry \

@@ -28,12 +28,14 @@ pub(crate) const PAPER: Paper = Paper {
             (thesis, University of Wisconsin, 1995)",
     source: "thesis",
     remarks: "The thesis's figures are beside ours; a dash marks a missing figure. The first \
-              tables cover what follows from the thesis's own inputs: chip areas and TLBs of equal area, \
-              access times, and execution times from the misses of Appendix J. Names of TLBs are \
+              tables cover what follows from the thesis's own inputs: chip areas and TLBs of \
+              equal area, access times, and execution times from the misses of Appendix J. Names \
+              of TLBs are \
               those of the thesis's kinds: sp (single page size), spg (superpages), csb and psb \
               (complete and partial subblocks), then fa or sa4 (fully associative, 4-way), b and \
-              the number of blocks, and pre (preloading). The last tables repeat the experiments on \
-              ten programs, recorded on this computer: 100 million references each, and 1,000 million with --full.",
+              the number of blocks, and pre (preloading). The last tables repeat the experiments \
+              on ten programs, recorded on this computer: 100 million references each, and 1,000 \
+              million with --full.",
     cycles_per_access: 3.0,
     switches: None,
     // The recorded programs follow the tables that need no recording.

@@ -4,7 +4,7 @@
 //! | part | meaning |
 //! |---|---|
 //! | `sp`, `spg64k`, `csb4`, `psb4` | single page size, superpages of 64 KiB, 4 subblocks |
-//! | `fa`, `sa4`, `sa4super`, `sa4exact` | fully associative, 4-way, and two indices of superpages |
+//! | `fa`, `sa4`, `sa4super`, `sa4exact` | fully associative, 4-way, two indices of superpages |
 //! | `b256` | 256 blocks |
 //! | `pre`, `noos`, `base` | preloading, no proper placement, base pages only |
 //! | `clock`, `random`, `fifo` | a replacement rule other than GODS |

@@ -39,7 +39,7 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         work: [0, 1, 24],
         prepare: |folder, work| {
             inputs::write(folder, "power.py", inputs::POWER)?;
-            Ok(words(&["/usr/bin/python3", "power.py", "3000"], work))
+            Ok(words("/usr/bin/python3 power.py 3000", work))
         },
     },
     RecordedProgram {
@@ -51,15 +51,8 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         work: [0, 5, 100],
         prepare: |folder, work| {
             inputs::write(folder, "text", &inputs::repeating(work))?;
-            let command = [
-                "/usr/bin/zstd",
-                "-q",
-                "-f",
-                "--single-thread",
-                "-1",
-                "--long=27",
-            ];
-            Ok(words(&[&command[..], &["text"]].concat(), None))
+            let command = "/usr/bin/zstd -q -f --single-thread -1 --long=27 text";
+            Ok(words(command, None))
         },
     },
     RecordedProgram {
@@ -70,8 +63,8 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         needs: &[CC, "/usr/include/fftw3.h"],
         work: [0, 1, 5],
         prepare: |folder, work| {
-            let program = compiled(folder, "fft", inputs::FFT, &["-lfftw3", "-lm"])?;
-            Ok(words(&[&program, "2048"], work))
+            compiled(folder, "fft", inputs::FFT, &["-lfftw3", "-lm"])?;
+            Ok(words("./fft 2048", work))
         },
     },
     RecordedProgram {
@@ -82,9 +75,9 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         needs: &[CC],
         work: [1, 6, 60],
         prepare: |folder, work| {
-            let side = if work == 1 { "300" } else { "1600" };
-            let program = compiled(folder, "waves", inputs::WAVES, &[])?;
-            Ok(words(&[&program, side], work))
+            let side = if work == 1 { 300 } else { 1_600 };
+            compiled(folder, "waves", inputs::WAVES, &[])?;
+            Ok(words(&format!("./waves {side}"), work))
         },
     },
     RecordedProgram {
@@ -95,9 +88,9 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         needs: &[CC],
         work: [1, 4, 46],
         prepare: |folder, work| {
-            let particles = if work == 1 { "10000" } else { "1500000" };
-            let program = compiled(folder, "particles", inputs::PARTICLES, &[])?;
-            Ok(words(&[&program, particles], work))
+            let particles = if work == 1 { 10_000 } else { 1_500_000 };
+            compiled(folder, "particles", inputs::PARTICLES, &[])?;
+            Ok(words(&format!("./particles {particles}"), work))
         },
     },
     RecordedProgram {
@@ -109,8 +102,8 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         work: [0, 17, 38],
         prepare: |folder, work| {
             inputs::write(folder, "circuit.cir", &inputs::circuit(work))?;
-            let command = ["/usr/bin/ngspice", "-b", "-r", "result", "-o", "log"];
-            Ok(words(&[&command[..], &["circuit.cir"]].concat(), None))
+            let command = "/usr/bin/ngspice -b -r result -o log circuit.cir";
+            Ok(words(command, None))
         },
     },
     RecordedProgram {
@@ -123,7 +116,7 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         prepare: |folder, work| {
             inputs::write(folder, "logic.v", &inputs::logic(work))?;
             done(folder, "/usr/bin/iverilog", &["-o", "logic.vvp", "logic.v"])?;
-            Ok(words(&["/usr/bin/vvp", "logic.vvp"], None))
+            Ok(words("/usr/bin/vvp logic.vvp", None))
         },
     },
     RecordedProgram {
@@ -135,7 +128,7 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         work: [0, 11_000, 90_000],
         prepare: |folder, work| {
             inputs::write(folder, "learn.ml", inputs::LEARN)?;
-            let command = words(&["/usr/bin/ocaml", "learn.ml"], work);
+            let command = words("/usr/bin/ocaml learn.ml", work);
             Ok([command, vec![(work / 10).to_string()]].concat())
         },
     },
@@ -148,10 +141,7 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         work: [1, 7, 80],
         prepare: |folder, work| {
             inputs::write(folder, "code.c", &inputs::code(work))?;
-            Ok(words(
-                &[&compiler()?, "-quiet", "-O2", "-o", "code.s", "code.c"],
-                None,
-            ))
+            Ok(words(&compilation("code")?, None))
         },
     },
     RecordedProgram {
@@ -164,11 +154,9 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         prepare: |folder, work| {
             inputs::write(folder, "both.c", &inputs::code(work))?;
             inputs::write(folder, "both", &inputs::text(20 * work))?;
-            let script = format!(
-                "xz -k -f -T1 -9 both & {} -quiet -O2 -o both.s both.c & wait",
-                compiler()?
-            );
-            Ok(words(&["/bin/sh", "-c", &script], None))
+            let compilation = compilation("both")?;
+            let script = format!("xz -k -f -T1 -9 both & {compilation} & wait");
+            Ok(["/bin/sh", "-c", &script].map(str::to_owned).to_vec())
         },
     },
 ];
@@ -201,14 +189,11 @@ impl RecordedProgram {
     }
 }
 
-/// The words of a command, with the amount of work at the end.
-fn words(words: &[&str], work: impl Into<Option<u32>>) -> Vec<String> {
+/// The words of a command, with the amount of work at the end. No word contains a space.
+fn words(command: &str, work: impl Into<Option<u32>>) -> Vec<String> {
     let work = work.into().map(|work| work.to_string());
-    words
-        .iter()
-        .map(|word| (*word).to_owned())
-        .chain(work)
-        .collect()
+    let words = command.split(' ').map(str::to_owned);
+    words.chain(work).collect()
 }
 
 /// Runs a command that makes an input.
@@ -229,26 +214,20 @@ fn done(folder: &Path, program: &str, arguments: &[&str]) -> Result<(), Failure>
     )))
 }
 
-/// Compiles a program in C, and returns its path.
-fn compiled(
-    folder: &Path,
-    name: &str,
-    source: &str,
-    libraries: &[&str],
-) -> Result<String, Failure> {
+/// Compiles a program in C.
+fn compiled(folder: &Path, name: &str, source: &str, libraries: &[&str]) -> Result<(), Failure> {
     let file = format!("{name}.c");
     inputs::write(folder, &file, source)?;
-    done(
-        folder,
-        CC,
-        &[&["-O2", "-o", name, &file], libraries].concat(),
-    )?;
-    Ok(format!("./{name}"))
+    let arguments = [&["-O2", "-o", name, &file], libraries].concat();
+    done(folder, CC, &arguments)
 }
 
-/// The compiler proper, which the driver `cc` only starts.
-fn compiler() -> Result<String, Failure> {
+/// The command that compiles a file in C. It is the compiler proper, which the driver `cc` only
+/// starts.
+fn compilation(name: &str) -> Result<String, Failure> {
     let asked = Command::new(CC).arg("-print-prog-name=cc1").output();
     let output = asked.map_err(|error| Failure::failed(format!("{CC}: {}", reason(&error))))?;
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    let said = String::from_utf8_lossy(&output.stdout);
+    let compiler = said.trim();
+    Ok(format!("{compiler} -quiet -O2 -o {name}.s {name}.c"))
 }

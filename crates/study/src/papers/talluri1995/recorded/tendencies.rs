@@ -43,7 +43,8 @@ const TENDENCIES: [Tendency; 9] = [
         cause: "blocks whose pages are not properly placed take several entries",
     },
     Tendency {
-        text: "without placement, partial subblocks miss as a single-page-size TLB of 7 more blocks",
+        text: "without placement, partial subblocks miss as a single-page-size TLB of 7 more \
+               blocks",
         fewer: "psb16_fa_b57_noos",
         more: "sp_fa_b64",
         within: 10.0,
