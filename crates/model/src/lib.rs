@@ -49,7 +49,7 @@ pub mod stream;
 mod world;
 mod worlds;
 
-pub use broadleaf_memory::frames::{Buddyinfo, Pagetypeinfo, Start};
+pub use broadleaf_memory::frames::{ALLOCATORS, Allocator, Buddyinfo, Pagetypeinfo, Start};
 pub use broadleaf_memory::system::{Costs, Files, Place};
 pub use earlier::MOST_EARLIER;
 pub use limits::MemoryLimits;

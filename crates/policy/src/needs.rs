@@ -30,6 +30,10 @@ pub struct Needs {
     pub every_size: bool,
     /// The promotions that copy a block's pages together.
     pub copies: Copies,
+    /// True if a promotion that copies has the cost of each part of a gather, and moves pages that
+    /// other address spaces map too (Talluri 1995, section 6.2.2). Otherwise copying and the
+    /// promotion are its costs, and such pages stay.
+    pub gathers: bool,
     /// True if file pages in memory keep their frames: the host never copies them into a
     /// reservation. A reservation ends when none of its pages is mapped, while the pages stay in
     /// memory.

@@ -3,7 +3,10 @@
 mod check;
 
 use crate::role::Fills;
-use crate::{IndexFunction, OrganisationChoice, ReferenceKind, ReplacementChoice, Role, RuleNeed};
+use crate::{
+    IndexFunction, OrganisationChoice, ReferenceKind, ReplacementChoice, Role, RuleNeed,
+    SystemSupport,
+};
 use broadleaf_units::PageSize;
 
 /// One structure of a TLB.
@@ -161,6 +164,21 @@ impl Design {
         let mut structures = self.structures.iter();
         structures
             .any(|of| of.role.wants_tables() || (of.organisation.organisation().wants_tables)(of))
+    }
+
+    /// The support that the TLB needs from an operating system: of its organisations, each once,
+    /// and of superpages if it holds pages of several sizes. Empty if it needs none.
+    pub fn support(&self) -> Vec<SystemSupport> {
+        let mut support = Vec::new();
+        if self.sizes.len() > 1 {
+            support.push(SystemSupport::SUPERPAGE_STATIC);
+            support.push(SystemSupport::SUPERPAGE_DYNAMIC);
+        }
+        for structure in &self.structures {
+            let own = structure.organisation.organisation().support;
+            support.extend(own.filter(|own| !support.contains(own)));
+        }
+        support
     }
 
     /// Returns true if the TLB translates references of a kind.

@@ -21,6 +21,7 @@ mod request;
 mod role;
 pub mod set;
 mod state;
+mod support;
 mod walk;
 
 pub use answer::{Evicted, Lookup};
@@ -40,4 +41,5 @@ pub use replacement::{
 pub use request::{ReferenceKind, TlbRequest};
 pub use role::{Fills, ProbeOrder, Role, ServedKinds};
 pub use state::Tlb;
+pub use support::{SupportNeed, SystemSupport};
 pub use walk::{Translation, Walk};

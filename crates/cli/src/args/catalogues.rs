@@ -51,6 +51,8 @@ pub(crate) enum Catalogue {
     PageTables,
     /// Cache hierarchies
     Caches,
+    /// Rules that choose frames in limited memory
+    Allocators,
     /// Traces that can be read
     Formats,
     /// The figures of a result
@@ -68,6 +70,7 @@ impl From<Catalogue> for CatalogueName {
             Catalogue::Replacements => Self::Replacements,
             Catalogue::PageTables => Self::PageTables,
             Catalogue::Caches => Self::Caches,
+            Catalogue::Allocators => Self::Allocators,
             Catalogue::Formats => Self::Formats,
             Catalogue::Metrics => Self::Metrics,
             Catalogue::Refusals => Self::Refusals,

@@ -192,7 +192,7 @@ impl System<'_> {
     /// Returns true if the page in a frame can leave memory.
     fn can_leave(&self, frame: Frame) -> bool {
         let mappers = self.frames.mappers(frame);
-        if mappers.iter().any(|at| self.pinned == Some(*at)) {
+        if mappers.iter().any(|at| self.pinned == Some(*at)) || !self.buddy.serves_pages(frame) {
             return false;
         }
         let wanted = match self.frames.file_page(frame) {

@@ -165,6 +165,10 @@ impl<'a> System<'a> {
         if needs.without.coalescing {
             buddy.stop_merging();
         }
+        let orders: Vec<u8> = (0..spec.sizes.levels())
+            .map(|level| spec.sizes.order(level))
+            .collect();
+        buddy.choose_by(spec.allocator, &orders, spec.pools);
         let mut reservations = Reservations::new(spec.sizes);
         if needs.preempts_oldest {
             reservations.keep_turns();

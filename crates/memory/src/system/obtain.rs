@@ -19,6 +19,10 @@ const MOST_SCANNED: u64 = 1024;
 impl System<'_> {
     /// The number of frames that are available without taking a page back.
     pub(super) fn available(&self) -> u64 {
+        if self.buddy.is_divided() {
+            // What a reservation keeps lies in the pool of another size.
+            return self.buddy.free_for_pages();
+        }
         self.buddy.free_frames() + self.reservations.reserved_unpopulated()
     }
 
@@ -29,7 +33,7 @@ impl System<'_> {
 
     /// Returns true if an extent of that order is free.
     pub(super) fn has_extent(&self, order: u8) -> bool {
-        (order..=self.buddy.most_order()).any(|order| self.buddy.free_extents(order) > 0)
+        self.buddy.has_extent(order)
     }
 
     /// A frame for one page.
@@ -48,6 +52,9 @@ impl System<'_> {
     /// Breaks the reservation whose turn it is, if there is one. A policy that preempts the oldest
     /// takes one frame of it.
     pub(super) fn preempt_any(&mut self) -> bool {
+        if self.buddy.is_divided() {
+            return false;
+        }
         if self.needs.preempts_oldest {
             return self.give_up_frame();
         }
@@ -95,6 +102,7 @@ impl System<'_> {
             }
             let preempts = self.needs.placement == Placement::Reserved
                 && !self.needs.preempts_oldest
+                && !self.buddy.is_divided()
                 && !self.needs.without.preemption;
             if !preempts {
                 break;
@@ -105,7 +113,9 @@ impl System<'_> {
             self.preempt(victim);
         }
         self.counters.extents_refused += 1;
+        // Neither reclaiming nor moving pages makes an extent in the pool of a size.
         match effort {
+            _ if self.buddy.is_divided() => None,
             Effort::None => None,
             Effort::Later => {
                 self.wanted = Some(self.wanted.map_or(level, |wanted| wanted.max(level)));
@@ -142,7 +152,7 @@ impl System<'_> {
     /// A free frame chosen at random, if the policy asks for one. Most tries find a free frame
     /// unless memory is almost full; then the lowest free frame has to do.
     fn random_frame(&mut self) -> Option<Frame> {
-        let frames = self.buddy.frames().min(MOST_RANDOM_FRAMES);
+        let frames = self.buddy.frames_for_pages().min(MOST_RANDOM_FRAMES);
         let random = self.random_frames.as_mut()?;
         for _ in 0..MOST_RANDOM_TRIES {
             let frame = Frame(random.below(frames));

@@ -154,6 +154,7 @@ impl System<'_> {
         // A page of the file that is in memory elsewhere, and that no place maps, moves here.
         let old = of_file.and_then(|page| self.in_memory(page));
         if let Some(old) = old {
+            self.book_gathered(self.frames.mapped(old) as u64);
             self.replace_frame(old, frame);
             self.give_back(old, 0);
             self.copy(1);
@@ -202,9 +203,13 @@ impl System<'_> {
         let movable = |at: Place| {
             let pte = self.tables.get(at);
             if pte.has_frame() {
-                !pte.has(Pte::OF_FILE) || self.frames.mapped(pte.frame()) == 1
+                let alone = !pte.has(Pte::OF_FILE) || self.frames.mapped(pte.frame()) == 1;
+                alone || self.moves_with_aliases(at, pte.frame())
             } else {
-                !self.is_mapped_elsewhere(spaces, at)
+                let file = self.behind(spaces, at).file;
+                let frame = file.and_then(|page| self.frames.file_frame(page));
+                let mapped = frame.filter(|frame| self.frames.mapped(*frame) > 0);
+                mapped.is_none_or(|frame| self.moves_with_aliases(at, frame))
             }
         };
         if !self.places(piece).all(movable) {
@@ -215,8 +220,30 @@ impl System<'_> {
             self.refuse(Refusal::NoExtent);
             return false;
         };
-        self.pay(true, |system| system.copy_together(spaces, piece, first));
+        self.pay(true, |system| {
+            if system.needs.gathers {
+                system.fault_cycles += system.costs.extent;
+            }
+            system.copy_together(spaces, piece, first);
+        });
         true
+    }
+
+    /// Returns true if a gather moves a page of a file with all its mappings: each is a base page,
+    /// and no reservation keeps the frame for another place.
+    fn moves_with_aliases(&self, place: Place, frame: Frame) -> bool {
+        let free = |at: &Place| {
+            let is_base = self.tables.get(*at).level() == 0;
+            is_base && (*at == place || self.reservations.around(*at).is_none())
+        };
+        self.needs.gathers && self.frames.mappers(frame).iter().all(free)
+    }
+
+    /// Books the parts of a gather of one page, whose frame has these mappings.
+    fn book_gathered(&mut self, aliases: u64) {
+        if self.needs.gathers {
+            self.fault_cycles += self.costs.gathered(aliases);
+        }
     }
 
     /// Copies or fills each page of a piece into an extent. Reclaiming frames for the extent may
@@ -232,11 +259,13 @@ impl System<'_> {
             self.copy(1);
             let old = pte.frame();
             if pte.has(Pte::OF_FILE) {
+                self.book_gathered(self.frames.mapped(old) as u64);
                 let kept = self.is_kept(at, old);
                 self.replace_frame(old, frame);
                 self.take_back(at, old, kept);
                 continue;
             }
+            self.book_gathered(1);
             self.leave_frame_for_good(at, old);
             self.take_for_own(at, pte, frame);
         }

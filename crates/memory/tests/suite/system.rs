@@ -2,7 +2,7 @@
 
 use crate::common::scripted::Scripted;
 use crate::common::*;
-use broadleaf_memory::frames::Start;
+use broadleaf_memory::frames::{ALLOCATORS, Start};
 use broadleaf_memory::system::{Files, OutOfMemory, Spec};
 use broadleaf_memory::{AddressSpaces, Backing, Change, Mapping};
 use broadleaf_policy::{
@@ -168,6 +168,7 @@ fn any_spec(random: &mut Random, seed: u64) -> Spec {
         start: start.lay_out_in(frames, 6, 3).expect("a layout").into(),
         swap: random.below(3) * 60,
         files: [Files::OnDisk, Files::InMemory][random.below(2) as usize],
+        allocator: ALLOCATORS[seed as usize % ALLOCATORS.len()],
         ..spec(orders, frames)
     }
 }

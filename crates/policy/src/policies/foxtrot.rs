@@ -90,6 +90,7 @@ impl Policy for Foxtrot {
                 true => Copies::Scattered,
                 false => Copies::Never,
             },
+            gathers: self.gathers(),
             ..reserving(self.given.sizes("size"))
         }
     }

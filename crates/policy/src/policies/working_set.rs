@@ -75,6 +75,7 @@ impl Policy for WorkingSet {
         Needs {
             placement: Placement::AtFault,
             copies: Copies::Scattered,
+            gathers: true,
             sizes: self.given.sizes("size"),
             scan: Some(Scan {
                 period: self.given.number("scan_period"),

@@ -2,10 +2,12 @@
 
 use broadleaf_machine::{Machine, machine, machine_names, parts};
 use broadleaf_metrics::{Metric, metric};
+use broadleaf_model::Allocator;
 use broadleaf_policy::{Expression, FORM, Parameter, ParseError, PolicyEntry, Refusal};
 use broadleaf_price::EntryKind;
 use broadleaf_report::{
-    Heading, Meaning, Style, View, heading_named, live_heading_named, range_heading_named, wrap,
+    Grid, Heading, Meaning, Style, View, heading_named, live_heading_named, range_heading_named,
+    wrap,
 };
 use broadleaf_tlb::{Organisation, Replacement, StructureValue};
 use broadleaf_units::Described;
@@ -14,6 +16,7 @@ use super::areas::{area_facts, area_of_structures};
 use super::expressions;
 use super::formats::{ADVICE_FORMATS, FORMATS};
 use super::names::names_beside_policies;
+use super::support::{of_design, of_organisation};
 use crate::failure::Failure;
 use crate::names::{known_policies, no_policy, unknown};
 
@@ -41,6 +44,8 @@ pub(super) struct Explanation {
     pub(super) paragraphs: Vec<String>,
     /// Labels and texts.
     pub(super) facts: Vec<(&'static str, String)>,
+    /// What a TLB needs from a system: a sentence, and a table.
+    pub(super) support: Option<(String, Option<Grid>)>,
 }
 
 impl Explanation {
@@ -77,6 +82,12 @@ impl Explanation {
                 "{start}{}\n",
                 wrap(fact, width.saturating_sub(label).max(20)).join(&indent)
             ));
+        }
+        if let Some((sentence, table)) = &self.support {
+            out.push_str(&format!("\n{}\n", wrap(sentence, width).join("\n")));
+            if let Some(table) = table {
+                out.push_str(&format!("\n{}", table.render(view)));
+            }
         }
         out
     }
@@ -128,6 +139,7 @@ fn find(name: &str) -> Result<Explanation, Failure> {
             summary: "why a block was not promoted at a decision point".to_owned(),
             paragraphs: vec![refusal.sentence().to_owned()],
             facts: vec![],
+            support: None,
         });
     }
     for (kind, entries) in parts() {
@@ -137,6 +149,9 @@ fn find(name: &str) -> Result<Explanation, Failure> {
     }
     if let Some(kind) = EntryKind::named(name) {
         return Ok(of_part("TLB entry", &kind.described));
+    }
+    if let Some(allocator) = Allocator::named(name) {
+        return Ok(of_part("allocator", &allocator.described));
     }
     for (kind, formats) in [
         ("trace format", FORMATS),
@@ -149,6 +164,7 @@ fn find(name: &str) -> Result<Explanation, Failure> {
                 summary: format.summary.to_owned(),
                 paragraphs: vec![format.explanation.to_owned()],
                 facts: vec![("source", format.source.to_owned())],
+                support: None,
             });
         }
     }
@@ -169,6 +185,7 @@ fn of_part(kind: &'static str, entry: &Described) -> Explanation {
         summary: entry.summary.to_owned(),
         paragraphs: vec![entry.explanation.to_owned()],
         facts,
+        support: of_organisation(entry.name).filter(|_| kind == "TLB"),
     }
 }
 
@@ -185,6 +202,7 @@ fn of_metric(metric: &Metric, heading: &str) -> Explanation {
         summary: format!("counted in {}", metric.unit),
         paragraphs: vec![metric.sentence.to_owned()],
         facts: vec![("reading", better.to_owned())],
+        support: None,
     }
 }
 
@@ -196,6 +214,7 @@ fn of_heading(heading: &Heading, in_advice: Option<&Heading>) -> Explanation {
         summary: "a column of the tables".to_owned(),
         paragraphs: vec![],
         facts: vec![],
+        support: None,
     };
     match heading.means {
         Meaning::Derived(text) => explanation.paragraphs.push(text.to_owned()),
@@ -279,6 +298,7 @@ fn policy(entry: &PolicyEntry, named: Option<String>) -> Explanation {
         summary: entry.summary.to_owned(),
         paragraphs: vec![entry.explanation.to_owned()],
         facts,
+        support: None,
     }
 }
 
@@ -346,5 +366,6 @@ fn of_machine(machine: &Machine) -> Explanation {
             .into_iter()
             .collect(),
         facts,
+        support: Some(of_design(&machine.design)),
     }
 }

@@ -2,6 +2,7 @@
 
 use broadleaf_machine::{machine, machine_names, parts};
 use broadleaf_metrics::all_metrics;
+use broadleaf_model::ALLOCATORS;
 use broadleaf_policy::{FORM, Parameter, ParameterKind, Refusal};
 use broadleaf_report::{Align, Grid};
 use serde_json::{Value, json};
@@ -27,6 +28,8 @@ pub enum CatalogueName {
     Replacements,
     /// Cache hierarchies.
     Caches,
+    /// Allocators of frames.
+    Allocators,
     /// Formats of traces.
     Formats,
     /// Metrics.
@@ -47,6 +50,7 @@ pub fn entries(what: CatalogueName) -> Result<CatalogueEntries, Failure> {
         CatalogueName::PageTables => part("page table"),
         CatalogueName::Replacements => part("replacement"),
         CatalogueName::Caches => part("cache"),
+        CatalogueName::Allocators => allocators(),
         CatalogueName::Formats => formats(),
         CatalogueName::Metrics => metrics(),
         CatalogueName::Refusals => refusals(),
@@ -131,6 +135,11 @@ fn machines() -> Result<CatalogueEntries, Failure> {
         );
     }
     Ok(CatalogueEntries { grid, json })
+}
+
+fn allocators() -> CatalogueEntries {
+    let entries: Vec<_> = ALLOCATORS.iter().map(|entry| entry.described).collect();
+    described("allocator", &entries)
 }
 
 /// The catalogue of a kind of parts of machines.

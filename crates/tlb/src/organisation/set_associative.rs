@@ -57,6 +57,7 @@ pub(super) static SET_ASSOCIATIVE: Organisation = Organisation {
     ],
     block_of: None,
     entry: EntryShape::one_page,
+    support: None,
 };
 
 /// A set-associative structure with any replacement rule.
