@@ -10,8 +10,10 @@
 //! The rules are those of docs/spec/memory.md.
 
 mod appraise;
+mod around;
 mod ask;
 mod check;
+mod copies;
 mod counters;
 mod counts;
 mod daemon;
@@ -21,17 +23,21 @@ mod footprint;
 mod fork;
 mod frame_table;
 mod notices;
+mod objects;
 mod obtain;
 mod promote;
 mod pte;
 mod reference;
 mod release;
 mod relocate;
+mod repair;
+mod reserve;
 mod sample;
 mod scan;
 mod schedule;
 mod sparse;
 mod spec;
+mod streams;
 mod table;
 mod tables;
 mod unprotect;
@@ -83,6 +89,8 @@ pub struct System<'a> {
     base: PageSize,
     sizes: PageSizes,
     costs: Costs,
+    /// The program's accesses per second.
+    rate: u64,
     files: Files,
     buddy: Buddy,
     /// Frames that something stood in before the trace began and that can be moved.
@@ -99,10 +107,13 @@ pub struct System<'a> {
     reservations: Reservations<Place>,
     /// When each reservation was made, by its first page.
     reserved_at: BTreeMap<Place, u64>,
+    objects: objects::Objects,
     /// Reservations by the time at which the policy is asked about them, each with the time when it
     /// was made; and the first of these times.
     due: BTreeSet<(u64, Place, u64)>,
     next_due: u64,
+    /// Promotions whose missing pages are on their way, by the time at which these have arrived.
+    streams: BTreeSet<(u64, Piece)>,
     /// Pages of files that left memory, and the free frames in which they can still be found.
     cache: BTreeMap<Frame, frame_table::FilePage>,
     cached: BTreeMap<frame_table::FilePage, Frame>,
@@ -185,6 +196,7 @@ impl<'a> System<'a> {
             base: spec.base,
             sizes: spec.sizes,
             costs: spec.costs,
+            rate: spec.rate,
             files: spec.files,
             buddy,
             movable,
@@ -196,8 +208,10 @@ impl<'a> System<'a> {
             tables: Tables::new(),
             reservations,
             reserved_at: BTreeMap::new(),
+            objects: objects::Objects::default(),
             due: BTreeSet::new(),
             next_due: u64::MAX,
+            streams: BTreeSet::new(),
             cache: BTreeMap::new(),
             cached: BTreeMap::new(),
             swap: spec.swap,
@@ -331,10 +345,18 @@ impl<'a> System<'a> {
         Some((id, made.copied().unwrap_or(self.now)))
     }
 
-    /// The reservation that holds all of a piece, and when the reservation was made.
-    fn reservation_of(&self, piece: Piece) -> Option<(ReservationId, u64)> {
-        let found = self.reservation_at(piece.first);
-        found.filter(|(id, _)| self.reservations.get(*id).level() >= piece.level)
+    /// The reservation that holds all of a piece, and when the reservation was made. A piece that
+    /// is not congruent with its object's blocks lies in none.
+    fn reservation_of(
+        &self,
+        spaces: &AddressSpaces,
+        piece: Piece,
+    ) -> Option<(ReservationId, Place, u64)> {
+        let home = self.home_of(spaces, piece.first)?;
+        let (id, made) = self.reservation_at(home)?;
+        let is_whole = self.reservations.get(id).level() >= piece.level
+            && home.page.is_multiple_of(self.pages(piece.level));
+        is_whole.then_some((id, home, made))
     }
 
     fn note_peaks(&mut self) {

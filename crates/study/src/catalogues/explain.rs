@@ -18,7 +18,7 @@ use super::formats::{ADVICE_FORMATS, FORMATS};
 use super::names::names_beside_policies;
 use super::support::{of_design, of_organisation};
 use crate::failure::Failure;
-use crate::names::{known_policies, no_policy, unknown};
+use crate::names::{self, known_policies, no_policy, unknown};
 
 /// The longest line that reads easily.
 const COMFORTABLE: usize = 100;
@@ -113,6 +113,9 @@ fn find(name: &str) -> Result<Explanation, Failure> {
         Err(ParseError::Unknown { .. }) => {}
         // The policy is known, and a parameter is wrong.
         Err(error) => return Err(no_policy(error)),
+    }
+    if name.ends_with(".toml") {
+        return Ok(of_machine(&names::machine(name)?));
     }
     if machine_names().any(|known| known == name) {
         return Ok(of_machine(&machine(name).map_err(Failure::failed)?));
