@@ -91,7 +91,7 @@ Examples:
   broadleaf explain \"vs freebsd\"             a column of the comparison's table
   broadleaf explain not_covered            a reason for not promoting, as results count it")]
 pub(crate) struct Explain {
-    /// The name, as `broadleaf list` prints it, or an expression
+    /// The name, as `broadleaf list` prints it, an expression, or a machine's file (FILE.toml)
     #[arg(value_parser = offered::everything(), hide_possible_values = true)]
     pub(crate) name: String,
 }

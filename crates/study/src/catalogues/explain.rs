@@ -18,12 +18,14 @@ use super::formats::{ADVICE_FORMATS, FORMATS};
 use super::names::names_beside_policies;
 use super::support::{of_design, of_organisation};
 use crate::failure::Failure;
-use crate::names::{self, known_policies, no_policy, unknown};
+use crate::machines;
+use crate::names::{known_policies, no_policy, unknown};
 
 /// The longest line that reads easily.
 const COMFORTABLE: usize = 100;
 
-/// Explains a policy, expression, machine, metric, column, refusal, TLB, page table or format.
+/// Explains a policy, expression, machine, metric, column, refusal, TLB, page table, allocator or
+/// format. A name that ends with `.toml` is a machine's file.
 ///
 /// # Errors
 /// If nothing has the name, or an expression is wrong.
@@ -115,7 +117,7 @@ fn find(name: &str) -> Result<Explanation, Failure> {
         Err(error) => return Err(no_policy(error)),
     }
     if name.ends_with(".toml") {
-        return Ok(of_machine(&names::machine(name)?));
+        return Ok(of_machine(&machines::machine(name)?));
     }
     if machine_names().any(|known| known == name) {
         return Ok(of_machine(&machine(name).map_err(Failure::failed)?));

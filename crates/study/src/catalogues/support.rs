@@ -22,7 +22,11 @@ const MECHANISMS: &[Mechanism] = &[
         |of| of.extents.in_words(),
         "--allocator",
     ),
-    ("gather", |of| of.gather.in_words(), "foxtrot(gather=yes)"),
+    (
+        "gather",
+        |of| of.gather.in_words(),
+        "foxtrot(gather=yes), place(gather=50)",
+    ),
     (
         "promotion and demotion",
         |of| of.promotion.in_words(),
