@@ -4,8 +4,8 @@ use super::objects::{COUNTERS, OBJECTS, READ_AROUND, VICTIMS, with_objects};
 use super::placed::reserving;
 use crate::parameter::GivenParameters;
 use crate::{
-    Copies, Needs, Parameter, Placement, Point, Policy, PolicyEntry, Refusal, StoreToShared, Verdict,
-    View,
+    Copies, Needs, Parameter, Placement, Point, Policy, PolicyEntry, Refusal, StoreToShared,
+    Verdict, View,
 };
 use alloc::boxed::Box;
 use alloc::string::String;

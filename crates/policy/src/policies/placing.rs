@@ -100,7 +100,11 @@ impl Policy for Place {
             && !view.promoted
             && view.has_percent(share)
             && view.coverage.refusal().is_none();
-        if gathers { Verdict::Promote } else { Verdict::Pass }
+        if gathers {
+            Verdict::Promote
+        } else {
+            Verdict::Pass
+        }
     }
 
     fn effort(&self, _: Point, _: &View) -> Effort {
