@@ -1,5 +1,5 @@
-//! Talluri 1995: the tables of chapters 2 to 5 and of appendices B, C and I that follow from its
-//! models and from Appendix J.
+//! Talluri 1995: the tables of chapters 2 to 5 and 7 and of appendices B, C and I that follow from
+//! its models and from Appendix J.
 
 mod access;
 mod appendix_i;
@@ -10,6 +10,7 @@ mod comparisons;
 mod critical;
 mod misses;
 mod names;
+mod page_tables;
 mod recorded;
 mod sensitivity;
 mod speedups;
@@ -29,8 +30,8 @@ pub(crate) const PAPER: Paper = Paper {
     source: "thesis",
     remarks: "The thesis's figures are beside ours; a dash marks a missing figure. The first \
               tables cover what follows from the thesis's own inputs: chip areas and TLBs of \
-              equal area, access times, and execution times from the misses of Appendix J. Names \
-              of TLBs are \
+              equal area, access times, execution times from the misses of Appendix J, and page \
+              tables. Names of TLBs are \
               those of the thesis's kinds: sp (single page size), spg (superpages), csb and psb \
               (complete and partial subblocks), then fa or sa4 (fully associative, 4-way), b and \
               the number of blocks, and pre (preloading). The last tables repeat the experiments \
@@ -64,6 +65,11 @@ pub(crate) const PAPER: Paper = Paper {
             only_full: false,
         },
         Experiment {
+            tables: &["linear-lines", "table-memory"],
+            run: page_tables,
+            only_full: false,
+        },
+        Experiment {
             tables: recorded::TABLES,
             run: recorded::run,
             only_full: false,
@@ -81,6 +87,10 @@ fn access_times(_: &PaperSetting) -> Result<Vec<Table>, Failure> {
         subblocks::valid_bits()?,
         subblocks::multiplexors()?,
     ])
+}
+
+fn page_tables(_: &PaperSetting) -> Result<Vec<Table>, Failure> {
+    Ok(vec![page_tables::linear_lines()?, page_tables::memory()?])
 }
 
 fn execution_times(_: &PaperSetting) -> Result<Vec<Table>, Failure> {
