@@ -44,7 +44,9 @@ impl ChainNode for GeneralNode {
     }
 
     fn bytes(&self) -> u64 {
-        u64::from(HEAD_BYTES) + self.leaves.len() as u64 * u64::from(MAPPING_BYTES) + self.alias_bytes
+        u64::from(HEAD_BYTES)
+            + self.leaves.len() as u64 * u64::from(MAPPING_BYTES)
+            + self.alias_bytes
     }
 }
 

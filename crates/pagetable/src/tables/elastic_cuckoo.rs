@@ -60,7 +60,9 @@ const PARTS_SPACES: u32 = 1 << 12;
 
 impl Cuckoo {
     fn new(choice: &PageTableChoice) -> Self {
-        let entries = choice.number(WALK_CACHE.name).filter(|entries| *entries > 0);
+        let entries = choice
+            .number(WALK_CACHE.name)
+            .filter(|entries| *entries > 0);
         Self {
             ways: BTreeMap::new(),
             known: entries.map(|entries| LastUsed::new(entries as usize)),
@@ -82,9 +84,8 @@ impl Cuckoo {
         if known.uses((space, part)) {
             return true;
         }
-        let address = PARTS
-            + (u64::from(space.0 % PARTS_SPACES) << PARTS_SHIFT)
-            + part * SLOT_BYTES;
+        let address =
+            PARTS + (u64::from(space.0 % PARTS_SPACES) << PARTS_SHIFT) + part * SLOT_BYTES;
         reads(TableRead::of_node(address, SLOT_BYTES as u32));
         false
     }

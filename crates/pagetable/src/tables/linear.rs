@@ -4,7 +4,9 @@ use super::no_spans;
 use crate::last_used::LastUsed;
 use crate::radix::{ENTRY_BYTES, Radix, SHARED};
 use crate::{PageTable, PageTableKind, TableRead, TableSize};
-use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, PageSize, SpaceId, StructureParameter};
+use broadleaf_units::{
+    AlignedRun, Described, Leaf, PageNumber, PageSize, SpaceId, StructureParameter,
+};
 
 pub(crate) static LINEAR: PageTableKind = PageTableKind {
     described: Described {

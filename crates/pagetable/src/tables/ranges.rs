@@ -166,9 +166,8 @@ impl PageTable for Ranges {
         page: PageNumber,
         reads: &mut dyn FnMut(TableRead),
     ) -> Option<Leaf> {
-        let known = |(of, from, to): &(SpaceId, u64, u64)| {
-            *of == space && (*from..*to).contains(&page.0)
-        };
+        let known =
+            |(of, from, to): &(SpaceId, u64, u64)| *of == space && (*from..*to).contains(&page.0);
         if self.range_tlb.finds(known).is_some() {
             return self.tree.walk(space, page, &mut |_| {});
         }
