@@ -44,7 +44,7 @@ fn sections(text: &str) -> BTreeSet<String> {
             })
             .collect();
         let count = counts.entry(name.clone()).or_default();
-        names.insert(match count {
+        names.insert(match *count {
             0 => name,
             count => format!("{name}-{count}"),
         });

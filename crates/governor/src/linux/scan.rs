@@ -204,7 +204,7 @@ fn ask(
     while question.start < question.end {
         // SAFETY: both structures are local and have the kernel's layout. The kernel writes at most
         // `vec_len` regions to `vec`, and the field `walk_end`.
-        let answered = unsafe { libc::ioctl(pagemap.as_raw_fd(), PAGEMAP_SCAN, &raw mut question) };
+        let answered = unsafe { libc::ioctl(pagemap.as_raw_fd(), PAGEMAP_SCAN as libc::Ioctl, &raw mut question) };
         if answered < 0 {
             return Err(super::no(&io::Error::last_os_error()));
         }
@@ -246,7 +246,7 @@ pub(super) fn first_stored(pagemap: &File, block: u64, scans: bool) -> Result<u6
     };
     // SAFETY: both structures are local and have the kernel's layout. The kernel writes at most one
     // region, and the field `walk_end`.
-    match unsafe { libc::ioctl(pagemap.as_raw_fd(), PAGEMAP_SCAN, &raw mut question) } {
+    match unsafe { libc::ioctl(pagemap.as_raw_fd(), PAGEMAP_SCAN as libc::Ioctl, &raw mut question) } {
         ..0 => Err(super::no(&io::Error::last_os_error())),
         0 => Ok(first),
         _ => Ok(region.start / PAGE_BYTES),
