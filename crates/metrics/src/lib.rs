@@ -13,6 +13,7 @@ mod metric;
 mod ranges;
 mod record;
 mod replayed;
+mod run_time;
 mod tlb;
 mod tlbmcpi;
 mod trapped;
@@ -31,9 +32,14 @@ pub use memory::{MemoryAsked, MemoryResult, MemorySample, RanBefore};
 pub use metric::{Metric, MetricFigure, MetricValue};
 pub use ranges::{ADVICE_SCHEMA, AdvisedMapping, AdvisedRange, BackingName, RangeAdvice};
 pub use record::{
-    COMPARE_SCHEMA, CellResult, Comparison, Provenance, Recommendation, TraceSummary,
+    COMPARE_SCHEMA, CellResult, Comparison, Provenance, Recommendation, SuggestedCommand,
+    TraceSummary,
 };
 pub use replayed::{REPLAY_SCHEMA, Replayed, ReplayedPolicy};
+pub use run_time::{
+    FaultSeconds, LARGE_GAIN, RunTime, RunTimeBasis, RunTimeClass, SOME_GAIN, SecondsRange,
+    percentiles,
+};
 pub use tlb::TlbResult;
 pub use tlbmcpi::Tlbmcpi;
 pub use trapped::{TRAP_SCHEMA, Trapped};

@@ -20,6 +20,7 @@ mod live;
 mod live_tables;
 mod memory_figures;
 mod nearest;
+mod next;
 pub mod number;
 mod over_time;
 mod paint;
@@ -28,6 +29,7 @@ mod printable;
 mod ranges;
 mod recommendation;
 mod replayed;
+mod run_time;
 mod signal;
 mod stay;
 mod table;
@@ -35,8 +37,9 @@ mod trapped;
 
 pub use advice::{
     Advice, BASELINE, REFERENCE, RULE, RULE_OF_MEMORY, added_bytes, added_share, advise,
+    saves_enough,
 };
-pub use baseline::baseline_table;
+pub use baseline::{baseline_table, change_sentence};
 pub use columns::{Column, Values, columns};
 pub use csv::write_csv;
 pub use curve::{Glyphs, curves};
@@ -54,6 +57,7 @@ pub use live::{
 };
 pub use live_tables::live_tables;
 pub use nearest::nearest;
+pub use next::{command_line, next};
 pub use over_time::over_time;
 pub use paint::{Paint, Style, View};
 pub use parquet::{WriteParquetError, write_parquet};
@@ -61,6 +65,7 @@ pub use printable::printable;
 pub use ranges::{NOTHING_PAYS, cbmm, madvise, of_one_process, process_of, range_table};
 pub use recommendation::{Context, recommendations};
 pub use replayed::replay_table;
+pub use run_time::run_time_sentence;
 pub use signal::signal;
 pub use table::comparison_table;
 pub use trapped::trap_table;

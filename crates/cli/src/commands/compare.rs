@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::slice::from_ref;
 
 use broadleaf_machine::Machine;
 use broadleaf_metrics::CellResult;
@@ -81,15 +82,15 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
         curves: options.curve,
         restarts: options.restart,
     };
-    // The table compares every policy with these two, even if they were not asked for.
+    // Every policy is compared with the first one, even if it was not asked for; the table has a
+    // column of the second.
     let has_superpages = |machine: &Machine| machine.design.sizes().len() > 1;
     let extra: &[&str] = match options.format {
         _ if is_space => &[],
         CompareFormat::Table if request.machines.iter().all(has_superpages) => {
             &[BASELINE, REFERENCE]
         }
-        CompareFormat::Table => &[BASELINE],
-        _ => &[],
+        _ => &[BASELINE],
     };
     let mut answer = compare(request, extra)?;
     // A result has the canonical form of an expression. A note gives the name from the file.
@@ -176,11 +177,11 @@ fn render(
         CompareFormat::Json => {
             bytes = json(&answer.comparison)?.into_bytes();
         }
-        CompareFormat::Csv => {
-            write_csv(&answer.comparison.results, &refusals, &mut bytes).map_err(Failure::failed)?
-        }
+        CompareFormat::Csv => write_csv(from_ref(&answer.comparison), &refusals, &mut bytes)
+            .map_err(Failure::failed)?,
         CompareFormat::Parquet => {
-            write_parquet(&answer.comparison, &refusals, &mut bytes).map_err(Failure::failed)?
+            write_parquet(from_ref(&answer.comparison), &refusals, &mut bytes)
+                .map_err(Failure::failed)?
         }
     }
     Ok(bytes)

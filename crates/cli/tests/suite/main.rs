@@ -2,6 +2,7 @@
 
 mod advise;
 mod advise_ranking;
+mod answers;
 mod bounds;
 mod cache;
 mod cache_commands;

@@ -51,6 +51,7 @@ pub(crate) fn recording(
             prepare: |_| (),
             level: DEFAULT_LEVEL,
             recorder: made_by("tool for Valgrind"),
+            measured: None,
         };
         let finished = (setting.record)(&options, &path)?;
         if !finished.status.success() {
