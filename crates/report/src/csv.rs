@@ -23,7 +23,7 @@ pub fn write_csv(
 ///
 /// # Errors
 /// Returns the errors of `out`.
-pub fn write_columns(columns: &[Column], out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write_columns(columns: &[Column], out: &mut dyn Write) -> io::Result<()> {
     let header: Vec<String> = columns.iter().map(|column| quoted(&column.name)).collect();
     writeln!(out, "{}", header.join(","))?;
     let rows = columns.first().map_or(0, |column| column.values.len());
