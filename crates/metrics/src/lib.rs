@@ -14,6 +14,7 @@ mod ranges;
 mod record;
 mod replayed;
 mod run_time;
+mod several;
 mod tlb;
 mod tlbmcpi;
 mod trapped;
@@ -40,6 +41,7 @@ pub use run_time::{
     FaultSeconds, LARGE_GAIN, RunTime, RunTimeBasis, RunTimeClass, SOME_GAIN, SecondsRange,
     percentiles,
 };
+pub use several::{COMPARISONS_SCHEMA, Comparisons, RatioMeans, geometric_mean, mean};
 pub use tlb::TlbResult;
 pub use tlbmcpi::Tlbmcpi;
 pub use trapped::{TRAP_SCHEMA, Trapped};

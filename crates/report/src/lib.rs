@@ -18,6 +18,8 @@ mod grid;
 mod headings;
 mod live;
 mod live_tables;
+mod matrix;
+mod means;
 mod memory_figures;
 mod nearest;
 mod next;
@@ -42,7 +44,9 @@ pub use advice::{
 pub use baseline::{baseline_table, change_sentence};
 pub use columns::{Column, Values, columns};
 pub use csv::write_csv;
-pub use curve::{Glyphs, curves};
+pub use curve::{
+    DrawCurvesError, Glyphs, curves, curves_svg, write_curves_csv, write_curves_parquet,
+};
 pub use design_space::design_space;
 pub use disk::is_mostly_disk;
 pub use governed::governed_summary;
@@ -56,6 +60,7 @@ pub use live::{
     put_in_order,
 };
 pub use live_tables::live_tables;
+pub use means::{WithReferences, comparisons, means_table};
 pub use nearest::nearest;
 pub use next::{command_line, next};
 pub use over_time::over_time;

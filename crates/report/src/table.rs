@@ -9,6 +9,7 @@ use crate::advice::{
 use crate::disk::is_lower_by_eviction;
 use crate::figure::{Figure, count, fitted};
 use crate::grid::paragraph;
+use crate::matrix::matrix;
 use crate::memory_figures::memory_figures;
 use crate::number::{grouped, grouped_signed, percent, ratio, short_signed, size, size_signed};
 use crate::recommendation::{Context, machines, of_machine};
@@ -32,19 +33,25 @@ const NO_BASELINE: &str = "No recommendation: 4k used memory up, and the others 
 const NONE_LASTED: &str = "No recommendation: every policy compared here that can be run used \
                            memory up. Give more memory, with --memory.";
 
-/// Renders one table for each machine with its advice, then the rule and the notes.
+/// Renders one table for each machine with its advice, or one matrix for several machines, then the
+/// rule and the notes.
 pub fn comparison_table(comparison: &Comparison, context: &Context<'_>, view: View) -> String {
     let mut out = heading(comparison, view);
-    for machine in machines(comparison) {
+    if let Some(matrix) = matrix(comparison, context, view) {
         out.push('\n');
-        out.push_str(&machine_table(
-            machine,
-            &of_machine(comparison, machine),
-            context.reference(BASELINE, machine),
-            context.reference(REFERENCE, machine),
-            (context, comparison.memory.as_ref()),
-            view,
-        ));
+        out.push_str(&matrix);
+    } else {
+        for machine in machines(comparison) {
+            out.push('\n');
+            out.push_str(&machine_table(
+                machine,
+                &of_machine(comparison, machine),
+                context.reference(BASELINE, machine),
+                context.reference(REFERENCE, machine),
+                (context, comparison.memory.as_ref()),
+                view,
+            ));
+        }
     }
     out.push_str(&answers(comparison, view));
     out.push('\n');

@@ -76,6 +76,11 @@ pub struct ComparisonAnswer {
 }
 
 impl ComparisonAnswer {
+    /// Returns the comparison with the results of the reference policies.
+    pub fn with_references(&self) -> (&Comparison, &[CellResult]) {
+        (&self.comparison, &self.references)
+    }
+
     /// Passes the comparison and its context to `of`, which makes a report.
     pub fn with_context<T>(&self, of: impl FnOnce(&Comparison, &Context<'_>) -> T) -> T {
         let can_be_run = |policy: &str| self.can_be_run.iter().any(|name| name == policy);

@@ -1,7 +1,7 @@
 //! What is wrong is said in one line, with exit status 2.
 
 use crate::support;
-use crate::support::{broadleaf, file, folder, lackey, refused, run, run_with};
+use crate::support::{broadleaf, file, folder, lackey, refused, run, run_with, stderr};
 
 #[test]
 fn things_that_are_no_trace() {
