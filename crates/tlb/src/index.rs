@@ -195,10 +195,14 @@ impl<const FIELDS: usize> FewFields<FIELDS> {
     /// The number of the set of a base page.
     #[inline(always)]
     pub fn set_of(&self, page: PageNumber) -> usize {
-        let fields = self.0.iter();
-        fields.fold(0, |set, &(shift, mask)| {
-            set ^ ((page.0 >> shift) as usize & mask)
-        })
+        // An iterator of the fields would stay a loop in the hot path.
+        let (mut set, mut field) = (0, 0);
+        while field < FIELDS {
+            let (shift, mask) = self.0[field];
+            set ^= (page.0 >> shift) as usize & mask;
+            field += 1;
+        }
+        set
     }
 }
 

@@ -31,24 +31,59 @@ pub(crate) fn take(bytes: &[u8], at: &mut usize) -> Result<u64, &'static str> {
     }
 }
 
-/// Decodes a number of two bytes or more. The length of a random number cannot be predicted, so
-/// eight bytes are decoded at once, without a branch for each.
+/// Decodes a number of two bytes or more.
 #[inline]
 fn take_long(bytes: &[u8], at: &mut usize) -> Result<u64, &'static str> {
-    if let Some(word) = bytes.get(*at..).and_then(<[u8]>::first_chunk) {
-        let word = u64::from_le_bytes(*word);
-        // The top bit of each byte that ends a number.
-        let ends = !word & 0x8080_8080_8080_8080;
-        if ends != 0 {
-            let bits = ends.trailing_zeros() + 1;
-            let sevens = word & (u64::MAX >> (u64::BITS - bits)) & 0x7f7f_7f7f_7f7f_7f7f;
-            let pairs = sevens & 0x007f_007f_007f_007f | (sevens & 0x7f00_7f00_7f00_7f00) >> 1;
-            let fours = pairs & 0x0000_3fff_0000_3fff | (pairs & 0x3fff_0000_3fff_0000) >> 2;
-            *at += bits as usize / 8;
-            return Ok(fours & 0x0fff_ffff | (fours >> 32) << 28);
+    match peek(bytes, *at) {
+        Some((value, length)) => {
+            *at += length;
+            Ok(value)
         }
+        None => take_bytes(bytes, at),
     }
-    take_bytes(bytes, at)
+}
+
+/// Decodes the number at `at` and returns its value and length, if eight bytes are left and hold
+/// it. The length of a random number cannot be predicted, so there is no branch for each byte.
+#[inline(always)]
+pub(crate) fn peek(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
+    let word = u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?);
+    let ends = ends_in(word);
+    if ends == 0 {
+        return None;
+    }
+    let bits = ends.trailing_zeros() + 1;
+    Some((value_of(word, bits), bits as usize / 8))
+}
+
+/// Decodes two numbers at `at` as [`peek`] does. Returns the values, and the length of both. The
+/// second number need not wait for the length of the first.
+#[inline(always)]
+pub(crate) fn peek_two(bytes: &[u8], at: usize) -> Option<([u64; 2], usize)> {
+    let word = u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?);
+    let ends = ends_in(word);
+    let later = ends & ends.wrapping_sub(1);
+    if later == 0 {
+        return None;
+    }
+    let (first, both) = (ends.trailing_zeros() + 1, later.trailing_zeros() + 1);
+    let values = [value_of(word, first), value_of(word >> first, both - first)];
+    Some((values, both as usize / 8))
+}
+
+/// The top bit of each byte that ends a number.
+#[inline(always)]
+const fn ends_in(word: u64) -> u64 {
+    !word & 0x8080_8080_8080_8080
+}
+
+/// The value of the number in the lowest `bits` of a word: 8 to 64.
+#[inline(always)]
+const fn value_of(word: u64, bits: u32) -> u64 {
+    let sevens = word & (u64::MAX >> (u64::BITS - bits)) & 0x7f7f_7f7f_7f7f_7f7f;
+    let pairs = sevens & 0x007f_007f_007f_007f | (sevens & 0x7f00_7f00_7f00_7f00) >> 1;
+    let fours = pairs & 0x0000_3fff_0000_3fff | (pairs & 0x3fff_0000_3fff_0000) >> 2;
+    fours & 0x0fff_ffff | (fours >> 32) << 28
 }
 
 /// Decodes a number byte by byte: near the end of the bytes, or if it has more than eight.
@@ -164,6 +199,29 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn two_numbers_are_those_one_after_the_other() {
+        let mut bytes = Vec::new();
+        for bits in 0..56 {
+            put(&mut bytes, (1 << bits) - 1);
+            put(&mut bytes, 1 << (bits * 5 % 56));
+        }
+        let (mut at, mut pairs) = (0, 0);
+        while at + 8 <= bytes.len() {
+            let (first, length) = peek(&bytes, at).unwrap();
+            let second = peek(&bytes, at + length);
+            if let Some((values, both)) = peek_two(&bytes, at) {
+                let (second, more) = second.unwrap();
+                assert_eq!((values, both), ([first, second], length + more));
+                pairs += 1;
+            } else {
+                assert!(second.is_none_or(|(_, more)| length + more > 8));
+            }
+            at += length;
+        }
+        assert!(pairs > 20, "{pairs}");
     }
 
     #[test]

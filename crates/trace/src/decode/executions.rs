@@ -19,6 +19,8 @@ pub(super) const LEFT: u8 = 3 << 2;
 const LEFT_SAME: u8 = 1 << 2;
 pub(super) const LEFT_MASK: u8 = 2 << 2;
 pub(super) const LONG_RUN: u64 = 15;
+/// The head of one predicted execution whose references leave their units as they did last time.
+pub(super) const JUMP: u8 = PATH_NEXT | LEFT_SAME;
 
 impl ChunkReader {
     /// Executes until the item is full, an event is due, or no head is left.

@@ -5,11 +5,12 @@
 //! continues.
 
 use super::ChunkReader;
-use super::executions::{LEFT, LEFT_MASK, LONG_RUN, PATH, PATH_NAMED, PATH_NEXT, PATH_NONE};
+use super::executions::{JUMP, LEFT, LEFT_MASK, LONG_RUN, PATH, PATH_NAMED, PATH_NEXT, PATH_NONE};
 use super::fault::ExecutionFault;
-use super::tables::{NO_ROW, RowCare, pair};
+use super::tables::{LAST_UNIT, NO_ROW, ReferenceState, RowCare, pair};
 use super::units::Units;
 use super::visits::{MOST_VISITS, ROOM};
+use crate::visit::Visit;
 
 /// The reason why the loop stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +30,46 @@ struct OpenVisit {
     unit: u64,
     accesses: u64,
     others: u64,
+}
+
+impl OpenVisit {
+    /// Adds a reference to the visit, or begins the next visit with the reference. `all` holds
+    /// `length` visits, with room for another.
+    #[inline(always)]
+    fn add(
+        &mut self,
+        unit: u64,
+        accesses: u64,
+        others: u64,
+        all: &mut [Visit; ROOM],
+        length: &mut usize,
+    ) {
+        if unit == self.unit {
+            // Loads come before the first store while there is no store.
+            self.others += match self.accesses >> 32 {
+                0 => others,
+                _ => others & pair(0, u32::MAX),
+            };
+            self.accesses += accesses;
+        } else {
+            self.write(&mut all[*length - 1]);
+            *length += 1;
+            *self = Self {
+                unit,
+                accesses,
+                others,
+            };
+        }
+    }
+
+    #[inline(always)]
+    const fn write(&self, to: &mut Visit) {
+        to.unit = self.unit;
+        to.loads = self.accesses as u32;
+        to.stores = (self.accesses >> 32) as u32;
+        to.loads_before_store = self.others as u32;
+        to.instructions = (self.others >> 32) as u32;
+    }
 }
 
 impl ChunkReader {
@@ -124,27 +165,7 @@ impl ChunkReader {
                     carried = 0;
                     all_accesses += one.accesses;
                     all_others += added;
-                    if one.unit == open.unit {
-                        // Loads come before the first store while there is no store.
-                        open.others += match open.accesses >> 32 {
-                            0 => added,
-                            _ => added & pair(0, u32::MAX),
-                        };
-                        open.accesses += one.accesses;
-                    } else {
-                        let last = &mut all[length - 1];
-                        last.unit = open.unit;
-                        last.loads = open.accesses as u32;
-                        last.stores = (open.accesses >> 32) as u32;
-                        last.loads_before_store = open.others as u32;
-                        last.instructions = (open.others >> 32) as u32;
-                        length += 1;
-                        open = OpenVisit {
-                            unit: one.unit,
-                            accesses: one.accesses,
-                            others: added,
-                        };
-                    }
+                    open.add(one.unit, one.accesses, added, all, &mut length);
                 }
                 carried += u64::from(row.tail) << 32;
                 left -= 1;
@@ -186,6 +207,31 @@ impl ChunkReader {
             if row.care != RowCare::Plain || (left != 0 && row.steps > 8) || left > LEFT_MASK {
                 break PlainStop::Explicit(explicit);
             }
+            if explicit == JUMP && number as usize == current && (row.steps, row.mask) == (1, 1) {
+                // ---- executions of one pattern whose only reference jumps each time ----
+                let (first, tail) = (row.first as usize, u64::from(row.tail) << 32);
+                let ReferenceState {
+                    accesses, others, ..
+                } = units.references[first];
+                let most = (room as usize).min(MOST_VISITS + 1 - length);
+                let most = (self.totals.executions - executions).min(most as u64 - 1) as usize;
+                let most = 1 + jumps_in(&heads[at..], most);
+                let made = units.jumps(most, |unit| {
+                    open.add(unit, accesses, others + carried, all, &mut length);
+                    all_accesses += accesses;
+                    all_others += others + carried;
+                    carried = tail;
+                });
+                if made > 0 {
+                    units.references[first].unit = units.recent[LAST_UNIT];
+                    // This execution's head was read; the others' were not.
+                    at += made - 1;
+                    executions += made as u64 - 1;
+                    room -= made as u64;
+                    links[current] = [number, other];
+                    continue;
+                }
+            }
             if left != 0 {
                 if left == LEFT_MASK {
                     match masks.get(masks_at) {
@@ -206,12 +252,7 @@ impl ChunkReader {
             run = 1;
         };
 
-        let last = &mut all[length - 1];
-        last.unit = open.unit;
-        last.loads = open.accesses as u32;
-        last.stores = (open.accesses >> 32) as u32;
-        last.loads_before_store = open.others as u32;
-        last.instructions = (open.others >> 32) as u32;
+        open.write(&mut all[length - 1]);
         visits.length = length;
         visits.carried = carried >> 32;
         visits.executions = room;
@@ -227,4 +268,15 @@ impl ChunkReader {
         self.head = head;
         Ok(stop)
     }
+}
+
+/// The number of jumps at the start of `heads`, at most `most`.
+#[inline(always)]
+fn jumps_in(heads: &[u8], most: usize) -> usize {
+    let heads = &heads[..most.min(heads.len())];
+    let (chunks, _) = heads.as_chunks::<16>();
+    let whole = chunks.iter().take_while(|chunk| **chunk == [JUMP; 16]);
+    let counted = 16 * whole.count();
+    let rest = heads[counted..].iter();
+    counted + rest.take_while(|head| **head == JUMP).count()
 }

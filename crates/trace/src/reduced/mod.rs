@@ -47,6 +47,8 @@ impl Manner {
 
     /// The manner of a visit with loads only.
     pub const LOAD: Self = Self(Self::ACCESSES);
+    /// The manner of a visit with a store and no lead.
+    pub const STORE: Self = Self(Self::ACCESSES | Self::STORES);
     /// The manner of a visit with only the upper part of a load.
     pub const LEAD: Self = Self(Self::LEADS);
 
