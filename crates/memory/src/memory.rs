@@ -104,13 +104,13 @@ impl Memory {
     /// Panics if there is no room for the block, as does every verb.
     #[inline]
     pub fn populated(&self, block: BlockId) -> u32 {
-        self.state(block).populated.into()
+        self.state(block).populated()
     }
 
     /// The number of dirty base pages of a block.
     #[inline]
     pub fn dirty(&self, block: BlockId) -> u32 {
-        self.state(block).dirty.into()
+        self.state(block).dirty()
     }
 
     /// Returns true if a block is a superpage.
@@ -131,8 +131,8 @@ impl Memory {
     pub fn policy_facts(&self, block: BlockId) -> PolicyFacts {
         let state = self.state(block);
         PolicyFacts {
-            populated: state.populated.into(),
-            dirty: state.dirty.into(),
+            populated: state.populated(),
+            dirty: state.dirty(),
             reserved_at: state.reserved_at(),
             is_promoted: state.promoted,
         }
@@ -161,7 +161,7 @@ impl Memory {
     pub fn fault(&mut self, block: BlockId, offset: usize, now: u64, reservable: bool) -> bool {
         let state = &mut self.states[block.index()];
         // Only an empty block is reserved: frames that lie elsewhere cannot be gathered.
-        let reserve = reservable && state.populated == 0;
+        let reserve = reservable && state.populated() == 0;
         if reserve {
             state.reserve(now);
         }
@@ -180,7 +180,7 @@ impl Memory {
     /// Counts `pages` clean pages that become dirty.
     #[inline]
     pub fn dirty_pages(&mut self, block: BlockId, pages: u16) {
-        self.states[block.index()].dirty += pages;
+        self.states[block.index()].add_dirty(pages);
     }
 
     /// Promotes a reserved block to a superpage. Pages that are not resident are filled, from a
@@ -190,7 +190,7 @@ impl Memory {
         if state.promoted || state.reserved_at().is_none() {
             return Shootdown::Nothing;
         }
-        let filled = PAGES_PER_BLOCK as u64 - u64::from(state.populated);
+        let filled = PAGES_PER_BLOCK as u64 - u64::from(state.populated());
         state.fill(backing == BackingKind::File, &mut self.odd);
         state.promoted = true;
         self.counters.promotions += 1;
@@ -231,7 +231,7 @@ impl Memory {
             let state = &self.states[block.index()];
             let history = histories.block(block);
             // An empty block can only gain pages.
-            if state.populated > 0 || matches!(change, Change::Relocate { .. }) {
+            if state.populated() > 0 || matches!(change, Change::Relocate { .. }) {
                 unpacked
                     .blocks
                     .insert(block, state.unpack(history, &self.odd));

@@ -26,10 +26,14 @@ pub(crate) struct PackedBlock {
     /// The time of the reservation in accesses, or [`NEVER`].
     reserved_at: u64,
     residency: Residency,
-    pub(crate) populated: u16,
-    pub(crate) dirty: u16,
+    /// The numbers of resident pages and, in the upper half, of dirty pages. Both are written and
+    /// read at once: a load of two fields that were stored apart would wait for both stores.
+    counts: u32,
     pub(crate) promoted: bool,
 }
+
+/// One dirty page in the counts of a block.
+const ONE_DIRTY: u32 = 1 << 16;
 
 /// The documented limit of memory for each touched block of each policy, in bytes.
 const _: () = assert!(size_of::<PackedBlock>() <= 24);
@@ -39,8 +43,7 @@ impl Default for PackedBlock {
         Self {
             reserved_at: NEVER,
             residency: Residency::Used,
-            populated: 0,
-            dirty: 0,
+            counts: 0,
             promoted: false,
         }
     }
@@ -73,6 +76,24 @@ impl OddBlocks {
 }
 
 impl PackedBlock {
+    /// The number of resident pages.
+    #[inline]
+    pub(crate) const fn populated(&self) -> u32 {
+        self.counts % ONE_DIRTY
+    }
+
+    /// The number of dirty pages.
+    #[inline]
+    pub(crate) const fn dirty(&self) -> u32 {
+        self.counts / ONE_DIRTY
+    }
+
+    /// Counts clean pages that become dirty.
+    #[inline]
+    pub(crate) fn add_dirty(&mut self, pages: u16) {
+        self.counts += u32::from(pages) * ONE_DIRTY;
+    }
+
     pub(crate) fn reserved_at(&self) -> Option<u64> {
         (self.reserved_at != NEVER).then_some(self.reserved_at)
     }
@@ -93,7 +114,7 @@ impl PackedBlock {
 
     /// Makes a page resident at its reference.
     pub(crate) fn add(&mut self, offset: usize, odd: &mut OddBlocks) {
-        self.populated += 1;
+        self.counts += 1;
         if let Residency::Odd(at) = self.residency {
             odd.maps[at as usize].resident.set(offset);
         }
@@ -101,7 +122,7 @@ impl PackedBlock {
 
     /// Makes all pages resident. Missing ones are read from a file, or zeroed.
     pub(crate) fn fill(&mut self, read: bool, odd: &mut OddBlocks) {
-        self.populated = PAGES_PER_BLOCK as u16;
+        self.counts += PAGES_PER_BLOCK as u32 - self.populated();
         match self.residency {
             Residency::Used if read => self.residency = Residency::Read,
             Residency::Used => self.residency = Residency::Zeroed,
@@ -134,8 +155,8 @@ impl PackedBlock {
             resident,
             from_file: from_file.without(&history.used),
             reserved_at: self.reserved_at(),
-            populated: self.populated.into(),
-            dirty_pages: self.dirty.into(),
+            populated: self.populated(),
+            dirty_pages: self.dirty(),
             promoted: self.promoted,
         }
     }
@@ -160,8 +181,7 @@ impl PackedBlock {
         *self = Self {
             reserved_at: block.reserved_at.unwrap_or(NEVER),
             residency,
-            populated: block.populated as u16,
-            dirty: block.dirty_pages as u16,
+            counts: block.populated + block.dirty_pages * ONE_DIRTY,
             promoted: block.promoted,
         };
     }
