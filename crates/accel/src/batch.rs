@@ -32,7 +32,7 @@ pub(crate) struct Batch {
     pub(crate) space: SpaceId,
     pub(crate) pages: Vec<PageNumber>,
     pub(crate) ids: Vec<PageId>,
-    /// Accesses before the one that is looked up first.
+    /// Accesses before the one that is looked up first; empty if no policy is asked at an age.
     pub(crate) times: Vec<u64>,
     pub(crate) incidents: Vec<Incident>,
     /// All pages that were looked up, if lookups are followed.
@@ -40,52 +40,35 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Nothing, in that address space.
-    pub(crate) fn begin(&mut self, space: SpaceId) {
+    /// Begins a batch of `visits` visits in that address space. The caller writes the page and the id
+    /// of each visit, and adds the times.
+    pub(crate) fn begin(&mut self, space: SpaceId, visits: usize) {
         self.space = space;
-        self.pages.clear();
-        self.ids.clear();
+        self.pages.resize(visits, PageNumber(0));
+        self.ids.resize(visits, PageId::new(0, 0));
         self.times.clear();
         self.incidents.clear();
         self.trail.clear();
     }
+}
 
-    /// Adds visits without their blocks. `begin` is the number of accesses before them.
-    pub(crate) fn extend(&mut self, visits: &[KeptVisit], begin: u64) {
-        self.pages
-            .extend(visits.iter().map(|visit| PageNumber(visit.page)));
-        // The access that a visit leads with was the last one before.
-        self.times.extend(visits.iter().map(|visit| {
-            let time = begin.saturating_add(visit.time);
-            time.saturating_sub(u64::from(visit.manner.leads()))
-        }));
-    }
-
-    /// Takes the list of ids, with room for `visits` visits. The caller puts the list back.
-    pub(crate) fn room_for_blocks(&mut self, visits: usize) -> Vec<PageId> {
-        let mut ids = std::mem::take(&mut self.ids);
-        ids.resize(visits, PageId::new(0, 0));
-        ids
-    }
-
-    /// The visit `at` changes memories: its page was in that state. `time` accesses were made
-    /// before its own.
-    pub(crate) fn add_incident(
-        &mut self,
+impl Incident {
+    /// The incident of a visit, the `at`th of its batch. `begin` accesses came before the visits.
+    pub(crate) fn new(
         visit: &KeptVisit,
         at: usize,
         id: PageId,
-        time: u64,
+        begin: u64,
         seen: PageHistory,
-    ) {
-        self.incidents.push(Incident {
+    ) -> Self {
+        Self {
             at,
             block: BlockId(id.block()),
             offset: id.offset(),
             manner: visit.manner,
-            time,
+            time: begin.saturating_add(visit.time),
             loads_before_store: visit.loads_before_store,
             seen,
-        });
+        }
     }
 }

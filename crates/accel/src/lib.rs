@@ -31,7 +31,7 @@ mod translation;
 
 pub use accelerators::{ACCELERATORS, Accelerator, AcceleratorChoice, REDUCED_FORM, explain};
 pub use covers::{WhyNot, covers, covers_all};
-pub use lanes::{Entry, MOST_LANES, PageId, Size, Tlbs, Walks};
+pub use lanes::{Entry, MOST_LANES, PageId, Size, Stop, Tlbs, Walks};
 pub use reduce::reduce;
 pub use run::{run, run_after};
 pub use stacks::{GeometryMisses, Stacks};

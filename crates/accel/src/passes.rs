@@ -81,6 +81,7 @@ impl QuickPasses<'_> {
                 Follows::Pages
             });
         }
+        let timed = teams.iter().any(Team::is_timed);
         let heavy = teams.iter().filter(|team| !team.is_light()).count();
         let ahead = parts_ahead(self.plan.threads(), heavy);
         let mut pass = Pass {
@@ -89,6 +90,7 @@ impl QuickPasses<'_> {
             teams: Teams::new(teams),
             prepared: Prepared::default(),
             pending: None,
+            timed,
             policies,
             most_blocks: self.plan.most_blocks(),
             most_bytes: self.plan.most_bytes(),
@@ -125,6 +127,8 @@ struct Pass<'s, 't, S: Source> {
     prepared: Prepared,
     /// A piece that waits until the teams have replayed everything before.
     pending: Option<Fed>,
+    /// True if a policy is asked when a reservation reaches an age.
+    timed: bool,
     /// The number of policies that keep blocks, and the limit of their blocks.
     policies: usize,
     most_blocks: usize,
@@ -190,11 +194,14 @@ impl<'s, 't: 's, S: Source> Pass<'s, 't, S> {
             let changes = self.stream.end_spaces();
             self.apply(&changes);
         }
-        let Self { feed, teams, .. } = self;
+        let Self {
+            feed, teams, timed, ..
+        } = self;
         let mut call_back = || teams.back(|| feed.work(crew));
         for stretch in stretches(sifted) {
             let batch = self.prepared.add();
-            let taken = prepare::take(&mut self.stream, sifted, stretch, batch, &mut call_back);
+            let stream = &mut self.stream;
+            let taken = prepare::take(stream, sifted, stretch, batch, *timed, &mut call_back);
             taken.map_err(|why| refused(why, self.policies))?;
         }
         self.stream.pass(sums);

@@ -29,6 +29,8 @@ pub(crate) struct Team<'a> {
     due: u64,
     /// The policies that are asked when a reservation reaches an age.
     timed: Members,
+    /// All members.
+    everyone: Members,
     /// By block: 0, or one more than the number of its stored-to pages that no policy with the
     /// block as a superpage has seen. All of these policies know that the block is dirty, so none
     /// of them decides anything at the next store.
@@ -47,6 +49,9 @@ impl<'a> Team<'a> {
         Self {
             cells,
             timed,
+            everyone: Members::MAX
+                .checked_shr((MOST_MEMBERS - count) as u32)
+                .unwrap_or(0),
             owed: Vec::new(),
             translations: (machines.iter())
                 .filter_map(|machine| TeamTranslation::new(machine, count))
@@ -67,6 +72,11 @@ impl<'a> Team<'a> {
     /// Returns true if nothing is looked up. Then a replay is too short to wake another thread for.
     pub(crate) const fn is_light(&self) -> bool {
         self.translations.is_empty() && self.curves.is_empty()
+    }
+
+    /// Returns true if a policy is asked when a reservation reaches an age.
+    pub(crate) const fn is_timed(&self) -> bool {
+        self.timed != 0
     }
 
     /// The misses of TLBs of every geometry under one member, if curves were asked for.
@@ -94,12 +104,6 @@ impl<'a> Team<'a> {
         if self.owed.len() < count {
             self.owed.resize(count, 0);
         }
-    }
-
-    /// The members of the team.
-    fn all(&self) -> Members {
-        let others = MOST_MEMBERS - self.cells.len();
-        Members::MAX.checked_shr(others as u32).unwrap_or(0)
     }
 
     /// Applies an event to all memories. The histories are those before the event.
@@ -188,6 +192,9 @@ impl<'a> Team<'a> {
                 page = before;
                 from = incident.at;
             }
+            if self.passes(incident) {
+                continue;
+            }
             self.visit(batch, incident, &mut from, spaces);
             if follows {
                 self.look_up(batch, &mut from, incident.at + 1);
@@ -226,6 +233,9 @@ impl<'a> Team<'a> {
         to: usize,
         spaces: &AddressSpaces,
     ) {
+        if self.never_due() {
+            self.look_up(batch, &mut from, to);
+        }
         while from < to {
             self.ask_due(batch.times[from], spaces);
             let rest = &batch.times[from..to];

@@ -3,14 +3,15 @@
 //!
 //! If most lookups miss the first level, as in random updates, each group looks up a whole batch
 //! before the next group does ([`Tlbs::set_apart`]), and groups are compared often: such a trace
-//! soon replaces the entries in which two TLBs differ. Both rely on LRU replacement, on two page
+//! soon replaces the entries in which two TLBs differ. Groups that differ in strays alone are joined
+//! ([`Tlbs::join`]). All rely on LRU replacement, on two page
 //! sizes, and on page tables that name no frames.
 
 mod page_tables;
 
 use crate::batch::Batch;
 use crate::members::{Members, Superpages, numbers};
-use crate::{Entry, PageId, Tlbs};
+use crate::{Entry, PageId, Stop, Tlbs};
 use broadleaf_machine::Machine;
 use broadleaf_memory::{AddressSpaces, BlockId, GEOMETRY, Shootdown};
 use broadleaf_units::PageNumber;
@@ -62,6 +63,9 @@ pub(crate) struct TeamTranslation<'a> {
 /// The fewest and the most batches between two comparisons of all groups.
 const OFTEN: u32 = 16;
 const SELDOM: u32 = 1024;
+/// The batches between two comparisons of groups that look up apart. Where most lookups miss the
+/// first level, the entries in which two TLBs differ do not live longer.
+const APART_BATCHES: u32 = 1;
 /// Groups look up apart if at least one lookup in `APART` misses the first level. They look up
 /// together if fewer than one in `TOGETHER` misses.
 const APART: u64 = 4;
@@ -172,14 +176,24 @@ impl<'a> TeamTranslation<'a> {
                 let pages = &batch.pages[rest.clone()];
                 let stopped = self.tlbs.look_up_alone(lane, pages, ids, &mut tables);
                 self.missed += tables.missed;
-                let made = stopped.unwrap_or(rest.len());
+                let made = match stopped {
+                    None => rest.len(),
+                    Some(Stop::Walk(at) | Stop::Strays(at)) => at,
+                };
                 self.lookups += made as u64;
                 self.progress[lane] += made;
-                let Some(at) = stopped else { break };
-                self.split_one(lane, superpages.of(BlockId(ids[at].block())));
-                if self.groups.len() > self.progress.len() {
-                    self.progress.push(self.progress[lane]);
+                match stopped {
+                    None => break,
+                    Some(Stop::Walk(at)) => {
+                        self.split_one(lane, superpages.of(BlockId(ids[at].block())));
+                    }
+                    Some(Stop::Strays(at)) => {
+                        let parted = self.tlbs.part_at(lane, pages[at], ids[at]);
+                        self.part(lane, &parted);
+                    }
                 }
+                // The new groups have made the same lookups.
+                self.progress.resize(self.groups.len(), self.progress[lane]);
             }
             lane += 1;
         }
@@ -195,16 +209,40 @@ impl<'a> TeamTranslation<'a> {
     /// Splits one group. If it has members inside and outside `members`, those inside become a new
     /// group, the last one.
     fn split_one(&mut self, number: usize, members: Members) {
+        let of_group = self.groups[number].members;
+        let (these, others) = (of_group & members, of_group & !members);
+        if these == 0 || others == 0 {
+            return;
+        }
+        let parted = self.tlbs.part(number);
+        if !parted.is_empty() {
+            let first = self.groups.len();
+            self.part(number, &parted);
+            for part in (first..self.groups.len()).chain([number]) {
+                self.split_one(part, members);
+            }
+            return;
+        }
         let group = &mut self.groups[number];
-        let (these, others) = (group.members & members, group.members & !members);
-        if these != 0 && others != 0 {
-            settle(group, &mut self.misses);
-            group.members = others;
+        settle(group, &mut self.misses);
+        group.members = others;
+        self.groups.push(Group {
+            members: these,
+            misses: Misses::default(),
+        });
+        self.tlbs.copy(number);
+    }
+
+    /// Makes a group of each of these parts of a group. Their TLBs are the last ones.
+    fn part(&mut self, number: usize, parts: &[Members]) {
+        let group = &mut self.groups[number];
+        settle(group, &mut self.misses);
+        for &members in parts {
+            self.groups[number].members &= !members;
             self.groups.push(Group {
-                members: these,
+                members,
                 misses: Misses::default(),
             });
-            self.tlbs.copy(number);
         }
     }
 
@@ -272,7 +310,9 @@ impl<'a> TeamTranslation<'a> {
         let before = self.groups.len();
         self.merge();
         // Comparing groups pays only if some can be merged, so back off if none can.
-        self.between = if self.apart || self.groups.len() < before {
+        self.between = if self.apart {
+            APART_BATCHES
+        } else if self.groups.len() < before {
             OFTEN
         } else {
             (2 * self.between).min(SELDOM)
@@ -291,9 +331,15 @@ impl<'a> TeamTranslation<'a> {
             } else {
                 missed * APART >= lookups
             };
+            if !apart {
+                for number in 0..self.groups.len() {
+                    let parted = self.tlbs.part(number);
+                    self.part(number, &parted);
+                }
+            }
             self.apart = self.tlbs.set_apart(apart) && apart;
             if self.apart {
-                self.until_merge = self.until_merge.min(OFTEN);
+                self.until_merge = self.until_merge.min(APART_BATCHES);
             }
         }
         if self.apart {
@@ -304,13 +350,19 @@ impl<'a> TeamTranslation<'a> {
     fn merge(&mut self) {
         let mut lane = 1;
         while lane < self.groups.len() {
-            match (0..lane).find(|other| self.tlbs.are_alike(*other, lane)) {
-                Some(alike) => {
-                    settle(&mut self.groups[alike], &mut self.misses);
+            let members = self.groups[lane].members;
+            let tlbs = &mut self.tlbs;
+            let alike = (0..lane).find(|other| tlbs.are_alike(*other, lane));
+            if alike.is_some() {
+                tlbs.remove(lane);
+            }
+            let joined = || (0..lane).find(|other| tlbs.join(*other, lane, members));
+            match alike.or_else(joined) {
+                Some(other) => {
+                    settle(&mut self.groups[other], &mut self.misses);
                     settle(&mut self.groups[lane], &mut self.misses);
-                    self.groups[alike].members |= self.groups[lane].members;
+                    self.groups[other].members |= members;
                     self.groups.swap_remove(lane);
-                    self.tlbs.remove(lane);
                 }
                 None => lane += 1,
             }

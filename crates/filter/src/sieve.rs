@@ -76,6 +76,8 @@ pub struct Sieve {
     /// How closely visits are examined, and for how many more stretches.
     looks: Looks,
     stretches_left: u32,
+    /// The next stretch shows whether a close look pays.
+    tries: bool,
 }
 
 /// The pages whose states a sieve keeps.
@@ -100,6 +102,8 @@ enum Looks {
 
 /// The number of stretches until the next close look, after a stretch that kept most of its visits.
 const COARSE_STRETCHES: u32 = 15;
+/// The number of visits that show whether a close look pays.
+const TRIAL_VISITS: usize = 8192;
 
 const NO_PAGE: PageNumber = PageNumber(u64::MAX);
 const NO_BLOCK: BlockNumber = BlockNumber(u64::MAX);
@@ -119,6 +123,7 @@ impl Sieve {
             follows: Follows::Nothing,
             looks: Looks::Closely,
             stretches_left: 0,
+            tries: true,
         }
     }
 
@@ -132,6 +137,7 @@ impl Sieve {
         self.table.fill(NO_PAGE);
         self.follows = new.follows;
         (self.looks, self.stretches_left) = (new.looks, new.stretches_left);
+        self.tries = new.tries;
     }
 
     /// Also records the lookups of all visits.
@@ -319,6 +325,15 @@ impl Sieve {
         }
     }
 
+    /// The maximum number of visits in the next stretch, if any stretch may have `most`.
+    pub fn most_visits(&self, most: usize) -> usize {
+        if self.tries {
+            most.min(TRIAL_VISITS)
+        } else {
+            most
+        }
+    }
+
     /// Ends a stretch of a trace, after [`Self::catch_up`]. The stretch has `visits` visits, of
     /// which `kept` were kept.
     pub fn rest(&mut self, visits: usize, kept: usize) {
@@ -336,6 +351,7 @@ impl Sieve {
             if self.looks != Looks::Closely {
                 self.stretches_left = COARSE_STRETCHES;
             }
+            self.tries = looked != Looks::Closely;
         }
         if self.looks != looked {
             self.recency.be_shallow(self.looks == Looks::AtNewest);
@@ -363,22 +379,32 @@ impl Sieve {
 
 /// Keeps all visits if each accesses data and none leads. Otherwise returns false and keeps none.
 fn keep_all(visits: &[Visit], shift: u32, sifted: &mut Sifted, sums: &mut Sums) -> bool {
-    let is_odd = |visit: &Visit| {
-        visit.fetch | (visit.lead != Lead::None) | (visit.loads | visit.stores == 0)
-    };
-    if visits.iter().fold(false, |odd, visit| odd | is_odd(visit)) {
-        return false;
-    }
-    sums.data |= !visits.is_empty();
+    let before = sifted.kept.len();
     let (mut loads, mut stores) = (sums.loads, sums.stores);
     let mut instructions = sums.instructions;
+    let mut odd = false;
     sifted.kept.extend(visits.iter().map(|visit| {
+        odd |= visit.fetch | (visit.lead != Lead::None) | (visit.loads | visit.stores == 0);
         let time = loads + stores;
         loads += u64::from(visit.loads);
         stores += u64::from(visit.stores);
         instructions += u64::from(visit.instructions);
-        own(visit, PageNumber(visit.unit >> shift), time)
+        KeptVisit {
+            page: visit.unit >> shift,
+            time,
+            loads_before_store: visit.loads_before_store.min(visit.loads),
+            manner: if visit.stores == 0 {
+                Manner::LOAD
+            } else {
+                Manner::STORE
+            },
+        }
     }));
+    if odd {
+        sifted.kept.truncate(before);
+        return false;
+    }
+    sums.data |= !visits.is_empty();
     (sums.loads, sums.stores, sums.instructions) = (loads, stores, instructions);
     true
 }

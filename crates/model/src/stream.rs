@@ -214,37 +214,38 @@ impl Stream {
         Ok(())
     }
 
-    /// Records a reference to a page, for memories that are modelled by blocks. Returns the block,
-    /// and the history before the reference. The history is `None` if the reference changes no
-    /// memory. `wait` returns when no thread reads the address spaces; the method calls `wait`
-    /// before it changes the address spaces.
+    /// Records a reference to a page, for memories that are modelled by blocks. Returns the history
+    /// before the reference, or `None` if the reference changes no memory. `entered` is true if
+    /// [pages may have moved to the block](Stream::block_of).
     #[inline(always)]
     pub fn reference(
         &mut self,
-        page: PageNumber,
+        block: BlockId,
+        offset: usize,
         store: bool,
-        wait: &mut dyn FnMut(),
-    ) -> Result<(BlockId, Option<PageHistory>), Refused> {
-        let FoundBlock { block, entered } = self.block(page, wait)?;
-        let offset = GEOMETRY.offset_in_block(page);
+        entered: bool,
+    ) -> Option<PageHistory> {
         if self.histories.is_settled(block, offset, store) && !entered {
-            return Ok((block, None));
+            return None;
         }
         let seen = self.histories.note(block, offset, store);
         let spaces = &self.spaces;
         self.touched
             .note(block, offset, || spaces.backing(block, offset));
-        Ok((block, (!seen.is_settled(store)).then_some(seen)))
+        (!seen.is_settled(store)).then_some(seen)
     }
 
-    /// The block of a page of the running space. `wait` is as in [`Stream::reference`].
+    /// The block of a page of the running space, and whether pages moved to the block. `wait`
+    /// returns when no thread reads the address spaces; the method calls `wait` before it changes
+    /// the address spaces.
     #[inline(always)]
     pub fn block_of(
         &mut self,
         page: PageNumber,
         wait: &mut dyn FnMut(),
-    ) -> Result<BlockId, Refused> {
-        Ok(self.block(page, wait)?.block)
+    ) -> Result<(BlockId, bool), Refused> {
+        let FoundBlock { block, entered } = self.block(page, wait)?;
+        Ok((block, entered))
     }
 
     /// Adds the sums of visits that were made.

@@ -84,6 +84,7 @@ impl<P: SourcePart> Ahead<P> {
     /// Decodes a step further: about `most` visits, or up to the end. Returns true if another step
     /// can follow before the pieces are taken.
     pub(super) fn step(&mut self, most: usize) -> bool {
+        let most = self.sieve.most_visits(most);
         let mut sifted = self.output.lists.take();
         let mut sums = Sums::default();
         let (mut visits, mut items) = (0, 0);

@@ -12,13 +12,15 @@
 //! superpage is broken, so no base page is found under the entry of a superpage. The entry of a
 //! base page can outlive the promotion of its block: such an entry is a *stray*.
 
+mod joined;
 mod lookups;
 
 use super::entry::{EMPTY, SUPERPAGE};
 use super::sixteen::{Loops, SetMoves, WayGroup, dispatch};
-use super::{PageId, Place, Size, Walks};
+use super::{PageId, Place, Size, Stop, Walks};
 use broadleaf_tlb::{FewFields, set};
 use broadleaf_units::PageNumber;
+use joined::{Strays, Watched};
 use lookups::{LaneLookups, Lookups};
 use pulp::Arch;
 
@@ -82,6 +84,10 @@ pub(super) struct Alone {
     /// The sets of the second level, in the same order.
     second: Vec<WayGroup>,
     holding: Holding,
+    /// The strays of TLBs that differ from this one in strays alone, and are joined to it.
+    joined: Vec<Strays>,
+    /// While base pages are at the first level alone: the strays of all.
+    watched: Watched,
 }
 
 /// The known contents of a TLB. They decide where a lookup searches for strays.
@@ -104,6 +110,8 @@ impl Alone {
             first: first.as_chunks().0.to_vec(),
             second,
             holding: Holding::Both,
+            joined: Vec::new(),
+            watched: Watched::nothing(),
         }
     }
 
@@ -119,7 +127,7 @@ impl Alone {
 
     /// Returns true if both TLBs hold the same entries in the same order.
     pub(super) fn is_like(&self, other: &Self) -> bool {
-        self.first == other.first && self.second == other.second
+        self.first == other.first && self.second == other.second && self.joined == other.joined
     }
 
     /// Removes entries.
@@ -130,6 +138,7 @@ impl Alone {
         for set in &mut self.second {
             set::remove_where(&mut set.0, &mut *unwanted);
         }
+        self.remove_joined_where(unwanted);
     }
 
     /// Removes the entry of one superpage. `page` is any of its base pages.
@@ -142,7 +151,11 @@ impl Alone {
     }
 
     /// Determines which page sizes the TLB holds at each level.
-    pub(super) fn find_strays(&mut self) {
+    pub(super) fn find_strays(&mut self, shape: &AloneShape) {
+        if self.is_joined() {
+            // No base page has entered any of the TLBs.
+            return;
+        }
         let first = self.first.as_flattened();
         let second = || self.second.iter().flat_map(|set| &set.0);
         let is_base = |entry: &u32| *entry & SUPERPAGE == 0;
@@ -154,13 +167,14 @@ impl Alone {
                 Holding::NoSuperpage
             }
         } else if first.iter().any(is_base) {
+            self.watch(shape);
             Holding::BasePagesFirst
         } else {
             Holding::NoBasePage
         };
     }
 
-    /// Looks base pages up. If a walk stops the lookups, returns the index of the walk's page.
+    /// Looks base pages up, as far as [`Stop`] allows.
     pub(super) fn look_up(
         &mut self,
         shape: &AloneShape,
@@ -168,7 +182,7 @@ impl Alone {
         lane: usize,
         (pages, ids): (&[PageNumber], &[PageId]),
         walks: &mut impl Walks,
-    ) -> Option<usize> {
+    ) -> Option<Stop> {
         let mut from = 0;
         loop {
             let mut found = LaneLookups::default();
@@ -191,11 +205,26 @@ impl Alone {
             if from >= pages.len() {
                 return None;
             }
-            if !self.look_up_odd(shape, lane, (pages[from], ids[from]), from, walks) {
-                return Some(from);
+            let (page, id) = (pages[from], ids[from]);
+            if self.is_joined() && self.parts_at(shape, page, id, walks.sizes(lane)(id)) {
+                return Some(Stop::Strays(from));
+            }
+            if !self.look_up_odd(shape, lane, (page, id), from, walks) {
+                return Some(Stop::Walk(from));
             }
             from += 1;
         }
+    }
+
+    /// Returns true if the lookup of a page has another effect on this TLB than on a joined one.
+    fn parts_at(
+        &self,
+        shape: &AloneShape,
+        page: PageNumber,
+        id: PageId,
+        (is_super, is_odd): (bool, bool),
+    ) -> bool {
+        !is_odd && (!is_super || self.is_stray(shape, page, id))
     }
 
     /// Makes one lookup, step by step. Returns true if a page was found.
@@ -249,6 +278,10 @@ impl Alone {
     /// Asserts the invariants of a TLB.
     pub(super) fn check(&self) {
         self.first.iter().for_each(|set| set::check(set));
+        assert!(
+            self.joined.is_empty() || self.holding == Holding::BasePagesFirst,
+            "a joined TLB may have gained a base page"
+        );
         self.second.iter().for_each(|set| set::check(&set.0));
     }
 }

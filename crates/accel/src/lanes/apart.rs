@@ -1,7 +1,7 @@
 //! TLBs apart: each looks up all pages before the next does.
 
 use super::alone::{self, Alone, AloneShape};
-use super::{PageId, Tlbs, Walks, room_for};
+use super::{PageId, Stop, Tlbs, Walks, room_for};
 use broadleaf_units::PageNumber;
 
 impl Tlbs {
@@ -64,12 +64,61 @@ impl Tlbs {
 
     /// Searches TLBs that are apart for base pages. Lookups are faster in a TLB without base pages.
     pub fn find_strays(&mut self) {
-        (self.apart.iter_mut().flatten()).for_each(Alone::find_strays);
+        if let (Some(apart), Some(shape)) = (&mut self.apart, &self.shape) {
+            apart.iter_mut().for_each(|alone| alone.find_strays(shape));
+        }
+    }
+
+    /// Joins the TLB `other` to the TLB `lane` if both are [apart](Self::set_apart) and differ in
+    /// strays alone. `owners` are those of `other`, a bit for each. The last TLB takes the number
+    /// of `other`. Returns false, and changes nothing, if the TLBs cannot be joined.
+    ///
+    /// A joined TLB makes the lookups of all its owners. They have equal counts.
+    pub fn join(&mut self, lane: usize, other: usize, owners: u64) -> bool {
+        let (Some(apart), Some(shape)) = (&mut self.apart, &self.shape) else {
+            return false;
+        };
+        let Ok([alone, joining]) = apart.get_disjoint_mut([lane, other]) else {
+            return false;
+        };
+        let joins = alone.join(shape, joining, owners);
+        if joins {
+            self.remove(other);
+        }
+        joins
+    }
+
+    /// Separates joined TLBs of a lane whose next lookup is this page, after
+    /// [`Stop::Strays`]. Appends the new TLBs, and returns their owners.
+    pub fn part_at(&mut self, lane: usize, page: PageNumber, id: PageId) -> Vec<u64> {
+        self.part_by(lane, |alone, shape| alone.part_at(shape, page, id))
+    }
+
+    /// Separates all joined TLBs of a lane. Appends the new TLBs, and returns their owners.
+    pub fn part(&mut self, lane: usize) -> Vec<u64> {
+        self.part_by(lane, Alone::part)
+    }
+
+    fn part_by(
+        &mut self,
+        lane: usize,
+        part: impl Fn(&mut Alone, &AloneShape) -> Vec<(u64, Alone)>,
+    ) -> Vec<u64> {
+        let (Some(apart), Some(shape)) = (&mut self.apart, &self.shape) else {
+            return Vec::new();
+        };
+        if !apart[lane].is_joined() {
+            return Vec::new();
+        }
+        let (owners, parted): (Vec<u64>, Vec<Alone>) =
+            part(&mut apart[lane], shape).into_iter().unzip();
+        self.count += parted.len();
+        apart.extend(parted);
+        owners
     }
 
     /// Looks base pages up in one of the TLBs, which must be [apart](Self::set_apart). The effect
-    /// is that of [`Tlbs::look_up`]. If a walk stops the lookups, returns the index of the walk's
-    /// page.
+    /// is that of [`Tlbs::look_up`]. Returns where and why the lookups stop early.
     ///
     /// # Panics
     /// If there are fewer ids than pages, or the TLBs are not apart.
@@ -79,7 +128,7 @@ impl Tlbs {
         pages: &[PageNumber],
         ids: &[PageId],
         walks: &mut impl Walks,
-    ) -> Option<usize> {
+    ) -> Option<Stop> {
         let (Some(apart), Some(shape)) = (&mut self.apart, &self.shape) else {
             panic!("a lookup in one TLB, which are side by side");
         };

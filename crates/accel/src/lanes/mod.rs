@@ -26,7 +26,7 @@ pub use entry::{Entry, PageId, Size};
 use pulp::Arch;
 use rows::Rows;
 use sixteen::{GROUP_WAYS, WayGroup};
-pub use walks::Walks;
+pub use walks::{Stop, Walks};
 
 /// The most TLBs that there can be side by side.
 pub const MOST_LANES: usize = 64;

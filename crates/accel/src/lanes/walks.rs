@@ -19,3 +19,14 @@ pub trait Walks {
     /// Adds counts of one lane: lookups that the second level answered, and walks by page size.
     fn count(&mut self, lane: usize, second_hits: u64, base_walks: u64, super_walks: u64);
 }
+
+/// The reason why lookups in one TLB stop before a page, and the page's index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// [`Walks::walk`] did not return a page size.
+    Walk(usize),
+    /// The lookup has different effects on TLBs that are joined. [`Tlbs::part_at`] separates them.
+    ///
+    /// [`Tlbs::part_at`]: super::Tlbs::part_at
+    Strays(usize),
+}

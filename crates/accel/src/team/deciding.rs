@@ -17,6 +17,24 @@ struct Decided {
 }
 
 impl Team<'_> {
+    /// Replays a visit that no policy decides about: the block is a superpage under all policies,
+    /// and all know that the block is dirty if the visit stores. Returns false, and replays nothing,
+    /// for other visits.
+    #[inline]
+    pub(super) fn passes(&mut self, incident: &Incident) -> bool {
+        let stores = incident.manner.any_store();
+        let loads = u64::from(incident.loads_before_store) * u64::from(stores);
+        let owed = &mut self.owed[incident.block.index()];
+        let passes = (!stores | (*owed > 0))
+            & (self.due > incident.time.saturating_add(loads))
+            & self.curves.is_empty()
+            & (self.superpages.of(incident.block) == self.everyone);
+        if passes {
+            *owed += u16::from(stores & !incident.seen.dirty);
+        }
+        passes
+    }
+
     /// Replays a visit at which a policy may decide. Only a first reference, a first store and
     /// reservations that fall due matter. All other accesses hit the entry of the first lookup,
     /// unless a shootdown removed it. Lookups from `from` on are still to be made.
@@ -121,14 +139,14 @@ impl Team<'_> {
             return Decided { shot_down, huge };
         }
         // All pages of a superpage are resident, so a load decides nothing about it.
-        let mut asked = self.all() & !huge;
+        let mut asked = self.everyone & !huge;
         let owed = &mut self.owed[block.index()];
         if store && huge != 0 {
             if *owed > 0 {
                 *owed += 1;
             } else {
                 *owed = 1;
-                asked = self.all();
+                asked = self.everyone;
             }
         }
         let mut view = view_of(facts);

@@ -125,6 +125,24 @@ fn what_was_not_looked_at_is_not_known() {
     assert_eq!(kept(&[1, 2]), 0);
 }
 
+/// A short stretch shows whether close looks pay: the first, and the first after others were not
+/// compared.
+#[test]
+fn only_a_trial_is_short() {
+    let mut sieve = Sieve::new(Recency::new([&crate::testing::skylake()]));
+    let most = 8 * TRIAL_VISITS;
+    assert_eq!(sieve.most_visits(most), TRIAL_VISITS);
+    assert_eq!(sieve.most_visits(7), 7);
+    sieve.rest(1000, 999);
+    for _ in 0..COARSE_STRETCHES {
+        assert_eq!(sieve.most_visits(most), most);
+        sieve.rest(1000, 1000);
+    }
+    assert_eq!(sieve.most_visits(most), TRIAL_VISITS);
+    sieve.rest(1000, 10);
+    assert_eq!(sieve.most_visits(most), most);
+}
+
 /// Visits given by their words are not compared either.
 #[test]
 fn words_are_not_looked_at_either() {

@@ -32,25 +32,28 @@ impl<F: Fn(PageId) -> (bool, bool)> SetWork for Lookups<'_, F> {
     #[inline(always)]
     fn with<M: SetMoves>(self, moves: M) -> usize {
         match self.holding {
-            Holding::NoSuperpage => self.look_up::<false, false, false>(moves),
-            Holding::NoBasePage => self.look_up::<true, false, false>(moves),
-            Holding::BasePagesFirst => self.look_up::<true, true, false>(moves),
+            Holding::NoSuperpage => self.look_up::<true, false, false>(moves),
+            Holding::NoBasePage => self.look_up::<false, true, false>(moves),
+            Holding::BasePagesFirst => self.look_up::<false, true, true>(moves),
             Holding::Both => self.look_up::<true, true, true>(moves),
         }
     }
 }
 
 impl<F: Fn(PageId) -> (bool, bool)> Lookups<'_, F> {
-    /// Makes the lookups. If `SUPERPAGES` is false, the first lookup of a superpage takes the slow
-    /// path. `FIRST` and `SECOND` are true if their level may hold strays.
+    /// Makes the lookups. If `BASE` or `SUPER` is false, the first lookup of a base page or of a
+    /// superpage takes the slow path, and the sets need no choice. `STRAYS` is true if there may be
+    /// strays. Without base pages, they are at the first level alone and are watched.
     #[inline(always)]
-    fn look_up<const SUPERPAGES: bool, const FIRST: bool, const SECOND: bool>(
+    fn look_up<const BASE: bool, const SUPER: bool, const STRAYS: bool>(
         self,
         moves: impl SetMoves,
     ) -> usize {
         let both = [self.shape.base, self.shape.superpage];
+        let only = if BASE { both[0] } else { both[1] };
         let first = self.alone.first.as_mut_slice();
         let second = self.alone.second.as_mut_slice();
+        let watched = &self.alone.watched;
         let ids = &self.ids[..self.pages.len()];
         let (mut second_hits, mut walks, mut super_walks) = (0, 0, 0);
         let mut made = 0;
@@ -58,20 +61,25 @@ impl<F: Fn(PageId) -> (bool, bool)> Lookups<'_, F> {
             let (page, id) = (self.pages[made], ids[made]);
             let (is_super, mut is_odd) = (self.size)(id);
             // The page size cannot be predicted, so the choice is no branch.
-            let sets = &both[usize::from(is_super)];
-            let pick = u32::from(is_super).wrapping_neg();
+            let is_this = if BASE { SUPER & is_super } else { true };
+            let sets = if BASE & SUPER {
+                both[usize::from(is_this)]
+            } else {
+                only
+            };
+            let pick = u32::from(is_this).wrapping_neg();
             let entry = id.entry(Size::Base) & !pick | id.entry(Size::Superpage) & pick;
             let ([base, _], stray) = (&both, id.entry(Size::Base));
-            if FIRST {
+            if STRAYS & !BASE {
+                is_odd |= watched.may_hold(id);
+            } else if STRAYS {
                 let set = &first[base.start + base.first.set_of(page)];
                 is_odd |= is_super & holds(set, stray);
-            }
-            if SECOND {
                 let set = &second[base.second.set_of(page)];
                 is_odd |= is_super & (moves.find(&set.0, stray) != 0);
             }
-            if !SUPERPAGES {
-                is_odd |= is_super;
+            if !(BASE & SUPER) {
+                is_odd |= is_super != is_this;
             }
             if is_odd {
                 break;
