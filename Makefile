@@ -1,7 +1,7 @@
 # The commands. Each sets up what it needs first (scripts/setup.sh), and says what to do where it may not.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check deep bench bench-live fuzz
+.PHONY: help demo test check deep bench bench-live fuzz web
 
 # Where Cargo puts what it builds.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -25,6 +25,7 @@ help:
 	@echo 'make demo    record a real program, compare the page-size policies, say which to choose'
 	@echo 'make test    everything that must hold: format, lints, layers, tests, documents'
 	@echo 'make check   the quick part of it: format, lints, layers'
+	@echo 'make web     build the report page of web/ into web/dist, which is committed (needs npm)'
 	@echo 'make deep    run the scripts of hard use in tests/hard (long)'
 	@echo 'make bench   run the benchmarks and write out/bench-YYYY-MM-DD.md'
 	@echo 'make bench-live  the governor on live programs, beside the same without it; writes out/bench-live-YYYY-MM-DD.md'
@@ -54,6 +55,10 @@ check:
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo test --locked --quiet -p broadleaf-layers
+
+web:
+	@scripts/setup.sh web
+	cd web && npm ci && npm run build
 
 deep:
 	@scripts/setup.sh record tests

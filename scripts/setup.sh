@@ -5,7 +5,8 @@
 #
 # Usage: setup.sh NEED...
 #   record: build Broadleaf and record programs · rust-tools: rustfmt and Clippy
-#   tests: the programs that tests record · bench: those of benchmarks · fuzz: cargo-fuzz
+#   tests: the programs that tests record, and a browser · web: npm, which builds the report page
+#   bench: the programs of benchmarks · fuzz: cargo-fuzz
 #   paper, talluri: the programs that `paper` records (talluri: those of talluri1995)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -68,7 +69,12 @@ for what in "$@"; do
       # The package has the headers and the library that the recorder is compiled against.
       need valgrind eval 'command -v valgrind && test -e /usr/include/valgrind/pub_tool_basics.h'
       ;;
-    tests) need sqlite3 command -v sqlite3 ;;
+    tests)
+      need sqlite3 command -v sqlite3
+      need chromium eval 'command -v chromium || command -v chromium-browser || command -v google-chrome'
+      need npm command -v npm
+      ;;
+    web) need npm command -v npm ;;
     bench)
       need xz-utils command -v xz
       need gzip command -v gzip

@@ -21,7 +21,7 @@ mod walks;
 pub use catalogue::{
     MEMORY_METRICS, METRICS, SAMPLE_METRICS, TLB_METRICS, TLBMCPI_METRICS, all_metrics, metric,
 };
-pub use curve::CurvePoint;
+pub use curve::{CurvePoint, MachineSummary, StructureSummary};
 pub use live::{
     BASELINE_SCHEMA, BaselineReport, BlockCounts, Governed, LiveReport, PolicyForecast,
     PopulationBar, ProcessReport, REPORT_SCHEMA, RunFigures, Stalls, UnseenProcess,

@@ -21,6 +21,7 @@ mod info;
 mod machines;
 mod memory;
 mod packaging;
+mod page;
 mod paper;
 mod pipes;
 mod recode;
