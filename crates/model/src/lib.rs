@@ -46,6 +46,7 @@ pub mod shared;
 mod source;
 mod steps;
 pub mod stream;
+mod walked;
 mod world;
 mod worlds;
 

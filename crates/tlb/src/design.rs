@@ -4,8 +4,8 @@ mod check;
 
 use crate::role::Fills;
 use crate::{
-    IndexFunction, OrganisationChoice, ReferenceKind, ReplacementChoice, Role, RuleNeed,
-    SystemSupport,
+    IndexFunction, Organisation, OrganisationChoice, ReferenceKind, Replacement, ReplacementChoice,
+    Role, RuleNeed, SystemSupport,
 };
 use broadleaf_units::PageSize;
 
@@ -147,14 +147,15 @@ impl Design {
         let plain = |of: &Structure| {
             let is_usual = of.role == Role::default() && of.level <= 2;
             let is_whole = of.wired == 0 && of.walk_entries.is_empty();
-            of.organisation.is_plain_sets() && of.replacement.is_lru() && is_usual && is_whole
+            let is_plain = Organisation::is_plain_sets(&of.organisation);
+            is_plain && Replacement::is_lru(&of.replacement) && is_usual && is_whole
         };
         self.structures.iter().all(plain)
     }
 
     /// Returns true if the replacement rule of a structure needs that.
     pub fn needs(&self, need: RuleNeed) -> bool {
-        let mut rules = self.structures.iter().map(|of| of.replacement.rule());
+        let mut rules = self.structures.iter().map(|of| of.replacement.entry());
         rules.any(|rule| rule.needs.contains(&need))
     }
 
@@ -162,8 +163,7 @@ impl Design {
     /// neighbours in the page table.
     pub fn wants_tables(&self) -> bool {
         let mut structures = self.structures.iter();
-        structures
-            .any(|of| of.role.wants_tables() || (of.organisation.organisation().wants_tables)(of))
+        structures.any(|of| of.role.wants_tables() || (of.organisation.entry().wants_tables)(of))
     }
 
     /// The support that the TLB needs from an operating system: of its organisations, each once,
@@ -175,7 +175,7 @@ impl Design {
             support.push(SystemSupport::SUPERPAGE_DYNAMIC);
         }
         for structure in &self.structures {
-            let own = structure.organisation.organisation().support;
+            let own = structure.organisation.entry().support;
             support.extend(own.filter(|own| !support.contains(own)));
         }
         support

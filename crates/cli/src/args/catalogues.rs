@@ -49,6 +49,8 @@ pub(crate) enum Catalogue {
     Replacements,
     /// Page tables, which walks read
     PageTables,
+    /// Synonym tables: the entries of page tables that map each frame
+    SynonymTables,
     /// Cache hierarchies
     Caches,
     /// Rules that choose frames in limited memory
@@ -69,6 +71,7 @@ impl From<Catalogue> for CatalogueName {
             Catalogue::Tlbs => Self::Tlbs,
             Catalogue::Replacements => Self::Replacements,
             Catalogue::PageTables => Self::PageTables,
+            Catalogue::SynonymTables => Self::SynonymTables,
             Catalogue::Caches => Self::Caches,
             Catalogue::Allocators => Self::Allocators,
             Catalogue::Formats => Self::Formats,

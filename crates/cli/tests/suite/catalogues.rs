@@ -4,12 +4,13 @@ use crate::support;
 use crate::support::{run, succeeded};
 use serde_json::Value;
 
-const LISTS: [&str; 9] = [
+const LISTS: [&str; 10] = [
     "policies",
     "machines",
     "tlbs",
     "replacements",
     "page-tables",
+    "synonym-tables",
     "caches",
     "formats",
     "metrics",

@@ -54,7 +54,7 @@ use crate::frames::{Buddy, Frame, Runs, Wired};
 use crate::reservations::{Key, ReservationId, Reservations};
 use crate::{AddressSpaces, Shootdown};
 use broadleaf_policy::{Needs, Policy, Refusal, Refusals};
-use broadleaf_units::{PageNumber, PageSize, PageSizes, SpaceId, SplitMix64};
+use broadleaf_units::{AlignedRun, PageNumber, PageSize, PageSizes, Rights, SpaceId, SplitMix64};
 use frame_table::FrameTable;
 use pte::Pte;
 use std::collections::{BTreeMap, BTreeSet};
@@ -104,6 +104,8 @@ pub struct System<'a> {
     wired_pages: Wired,
     frames: FrameTable,
     tables: Tables,
+    /// The rights of each page as noticed last, if notices are kept.
+    noticed_rights: BTreeMap<(SpaceId, AlignedRun), Rights>,
     reservations: Reservations<Place>,
     /// When each reservation was made, by its first page.
     reserved_at: BTreeMap<Place, u64>,
@@ -206,6 +208,7 @@ impl<'a> System<'a> {
             wired_pages,
             frames: FrameTable::new(),
             tables: Tables::new(),
+            noticed_rights: BTreeMap::new(),
             reservations,
             reserved_at: BTreeMap::new(),
             objects: objects::Objects::default(),

@@ -261,13 +261,16 @@ impl System<'_> {
         self.cut_at(space, from, to);
         if !self.tables.pages_in(space, from, to).is_empty() {
             self.shootdowns.push(Shootdown::Range { space, pages });
+            self.notice_rights(space, from, to);
         }
     }
 
     /// Notes a visit of a space, or an event other than a mapping: the list of inherited mappings
     /// is complete.
     pub fn visited(&mut self, space: SpaceId) {
-        self.inheriting.remove(&space);
+        if self.inheriting.remove(&space) {
+            self.notice_rights(space, 0, u64::MAX);
+        }
     }
 
     /// Returns true if the trace is still listing the inherited mappings of a space.

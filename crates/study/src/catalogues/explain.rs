@@ -1,6 +1,6 @@
 //! `explain`: one entry of the catalogues, in full.
 
-use broadleaf_machine::{Machine, machine, machine_names, parts};
+use broadleaf_machine::{Machine, machine, machine_names, part_parameters, parts};
 use broadleaf_metrics::{Metric, metric};
 use broadleaf_model::Allocator;
 use broadleaf_policy::{Expression, FORM, Parameter, ParseError, PolicyEntry, Refusal};
@@ -9,7 +9,7 @@ use broadleaf_report::{
     Grid, Heading, Meaning, Style, View, heading_named, live_heading_named, range_heading_named,
     wrap,
 };
-use broadleaf_tlb::{Organisation, Replacement, StructureValue};
+use broadleaf_tlb::{Replacement, StructureValue};
 use broadleaf_units::Described;
 
 use super::areas::{area_facts, area_of_structures};
@@ -247,14 +247,9 @@ fn belongs(entry: &PolicyEntry, name: &str) -> bool {
         .is_some_and(|rest| rest.starts_with(['-', '(']))
 }
 
-/// The parameters of an organisation or a replacement rule; none for other kinds of entries.
+/// The parameters of a part of a machine.
 fn structure_parameters(kind: &str, name: &str) -> impl Iterator<Item = (&'static str, String)> {
-    let parameters = match kind {
-        "TLB" => Organisation::named(name).map(|one| one.parameters),
-        "replacement" => Replacement::named(name).map(|one| one.parameters),
-        _ => None,
-    };
-    parameters.unwrap_or(&[]).iter().map(|key| {
+    part_parameters(kind, name).iter().map(|key| {
         let default = match key.default {
             StructureValue::Size(None) => "the key has to be given".to_owned(),
             value => format!("{value} unless the key is given"),
@@ -324,7 +319,7 @@ fn of_machine(machine: &Machine) -> Explanation {
         } else {
             format!("in {} sets of {} ways", structure.sets(), structure.ways)
         };
-        let rule = match structure.replacement.is_lru() {
+        let rule = match Replacement::is_lru(&structure.replacement) {
             true => "exact LRU".to_owned(),
             false => structure.replacement.to_string(),
         };

@@ -24,6 +24,8 @@ pub enum CatalogueName {
     Tlbs,
     /// Page tables.
     PageTables,
+    /// Synonym tables.
+    SynonymTables,
     /// Replacement rules of TLBs.
     Replacements,
     /// Cache hierarchies.
@@ -48,6 +50,7 @@ pub fn entries(what: CatalogueName) -> Result<CatalogueEntries, Failure> {
         CatalogueName::Machines => machines()?,
         CatalogueName::Tlbs => part("TLB"),
         CatalogueName::PageTables => part("page table"),
+        CatalogueName::SynonymTables => part("synonym table"),
         CatalogueName::Replacements => part("replacement"),
         CatalogueName::Caches => part("cache"),
         CatalogueName::Allocators => allocators(),

@@ -12,6 +12,7 @@ mod critical;
 mod measured;
 mod misses;
 mod names;
+mod page_tables;
 mod preloading;
 mod recorded;
 mod sensitivity;
@@ -71,6 +72,11 @@ pub(crate) const PAPER: Paper = Paper {
             only_full: false,
         },
         Experiment {
+            tables: &["linear-lines", "table-memory"],
+            run: page_tables,
+            only_full: false,
+        },
+        Experiment {
             tables: recorded::TABLES,
             run: recorded::run,
             only_full: false,
@@ -93,6 +99,10 @@ fn access_times(_: &PaperSetting) -> Result<Vec<Table>, Failure> {
         subblocks::valid_bits()?,
         subblocks::multiplexors()?,
     ])
+}
+
+fn page_tables(_: &PaperSetting) -> Result<Vec<Table>, Failure> {
+    Ok(vec![page_tables::linear_lines()?, page_tables::memory()?])
 }
 
 fn execution_times(_: &PaperSetting) -> Result<Vec<Table>, Failure> {
