@@ -20,9 +20,8 @@ use crate::commands::offered;
 /// streams modelled on the kernels of the paper's programs, in less memory. This takes less than
 /// two minutes. With --full, memory and programs have the paper's sizes, which takes much longer.
 /// Installed programs (gcc, sqlite3, xz, python3; compress and ngspice for romer1995) are then
-/// recorded and replayed as well. talluri1995 records at every scale, in less than five minutes
-/// without --full; --tiny needs gcc alone. With -o, an interrupted run of it goes on where it
-/// ended.
+/// recorded and replayed as well. talluri1995 records at every scale and takes longer; --tiny needs
+/// gcc alone. With -o, an interrupted run of it goes on where it ended.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

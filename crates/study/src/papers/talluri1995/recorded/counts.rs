@@ -39,8 +39,8 @@ pub(super) struct WorldCounts {
     pub(super) reservations_broken: u64,
     /// Reserved frames without their page, at the peak of residency.
     pub(super) reserved_frames: u64,
-    /// Pages that were copied to their place in a block.
-    pub(super) gathered_pages: u64,
+    /// Pages that were copied: to their place in a block, or at a store to a shared page.
+    pub(super) copied_pages: u64,
     pub(super) designs: Vec<DesignCounts>,
 }
 
@@ -75,7 +75,7 @@ impl WorldCounts {
             counts.reservations = memory.reservations;
             counts.reservations_broken = memory.reservations_broken;
             counts.reserved_frames = memory.at_peak.reserved_frames;
-            counts.gathered_pages = memory.copied_bytes / memory.base_page_bytes.max(1);
+            counts.copied_pages = memory.copied_bytes / memory.base_page_bytes.max(1);
         }
         counts
     }

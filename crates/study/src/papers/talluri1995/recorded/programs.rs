@@ -53,7 +53,8 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
             inputs::write(folder, "image", inputs::image(work))?;
             // The window is 128 MiB. Valgrind takes `rep movsb`, by which glibc copies, byte by
             // byte; processors do not.
-            let command = "/usr/bin/env GLIBC_TUNABLES=glibc.cpu.x86_rep_movsb_threshold=1073741824 \
+            let command = "/usr/bin/env \
+                           GLIBC_TUNABLES=glibc.cpu.x86_rep_movsb_threshold=1073741824 \
                            /usr/bin/zstd -q -f --single-thread -1 --zstd=wlog=27 image";
             Ok(words(command, None))
         },
@@ -102,7 +103,7 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         represents: "spice",
         packages: "ngspice",
         needs: &["/usr/bin/ngspice"],
-        work: [0, 16, 38],
+        work: [0, 17, 38],
         prepare: |folder, work| {
             inputs::write(folder, "circuit.cir", &inputs::circuit(work))?;
             let command = "/usr/bin/ngspice -b -r result -o log circuit.cir";

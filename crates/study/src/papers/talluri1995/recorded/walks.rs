@@ -190,7 +190,8 @@ pub(super) fn lines_a_miss(all: &AllResults) -> Result<Table, Failure> {
          buckets; both subblock TLBs preload. As in the thesis, the column linear has the misses \
          of 56 blocks over those of 64, and its tree costs nothing; linear+tree reads the tree \
          too. A forward-mapped table has seven levels whatever the TLB is. Our programs have more \
-         pages than the thesis's, so chains are longer. Superpages have the policy foxtrot, partial subblocks page reservation, the others random frames. \
+         pages than the thesis's, so chains are longer. Superpages have the policy foxtrot, \
+         partial subblocks page reservation, the others random frames. \
          Our hashed table of 7-3 has nodes of base pages, one probe for each page.",
         &[
             "table",
