@@ -191,6 +191,7 @@ const COVERAGE: &[Coverage] = &[
 
 impl Coverage {
     /// Returns true if a table of the thesis is one of these.
+    #[cfg(test)]
     fn has(&self, table: &str) -> bool {
         let mut names = self.names.split(' ');
         names.any(|name| match name.strip_suffix('*') {
