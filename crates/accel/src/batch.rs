@@ -40,8 +40,8 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Begins a batch of `visits` visits in that address space. The caller writes the page and the id
-    /// of each visit, and adds the times.
+    /// Begins a batch of `visits` visits in that address space. The caller writes the page and the
+    /// id of each visit, and adds the times.
     pub(crate) fn begin(&mut self, space: SpaceId, visits: usize) {
         self.space = space;
         self.pages.resize(visits, PageNumber(0));

@@ -18,8 +18,8 @@ struct Decided {
 
 impl Team<'_> {
     /// Replays a visit that no policy decides about: the block is a superpage under all policies,
-    /// and all know that the block is dirty if the visit stores. Returns false, and replays nothing,
-    /// for other visits.
+    /// and all know that the block is dirty if the visit stores. Returns false, and replays
+    /// nothing, for other visits.
     #[inline]
     pub(super) fn passes(&mut self, incident: &Incident) -> bool {
         let stores = incident.manner.any_store();
