@@ -23,8 +23,7 @@ pub(crate) fn is_changed_by(stream: &Stream, piece: &Fed) -> bool {
 /// Takes a stretch of visits in: finds their blocks and the known state of their pages, and leaves
 /// both in `batch` for the teams. Their times count from the visits taken in before. The caller
 /// reports their sums with [`Stream::pass`]. `timed` is true if a policy is asked at an age. `wait`
-/// returns when no thread reads the address spaces
-/// as they are, before these change.
+/// returns when no thread reads the address spaces as they are, before these change.
 pub(crate) fn take(
     stream: &mut Stream,
     sifted: &Sifted,

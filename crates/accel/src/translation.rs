@@ -4,8 +4,8 @@
 //! If most lookups miss the first level, as in random updates, each group looks up a whole batch
 //! before the next group does ([`Tlbs::set_apart`]), and groups are compared often: such a trace
 //! soon replaces the entries in which two TLBs differ. Groups that differ in strays alone are
-//! joined ([`Tlbs::join`]). All rely on LRU replacement, on two page
-//! sizes, and on page tables that name no frames.
+//! joined ([`Tlbs::join`]). All rely on LRU replacement, on two page sizes, and on page tables that
+//! name no frames.
 
 mod page_tables;
 

@@ -3,7 +3,7 @@
 //! A stray is the entry of a base page whose block was promoted. Once all pages that a TLB looks up
 //! lie in superpages, its structure for base pages at the first level keeps the last strays for
 //! ever. Two TLBs that hold different strays and are otherwise equal give equal answers, except to
-//! lookups of these strays. So one TLB stands for both until a stray is looked up.
+//! lookups of these strays. So one TLB makes the lookups of both until a stray is looked up.
 
 use super::{Alone, AloneShape, FIRST, Holding, PageId, Size};
 use broadleaf_units::PageNumber;
@@ -80,12 +80,8 @@ impl Alone {
         if !fits {
             return false;
         }
-        let joined = other
-            .joined
-            .iter()
-            .fold(0, |all, strays| all | strays.owners);
         let own = Strays {
-            owners: owners & !joined,
+            owners: owners & !owners_of(&other.joined),
             sets: other.first[start..].to_vec(),
         };
         self.joined.push(own);
@@ -113,9 +109,7 @@ impl Alone {
         self.joined = same;
         self.watch(shape);
         let first = others.swap_remove(0);
-        let owners = others
-            .iter()
-            .fold(first.owners, |all, strays| all | strays.owners);
+        let owners = first.owners | owners_of(&others);
         let mut parted = self.with_strays(shape, &first);
         parted.joined = others;
         parted.watch(shape);
@@ -150,4 +144,9 @@ impl Alone {
             }
         }
     }
+}
+
+/// The owners of all these strays.
+fn owners_of(strays: &[Strays]) -> u64 {
+    strays.iter().fold(0, |all, strays| all | strays.owners)
 }
