@@ -1,7 +1,7 @@
 # The commands. Each sets up what it needs first (scripts/setup.sh), and says what to do where it may not.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check deep bench bench-live fuzz web
+.PHONY: help demo test check deep bench bench-live fuzz web book dist
 
 # Where Cargo puts what it builds.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -29,6 +29,8 @@ help:
 	@echo 'make deep    run the scripts of hard use in tests/hard (long)'
 	@echo 'make bench   run the benchmarks and write out/bench-YYYY-MM-DD.md'
 	@echo 'make bench-live  the governor on live programs, beside the same without it; writes out/bench-live-YYYY-MM-DD.md'
+	@echo 'make book    build the book as HTML in docs/book/build, and check its links'
+	@echo 'make dist    build a Debian package and a tarball with a static program, in out/dist'
 	@echo 'make fuzz    fuzz the readers and the replay, FUZZ_SECONDS (60) each; memory: 10^6 operations'
 
 demo:
@@ -79,3 +81,11 @@ bench-live:
 fuzz:
 	@scripts/setup.sh fuzz
 	@scripts/fuzz.sh
+
+book:
+	@scripts/setup.sh book
+	@scripts/book.sh
+
+dist:
+	@scripts/setup.sh record dist
+	@scripts/dist.sh

@@ -7,6 +7,7 @@
 #   record: build Broadleaf and record programs · rust-tools: rustfmt and Clippy
 #   tests: the programs that tests record, and a browser · web: npm, which builds the report page
 #   bench: the programs of benchmarks · fuzz: cargo-fuzz
+#   dist: build packages · book: mdbook, which builds the book
 #   paper, talluri: the programs that `paper` records (talluri: those of talluri1995)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -100,8 +101,15 @@ for what in "$@"; do
       need iverilog command -v iverilog
       need ocaml-interp command -v ocaml
       ;;
+    dist)
+      need debhelper command -v dh
+      need bash-completion command -v dh_bash-completion
+      need dpkg-dev command -v dpkg-shlibdeps
+      need musl-tools command -v musl-gcc
+      need python3 command -v python3
+      ;;
     fuzz) need g++ command -v g++ ;;
-    rust-tools) ;;
+    rust-tools | book) ;;
     *) echo "setup.sh: no such need: $what" >&2; exit 2 ;;
   esac
 done
@@ -109,7 +117,12 @@ install_missing
 
 for what in "$@"; do
   case $what in
-    record) need_toolchain cargo --version ;;
+    record | dist) need_toolchain cargo --version ;;
+    book)
+      need_toolchain cargo --version
+      # Searching and serving a book take two thirds of mdbook's libraries.
+      command -v mdbook >/dev/null || cargo install --locked --quiet --no-default-features mdbook
+      ;;
     rust-tools) need_toolchain eval 'cargo fmt --version && cargo clippy --version' ;;
     fuzz)
       need_toolchain cargo --version

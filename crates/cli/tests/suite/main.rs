@@ -33,6 +33,7 @@ mod refusals;
 mod replay;
 mod report;
 mod service;
+mod service_state;
 mod shortage;
 mod support;
 mod tables;
