@@ -68,7 +68,7 @@ pub fn all() -> Result<Vec<TimedDesign>, Failed> {
     for organisation in ORGANISATIONS {
         let is_timed = |of: &TimedDesign| {
             let mut structures = of.design.structures().iter();
-            structures.any(|structure| *structure.organisation.organisation() == **organisation)
+            structures.any(|structure| *structure.organisation.entry() == **organisation)
         };
         if !designs.iter().any(is_timed) {
             return Err(format!("no timed design has the organisation {organisation:?}").into());

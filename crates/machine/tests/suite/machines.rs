@@ -303,7 +303,7 @@ fn grids_name_tables_with_parameters() {
     assert_eq!(tables, [one, one, other, other]);
     for machine in &machines {
         let again = broadleaf_machine::machines_of_grid(&machine.name).expect("a machine");
-        assert_eq!(again, [machine.clone()]);
+        assert_eq!(again, std::slice::from_ref(machine));
     }
 }
 

@@ -52,8 +52,11 @@ const FIGURES: [DerivedFigure; 5] = [
 /// The cells of table 2-2 that do not follow from its own misses: pthor, 2.80 s for 2.58.
 const MISPRINTED: usize = 1;
 
-/// The derived figures of each program: the printed ones, and ours.
-fn rows() -> Result<Vec<(&'static str, [f64; 5], [f64; 5])>, Failure> {
+/// A program's figures, in the order of `FIGURES`: the printed ones, and ours.
+type DerivedRow = (&'static str, [f64; 5], [f64; 5]);
+
+/// The derived figures of each program.
+fn rows() -> Result<Vec<DerivedRow>, Failure> {
     let inputs = Inputs::read()?;
     let weights = weights(&inputs.programs, DEFAULT_PENALTY);
     let user = ThesisTable::named("2-1")?;

@@ -105,7 +105,7 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         needs: &["/usr/bin/ngspice"],
         work: [0, 17, 38],
         prepare: |folder, work| {
-            inputs::write(folder, "circuit.cir", &inputs::circuit(work))?;
+            inputs::write(folder, "circuit.cir", inputs::circuit(work))?;
             let command = "/usr/bin/ngspice -b -r result -o log circuit.cir";
             Ok(words(command, None))
         },
@@ -118,7 +118,7 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         needs: &["/usr/bin/iverilog", "/usr/bin/vvp"],
         work: [0, 4, 120],
         prepare: |folder, work| {
-            inputs::write(folder, "logic.v", &inputs::logic(work))?;
+            inputs::write(folder, "logic.v", inputs::logic(work))?;
             done(folder, "/usr/bin/iverilog", &["-o", "logic.vvp", "logic.v"])?;
             Ok(words("/usr/bin/vvp logic.vvp", None))
         },
@@ -144,7 +144,7 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         needs: &[CC],
         work: [1, 7, 80],
         prepare: |folder, work| {
-            inputs::write(folder, "code.c", &inputs::code(work))?;
+            inputs::write(folder, "code.c", inputs::code(work))?;
             Ok(words(&compilation("code")?, None))
         },
     },
@@ -156,8 +156,8 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         needs: &["/usr/bin/xz", CC],
         work: [0, 4, 50],
         prepare: |folder, work| {
-            inputs::write(folder, "both.c", &inputs::code(work))?;
-            inputs::write(folder, "both", &inputs::text(20 * work))?;
+            inputs::write(folder, "both.c", inputs::code(work))?;
+            inputs::write(folder, "both", inputs::text(20 * work))?;
             let compilation = compilation("both")?;
             let script = format!("xz -k -f -T1 -9 both & {compilation} & wait");
             Ok(["/bin/sh", "-c", &script].map(str::to_owned).to_vec())
