@@ -1,7 +1,7 @@
 # The commands. Each sets up what it needs first (scripts/setup.sh), and says what to do where it may not.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check deep bench bench-live fuzz
+.PHONY: help demo test check deep bench bench-live fuzz web book dist
 
 # Where Cargo puts what it builds.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -23,11 +23,14 @@ FMT_CHECK := find crates/*/src -name '*.rs' -exec rustfmt --check --edition 2024
 
 help:
 	@echo 'make demo    record a real program, compare the page-size policies, say which to choose'
-	@echo 'make test    everything that must hold: format, lints, layers, tests, documents'
+	@echo 'make test    everything that must hold: format, lints, layers, tests, documents, book'
 	@echo 'make check   the quick part of it: format, lints, layers'
+	@echo 'make web     build the report page of web/ into web/dist, which is committed (needs npm)'
 	@echo 'make deep    run the scripts of hard use in tests/hard (long)'
 	@echo 'make bench   run the benchmarks and write out/bench-YYYY-MM-DD.md'
 	@echo 'make bench-live  the governor on live programs, beside the same without it; writes out/bench-live-YYYY-MM-DD.md'
+	@echo 'make book    build the book as HTML in docs/book/build, and check its links'
+	@echo 'make dist    build a Debian package and a tarball with a static program, in out/dist'
 	@echo 'make fuzz    fuzz the readers and the replay, FUZZ_SECONDS (60) each; memory: 10^6 operations'
 
 demo:
@@ -46,6 +49,8 @@ test:
 	cargo build --release --locked --bin broadleaf --bin broadleaf-guarded
 	BROADLEAF=$(abspath $(TARGET))/release/broadleaf BROADLEAF_GUARDED=$(abspath $(TARGET))/release/broadleaf-guarded \
 		cargo test --workspace --locked
+	@scripts/setup.sh book
+	@scripts/book.sh
 
 check:
 	@scripts/setup.sh rust-tools
@@ -54,6 +59,10 @@ check:
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo test --locked --quiet -p broadleaf-layers
+
+web:
+	@scripts/setup.sh web
+	cd web && npm ci && npm run build
 
 deep:
 	@scripts/setup.sh record tests
@@ -74,3 +83,11 @@ bench-live:
 fuzz:
 	@scripts/setup.sh fuzz
 	@scripts/fuzz.sh
+
+book:
+	@scripts/setup.sh book
+	@scripts/book.sh
+
+dist:
+	@scripts/setup.sh record dist
+	@scripts/dist.sh

@@ -5,7 +5,9 @@
 #
 # Usage: setup.sh NEED...
 #   record: build Broadleaf and record programs · rust-tools: rustfmt and Clippy
-#   tests: the programs that tests record · bench: those of benchmarks · fuzz: cargo-fuzz
+#   tests: the programs that tests record, and a browser · web: npm, which builds the report page
+#   bench: the programs of benchmarks · fuzz: cargo-fuzz
+#   dist: build packages · book: mdbook, which builds the book
 #   paper, talluri: the programs that `paper` records (talluri: those of talluri1995)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -17,6 +19,14 @@ need() {
   local package=$1
   shift
   "$@" >/dev/null 2>&1 || missing+=("$package")
+}
+
+# Succeeds if Node.js is there with npm, in a version that the report page's tools can use.
+new_node() {
+  local version
+  version=$(node --version 2>/dev/null) && command -v npm >/dev/null || return 1
+  version=${version#v}
+  [ "${version%%.*}" -ge 20 ]
 }
 
 install_missing() {
@@ -68,7 +78,14 @@ for what in "$@"; do
       # The package has the headers and the library that the recorder is compiled against.
       need valgrind eval 'command -v valgrind && test -e /usr/include/valgrind/pub_tool_basics.h'
       ;;
-    tests) need sqlite3 command -v sqlite3 ;;
+    tests)
+      need sqlite3 command -v sqlite3
+      # The tests of the report page run where Node.js is new enough for its tools.
+      if new_node; then
+        need chromium eval 'command -v chromium || command -v chromium-browser || command -v google-chrome'
+      fi
+      ;;
+    web) need npm command -v npm ;;
     bench)
       need xz-utils command -v xz
       need gzip command -v gzip
@@ -94,8 +111,15 @@ for what in "$@"; do
       need iverilog command -v iverilog
       need ocaml-interp command -v ocaml
       ;;
+    dist)
+      need debhelper command -v dh
+      need bash-completion command -v dh_bash-completion
+      need dpkg-dev command -v dpkg-shlibdeps
+      need musl-tools command -v musl-gcc
+      need python3 command -v python3
+      ;;
     fuzz) need g++ command -v g++ ;;
-    rust-tools) ;;
+    rust-tools | book) ;;
     *) echo "setup.sh: no such need: $what" >&2; exit 2 ;;
   esac
 done
@@ -103,7 +127,12 @@ install_missing
 
 for what in "$@"; do
   case $what in
-    record) need_toolchain cargo --version ;;
+    record | dist) need_toolchain cargo --version ;;
+    book)
+      need_toolchain cargo --version
+      # Searching and serving a book take two thirds of mdbook's libraries.
+      command -v mdbook >/dev/null || cargo install --locked --quiet --no-default-features mdbook
+      ;;
     rust-tools) need_toolchain eval 'cargo fmt --version && cargo clippy --version' ;;
     fuzz)
       need_toolchain cargo --version

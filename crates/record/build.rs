@@ -1,10 +1,14 @@
 //! Compiles the Valgrind tool (`recorder/valgrind`) against the distribution's valgrind package.
-//! The program carries the compiled tool inside. Without the package, the program is built without
-//! the tool, and `record` says what to install.
+//! The program carries the compiled tool inside, and the package's launcher, so it records on
+//! machines without the package. Without the package, the program is built without the tool, and
+//! `record` says what to install.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
+
+/// The places of Valgrind's launcher.
+const LAUNCHERS: [&str; 2] = ["/usr/bin/valgrind.bin", "/usr/bin/valgrind"];
 
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("Cargo sets OUT_DIR"));
@@ -14,11 +18,31 @@ fn main() {
     println!("cargo::rerun-if-changed={}", source.display());
     println!("cargo::rerun-if-changed=/usr/include/valgrind/pub_tool_basics.h");
     let tool = out.join("broadleaf-tool");
-    if let Err(why) = build(&source, &out.join("valgrind"), &tool) {
+    let launcher = out.join("broadleaf-launcher");
+    let built =
+        build(&source, &out.join("valgrind"), &tool).and_then(|()| copy_launcher(&launcher));
+    if let Err(why) = built {
         println!("cargo::warning=`broadleaf record` will not work in this build: {why}");
-        fs::write(&tool, []).expect("OUT_DIR can be written to");
+        for file in [&tool, &launcher] {
+            fs::write(file, []).expect("OUT_DIR can be written to");
+        }
     }
     println!("cargo::rustc-env=BROADLEAF_TOOL={}", tool.display());
+    println!("cargo::rustc-env=BROADLEAF_LAUNCHER={}", launcher.display());
+}
+
+/// Copies Valgrind's launcher. The core executes it for each program that a recorded program
+/// executes. On Debian, `valgrind` is a script around `valgrind.bin`.
+fn copy_launcher(to: &Path) -> Result<(), String> {
+    let is_program = |path: &&&str| fs::read(path).is_ok_and(|bytes| bytes.starts_with(b"\x7fELF"));
+    let launcher = LAUNCHERS
+        .iter()
+        .find(is_program)
+        .ok_or_else(|| format!("none of {LAUNCHERS:?} is Valgrind's launcher"))?;
+    println!("cargo::rerun-if-changed={launcher}");
+    fs::copy(launcher, to)
+        .map(|_| ())
+        .map_err(|error| format!("{launcher}: {error}"))
 }
 
 fn build(source: &Path, work: &Path, tool: &Path) -> Result<(), String> {

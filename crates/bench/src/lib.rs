@@ -6,14 +6,16 @@
 //! - [`walk`] only decodes a trace.
 //! - [`reduced`] makes and replays reduced traces.
 //! - [`loads`] makes the fewest loads that random updates need.
+//! - [`designs`] runs TLB designs of every organisation and rule beside their oracle.
 //! - [`answers`] compares counts with the expected ones.
 //! - [`rounds`] times several things in turn.
 //!
-//! `broadleaf-bench` combines the modules for `benches/engine`. `broadleaf-guarded` runs parts of
+//! `broadleaf-bench` combines the modules for `benches/engine` and `benches/designs`. `broadleaf-guarded` runs parts of
 //! them under Callgrind, for `tests/instructions.rs`.
 #![forbid(unsafe_code)]
 
 pub mod answers;
+pub mod designs;
 pub mod generated;
 pub mod loads;
 pub mod reduced;

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use broadleaf_bench::answers::{self, Answers};
+use broadleaf_bench::designs::timing;
 use broadleaf_bench::generated::{GUPS_PAGES, Generated};
 use broadleaf_bench::rounds::{Contestant, race};
 use broadleaf_bench::{Failed, ONE, eighteen, loads, reduced, replay, slow, walk};
@@ -38,6 +39,21 @@ enum Command {
         #[arg(long, value_name = "NAME")]
         one: Vec<String>,
     },
+    /// Time TLB designs beside their oracle; print JSON, with an object for each design on a line
+    Designs {
+        /// A recording with its name in results
+        #[arg(value_name = "NAME=TRACE", required = true)]
+        traces: Vec<String>,
+        /// Number of times that each thing is timed
+        #[arg(long, default_value_t = 3)]
+        rounds: usize,
+        /// Visits to leave out at the beginning
+        #[arg(long, value_name = "VISITS", default_value_t = 1_000_000)]
+        skip: u64,
+        /// Lookups of each design
+        #[arg(long, value_name = "N", default_value_t = 50_000)]
+        lookups: usize,
+    },
     /// Print the oracle's counts of the generated traces: the contents of crates/bench/counts.json
     Counts,
 }
@@ -50,8 +66,25 @@ fn main() -> Result<(), Failed> {
             apart,
             one,
         } => measure(&traces, rounds, &apart, &one),
+        Command::Designs {
+            traces,
+            rounds,
+            skip,
+            lookups,
+        } => designs(&traces, rounds, (skip, lookups)),
         Command::Counts => counts(),
     }
+}
+
+/// Times every design and every replacement rule on these recordings.
+fn designs(traces: &[String], rounds: usize, part: (u64, usize)) -> Result<(), Failed> {
+    for given in traces {
+        let (name, path) = given.split_once('=').ok_or("give NAME=TRACE")?;
+        let named = (name, Path::new(path));
+        timing::designs(named, part, rounds, |row| println!("{row}"))?;
+        timing::rules(named, rounds, |row| println!("{row}"))?;
+    }
+    Ok(())
 }
 
 /// Writes a generated trace to a file, so that it is read like a recording.

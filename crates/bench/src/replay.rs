@@ -3,6 +3,7 @@
 use crate::answers::{self, Answers};
 use crate::{Failed, MACHINE, walk};
 use broadleaf_accel::run;
+use broadleaf_machine::Machine;
 use broadleaf_model::{Plan, Source, SourcePart, SourcePiece};
 use broadleaf_trace::{Grain, PartReader, TraceError, TraceReader};
 use std::io::{self, Read};
@@ -78,8 +79,15 @@ impl<R: Read, O: Fn() -> io::Result<R>> Source for EngineRecording<R, O> {
 /// # Errors
 /// Returns an error if a policy is unknown.
 pub fn plan(policies: &[String]) -> Result<Plan, Failed> {
+    plan_on(policies, broadleaf_machine::machine(MACHINE)?)
+}
+
+/// Returns a plan of policies by name, on a machine.
+///
+/// # Errors
+/// Returns an error if a policy is unknown.
+pub fn plan_on(policies: &[String], machine: Machine) -> Result<Plan, Failed> {
     let parsed = policies.iter().map(|name| broadleaf_policy::parse(name));
-    let machine = broadleaf_machine::machine(MACHINE)?;
     Ok(Plan::new(parsed.collect::<Result<_, _>>()?, vec![machine])?)
 }
 

@@ -3,7 +3,7 @@
 use crate::answers::{self, Answers};
 use crate::{Failed, MACHINE, walk};
 use broadleaf_oracle::{
-    Foreknowledge, OracleMachine as Machine, OracleReplay, Pace, PolicySpec, Survey,
+    Foreknowledge, OracleMachine as Machine, OracleReplay, Pace, PolicySpec, RuledMachine, Survey,
 };
 use broadleaf_trace::{Grain, Item, TraceError, TraceReader};
 use std::io::{self, Read};
@@ -11,7 +11,7 @@ use std::io::{self, Read};
 /// The oracle's knowledge before a replay.
 pub struct OracleSurvey {
     grain: Grain,
-    machine: Machine,
+    machine: RuledMachine,
     of_future: Foreknowledge,
 }
 
@@ -41,11 +41,22 @@ pub fn policy(name: &str) -> Result<PolicySpec, Failed> {
 pub fn survey(from: impl Read) -> Result<OracleSurvey, Failed> {
     let mut machines = Machine::ALL.into_iter();
     let machine = machines.find(|machine| machine.to_string() == MACHINE);
+    survey_for(from, machine.ok_or("the oracle has no such machine")?)
+}
+
+/// Reads the facts as [`survey`], for another machine or another replacement rule.
+///
+/// # Errors
+/// Returns an error if the trace cannot be read.
+pub fn survey_for(
+    from: impl Read,
+    machine: impl Into<RuledMachine>,
+) -> Result<OracleSurvey, Failed> {
     let mut survey = Survey::default();
     let grain = read(from, |item| survey.item(item))?;
     Ok(OracleSurvey {
         grain,
-        machine: machine.ok_or("the oracle has no such machine")?,
+        machine: machine.into(),
         of_future: survey.finish(),
     })
 }

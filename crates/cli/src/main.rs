@@ -7,6 +7,7 @@ mod say;
 mod args;
 mod commands;
 mod interrupt;
+mod log_line;
 mod progress;
 mod terminal;
 
@@ -68,7 +69,7 @@ fn end(result: Result<(), Failure>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             if failure.has_words() {
-                say::say(&failure);
+                say::failure(&failure);
             }
             exit_code(&failure)
         }

@@ -5,18 +5,55 @@
 
 use std::fmt::Display;
 use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use broadleaf_report::{View, printable, wrap};
-use log::{LevelFilter, Log, Metadata, Record};
+use clap::ValueEnum;
+use log::{Level, LevelFilter, Log, Metadata, Record};
 
+use crate::log_line::log_line;
 use crate::terminal::width_of;
 
 /// The start of every message.
 const NAME: &str = "broadleaf: ";
 
+/// True if messages are objects of JSON.
+static JSON: AtomicBool = AtomicBool::new(false);
+
+/// The form of messages on standard error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// Sentences for people
+    Text,
+    /// One JSON object a line for programs, with time, level, message, event and figures
+    Json,
+}
+
+impl LogFormat {
+    /// Gives all messages from here on this form.
+    pub(crate) fn set(self) {
+        JSON.store(self == Self::Json, Ordering::Relaxed);
+    }
+}
+
 /// Prints `words` after the name of the command. Control characters are escaped for terminals.
 pub(crate) fn say(words: impl Display) {
-    text(&format!("{NAME}{words}\n"));
+    message(Level::Info, words);
+}
+
+/// Prints why the command failed.
+pub(crate) fn failure(words: impl Display) {
+    message(Level::Error, words);
+}
+
+fn message(level: Level, words: impl Display) {
+    if JSON.load(Ordering::Relaxed) {
+        let arguments = format_args!("{words}");
+        let record = Record::builder().level(level).args(arguments).build();
+        write(&log_line(&record));
+    } else {
+        text(&format!("{NAME}{words}\n"));
+    }
 }
 
 /// Prints lines, with control characters escaped for terminals. On a terminal, messages are folded
@@ -27,8 +64,12 @@ pub(crate) fn text(lines: &str) {
         .split('\n')
         .map(|line| folded(&printable(line), width))
         .collect();
+    write(&lines.join("\n"));
+}
+
+fn write(text: &str) {
     // There is no other stream on which to report a failure.
-    let _ = std::io::stderr().write_all(lines.join("\n").as_bytes());
+    let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
 /// The view of a table whose lines are messages.
@@ -53,8 +94,12 @@ impl Log for Libraries {
     }
 
     fn log(&self, record: &Record<'_>) {
-        if self.enabled(record.metadata()) {
-            say(record.args());
+        if !self.enabled(record.metadata()) {
+            return;
+        }
+        match JSON.load(Ordering::Relaxed) {
+            true => write(&log_line(record)),
+            false => say(record.args()),
         }
     }
 

@@ -10,6 +10,7 @@
 //! gives the expected output: `<!-- prints`, the lines, `-->`. Readers do not see the comment. In
 //! these lines, `...` alone on a line matches any lines, and `[..]` inside a line matches any text.
 
+pub mod links;
 pub mod style;
 
 use std::fs;
@@ -194,7 +195,7 @@ pub fn documents(folder: &Path) -> Vec<PathBuf> {
             .unwrap_or_default();
         let built = name.starts_with('.')
             || name.starts_with("target")
-            || ["out", "build", "corpus"].contains(&name);
+            || ["out", "build", "corpus", "debian", "node_modules"].contains(&name);
         if path.is_dir() && !built {
             found.extend(documents(&path));
         } else if path.extension().is_some_and(|extension| extension == "md") {
@@ -202,34 +203,6 @@ pub fn documents(folder: &Path) -> Vec<PathBuf> {
         }
     }
     found
-}
-
-/// Returns the targets of `](...)` in a text, except in code blocks.
-fn links(text: &str) -> Vec<String> {
-    let mut inside = false;
-    let prose = text.lines().filter(|line| {
-        let fence = line.starts_with("```");
-        inside ^= fence;
-        !inside && !fence
-    });
-    prose
-        .flat_map(|line| line.split("](").skip(1))
-        .filter_map(|rest| rest.split_once(')'))
-        .map(|(target, _)| target.to_string())
-        .collect()
-}
-
-/// Returns a document's links to files that do not exist.
-pub fn dead_links(document: &Path) -> Vec<String> {
-    let text = fs::read_to_string(document).expect("a document is readable");
-    let folder = document.parent().expect("a document is in a folder");
-    let mut targets = links(&text);
-    targets.retain(|target| {
-        let path = target.split('#').next().unwrap_or_default();
-        let is_elsewhere = path.is_empty() || path.contains("://");
-        !is_elsewhere && !folder.join(path).exists()
-    });
-    targets
 }
 
 #[cfg(test)]

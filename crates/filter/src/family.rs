@@ -1,6 +1,6 @@
 //! Families of machines: the machines for which one filter is exact.
 
-use broadleaf_tlb::{Design, Role, Structure};
+use broadleaf_tlb::{Design, Organisation, Replacement, Role, Structure};
 use std::collections::BTreeSet;
 
 /// The fingerprint of the first TLB levels of some machines, as [`crate::Recency`] needs it: the
@@ -52,13 +52,13 @@ fn describe(structure: &Structure) -> String {
         .collect();
     let mut text = format!("{}, {ways} ways", sizes.join(" and "));
     // Sets with exact LRU replacement are not named: files of earlier versions hold no other.
-    if !organisation.is_plain_sets() {
+    if !Organisation::is_plain_sets(organisation) {
         text += &format!(", {organisation}");
     }
     if *role != Role::default() {
         text += &format!(", {role:?}");
     }
-    if !replacement.is_lru() {
+    if !Replacement::is_lru(replacement) {
         text += &format!(", {replacement}");
     }
     if *wired > 0 {
@@ -118,7 +118,7 @@ mod tests {
                 .filter(|structure| structure.level == 1);
             first.for_each(|structure| {
                 // Ways that any rule can have.
-                (structure.ways, structure.entries) = match (choice.rule().refuses)(4) {
+                (structure.ways, structure.entries) = match (choice.entry().refuses)(4) {
                     None => (4, structure.entries),
                     Some(_) => (6, structure.entries / 4 * 6),
                 };

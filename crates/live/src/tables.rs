@@ -2,11 +2,11 @@
 
 use broadleaf_governor::{EntryRun, KernelError, Linux, ProcessId};
 use broadleaf_metrics::{KernelTable, LiveTable, LiveTables, TABLES_SCHEMA};
-use broadleaf_pagetable::{PAGE_TABLES, PageTableKind, WalkMeter};
+use broadleaf_pagetable::{PAGE_TABLES, PageTableChoice, PageTableKind, WalkMeter};
 use broadleaf_study::failure::Failure;
 use broadleaf_study::names::unknown;
 use broadleaf_study::provenance::provenance;
-use broadleaf_units::{AlignedRun, Leaf, PageNumber, PageSize, SpaceId};
+use broadleaf_units::{AlignedRun, Leaf, PageNumber, PageSize, SpaceId, split_outside_brackets};
 
 /// What to build.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +42,7 @@ pub fn tables(request: &TablesRequest<'_>) -> Result<LiveTables, Failure> {
     let runs = kernel.entries(process).map_err(no)?;
     let known = kernel.kernel_tables(process).map_err(no)?;
     let (leaves, frames_known) = leaves(&kernel, process, &runs).map_err(no)?;
-    let reference = built(PageTableKind::x86_64(), &leaves, request.line_bytes);
+    let reference = built(&PageTableKind::x86_64().into(), &leaves, request.line_bytes);
     // The kernel does not count the root.
     let below_root = reference
         .level_bytes
@@ -56,7 +56,7 @@ pub fn tables(request: &TablesRequest<'_>) -> Result<LiveTables, Failure> {
     };
     let each = kinds
         .into_iter()
-        .map(|kind| built(kind, &leaves, request.line_bytes));
+        .map(|kind| built(&kind, &leaves, request.line_bytes));
     Ok(LiveTables {
         schema: TABLES_SCHEMA.to_owned(),
         pid: request.pid,
@@ -83,14 +83,18 @@ const LIST: &str = "broadleaf list page-tables";
 
 const PAGES_OF_SUPERPAGE: u64 = PageSize::SIZE_2M.bytes() / PageSize::SIZE_4K.bytes();
 
-/// The tables of these names, or all.
-fn kinds(names: &[String]) -> Result<Vec<&'static PageTableKind>, Failure> {
+/// The tables of these names, with parameters in brackets, or all.
+fn kinds(names: &[String]) -> Result<Vec<PageTableChoice>, Failure> {
     if names.is_empty() {
-        return Ok(PAGE_TABLES.to_vec());
+        return Ok(PAGE_TABLES.iter().map(|kind| (*kind).into()).collect());
     }
     let known = || PAGE_TABLES.iter().map(|kind| kind.described.name);
-    let found = names.iter().map(|name| {
-        PageTableKind::named(name).ok_or_else(|| unknown(NOTHING, name, known(), LIST))
+    let names = names.iter();
+    let names = names.flat_map(|list| split_outside_brackets(list, ','));
+    let found = names.map(|name| {
+        let choice = PageTableChoice::parse(name);
+        let choice = choice.map_err(|error| Failure::wrong(format!("--table: {error}")))?;
+        choice.ok_or_else(|| unknown(NOTHING, name, known(), LIST))
     });
     found.collect()
 }
@@ -116,18 +120,16 @@ fn leaves(
         };
         let step = size.bytes() / PageSize::SIZE_4K.bytes();
         for page in (run.first..run.after).step_by(step as usize) {
-            leaves.push(Leaf {
-                run: AlignedRun::around(PageNumber(page), size),
-                frame: frames.get((page - run.first) as usize).copied(),
-            });
+            let frame = frames.get((page - run.first) as usize).copied();
+            leaves.push(Leaf::new(AlignedRun::around(PageNumber(page), size), frame));
         }
     }
     Ok((leaves, frames_known))
 }
 
 /// A table with these leaves, walked once for each.
-fn built(kind: &PageTableKind, leaves: &[Leaf], line_bytes: u64) -> LiveTable {
-    let mut table = (kind.build)(PageSize::SIZE_4K);
+fn built(choice: &PageTableChoice, leaves: &[Leaf], line_bytes: u64) -> LiveTable {
+    let mut table = PageTableKind::table(choice, PageSize::SIZE_4K);
     leaves.iter().for_each(|leaf| table.map(SPACE, *leaf));
     let mut meter = WalkMeter::new(line_bytes.trailing_zeros());
     for leaf in leaves {
@@ -137,7 +139,7 @@ fn built(kind: &PageTableKind, leaves: &[Leaf], line_bytes: u64) -> LiveTable {
     let (size, counts) = (table.size(), meter.counts());
     let mean = |count: u64| count as f64 / counts.walks.max(1) as f64;
     LiveTable {
-        name: kind.described.name.to_owned(),
+        name: choice.short(),
         bytes: size.bytes(),
         level_bytes: size.levels.iter().map(|level| level.bytes).collect(),
         nodes: size.nodes(),

@@ -2,9 +2,9 @@
 
 use crate::{Machine, MachineError};
 use broadleaf_cache::CACHES;
-use broadleaf_pagetable::PAGE_TABLES;
-use broadleaf_tlb::{ORGANISATIONS, REPLACEMENTS};
-use broadleaf_units::Described;
+use broadleaf_pagetable::{PAGE_TABLES, PageTableKind, SYNONYM_TABLES};
+use broadleaf_tlb::{ORGANISATIONS, Organisation, REPLACEMENTS, Replacement};
+use broadleaf_units::{Described, StructureParameter};
 
 /// Names and descriptions of the machines that are built in, in the order in which they are listed.
 const MACHINES: &[(&str, &str)] = &[
@@ -130,17 +130,31 @@ const MACHINES: &[(&str, &str)] = &[
 
 /// The catalogues of the parts that a machine's description can name: the kind in the singular, and
 /// the entries.
-pub fn parts() -> [(&'static str, Vec<Described>); 4] {
+pub fn parts() -> [(&'static str, Vec<Described>); 5] {
     let tlbs = ORGANISATIONS.iter().map(|entry| entry.described);
     let replacements = REPLACEMENTS.iter().map(|entry| entry.described);
     let page_tables = PAGE_TABLES.iter().map(|entry| entry.described);
+    let synonyms = SYNONYM_TABLES.iter().map(|entry| entry.described);
     let caches = CACHES.iter().map(|entry| entry.described);
     [
         ("TLB", tlbs.collect()),
         ("replacement", replacements.collect()),
         ("page table", page_tables.collect()),
+        ("synonym table", synonyms.collect()),
         ("cache", caches.collect()),
     ]
+}
+
+/// The parameters of a part of a machine; none if the kind has no parameters or no part of that
+/// name.
+pub fn part_parameters(kind: &str, name: &str) -> &'static [StructureParameter] {
+    let parameters = match kind {
+        "TLB" => Organisation::named(name).map(|one| one.parameters),
+        "replacement" => Replacement::named(name).map(|one| one.parameters),
+        "page table" => PageTableKind::named(name).map(|one| one.parameters),
+        _ => None,
+    };
+    parameters.unwrap_or(&[])
 }
 
 /// A name that no machine has.

@@ -3,9 +3,10 @@
 use crate::lines::{WalkLines, WalkLinesText, lines};
 use crate::parameters::tlb_tables;
 use crate::structure::{TlbText, by_size, position, structure};
+use crate::walk_caches::{WalkCacheText, walk_caches};
 use crate::{MachineError, ProcessorPattern, WalkCosts, parts};
 use broadleaf_cache::CacheKind;
-use broadleaf_pagetable::PageTableKind;
+use broadleaf_pagetable::{PageTableChoice, PageTableKind, SynonymKind, WalkCacheShape};
 use broadleaf_tlb::Design;
 use broadleaf_units::PageSize;
 use serde::Deserialize;
@@ -26,7 +27,7 @@ pub struct Machine {
     /// Its TLB.
     pub design: Design,
     /// Its page table.
-    pub page_table: &'static PageTableKind,
+    pub page_table: PageTableChoice,
     /// Its caches.
     pub caches: &'static CacheKind,
     /// The cost of a walk, in cycles.
@@ -34,6 +35,10 @@ pub struct Machine {
     /// The cache lines that walks read, and what each costs. `None` if the description does not ask
     /// for them.
     pub walk_lines: Option<WalkLines>,
+    /// Its walk caches, the level nearest to the pages first.
+    pub walk_caches: Vec<WalkCacheShape>,
+    /// Its synonym table. `None` if the description does not ask for one.
+    pub synonyms: Option<&'static SynonymKind>,
     /// The processors that it describes. Empty if it describes none.
     pub processors: Vec<ProcessorPattern>,
 }
@@ -59,6 +64,9 @@ struct MachineText {
     walk_cycles: Spanned<BTreeMap<String, Spanned<u64>>>,
     #[serde(rename = "walk-lines")]
     walk_lines: Option<WalkLinesText>,
+    #[serde(rename = "walk-caches", default)]
+    walk_caches: BTreeMap<String, Spanned<WalkCacheText>>,
+    synonyms: Option<Spanned<String>>,
     #[serde(default)]
     processor: Vec<Spanned<ProcessorPattern>>,
 }
@@ -67,7 +75,7 @@ impl Machine {
     /// The address ranges that one entry of each level of the page table above the base pages
     /// covers, smallest first.
     pub fn walk_spans(&self) -> Vec<PageSize> {
-        (self.page_table.spans)(self.design.sizes()[0])
+        (self.page_table.entry().spans)(self.design.sizes()[0])
     }
 
     /// The entries of the page table that a walk to a page of the size reads from the root on.
@@ -78,8 +86,10 @@ impl Machine {
 
     /// Returns true if the cycles of a walk depend on the size of the page alone.
     pub fn has_fixed_walk_costs(&self) -> bool {
-        let by_size = self.page_table.cost_by_size && self.walk_lines.is_none();
-        by_size && self.caches.build.is_none()
+        let is_plain = self.page_table == PageTableChoice::from(self.page_table.entry());
+        let by_size = self.page_table.entry().cost_by_size && self.walk_lines.is_none();
+        let is_plain = is_plain && self.walk_caches.is_empty() && self.synonyms.is_none();
+        is_plain && by_size && self.caches.build.is_none()
     }
 
     /// Reads a machine's description.
@@ -143,19 +153,14 @@ impl Machine {
                 return Err(wrong(processor.span().start, message));
             }
         }
-        let page_table = part(
-            parsed.page_table.as_ref(),
-            PageTableKind::x86_64(),
-            PageTableKind::named,
-            "page table",
-        );
+        let page_table = page_table(parsed.page_table.as_ref());
         let page_table = page_table.map_err(|(at, message)| wrong(at, message))?;
-        let spans = (page_table.spans)(design.sizes()[0]);
+        let spans = (page_table.entry().spans)(design.sizes()[0]);
         for tlb in &parsed.tlb {
             let held = by_size(&tlb.get_ref().walk_entries);
             for (size, index) in held.map_err(|(at, message)| wrong(at, message))? {
                 if !spans.contains(&size) {
-                    let (name, known) = (page_table.described.name, short_names(&spans));
+                    let (name, known) = (page_table.entry().described.name, short_names(&spans));
                     let message = format!(
                         "entries of the page table {name} cover {known}, and none {}",
                         size.short_name()
@@ -164,6 +169,11 @@ impl Machine {
                 }
             }
         }
+        let table_name = page_table.entry().described.name;
+        let walk_caches = walk_caches(&parsed.walk_caches, table_name, &spans);
+        let walk_caches = walk_caches.map_err(|(at, message)| wrong(at, message))?;
+        let synonyms = parsed.synonyms.as_ref().map(synonyms).transpose();
+        let synonyms = synonyms.map_err(|(at, message)| wrong(at, message))?;
         let walk_lines = parsed.walk_lines.as_ref().map(lines).transpose();
         let caches = part(
             parsed.caches.as_ref(),
@@ -182,6 +192,8 @@ impl Machine {
             caches,
             costs: WalkCosts(costs),
             walk_lines: walk_lines.map_err(|(at, message)| wrong(at, message))?,
+            walk_caches,
+            synonyms,
             processors: parsed
                 .processor
                 .into_iter()
@@ -189,6 +201,24 @@ impl Machine {
                 .collect(),
         })
     }
+}
+
+/// The page table that a description names, with its parameters in brackets, or the default.
+fn page_table(name: Option<&Spanned<String>>) -> Result<PageTableChoice, (usize, String)> {
+    let Some(text) = name else {
+        return Ok(PageTableChoice::from(PageTableKind::x86_64()));
+    };
+    let at = text.span().start;
+    match PageTableChoice::parse(text.get_ref()) {
+        Ok(Some(choice)) => Ok(choice),
+        Ok(None) => Err(no_part(text, "page table")),
+        Err(error) => Err((at, error.to_string())),
+    }
+}
+
+/// The synonym table that a description names.
+fn synonyms(name: &Spanned<String>) -> Result<&'static SynonymKind, (usize, String)> {
+    SynonymKind::named(name.get_ref()).ok_or_else(|| no_part(name, "synonym table"))
 }
 
 /// The names of sizes, with commas.
@@ -213,17 +243,20 @@ pub(crate) fn part<T>(
     let Some(name) = name else {
         return Ok(default);
     };
-    named(name.get_ref()).ok_or_else(|| {
-        let known = parts().into_iter().filter(|(of, _)| *of == kind);
-        let known: Vec<&str> = known
-            .flat_map(|(_, entries)| entries)
-            .map(|entry| entry.name)
-            .collect();
-        let message = format!(
-            "no {kind} is called {:?}; there is {}",
-            name.get_ref(),
-            known.join(", ")
-        );
-        (name.span().start, message)
-    })
+    named(name.get_ref()).ok_or_else(|| no_part(name, kind))
+}
+
+/// The refusal of a name that no part of this kind has: its place, and the names that there are.
+fn no_part(name: &Spanned<String>, kind: &str) -> (usize, String) {
+    let known = parts().into_iter().filter(|(of, _)| *of == kind);
+    let known: Vec<&str> = known
+        .flat_map(|(_, entries)| entries)
+        .map(|entry| entry.name)
+        .collect();
+    let message = format!(
+        "no {kind} is called {:?}; there is {}",
+        name.get_ref(),
+        known.join(", ")
+    );
+    (name.span().start, message)
 }

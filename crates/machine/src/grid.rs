@@ -8,11 +8,11 @@
 
 use crate::Machine;
 use broadleaf_tlb::{GridName, ORGANISATIONS, Organisation, OrganisationChoice};
-use broadleaf_units::PageSize;
+use broadleaf_units::{PageSize, split_outside_brackets};
 use toml::Value;
 
 /// The keys of a grid's own. Other keys are those of a `[[tlb]]` table.
-const OWN_KEYS: [&str; 8] = [
+const OWN_KEYS: [&str; 9] = [
     "entries",
     "ways",
     "sizes",
@@ -20,6 +20,7 @@ const OWN_KEYS: [&str; 8] = [
     "miss",
     "replacement",
     "table",
+    "synonyms",
     "line",
 ];
 
@@ -92,7 +93,7 @@ pub fn machines_of_grid(text: &str) -> Result<Vec<Machine>, GridError> {
     };
     let (kind, keys) = text.split_once(':').unwrap_or((text, ""));
     let mut all: Vec<Chosen<'_>> = vec![Vec::new()];
-    for pair in keys.split(',').filter(|pair| !pair.is_empty()) {
+    for pair in split_outside_brackets(keys, ',').filter(|pair| !pair.is_empty()) {
         let (key, values) = pair
             .split_once('=')
             .ok_or_else(|| wrong(format!("{pair:?} is not a key with a value: key=value")))?;
@@ -131,7 +132,7 @@ pub fn machines_of_grid(text: &str) -> Result<Vec<Machine>, GridError> {
 /// The values that a text lists.
 fn values_of(text: &str) -> Result<Vec<String>, String> {
     let mut values = Vec::new();
-    for part in text.split('|') {
+    for part in split_outside_brackets(text, '|') {
         match part.split_once("..") {
             Some((from, to)) => values.extend(range(from, to)?.iter().map(u64::to_string)),
             None if part.is_empty() => return Err("a value is missing".to_owned()),
@@ -238,6 +239,10 @@ fn describe(kind: &str, chosen: &Chosen<'_>) -> Result<String, String> {
     let table = match given("table") {
         Some(table) => format!("page-table = {}\n", toml_value(table)),
         None => String::new(),
+    };
+    let table = match given("synonyms") {
+        Some(synonyms) => table + &format!("synonyms = {}\n", toml_value(synonyms)),
+        None => table,
     };
     let mut text = format!(
         "name = \"grid\"\nsummary = \"{kind} TLB of a grid\"\n{table}[[tlb]]\nname = \"tlb\"\n\

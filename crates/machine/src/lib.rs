@@ -13,8 +13,11 @@ mod native;
 mod parameters;
 mod price;
 mod structure;
+mod walk_caches;
 
-pub use catalogue::{NoMachine, UnknownMachine, machine, machine_names, machine_text, parts};
+pub use catalogue::{
+    NoMachine, UnknownMachine, machine, machine_names, machine_text, part_parameters, parts,
+};
 pub use costs::WalkCosts;
 pub use description::Machine;
 pub use error::MachineError;

@@ -67,13 +67,17 @@ pub(crate) fn tlb_tables(text: &str) -> Result<Vec<TlbKeys>, WrongKey> {
     Ok(tables)
 }
 
-/// The names of an entry's parameters, or of those of its whole catalogue.
+/// The names of an entry's parameters, or of those of its whole catalogue, each once.
 fn names<E: Parametric>(entry: Option<&'static E>) -> Vec<&'static str> {
     let all = E::catalogue().iter().copied();
     let all = all.filter(|one| entry.is_none_or(|entry| *one == entry));
-    let name = |parameter: &StructureParameter| parameter.name;
-    all.flat_map(|one| one.parameters().iter().map(name))
-        .collect()
+    let mut names = Vec::new();
+    for StructureParameter { name, .. } in all.flat_map(|one| one.parameters()) {
+        if !names.contains(name) {
+            names.push(*name);
+        }
+    }
+    names
 }
 
 /// The reason why an entry has no key that other entries of its catalogue have.

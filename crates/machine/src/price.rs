@@ -24,7 +24,7 @@ pub fn tlb_plan(structure: &Structure) -> Option<TlbPlan> {
 
 /// The kind of a structure's entries, and the pages that an entry can map.
 fn entry_kind(structure: &Structure, smallest: u32) -> Option<(&'static EntryKind, EntryReach)> {
-    let shape = (structure.organisation.organisation().entry)(structure)?;
+    let shape = (structure.organisation.entry().entry)(structure)?;
     let largest = shape.maps.last()?.shift();
     let reach = EntryReach {
         order: u32::from(largest).checked_sub(smallest)?,

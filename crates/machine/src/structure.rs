@@ -102,7 +102,7 @@ pub(crate) fn by_size<T>(
 
 /// The replacement rule of that name.
 fn rule(name: &Spanned<String>) -> Result<&'static Replacement, (usize, String)> {
-    let none = Replacement::lru().rule();
+    let none = Replacement::lru().entry();
     part(Some(name), none, Replacement::named, "replacement")
 }
 

@@ -9,4 +9,6 @@ pub enum Notice {
     Unmapped(SpaceId, Leaf),
     /// The page of this space is mapped. No other leaf overlaps the page.
     Mapped(SpaceId, Leaf),
+    /// The rights of the page of this space changed. The leaf has the new ones.
+    Protected(SpaceId, Leaf),
 }

@@ -22,3 +22,27 @@ impl CurvePoint {
         self.sets * self.ways
     }
 }
+
+/// The TLB of a machine, for a comparison of its structures with curves.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MachineSummary {
+    /// The name of the machine.
+    pub name: String,
+    /// The structures, in the order of the machine's description.
+    pub structures: Vec<StructureSummary>,
+}
+
+/// One structure of a TLB.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct StructureSummary {
+    /// The name of the structure.
+    pub name: String,
+    /// The level, from 1.
+    pub level: u64,
+    /// The page sizes that it holds, in bytes.
+    pub sizes: Vec<u64>,
+    /// The number of sets.
+    pub sets: u64,
+    /// The number of entries of each set.
+    pub ways: u64,
+}

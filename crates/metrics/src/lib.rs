@@ -13,6 +13,7 @@ mod metric;
 mod ranges;
 mod record;
 mod replayed;
+mod service;
 mod tlb;
 mod tlbmcpi;
 mod trapped;
@@ -21,7 +22,7 @@ mod walks;
 pub use catalogue::{
     MEMORY_METRICS, METRICS, SAMPLE_METRICS, TLB_METRICS, TLBMCPI_METRICS, all_metrics, metric,
 };
-pub use curve::CurvePoint;
+pub use curve::{CurvePoint, MachineSummary, StructureSummary};
 pub use live::{
     BASELINE_SCHEMA, BaselineReport, BlockCounts, Governed, LiveReport, PolicyForecast,
     PopulationBar, ProcessReport, REPORT_SCHEMA, RunFigures, Stalls, UnseenProcess,
@@ -34,6 +35,7 @@ pub use record::{
     COMPARE_SCHEMA, CellResult, Comparison, Provenance, Recommendation, TraceSummary,
 };
 pub use replayed::{REPLAY_SCHEMA, Replayed, ReplayedPolicy};
+pub use service::{PickedAction, PickedForecast, PickedReport, SERVICE_SCHEMA, ServiceListing};
 pub use tlb::TlbResult;
 pub use tlbmcpi::Tlbmcpi;
 pub use trapped::{TRAP_SCHEMA, Trapped};

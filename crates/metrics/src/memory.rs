@@ -31,6 +31,12 @@ pub struct MemoryAsked {
     pub movable: f64,
     /// The seed of the random places of occupied memory.
     pub seed: u64,
+    /// The rule that chose frames, if it was not the buddy allocator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allocator: Option<String>,
+    /// The share of memory that was divided among superpage sizes, if the allocator divides it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pools: Option<f64>,
     /// The traces replayed before in the same memory, in order.
     pub after: Vec<RanBefore>,
     /// The assumed number of accesses per second: the time scale of daemons.
@@ -84,8 +90,9 @@ impl MemoryAsked {
             Some(bytes) => format!("{} of swap", size(bytes)),
         };
         format!(
-            "Memory: {memory}, {start}{}; {swap}; files begin {}{}.",
+            "Memory: {memory}, {start}{}{}; {swap}; files begin {}{}.",
             self.what_ran(),
+            self.chosen_by(share),
             if self.files == "memory" {
                 "in memory that is not counted"
             } else {
@@ -117,6 +124,20 @@ impl MemoryAsked {
                 share(part)
             ),
         }
+    }
+
+    /// Names the allocator, if it is not the usual one.
+    fn chosen_by(&self, share: impl Fn(f64) -> String) -> String {
+        let pools = self.pools.map(|part| format!(", {}", share(part)));
+        let name = self.allocator.as_ref();
+        name.map_or_else(String::new, |name| {
+            format!(
+                "; frames chosen by {name}{}",
+                pools
+                    .map(|pools| format!("{pools} of memory for superpages"))
+                    .unwrap_or_default()
+            )
+        })
     }
 
     /// Names the traces before, if there were any.

@@ -1,6 +1,8 @@
 //! The result record of `compare`.
 
-use crate::{CurvePoint, METRICS, MemoryAsked, MemoryResult, MetricFigure, TlbResult, Walks};
+use crate::{
+    CurvePoint, METRICS, MachineSummary, MemoryAsked, MemoryResult, MetricFigure, TlbResult, Walks,
+};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use std::collections::BTreeMap;
@@ -178,6 +180,9 @@ pub struct Comparison {
     /// in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryAsked>,
+    /// The TLBs of the machines, beside which curves are read; absent without `--curve`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub machines: Vec<MachineSummary>,
     /// One result for each policy and machine: policies in the requested order, machines within
     /// each.
     pub results: Vec<CellResult>,
@@ -204,6 +209,7 @@ impl Comparison {
             schema: COMPARE_SCHEMA.to_string(),
             trace,
             memory: None,
+            machines: Vec::new(),
             results,
             advice: Vec::new(),
             damage: None,

@@ -27,6 +27,9 @@ pub struct TlbResult {
     pub walk_entry_hits: u64,
     /// Entries of the page table that walks read on their way to the leaf, the leaf included.
     pub walk_reads: u64,
+    /// Walks that began at an entry of a walk cache. Absent if the machine has no walk caches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub walk_cache_hits: Option<u64>,
     /// Nodes of the page table that walks read: pages of a tree, or members of a chain. Absent if
     /// no page table is built.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -47,6 +50,21 @@ pub struct TlbResult {
     /// pages first. A table without levels has one for each kind of its nodes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub table_level_bytes: Vec<u64>,
+    /// Pages that were mapped and unmapped in the synonym table. Absent without such a table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub synonym_updates: Option<u64>,
+    /// The cache lines that these updates read or wrote, each once an update.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub synonym_lines: Option<u64>,
+    /// The memory of the synonym table at the end, in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub synonym_bytes: Option<u64>,
+    /// The most memory of the synonym table, in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub synonym_bytes_peak: Option<u64>,
+    /// The superpages that the synonym table lists page by page at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub synonym_split: Option<u64>,
     /// The chip area of the TLB in register-bit equivalents; absent if the machine is not one of a
     /// grid.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -46,10 +46,11 @@ pub mod shared;
 mod source;
 mod steps;
 pub mod stream;
+mod walked;
 mod world;
 mod worlds;
 
-pub use broadleaf_memory::frames::{Buddyinfo, Pagetypeinfo, Start};
+pub use broadleaf_memory::frames::{ALLOCATORS, Allocator, Buddyinfo, Pagetypeinfo, Start};
 pub use broadleaf_memory::system::{Costs, Files, Place};
 pub use earlier::MOST_EARLIER;
 pub use limits::MemoryLimits;

@@ -2,7 +2,7 @@
 
 use crate::Plan;
 use broadleaf_machine::Machine;
-use broadleaf_memory::frames::{Layout, MOST_ORDER, Start, StartError, room_for};
+use broadleaf_memory::frames::{Allocator, Layout, MOST_ORDER, Start, StartError, room_for};
 use broadleaf_memory::system::{Costs, Files, Spec};
 use broadleaf_policy::{NOMINAL_RATE, Needs, Policy};
 use broadleaf_units::SizeSet as Wanted;
@@ -29,6 +29,10 @@ pub struct MemoryLimits {
     /// True if the memory also holds pages that instructions are fetched from, if the trace records
     /// fetches.
     pub code: bool,
+    /// The rule that chooses frames.
+    pub allocator: &'static Allocator,
+    /// The share of memory, from 0 to 1, for superpages of an allocator that divides memory.
+    pub pools: f64,
     /// The accesses that the program makes per second: the time scale of policies' daemons.
     pub rate: u64,
 }
@@ -43,6 +47,8 @@ impl MemoryLimits {
             files: Files::default(),
             costs: Costs::default(),
             code: false,
+            allocator: Allocator::buddy(),
+            pools: 0.5,
             rate: NOMINAL_RATE,
         }
     }
@@ -114,6 +120,8 @@ impl MemoryLimits {
             swap: self.swap >> base.shift(),
             files: self.files,
             costs: self.costs,
+            allocator: self.allocator,
+            pools: self.pools,
             rate: self.rate,
         })
     }

@@ -4,10 +4,10 @@ use crate::future::LookupFuture;
 use crate::listener::{SlowLookups, StepListener};
 use crate::mapped::{MappedMemory, PageLookup, walk_of};
 use crate::steps::Step;
+use crate::walked::WalkedTable;
 use broadleaf_machine::Machine;
 use broadleaf_memory::{Notice, Shootdown};
 use broadleaf_metrics::TlbResult;
-use broadleaf_pagetable::{PageTable, TableSize, WalkMeter};
 use broadleaf_tlb::{Lookup, ReferenceKind, Tlb, TlbCounts, TlbRequest};
 use broadleaf_units::{AlignedRun, Asid, PageNumber, PageSize, SpaceId};
 use std::cell::RefCell;
@@ -38,15 +38,8 @@ pub(crate) struct Mmu<'a> {
     pub(crate) walks: Vec<u64>,
     /// The sizes of pages by level.
     sizes: Vec<PageSize>,
-    /// The page table, if walks go through a table. Otherwise a walk finds the level that the
-    /// memory reports.
-    table: Option<Box<dyn PageTable>>,
-    /// What walks of the table read.
-    meter: WalkMeter,
-    /// The table's size when it was largest.
-    largest: TableSize,
-    /// The address ranges that one entry of each level of the page table covers.
-    walk_spans: Vec<PageSize>,
+    /// The page table, if walks go through a table.
+    walked: WalkedTable,
     /// True if entries depend on frames, attributes or neighbours.
     wants_tables: bool,
     /// True if the machine translates instruction fetches.
@@ -85,10 +78,7 @@ impl<'a> Mmu<'a> {
             counts_before: TlbCounts::default(),
             walks: vec![0; sizes.len()],
             sizes: sizes.to_vec(),
-            table: None,
-            meter: WalkMeter::new(machine.walk_lines.unwrap_or_default().shift),
-            largest: TableSize::default(),
-            walk_spans: machine.walk_spans(),
+            walked: WalkedTable::new(machine),
             wants_tables: machine.design.wants_tables(),
             fetches: machine.design.serves(ReferenceKind::Fetch),
             parts_loads: machine.design.parts_loads_from_stores(),
@@ -106,7 +96,7 @@ impl<'a> Mmu<'a> {
         self.third_hits = 0;
         self.counts_before = self.tlb.counts();
         self.walks.fill(0);
-        self.meter.begin();
+        self.walked.begin();
         self.shown = SlowLookups::default();
         if let Some(listener) = &mut self.listener {
             listener.begin();
@@ -235,7 +225,7 @@ impl<'a> Mmu<'a> {
                 let space = Some(self.running.0).filter(|_| self.wants_tables);
                 let sizes = &self.translated;
                 let asked = RefCell::new(Vec::new());
-                let has_table = self.table.is_some();
+                let has_table = self.walked.has_table();
                 let read = |page| {
                     if has_table && page != request.page {
                         asked.borrow_mut().push(page);
@@ -271,36 +261,17 @@ impl<'a> Mmu<'a> {
     /// Builds the page table from notices, and sends walks through the table.
     pub(super) fn walk_tables(&mut self) {
         let base = self.sizes.first().copied().unwrap_or(PageSize::SIZE_4K);
-        self.table = Some((self.machine.page_table.build)(base));
+        self.walked.build(self.machine, base);
     }
 
     /// Updates the page table.
     pub(super) fn notice(&mut self, notice: &Notice) {
-        let Some(table) = &mut self.table else {
-            return;
-        };
-        match *notice {
-            Notice::Mapped(space, leaf) => {
-                table.map(space, leaf);
-                let size = table.size();
-                if size.bytes() > self.largest.bytes() {
-                    self.largest = size;
-                }
-            }
-            Notice::Unmapped(space, leaf) => table.unmap(space, leaf.run),
-        }
+        self.walked.notice(notice);
     }
 
     /// Reads the entries of the pages that the TLB loads beside the missing one, and ends the walk.
     pub(super) fn end_walk(&mut self, beside: &[PageNumber]) {
-        if let Some(table) = &mut self.table {
-            for page in beside {
-                table.walk(self.running.0, *page, &mut |read| {
-                    self.meter.read_beside(read)
-                });
-            }
-            self.meter.end();
-        }
+        self.walked.end_walk(self.running.0, beside);
     }
 
     /// Counts a walk for a page of the running space. Memory says that a page of `level` maps it.
@@ -308,22 +279,24 @@ impl<'a> Mmu<'a> {
     /// both levels agree. Without a table, the level is that of memory.
     pub(super) fn walk(&mut self, request: &TlbRequest, level: usize) -> usize {
         let (page, mut level) = (request.page, level);
-        if let Some(table) = &mut self.table {
-            let leaf = table.walk(self.running.0, page, &mut |read| self.meter.read(read));
+        if self.walked.has_table() {
+            let leaf = self.walked.find(self.running.0, page);
             let found =
                 leaf.and_then(|leaf| self.sizes.iter().position(|size| *size == leaf.run.size));
             debug_assert_eq!(found, Some(level), "page {page:?} of {:?}", self.running.0);
             level = found.unwrap_or(level);
         }
         self.walks[level] += 1;
-        let leaf = self.translated[level];
-        self.tlb.walk(request, leaf, &self.walk_spans);
+        let sizes = [self.sizes[level], self.translated[level]];
+        self.walked
+            .read(&mut self.tlb, self.running.0, request, sizes);
         level
     }
 
     /// Drops the translations that became stale. Returns the tag of their space, if the TLB knows
     /// the space.
     pub(super) fn forget(&mut self, shootdown: &Shootdown) -> Option<Asid> {
+        self.walked.forget(shootdown);
         match *shootdown {
             Shootdown::Nothing => None,
             Shootdown::Superpage { space, run } => {
@@ -354,22 +327,15 @@ impl<'a> Mmu<'a> {
     pub(crate) fn tlb_result(&self) -> Option<TlbResult> {
         let walks: u64 = self.walks.iter().sum();
         let counts = self.tlb.counts().since(self.counts_before);
-        let table = self.shown_table();
-        let has_more = !self.machine.design.is_sets_with_lru() || table.is_some();
-        let metered = self.meter.counts();
+        // Tables whose walks cost what the page size says are built for tests alone.
+        let is_shown = self.walked.has_table() && !self.machine.has_fixed_walk_costs();
+        let has_more = !self.machine.design.is_sets_with_lru() || is_shown;
+        let walked = self.walked.result(is_shown);
+        let walk_reads = match walked.walk_cache_hits {
+            Some(_) => walked.walk_reads,
+            None => counts.walk_reads,
+        };
         has_more.then_some(TlbResult {
-            table_nodes: table.map(|_| metered.nodes),
-            table_most_nodes: table.map(|_| metered.most_nodes),
-            table_lines: table.map(|_| metered.lines),
-            table_bytes: table.map(|table| table.size().bytes()),
-            table_bytes_peak: table.map(|_| self.largest.bytes()),
-            table_level_bytes: table.map_or(Vec::new(), |_| {
-                self.largest
-                    .levels
-                    .iter()
-                    .map(|level| level.bytes)
-                    .collect()
-            }),
             l3_misses: walks,
             block_misses: walks - counts.subblock_misses,
             subblock_misses: counts.subblock_misses,
@@ -380,23 +346,15 @@ impl<'a> Mmu<'a> {
             victim_hits: counts.victim_hits,
             prefetch_hits: counts.prefetch_hits,
             walk_entry_hits: counts.walk_entry_hits,
-            walk_reads: counts.walk_reads,
-            area_rbe: None,
+            walk_reads,
+            ..walked
         })
-    }
-
-    /// The page table, if results show it: a walk costs more than its page size tells. Others are
-    /// built for tests alone.
-    fn shown_table(&self) -> Option<&dyn PageTable> {
-        self.table
-            .as_deref()
-            .filter(|_| !self.machine.has_fixed_walk_costs())
     }
 
     /// The cycles of all walks so far.
     pub(crate) fn walk_cycles(&self) -> u64 {
         if let Some(cycles) = self.machine.walk_lines.and_then(|lines| lines.cycles) {
-            return self.meter.counts().lines * cycles;
+            return self.walked.lines() * cycles;
         }
         let walks = self.walks.iter().zip(&self.translated);
         // Machines are validated: each size that a TLB holds has a cost.

@@ -90,7 +90,7 @@ pub(crate) fn check_future(
     policies: &[Box<dyn Policy>],
 ) -> Result<(), PlanError> {
     let rules = machine.design.structures().iter();
-    let mut rules = rules.map(|structure| structure.replacement.rule());
+    let mut rules = rules.map(|structure| structure.replacement.entry());
     let Some(rule) = rules.find(|rule| rule.needs.contains(&RuleNeed::Future)) else {
         return Ok(());
     };

@@ -264,10 +264,9 @@ impl<'a, 'p> Replay<'a, 'p> {
         self.end_batch();
         self.worlds.run_daemons(&self.stream);
         for change in &self.stream.end_spaces() {
-            self.worlds
-                .all
-                .iter_mut()
-                .for_each(|world| world.apply(change));
+            let spaces = &self.stream.spaces;
+            let worlds = self.worlds.all.iter_mut();
+            worlds.for_each(|world| world.apply(change, spaces));
         }
     }
 
@@ -317,7 +316,8 @@ impl<'a, 'p> Replay<'a, 'p> {
                 // other space shares.
                 world.system.fork(spaces, running, *child);
             }
-            changes.iter().for_each(|change| world.apply(change));
+            let changes = changes.iter();
+            changes.for_each(|change| world.apply(change, spaces));
             match event {
                 Event::SpaceStart { pid, .. } if self.children => world.system.begin(running, *pid),
                 Event::Advise(range, Advice::Free) => {

@@ -4,7 +4,7 @@ use crate::Plan;
 use crate::mmu::Mmu;
 use crate::worlds::Worlds;
 use broadleaf_machine::Machine;
-use broadleaf_tlb::{Fills, ReferenceKind, RuleNeed, Structure};
+use broadleaf_tlb::{Fills, Organisation, ReferenceKind, RuleNeed, Structure};
 
 /// Notes on the rules of a plan's machines; `best` is the index of each pair's run.
 pub(crate) fn rule_notes(worlds: &Worlds<'_>, best: &[usize], plan: &Plan) -> Vec<String> {
@@ -42,7 +42,7 @@ fn parameters(machine: &Machine) -> impl Iterator<Item = String> {
 /// The reason why next uses do not give the fewest misses, if there is one.
 fn heuristic_since(mmu: &Mmu<'_>) -> Option<&'static str> {
     let structures = mmu.machine.design.structures();
-    let has_rule = |of: &Structure| of.replacement.rule().needs.contains(&RuleNeed::Future);
+    let has_rule = |of: &Structure| of.replacement.entry().needs.contains(&RuleNeed::Future);
     let [one] = structures else {
         let has = |level: usize| structures.iter().any(|of| of.level == level);
         let reasons = [
@@ -61,7 +61,7 @@ fn heuristic_since(mmu: &Mmu<'_>) -> Option<&'static str> {
     let sizes = mmu.walks.iter().filter(|walks| **walks > 0).count();
     if one.level != 1 || one.role.fills != Fills::Walks {
         Some("walks alone do not fill the first level")
-    } else if !one.organisation.is_plain_sets() {
+    } else if !Organisation::is_plain_sets(&one.organisation) {
         Some("an entry can hold several pages, or a page several entries")
     } else if one.role.serves.has(ReferenceKind::Fetch) && serves_data.contains(&true) {
         Some("data and instructions share the TLB")

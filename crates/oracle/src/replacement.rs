@@ -58,6 +58,26 @@ impl RuleSpec {
         })
     }
 
+    /// The rule's name, and the name and the value of its parameter.
+    pub const fn text(self) -> (&'static str, Option<(&'static str, u64)>) {
+        match self {
+            Self::Lru => ("lru", None),
+            Self::Gods => ("gods", None),
+            Self::Clock => ("clock", None),
+            Self::Fifo => ("fifo", None),
+            Self::RoundRobin => ("round-robin", None),
+            Self::NotLastUsed => ("not-last-used", None),
+            Self::Lfu => ("lfu", None),
+            Self::Random(seed) => ("random", Some(("seed", seed))),
+            Self::TreePlru => ("tree-plru", None),
+            Self::BitPlru => ("bit-plru", None),
+            Self::BitPlruRandom(seed) => ("bit-plru-random", Some(("seed", seed as u64))),
+            Self::Mru3Plru => ("mru3-plru", None),
+            Self::Lru3Plru => ("lru3-plru", None),
+            Self::Srrip(bits) => ("srrip", Some(("bits", bits as u64))),
+        }
+    }
+
     /// Returns true if sets of this number of ways can have the rule.
     pub const fn fits(self, ways: usize) -> bool {
         match self {

@@ -1,17 +1,14 @@
-//! Clustered nodes: the mappings of one block of sixteen base pages.
+//! Clustered nodes: the mappings of one block of base pages.
 
+use crate::aliases::{AliasRoom, buckets, subblock_shift};
 use crate::chains::{ChainHead, ChainNode, Chains, HEAD_BYTES, MAPPING_BYTES};
-use crate::{TableRead, TableSize};
+use crate::{PageTableChoice, TableRead, TableSize};
 use broadleaf_units::{AlignedRun, Leaf, PageNumber, PageSize, SpaceId};
 
-/// The base pages of a block (Talluri 1995, section 7.4).
-pub(crate) const SUBBLOCKS: usize = 16;
-/// The base pages of a block, as a power of two.
-const SUBBLOCK_SHIFT: u32 = SUBBLOCKS.ilog2();
-/// Nodes lie this far apart, as a power of two: 144 bytes fit.
+/// Nodes lie at least this far apart, as a power of two: a node of sixteen mappings fits.
 const NODE_SHIFT: u32 = 8;
 
-/// When a node holds one mapping instead of sixteen.
+/// When a node holds one mapping instead of one for each base page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Compact {
     /// One superpage covers the block.
@@ -22,16 +19,22 @@ pub(crate) enum Compact {
 }
 
 /// The mappings of a block.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Block {
     key: (SpaceId, u64),
-    leaves: [Option<Leaf>; SUBBLOCKS],
+    /// One for each base page.
+    leaves: Box<[Option<Leaf>]>,
     /// The pages of 4 KiB of a base page, as a power of two.
     base_shift: u32,
     compact: Compact,
+    aliases: AliasRoom,
 }
 
 impl Block {
+    const fn subblocks(&self) -> u64 {
+        self.leaves.len() as u64
+    }
+
     fn is_empty(&self) -> bool {
         self.leaves.iter().all(Option::is_none)
     }
@@ -41,21 +44,22 @@ impl Block {
         let Some(first) = self.leaves.iter().flatten().next() else {
             return true;
         };
-        let pages = (SUBBLOCKS as u64) << self.base_shift;
+        let pages = self.subblocks() << self.base_shift;
         if first.run.pages() >= pages {
             return true;
         }
         self.compact == Compact::PartialSubblocks && self.is_placed()
     }
 
-    /// Returns true if every mapped page is a base page, and lies at its place in one aligned block
-    /// of frames.
+    /// Returns true if every mapped page is a base page, has the rights of the others, and lies at
+    /// its place in one aligned block of frames.
     fn is_placed(&self) -> bool {
         let pages = 1_u64 << self.base_shift;
         let mut places = self.leaves.iter().enumerate().filter_map(|(at, leaf)| {
             let leaf = (*leaf)?;
             let begin = leaf.frame?.checked_sub(at as u64 * pages);
-            Some(begin.filter(|_| leaf.run.pages() == pages))
+            let begin = begin.filter(|_| leaf.run.pages() == pages);
+            Some(begin.map(|begin| (begin, leaf.rights)))
         });
         let mapped = self.leaves.iter().flatten().count();
         if self
@@ -66,10 +70,11 @@ impl Block {
         {
             return false;
         }
-        let Some(Some(begin)) = places.next() else {
+        let Some(Some(first)) = places.next() else {
             return mapped == 0;
         };
-        begin.is_multiple_of(SUBBLOCKS as u64 * pages) && places.all(|other| other == Some(begin))
+        let is_aligned = first.0.is_multiple_of(self.subblocks() * pages);
+        is_aligned && places.all(|other| other == Some(first))
     }
 }
 
@@ -82,9 +87,10 @@ impl ChainNode for Block {
         let mappings = if self.is_compact() {
             1
         } else {
-            SUBBLOCKS as u64
+            self.subblocks()
         };
-        u64::from(HEAD_BYTES) + mappings * u64::from(MAPPING_BYTES)
+        let aliases = self.aliases.bytes(mappings, self.subblocks());
+        u64::from(HEAD_BYTES) + mappings * u64::from(MAPPING_BYTES) + aliases
     }
 }
 
@@ -92,36 +98,80 @@ impl ChainNode for Block {
 #[derive(Clone, Debug)]
 pub(crate) struct Clustered {
     base_shift: u32,
+    /// The base pages of a block, as a power of two.
+    block_shift: u32,
     compact: Compact,
+    aliases: AliasRoom,
     chains: Chains<Block>,
 }
 
 impl Clustered {
     /// An empty table for base pages of that size.
-    pub(crate) fn new(base: PageSize, heads: ChainHead, compact: Compact) -> Self {
+    pub(crate) fn new(
+        base: PageSize,
+        heads: ChainHead,
+        compact: Compact,
+        choice: &PageTableChoice,
+    ) -> Self {
         let base_shift = u32::from(base.shift() - PageSize::SIZE_4K.shift());
+        let block_shift = subblock_shift(choice);
+        let aliases = AliasRoom::of(choice);
+        let subblocks = 1 << block_shift;
+        let most = u64::from(HEAD_BYTES) + subblocks * u64::from(MAPPING_BYTES);
+        let most = most + aliases.bytes(subblocks, subblocks);
+        let shift = most.next_power_of_two().ilog2().max(NODE_SHIFT);
         Self {
             base_shift,
+            block_shift,
             compact,
-            chains: Chains::new(heads, 0, NODE_SHIFT),
+            aliases,
+            chains: Chains::new(heads, buckets(choice), 0, shift),
         }
+    }
+
+    /// The base pages of a block.
+    pub(crate) const fn subblocks(&self) -> usize {
+        1 << self.block_shift
+    }
+
+    pub(crate) fn has_aliases(&self) -> bool {
+        self.aliases != AliasRoom::None
     }
 
     /// The block of a page, and the page's number in it.
     pub(crate) const fn place(&self, page: u64) -> (u64, usize) {
-        place(page, self.base_shift)
+        let base = page >> self.base_shift;
+        let place = base as usize % self.subblocks();
+        (base >> self.block_shift, place)
+    }
+
+    /// The blocks that a run touches, with the base pages of each.
+    fn parts(
+        &self,
+        run: AlignedRun,
+    ) -> impl Iterator<Item = (u64, std::ops::Range<usize>)> + use<> {
+        let (first, after) = run.bounds();
+        let (first, from) = self.place(first);
+        let (last, to) = self.place(after - 1);
+        let subblocks = self.subblocks();
+        (first..=last).map(move |block| {
+            let from = if block == first { from } else { 0 };
+            let to = if block == last { to + 1 } else { subblocks };
+            (block, from..to)
+        })
     }
 
     pub(crate) fn map(&mut self, space: SpaceId, leaf: Leaf) {
-        for (block, places) in parts(leaf.run, self.base_shift) {
+        for (block, places) in self.parts(leaf.run) {
             let key = (space, block);
             let found = self.chains.find(key, |_| true);
             let number = found.unwrap_or_else(|| {
                 self.chains.add(Block {
                     key,
-                    leaves: [None; SUBBLOCKS],
+                    leaves: vec![None; self.subblocks()].into(),
                     base_shift: self.base_shift,
                     compact: self.compact,
+                    aliases: self.aliases,
                 })
             });
             self.chains
@@ -130,7 +180,7 @@ impl Clustered {
     }
 
     pub(crate) fn unmap(&mut self, space: SpaceId, run: AlignedRun) {
-        for (block, places) in parts(run, self.base_shift) {
+        for (block, places) in self.parts(run) {
             let Some(number) = self.chains.find((space, block), |_| true) else {
                 continue;
             };
@@ -173,25 +223,4 @@ impl Clustered {
     pub(crate) fn size(&self) -> TableSize {
         self.chains.size()
     }
-}
-
-/// The block of a page, and the page's number in it.
-const fn place(page: u64, base_shift: u32) -> (u64, usize) {
-    let base = page >> base_shift;
-    (base >> SUBBLOCK_SHIFT, base as usize % SUBBLOCKS)
-}
-
-/// The blocks that a run touches, with the base pages of each.
-fn parts(
-    run: AlignedRun,
-    base_shift: u32,
-) -> impl Iterator<Item = (u64, std::ops::Range<usize>)> + use<> {
-    let (first, after) = run.bounds();
-    let (first, from) = place(first, base_shift);
-    let (last, to) = place(after - 1, base_shift);
-    (first..=last).map(move |block| {
-        let from = if block == first { from } else { 0 };
-        let to = if block == last { to + 1 } else { SUBBLOCKS };
-        (block, from..to)
-    })
 }

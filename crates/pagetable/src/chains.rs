@@ -4,9 +4,6 @@ use crate::nodes::Nodes;
 use crate::{TableRead, TableSize};
 use broadleaf_units::SpaceId;
 
-/// The buckets of the thesis's tables (Talluri 1995, section 7.9).
-pub(crate) const BUCKETS: usize = 4096;
-
 /// The bytes of a node's tag and of its pointer to the next node.
 pub(crate) const HEAD_BYTES: u32 = 16;
 /// The bytes of one mapping.
@@ -42,20 +39,20 @@ pub(crate) struct Chains<N> {
 }
 
 impl<N: ChainNode> Chains<N> {
-    /// Empty chains. `region` tells tables apart by their addresses. No node has more than
+    /// Empty chains, one for each bucket. `region` tells tables apart by their addresses. No node has more than
     /// `1 << shift` bytes.
-    pub(crate) fn new(heads: ChainHead, region: u64, shift: u32) -> Self {
+    pub(crate) fn new(heads: ChainHead, buckets: usize, region: u64, shift: u32) -> Self {
         Self {
             heads,
-            buckets: vec![Vec::new(); BUCKETS],
+            buckets: vec![Vec::new(); buckets],
             nodes: Nodes::new(region, shift),
             bytes: 0,
         }
     }
 
     /// The bucket of a key: `((PID << 4) xor VPN) mod buckets` (section 7.3).
-    fn bucket((space, number): (SpaceId, u64)) -> usize {
-        ((u64::from(space.0) << 4) ^ number) as usize % BUCKETS
+    fn bucket(&self, (space, number): (SpaceId, u64)) -> usize {
+        ((u64::from(space.0) << 4) ^ number) as usize % self.buckets.len()
     }
 
     /// The node for which `wanted` returns true, in the chain of a key.
@@ -64,7 +61,7 @@ impl<N: ChainNode> Chains<N> {
         key: (SpaceId, u64),
         mut wanted: impl FnMut(&N) -> bool,
     ) -> Option<u32> {
-        let chain = self.buckets[Self::bucket(key)].iter().copied();
+        let chain = self.buckets[self.bucket(key)].iter().copied();
         let mut own = chain.filter(|number| self.get(*number).is_some_and(|of| of.key() == key));
         own.find(|number| self.get(*number).is_some_and(&mut wanted))
     }
@@ -84,7 +81,7 @@ impl<N: ChainNode> Chains<N> {
 
     /// Adds a node at the end of its chain.
     pub(crate) fn add(&mut self, node: N) -> u32 {
-        let bucket = Self::bucket(node.key());
+        let bucket = self.bucket(node.key());
         self.bytes += node.bytes();
         let number = self.nodes.add(node);
         self.buckets[bucket].push(number);
@@ -95,7 +92,8 @@ impl<N: ChainNode> Chains<N> {
     pub(crate) fn remove(&mut self, number: u32) {
         if let Some(node) = self.nodes.remove(number) {
             self.bytes -= node.bytes();
-            self.buckets[Self::bucket(node.key())].retain(|other| *other != number);
+            let bucket = self.bucket(node.key());
+            self.buckets[bucket].retain(|other| *other != number);
         }
     }
 
@@ -117,7 +115,7 @@ impl<N: ChainNode> Chains<N> {
         reads: &mut dyn FnMut(TableRead),
         mut found: impl FnMut(&N, u64, &mut dyn FnMut(TableRead)) -> Option<R>,
     ) -> Option<R> {
-        let bucket = Self::bucket(key);
+        let bucket = self.bucket(key);
         if self.heads == ChainHead::Pointer {
             let address = self.heads_address() + bucket as u64 * u64::from(POINTER_BYTES);
             reads(TableRead::further(address, POINTER_BYTES));
@@ -152,7 +150,7 @@ impl<N: ChainNode> Chains<N> {
     pub(crate) fn size(&self) -> TableSize {
         let fixed = match self.heads {
             ChainHead::Node => 0,
-            ChainHead::Pointer => (BUCKETS as u64) * u64::from(POINTER_BYTES),
+            ChainHead::Pointer => (self.buckets.len() as u64) * u64::from(POINTER_BYTES),
         };
         TableSize {
             fixed,

@@ -1,7 +1,7 @@
 //! A cache of mappings in memory, in front of another table: buckets of a fixed number of slots.
 
 use crate::TableRead;
-use broadleaf_units::SpaceId;
+use broadleaf_units::{SpaceId, StructureParameter};
 
 /// A cache of values by space and number. Each bucket replaces its slots in turn.
 #[derive(Clone, Debug)]
@@ -14,6 +14,14 @@ pub(crate) struct Front<V> {
     tag_bytes: u32,
     data_bytes: u32,
 }
+
+/// The number of buckets of a cache.
+pub(crate) const SETS: StructureParameter =
+    StructureParameter::number("sets", (1, 1 << 20), 1024, "the buckets of the cache");
+
+/// The number of slots of a bucket.
+pub(crate) const WAYS: StructureParameter =
+    StructureParameter::number("ways", (1, 64), 4, "the slots of a bucket of the cache");
 
 /// The address bits of the tags, and of the data behind them.
 const REGION: u64 = 1 << 56;
@@ -59,8 +67,8 @@ impl<V: Clone> Front<V> {
         Some(value)
     }
 
-    /// Stores a value.
-    pub(crate) fn store(&mut self, key: (SpaceId, u64), value: V) {
+    /// Stores a value. Returns the value that makes room.
+    pub(crate) fn store(&mut self, key: (SpaceId, u64), value: V) -> Option<V> {
         let bucket = self.bucket(key);
         let first = bucket * self.ways;
         let own = &mut self.slots[first..first + self.ways];
@@ -73,22 +81,25 @@ impl<V: Clone> Front<V> {
             self.turns[bucket] = (way + 1) % self.ways;
             way
         });
-        self.slots[first + way] = Some((key, value));
+        let before = self.slots[first + way].replace((key, value));
+        before.map(|(_, value)| value)
     }
 
-    /// Drops the value of a key.
-    pub(crate) fn forget(&mut self, key: (SpaceId, u64)) {
+    /// Takes the value of a key.
+    pub(crate) fn forget(&mut self, key: (SpaceId, u64)) -> Option<V> {
         let first = self.bucket(key) * self.ways;
-        for slot in &mut self.slots[first..first + self.ways] {
-            slot.take_if(|(known, _)| *known == key);
-        }
+        let own = &mut self.slots[first..first + self.ways];
+        let taken = own
+            .iter_mut()
+            .find_map(|slot| slot.take_if(|(known, _)| *known == key));
+        taken.map(|(_, value)| value)
     }
 
-    /// Drops the values of a space.
-    pub(crate) fn end(&mut self, space: SpaceId) {
-        for slot in &mut self.slots {
-            slot.take_if(|((of, _), _)| *of == space);
-        }
+    /// Takes the values of a space.
+    pub(crate) fn end(&mut self, space: SpaceId) -> Vec<V> {
+        let slots = self.slots.iter_mut();
+        let taken = slots.filter_map(|slot| slot.take_if(|((of, _), _)| *of == space));
+        taken.map(|(_, value)| value).collect()
     }
 
     /// The bytes of all slots, used or not.

@@ -5,29 +5,42 @@
 //! the folder `tables` and one line of [`PAGE_TABLES`]. The other files are what several share.
 #![forbid(unsafe_code)]
 
+mod aliases;
 mod blocks;
 mod by_size;
 mod chains;
+mod cuckoo;
 mod front;
 mod hashed;
+mod last_used;
 mod meter;
 mod nodes;
 mod radix;
 mod reads;
+mod shared;
+mod synonyms;
 mod tables;
+mod walk_caches;
 
 pub use meter::{WalkCounts, WalkMeter};
 pub use reads::{LevelSize, TableRead, TableSize};
+pub use synonyms::{SYNONYM_TABLES, SynonymKind, SynonymSize, SynonymTable};
 pub use tables::PAGE_TABLES;
+pub use walk_caches::{WalkCacheCounts, WalkCacheShape, WalkCaches};
 
-use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, PageSize, SpaceId};
+use broadleaf_units::{
+    AlignedRun, CatalogueChoice, Described, Leaf, PageNumber, PageSize, Parametric, SpaceId,
+    StructureParameter,
+};
 
 /// A page table of the catalogue.
 pub struct PageTableKind {
     /// Its name and its texts.
     pub described: Described,
+    /// Its parameters.
+    pub parameters: &'static [StructureParameter],
     /// Builds an empty table for base pages of this size.
-    pub build: fn(PageSize) -> Box<dyn PageTable>,
+    pub build: fn(PageSize, &PageTableChoice) -> Box<dyn PageTable>,
     /// The address ranges that one entry of each level above the base pages covers, smallest first,
     /// for base pages of this size. Empty for tables without levels.
     pub spans: fn(PageSize) -> Vec<PageSize>,
@@ -36,10 +49,20 @@ pub struct PageTableKind {
     pub cost_by_size: bool,
 }
 
+/// A page table with the values of its parameters.
+pub type PageTableChoice = CatalogueChoice<PageTableKind>;
+
 /// The page tables of all address spaces of one memory.
 pub trait PageTable: Send + std::fmt::Debug {
     /// Maps a page. No other leaf overlaps the page.
     fn map(&mut self, space: SpaceId, leaf: Leaf);
+
+    /// Gives a mapped page other rights. A table that finds its entry changes it in place; the
+    /// default unmaps and maps the page.
+    fn protect(&mut self, space: SpaceId, leaf: Leaf) {
+        self.unmap(space, leaf.run);
+        self.map(space, leaf);
+    }
 
     /// Unmaps the page of this run, if it is mapped.
     fn unmap(&mut self, space: SpaceId, run: AlignedRun);
@@ -75,6 +98,11 @@ pub trait PageTable: Send + std::fmt::Debug {
     /// The memory that the table takes in the modelled machine, by level. It takes the same time
     /// whatever the table holds.
     fn size(&self) -> TableSize;
+
+    /// Returns true if entries have room for the pointers of a synonym table.
+    fn has_aliases(&self) -> bool {
+        false
+    }
 }
 
 impl PageTableKind {
@@ -84,9 +112,30 @@ impl PageTableKind {
         all.find(|table| table.described.name == name)
     }
 
+    /// An empty table with these parameters, for base pages of this size.
+    pub fn table(choice: &PageTableChoice, base: PageSize) -> Box<dyn PageTable> {
+        (choice.entry().build)(base, choice)
+    }
+
     /// The radix tree of x86-64.
     pub const fn x86_64() -> &'static Self {
         tables::x86_64()
+    }
+}
+
+impl Parametric for PageTableKind {
+    const KIND: &'static str = "page table";
+
+    fn name(&self) -> &'static str {
+        self.described.name
+    }
+
+    fn parameters(&self) -> &'static [StructureParameter] {
+        self.parameters
+    }
+
+    fn catalogue() -> &'static [&'static Self] {
+        PAGE_TABLES
     }
 }
 

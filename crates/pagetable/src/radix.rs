@@ -5,8 +5,9 @@
 //! next smaller level (replicated entries, Talluri 1995, section 7.5).
 
 use crate::nodes::Nodes;
-use crate::{LevelSize, TableRead, TableSize};
-use broadleaf_units::{AlignedRun, Leaf, PageNumber, PageSize, SpaceId};
+use crate::shared::{NodeContent, SharedNodes};
+use crate::{LevelSize, PageTableChoice, TableRead, TableSize};
+use broadleaf_units::{AlignedRun, Leaf, PageNumber, PageSize, SpaceId, StructureParameter};
 use std::collections::BTreeMap;
 
 /// The bytes of an entry, as a power of two.
@@ -34,6 +35,8 @@ struct RadixNode {
     entries: Vec<RadixEntry>,
     used: u32,
     level: usize,
+    /// What the node's entries are, if nodes can be shared.
+    content: NodeContent,
 }
 
 /// One step of a walk: an entry of a node.
@@ -55,7 +58,16 @@ pub(crate) struct Radix {
     roots: BTreeMap<(SpaceId, u64), u32>,
     nodes: Nodes<RadixNode>,
     sizes: Vec<LevelSize>,
+    /// The nodes of base pages by content, if several spaces can have one in common.
+    shared: Option<SharedNodes>,
 }
+
+/// A parameter of trees.
+pub(crate) const SHARED: StructureParameter = StructureParameter::flag(
+    "shared",
+    false,
+    "nodes of base pages with equal entries are one node, of several processes too",
+);
 
 impl Radix {
     /// An empty tree. `widths` are the address bits that each level translates, the level of base
@@ -68,7 +80,14 @@ impl Radix {
             roots: BTreeMap::new(),
             nodes: Nodes::new(0, widest + ENTRY_SHIFT),
             sizes: vec![LevelSize::default(); widths.len()],
+            shared: None,
         }
+    }
+
+    /// The tree with the parameters of a choice.
+    pub(crate) fn with(mut self, choice: &PageTableChoice) -> Self {
+        self.shared = choice.flag(SHARED.name).then(SharedNodes::default);
+        self
     }
 
     /// A tree whose nodes are as large as base pages and translate so many address bits.
@@ -122,6 +141,7 @@ impl Radix {
             entries,
             used: 0,
             level,
+            content: NodeContent::default(),
         })
     }
 
@@ -137,21 +157,35 @@ impl Radix {
     }
 
     /// Stores an entry. Returns true if the node holds nothing any more.
-    fn store(&mut self, node: u32, index: usize, entry: RadixEntry) -> bool {
-        let Some(node) = self.nodes.get_mut(node) else {
+    fn store(&mut self, number: u32, index: usize, entry: RadixEntry) -> bool {
+        let Some(node) = self.nodes.get_mut(number) else {
             return false;
         };
         let before = std::mem::replace(&mut node.entries[index], entry);
         node.used += u32::from(entry != RadixEntry::Unused);
+        let is_new = node.used == u32::from(entry != RadixEntry::Unused);
         node.used -= u32::from(before != RadixEntry::Unused);
+        if let Some(shared) = self.shared.as_mut().filter(|_| node.level == 0) {
+            let old = node.content;
+            for entry in [before, entry] {
+                if let RadixEntry::Leaf(leaf) = entry {
+                    node.content = node.content.with(index, &leaf);
+                }
+            }
+            let (from, to) = (Some(old).filter(|_| !is_new), Some(node.content));
+            shared.change(number, from, to.filter(|_| node.used > 0));
+        }
         node.used == 0
     }
 
     /// Gives a node and the nodes below it back.
-    fn release(&mut self, node: u32) {
-        let Some(node) = self.nodes.remove(node) else {
+    fn release(&mut self, number: u32) {
+        let Some(node) = self.nodes.remove(number) else {
             return;
         };
+        if let Some(shared) = &mut self.shared {
+            shared.change(number, Some(node.content).filter(|_| node.used > 0), None);
+        }
         self.sizes[node.level].nodes -= 1;
         self.sizes[node.level].bytes -= (node.entries.len() as u64) << ENTRY_SHIFT;
         for entry in node.entries {
@@ -259,7 +293,7 @@ impl Radix {
         };
         for (step, level) in steps.iter_mut().zip((0..self.levels()).rev()) {
             let index = self.index(address, level);
-            let address = self.nodes.address(node) + ((index as u64) << ENTRY_SHIFT);
+            let address = self.address(node) + ((index as u64) << ENTRY_SHIFT);
             *step = Some(RadixStep { node, address });
             match self.entry(node, index) {
                 RadixEntry::Unused => return (steps, None),
@@ -268,6 +302,15 @@ impl Radix {
             }
         }
         (steps, None)
+    }
+
+    /// The physical address of a node, which it may share with others.
+    fn address(&self, number: u32) -> u64 {
+        let shared = || {
+            let content = self.nodes.get(number).filter(|node| node.level == 0)?;
+            self.shared.as_ref()?.holder(content.content)
+        };
+        self.nodes.address(shared().unwrap_or(number))
     }
 
     /// The leaves of a space, each once, in no order.
@@ -303,10 +346,12 @@ impl Radix {
     }
 
     pub(crate) fn size(&self) -> TableSize {
-        TableSize {
-            levels: self.sizes.clone(),
-            fixed: 0,
+        let mut levels = self.sizes.clone();
+        if let (Some(shared), Some(level)) = (&self.shared, levels.first_mut()) {
+            level.nodes = shared.len();
+            level.bytes = shared.len() << (self.widths[0] + ENTRY_SHIFT);
         }
+        TableSize { levels, fixed: 0 }
     }
 }
 

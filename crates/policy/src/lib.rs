@@ -33,7 +33,7 @@ pub use expression::{
 };
 pub use needs::{
     Beyond, Charges, Copies, Cycles, Effort, Foresight, NOMINAL_RATE, Needs, OfflineSearch,
-    PageDaemon, Placement, PromotionOrder, Scan,
+    PageDaemon, Placement, PromotionOrder, ReadAround, Scan, StoreToShared,
 };
 pub use parameter::{Parameter, ParameterKind, ParameterValue};
 pub use parse::parse;

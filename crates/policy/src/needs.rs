@@ -30,6 +30,10 @@ pub struct Needs {
     pub every_size: bool,
     /// The promotions that copy a block's pages together.
     pub copies: Copies,
+    /// True if a promotion that copies has the cost of each part of a gather, and moves pages that
+    /// other address spaces map too (Talluri 1995, section 6.2.2). Otherwise copying and the
+    /// promotion are its costs, and such pages stay.
+    pub gathers: bool,
     /// True if file pages in memory keep their frames: the host never copies them into a
     /// reservation. A reservation ends when none of its pages is mapped, while the pages stay in
     /// memory.
@@ -57,6 +61,27 @@ pub struct Needs {
     /// not ask at misses (Romer 1995, section 5, on policies that begin late). 0 asks from the
     /// start.
     pub idle_below: u64,
+    /// True if reservations of files and shared memory belong to the object: the first mapper
+    /// decides where a block lies, others find its frames, and pages stay there while nobody maps
+    /// them (Talluri 1995, section 6.3.2). Files then stay, as with `files_stay`.
+    pub by_object: bool,
+    /// With `by_object`: [`crate::View::populated`] counts the pages of the object that any address
+    /// space maps. Otherwise each address space counts its own.
+    pub counts_by_object: bool,
+    /// The neighbours of a page of a file that are read when the page faults, with `by_object`.
+    pub read_around: ReadAround,
+    /// True if a promotion copies the block's resident pages to their places in an extent, and
+    /// leaves them base pages (Talluri 1995, section 6.2.2: gather for partial-subblock TLBs).
+    pub repairs: bool,
+    /// True if a program does not wait for the pages that a promotion at a fault fetches: it goes on
+    /// with base pages, and the promotion comes when they have arrived (Talluri 1995, section
+    /// 6.2.3).
+    pub early_restart: bool,
+    /// True if a block that a mapping covers in part gets a reservation too, whose other frames are
+    /// freed at once (Talluri 1995, section 6.2.1, on sizes that are no powers of two).
+    pub odd_sizes: bool,
+    /// The answer to a store to a page that others map too.
+    pub store_to_shared: StoreToShared,
     /// The number of pages, including the faulting page, that a fault in a mapped file maps if they
     /// are in memory. 0 and 1 map the faulting page alone.
     pub fault_around: u32,
@@ -113,6 +138,33 @@ impl Needs {
             Some(Beyond::Size)
         }
     }
+}
+
+/// The neighbours that are read at a fault in a file on the disk, inside the block of the page that
+/// faulted (Talluri 1995, section 6.3.4). The program does not wait for them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReadAround {
+    /// No neighbours.
+    #[default]
+    No,
+    /// The whole block of the smallest superpage size: before and after the page.
+    Block,
+    /// At most this number of pages after it.
+    Next(u32),
+}
+
+/// The answer to a store to a private page whose frame others map too: copy-on-write (Talluri 1995,
+/// section 6.3.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StoreToShared {
+    /// A superpage is broken, and the page is copied to any frame.
+    #[default]
+    Page,
+    /// A superpage is broken, and the page is copied to a frame that is reserved for it beside the
+    /// frames of the copies to come, so that copies are properly placed too.
+    Placed,
+    /// The whole superpage is copied to a new extent. If there is none, it is broken.
+    Superpage,
 }
 
 /// A requirement that an observer of resident pages cannot satisfy.
@@ -264,6 +316,9 @@ pub enum PageDaemon {
     /// ([`Needs::copies`]) moves pages out of the way; other policies do nothing.
     #[default]
     OldestFirst,
+    /// Of the oldest pages, the one leaves whose block of frames has most free frames, so that
+    /// blocks of the smallest superpage size become free (Talluri 1995, section 6.3.5).
+    CompletingBlocks,
     /// Pages leave if they complete an extent after a failed allocation. All unused clean pages
     /// count as free (Navarro 2002).
     ForContiguity,

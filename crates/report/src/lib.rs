@@ -22,6 +22,7 @@ mod memory_figures;
 mod nearest;
 pub mod number;
 mod over_time;
+mod page;
 mod paint;
 mod parquet;
 mod printable;
@@ -55,6 +56,7 @@ pub use live::{
 pub use live_tables::live_tables;
 pub use nearest::nearest;
 pub use over_time::over_time;
+pub use page::Page;
 pub use paint::{Paint, Style, View};
 pub use parquet::{WriteParquetError, write_parquet};
 pub use printable::printable;

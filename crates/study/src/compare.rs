@@ -299,6 +299,9 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
         by_walks,
     };
     answer.comparison.memory = asked_memory;
+    if curves {
+        answer.comparison.machines = crate::page::machine_summaries(plan.machines());
+    }
     answer.comparison.advice = answer.with_context(recommendations);
     answer.comparison.damage = trace.damage();
     Ok(answer)

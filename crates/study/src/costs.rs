@@ -11,7 +11,7 @@ const MOST: u64 = 1_000_000_000;
 type CostField = fn(&mut Costs) -> &mut u64;
 
 /// The costs by name.
-const NAMES: [(&str, CostField); 11] = [
+const NAMES: [(&str, CostField); 17] = [
     ("fault", |costs| &mut costs.fault),
     ("zero-kib", |costs| &mut costs.zero_kib),
     ("copy-kib", |costs| &mut costs.copy_kib),
@@ -20,6 +20,12 @@ const NAMES: [(&str, CostField); 11] = [
     ("promotion-page", |costs| &mut costs.promotion_page),
     ("demotion", |costs| &mut costs.demotion),
     ("migration", |costs| &mut costs.migration),
+    ("find", |costs| &mut costs.find),
+    ("lock", |costs| &mut costs.lock),
+    ("free", |costs| &mut costs.free),
+    ("invalidate", |costs| &mut costs.invalidate),
+    ("shootdown", |costs| &mut costs.shootdown),
+    ("extent", |costs| &mut costs.extent),
     ("digest-kib", |costs| &mut costs.digest_kib),
     ("prefetch", |costs| &mut costs.prefetch),
     ("capacity", |costs| &mut costs.capacity),
@@ -54,7 +60,8 @@ pub fn costs(text: &str) -> Result<Costs, String> {
 
 /// The list of names in errors.
 const NAMED: &str = "the costs are fault, zero-kib, copy-kib, disk, promotion, promotion-page, \
-                     demotion, migration, digest-kib, prefetch and capacity";
+                     demotion, migration, find, lock, free, invalidate, shootdown, extent, \
+                     digest-kib, prefetch and capacity";
 
 /// Returns the costs by name.
 pub(crate) fn by_name(costs: &Costs) -> BTreeMap<String, u64> {
@@ -79,7 +86,8 @@ mod tests {
     #[test]
     fn costs_are_parsed() {
         let all = "fault=1,zero-kib=2,copy-kib=3,disk=4,promotion=5,promotion-page=10,demotion=6,\
-                   migration=7,digest-kib=11,prefetch=8,capacity=9";
+                   migration=7,find=12,lock=13,free=14,invalidate=15,shootdown=16,extent=17,\
+                   digest-kib=11,prefetch=8,capacity=9";
         let expected = Costs {
             fault: 1,
             zero_kib: 2,
@@ -89,6 +97,12 @@ mod tests {
             promotion_page: 10,
             demotion: 6,
             migration: 7,
+            find: 12,
+            lock: 13,
+            free: 14,
+            invalidate: 15,
+            shootdown: 16,
+            extent: 17,
             digest_kib: 11,
             prefetch: 8,
             capacity: 9,

@@ -26,6 +26,7 @@ pub mod memory;
 pub mod names;
 pub mod native;
 pub mod output;
+pub mod page;
 pub mod papers;
 pub mod policies_file;
 pub mod provenance;

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use broadleaf_metrics::MemoryAsked;
-use broadleaf_model::{Buddyinfo, Costs, Files, MemoryLimits, Pagetypeinfo, Start};
+use broadleaf_model::{
+    ALLOCATORS, Allocator, Buddyinfo, Costs, Files, MemoryLimits, Pagetypeinfo, Start,
+};
 use broadleaf_report::number::size;
 use broadleaf_units::PageSize;
 
@@ -43,6 +45,11 @@ pub struct MemoryRequest {
     pub code: bool,
     /// The place of file pages before their first use.
     pub files: Files,
+    /// The rule that chooses frames.
+    pub allocator: &'static Allocator,
+    /// The share of memory, from 0 to 1, for superpages; `None` for the default. Only an allocator
+    /// that divides memory has one.
+    pub pools: Option<f64>,
     /// The program's accesses per second.
     pub rate: u64,
     /// Event costs in cycles; `None` for the defaults.
@@ -65,6 +72,8 @@ impl MemoryRequest {
             swap: None,
             code: usual.code,
             files: usual.files,
+            allocator: usual.allocator,
+            pools: None,
             rate: usual.rate,
             costs: None,
         }
@@ -137,6 +146,20 @@ pub fn part(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("{text:?} is no part of a whole: write it as 30% or 0.3"))
 }
 
+/// Reads the name of an allocator.
+///
+/// # Errors
+/// If no allocator has the name. The error lists all names.
+pub fn allocator(text: &str) -> Result<&'static Allocator, String> {
+    Allocator::named(text.trim()).ok_or_else(|| {
+        let names: Vec<&str> = ALLOCATORS.iter().map(|one| one.described.name).collect();
+        format!(
+            "no allocator is called {text:?}: the allocators are {} (`broadleaf list allocators`)",
+            names.join(", ")
+        )
+    })
+}
+
 /// Reads accesses per second: `1e9/s`, `250000000` or `2.5e8/s`.
 ///
 /// # Errors
@@ -201,6 +224,17 @@ pub fn limits(
     limits.rate = asked.rate;
     limits.files = asked.files;
     limits.costs = asked.costs.unwrap_or_default();
+    limits.allocator = asked.allocator;
+    if let Some(share) = asked.pools {
+        if !asked.allocator.divides {
+            return Err(Failure::wrong(format!(
+                "--pools is the share of superpages in divided memory, and {} does not divide it: \
+                 add --allocator pools",
+                asked.allocator.described.name
+            )));
+        }
+        limits.pools = share;
+    }
     Ok(Some((limits, held)))
 }
 
@@ -265,6 +299,9 @@ pub fn asked(
         fragmentation: request.fragmentation,
         movable,
         seed,
+        allocator: (limits.allocator != unlimited.allocator)
+            .then(|| limits.allocator.described.name.to_owned()),
+        pools: limits.allocator.divides.then_some(limits.pools),
         after: Vec::new(),
         accesses_per_second: limits.rate,
         costs: costs::by_name(&limits.costs),

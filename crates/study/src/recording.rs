@@ -120,9 +120,7 @@ fn explain(error: RecordError, path: &Path, kept: &KeptPath) -> Failure {
         RecordError::NoCommand | RecordError::CannotRun { .. } | RecordError::Path(_) => {
             Failure::wrong(error)
         }
-        RecordError::NoValgrind | RecordError::NotBuilt | RecordError::NothingRecorded(_) => {
-            Failure::failed(error)
-        }
+        RecordError::NotBuilt | RecordError::NothingRecorded(_) => Failure::failed(error),
         RecordError::Folder { folder, error } => Failure::Failed(format!(
             "{}: cannot make the recorder's temporary files there: {}; TMPDIR can name another \
              folder",

@@ -3,7 +3,10 @@
 mod check;
 
 use crate::role::Fills;
-use crate::{IndexFunction, OrganisationChoice, ReferenceKind, ReplacementChoice, Role, RuleNeed};
+use crate::{
+    IndexFunction, Organisation, OrganisationChoice, ReferenceKind, Replacement, ReplacementChoice,
+    Role, RuleNeed, SystemSupport,
+};
 use broadleaf_units::PageSize;
 
 /// One structure of a TLB.
@@ -144,14 +147,15 @@ impl Design {
         let plain = |of: &Structure| {
             let is_usual = of.role == Role::default() && of.level <= 2;
             let is_whole = of.wired == 0 && of.walk_entries.is_empty();
-            of.organisation.is_plain_sets() && of.replacement.is_lru() && is_usual && is_whole
+            let is_plain = Organisation::is_plain_sets(&of.organisation);
+            is_plain && Replacement::is_lru(&of.replacement) && is_usual && is_whole
         };
         self.structures.iter().all(plain)
     }
 
     /// Returns true if the replacement rule of a structure needs that.
     pub fn needs(&self, need: RuleNeed) -> bool {
-        let mut rules = self.structures.iter().map(|of| of.replacement.rule());
+        let mut rules = self.structures.iter().map(|of| of.replacement.entry());
         rules.any(|rule| rule.needs.contains(&need))
     }
 
@@ -159,8 +163,22 @@ impl Design {
     /// neighbours in the page table.
     pub fn wants_tables(&self) -> bool {
         let mut structures = self.structures.iter();
-        structures
-            .any(|of| of.role.wants_tables() || (of.organisation.organisation().wants_tables)(of))
+        structures.any(|of| of.role.wants_tables() || (of.organisation.entry().wants_tables)(of))
+    }
+
+    /// The support that the TLB needs from an operating system: of its organisations, each once,
+    /// and of superpages if it holds pages of several sizes. Empty if it needs none.
+    pub fn support(&self) -> Vec<SystemSupport> {
+        let mut support = Vec::new();
+        if self.sizes.len() > 1 {
+            support.push(SystemSupport::SUPERPAGE_STATIC);
+            support.push(SystemSupport::SUPERPAGE_DYNAMIC);
+        }
+        for structure in &self.structures {
+            let own = structure.organisation.entry().support;
+            support.extend(own.filter(|own| !support.contains(own)));
+        }
+        support
     }
 
     /// Returns true if the TLB translates references of a kind.

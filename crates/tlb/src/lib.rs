@@ -13,7 +13,6 @@ mod index;
 mod log;
 mod organisation;
 mod packed;
-mod parameter;
 mod placed;
 mod quiet;
 mod replacement;
@@ -21,10 +20,15 @@ mod request;
 mod role;
 pub mod set;
 mod state;
+mod support;
 mod walk;
 
 pub use answer::{Evicted, Lookup};
-pub use choice::{CatalogueChoice, OrganisationChoice, Parametric, ReplacementChoice};
+pub use broadleaf_units::{
+    AllowedValues, CatalogueChoice, Parametric, StructureParameter, StructureParameterError,
+    StructureValue,
+};
+pub use choice::{OrganisationChoice, ReplacementChoice};
 pub use composed::Composed;
 pub use design::{Design, DesignError, Field, Structure};
 pub use index::{BitField, Compiled, FewFields, IndexFunction};
@@ -33,11 +37,11 @@ pub use organisation::{
     BlockOfPage, Entries, EntryLookup, EntryShape, GridName, ORGANISATIONS, Organisation,
 };
 pub use packed::Packed;
-pub use parameter::{AllowedValues, StructureParameter, StructureParameterError, StructureValue};
 pub use replacement::{
     REPLACEMENTS, Replace, Replacement, ReplacementState, RuleNeed, RuleShape, WayUse,
 };
 pub use request::{ReferenceKind, TlbRequest};
 pub use role::{Fills, ProbeOrder, Role, ServedKinds};
 pub use state::Tlb;
+pub use support::{SupportNeed, SystemSupport};
 pub use walk::{Translation, Walk};

@@ -26,7 +26,7 @@ impl Placed {
     /// The empty structure of a design.
     pub(crate) fn new(of: &Structure) -> Self {
         Self {
-            entries: (of.organisation.organisation().build)(of),
+            entries: (of.organisation.entry().build)(of),
             level: of.level,
             role: of.role,
             sizes: of.pages.iter().map(|(size, _)| *size).collect(),

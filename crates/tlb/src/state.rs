@@ -86,11 +86,12 @@ impl Tlb {
     /// Walks the page table after a [`Lookup::Miss`], down to a leaf of a size, before the leaf is
     /// loaded. `spans` are the address ranges that an entry of each level above the base pages
     /// covers, smallest first. Structures with walk entries shorten the walk, and hold what it
-    /// reads.
+    /// reads. Returns the number of entries above the leaf that the walk reads.
     #[inline]
-    pub fn walk(&mut self, request: &TlbRequest, leaf: PageSize, spans: &[PageSize]) {
-        if let Self::Composed(composed) = self {
-            composed.walk(request, leaf, spans);
+    pub fn walk(&mut self, request: &TlbRequest, leaf: PageSize, spans: &[PageSize]) -> usize {
+        match self {
+            Self::Packed(_) => spans.len() - spans.partition_point(|span| *span <= leaf),
+            Self::Composed(composed) => composed.walk(request, leaf, spans),
         }
     }
 

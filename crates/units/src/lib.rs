@@ -5,12 +5,16 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+extern crate alloc;
+
 mod backing;
+mod choice;
 mod described;
 mod geometry;
 mod ids;
 mod page;
 mod page_sizes;
+mod parameter;
 mod random;
 mod rights;
 mod run;
@@ -18,11 +22,13 @@ mod size;
 mod size_set;
 
 pub use backing::BackingKind;
+pub use choice::{CatalogueChoice, Parametric, split_outside_brackets};
 pub use described::Described;
 pub use geometry::Geometry;
 pub use ids::{Asid, CoreId, FileId, SpaceId, ThreadId};
 pub use page::{BlockNumber, LineNumber, PageNumber, PageSize, ShortName, VirtAddr};
 pub use page_sizes::{LARGEST_ORDER, MOST_LEVELS, PageSizes, PageSizesError};
+pub use parameter::{AllowedValues, StructureParameter, StructureParameterError, StructureValue};
 pub use random::SplitMix64;
 pub use rights::Rights;
 pub use run::{AlignedRun, Leaf};

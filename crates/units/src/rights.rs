@@ -1,7 +1,7 @@
 //! Access rights of memory.
 
 /// Access rights of a mapping, as in `mmap(2)`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rights {
     /// Loads are allowed.
     pub read: bool,

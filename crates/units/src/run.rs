@@ -1,6 +1,6 @@
 //! Aligned runs of pages, and the leaves that map them.
 
-use crate::{PageNumber, PageSize};
+use crate::{PageNumber, PageSize, Rights};
 
 /// An aligned run of pages of 4 KiB: as many as a page of one size has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,6 +44,20 @@ pub struct Leaf {
     pub run: AlignedRun,
     /// The number of the first frame of 4 KiB. `None` for the page of zeroes that all spaces share.
     pub frame: Option<u64>,
+    /// The access rights: those of the mapping. A page that waits for its copy keeps the right to
+    /// store.
+    pub rights: Rights,
+}
+
+impl Leaf {
+    /// A leaf that allows loads and stores.
+    pub const fn new(run: AlignedRun, frame: Option<u64>) -> Self {
+        Self {
+            run,
+            frame,
+            rights: Rights::READ_WRITE,
+        }
+    }
 }
 
 #[cfg(test)]

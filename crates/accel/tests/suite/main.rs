@@ -22,6 +22,7 @@ mod replacement;
 mod romer;
 mod stacks;
 mod steps;
+mod tables;
 mod thresholds;
 mod tlbmcpi;
 mod units;

@@ -43,6 +43,7 @@ static WITNESS: Organisation = Organisation {
     grids: &[],
     block_of: None,
     entry: |_| None,
+    support: None,
 };
 
 #[derive(Clone, Debug)]

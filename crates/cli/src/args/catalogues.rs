@@ -49,8 +49,12 @@ pub(crate) enum Catalogue {
     Replacements,
     /// Page tables, which walks read
     PageTables,
+    /// Synonym tables: the entries of page tables that map each frame
+    SynonymTables,
     /// Cache hierarchies
     Caches,
+    /// Rules that choose frames in limited memory
+    Allocators,
     /// Traces that can be read
     Formats,
     /// The figures of a result
@@ -67,7 +71,9 @@ impl From<Catalogue> for CatalogueName {
             Catalogue::Tlbs => Self::Tlbs,
             Catalogue::Replacements => Self::Replacements,
             Catalogue::PageTables => Self::PageTables,
+            Catalogue::SynonymTables => Self::SynonymTables,
             Catalogue::Caches => Self::Caches,
+            Catalogue::Allocators => Self::Allocators,
             Catalogue::Formats => Self::Formats,
             Catalogue::Metrics => Self::Metrics,
             Catalogue::Refusals => Self::Refusals,
@@ -88,7 +94,7 @@ Examples:
   broadleaf explain \"vs freebsd\"             a column of the comparison's table
   broadleaf explain not_covered            a reason for not promoting, as results count it")]
 pub(crate) struct Explain {
-    /// The name, as `broadleaf list` prints it, or an expression
+    /// The name, as `broadleaf list` prints it, an expression, or a machine's file (FILE.toml)
     #[arg(value_parser = offered::everything(), hide_possible_values = true)]
     pub(crate) name: String,
 }

@@ -7,7 +7,7 @@ use broadleaf_machine::grid_kinds;
 use clap::{Args, ValueEnum};
 
 use super::number::count;
-use super::{Bound, CacheUse, MemoryArgs, ResultFile};
+use super::{Bound, CacheUse, MemoryArgs, PageFile, ResultFile};
 use crate::commands::offered;
 
 /// Replay a trace under several policies and show what each saves and costs
@@ -29,6 +29,7 @@ Examples:
   broadleaf compare gzip.bl --policy 4k --policy freebsd --policy pop-64
   broadleaf compare gzip.bl --machine skylake --machine mine.toml --format json -o gzip.json
   broadleaf compare gzip.bl --policy 4k,pop-64 --curve
+  broadleaf compare gzip.bl --html gzip.html                a page of figures to look at
   broadleaf compare gzip.bl --policy 4k,pop-64,linux --memory 75% --over-time
   broadleaf compare gzip.bl --policy pop-64 --policy 'promote if populated >= 64 and age >= 1e6'
   broadleaf compare ls.lackey
@@ -99,6 +100,9 @@ pub(crate) struct Compare {
 
     #[command(flatten)]
     pub(crate) result: ResultFile,
+
+    #[command(flatten)]
+    pub(crate) page: PageFile,
 
     #[command(flatten)]
     pub(crate) bound: Bound,

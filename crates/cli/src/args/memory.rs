@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use broadleaf_model::{Costs, Files};
+use broadleaf_model::{Allocator, Costs, Files};
 use clap::{ArgGroup, Args, ValueEnum};
 
 use broadleaf_study::costs::costs;
-use broadleaf_study::memory::{Amount, MemoryRequest, part, rate, swap};
+use broadleaf_study::memory::{Amount, MemoryRequest, allocator, part, rate, swap};
 
 /// The size of memory, and its state at the start.
 #[derive(Debug, Args)]
@@ -101,6 +101,24 @@ pub(crate) struct MemoryArgs {
     #[arg(long, value_name = "WHERE", default_value = "disk", requires = "sized")]
     pub(crate) files: FilesAt,
 
+    /// Set the rule that chooses frames: buddy, first-fit, best-fit, worst-fit or pools
+    ///
+    /// `broadleaf list allocators` lists them.
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "buddy",
+        value_parser = allocator,
+        requires = "sized"
+    )]
+    pub(crate) allocator: &'static Allocator,
+
+    /// Set the share of memory for superpages under --allocator pools [default: 50%]
+    ///
+    /// Each superpage size of the policy gets an equal part of it, and base pages get the rest.
+    #[arg(long, value_name = "SHARE", value_parser = part, requires = "sized")]
+    pub(crate) pools: Option<f64>,
+
     /// Set how many accesses the program makes per second: 1e9/s, 2e8
     ///
     /// Daemons such as khugepaged have a period in seconds. The rate converts the period to
@@ -117,14 +135,16 @@ pub(crate) struct MemoryArgs {
     pub(crate) rate: u64,
 
     /// Override event costs, in cycles: disk=30000,fault=900 [default:
-    /// fault=1500,zero-kib=300,copy-kib=600,disk=300000,promotion=3000,promotion-page=0,demotion=18000,migration=3000,digest-kib=2000,prefetch=100,capacity=2470]
+    /// fault=1500,zero-kib=300,copy-kib=600,disk=300000,promotion=3000,promotion-page=0,demotion=18000,migration=3000,find=100,lock=100,free=100,invalidate=50,shootdown=2000,extent=1000,digest-kib=2000,prefetch=100,capacity=2470]
     ///
     /// fault: a page fault; zero-kib and copy-kib: zeroing or copying one KiB; disk: reading or
     /// writing one page; promotion: a promotion, without zeroing, copying and reading;
     /// promotion-page: each base page of a promotion; demotion: a demotion; migration: moving a
-    /// page out of the way, without copying it; digest-kib: hashing one KiB; prefetch and capacity:
-    /// charging a TLB miss, for policies that do so. The defaults are round figures for a processor
-    /// of 3 GHz with a solid-state disk.
+    /// page out of the way, without copying it; find, lock and free: finding a page, locking and
+    /// unlocking it, and freeing its frame, of each page that is gathered; invalidate and
+    /// shootdown: each mapping of such a page; extent: allocating the extent of a gather;
+    /// digest-kib: hashing one KiB; prefetch and capacity: charging a TLB miss, for policies that
+    /// do so. The defaults are round figures for a processor of 3 GHz with a solid-state disk.
     #[arg(long, value_name = "NAME=CYCLES,...", value_parser = costs, requires = "sized")]
     pub(crate) costs: Option<Costs>,
 }
@@ -144,6 +164,8 @@ impl MemoryArgs {
             swap: self.swap,
             code: self.code,
             files: self.files.into(),
+            allocator: self.allocator,
+            pools: self.pools,
             rate: self.rate,
             costs: self.costs,
         }

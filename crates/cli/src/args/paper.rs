@@ -14,13 +14,14 @@ use crate::commands::offered;
 /// server beside a seeker of contiguity, adversaries, demotion), romer1995 (superpages that TLB
 /// misses pay for: misses, time, memory and page sizes under each of its policies), talluri1995
 /// (superpage and subblock TLBs: chip areas, access times, execution times from the thesis's
-/// misses, and misses and speedups of ten recorded programs).
+/// misses; misses, speedups, placement of pages and page tables of ten recorded programs).
 ///
 /// Counts are exact, speedups are estimates from them. Without --full, programs are reference
 /// streams modelled on the kernels of the paper's programs, in less memory. This takes less than
 /// two minutes. With --full, memory and programs have the paper's sizes, which takes much longer.
 /// Installed programs (gcc, sqlite3, xz, python3; compress and ngspice for romer1995) are then
-/// recorded and replayed as well. talluri1995 records at every scale; --tiny needs gcc alone.
+/// recorded and replayed as well. talluri1995 records at every scale and takes longer; --tiny needs
+/// gcc alone. With -o, an interrupted run of it goes on where it ended.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -57,7 +58,7 @@ pub(crate) struct PaperArgs {
     pub(crate) strict: bool,
 
     /// Write the tables to FOLDER as well: each as CSV, all claims as claims.csv, and all as text;
-    /// the recordings of --full are kept there
+    /// recordings are kept there
     #[arg(short, long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use broadleaf_report::View;
 use clap::Args;
 
+use super::PageFile;
 use broadleaf_study::failure::Failure;
 use broadleaf_study::output::{Access, Output, refuse_input};
 
@@ -49,6 +50,15 @@ impl ResultFile {
         } else {
             view
         }
+    }
+
+    /// Opens the file of a page that is written beside the result.
+    ///
+    /// # Errors
+    /// Those of [`PageFile::create`]. [`Failure::Wrong`] if both are the same file.
+    pub(crate) fn create_page(&self, page: &PageFile) -> Result<Option<Output>, Failure> {
+        page.refuse_same(self.output.as_deref())?;
+        page.create(self.force)
     }
 
     /// Returns true if a file was named.

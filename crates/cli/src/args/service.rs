@@ -5,6 +5,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::TableOrJson;
+use crate::say::LogFormat;
+
 /// Make superpages in all programs that a file of rules picks
 ///
 /// Searches the processes of the machine every few seconds, and governs those that a rule picks,
@@ -15,10 +18,14 @@ use clap::Args;
 /// SIGHUP reads the file again; if the file is wrong, the previous rules stay. Ctrl-C or SIGTERM
 /// ends the service, and superpages that exist then stay. Kernel threads, programs that forbid
 /// superpages to themselves, and the service itself are left alone.
+///
+/// Under systemd, a unit of the type notify learns when the service is ready, when it reads its
+/// file again, and how many processes it governs.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
   broadleaf service rules.toml --once                        list the processes that the rules pick
+  broadleaf service rules.toml --once --format json | jq '.processes[].command'
   broadleaf service rules.toml --dry-run                     look at processes, and change nothing
   broadleaf service /etc/broadleaf.toml --metrics 127.0.0.1:9464
 
@@ -42,6 +49,10 @@ pub(crate) struct ServiceArgs {
     #[arg(long)]
     pub(crate) once: bool,
 
+    /// Set the format of the list
+    #[arg(long, default_value = "table", requires = "once")]
+    pub(crate) format: TableOrJson,
+
     /// Change nothing, and report at the end what would have been done
     #[arg(long, conflicts_with = "once")]
     pub(crate) dry_run: bool,
@@ -49,6 +60,10 @@ pub(crate) struct ServiceArgs {
     /// Serve metrics to Prometheus at http://ADDR:PORT/metrics, in its text format
     #[arg(long, value_name = "ADDR:PORT", value_parser = address, conflicts_with = "once")]
     pub(crate) metrics: Option<SocketAddr>,
+
+    /// Set the form of messages on standard error
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) log_format: LogFormat,
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {

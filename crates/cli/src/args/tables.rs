@@ -20,14 +20,15 @@ use super::{ResultFile, TableOrJson};
 Examples:
   broadleaf tables $(pidof redis-server)
   broadleaf tables 1234 --table x86-64,clustered --line 256
+  broadleaf tables 1234 --table 'clustered(subblocks=8),hashed(buckets=65536)'
   broadleaf tables 1234 --format json | jq '.kernel'")]
 pub(crate) struct Tables {
     /// The process, by number
     #[arg(value_name = "PID", value_parser = process)]
     pub(crate) pid: u32,
 
-    /// Build a table, or several separated by commas [default: all]
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    /// Build a table, or several separated by commas, with parameters in brackets [default: all]
+    #[arg(long, value_name = "NAME")]
     pub(crate) table: Vec<String>,
 
     /// Count cache lines of this many bytes

@@ -13,7 +13,7 @@ use broadleaf_report::{
 use broadleaf_study::compare::{ComparisonAnswer, Request, compare, policies};
 use broadleaf_study::machines::{design_space_policies, is_design_space, machines};
 
-use crate::args::{Compare, CompareFormat};
+use crate::args::{Compare, CompareFormat, write_page};
 use crate::progress::Bars;
 use crate::say;
 use crate::terminal::glyphs;
@@ -54,6 +54,7 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
         ));
     }
     let mut out = options.result.create()?;
+    let page = options.result.create_page(&options.page)?;
     if options.format == CompareFormat::Parquet && out.is_terminal() {
         return Err(Failure::wrong(
             "Parquet is no text: give a file with -o, or a pipe",
@@ -89,6 +90,7 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
             &[BASELINE, REFERENCE]
         }
         CompareFormat::Table => &[BASELINE],
+        _ if page.is_some() => &[BASELINE],
         _ => &[],
     };
     let mut answer = compare(request, extra)?;
@@ -112,7 +114,10 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
     }
     out.write_all(&bytes)
         .map_err(|error| Failure::writing(out.name(), &error))?;
-    out.finish()
+    out.finish()?;
+    write_page(page, || {
+        broadleaf_study::page::page(&answer.comparison, &answer.references)
+    })
 }
 
 /// Prints the accelerators of a plan to standard error.
@@ -147,7 +152,9 @@ fn refuse_to_overwrite(options: &Compare) -> Result<(), Failure> {
     let free = options.memory.buddyinfo.iter().map(PathBuf::as_path);
     let types = options.memory.pagetypeinfo.iter().map(PathBuf::as_path);
     let read = machines.chain(traces).chain(earlier).chain(named);
-    options.result.refuse(read.chain(free).chain(types))
+    let read: Vec<&Path> = read.chain(free).chain(types).collect();
+    options.page.refuse(read.iter().copied())?;
+    options.result.refuse(read)
 }
 
 /// The answer in a format.

@@ -14,6 +14,8 @@ pub(super) fn page(command: &Command, whole: &Command) -> io::Result<Vec<u8>> {
         .manual("Broadleaf");
     let mut out = Vec::new();
     page.render_title(&mut out)?;
+    // Lines are not stretched to the right margin: some hold a default value without a space.
+    out.extend_from_slice(b".ad l\n");
     page.render_name_section(&mut out)?;
     synopsis(command, &mut out)?;
     page.render_description_section(&mut out)?;

@@ -1,14 +1,16 @@
 //! `service`: processes that rules pick, each under its policy.
 
-use broadleaf_live::service::{LiveService, ServicePurpose};
+use broadleaf_live::service::{LiveService, ServicePurpose, listing_table};
 use broadleaf_report::View;
 
-use crate::args::ServiceArgs;
+use crate::args::{ServiceArgs, TableOrJson};
 use crate::interrupt::ServiceSignals;
+use crate::say::LogFormat;
 use broadleaf_study::failure::Failure;
-use broadleaf_study::output::print;
+use broadleaf_study::output::{json, print};
 
 pub(crate) fn run(options: &ServiceArgs, view: View) -> Result<(), Failure> {
+    options.log_format.set();
     let purpose = match (options.once, options.dry_run) {
         (true, _) => ServicePurpose::List,
         (_, true) => ServicePurpose::DryRun,
@@ -16,10 +18,17 @@ pub(crate) fn run(options: &ServiceArgs, view: View) -> Result<(), Failure> {
     };
     let service = LiveService::open(&options.file, purpose)?;
     if options.once {
-        return print(&service.list(view)?);
+        let listing = service.list()?;
+        return print(&match options.format {
+            TableOrJson::Table => listing_table(&listing, view),
+            TableOrJson::Json => json(&listing)?,
+        });
     }
     let signals = ServiceSignals::new();
     let done = service.run(options.metrics, &mut |time| signals.wait(time))?;
-    crate::say::text(&done.table(view));
+    match options.log_format {
+        LogFormat::Text => crate::say::text(&done.table(view)),
+        LogFormat::Json => done.log(),
+    }
     Ok(())
 }

@@ -4,13 +4,15 @@ use crate::support;
 use crate::support::{run, succeeded};
 use serde_json::Value;
 
-const LISTS: [&str; 9] = [
+const LISTS: [&str; 11] = [
     "policies",
     "machines",
     "tlbs",
     "replacements",
     "page-tables",
+    "synonym-tables",
     "caches",
+    "allocators",
     "formats",
     "metrics",
     "refusals",

@@ -1,15 +1,33 @@
-//! The files that are packaged: rules that the command takes, and a unit that systemd takes.
+//! The files that are packaged: rules that the command takes, a unit that systemd takes, and the
+//! names of metrics that alerts and the dashboard ask for. `tests/hard/package` builds the package
+//! and installs it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::live::is_installed;
+use crate::support::live::{eventually, is_installed};
+use crate::support::service::{Service, fetched};
 use crate::support::{binary, file, folder, run, stderr, succeeded};
 
 /// The files that are packaged.
 fn packaged(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging");
     folder.join(name).to_string_lossy().into_owned()
+}
+
+/// The text of a file of the repository, by its path from `packaging`.
+fn text_of(name: &str) -> String {
+    std::fs::read_to_string(packaged(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// The names of metrics in a text.
+fn metrics_in(text: &str) -> BTreeSet<String> {
+    let is_of_name = |letter: char| letter.is_ascii_lowercase() || letter == '_';
+    text.split(|letter| !is_of_name(letter))
+        .filter(|word| word.starts_with("broadleaf_") && word.len() > "broadleaf_".len())
+        .map(str::to_owned)
+        .collect()
 }
 
 #[test]
@@ -66,4 +84,130 @@ fn the_packaged_unit_is_one() {
         output.status.success() && !said.contains("broadleaf.service"),
         "{said}"
     );
+}
+
+/// The names that a service serves, and the text of its metrics.
+fn served() -> BTreeSet<String> {
+    let folder = folder("service-names");
+    let rules = file(
+        &folder,
+        "rules.toml",
+        b"[[rule]]\ncommand = \"no such program\"\n",
+    );
+    let service = Service::start(&rules, &["--dry-run", "--metrics", "127.0.0.1:0"]);
+    let address = service.address();
+    let text =
+        eventually(|| Some(fetched(&address, "GET /metrics").1).filter(|text| !text.is_empty()));
+    let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
+    let names = types.filter_map(|line| line.split(' ').next());
+    let mut names: BTreeSet<String> = names.map(str::to_owned).collect();
+    // A kernel without this file does not report the figure.
+    if !Path::new("/proc/pressure/memory").exists() {
+        names.insert("broadleaf_pressure".to_owned());
+    }
+    names
+}
+
+#[test]
+fn alerts_and_the_dashboard_ask_for_metrics_that_exist() {
+    let served = served();
+    for name in [
+        "grafana-dashboard.json",
+        "prometheus-alerts.yml",
+        "prometheus-alerts-test.yml",
+    ] {
+        let asked = metrics_in(&text_of(name));
+        assert!(asked.len() > 8, "{name}: {asked:?}");
+        let unknown: Vec<_> = asked.difference(&served).collect();
+        assert!(unknown.is_empty(), "{name}: no such metrics: {unknown:?}");
+    }
+    // The dashboard shows all, except for the counters that end with their process.
+    let shown = metrics_in(&text_of("grafana-dashboard.json"));
+    let of_process =
+        |name: &&String| served.contains(&name.replace("broadleaf_", "broadleaf_all_"));
+    let alone = [
+        "broadleaf_rules",
+        "broadleaf_dry_run",
+        "broadleaf_config_reloads_total",
+    ];
+    let missing: Vec<_> = served
+        .difference(&shown)
+        .filter(|name| !of_process(name) && !alone.contains(&name.as_str()))
+        .collect();
+    assert!(missing.is_empty(), "the dashboard lacks {missing:?}");
+}
+
+#[test]
+fn the_book_explains_each_metric() {
+    let page = metrics_in(&text_of("../docs/book/src/service.md"));
+    let served = served();
+    let is_explained =
+        |name: &&String| page.contains(&name.replace("broadleaf_all_", "broadleaf_"));
+    let missing: Vec<_> = served.iter().filter(|name| !is_explained(name)).collect();
+    assert!(missing.is_empty(), "service.md lacks {missing:?}");
+    let unknown: Vec<_> = page.difference(&served).collect();
+    assert!(unknown.is_empty(), "service.md has {unknown:?}");
+}
+
+#[test]
+fn the_dashboard_is_json_without_two_panels_of_one_number_or_place() {
+    let board: serde_json::Value =
+        serde_json::from_str(&text_of("grafana-dashboard.json")).unwrap();
+    let panels = board["panels"].as_array().unwrap();
+    let numbers: BTreeSet<u64> = panels
+        .iter()
+        .filter_map(|panel| panel["id"].as_u64())
+        .collect();
+    assert_eq!(numbers.len(), panels.len());
+    let mut taken = BTreeSet::new();
+    for panel in panels {
+        let side = |name: &str| panel["gridPos"][name].as_u64().unwrap();
+        assert!(side("x") + side("w") <= 24, "{}", panel["title"]);
+        for x in side("x")..side("x") + side("w") {
+            for y in side("y")..side("y") + side("h") {
+                assert!(
+                    taken.insert((x, y)),
+                    "{} lies on another panel",
+                    panel["title"]
+                );
+            }
+        }
+        let targets = panel["targets"].as_array().unwrap();
+        assert!(targets.iter().all(|target| target["expr"].is_string()));
+    }
+}
+
+#[test]
+fn the_daemon_set_has_rules_and_arguments_that_the_command_takes() {
+    let text = text_of("kubernetes.yaml");
+    let indent = "    ";
+    let from = text.find("broadleaf.toml: |\n").expect("rules") + "broadleaf.toml: |\n".len();
+    let rules: String = text[from..]
+        .lines()
+        .take_while(|line| line.is_empty() || line.starts_with(indent))
+        .map(|line| format!("{}\n", line.strip_prefix(indent).unwrap_or_default()))
+        .collect();
+    assert!(rules.contains("[[rule]]"), "{rules}");
+    let folder = folder("service-kubernetes");
+    let rules = file(&folder, "rules.toml", rules.as_bytes());
+    succeeded(&run(&["service", &rules, "--once"]));
+    let from = text.find("args:\n").expect("arguments") + "args:\n".len();
+    let arguments = text[from..]
+        .lines()
+        .map_while(|line| line.trim_start().strip_prefix("- "));
+    let arguments: Vec<&str> = arguments.collect();
+    assert_eq!(arguments[..2], ["service", "/etc/broadleaf/broadleaf.toml"]);
+    let output = run(&[&["service", "/no/such/rules.toml"], &arguments[2..]].concat());
+    let said = stderr(&output);
+    assert!(
+        said.contains("/no/such/rules.toml: cannot read it"),
+        "{said}"
+    );
+}
+
+#[test]
+fn the_package_has_the_version_of_the_command() {
+    let changelog = text_of("../debian/changelog");
+    let version = format!("broadleaf ({}-", env!("CARGO_PKG_VERSION"));
+    assert!(changelog.starts_with(&version), "{changelog}");
 }

@@ -162,7 +162,17 @@ fn machines() -> String {
              that makes room. A parameter of the\nrule is a further key of the same table, such \
              as `seed = 7`. Notes of the result name each parameter.\n",
         ),
-        ("Page tables", "page-tables", ""),
+        (
+            "Page tables",
+            "page-tables",
+            "\nThe key `page-table` of a machine, or `table` of a grid, names the table, with \
+             parameters in brackets:\n`\"hashed(buckets=65536)\"`.\n",
+        ),
+        (
+            "Synonym tables",
+            "synonym-tables",
+            "\nThe key `synonyms` of a machine or a grid names the table.\n",
+        ),
     ] {
         let _ = write!(out, "\n# {title}\n{introduction}");
         out.push_str(&described(catalogue));

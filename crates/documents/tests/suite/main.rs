@@ -4,8 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use broadleaf_documents::links::{dead_links, faults_of_book};
 use broadleaf_documents::style::{has_next_step, repeated_terms, wide_lines};
-use broadleaf_documents::{dead_links, documents, pages, root, run};
+use broadleaf_documents::{documents, pages, root, run};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() {
@@ -13,6 +14,7 @@ fn main() {
     assert!(pages.len() > 5, "{pages:?}");
     let mut trials: Vec<Trial> = pages.into_iter().map(commands).collect();
     trials.push(Trial::test("links", links_lead_somewhere));
+    trials.push(Trial::test("book", the_book_is_whole));
     trials.push(Trial::test("widths", lines_are_narrow));
     trials.push(Trial::test("glossary", terms_have_one_meaning));
     trials.push(Trial::test("next_steps", pages_end_with_a_next_step));
@@ -43,6 +45,10 @@ fn links_lead_somewhere() -> Result<(), Failed> {
         targets.map(|target| format!("{}: no {target}", document.display()))
     });
     none_of(dead.collect())
+}
+
+fn the_book_is_whole() -> Result<(), Failed> {
+    none_of(faults_of_book(&root().join("docs/book/src")))
 }
 
 fn lines_are_narrow() -> Result<(), Failed> {

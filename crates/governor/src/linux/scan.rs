@@ -41,7 +41,7 @@ pub(super) const SWAPPED: u64 = 1 << 4;
 pub(super) const ZERO: u64 = 1 << 5;
 pub(super) const HUGE: u64 = 1 << 6;
 /// `_IOWR('f', 16, struct pm_scan_arg)`.
-const PAGEMAP_SCAN: libc::c_ulong = 0xc060_6610;
+const PAGEMAP_SCAN: libc::Ioctl = 0xc060_6610_u32 as libc::Ioctl;
 /// The maximum number of regions in a call. With more, the kernel's own note of its last position
 /// is stale (seen on Linux 6.12 and 6.18).
 const REGIONS: usize = 512;

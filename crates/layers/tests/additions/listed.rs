@@ -12,7 +12,8 @@ pub(super) static LISTED: PageTableKind = PageTableKind {
         explanation: "A walk reads one entry for each halving of the list.",
         source: "the test of the recipes",
     },
-    build: |_| Box::new(Listed::default()),
+    parameters: &[],
+    build: |_, _| Box::new(Listed::default()),
     spans: no_spans,
     cost_by_size: false,
 };

@@ -22,6 +22,7 @@ pub(super) static QUEUE: Organisation = Organisation {
     grids: &[],
     block_of: None,
     entry: EntryShape::one_page,
+    support: None,
 };
 
 #[derive(Clone, Debug)]

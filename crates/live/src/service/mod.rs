@@ -2,9 +2,11 @@
 
 mod account;
 mod finding;
+mod manager;
 mod metrics;
 mod once;
 mod rules;
+mod state;
 mod summary;
 mod together;
 mod turn;
@@ -15,11 +17,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use broadleaf_governor::service::ServiceRules;
+use broadleaf_metrics::{SERVICE_SCHEMA, ServiceListing};
 use broadleaf_report::View;
 
 use crate::obstacles::obstacles;
 use broadleaf_study::failure::Failure;
+use broadleaf_study::output::shown;
+use broadleaf_study::provenance::provenance;
 use metrics::Metrics;
+use state::ServiceState;
 use turn::ServiceLoop;
 use wards::Wards;
 
@@ -49,6 +55,8 @@ pub struct LiveService {
     file: PathBuf,
     rules: ServiceRules,
     purpose: ServicePurpose,
+    /// Obstacles on this machine.
+    notes: Vec<String>,
 }
 
 /// A service that ended.
@@ -65,16 +73,19 @@ impl LiveService {
     /// purpose; a list can be made anywhere.
     pub fn open(file: &Path, purpose: ServicePurpose) -> Result<Self, Failure> {
         let rules = rules::read(file)?;
+        let mut notes = Vec::new();
         for obstacle in obstacles(true, purpose != ServicePurpose::Govern) {
             if obstacle.is_fatal() && purpose != ServicePurpose::List {
                 return Err(Failure::failed(obstacle));
             }
-            log::warn!("{obstacle}");
+            log::warn!(event = "obstacle"; "{obstacle}");
+            notes.push(obstacle.to_string());
         }
         Ok(Self {
             file: file.to_owned(),
             rules,
             purpose,
+            notes,
         })
     }
 
@@ -82,13 +93,21 @@ impl LiveService {
     ///
     /// # Errors
     /// If a rule names no policy.
-    pub fn list(&self, view: View) -> Result<String, Failure> {
-        once::list(&self.rules, view)
+    pub fn list(&self) -> Result<ServiceListing, Failure> {
+        Ok(ServiceListing {
+            schema: SERVICE_SCHEMA.to_owned(),
+            file: shown(&self.file),
+            rules: self.rules.rules.len() as u64,
+            processes: once::picked(&self.rules)?,
+            notes: self.notes.clone(),
+            provenance: provenance(&format!("{:?}", self.rules)),
+        })
     }
 
     /// Governs until `wait` returns [`ServiceSignal::End`]. `wait` waits for at most the given
     /// time, and returns `None` if nothing is wanted by then. With `metrics`, figures are served to
-    /// Prometheus at that address.
+    /// Prometheus at that address. A service manager (systemd) learns that the service is ready
+    /// after the first search for processes.
     ///
     /// # Errors
     /// If the address cannot be listened to, or a rule names no policy.
@@ -99,7 +118,8 @@ impl LiveService {
     ) -> Result<ServiceDone, Failure> {
         let metrics = metrics.map(Metrics::at).transpose()?;
         let dry = self.purpose != ServicePurpose::Govern;
-        let mut service = ServiceLoop::new(self.rules, dry, metrics);
+        let state = ServiceState::new(self.rules.rules.len(), dry);
+        let mut service = ServiceLoop::new(self.rules, state, metrics);
         service.run(wait, || rules::read_again(&self.file))?;
         let wards = service.into_wards();
         Ok(ServiceDone { wards, dry })
@@ -112,4 +132,14 @@ impl ServiceDone {
     pub fn table(&self, view: View) -> String {
         summary::summary(&self.wards, self.dry, view)
     }
+
+    /// Logs the lines of [`Self::table`], each as a record with its figures.
+    pub fn log(&self) {
+        summary::log(&self.wards, self.dry);
+    }
+}
+
+/// Renders a list as a table.
+pub fn listing_table(listing: &ServiceListing, view: View) -> String {
+    once::table(&listing.processes, view)
 }

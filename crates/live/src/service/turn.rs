@@ -7,7 +7,9 @@ use broadleaf_governor::{Kernel, Linux};
 
 use super::ServiceSignal;
 use super::finding::ProcessFinder;
+use super::manager::ServiceManager;
 use super::metrics::Metrics;
+use super::state::ServiceState;
 use super::together::LookBudget;
 use super::wards::Wards;
 use broadleaf_report::number::counted;
@@ -43,21 +45,25 @@ pub(super) struct ServiceLoop {
     watch: Instant,
     /// Processor time that searches for processes took.
     finding: Duration,
+    state: ServiceState,
+    manager: ServiceManager,
     metrics: Option<Metrics>,
     published: Option<Instant>,
 }
 
 impl ServiceLoop {
-    pub(super) fn new(rules: ServiceRules, dry: bool, metrics: Option<Metrics>) -> Self {
+    pub(super) fn new(rules: ServiceRules, state: ServiceState, metrics: Option<Metrics>) -> Self {
         let now = Instant::now();
         Self {
             kernel: Linux::new(),
             finder: ProcessFinder::new(),
-            wards: Wards::new(dry),
+            wards: Wards::new(state.dry),
             together: LookBudget::new(rules.cpu_together, now),
             find: now,
             watch: now,
             finding: Duration::ZERO,
+            state,
+            manager: ServiceManager::default(),
             metrics,
             published: None,
             rules,
@@ -74,8 +80,11 @@ impl ServiceLoop {
             let (due, next) = self.next();
             let from = due.max(self.together.free_from());
             match wait(from.saturating_duration_since(Instant::now())) {
-                Some(ServiceSignal::End) => return Ok(()),
-                Some(ServiceSignal::Reload) => self.reload(read()),
+                Some(ServiceSignal::End) => {
+                    self.manager.stopping();
+                    return Ok(());
+                }
+                Some(ServiceSignal::Reload) => self.reload(&read),
                 None => {
                     let began = Instant::now();
                     let looking = match next {
@@ -112,20 +121,29 @@ impl ServiceLoop {
         self.kernel.own_cpu().saturating_sub(before)
     }
 
-    fn reload(&mut self, read: Result<ServiceRules, Failure>) {
-        match read {
+    fn reload(&mut self, read: impl Fn() -> Result<ServiceRules, Failure>) {
+        self.manager.reloading();
+        match read() {
             Ok(rules) => {
-                let count = rules.rules.len() as u64;
-                log::info!("the file was read again: {}", counted(count, "rule"));
+                let count = rules.rules.len();
+                log::info!(
+                    event = "rules_read", rules = count;
+                    "the file was read again: {}", counted(count as u64, "rule")
+                );
+                self.state.note_read(Some(count));
                 self.together.set(rules.cpu_together);
                 self.rules = rules;
                 self.find = Instant::now();
             }
             Err(failure) => {
-                log::warn!("{failure}");
-                log::warn!("the previous rules stay in force");
+                log::warn!(event = "rules_refused"; "{failure}");
+                log::warn!(event = "rules_stay"; "the previous rules stay in force");
+                self.state.note_read(None);
             }
         }
+        self.manager.reloaded();
+        // The next figures have the new state.
+        self.published = None;
     }
 
     fn look_for_processes(&mut self, began: Instant) -> Result<Duration, Failure> {
@@ -136,6 +154,11 @@ impl ServiceLoop {
         let took = self.kernel.own_cpu().saturating_sub(before);
         self.finding += took;
         self.find = began + self.rules.discover;
+        self.manager.status(format!(
+            "{}; processes governed: {}",
+            counted(self.state.rules as u64, "rule"),
+            self.wards.governed.len(),
+        ));
         Ok(took)
     }
 
@@ -149,7 +172,7 @@ impl ServiceLoop {
         }
         self.published = Some(now);
         let machine = self.wards.machine();
-        metrics.publish(&self.wards, &machine, self.finding);
+        metrics.publish(&self.wards, &machine, self.finding, &self.state);
     }
 
     /// The processes that the service governed.

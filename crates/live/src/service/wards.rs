@@ -146,6 +146,7 @@ impl Wards {
         let has_room = self.forbidden.len() < MOST_FORBIDDEN;
         if has_room && self.forbidden.insert(found.command.clone()) {
             log::info!(
+                event = "process_forbidden", pid = found.id.pid, command = found.command.as_str();
                 "superpages are forbidden to process {} ({}), by itself or by what started it \
                 (prctl PR_SET_THP_DISABLE): such processes are left alone",
                 found.id,
@@ -242,6 +243,8 @@ impl GovernedProcess {
             self.answered = true;
             let no = unseen.no;
             log::info!(
+                event = "process_unreadable", pid = self.id.pid, command = self.command.as_str(),
+                reason:% = no;
                 "process {} ({}) cannot be looked at: {no}. For a process of another user it \
                 takes CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH",
                 self.id,
@@ -256,6 +259,9 @@ impl GovernedProcess {
         ended.note(&self.command, &self.care.policy, &self.counted, &nothing);
         if self.counted.promotions > 0 {
             log::info!(
+                event = "process_left", pid = self.id.pid, command = self.command.as_str(),
+                policy = self.care.policy.as_str(), promotions = self.counted.promotions,
+                demotions = self.counted.demotions;
                 "process {} ({}) is no longer looked after: {} superpages made, {} broken for \
                 memory",
                 self.id,

@@ -144,7 +144,7 @@ fn rounds(structure: &Structure) -> usize {
 }
 
 fn is_random(structure: &Structure) -> bool {
-    structure.replacement.rule().described.name == "random"
+    structure.replacement.entry().described.name == "random"
 }
 
 /// Every structure of every machine with every size, in words and as values.
@@ -293,7 +293,7 @@ fn a_set_answers_chases_as_its_rule_does() {
         let mut chased = Chased::alone(structure, size);
         let units = far_apart(ways + 1);
         let misses: usize = (0..64).map(|_| chased.round(&units).0).sum();
-        let mut set = OneSet::new(structure.replacement.rule().described.name, ways);
+        let mut set = OneSet::new(structure.replacement.entry().described.name, ways);
         let pages: Vec<u64> = (0..=ways as u64).collect();
         let wanted = set.steady(&pages, 64, 64);
         let found = misses as f64 / (64 * units.len()) as f64;

@@ -178,6 +178,24 @@ fn errors_name_the_line_and_the_key() {
             "no page table",
         ),
         ("[[tlb]]", "caches = \"oak\"\n[[tlb]]", "caches", "no cache"),
+        (
+            "[[tlb]]",
+            "synonyms = \"tarot\"\n[[tlb]]",
+            "synonyms",
+            "no synonym table",
+        ),
+        (
+            "[[tlb]]",
+            "page-table = \"hashed(buckets=none)\"\n[[tlb]]",
+            "page-table",
+            "buckets is a whole number",
+        ),
+        (
+            "[[tlb]]",
+            "page-table = \"hashed(chains=3)\"\n[[tlb]]",
+            "page-table",
+            "page table hashed has no parameter \"chains\"",
+        ),
         ("4k = 35", "5k = 35", "5k", "not a page size"),
         ("2m = 21", "4K = 21", "4K", "4k is there already"),
         ("2m = 21", "4096 = 21", "4096", "4k is there already"),
@@ -228,6 +246,65 @@ fn errors_name_the_line_and_the_key() {
             .contains("missing field")
     );
     assert!(Machine::from_toml("\0\u{ffff}").is_err());
+}
+
+#[test]
+fn walk_caches_are_of_the_levels_of_the_page_table() {
+    let caches = |top: &str, text: &str| {
+        let file = machine_text("skylake").expect("a text").to_owned();
+        let file = file.replacen("[[tlb]]", &format!("{top}\n[[tlb]]"), 1);
+        Machine::from_toml(&format!("{file}\n[walk-caches]\n{text}\n"))
+    };
+    let found = caches("", "2m = { entries = 32, ways = 8 }\n1g = { entries = 4 }");
+    let found = found.expect("a machine").walk_caches;
+    let shapes = found
+        .iter()
+        .map(|cache| (cache.span.short_name().to_string(), cache.ways));
+    assert_eq!(
+        shapes.collect::<Vec<_>>(),
+        [("2m".to_owned(), 8), ("1g".to_owned(), 4)]
+    );
+    for (top, text, message) in [
+        (
+            "",
+            "64k = { entries = 4 }",
+            "cover 2m, 1g, 512g, and none 64k",
+        ),
+        (
+            "",
+            "2m = { entries = 0 }",
+            "a walk cache has 1 to 65536 entries",
+        ),
+        (
+            "",
+            "2m = { entries = 12, ways = 4 }",
+            "12 entries in 4 ways",
+        ),
+        ("", "2m = { ways = 4 }", "missing field `entries`"),
+        (
+            "page-table = \"hashed\"",
+            "2m = { entries = 4 }",
+            "page table hashed has no entries above its pages to cache",
+        ),
+    ] {
+        let error = caches(top, text).expect_err(text).message;
+        assert!(error.contains(message), "{text}: {error}");
+    }
+}
+
+/// Brackets hold values of a grid together.
+#[test]
+fn grids_name_tables_with_parameters() {
+    let grid = "single:entries=16,table=hashed(buckets=64)|clustered(buckets=8, subblocks=4),\
+                synonyms=synonyms-pages|synonyms-sorted";
+    let machines = broadleaf_machine::machines_of_grid(grid).expect("machines");
+    let tables: Vec<String> = machines.iter().map(|one| one.page_table.short()).collect();
+    let (one, other) = ("hashed(buckets=64)", "clustered(buckets=8, subblocks=4)");
+    assert_eq!(tables, [one, one, other, other]);
+    for machine in &machines {
+        let again = broadleaf_machine::machines_of_grid(&machine.name).expect("a machine");
+        assert_eq!(again, std::slice::from_ref(machine));
+    }
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn structure(kind: &str, organisation: &Organisation) -> Structure {
 fn every_organisation_is_a_kind_of_grid() {
     for organisation in ORGANISATIONS {
         let found = structure(organisation.described.name, organisation);
-        assert_eq!(found.organisation.organisation(), *organisation);
+        assert_eq!(found.organisation.entry(), *organisation);
     }
 }
 
@@ -31,7 +31,7 @@ fn every_kind_of_grid_has_a_name_of_its_own() {
     let mut names = Vec::new();
     for (kind, organisation) in grid_kinds() {
         let found = structure(kind.name, organisation);
-        assert_eq!(found.organisation.organisation(), organisation);
+        assert_eq!(found.organisation.entry(), organisation);
         let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
         assert!(kind.name.chars().all(is_word), "{kind:?}");
         assert!(!names.contains(&kind.name), "{kind:?}");

@@ -69,8 +69,14 @@ impl Buddy {
     }
 
     /// Allocates an extent of an order for pages of a mobility, by `choice`, from blocks of this
-    /// mobility if they have one. `None` if no free extent is large enough.
+    /// mobility if they have one. `None` if no free extent is large enough. An allocator with a
+    /// rule of its own ([`Buddy::choose_by`]) ignores choice and mobility.
     pub fn allocate_for(&mut self, order: u8, choice: Choice, mobility: Mobility) -> Option<Given> {
+        if let Some(first) = self.chosen_by_rule(order) {
+            let first = first?;
+            let zeroed = self.take_counted(first, order)?;
+            return Some(Given { first, zeroed });
+        }
         // Memory that was empty at first has no pageblocks: all of it counts as movable.
         let mobility = match self.blocks {
             Some(_) => mobility,
@@ -93,18 +99,19 @@ impl Buddy {
     /// Allocates exactly this extent if all of it is free. Otherwise nothing changes.
     /// [`Buddy::zeroed_in`] returns its content beforehand.
     pub fn take(&mut self, first: Frame, order: u8) -> bool {
-        let Some(frames) = self.extent(first, order) else {
-            return false;
-        };
-        let Some(found) = self.whole(&frames, order) else {
-            return false;
-        };
+        self.take_counted(first, order).is_some()
+    }
+
+    /// Allocates exactly this extent, as [`Buddy::take`]. Returns the number of its frames that
+    /// held zeroes.
+    fn take_counted(&mut self, first: Frame, order: u8) -> Option<u64> {
+        let frames = self.extent(first, order)?;
+        let found = self.whole(&frames, order)?;
         self.lists.remove(found);
         let given = self.narrow(found, order, |halves| {
             usize::from(halves[1].first <= first.0)
         });
-        self.leave(given);
-        true
+        Some(self.leave(given))
     }
 
     /// Isolates an extent: allocates all its free parts. Returns their first frames and orders, by
@@ -240,6 +247,9 @@ impl Buddy {
     /// Counts an unlisted extent as allocated. Returns the number of its frames that held zeroes.
     fn leave(&mut self, free: Free) -> u64 {
         self.free_frames -= 1 << free.order;
+        if let Some(chosen) = &mut self.chosen_by {
+            chosen.taken(free.frames());
+        }
         let zeroed = match free.zeroed {
             Zeroed::None => return 0,
             Zeroed::Some => self.zeroed.count_within(free.frames()),

@@ -1,6 +1,7 @@
 //! The buddy allocator: free extents, merged wherever they can be (Knuth, The Art of Computer
 //! Programming, volume 1, section 2.5).
 
+use super::allocators::Chosen;
 use super::lists::{Free, FreeLists, Zeroed};
 use super::mobility::{Mobility, Pageblocks};
 use super::runs::Runs;
@@ -24,6 +25,8 @@ pub struct Buddy {
     pub(super) blocks: Option<Pageblocks>,
     /// True if extents that become free are merged with their buddies.
     pub(super) merges: bool,
+    /// The rule that chooses extents in place of the lists, if there is one.
+    pub(super) chosen_by: Option<Chosen>,
 }
 
 /// The reason why frames were not freed. Nothing has changed then.
@@ -85,6 +88,7 @@ impl Buddy {
             zeroed: Runs::default(),
             blocks: None,
             merges: true,
+            chosen_by: None,
         }
     }
 
@@ -244,6 +248,9 @@ impl Buddy {
     /// Puts an extent of which no frame is free on the lists, merged with its buddies.
     pub(super) fn merge(&mut self, mut free: Free) {
         self.free_frames += 1 << free.order;
+        if let Some(chosen) = &mut self.chosen_by {
+            chosen.freed(free.frames());
+        }
         while self.merges && free.order < self.most_order {
             let size = 1 << free.order;
             let Some(buddy) = self.lists.at(free.first ^ size, free.order) else {

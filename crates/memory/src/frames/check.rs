@@ -41,6 +41,9 @@ impl Buddy {
             zeroed + parts.sum::<u64>(),
             "a frame is known to hold zeroes and is not free"
         );
+        if let Some(chosen) = &self.chosen_by {
+            chosen.check(self.iter());
+        }
     }
 
     fn check_below(&self, free: Free) {

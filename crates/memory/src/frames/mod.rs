@@ -1,6 +1,7 @@
 //! Physical memory: frames and their allocation.
 //!
 //! [`Buddy`] holds the free extents of a pool of frames, and the free frames known to hold zeroes.
+//! [`Allocator`] names the rule that chooses among them.
 //! [`Start`] describes the pool before a run. [`Wired`] keeps frames that can never move together.
 //! [`plan`] finds the extent that compaction frees with the fewest moves. [`Contiguity`] measures
 //! free memory. This module does not know the use of a frame. Its caller knows, frees frames and
@@ -23,6 +24,7 @@
 //! ```
 
 mod allocate;
+mod allocators;
 mod buddy;
 mod buddyinfo;
 mod check;
@@ -39,6 +41,7 @@ mod wired;
 mod zeroes;
 
 pub use allocate::{Choice, Given};
+pub use allocators::{ALLOCATORS, Allocator};
 pub use buddy::{Buddy, FreeError};
 pub use buddyinfo::{Buddyinfo, BuddyinfoError, Zone};
 pub use compaction::{CompactionPlan, FrameState, Occupancy, Scan, plan};

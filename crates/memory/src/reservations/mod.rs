@@ -165,6 +165,15 @@ impl<K: Key> Reservations<K> {
         before.is_some_and(|(_, id)| key < self.get(*id).end())
     }
 
+    /// The first reservation that has a page in the piece of `level` that begins at `key`.
+    pub fn first_in(&self, key: K, level: usize) -> Option<ReservationId> {
+        let end = key.plus(self.sizes.pages(level));
+        self.around(key).or_else(|| {
+            let (_, id) = self.by_key.range(key..end).next()?;
+            Some(*id)
+        })
+    }
+
     /// Populates a page, counted from the reservation's first. Returns true if the page was not
     /// populated. The reservation then becomes the last on its list.
     pub fn populate(&mut self, id: ReservationId, page: u64) -> bool {
@@ -191,6 +200,12 @@ impl<K: Key> Reservations<K> {
     pub fn give_up_frame(&mut self, id: ReservationId) -> Option<u64> {
         let population = &self.get(id).population;
         let page = (0..population.len()).find(|page| !population.get(*page))?;
+        Some(self.give_up(id, page))
+    }
+
+    /// Gives up the frame of a page that is not populated. The reservation keeps the others, and
+    /// its place on the lists. Returns the frame.
+    pub fn give_up(&mut self, id: ReservationId, page: u64) -> u64 {
         self.delist(id);
         let reservation = self.get_mut(id);
         reservation.population.set(page);
@@ -198,7 +213,7 @@ impl<K: Key> Reservations<K> {
         let frame = reservation.frame(page);
         self.unpopulated -= 1;
         self.enlist(id);
-        Some(frame)
+        frame
     }
 
     /// Takes a page's frame back into the reservation. Returns true if the page was populated. The

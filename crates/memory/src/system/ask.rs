@@ -22,15 +22,16 @@ impl System<'_> {
         let pages = self.pages(piece.level);
         let counts = self.tables.counts(piece.first, pages);
         let facts = self.facts(spaces, piece, page);
-        let reservation = self.reservation_of(piece);
+        let reservation = self.reservation_of(spaces, piece);
         let promoted = self.tables.get(piece.first).level() >= piece.level && piece.level > 0;
         let order = self.sizes.order(piece.level);
         View {
-            populated: counts.present + more,
+            populated: (self.used_of_object(spaces, piece).unwrap_or(counts.present) + more)
+                .min(pages as u32),
             dirty: counts.dirty,
             pages: pages as u32,
             base_bytes: self.base.bytes(),
-            reservation_age: reservation.map(|(_, made)| self.now.saturating_sub(made)),
+            reservation_age: reservation.map(|(.., made)| self.now.saturating_sub(made)),
             promoted,
             coverage: facts.coverage,
             backing: facts.backing,

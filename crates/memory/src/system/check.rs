@@ -1,5 +1,6 @@
 //! The invariants between two verbs.
 
+use super::objects::Objects;
 use super::{Place, Pte, System};
 use crate::frames::Frame;
 use broadleaf_policy::Copies;
@@ -18,7 +19,8 @@ impl System<'_> {
         self.frames.check();
         self.reservations.check();
         let due = self.due.first().map_or(u64::MAX, |(due, ..)| *due);
-        assert_eq!(self.next_due, due, "the first reservation that falls due");
+        let stream = self.streams.first().map_or(u64::MAX, |(due, _)| *due);
+        assert_eq!(self.next_due, due.min(stream), "what falls due first");
         self.wired_pages.check(&self.buddy);
         assert_eq!(self.wired_pages.frames(), self.of_tables.len() as u64);
         let owners = self.check_tables();
@@ -166,9 +168,12 @@ impl System<'_> {
                     page: key.page + page,
                     ..key
                 };
-                let there = owners
-                    .get(&frame)
-                    .is_some_and(|owners| owners.contains(&at));
+                let there = match Objects::is_of(key) {
+                    true => self.frames.is_used(frame),
+                    false => owners
+                        .get(&frame)
+                        .is_some_and(|owners| owners.contains(&at)),
+                };
                 let was_given_up = population.get(page) && !reservation.holds(page);
                 assert!(
                     population.get(page) == there || was_given_up,

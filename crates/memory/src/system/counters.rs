@@ -38,6 +38,8 @@ pub struct SystemCounters {
     pub swapped_in: u64,
     /// Pages read from files.
     pub file_reads: u64,
+    /// Of these, pages around one that faulted, which the program did not wait for.
+    pub read_around: u64,
     /// Pages written back to files.
     pub file_writes: u64,
     /// Pages of files that left memory unchanged.
@@ -46,7 +48,9 @@ pub struct SystemCounters {
     pub cache_hits: u64,
     /// Pages that were copied, for any reason.
     pub copied: u64,
-    /// Of these, pages that were moved out of the way of an extent.
+    /// Blocks whose pages were copied to their places, and stayed base pages.
+    pub repaired: u64,
+    /// Of the copied pages, those that were moved out of the way of an extent.
     pub migrated: u64,
     /// Pages that were zeroed while a program waited.
     pub zeroed: u64,

@@ -15,6 +15,8 @@ use broadleaf_policy::{Copies, PageDaemon, Point, Verdict};
 /// The most pages that the daemon checks before the program goes on. Without a bound the daemon
 /// would check all pages at each fault if hardly any page can leave.
 const MOST_LOOKS: u64 = 4096;
+/// The oldest inactive pages among which the daemon looks for one that completes a free block.
+const MOST_COMPARED: usize = 64;
 /// The most extents that the daemon checks for one with few pages in the way.
 const MOST_EXTENTS: usize = 1024;
 
@@ -50,8 +52,9 @@ impl System<'_> {
             PageDaemon::ForContiguity if self.needs.without.clearing => {}
             PageDaemon::ForContiguity => self.clear_extent(order),
             // A system that never copies pages together does not compact for reservations either.
-            PageDaemon::OldestFirst if self.needs.copies == Copies::Never => {}
-            PageDaemon::OldestFirst => {
+            PageDaemon::OldestFirst | PageDaemon::CompletingBlocks
+                if self.needs.copies == Copies::Never => {}
+            PageDaemon::OldestFirst | PageDaemon::CompletingBlocks => {
                 if let Some(first) = self.compact(order) {
                     self.give_back(first, order);
                 }
@@ -114,7 +117,7 @@ impl System<'_> {
                 self.look_at_active(spaces);
                 continue;
             }
-            let Some(frame) = self.frames.oldest(List::Inactive) else {
+            let Some(frame) = self.next_inactive() else {
                 if self.frames.length(List::Active) == 0 {
                     break;
                 }
@@ -131,6 +134,34 @@ impl System<'_> {
             }
         }
         self.available() > before
+    }
+
+    /// The inactive page that leaves next: the oldest, or the one of the oldest that completes a
+    /// free block soonest.
+    fn next_inactive(&self) -> Option<Frame> {
+        let oldest = self.frames.oldest(List::Inactive);
+        if self.needs.daemon != PageDaemon::CompletingBlocks || self.sizes.levels() < 2 {
+            return oldest;
+        }
+        let order = self.sizes.order(1);
+        // What a reservation keeps for other pages is as good as free.
+        let kept = |frame: Frame| {
+            let mapper = self.frames.mappers(frame).first().copied();
+            let own = mapper.filter(|at| self.is_kept(*at, frame));
+            let around = own.and_then(|at| self.reservations.around(at));
+            let object = self.object_of(frame).map(|(id, _)| id);
+            let id = object.or(around)?;
+            let population = self.reservations.get(id).population();
+            Some(population.len() - population.count())
+        };
+        let free = |frame: &Frame| {
+            let first = Frame(frame.0 >> order << order);
+            self.buddy.free_frames_in(first, order) + kept(*frame).unwrap_or(0)
+        };
+        let inactive = std::iter::successors(oldest, |frame| self.frames.newer(*frame));
+        // Of equals, the last has been least recently used, so the order is reversed.
+        let looked_at: Vec<Frame> = inactive.take(MOST_COMPARED).collect();
+        looked_at.into_iter().rev().max_by_key(free)
     }
 
     fn look_at_active(&mut self, spaces: &AddressSpaces) {
@@ -192,7 +223,7 @@ impl System<'_> {
     /// Returns true if the page in a frame can leave memory.
     fn can_leave(&self, frame: Frame) -> bool {
         let mappers = self.frames.mappers(frame);
-        if mappers.iter().any(|at| self.pinned == Some(*at)) {
+        if mappers.iter().any(|at| self.pinned == Some(*at)) || !self.buddy.serves_pages(frame) {
             return false;
         }
         let wanted = match self.frames.file_page(frame) {
@@ -249,7 +280,7 @@ impl System<'_> {
         }
         if mappers.is_empty() {
             self.frames.end(frame);
-            self.give_back(frame, 0);
+            self.free_frame(frame);
         }
     }
 

@@ -3,6 +3,7 @@
 use super::frame_table::{File, FilePage, List};
 use super::{Files, OutOfMemory, Piece, Place, Pte, System};
 use crate::frames::Frame;
+use crate::reservations::ReservationId;
 use crate::{AddressSpaces, Backing, Mapping};
 use broadleaf_policy::{Placement, Point, Verdict};
 
@@ -14,7 +15,7 @@ pub(super) struct Behind {
     /// True if other mappings see stores to the page.
     pub(super) shared: bool,
     /// True if the page is private and begins with zeroes.
-    plain: bool,
+    pub(super) plain: bool,
 }
 
 impl Behind {
@@ -52,7 +53,7 @@ impl System<'_> {
         }
     }
 
-    fn file_page(&self, mapping: &Mapping, unit: u64) -> Option<FilePage> {
+    pub(super) fn file_page(&self, mapping: &Mapping, unit: u64) -> Option<FilePage> {
         let (file, offset) = match mapping.backing {
             Backing::File { file, offset } => (File::OnDisk(file), offset),
             Backing::SharedMemory { memory, offset } => (File::Memory(memory), offset),
@@ -79,13 +80,7 @@ impl System<'_> {
                 self.map_zeroes(self.piece(at, 0));
                 return Ok(());
             }
-            let in_place = behind
-                .file
-                .is_some_and(|page| !swapped && self.stays(page, 1));
-            let new = match self.reservations.around(at) {
-                None if !in_place => self.reserve(spaces, at, behind.file),
-                _ => None,
-            };
+            let new = self.reserve_at_fault(spaces, at, &behind, store);
             let brought = self.bring_in(spaces, at, &behind, store);
             // The page may have been in memory elsewhere, where others map it.
             if let Some(id) = new
@@ -95,6 +90,9 @@ impl System<'_> {
             }
             brought?;
             self.map_around(spaces, at, store);
+            if let Some(page) = behind.file.filter(|_| self.needs.by_object && !swapped) {
+                self.read_around(spaces, page);
+            }
             if store {
                 self.dirty(at);
             }
@@ -175,7 +173,7 @@ impl System<'_> {
             self.map_file(at, frame, behind);
             return Ok(());
         }
-        let frame = self.frame_for(spaces, at)?;
+        let frame = self.frame_for(spaces, at, behind, of_file)?;
         let flags = self.content(at, behind, of_file.is_some());
         self.map_new(at, frame, flags);
         if let Some(page) = of_file {
@@ -184,9 +182,46 @@ impl System<'_> {
         Ok(())
     }
 
-    /// A frame for a place: the one that its reservation keeps, or any.
-    fn frame_for(&mut self, spaces: &AddressSpaces, at: Place) -> Result<Frame, OutOfMemory> {
-        if let Some((id, page, frame)) = self.kept_for(at) {
+    /// Reserves frames around a place that faults, if none are reserved. A page that is in memory
+    /// and stays there needs none, nor does a copy of an object's page.
+    fn reserve_at_fault(
+        &mut self,
+        spaces: &AddressSpaces,
+        at: Place,
+        behind: &Behind,
+        store: bool,
+    ) -> Option<ReservationId> {
+        let swapped = self.tables.get(at).has(Pte::SWAPPED);
+        let in_place = (behind.file).is_some_and(|page| !swapped && self.stays(page, 1));
+        let copies =
+            self.needs.by_object && behind.file.is_some() && (swapped || (store && !behind.shared));
+        if copies {
+            self.reserve_for_copies(spaces, at);
+            return None;
+        }
+        let home = self.home(at, behind.file);
+        let around = home.and_then(|home| self.reservations.around(home));
+        match around {
+            None if !in_place => self.reserve(spaces, at, behind.file),
+            _ => None,
+        }
+    }
+
+    /// A frame for a place: the one that its reservation keeps, or any. `of_file` is the page of
+    /// the file that the frame holds, and not a copy of it.
+    fn frame_for(
+        &mut self,
+        spaces: &AddressSpaces,
+        at: Place,
+        behind: &Behind,
+        of_file: Option<FilePage>,
+    ) -> Result<Frame, OutOfMemory> {
+        let is_copy = self.needs.by_object && behind.file.is_some() && of_file.is_none();
+        let home = match is_copy {
+            true => Some(at),
+            false => self.home(at, behind.file),
+        };
+        if let Some((id, page, frame)) = home.and_then(|home| self.kept_for(home)) {
             self.reservations.populate(id, page);
             return Ok(frame);
         }
@@ -270,7 +305,7 @@ impl System<'_> {
     /// overlaps).
     pub(super) fn stays(&self, first: FilePage, pages: u64) -> bool {
         let range = first..(first.0, first.1 + pages);
-        self.needs.files_stay
+        (self.needs.files_stay || self.needs.by_object)
             && (self.frames.holds_any(range.clone()) || self.cached.range(range).next().is_some())
     }
 
@@ -293,9 +328,10 @@ impl System<'_> {
 
     /// Maps a frame that holds a page of a file. A frame that no other place maps moves to the
     /// reserved frame, unless the policy lets files stay.
-    fn map_file(&mut self, at: Place, frame: Frame, behind: &Behind) {
+    pub(super) fn map_file(&mut self, at: Place, frame: Frame, behind: &Behind) {
         let mut frame = frame;
         if !self.needs.files_stay
+            && !self.needs.by_object
             && self.frames.mapped(frame) == 0
             && let Some((id, page, kept)) = self.kept_for(at)
         {
@@ -313,7 +349,7 @@ impl System<'_> {
         behind.of_file() | Pte::CONTENT
     }
 
-    fn map_new(&mut self, at: Place, frame: Frame, flags: u64) {
+    pub(super) fn map_new(&mut self, at: Place, frame: Frame, flags: u64) {
         self.frames.begin(frame);
         self.map(at, frame, flags);
     }
@@ -350,48 +386,6 @@ impl System<'_> {
             };
             if marked != pte {
                 self.tables.set(*at, marked);
-            }
-        }
-    }
-
-    /// Maps pages of a file around the one that faulted that are in memory already.
-    fn map_around(&mut self, spaces: &AddressSpaces, at: Place, store: bool) {
-        let pages = u64::from(self.needs.fault_around);
-        if pages < 2 || !pages.is_power_of_two() || store || !self.tables.get(at).has(Pte::OF_FILE)
-        {
-            return;
-        }
-        let unit = self.units(at.page, 1).start;
-        let Some(mapping) = spaces.mapping_at(at.space, unit) else {
-            return;
-        };
-        // The range begins at the aligned page or at the start of the mapping, whichever is later
-        // (Linux, mm/memory.c, do_fault_around).
-        let (begin, end) = self.within(mapping.pages);
-        let first = (at.page & !(pages - 1)).max(begin);
-        for page in first..(first + pages).min(end) {
-            let unit = self.units(page, 1).start;
-            let near = Place { page, ..at };
-            if self.tables.get(near) != Pte::NONE {
-                continue;
-            }
-            let Some(of_file) = self.file_page(&mapping, unit) else {
-                continue;
-            };
-            let behind = Behind {
-                file: Some(of_file),
-                shared: mapping.shared,
-                plain: false,
-            };
-            if let Some(frame) = self.in_memory(of_file) {
-                self.map_file(near, frame, &behind);
-            } else if self.files == Files::InMemory
-                && let File::OnDisk(file) = of_file.0
-                && spaces.file_holds(file, of_file.1 << self.base.shift())
-                && let Some(frame) = self.take_free(0)
-            {
-                self.map_new(near, frame, behind.of_file());
-                self.frames.hold_file(frame, of_file);
             }
         }
     }

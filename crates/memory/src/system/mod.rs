@@ -10,8 +10,10 @@
 //! The rules are those of docs/spec/memory.md.
 
 mod appraise;
+mod around;
 mod ask;
 mod check;
+mod copies;
 mod counters;
 mod counts;
 mod daemon;
@@ -21,17 +23,21 @@ mod footprint;
 mod fork;
 mod frame_table;
 mod notices;
+mod objects;
 mod obtain;
 mod promote;
 mod pte;
 mod reference;
 mod release;
 mod relocate;
+mod repair;
+mod reserve;
 mod sample;
 mod scan;
 mod schedule;
 mod sparse;
 mod spec;
+mod streams;
 mod table;
 mod tables;
 mod unprotect;
@@ -48,7 +54,7 @@ use crate::frames::{Buddy, Frame, Runs, Wired};
 use crate::reservations::{Key, ReservationId, Reservations};
 use crate::{AddressSpaces, Shootdown};
 use broadleaf_policy::{Needs, Policy, Refusal, Refusals};
-use broadleaf_units::{PageNumber, PageSize, PageSizes, SpaceId, SplitMix64};
+use broadleaf_units::{AlignedRun, PageNumber, PageSize, PageSizes, Rights, SpaceId, SplitMix64};
 use frame_table::FrameTable;
 use pte::Pte;
 use std::collections::{BTreeMap, BTreeSet};
@@ -83,6 +89,8 @@ pub struct System<'a> {
     base: PageSize,
     sizes: PageSizes,
     costs: Costs,
+    /// The program's accesses per second.
+    rate: u64,
     files: Files,
     buddy: Buddy,
     /// Frames that something stood in before the trace began and that can be moved.
@@ -96,13 +104,18 @@ pub struct System<'a> {
     wired_pages: Wired,
     frames: FrameTable,
     tables: Tables,
+    /// The rights of each page as noticed last, if notices are kept.
+    noticed_rights: BTreeMap<(SpaceId, AlignedRun), Rights>,
     reservations: Reservations<Place>,
     /// When each reservation was made, by its first page.
     reserved_at: BTreeMap<Place, u64>,
+    objects: objects::Objects,
     /// Reservations by the time at which the policy is asked about them, each with the time when it
     /// was made; and the first of these times.
     due: BTreeSet<(u64, Place, u64)>,
     next_due: u64,
+    /// Promotions whose missing pages are on their way, by the time at which these have arrived.
+    streams: BTreeSet<(u64, Piece)>,
     /// Pages of files that left memory, and the free frames in which they can still be found.
     cache: BTreeMap<Frame, frame_table::FilePage>,
     cached: BTreeMap<frame_table::FilePage, Frame>,
@@ -165,6 +178,10 @@ impl<'a> System<'a> {
         if needs.without.coalescing {
             buddy.stop_merging();
         }
+        let orders: Vec<u8> = (0..spec.sizes.levels())
+            .map(|level| spec.sizes.order(level))
+            .collect();
+        buddy.choose_by(spec.allocator, &orders, spec.pools);
         let mut reservations = Reservations::new(spec.sizes);
         if needs.preempts_oldest {
             reservations.keep_turns();
@@ -181,6 +198,7 @@ impl<'a> System<'a> {
             base: spec.base,
             sizes: spec.sizes,
             costs: spec.costs,
+            rate: spec.rate,
             files: spec.files,
             buddy,
             movable,
@@ -190,10 +208,13 @@ impl<'a> System<'a> {
             wired_pages,
             frames: FrameTable::new(),
             tables: Tables::new(),
+            noticed_rights: BTreeMap::new(),
             reservations,
             reserved_at: BTreeMap::new(),
+            objects: objects::Objects::default(),
             due: BTreeSet::new(),
             next_due: u64::MAX,
+            streams: BTreeSet::new(),
             cache: BTreeMap::new(),
             cached: BTreeMap::new(),
             swap: spec.swap,
@@ -327,10 +348,18 @@ impl<'a> System<'a> {
         Some((id, made.copied().unwrap_or(self.now)))
     }
 
-    /// The reservation that holds all of a piece, and when the reservation was made.
-    fn reservation_of(&self, piece: Piece) -> Option<(ReservationId, u64)> {
-        let found = self.reservation_at(piece.first);
-        found.filter(|(id, _)| self.reservations.get(*id).level() >= piece.level)
+    /// The reservation that holds all of a piece, and when the reservation was made. A piece that
+    /// is not congruent with its object's blocks lies in none.
+    fn reservation_of(
+        &self,
+        spaces: &AddressSpaces,
+        piece: Piece,
+    ) -> Option<(ReservationId, Place, u64)> {
+        let home = self.home_of(spaces, piece.first)?;
+        let (id, made) = self.reservation_at(home)?;
+        let is_whole = self.reservations.get(id).level() >= piece.level
+            && home.page.is_multiple_of(self.pages(piece.level));
+        is_whole.then_some((id, home, made))
     }
 
     fn note_peaks(&mut self) {

@@ -1,8 +1,8 @@
 //! The leaves of a system's page tables, and notices of their changes.
 
 use super::{Place, Pte, System};
-use crate::Notice;
-use broadleaf_units::{AlignedRun, Leaf, PageSize};
+use crate::{AddressSpaces, Notice};
+use broadleaf_units::{AlignedRun, Leaf, PageSize, Rights, SpaceId};
 use std::collections::BTreeSet;
 
 impl System<'_> {
@@ -18,24 +18,46 @@ impl System<'_> {
     }
 
     /// The changes since the last call: first the leaves that are mapped no more, then the new
-    /// ones.
-    pub fn notices(&mut self) -> Vec<Notice> {
+    /// ones, then those whose rights changed. `spaces` has the rights.
+    pub fn notices(&mut self, spaces: &AddressSpaces) -> Vec<Notice> {
         let (mut old, mut new) = (BTreeSet::new(), BTreeSet::new());
+        let mut kept = BTreeSet::new();
         for (at, before) in self.tables.take_changes() {
             let (before, after) = (self.leaf_of(at, before), self.leaf(at));
             if before != after {
                 old.extend(before.map(|leaf| (at.space, leaf)));
                 new.extend(after.map(|leaf| (at.space, leaf)));
+            } else {
+                kept.extend(after.map(|leaf| (at.space, leaf)));
             }
         }
-        let old = old.into_iter();
-        let old = old.map(|(space, leaf)| Notice::Unmapped(space, leaf));
-        let new = new.into_iter();
-        let new = new.map(|(space, leaf)| Notice::Mapped(space, leaf));
-        old.chain(new).collect()
+        let mut notices = Vec::with_capacity(old.len() + new.len());
+        for (space, leaf) in old {
+            let rights = self.noticed_rights.remove(&(space, leaf.run));
+            let rights = rights.unwrap_or(leaf.rights);
+            notices.push(Notice::Unmapped(space, Leaf { rights, ..leaf }));
+        }
+        for (space, leaf) in new {
+            let rights = rights_of(spaces, space, leaf.run);
+            self.noticed_rights.insert((space, leaf.run), rights);
+            notices.push(Notice::Mapped(space, Leaf { rights, ..leaf }));
+        }
+        for (space, leaf) in kept {
+            let rights = rights_of(spaces, space, leaf.run);
+            if self.noticed_rights.insert((space, leaf.run), rights) != Some(rights) {
+                notices.push(Notice::Protected(space, Leaf { rights, ..leaf }));
+            }
+        }
+        notices
     }
 
-    /// The page that maps this place. `None` if the place is not mapped.
+    /// The rights of a range may have changed: the next notices have those of its pages.
+    pub(super) fn notice_rights(&mut self, space: SpaceId, from: u64, to: u64) {
+        self.tables.note_unchanged(space, from, to);
+    }
+
+    /// The page that maps this place, as if its mapping allowed loads and stores. `None` if the
+    /// place is not mapped.
     pub fn leaf(&self, at: Place) -> Option<Leaf> {
         self.leaf_of(at, self.tables.get(at))
     }
@@ -58,12 +80,16 @@ impl System<'_> {
         let piece = self.piece(at, pte.level());
         let shift = self.base.shift() - PageSize::SIZE_4K.shift();
         let frame = pte.frame().0.wrapping_sub(at.page - piece.first.page);
-        Some(Leaf {
-            run: AlignedRun {
-                first: self.units_of(piece.first.page),
-                size: self.size(pte.level()),
-            },
-            frame: pte.has_frame().then_some(frame << shift),
-        })
+        let run = AlignedRun {
+            first: self.units_of(piece.first.page),
+            size: self.size(pte.level()),
+        };
+        Some(Leaf::new(run, pte.has_frame().then_some(frame << shift)))
     }
+}
+
+/// The rights of a mapped page. A page that no mapping shows allows loads and stores.
+fn rights_of(spaces: &AddressSpaces, space: SpaceId, run: AlignedRun) -> Rights {
+    let mapping = spaces.mapping_at(space, run.first.0);
+    mapping.map_or(Rights::READ_WRITE, |mapping| mapping.rights)
 }

@@ -1,7 +1,6 @@
 //! The sources of frames: the buddy allocator, preempted reservations, migrated pages and reclaimed
 //! pages.
 
-use super::frame_table::FilePage;
 use super::{OutOfMemory, Piece, Place, System};
 use crate::AddressSpaces;
 use crate::frames::{Choice, Frame, FrameState, plan};
@@ -19,6 +18,10 @@ const MOST_SCANNED: u64 = 1024;
 impl System<'_> {
     /// The number of frames that are available without taking a page back.
     pub(super) fn available(&self) -> u64 {
+        if self.buddy.is_divided() {
+            // What a reservation keeps lies in the pool of another size.
+            return self.buddy.free_for_pages();
+        }
         self.buddy.free_frames() + self.reservations.reserved_unpopulated()
     }
 
@@ -29,7 +32,7 @@ impl System<'_> {
 
     /// Returns true if an extent of that order is free.
     pub(super) fn has_extent(&self, order: u8) -> bool {
-        (order..=self.buddy.most_order()).any(|order| self.buddy.free_extents(order) > 0)
+        self.buddy.has_extent(order)
     }
 
     /// A frame for one page.
@@ -48,6 +51,9 @@ impl System<'_> {
     /// Breaks the reservation whose turn it is, if there is one. A policy that preempts the oldest
     /// takes one frame of it.
     pub(super) fn preempt_any(&mut self) -> bool {
+        if self.buddy.is_divided() {
+            return false;
+        }
         if self.needs.preempts_oldest {
             return self.give_up_frame();
         }
@@ -95,6 +101,7 @@ impl System<'_> {
             }
             let preempts = self.needs.placement == Placement::Reserved
                 && !self.needs.preempts_oldest
+                && !self.buddy.is_divided()
                 && !self.needs.without.preemption;
             if !preempts {
                 break;
@@ -105,7 +112,9 @@ impl System<'_> {
             self.preempt(victim);
         }
         self.counters.extents_refused += 1;
+        // Neither reclaiming nor moving pages makes an extent in the pool of a size.
         match effort {
+            _ if self.buddy.is_divided() => None,
             Effort::None => None,
             Effort::Later => {
                 self.wanted = Some(self.wanted.map_or(level, |wanted| wanted.max(level)));
@@ -142,7 +151,7 @@ impl System<'_> {
     /// A free frame chosen at random, if the policy asks for one. Most tries find a free frame
     /// unless memory is almost full; then the lowest free frame has to do.
     fn random_frame(&mut self) -> Option<Frame> {
-        let frames = self.buddy.frames().min(MOST_RANDOM_FRAMES);
+        let frames = self.buddy.frames_for_pages().min(MOST_RANDOM_FRAMES);
         let random = self.random_frames.as_mut()?;
         for _ in 0..MOST_RANDOM_TRIES {
             let frame = Frame(random.below(frames));
@@ -207,6 +216,8 @@ impl System<'_> {
         let kept = largest.filter(|_| !self.needs.without.partial_preemption);
         let level = kept.unwrap_or(0);
         let made = self.reserved_at.remove(&key).unwrap_or(self.now);
+        self.objects
+            .ended(Frame(self.reservations.get(id).first_frame()));
         let broken = self.reservations.break_up(id, level);
         self.settle(broken, made);
     }
@@ -215,6 +226,8 @@ impl System<'_> {
     pub(super) fn dissolve(&mut self, id: ReservationId) {
         let key = self.reservations.get(id).key();
         let made = self.reserved_at.remove(&key).unwrap_or(self.now);
+        self.objects
+            .ended(Frame(self.reservations.get(id).first_frame()));
         let broken = self.reservations.dissolve(id);
         self.settle(broken, made);
     }
@@ -224,66 +237,12 @@ impl System<'_> {
             self.give_back(Frame(first), order);
         }
         for id in broken.reserved {
-            let key = self.reservations.get(id).key();
+            let reservation = self.reservations.get(id);
+            let (key, first) = (reservation.key(), Frame(reservation.first_frame()));
             self.reserved_at.insert(key, made);
+            self.objects.reserved(key, first);
         }
     }
-
-    /// Reserves the largest extent that fits around a page. The piece must have no resident page,
-    /// and no page of the file in memory. Returns `None` if no size fits.
-    pub(super) fn reserve(
-        &mut self,
-        spaces: &AddressSpaces,
-        at: Place,
-        file: Option<FilePage>,
-    ) -> Option<ReservationId> {
-        let largest = if self.needs.without.large_reservations {
-            self.sizes.largest().min(1)
-        } else {
-            self.sizes.largest()
-        };
-        for level in (1..=largest).rev() {
-            let piece = self.piece(at, level);
-            let before = at.page - piece.first.page;
-            let first = file.and_then(|(file, page)| Some((file, page.checked_sub(before)?)));
-            if first.is_some_and(|first| self.stays(first, self.pages(level))) {
-                continue;
-            }
-            let empty = self.tables.counts(piece.first, self.pages(level)).present == 0;
-            if !empty || !self.facts(spaces, piece, at.page).reservable {
-                continue;
-            }
-            // A smaller reservation is better than none.
-            if self.reservations.overlaps(piece.first, level) {
-                continue;
-            }
-            let Some(first) = self.extent(spaces, level, Effort::Later) else {
-                continue;
-            };
-            let id = self.reservations.make(piece.first, first.0, level);
-            self.reserved_at.insert(piece.first, self.now);
-            self.counters.reservations += 1;
-            self.will_be_due(piece.first, self.now);
-            return Some(id);
-        }
-        None
-    }
-
-    /// The policy is to be asked of a reservation when it has the age that it named.
-    pub(super) fn will_be_due(&mut self, first: Place, made: u64) {
-        let due = self
-            .needs
-            .asked_at_age
-            .and_then(|age| made.checked_add(age));
-        if let Some(due) = due
-            && due >= self.now
-        {
-            self.due.insert((due, first, made));
-            self.next_due = self.next_due.min(due);
-        }
-    }
-
-    // ---- compaction ----
 
     /// Moves pages out of the way of an extent of that order, and takes it.
     pub(super) fn compact(&mut self, order: u8) -> Option<Frame> {
@@ -316,7 +275,7 @@ impl System<'_> {
             // A superpage would have to move as a whole, and a reserved page would lose its place.
             let free = (self.frames.mappers(frame).iter()).all(|at| {
                 self.tables.get(*at).level() == 0 && self.reservations.around(*at).is_none()
-            });
+            }) && self.object_of(frame).is_none();
             return if free {
                 FrameState::Movable
             } else {
@@ -355,20 +314,25 @@ impl System<'_> {
         }
     }
 
-    /// The frame of a reservation that is kept for a place, where it was not given to it.
-    pub(super) fn kept_for(&self, at: Place) -> Option<(ReservationId, u64, Frame)> {
-        let id = self.reservations.around(at)?;
+    /// The frame of a reservation that is kept for a place or for a page of an object, where it was
+    /// not given to it.
+    pub(super) fn kept_for(&self, home: Place) -> Option<(ReservationId, u64, Frame)> {
+        let id = self.reservations.around(home)?;
         let reservation = self.reservations.get(id);
-        let page = at.page - reservation.key().page;
+        let page = home.page - reservation.key().page;
         let free = !reservation.population().get(page);
         free.then(|| (id, page, Frame(reservation.frame(page))))
     }
 
     /// The frame of a piece's first page, if one reservation keeps an extent for the whole piece.
-    pub(super) fn kept_extent(&self, piece: Piece) -> Option<(ReservationId, Frame)> {
-        let (id, _) = self.reservation_of(piece)?;
+    pub(super) fn kept_extent(
+        &self,
+        spaces: &AddressSpaces,
+        piece: Piece,
+    ) -> Option<(ReservationId, Frame)> {
+        let (id, home, _) = self.reservation_of(spaces, piece)?;
         let reservation = self.reservations.get(id);
-        let page = piece.first.page - reservation.key().page;
+        let page = home.page - reservation.key().page;
         Some((id, Frame(reservation.frame(page))))
     }
 }

@@ -30,10 +30,17 @@ impl System<'_> {
             self.refuse(reason);
             return false;
         }
+        if self.needs.repairs {
+            if !self.is_placed(piece) {
+                self.repair(spaces, piece, effort);
+            }
+            return false;
+        }
         if self.needs.copies == Copies::Always {
             return self.gather(spaces, piece, effort);
         }
         match self.way(spaces, piece) {
+            Way::InPlace(_) if self.begin_stream(spaces, piece) => false,
             Way::InPlace(first) => {
                 self.pay(false, |system| {
                     if let Some(first) = first {
@@ -47,6 +54,7 @@ impl System<'_> {
                 self.refuse(Refusal::NotInPlace);
                 false
             }
+            Way::ByCopying if self.begin_stream(spaces, piece) => false,
             Way::ByCopying => self.gather(spaces, piece, effort),
         }
     }
@@ -78,7 +86,7 @@ impl System<'_> {
 
     /// Promotes with an extent at hand, and books the cycles. If the promotion copies, or if each
     /// promotion has its full price, the cycles count as the price of copying.
-    fn pay(&mut self, copies: bool, work: impl FnOnce(&mut Self)) {
+    pub(super) fn pay(&mut self, copies: bool, work: impl FnOnce(&mut Self)) {
         let before = self.fault_cycles;
         work(self);
         let cycles = self.fault_cycles - before;
@@ -90,7 +98,7 @@ impl System<'_> {
 
     fn way(&self, spaces: &AddressSpaces, piece: Piece) -> Way {
         let first = self.tables.get(piece.first);
-        let kept = self.kept_extent(piece);
+        let kept = self.kept_extent(spaces, piece);
         let start = match kept {
             Some((_, start)) => start,
             None if first.has_frame() => first.frame(),
@@ -104,16 +112,21 @@ impl System<'_> {
             let fits = if pte.has_frame() {
                 pte.frame() == Frame(frame)
             } else {
-                // Only a reservation keeps frames for what is missing, unless it gave them up.
-                self.kept_for(at).is_some()
+                let file = self.behind(spaces, at).file;
+                let home = self.home(at, file);
+                // Only a reservation keeps frames for what is missing, unless it gave them up. A
+                // page of an object may be there already.
+                let kept = home.and_then(|home| self.kept_for(home)).is_some()
                     && !self.frames.is_used(Frame(frame))
-                    && !self.is_mapped_elsewhere(spaces, at)
+                    && !self.is_mapped_elsewhere(spaces, at);
+                kept || self.is_file_in(file, Frame(frame))
             };
             if !fits {
                 return Way::ByCopying;
             }
         }
-        Way::InPlace(kept.map(|(_, start)| start))
+        let shares = self.needs.by_object.then_some(start);
+        Way::InPlace(kept.map(|(_, start)| start).or(shares))
     }
 
     /// Returns true if the content of a place is a page of a file that other places map. Such a
@@ -134,7 +147,8 @@ impl System<'_> {
     fn fill(&mut self, spaces: &AddressSpaces, piece: Piece, first: Frame) {
         for (at, frame) in self.places(piece).zip(first.0..) {
             if !self.tables.get(at).has_frame() {
-                if let Some((id, page, _)) = self.kept_for(at) {
+                let home = self.home_of(spaces, at);
+                if let Some((id, page, _)) = home.and_then(|home| self.kept_for(home)) {
                     self.reservations.populate(id, page);
                 }
                 self.fill_page(spaces, at, Frame(frame));
@@ -153,9 +167,18 @@ impl System<'_> {
         let of_file = behind.file.filter(|_| !swapped);
         // A page of the file that is in memory elsewhere, and that no place maps, moves here.
         let old = of_file.and_then(|page| self.in_memory(page));
+        if old == Some(frame) {
+            self.map(at, frame, Self::found(&behind));
+            return false;
+        }
         if let Some(old) = old {
+            self.book_gathered(self.frames.mapped(old) as u64);
+            let kept = self.object_of(old);
             self.replace_frame(old, frame);
-            self.give_back(old, 0);
+            match kept {
+                Some((id, page)) => self.depopulate(id, page),
+                None => self.give_back(old, 0),
+            }
             self.copy(1);
         } else {
             self.frames.begin(frame);
@@ -199,24 +222,63 @@ impl System<'_> {
 
     /// Copies the pages of a piece together.
     fn gather(&mut self, spaces: &AddressSpaces, piece: Piece, effort: Effort) -> bool {
+        let Some(first) = self.extent_to_gather(spaces, piece, effort) else {
+            return false;
+        };
+        self.pay(true, |system| {
+            if system.needs.gathers {
+                system.fault_cycles += system.costs.extent;
+            }
+            system.copy_together(spaces, piece, first);
+        });
+        true
+    }
+
+    /// An extent into which a piece can be copied. Counts the refusal if there is none.
+    pub(super) fn extent_to_gather(
+        &mut self,
+        spaces: &AddressSpaces,
+        piece: Piece,
+        effort: Effort,
+    ) -> Option<Frame> {
         let movable = |at: Place| {
             let pte = self.tables.get(at);
             if pte.has_frame() {
-                !pte.has(Pte::OF_FILE) || self.frames.mapped(pte.frame()) == 1
+                let alone = !pte.has(Pte::OF_FILE) || self.frames.mapped(pte.frame()) == 1;
+                alone || self.moves_with_aliases(at, pte.frame())
             } else {
-                !self.is_mapped_elsewhere(spaces, at)
+                let file = self.behind(spaces, at).file;
+                let frame = file.and_then(|page| self.frames.file_frame(page));
+                let mapped = frame.filter(|frame| self.frames.mapped(*frame) > 0);
+                mapped.is_none_or(|frame| self.moves_with_aliases(at, frame))
             }
         };
         if !self.places(piece).all(movable) {
             self.refuse(Refusal::NotInPlace);
-            return false;
+            return None;
         }
-        let Some(first) = self.extent(spaces, piece.level, effort) else {
+        let extent = self.extent(spaces, piece.level, effort);
+        if extent.is_none() {
             self.refuse(Refusal::NoExtent);
-            return false;
+        }
+        extent
+    }
+
+    /// Returns true if a gather moves a page of a file with all its mappings: each is a base page,
+    /// and no reservation keeps the frame for another place.
+    fn moves_with_aliases(&self, place: Place, frame: Frame) -> bool {
+        let free = |at: &Place| {
+            let is_base = self.tables.get(*at).level() == 0;
+            is_base && (*at == place || self.reservations.around(*at).is_none())
         };
-        self.pay(true, |system| system.copy_together(spaces, piece, first));
-        true
+        self.needs.gathers && self.frames.mappers(frame).iter().all(free)
+    }
+
+    /// Books the parts of a gather of one page, whose frame has these mappings.
+    pub(super) fn book_gathered(&mut self, aliases: u64) {
+        if self.needs.gathers {
+            self.fault_cycles += self.costs.gathered(aliases);
+        }
     }
 
     /// Copies or fills each page of a piece into an extent. Reclaiming frames for the extent may
@@ -229,19 +291,31 @@ impl System<'_> {
                 self.fill_anew(spaces, at, frame);
                 continue;
             }
-            self.copy(1);
-            let old = pte.frame();
-            if pte.has(Pte::OF_FILE) {
-                let kept = self.is_kept(at, old);
-                self.replace_frame(old, frame);
-                self.take_back(at, old, kept);
-                continue;
-            }
-            self.leave_frame_for_good(at, old);
-            self.take_for_own(at, pte, frame);
+            self.move_page(at, frame);
         }
         self.forget_range(piece.first, self.pages(piece.level));
         self.raise(piece);
+    }
+
+    /// Copies a resident page to a frame, for a gather. A page of a file moves for all that map it.
+    pub(super) fn move_page(&mut self, at: Place, frame: Frame) {
+        let pte = self.tables.get(at);
+        let old = pte.frame();
+        self.copy(1);
+        if pte.has(Pte::OF_FILE) {
+            self.book_gathered(self.frames.mapped(old) as u64);
+            let kept = self.is_kept(at, old);
+            let object = self.object_of(old);
+            self.replace_frame(old, frame);
+            match object {
+                Some((id, page)) => self.depopulate(id, page),
+                None => self.take_back(at, old, kept),
+            }
+            return;
+        }
+        self.book_gathered(1);
+        self.leave_frame_for_good(at, old);
+        self.take_for_own(at, pte, frame);
     }
 
     /// The pages of a piece are one from now on: they all have their places.

@@ -160,7 +160,7 @@ impl System<'_> {
         {
             self.dissolve(id);
         }
-        if !self.is_kept(at, frame) {
+        if !self.is_kept(at, frame) || self.object_of(frame).is_some() {
             self.frames.unmap(frame, at);
             // Clean pages of a file become inactive as soon as it is closed (Navarro 2002, on
             // changes to the page daemon).
@@ -197,8 +197,12 @@ impl System<'_> {
         }
     }
 
-    /// Returns true if the reservation of a place keeps this frame for the place.
+    /// Returns true if the reservation of a place keeps this frame for the place, or an object keeps
+    /// it for its page.
     pub(super) fn is_kept(&self, at: Place, frame: Frame) -> bool {
+        if self.object_of(frame).is_some() {
+            return true;
+        }
         self.reservations.around(at).is_some_and(|id| {
             let reservation = self.reservations.get(id);
             let page = at.page - reservation.key().page;
@@ -214,7 +218,10 @@ impl System<'_> {
             self.mark_shared(frame);
             // Other places still map a frame of this place's reservation, so the reservation cannot
             // stay whole.
-            if kept && let Some(id) = self.reservations.around(at) {
+            if kept
+                && self.object_of(frame).is_none()
+                && let Some(id) = self.reservations.around(at)
+            {
                 self.dissolve(id);
             }
             return;
@@ -234,15 +241,16 @@ impl System<'_> {
 
     /// A frame is kept for its place again, but where nothing of the reservation is left, it ends.
     fn back_to_reservation(&mut self, at: Place, frame: Frame) {
+        if let Some((id, page)) = self.object_of(frame) {
+            self.depopulate(id, page);
+            return;
+        }
         let Some(id) = self.reservations.around(at) else {
             self.give_back(frame, 0);
             return;
         };
         let page = at.page - self.reservations.get(id).key().page;
-        self.reservations.depopulate(id, page);
-        if self.reservations.get(id).holds_nothing() {
-            self.dissolve(id);
-        }
+        self.depopulate(id, page);
     }
 
     fn protect(&mut self, space: SpaceId, pages: Pages) {
@@ -253,13 +261,16 @@ impl System<'_> {
         self.cut_at(space, from, to);
         if !self.tables.pages_in(space, from, to).is_empty() {
             self.shootdowns.push(Shootdown::Range { space, pages });
+            self.notice_rights(space, from, to);
         }
     }
 
     /// Notes a visit of a space, or an event other than a mapping: the list of inherited mappings
     /// is complete.
     pub fn visited(&mut self, space: SpaceId) {
-        self.inheriting.remove(&space);
+        if self.inheriting.remove(&space) {
+            self.notice_rights(space, 0, u64::MAX);
+        }
     }
 
     /// Returns true if the trace is still listing the inherited mappings of a space.
@@ -273,7 +284,7 @@ impl System<'_> {
             && due <= time
         {
             self.due.pop_first();
-            self.next_due = self.due.first().map_or(u64::MAX, |(next, ..)| *next);
+            self.note_next_due();
             self.now = due;
             let Some(id) = self.reservations.find(key) else {
                 continue;

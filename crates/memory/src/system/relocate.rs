@@ -105,6 +105,9 @@ impl System<'_> {
         if !pte.has_frame() || pte.level() > 0 || self.frames.mapped(pte.frame()) > 1 {
             return;
         }
+        if pte.has(Pte::OF_FILE) && self.needs.by_object {
+            return;
+        }
         if let Some((id, page, frame)) = self.kept_for(at) {
             self.reservations.populate(id, page);
             self.replace_frame(pte.frame(), frame);

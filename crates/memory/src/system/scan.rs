@@ -29,8 +29,16 @@ impl System<'_> {
             if self.next_scan <= time && self.next_scan <= self.next_due {
                 self.now = self.next_scan;
                 self.turn(spaces);
+            } else if self
+                .streams
+                .first()
+                .is_some_and(|(due, _)| *due == self.next_due)
+            {
+                self.end_stream(spaces);
             } else {
-                self.ask_due(spaces, time.min(self.next_scan.saturating_sub(1)));
+                let stream = self.streams.first().map_or(u64::MAX, |(due, _)| *due);
+                let before = self.next_scan.min(stream).saturating_sub(1);
+                self.ask_due(spaces, time.min(before));
             }
         }
         self.now = time;

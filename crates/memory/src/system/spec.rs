@@ -1,6 +1,6 @@
 //! The configuration of a system: the size of memory, and costs.
 
-use crate::frames::Layout;
+use crate::frames::{Allocator, Layout};
 use broadleaf_policy::NOMINAL_RATE;
 use broadleaf_units::{PageSize, PageSizes};
 use std::sync::Arc;
@@ -20,6 +20,10 @@ pub struct Spec {
     pub files: Files,
     /// The cost of each operation.
     pub costs: Costs,
+    /// The rule that chooses frames.
+    pub allocator: &'static Allocator,
+    /// The share of memory, from 0 to 1, for superpages of an allocator that divides memory.
+    pub pools: f64,
     /// The accesses that the program makes per second: the time scale of daemons, whose periods are
     /// given for [`NOMINAL_RATE`].
     pub rate: u64,
@@ -63,6 +67,18 @@ pub struct Costs {
     pub demotion: u64,
     /// Moving a page out of the way, beside copying it.
     pub migration: u64,
+    /// Finding a page that is gathered (Talluri 1995, section 6.2.2, as the five costs below).
+    pub find: u64,
+    /// Locking and unlocking such a page.
+    pub lock: u64,
+    /// Freeing the frame that such a page leaves.
+    pub free: u64,
+    /// Removing one mapping of such a page from a page table.
+    pub invalidate: u64,
+    /// Removing one translation of such a page from the TLBs.
+    pub shootdown: u64,
+    /// Allocating the extent of a gather.
+    pub extent: u64,
     /// Hashing a byte, times 1024, if a policy finds changed pages by digests.
     pub digest_kib: u64,
     /// Bringing prefetch charges up to date at a TLB miss, where a policy asks for them.
@@ -75,7 +91,7 @@ impl Default for Costs {
     /// Round figures for a processor of 3 GHz with a solid-state disk. A minor fault takes 0.5
     /// microseconds without zeroing. Memory is zeroed at 10, copied at 5 and hashed at 1.5 GB/s.
     /// Reading a page from the disk takes 100 microseconds, and demoting a superpage 6
-    /// (docs/book/src/memory.md). Charges cost as much as for Romer (1995, section 8.1).
+    /// (docs/book/src/memory.md). A shootdown interrupts another core. Charges cost as much as for Romer (1995, section 8.1).
     fn default() -> Self {
         Self {
             fault: 1500,
@@ -86,6 +102,12 @@ impl Default for Costs {
             promotion_page: 0,
             demotion: 18_000,
             migration: 3000,
+            find: 100,
+            lock: 100,
+            free: 100,
+            invalidate: 50,
+            shootdown: 2000,
+            extent: 1000,
             digest_kib: 2000,
             prefetch: 100,
             capacity: 2470,
@@ -105,6 +127,11 @@ impl Costs {
 
     pub(crate) fn digest(&self, base: PageSize, pages: u64) -> u64 {
         pages * (base.bytes() >> 10) * self.digest_kib
+    }
+
+    /// The cycles of gathering a page with `aliases` mappings, without copying it.
+    pub const fn gathered(&self, aliases: u64) -> u64 {
+        self.find + self.lock + self.free + aliases * (self.invalidate + self.shootdown)
     }
 
     /// The cycles of copying `pages` base pages.

@@ -80,6 +80,21 @@ impl Tables {
         }
     }
 
+    /// Counts the mapped pages of a range as changed, if changes are kept: something else about
+    /// the pages changed.
+    pub(crate) fn note_unchanged(&mut self, space: SpaceId, from: u64, to: u64) {
+        if self.changes.is_none() {
+            return;
+        }
+        let pages = self.pages_in(space, from, to).into_iter();
+        let mapped: Vec<_> = pages.filter(|(_, pte)| pte.is_present()).collect();
+        if let Some(changes) = &mut self.changes {
+            for (at, pte) in mapped {
+                changes.entry(at).or_insert(pte);
+            }
+        }
+    }
+
     /// Returns true if changes were kept.
     #[inline]
     pub(crate) fn has_changes(&self) -> bool {

@@ -27,7 +27,7 @@ impl System<'_> {
         let file = self.frames.file_page(frame);
         // Shared memory keeps its page, which is nowhere else.
         let keeps = file.is_some_and(|(file, _)| matches!(file, File::Memory(_)));
-        if self.frames.mapped(frame) == 1 && !keeps {
+        if self.frames.mapped(frame) == 1 && !keeps && self.object_of(frame).is_none() {
             if let Some(page) = file {
                 self.copy(1);
                 // Stores of other places to the file's page have to be saved before the page leaves
@@ -39,9 +39,12 @@ impl System<'_> {
             self.tables.set(at, own.with(Pte::UNSAVED));
             return Ok(());
         }
+        if self.copy_superpage(spaces, at) {
+            return Ok(());
+        }
         self.demote_to_base_page(at);
         let pte = self.tables.get(at);
-        let new = self.one_frame(spaces)?;
+        let new = self.frame_for_copy(spaces, at)?;
         self.copy(1);
         self.note_unsaved(pte);
         self.leave_frame(at, frame);

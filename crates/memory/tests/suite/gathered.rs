@@ -88,8 +88,15 @@ fn copies_and_cycles_are_those_of_the_pages_that_were_apart() {
             if block.is_multiple_of(2) {
                 gathered += 1;
                 copies += count;
+                // Section 6.2.2, with one mapping of each page.
+                let parts = costs.find
+                    + costs.lock
+                    + costs.free
+                    + costs.invalidate
+                    + costs.shootdown
+                    + KIB * costs.copy_kib;
                 copy_cycles +=
-                    count * KIB * costs.copy_kib + missing * KIB * costs.zero_kib + costs.promotion;
+                    count * parts + costs.extent + missing * KIB * costs.zero_kib + costs.promotion;
             } else {
                 in_place += 1;
             }

@@ -10,6 +10,8 @@ mod frames_in_turn;
 mod gathered;
 mod many_events;
 mod mechanisms;
+mod objects;
+mod placing;
 mod processes;
 mod reclaim;
 mod shared_memory;

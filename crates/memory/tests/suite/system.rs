@@ -2,11 +2,12 @@
 
 use crate::common::scripted::Scripted;
 use crate::common::*;
-use broadleaf_memory::frames::Start;
+use broadleaf_memory::frames::{ALLOCATORS, Start};
 use broadleaf_memory::system::{Files, OutOfMemory, Spec};
 use broadleaf_memory::{AddressSpaces, Backing, Change, Mapping};
 use broadleaf_policy::{
-    Copies, Effort, Needs, PageDaemon, Placement, Point, PromotionOrder, Scan, Without,
+    Copies, Effort, Needs, PageDaemon, Placement, Point, PromotionOrder, ReadAround, Scan,
+    StoreToShared, Without,
 };
 use broadleaf_units::{FileId, PageNumber, PageSize, Rights, SpaceId};
 use std::ops::Range;
@@ -64,11 +65,12 @@ fn any_policy(random: &mut Random) -> Scripted {
         promotions: random.below(3),
         order: orders[random.below(3) as usize],
     });
+    let copies = [Copies::Never, Copies::Scattered, Copies::Always][random.below(3) as usize];
     Scripted {
         needs: Needs {
             asked_at_age: random.chance(30).then(|| random.below(40)),
             placement: [Placement::Reserved, Placement::AtFault][random.below(2) as usize],
-            copies: [Copies::Never, Copies::Scattered, Copies::Always][random.below(3) as usize],
+            copies,
             files_stay: random.chance(30),
             every_size: random.chance(50),
             asked_when_freed: random.chance(50),
@@ -79,11 +81,28 @@ fn any_policy(random: &mut Random) -> Scripted {
             fault_around: [0, 4][random.below(2) as usize],
             zero_page: random.chance(40),
             zeroed_ahead: random.below(2) * 50_000,
-            daemon: [PageDaemon::OldestFirst, PageDaemon::ForContiguity][random.below(2) as usize],
+            daemon: [
+                PageDaemon::OldestFirst,
+                PageDaemon::ForContiguity,
+                PageDaemon::CompletingBlocks,
+            ][random.below(3) as usize],
             ignores_zeroed: random.chance(20),
             digests: random.chance(20),
             without: any_switches(random),
             preempts_oldest: random.chance(40),
+            gathers: random.chance(30),
+            repairs: copies != Copies::Never && random.chance(15),
+            early_restart: random.chance(20),
+            odd_sizes: random.chance(20),
+            by_object: random.chance(40),
+            counts_by_object: random.chance(50),
+            read_around: [ReadAround::No, ReadAround::Block, ReadAround::Next(2)]
+                [random.below(3) as usize],
+            store_to_shared: [
+                StoreToShared::Page,
+                StoreToShared::Placed,
+                StoreToShared::Superpage,
+            ][random.below(3) as usize],
             ..Needs::default()
         },
         promotes_at: Point::ALL,
@@ -168,6 +187,7 @@ fn any_spec(random: &mut Random, seed: u64) -> Spec {
         start: start.lay_out_in(frames, 6, 3).expect("a layout").into(),
         swap: random.below(3) * 60,
         files: [Files::OnDisk, Files::InMemory][random.below(2) as usize],
+        allocator: ALLOCATORS[seed as usize % ALLOCATORS.len()],
         ..spec(orders, frames)
     }
 }

@@ -90,6 +90,15 @@ pub static TLB_METRICS: &[&Metric] = &[
         "Entries of the page table that walks read on their way to the leaf, the leaf included.",
         |tlb| tlb.walk_reads,
     ),
+    &Metric {
+        less_is_better: None,
+        ..cost(
+            "walk_cache_hits",
+            "walks",
+            "Walks that began at an entry of the page table that a walk cache holds.",
+            MetricFigure::Optional(|result| result.tlb.as_ref()?.walk_cache_hits),
+        )
+    },
     &cost(
         "table_nodes",
         "nodes",
@@ -125,6 +134,41 @@ pub static TLB_METRICS: &[&Metric] = &[
         "bytes",
         "The memory of each level of the page tables at their peak, the base pages' first.",
         MetricFigure::Several,
+    ),
+    &Metric {
+        less_is_better: None,
+        ..cost(
+            "synonym_updates",
+            "pages",
+            "Pages that were mapped and unmapped in the synonym table.",
+            MetricFigure::Optional(|result| result.tlb.as_ref()?.synonym_updates),
+        )
+    },
+    &cost(
+        "synonym_lines",
+        "lines",
+        "Cache lines that updates of the synonym table read or wrote, each once an update.",
+        MetricFigure::Optional(|result| result.tlb.as_ref()?.synonym_lines),
+    ),
+    &cost(
+        "synonym_bytes",
+        "bytes",
+        "The memory of the synonym table at the end; pointers in entries of the page table are \
+         left out if `table_bytes` has them.",
+        MetricFigure::Optional(|result| result.tlb.as_ref()?.synonym_bytes),
+    ),
+    &cost(
+        "synonym_bytes_peak",
+        "bytes",
+        "The most memory of the synonym table, counted as `synonym_bytes`.",
+        MetricFigure::Optional(|result| result.tlb.as_ref()?.synonym_bytes_peak),
+    ),
+    &cost(
+        "synonym_split",
+        "pages",
+        "Superpages that the synonym table lists page by page at the end, since other entries of \
+         their frames have another size.",
+        MetricFigure::Optional(|result| result.tlb.as_ref()?.synonym_split),
     ),
     &cost(
         "area_rbe",

@@ -27,12 +27,18 @@ pub(crate) fn whole_result() -> CellResult {
         prefetch_hits: next(),
         walk_entry_hits: next(),
         walk_reads: next(),
+        walk_cache_hits: Some(next()),
         table_nodes: Some(next()),
         table_most_nodes: Some(next()),
         table_lines: Some(next()),
         table_bytes: Some(next()),
         table_bytes_peak: Some(next()),
         table_level_bytes: vec![next()],
+        synonym_updates: Some(next()),
+        synonym_lines: Some(next()),
+        synonym_bytes: Some(next()),
+        synonym_bytes_peak: Some(next()),
+        synonym_split: Some(next()),
         area_rbe: Some(7984.5),
     };
     let memory = MemoryResult {

@@ -102,7 +102,7 @@ impl World<'_> {
                 continue;
             }
             self.at_misses += 1;
-            self.shoot_down_charged(charged);
+            self.shoot_down_charged(charged, &stream.spaces);
             let first = self.system.units_of(candidate.first);
             let units = self.system.size(candidate.level).bytes() >> PageSize::SIZE_4K.shift();
             self.mmu.tlb.invalidate_range(candidate.tag, first, units);
@@ -113,8 +113,8 @@ impl World<'_> {
         }
         // A promotion may have taken an extent from other pages.
         changed |= self.system.has_shootdowns();
-        self.shoot_down_charged(charged);
-        self.update_tables();
+        self.shoot_down_charged(charged, &stream.spaces);
+        self.update_tables(&stream.spaces);
         charged.due = due;
         changed
     }

@@ -266,7 +266,7 @@ impl<'a> World<'a> {
                 self.moment += 1;
                 if self.system.look(at, part.store).is_none() {
                     self.settle(at, time, part.store, stream);
-                    self.shoot_down();
+                    self.shoot_down(&stream.spaces);
                 }
                 if self.ended.is_some() {
                     return;
@@ -280,7 +280,8 @@ impl<'a> World<'a> {
         if self.ended.is_none() {
             self.moment += 1;
             self.system.set_moment(self.moment);
-            self.impose(|system| system.collapse(&stream.spaces, space, pages));
+            let spaces = &stream.spaces;
+            self.impose(spaces, |system| system.collapse(spaces, space, pages));
         }
     }
 
@@ -338,7 +339,7 @@ impl<'a> World<'a> {
             self.moment += 1;
             self.system.set_moment(self.moment);
             self.system.pass(&stream.spaces, last);
-            self.shoot_down();
+            self.shoot_down(&stream.spaces);
         }
     }
 }

@@ -203,7 +203,7 @@ impl World<'_> {
             }
         };
         if is_due || settled.is_none() {
-            self.drop_stale(scene.part);
+            self.drop_stale(scene.part, &scene.stream.spaces);
         }
         Some(level)
     }

@@ -5,40 +5,40 @@ use crate::charged::Charged;
 use crate::filter::BatchPart;
 use crate::mmu::Mmu;
 use broadleaf_charges::Candidate;
-use broadleaf_memory::Shootdown;
 use broadleaf_memory::system::Place;
+use broadleaf_memory::{AddressSpaces, Shootdown};
 use broadleaf_units::SpaceId;
 
 impl World<'_> {
     /// A reference or a daemon may have changed memory: drops stale translations, or updates the
     /// page tables if there are none. A filter first makes up for lookups that it left out.
-    pub(super) fn drop_stale(&mut self, part: &BatchPart<'_>) {
+    pub(super) fn drop_stale(&mut self, part: &BatchPart<'_>, spaces: &AddressSpaces) {
         let is_stale = self.system.has_shootdowns();
         self.end_left_out(is_stale, part);
         if is_stale {
-            self.shoot_down();
+            self.shoot_down(spaces);
         } else {
-            self.update_tables();
+            self.update_tables(spaces);
         }
     }
 
     /// Drops all stale translations.
-    pub(super) fn shoot_down(&mut self) {
+    pub(super) fn shoot_down(&mut self, spaces: &AddressSpaces) {
         let mut charged = self.charged.take();
-        self.carry_out(charged.as_deref_mut());
+        self.carry_out(charged.as_deref_mut(), spaces);
         self.charged = charged;
     }
 
     /// Drops all stale translations, while the charges are taken out of the world.
-    pub(super) fn shoot_down_charged(&mut self, charged: &mut Charged<'_>) {
+    pub(super) fn shoot_down_charged(&mut self, charged: &mut Charged<'_>, spaces: &AddressSpaces) {
         if self.system.has_shootdowns() {
-            self.carry_out(Some(charged));
+            self.carry_out(Some(charged), spaces);
         }
     }
 
     /// Drops stale translations from the TLBs of all machines that observe this memory.
-    fn carry_out(&mut self, mut charged: Option<&mut Charged<'_>>) {
-        self.update_tables();
+    fn carry_out(&mut self, mut charged: Option<&mut Charged<'_>>, spaces: &AddressSpaces) {
+        self.update_tables(spaces);
         self.translate_now(None);
         let shootdowns: Vec<Shootdown> = self.system.shootdowns().collect();
         for shootdown in shootdowns {
@@ -88,12 +88,12 @@ impl World<'_> {
     }
 
     /// Updates the page tables of all machines. References that wait are translated first.
-    pub(super) fn update_tables(&mut self) {
+    pub(super) fn update_tables(&mut self, spaces: &AddressSpaces) {
         if !self.system.has_notices() {
             return;
         }
         self.translate_now(None);
-        for notice in self.system.notices() {
+        for notice in self.system.notices(spaces) {
             self.mmu.notice(&notice);
             self.observers
                 .iter_mut()

@@ -9,9 +9,11 @@ mod compatible;
 mod entries;
 mod levels;
 mod load;
+mod text;
 mod walks;
 
 pub use levels::{ListedTlb, SlowNames};
+pub use text::index_text;
 
 use crate::RuleSpec;
 

@@ -1,6 +1,6 @@
 //! The radix tree of Arm's 64-bit processors, whose contiguous bit joins sixteen entries.
 
-use crate::radix::Radix;
+use crate::radix::{Radix, SHARED};
 use crate::{PageTable, PageTableKind, TableRead, TableSize};
 use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, PageSize, SpaceId};
 
@@ -16,7 +16,8 @@ pub(crate) static ARM_CONTIGUOUS: PageTableKind = PageTableKind {
                       of 2 MiB.",
         source: "Arm Architecture Reference Manual for A-profile, section D8.7.1 (contiguous bit)",
     },
-    build: |base| Box::new(Contiguous(tree(base))),
+    parameters: &[SHARED],
+    build: |base, choice| Box::new(Contiguous(tree(base).with(choice))),
     spans: |base| tree(base).spans(),
     cost_by_size: false,
 };
@@ -35,6 +36,10 @@ struct Contiguous(Radix);
 
 impl PageTable for Contiguous {
     fn map(&mut self, space: SpaceId, leaf: Leaf) {
+        self.0.map(space, leaf);
+    }
+
+    fn protect(&mut self, space: SpaceId, leaf: Leaf) {
         self.0.map(space, leaf);
     }
 

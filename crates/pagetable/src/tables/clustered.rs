@@ -1,6 +1,7 @@
 //! The clustered table: a node for each block of sixteen pages.
 
 use super::no_spans;
+use crate::aliases::{ALIASES, BUCKETS, SUBBLOCKS};
 use crate::blocks::{Clustered, Compact};
 use crate::chains::ChainHead;
 use crate::{PageTable, PageTableKind, TableRead, TableSize};
@@ -16,11 +17,13 @@ pub(crate) static CLUSTERED: PageTableKind = PageTableKind {
                       array. Larger ones have a node for each block.",
         source: "Talluri 1995, section 7.4",
     },
-    build: |base| {
+    parameters: &[BUCKETS, SUBBLOCKS, ALIASES],
+    build: |base, choice| {
         Box::new(Blocks(Clustered::new(
             base,
             ChainHead::Node,
             Compact::Superpages,
+            choice,
         )))
     },
     spans: no_spans,
@@ -33,6 +36,10 @@ struct Blocks(Clustered);
 
 impl PageTable for Blocks {
     fn map(&mut self, space: SpaceId, leaf: Leaf) {
+        self.0.map(space, leaf);
+    }
+
+    fn protect(&mut self, space: SpaceId, leaf: Leaf) {
         self.0.map(space, leaf);
     }
 
@@ -55,5 +62,9 @@ impl PageTable for Blocks {
 
     fn size(&self) -> TableSize {
         self.0.size()
+    }
+
+    fn has_aliases(&self) -> bool {
+        self.0.has_aliases()
     }
 }

@@ -1,8 +1,9 @@
 //! The generalised clustered table: nodes of one page size each, in two tables.
 
 use super::no_spans;
+use crate::aliases::{ALIASES, AliasRoom, BUCKETS, SUBBLOCKS, buckets, subblock_shift};
 use crate::chains::{ChainHead, ChainNode, Chains, HEAD_BYTES, MAPPING_BYTES};
-use crate::{LevelSize, PageTable, PageTableKind, TableRead, TableSize};
+use crate::{LevelSize, PageTable, PageTableChoice, PageTableKind, TableRead, TableSize};
 use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, PageSize, SpaceId};
 
 pub(crate) static CLUSTERED_GENERAL: PageTableKind = PageTableKind {
@@ -12,19 +13,17 @@ pub(crate) static CLUSTERED_GENERAL: PageTableKind = PageTableKind {
         explanation: "A node has the page size of its mappings, and as many mappings as its block \
                       has pages of that size. Nodes of several sizes for one block lie in one \
                       chain, so a node without the page does not end the walk. The first table has \
-                      blocks of sixteen base pages, the second blocks of 256. Pages that are \
-                      larger still have a node for each block of the second table.",
+                      blocks of sixteen base pages, the second blocks of 256: s and s squared. \
+                      Pages that are larger still have a node for each block of the second table.",
         source: "Talluri 1995, section 7.6",
     },
-    build: |base| Box::new(General::new(base)),
+    parameters: &[BUCKETS, SUBBLOCKS, ALIASES],
+    build: |base, choice| Box::new(General::new(base, choice)),
     spans: no_spans,
     cost_by_size: false,
 };
 
-/// The most mappings of a node.
-const MOST_MAPPINGS: usize = 16;
-/// The base pages of a block in each table, as a power of two.
-const BLOCK_SHIFTS: [u32; 2] = [4, 8];
+/// Nodes lie at least this far apart, as a power of two.
 const NODE_SHIFT: u32 = 8;
 
 /// A node: the pages of one size in a block.
@@ -35,6 +34,8 @@ struct GeneralNode {
     page_shift: u32,
     /// As many as the block has pages of that size.
     leaves: Vec<Option<Leaf>>,
+    /// The bytes of its pointers of a synonym table.
+    alias_bytes: u64,
 }
 
 impl ChainNode for GeneralNode {
@@ -43,7 +44,9 @@ impl ChainNode for GeneralNode {
     }
 
     fn bytes(&self) -> u64 {
-        u64::from(HEAD_BYTES) + self.leaves.len() as u64 * u64::from(MAPPING_BYTES)
+        u64::from(HEAD_BYTES)
+            + self.leaves.len() as u64 * u64::from(MAPPING_BYTES)
+            + self.alias_bytes
     }
 }
 
@@ -52,15 +55,28 @@ impl ChainNode for GeneralNode {
 struct General {
     /// For each table, the pages of 4 KiB of a block, as a power of two.
     block_shifts: [u32; 2],
+    base_shift: u32,
+    /// The most mappings of a node.
+    most: usize,
+    aliases: AliasRoom,
     tables: [Chains<GeneralNode>; 2],
 }
 
 impl General {
-    fn new(base: PageSize) -> Self {
+    fn new(base: PageSize, choice: &PageTableChoice) -> Self {
         let base_shift = u32::from(base.shift() - PageSize::SIZE_4K.shift());
+        let shift = subblock_shift(choice);
+        let (most, aliases) = (1 << shift, AliasRoom::of(choice));
+        let bytes = u64::from(HEAD_BYTES) + most * u64::from(MAPPING_BYTES);
+        let bytes = bytes + aliases.bytes(most, most * most);
+        let node_shift = bytes.next_power_of_two().ilog2().max(NODE_SHIFT);
+        let chains = |region| Chains::new(ChainHead::Node, buckets(choice), region, node_shift);
         Self {
-            block_shifts: BLOCK_SHIFTS.map(|shift| shift + base_shift),
-            tables: [0, 1].map(|region| Chains::new(ChainHead::Node, region, NODE_SHIFT)),
+            block_shifts: [shift, 2 * shift].map(|shift| shift + base_shift),
+            base_shift,
+            most: most as usize,
+            aliases,
+            tables: [0, 1].map(chains),
         }
     }
 
@@ -93,22 +109,29 @@ impl PageTable for General {
     fn map(&mut self, space: SpaceId, leaf: Leaf) {
         let (table, blocks, page_shift) = self.blocks(leaf.run);
         let shift = self.block_shifts[table];
+        let (most, aliases, base_shift) = (self.most, self.aliases, self.base_shift);
         let chains = &mut self.tables[table];
         for block in blocks {
             let key = (space, block);
             let found = chains.find(key, |node| node.page_shift == page_shift);
             let number = found.unwrap_or_else(|| {
-                let pages = (1_usize << (shift - page_shift)).min(MOST_MAPPINGS);
+                let pages = (1_usize << (shift - page_shift)).min(most);
+                let base_pages = (pages as u64) << (page_shift - base_shift);
                 chains.add(GeneralNode {
                     key,
                     page_shift,
                     leaves: vec![None; pages],
+                    alias_bytes: aliases.bytes(pages as u64, base_pages),
                 })
             });
             let first = leaf.run.first.0.max(block << shift);
             let place = place(first, shift, page_shift);
             chains.change(number, |node| node.leaves[place] = Some(leaf));
         }
+    }
+
+    fn protect(&mut self, space: SpaceId, leaf: Leaf) {
+        self.map(space, leaf);
     }
 
     fn unmap(&mut self, space: SpaceId, run: AlignedRun) {
@@ -165,5 +188,9 @@ impl PageTable for General {
             .flat_map(|chains| chains.size().levels)
             .collect();
         TableSize { levels, fixed: 0 }
+    }
+
+    fn has_aliases(&self) -> bool {
+        self.aliases != AliasRoom::None
     }
 }

@@ -1,6 +1,7 @@
 //! The clustered table whose compact nodes also hold partial-subblock mappings.
 
 use super::no_spans;
+use crate::aliases::{ALIASES, BUCKETS, FEW_SUBBLOCKS};
 use crate::blocks::{Clustered, Compact};
 use crate::chains::ChainHead;
 use crate::{PageTable, PageTableKind, TableRead, TableSize};
@@ -14,11 +15,13 @@ pub(crate) static CLUSTERED_PARTIAL: PageTableKind = PageTableKind {
                       one mapping too: its vector of valid bits names them.",
         source: "Talluri 1995, section 7.4 (compact nodes)",
     },
-    build: |base| {
+    parameters: &[BUCKETS, FEW_SUBBLOCKS, ALIASES],
+    build: |base, choice| {
         Box::new(Partial(Clustered::new(
             base,
             ChainHead::Node,
             Compact::PartialSubblocks,
+            choice,
         )))
     },
     spans: no_spans,
@@ -31,6 +34,10 @@ struct Partial(Clustered);
 
 impl PageTable for Partial {
     fn map(&mut self, space: SpaceId, leaf: Leaf) {
+        self.0.map(space, leaf);
+    }
+
+    fn protect(&mut self, space: SpaceId, leaf: Leaf) {
         self.0.map(space, leaf);
     }
 
@@ -53,5 +60,9 @@ impl PageTable for Partial {
 
     fn size(&self) -> TableSize {
         self.0.size()
+    }
+
+    fn has_aliases(&self) -> bool {
+        self.0.has_aliases()
     }
 }

@@ -1,6 +1,7 @@
 //! The two-level clustered table.
 
 use super::no_spans;
+use crate::aliases::{ALIASES, BUCKETS, SUBBLOCKS};
 use crate::blocks::{Clustered, Compact};
 use crate::chains::ChainHead;
 use crate::{PageTable, PageTableKind, TableRead, TableSize};
@@ -15,11 +16,13 @@ pub(crate) static CLUSTERED_TWO_LEVEL: PageTableKind = PageTableKind {
                       the pointer first.",
         source: "Talluri 1995, section 7.7 (two-level)",
     },
-    build: |base| {
+    parameters: &[BUCKETS, SUBBLOCKS, ALIASES],
+    build: |base, choice| {
         Box::new(TwoLevel(Clustered::new(
             base,
             ChainHead::Pointer,
             Compact::Superpages,
+            choice,
         )))
     },
     spans: no_spans,
@@ -32,6 +35,10 @@ struct TwoLevel(Clustered);
 
 impl PageTable for TwoLevel {
     fn map(&mut self, space: SpaceId, leaf: Leaf) {
+        self.0.map(space, leaf);
+    }
+
+    fn protect(&mut self, space: SpaceId, leaf: Leaf) {
         self.0.map(space, leaf);
     }
 
@@ -54,5 +61,9 @@ impl PageTable for TwoLevel {
 
     fn size(&self) -> TableSize {
         self.0.size()
+    }
+
+    fn has_aliases(&self) -> bool {
+        self.0.has_aliases()
     }
 }

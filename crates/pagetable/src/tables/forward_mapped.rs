@@ -1,6 +1,6 @@
 //! The forward-mapped table of the thesis: seven levels for addresses of 64 bits.
 
-use crate::radix::Radix;
+use crate::radix::{Radix, SHARED};
 use crate::{PageTable, PageTableKind, TableRead, TableSize};
 use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, PageSize, SpaceId};
 
@@ -14,7 +14,8 @@ pub(crate) static FORWARD_MAPPED: PageTableKind = PageTableKind {
                       sizes are replicated at the next smaller level.",
         source: "Talluri 1995, section 7.2; the widths are those of decision 3",
     },
-    build: |base| Box::new(ForwardMapped(tree(base))),
+    parameters: &[SHARED],
+    build: |base, choice| Box::new(ForwardMapped(tree(base).with(choice))),
     spans: |base| tree(base).spans(),
     cost_by_size: false,
 };
@@ -33,6 +34,10 @@ struct ForwardMapped(Radix);
 
 impl PageTable for ForwardMapped {
     fn map(&mut self, space: SpaceId, leaf: Leaf) {
+        self.0.map(space, leaf);
+    }
+
+    fn protect(&mut self, space: SpaceId, leaf: Leaf) {
         self.0.map(space, leaf);
     }
 

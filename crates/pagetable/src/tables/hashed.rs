@@ -1,7 +1,8 @@
 //! Hashed tables, one for each page size, searched smallest first.
 
 use super::no_spans;
-use crate::by_size::BySize;
+use crate::aliases::{ALIASES, BUCKETS};
+use crate::by_size::{BySize, ORDER};
 use crate::{PageTable, PageTableKind, TableRead, TableSize};
 use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, SpaceId};
 
@@ -15,7 +16,8 @@ pub(crate) static HASHED: PageTableKind = PageTableKind {
                       superpage costs a search of the smaller sizes too.",
         source: "Talluri 1995, sections 7.3, 7.5 and 7.9",
     },
-    build: |_| Box::new(Tables(BySize::default())),
+    parameters: &[BUCKETS, ORDER, ALIASES],
+    build: |base, choice| Box::new(Tables(BySize::new(base, choice))),
     spans: no_spans,
     cost_by_size: false,
 };
@@ -27,6 +29,10 @@ struct Tables(BySize);
 impl PageTable for Tables {
     fn map(&mut self, space: SpaceId, leaf: Leaf) {
         self.0.map(space, leaf);
+    }
+
+    fn protect(&mut self, space: SpaceId, leaf: Leaf) {
+        self.0.protect(space, leaf);
     }
 
     fn unmap(&mut self, space: SpaceId, run: AlignedRun) {
@@ -48,5 +54,9 @@ impl PageTable for Tables {
 
     fn size(&self) -> TableSize {
         self.0.size()
+    }
+
+    fn has_aliases(&self) -> bool {
+        self.0.has_aliases()
     }
 }

@@ -1,8 +1,8 @@
 //! The hashed table with replicated superpages.
 
 use super::no_spans;
-use crate::chains::ChainHead;
-use crate::hashed::Hashed;
+use crate::aliases::{ALIASES, BUCKETS};
+use crate::hashed::{Hashed, HashedShape};
 use crate::{PageTable, PageTableKind, TableRead, TableSize};
 use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, SpaceId};
 
@@ -15,7 +15,11 @@ pub(crate) static HASHED_REPLICATED: PageTableKind = PageTableKind {
                       the same.",
         source: "Talluri 1995, sections 7.3 and 7.5 (replication)",
     },
-    build: |base| Box::new(Replicated(Hashed::new(base, ChainHead::Node, 0))),
+    parameters: &[BUCKETS, ALIASES],
+    build: |base, choice| {
+        let shape = HashedShape::of_base_pages(base);
+        Box::new(Replicated(Hashed::new(&shape, choice)))
+    },
     spans: no_spans,
     cost_by_size: false,
 };
@@ -27,6 +31,10 @@ struct Replicated(Hashed);
 impl PageTable for Replicated {
     fn map(&mut self, space: SpaceId, leaf: Leaf) {
         self.0.map(space, leaf);
+    }
+
+    fn protect(&mut self, space: SpaceId, leaf: Leaf) {
+        self.0.protect(space, leaf);
     }
 
     fn unmap(&mut self, space: SpaceId, run: AlignedRun) {
@@ -48,5 +56,9 @@ impl PageTable for Replicated {
 
     fn size(&self) -> TableSize {
         self.0.size()
+    }
+
+    fn has_aliases(&self) -> bool {
+        self.0.has_aliases()
     }
 }

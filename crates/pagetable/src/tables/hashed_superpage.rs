@@ -1,8 +1,8 @@
 //! The hashed table with superpage-index hashing.
 
 use super::no_spans;
-use crate::chains::ChainHead;
-use crate::hashed::Hashed;
+use crate::aliases::{ALIASES, BUCKETS};
+use crate::hashed::{Hashed, HashedShape};
 use crate::{PageTable, PageTableKind, TableRead, TableSize};
 use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, PageSize, SpaceId};
 
@@ -15,7 +15,14 @@ pub(crate) static HASHED_SUPERPAGE: PageTableKind = PageTableKind {
                       one chain. Pages larger than 64 KiB have a node for each block.",
         source: "Talluri 1995, section 7.5 (superpage-index hashing)",
     },
-    build: |base| Box::new(ByBlock(Hashed::new(block(base), ChainHead::Node, 0))),
+    parameters: &[BUCKETS, ALIASES],
+    build: |base, choice| {
+        let shape = HashedShape {
+            block: block(base),
+            ..HashedShape::of_base_pages(base)
+        };
+        Box::new(ByBlock(Hashed::new(&shape, choice)))
+    },
     spans: no_spans,
     cost_by_size: false,
 };
@@ -34,6 +41,10 @@ struct ByBlock(Hashed);
 impl PageTable for ByBlock {
     fn map(&mut self, space: SpaceId, leaf: Leaf) {
         self.0.map(space, leaf);
+    }
+
+    fn protect(&mut self, space: SpaceId, leaf: Leaf) {
+        self.0.protect(space, leaf);
     }
 
     fn unmap(&mut self, space: SpaceId, run: AlignedRun) {
@@ -55,5 +66,9 @@ impl PageTable for ByBlock {
 
     fn size(&self) -> TableSize {
         self.0.size()
+    }
+
+    fn has_aliases(&self) -> bool {
+        self.0.has_aliases()
     }
 }

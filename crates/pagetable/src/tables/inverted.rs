@@ -1,8 +1,9 @@
 //! The inverted table: buckets of pointers, and nodes that move to the front.
 
 use super::no_spans;
+use crate::aliases::{ALIASES, BUCKETS};
 use crate::chains::ChainHead;
-use crate::hashed::Hashed;
+use crate::hashed::{Hashed, HashedShape};
 use crate::{PageTable, PageTableKind, TableRead, TableSize};
 use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, SpaceId};
 
@@ -15,7 +16,14 @@ pub(crate) static INVERTED: PageTableKind = PageTableKind {
                       descriptor of a frame. Superpages have a node for each base page.",
         source: "Talluri 1995, section 7.3 (inverted variant)",
     },
-    build: |base| Box::new(Inverted(Hashed::new(base, ChainHead::Pointer, 0))),
+    parameters: &[BUCKETS, ALIASES],
+    build: |base, choice| {
+        let shape = HashedShape {
+            heads: ChainHead::Pointer,
+            ..HashedShape::of_base_pages(base)
+        };
+        Box::new(Inverted(Hashed::new(&shape, choice)))
+    },
     spans: no_spans,
     cost_by_size: false,
 };
@@ -27,6 +35,10 @@ struct Inverted(Hashed);
 impl PageTable for Inverted {
     fn map(&mut self, space: SpaceId, leaf: Leaf) {
         self.0.map(space, leaf);
+    }
+
+    fn protect(&mut self, space: SpaceId, leaf: Leaf) {
+        self.0.protect(space, leaf);
     }
 
     fn unmap(&mut self, space: SpaceId, run: AlignedRun) {
@@ -48,5 +60,9 @@ impl PageTable for Inverted {
 
     fn size(&self) -> TableSize {
         self.0.size()
+    }
+
+    fn has_aliases(&self) -> bool {
+        self.0.has_aliases()
     }
 }

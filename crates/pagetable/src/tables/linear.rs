@@ -1,10 +1,12 @@
 //! The linear table: an array of entries in virtual memory, mapped by a tree of equal tables.
 
 use super::no_spans;
-use crate::radix::{ENTRY_BYTES, Radix};
+use crate::last_used::LastUsed;
+use crate::radix::{ENTRY_BYTES, Radix, SHARED};
 use crate::{PageTable, PageTableKind, TableRead, TableSize};
-use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, PageSize, SpaceId};
-use std::collections::VecDeque;
+use broadleaf_units::{
+    AlignedRun, Described, Leaf, PageNumber, PageSize, SpaceId, StructureParameter,
+};
 
 pub(crate) static LINEAR: PageTableKind = PageTableKind {
     described: Described {
@@ -18,10 +20,12 @@ pub(crate) static LINEAR: PageTableKind = PageTableKind {
                       entries of the levels above; smaller ones are replicated.",
         source: "Talluri 1995, sections 7.1 and 7.9 (eight reserved TLB entries)",
     },
-    build: |base| {
+    parameters: &[SHARED, RESERVED],
+    build: |base, choice| {
+        let reserved = choice.number(RESERVED.name).unwrap_or(0);
         Box::new(Linear {
-            tree: tree(base),
-            reserved: VecDeque::new(),
+            tree: tree(base).with(choice),
+            reserved: LastUsed::new(reserved as usize),
         })
     },
     spans: no_spans,
@@ -31,7 +35,12 @@ pub(crate) static LINEAR: PageTableKind = PageTableKind {
 /// The address bits of each level, the one of base pages first.
 const WIDTHS: [u32; 6] = [9, 9, 9, 9, 9, 7];
 /// The TLB entries that hold pages of the array.
-const RESERVED: usize = 8;
+const RESERVED: StructureParameter = StructureParameter::number(
+    "reserved",
+    (0, 1024),
+    8,
+    "the TLB entries that hold pages of the array",
+);
 
 /// An empty tree.
 pub(super) fn tree(base: PageSize) -> Radix {
@@ -42,23 +51,11 @@ pub(super) fn tree(base: PageSize) -> Radix {
 #[derive(Clone, Debug)]
 struct Linear {
     tree: Radix,
-    /// The nodes whose translations are at hand, the one used last at the end.
-    reserved: VecDeque<u32>,
+    /// The nodes whose translations are at hand.
+    reserved: LastUsed<u32>,
 }
 
 impl Linear {
-    /// Uses the translation of a node. Returns true if it was at hand.
-    fn has(&mut self, node: u32) -> bool {
-        let place = self.reserved.iter().position(|other| *other == node);
-        if let Some(place) = place {
-            self.reserved.remove(place);
-        } else if self.reserved.len() == RESERVED {
-            self.reserved.pop_front();
-        }
-        self.reserved.push_back(node);
-        place.is_some()
-    }
-
     /// Drops the translations of nodes that went.
     fn forget(&mut self) {
         let tree = &self.tree;
@@ -68,6 +65,10 @@ impl Linear {
 
 impl PageTable for Linear {
     fn map(&mut self, space: SpaceId, leaf: Leaf) {
+        self.tree.map(space, leaf);
+    }
+
+    fn protect(&mut self, space: SpaceId, leaf: Leaf) {
         self.tree.map(space, leaf);
     }
 
@@ -94,7 +95,7 @@ impl PageTable for Linear {
             .iter()
             .skip(1)
             .rev()
-            .take_while(|step| !self.has(step.node))
+            .take_while(|step| !self.reserved.uses(step.node))
             .count();
         for step in &steps[steps.len().saturating_sub(missing + 1)..] {
             reads(TableRead::of_node(step.address, ENTRY_BYTES));

@@ -2,7 +2,7 @@
 
 use super::linear::tree;
 use super::no_spans;
-use crate::radix::{ENTRY_BYTES, Radix};
+use crate::radix::{ENTRY_BYTES, Radix, SHARED};
 use crate::{PageTable, PageTableKind, TableRead, TableSize};
 use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, SpaceId};
 
@@ -14,7 +14,8 @@ pub(crate) static LINEAR_1: PageTableKind = PageTableKind {
                       are all the memory. Something else maps the array.",
         source: "Talluri 1995, section 7.1 (\"1-level\")",
     },
-    build: |base| Box::new(Array(tree(base))),
+    parameters: &[SHARED],
+    build: |base, choice| Box::new(Array(tree(base).with(choice))),
     spans: no_spans,
     cost_by_size: false,
 };
@@ -25,6 +26,10 @@ struct Array(Radix);
 
 impl PageTable for Array {
     fn map(&mut self, space: SpaceId, leaf: Leaf) {
+        self.0.map(space, leaf);
+    }
+
+    fn protect(&mut self, space: SpaceId, leaf: Leaf) {
         self.0.map(space, leaf);
     }
 

@@ -1,9 +1,12 @@
 //! Two-dimensional walks: a guest's tree whose entries lie at guest addresses, over a host's tree.
 
 use super::no_spans;
-use crate::radix::{ENTRY_BYTES, Radix};
-use crate::{PageTable, PageTableKind, TableRead, TableSize};
-use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, PageSize, SpaceId};
+use crate::last_used::LastUsed;
+use crate::radix::{ENTRY_BYTES, Radix, RadixStep};
+use crate::{PageTable, PageTableChoice, PageTableKind, TableRead, TableSize};
+use broadleaf_units::{
+    AlignedRun, Described, Leaf, PageNumber, PageSize, SpaceId, StructureParameter,
+};
 use std::collections::BTreeMap;
 
 pub(crate) static NESTED: PageTableKind = PageTableKind {
@@ -14,11 +17,13 @@ pub(crate) static NESTED: PageTableKind = PageTableKind {
                       entries is found by a walk of the host's tree, and so is the page itself: 24 \
                       reads for a base page. The host maps what the guest uses with pages of 4 \
                       KiB. Memory is that of both tables, the guest's levels first. A superpage of \
-                      the guest stays one page of the TLB.",
-        source: "Intel SDM volume 3, section 29.3 (extended page tables); AMD64 manual volume 2, \
-                 section 15.25",
+                      the guest stays one page of the TLB. Three caches can shorten walks, each \
+                      fully associative with LRU replacement. Without parameters there is none.",
+        source: "Intel SDM volume 3, section 29.3 (extended page tables) and 29.4 (caches); AMD64 \
+                 manual volume 2, section 15.25; Bhargava and others 2008 (ASPLOS)",
     },
-    build: |base| Box::new(Nested::new(base, PageSize::SIZE_4K)),
+    parameters: CACHES,
+    build: |base, choice| Box::new(Nested::new(base, PageSize::SIZE_4K, choice)),
     spans: no_spans,
     cost_by_size: false,
 };
@@ -32,10 +37,37 @@ pub(crate) static NESTED_2M: PageTableKind = PageTableKind {
         source: "Intel SDM volume 3, section 29.3 (extended page tables); AMD64 manual volume 2, \
                  section 15.25",
     },
-    build: |base| Box::new(Nested::new(base, PageSize::SIZE_2M)),
+    parameters: CACHES,
+    build: |base, choice| Box::new(Nested::new(base, PageSize::SIZE_2M, choice)),
     spans: no_spans,
     cost_by_size: false,
 };
+
+/// The caches of two-dimensional walks.
+const CACHES: &[StructureParameter] = &[
+    StructureParameter::number(
+        GUEST_CACHE,
+        MOST_ENTRIES,
+        0,
+        "entries that lead to the guest's nodes: a walk begins at the lowest of them",
+    ),
+    StructureParameter::number(
+        NESTED_TLB,
+        MOST_ENTRIES,
+        0,
+        "the host's pages for guest addresses: a page that is there needs no walk of the host",
+    ),
+    StructureParameter::number(
+        HOST_CACHE,
+        MOST_ENTRIES,
+        0,
+        "entries that lead to the host's nodes: a walk of the host begins at the lowest of them",
+    ),
+];
+const GUEST_CACHE: &str = "guest-cache";
+const NESTED_TLB: &str = "nested-tlb";
+const HOST_CACHE: &str = "host-cache";
+const MOST_ENTRIES: (u64, u64) = (0, 4096);
 
 /// The bits of an address that the levels of both trees translate.
 const ADDRESS_BITS: u32 = 48;
@@ -56,11 +88,21 @@ struct Nested {
     used: BTreeMap<u64, u64>,
     /// The nodes of the guest that were counted as used.
     nodes: u64,
+    /// Nodes of the guest whose addresses in the host are at hand.
+    guest_cache: LastUsed<u32>,
+    /// Pages of the host that are at hand, by their first frame.
+    nested_tlb: LastUsed<u64>,
+    /// Nodes of the host that are at hand.
+    host_cache: LastUsed<u32>,
 }
 
 impl Nested {
-    fn new(base: PageSize, host_size: PageSize) -> Self {
+    fn new(base: PageSize, host_size: PageSize, choice: &PageTableChoice) -> Self {
+        let entries = |name| choice.number(name).unwrap_or(0) as usize;
         Self {
+            guest_cache: LastUsed::new(entries(GUEST_CACHE)),
+            nested_tlb: LastUsed::new(entries(NESTED_TLB)),
+            host_cache: LastUsed::new(entries(HOST_CACHE)),
             guest: Radix::of_pages(base, ADDRESS_BITS),
             host: Radix::of_pages(PageSize::SIZE_4K, ADDRESS_BITS),
             host_size,
@@ -80,19 +122,16 @@ impl Nested {
         if is_more {
             *uses += 1;
             if *uses == 1 {
-                self.host.map(
-                    GUEST,
-                    Leaf {
-                        run,
-                        frame: Some(run.first.0),
-                    },
-                );
+                self.host.map(GUEST, Leaf::new(run, Some(run.first.0)));
             }
         } else {
             *uses -= 1;
             if *uses == 0 {
                 self.used.remove(&run.first.0);
                 self.host.unmap(GUEST, run);
+                self.nested_tlb.retain(|page| *page != run.first.0);
+                let host = &self.host;
+                self.host_cache.retain(|node| host.has(*node));
             }
         }
     }
@@ -119,7 +158,35 @@ impl Nested {
             self.nodes -= 1;
             self.count(NODES + self.nodes, false);
         }
+        let guest = &self.guest;
+        self.guest_cache.retain(|node| guest.has(*node));
     }
+
+    /// Walks the host's tree for a frame of the guest, as far as the caches do not know the page.
+    fn walk_host(&mut self, frame: u64, reads: &mut dyn FnMut(TableRead)) {
+        if self.nested_tlb.uses(self.host_page(frame).first.0) {
+            return;
+        }
+        let (steps, _) = self.host.steps(GUEST, PageNumber(frame));
+        let steps = steps.iter().flatten();
+        for step in below_cached(steps, &mut self.host_cache) {
+            reads(TableRead::of_node(step.address + HOST, ENTRY_BYTES));
+        }
+    }
+}
+
+/// The steps of a walk from the lowest node on that a cache holds. The cache then holds the nodes
+/// below the root that the walk passes.
+fn below_cached<'s>(
+    steps: impl Iterator<Item = &'s RadixStep>,
+    cache: &mut LastUsed<u32>,
+) -> Vec<RadixStep> {
+    let steps: Vec<RadixStep> = steps.copied().collect();
+    // The root is at a place that the system knows.
+    let below_root = steps.iter().skip(1).rev();
+    let missing = below_root.take_while(|step| !cache.uses(step.node)).count();
+    let first = steps.len().saturating_sub(missing + 1);
+    steps[first..].to_vec()
 }
 
 /// The first frame of a page. The page of zeroes has one too.
@@ -129,13 +196,13 @@ fn frame_of(leaf: &Leaf) -> u64 {
 
 impl PageTable for Nested {
     fn map(&mut self, space: SpaceId, leaf: Leaf) {
-        let before = self.guest.steps(space, leaf.run.first).1;
-        if before.is_some_and(|before| before.run == leaf.run) {
-            self.unmap(space, leaf.run);
-        }
         self.guest.map(space, leaf);
         self.count_leaf(&leaf, true);
         self.count_nodes();
+    }
+
+    fn protect(&mut self, space: SpaceId, leaf: Leaf) {
+        self.guest.map(space, leaf);
     }
 
     fn unmap(&mut self, space: SpaceId, run: AlignedRun) {
@@ -166,25 +233,20 @@ impl PageTable for Nested {
         reads: &mut dyn FnMut(TableRead),
     ) -> Option<Leaf> {
         let (steps, leaf) = self.guest.steps(space, page);
-        let mut walk_host = |frame: u64| {
-            self.host.walk(GUEST, PageNumber(frame), &mut |read| {
-                reads(TableRead {
-                    address: read.address + HOST,
-                    ..read
-                });
-            });
-        };
-        let mut entries = Vec::new();
-        for step in steps.iter().flatten() {
-            walk_host(NODES + u64::from(step.node));
-            entries.push(step.address);
+        let all = steps.iter().flatten().count();
+        let read = below_cached(steps.iter().flatten(), &mut self.guest_cache);
+        // The cache has the host's address of the node where the walk begins.
+        let is_cut = read.len() < all;
+        for (number, step) in read.iter().enumerate() {
+            if number > 0 || !is_cut {
+                self.walk_host(NODES + u64::from(step.node), reads);
+            }
         }
         if let Some(leaf) = leaf {
-            walk_host(frame_of(&leaf) + (page.0 - leaf.run.first.0));
+            self.walk_host(frame_of(&leaf) + (page.0 - leaf.run.first.0), reads);
         }
-        entries
-            .iter()
-            .for_each(|address| reads(TableRead::of_node(*address, ENTRY_BYTES)));
+        let read = read.iter();
+        read.for_each(|step| reads(TableRead::of_node(step.address, ENTRY_BYTES)));
         leaf
     }
 

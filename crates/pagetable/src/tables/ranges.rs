@@ -1,9 +1,12 @@
 //! Ranges: runs of pages whose frames follow each other, in a sorted table beside the radix tree.
 
 use super::no_spans;
+use crate::last_used::LastUsed;
 use crate::radix::Radix;
-use crate::{LevelSize, PageTable, PageTableKind, TableRead, TableSize};
-use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, PageSize, SpaceId};
+use crate::{LevelSize, PageTable, PageTableChoice, PageTableKind, TableRead, TableSize};
+use broadleaf_units::{
+    AlignedRun, Described, Leaf, PageNumber, PageSize, Rights, SpaceId, StructureParameter,
+};
 use std::collections::BTreeMap;
 
 pub(crate) static RANGES: PageTableKind = PageTableKind {
@@ -13,14 +16,24 @@ pub(crate) static RANGES: PageTableKind = PageTableKind {
         explanation: "Pages in a row whose frames are in a row make a range: its first page, its \
                       last page and its first frame. A walk searches the sorted ranges by halves, \
                       in nodes of 4 KiB with 128 ranges each; the size of a node is chosen. The \
-                      radix tree of x86-64 stays, and takes its memory too. The range TLB of the \
-                      original is not modelled.",
+                      radix tree of x86-64 stays, and takes its memory too. A range TLB can hold \
+                      the ranges used last: a walk whose range is there reads nothing. The \
+                      original has 32 entries.",
         source: "Karakostas and others 2015, Redundant Memory Mappings (ISCA)",
     },
-    build: |base| Box::new(Ranges::new(base)),
+    parameters: &[RANGE_TLB],
+    build: |base, choice| Box::new(Ranges::new(base, choice)),
     spans: no_spans,
     cost_by_size: false,
 };
+
+/// The entries of the range TLB.
+const RANGE_TLB: StructureParameter = StructureParameter::number(
+    "range-tlb",
+    (0, 4096),
+    0,
+    "the entries of a range TLB, fully associative with LRU replacement",
+);
 
 const ADDRESS_BITS: u32 = 48;
 /// The bytes of a range.
@@ -38,13 +51,15 @@ struct Range {
     first: u64,
     after: u64,
     frame: Option<u64>,
+    rights: Rights,
 }
 
 impl Range {
-    /// Returns true if the next range continues this one.
+    /// Returns true if the next range continues this one, with the same rights.
     fn is_continued_by(&self, next: &Self) -> bool {
         let frame = self.frame.map(|frame| frame + (self.after - self.first));
-        self.after == next.first && frame.is_some() && frame == next.frame
+        let is_next = self.after == next.first && self.rights == next.rights;
+        is_next && frame.is_some() && frame == next.frame
     }
 }
 
@@ -56,15 +71,19 @@ struct Ranges {
     ranges: BTreeMap<SpaceId, Vec<Range>>,
     /// The number of all ranges.
     count: u64,
+    /// The ranges used last, by space, first page and page after the last.
+    range_tlb: LastUsed<(SpaceId, u64, u64)>,
 }
 
 impl Ranges {
-    fn new(base: PageSize) -> Self {
+    fn new(base: PageSize, choice: &PageTableChoice) -> Self {
+        let entries = choice.number(RANGE_TLB.name).unwrap_or(0);
         let tree = Radix::of_pages(base, ADDRESS_BITS);
         Self {
             tree,
             ranges: BTreeMap::new(),
             count: 0,
+            range_tlb: LastUsed::new(entries as usize),
         }
     }
 }
@@ -82,6 +101,7 @@ impl PageTable for Ranges {
                 first,
                 after,
                 frame: leaf.frame,
+                rights: leaf.rights,
             },
         );
         if at > 0 && own[at - 1].is_continued_by(&own[at]) {
@@ -99,6 +119,8 @@ impl PageTable for Ranges {
     fn unmap(&mut self, space: SpaceId, run: AlignedRun) {
         self.tree.unmap(space, run);
         let (first, after) = run.bounds();
+        self.range_tlb
+            .retain(|(of, from, to)| *of != space || *to <= first || *from >= after);
         let Some(own) = self.ranges.get_mut(&space) else {
             return;
         };
@@ -133,6 +155,7 @@ impl PageTable for Ranges {
 
     fn end(&mut self, space: SpaceId) {
         self.tree.end(space);
+        self.range_tlb.retain(|(of, _, _)| *of != space);
         let own = self.ranges.remove(&space).unwrap_or_default();
         self.count -= own.len() as u64;
     }
@@ -143,7 +166,16 @@ impl PageTable for Ranges {
         page: PageNumber,
         reads: &mut dyn FnMut(TableRead),
     ) -> Option<Leaf> {
+        let known =
+            |(of, from, to): &(SpaceId, u64, u64)| *of == space && (*from..*to).contains(&page.0);
+        if self.range_tlb.finds(known).is_some() {
+            return self.tree.walk(space, page, &mut |_| {});
+        }
         let own = self.ranges.get(&space).map_or(&[][..], Vec::as_slice);
+        let found = own.partition_point(|range| range.first <= page.0);
+        if let Some(range) = own[..found].last().filter(|range| page.0 < range.after) {
+            self.range_tlb.add((space, range.first, range.after));
+        }
         let begin = REGION + (u64::from(space.0) << SPACE_SHIFT);
         // The nodes of the tree from the root down: each covers FANOUT times the one below.
         let mut width = FANOUT;

@@ -1,28 +1,28 @@
 //! A software TLB in front of hashed tables.
 
 use super::no_spans;
-use crate::by_size::BySize;
-use crate::front::Front;
-use crate::{PageTable, PageTableKind, TableRead, TableSize};
+use crate::aliases::{ALIASES, BUCKETS};
+use crate::by_size::{BySize, ORDER};
+use crate::front::{Front, SETS, WAYS};
+use crate::{PageTable, PageTableChoice, PageTableKind, TableRead, TableSize};
 use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, PageSize, SpaceId};
 
 pub(crate) static SOFTWARE_TLB: PageTableKind = PageTableKind {
     described: Described {
         name: "software-tlb",
-        summary: "a cache of 4,096 mappings in memory, in front of hashed tables",
-        explanation: "A bucket has four slots of sixteen bytes without pointers, and replaces them \
-                      in turn. A walk reads the bucket first. If the mapping is not there, the \
+        summary: "a cache of mappings in memory, in front of hashed tables",
+        explanation: "There are 1,024 buckets of four slots. A slot has sixteen bytes without a \
+                      pointer, and a bucket replaces its slots in turn. A walk reads the bucket first. If the mapping is not there, the \
                       walk goes on in the hashed tables and stores what it finds. A superpage has \
                       a slot for each base page that missed. The number of slots is chosen.",
         source: "Talluri 1995, section 7.3 (software TLB variant)",
     },
-    build: |base| Box::new(Cached::new(base)),
+    parameters: &[SETS, WAYS, BUCKETS, ORDER, ALIASES],
+    build: |base, choice| Box::new(Cached::new(base, choice)),
     spans: no_spans,
     cost_by_size: false,
 };
 
-const BUCKETS: usize = 1024;
-const WAYS: usize = 4;
 /// A tag and a mapping.
 const SLOT_BYTES: u32 = 16;
 
@@ -36,11 +36,23 @@ struct Cached {
 }
 
 impl Cached {
-    fn new(base: PageSize) -> Self {
+    fn new(base: PageSize, choice: &PageTableChoice) -> Self {
+        let number = |name| choice.number(name).unwrap_or(1) as usize;
+        let (sets, ways) = (number(SETS.name), number(WAYS.name));
         Self {
             base_shift: u32::from(base.shift() - PageSize::SIZE_4K.shift()),
-            front: Front::new(BUCKETS, WAYS, SLOT_BYTES, 0),
-            behind: BySize::default(),
+            front: Front::new(sets, ways, SLOT_BYTES, 0),
+            behind: BySize::new(base, choice),
+        }
+    }
+}
+
+impl Cached {
+    /// Drops the cached mappings of a page.
+    fn forget(&mut self, space: SpaceId, run: AlignedRun) {
+        let (first, after) = run.bounds();
+        for base in first >> self.base_shift..after >> self.base_shift {
+            self.front.forget((space, base));
         }
     }
 }
@@ -50,12 +62,14 @@ impl PageTable for Cached {
         self.behind.map(space, leaf);
     }
 
+    fn protect(&mut self, space: SpaceId, leaf: Leaf) {
+        self.behind.protect(space, leaf);
+        self.forget(space, leaf.run);
+    }
+
     fn unmap(&mut self, space: SpaceId, run: AlignedRun) {
         self.behind.unmap(space, run);
-        let (first, after) = run.bounds();
-        for base in first >> self.base_shift..after >> self.base_shift {
-            self.front.forget((space, base));
-        }
+        self.forget(space, run);
     }
 
     fn end(&mut self, space: SpaceId) {
@@ -82,5 +96,9 @@ impl PageTable for Cached {
         let mut size = self.behind.size();
         size.fixed += self.front.bytes();
         size
+    }
+
+    fn has_aliases(&self) -> bool {
+        self.behind.has_aliases()
     }
 }

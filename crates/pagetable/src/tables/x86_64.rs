@@ -1,6 +1,6 @@
 //! The radix tree of x86-64: nodes of one base page, superpage leaves nearer to the root.
 
-use crate::radix::Radix;
+use crate::radix::{Radix, SHARED};
 use crate::{PageTable, PageTableKind, TableRead, TableSize};
 use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, PageSize, SpaceId};
 
@@ -15,7 +15,8 @@ pub(crate) static X86_64: PageTableKind = PageTableKind {
                       has.",
         source: "Intel SDM volume 3, section 4.5; Zhu 2018, chapter 6",
     },
-    build: |base| Box::new(FourLevels(tree(base))),
+    parameters: &[SHARED],
+    build: |base, choice| Box::new(FourLevels(tree(base).with(choice))),
     spans: |base| tree(base).spans(),
     cost_by_size: true,
 };
@@ -34,6 +35,10 @@ struct FourLevels(Radix);
 
 impl PageTable for FourLevels {
     fn map(&mut self, space: SpaceId, leaf: Leaf) {
+        self.0.map(space, leaf);
+    }
+
+    fn protect(&mut self, space: SpaceId, leaf: Leaf) {
         self.0.map(space, leaf);
     }
 

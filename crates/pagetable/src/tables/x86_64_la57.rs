@@ -1,6 +1,6 @@
 //! The radix tree of x86-64 with five levels, for addresses of 57 bits.
 
-use crate::radix::Radix;
+use crate::radix::{Radix, SHARED};
 use crate::{PageTable, PageTableKind, TableRead, TableSize};
 use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, PageSize, SpaceId};
 
@@ -12,7 +12,8 @@ pub(crate) static X86_64_LA57: PageTableKind = PageTableKind {
                       entries for a base page, and four for a page of 2 MiB.",
         source: "Intel SDM volume 3, section 4.5 (LA57)",
     },
-    build: |base| Box::new(FiveLevels(tree(base))),
+    parameters: &[SHARED],
+    build: |base, choice| Box::new(FiveLevels(tree(base).with(choice))),
     spans: |base| tree(base).spans(),
     cost_by_size: false,
 };
@@ -31,6 +32,10 @@ struct FiveLevels(Radix);
 
 impl PageTable for FiveLevels {
     fn map(&mut self, space: SpaceId, leaf: Leaf) {
+        self.0.map(space, leaf);
+    }
+
+    fn protect(&mut self, space: SpaceId, leaf: Leaf) {
         self.0.map(space, leaf);
     }
 

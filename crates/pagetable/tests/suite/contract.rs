@@ -1,53 +1,39 @@
 //! Every page table of the catalogue finds the leaves that a plain list holds.
 
-use broadleaf_pagetable::{PAGE_TABLES, PageTable, PageTableKind};
-use broadleaf_units::{AlignedRun, Leaf, PageNumber, PageSize, SpaceId};
+use crate::edits::{Edit, Heard, Listed, SHIFTS, SPACES, edits};
+use broadleaf_pagetable::{PAGE_TABLES, PageTable, PageTableChoice, PageTableKind};
+use broadleaf_units::{
+    AlignedRun, AllowedValues, Leaf, PageNumber, PageSize, Rights, SpaceId, SplitMix64,
+};
 use proptest::prelude::*;
-use std::collections::BTreeMap;
 
-/// Sizes in pages of 4 KiB: base pages, sizes of a level, and sizes between levels.
-const SHIFTS: [u8; 5] = [12, 16, 21, 23, 25];
-
-/// A verb of a page table.
-#[derive(Clone, Copy, Debug)]
-enum Edit {
-    Map(u32, u64, usize),
-    Unmap(u32, usize),
-    End(u32),
-}
-
-fn edits() -> impl Strategy<Value = Vec<Edit>> {
-    let page = prop_oneof![0..2048_u64, 0..1_u64 << 20, (1 << 44) - 4096..1_u64 << 44];
-    let edit = prop_oneof![
-        8 => (0..3_u32, page, 0..SHIFTS.len()).prop_map(|(a, b, c)| Edit::Map(a, b, c)),
-        4 => (0..3_u32, 0..40_usize).prop_map(|(a, b)| Edit::Unmap(a, b)),
-        1 => (0..3_u32).prop_map(Edit::End),
-    ];
-    prop::collection::vec(edit, 1..120)
-}
-
-/// Leaves by space and first page.
-type Listed = BTreeMap<(u32, u64), Leaf>;
-
-fn pages(leaf: &Leaf) -> u64 {
-    leaf.run.size.bytes() / PageSize::SIZE_4K.bytes()
-}
-
-fn overlapping(listed: &Listed, space: u32, first: u64, count: u64) -> Vec<(u32, u64)> {
-    let leaves = listed.range((space, 0)..(space, first + count));
-    let overlaps = leaves.filter(|((_, start), leaf)| start + pages(leaf) > first);
-    overlaps.map(|(key, _)| *key).collect()
+/// A choice of parameters: one of them, or none, has another value than its default.
+fn drawn(kind: &'static PageTableKind, random: &mut SplitMix64) -> PageTableChoice {
+    let mut choice = PageTableChoice::from(kind);
+    let turn = random.next() as usize % (kind.parameters.len() + 1);
+    if let Some(parameter) = kind.parameters.get(turn) {
+        let number = random.next();
+        let text = match parameter.allowed {
+            AllowedValues::Words(words) => words[number as usize % words.len()].to_owned(),
+            // Few buckets have chains that take long.
+            AllowedValues::Numbers(_, most) if most > 1 << 16 => (500 + number % 500).to_string(),
+            AllowedValues::Numbers(least, most) => (least + number % 5).min(most).to_string(),
+            _ => "true".to_owned(),
+        };
+        choice.set(parameter.name, &text).expect("a value");
+    }
+    choice
 }
 
 fn same(table: &mut dyn PageTable, listed: &Listed) -> Result<(), TestCaseError> {
-    for ((space, first), leaf) in listed {
-        let (space, last) = (SpaceId(*space), first + pages(leaf) - 1);
-        for page in [*first, first + pages(leaf) / 2, last] {
+    for ((space, first), leaf) in &listed.leaves {
+        let (space, last) = (SpaceId(*space), first + leaf.run.pages() - 1);
+        for page in [*first, first + leaf.run.pages() / 2, last] {
             let found = table.walk(space, PageNumber(page), &mut |_| {});
             prop_assert_eq!(found, Some(*leaf));
         }
         let after = last + 1;
-        let mapped = !overlapping(listed, space.0, after, 1).is_empty();
+        let mapped = !listed.overlapping(space.0, after, 1).is_empty();
         let found = table.walk(space, PageNumber(after), &mut |_| {});
         prop_assert_eq!(found.is_some(), mapped);
     }
@@ -66,8 +52,8 @@ fn near(table: &mut dyn PageTable, listed: &Listed, edit: &Edit) -> Result<(), T
         page ^ 15,
         page ^ 512,
     ] {
-        let key = overlapping(listed, space, page, 1);
-        let leaf = key.first().and_then(|key| listed.get(key)).copied();
+        let key = listed.overlapping(space, page, 1);
+        let leaf = key.first().and_then(|key| listed.leaves.get(key)).copied();
         let found = table.walk(SpaceId(space), PageNumber(page), &mut |_| {});
         prop_assert_eq!(found, leaf, "page {}", page);
     }
@@ -75,19 +61,25 @@ fn near(table: &mut dyn PageTable, listed: &Listed, edit: &Edit) -> Result<(), T
 }
 
 /// A table that holds nothing takes what it took at the beginning.
-fn empty(kind: &PageTableKind, table: &dyn PageTable) -> Result<(), TestCaseError> {
+fn empty(choice: &PageTableChoice, table: &dyn PageTable) -> Result<(), TestCaseError> {
     let size = table.size();
-    prop_assert_eq!(size.nodes(), 0, "{}", kind.described.name);
+    prop_assert_eq!(size.nodes(), 0, "{}", choice);
     prop_assert_eq!(size.bytes(), size.fixed);
-    prop_assert_eq!(size.fixed, (kind.build)(PageSize::SIZE_4K).size().fixed);
+    let fresh = PageTableKind::table(choice, PageSize::SIZE_4K);
+    prop_assert_eq!(size.fixed, fresh.size().fixed);
     Ok(())
+}
+
+/// A table of default parameters, for base pages of 4 KiB.
+fn plain(kind: &'static PageTableKind) -> Box<dyn PageTable> {
+    PageTableKind::table(&kind.into(), PageSize::SIZE_4K)
 }
 
 /// Unmapping everything page by page leaves nothing, as ending the space does.
 #[test]
 fn what_is_unmapped_takes_no_memory() {
     for kind in PAGE_TABLES {
-        let mut table = (kind.build)(PageSize::SIZE_4K);
+        let mut table = plain(kind);
         let runs: Vec<AlignedRun> = (0..3000_u64)
             .map(|number| {
                 let size = PageSize::from_shift(SHIFTS[(number % 3) as usize]).expect("a size");
@@ -95,17 +87,11 @@ fn what_is_unmapped_takes_no_memory() {
             })
             .collect();
         for run in &runs {
-            table.map(
-                SpaceId(1),
-                Leaf {
-                    run: *run,
-                    frame: Some(run.first.0),
-                },
-            );
+            table.map(SpaceId(1), Leaf::new(*run, Some(run.first.0)));
         }
         assert!(table.size().nodes() > 0 && table.size().bytes() > table.size().fixed);
         runs.iter().for_each(|run| table.unmap(SpaceId(1), *run));
-        empty(kind, table.as_ref()).expect("an empty table");
+        empty(&(*kind).into(), table.as_ref()).expect("an empty table");
     }
 }
 
@@ -124,8 +110,8 @@ fn spans_are_those_of_the_entries_that_walks_read() {
             for shift in SHIFTS.into_iter().filter(|shift| *shift >= base.shift()) {
                 let size = PageSize::from_shift(shift).expect("a size");
                 let run = AlignedRun::around(PageNumber(0), size);
-                let mut table = (kind.build)(base);
-                table.map(SpaceId(0), Leaf { run, frame: None });
+                let mut table = PageTableKind::table(&(*kind).into(), base);
+                table.map(SpaceId(0), Leaf::new(run, None));
                 let mut reads = 0;
                 table.walk(SpaceId(0), PageNumber(0), &mut |_| reads += 1);
                 let above = spans.iter().filter(|span| **span > size).count();
@@ -135,47 +121,53 @@ fn spans_are_those_of_the_entries_that_walks_read() {
     }
 }
 
+/// Other rights change neither the memory of a table that names each page nor what it maps.
+#[test]
+fn protection_changes_the_entry_in_place() {
+    for kind in PAGE_TABLES {
+        let mut table = plain(kind);
+        let leaf = |page: u64| {
+            let run = AlignedRun::around(PageNumber(page), PageSize::SIZE_4K);
+            Leaf::new(run, Some(page * 3))
+        };
+        (0..40).for_each(|page| table.map(SpaceId(0), leaf(page)));
+        let before = table.size();
+        let rights = Rights {
+            write: false,
+            ..Rights::READ_WRITE
+        };
+        let protected = Leaf { rights, ..leaf(7) };
+        table.walk(SpaceId(0), PageNumber(7), &mut |_| {});
+        table.protect(SpaceId(0), protected);
+        let found = table.walk(SpaceId(0), PageNumber(7), &mut |_| {});
+        assert_eq!(found, Some(protected), "{kind:?}");
+        assert_eq!(table.size().nodes(), before.nodes(), "{kind:?}");
+    }
+}
+
 proptest! {
     #[test]
-    fn walks_find_the_mapped_leaves(edits in edits()) {
+    fn walks_find_the_mapped_leaves(edits in edits(), seed in any::<u64>()) {
+        let mut random = SplitMix64::new(seed);
         for kind in PAGE_TABLES {
-            let mut table = (kind.build)(PageSize::SIZE_4K);
-            let mut listed = Listed::new();
+            let choice = drawn(kind, &mut random);
+            let mut table = PageTableKind::table(&choice, PageSize::SIZE_4K);
+            let mut listed = Listed::default();
             for edit in &edits {
-                match *edit {
-                    Edit::Map(space, page, shift) => {
-                        let size = PageSize::from_shift(SHIFTS[shift]).expect("a size");
-                        let count = size.bytes() / PageSize::SIZE_4K.bytes();
-                        let first = page & !(count - 1);
-                        for key in overlapping(&listed, space, first, count) {
-                            let old = listed.remove(&key).expect("a leaf");
-                            table.unmap(SpaceId(space), old.run);
-                        }
-                        let first = PageNumber(first);
-                        let run = AlignedRun { first, size };
-                        let leaf = Leaf { run, frame: Some(first.0 * 3) };
-                        table.map(SpaceId(space), leaf);
-                        listed.insert((space, first.0), leaf);
-                    }
-                    Edit::Unmap(space, number) => {
-                        let key = listed.range((space, 0)..(space + 1, 0)).nth(number);
-                        let Some((key, leaf)) = key.map(|(key, leaf)| (*key, *leaf)) else {
-                            continue;
-                        };
-                        table.unmap(SpaceId(space), leaf.run);
-                        listed.remove(&key);
-                    }
-                    Edit::End(space) => {
-                        table.end(SpaceId(space));
-                        listed.retain(|(of, _), _| *of != space);
+                for heard in listed.apply(*edit) {
+                    match heard {
+                        Heard::Mapped(space, leaf) => table.map(space, leaf),
+                        Heard::Protected(space, leaf) => table.protect(space, leaf),
+                        Heard::Unmapped(space, leaf) => table.unmap(space, leaf.run),
+                        Heard::Ended(space) => table.end(space),
                     }
                 }
                 near(table.as_mut(), &listed, edit)?;
             }
             same(table.as_mut(), &listed)?;
-            (0..3).for_each(|space| table.end(SpaceId(space)));
+            (0..SPACES).for_each(|space| table.end(SpaceId(space)));
             prop_assert_eq!(table.walk(SpaceId(0), PageNumber(0), &mut |_| {}), None);
-            empty(kind, table.as_ref())?;
+            empty(&choice, table.as_ref())?;
         }
     }
 }
@@ -184,6 +176,37 @@ proptest! {
 fn names_are_unique_and_found() {
     for kind in PAGE_TABLES {
         assert_eq!(PageTableKind::named(kind.described.name), Some(*kind));
+        for parameter in kind.parameters {
+            let same = |other: &&_| parameter.name == **other;
+            let names: Vec<&str> = kind.parameters.iter().map(|one| one.name).collect();
+            assert_eq!(names.iter().filter(same).count(), 1, "{kind:?}");
+        }
     }
     assert_eq!(PageTableKind::named("a card index"), None);
+}
+
+/// Parameters in brackets are read as they are written.
+#[test]
+fn parameters_follow_the_name_in_brackets() {
+    let parsed = |text: &str| {
+        PageTableChoice::parse(text)
+            .expect("a choice")
+            .expect("a table")
+    };
+    let choice = parsed("clustered( buckets=64, subblocks=8 )");
+    assert_eq!(choice.short(), "clustered(buckets=64, subblocks=8)");
+    assert_eq!(parsed(&choice.to_string()), choice);
+    assert_eq!(parsed("x86-64").short(), "x86-64");
+    for (text, reason) in [
+        ("hashed(buckets=0)", "buckets is 1 to 16777216"),
+        (
+            "hashed(size=3)",
+            "page table hashed has no parameter \"size\"",
+        ),
+        ("hashed(buckets=64", "no name with parameters"),
+        ("hashed(buckets)", "no name with parameters"),
+    ] {
+        let error = PageTableChoice::parse(text).expect_err(text).to_string();
+        assert!(error.contains(reason), "{error}");
+    }
 }

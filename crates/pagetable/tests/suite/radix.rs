@@ -4,7 +4,7 @@ use broadleaf_pagetable::{PageTable, PageTableKind};
 use broadleaf_units::{AlignedRun, Leaf, PageNumber, PageSize, SpaceId};
 
 fn table(base: PageSize) -> Box<dyn PageTable> {
-    (PageTableKind::x86_64().build)(base)
+    PageTableKind::table(&PageTableKind::x86_64().into(), base)
 }
 
 fn run(first: u64, shift: u8) -> AlignedRun {
@@ -15,10 +15,7 @@ fn run(first: u64, shift: u8) -> AlignedRun {
 }
 
 fn leaf(first: u64, shift: u8) -> Leaf {
-    Leaf {
-        run: run(first, shift),
-        frame: Some(first),
-    }
+    Leaf::new(run(first, shift), Some(first))
 }
 
 /// The addresses that a walk reads.

@@ -1,13 +1,13 @@
 //! The closed forms of the thesis (Talluri 1995, sections 7.3 to 7.9).
 
-use broadleaf_pagetable::{PageTable, PageTableKind, TableRead, WalkMeter};
+use broadleaf_pagetable::{PageTable, PageTableChoice, PageTableKind, TableRead, WalkMeter};
 use broadleaf_units::{AlignedRun, Leaf, PageNumber, PageSize, SpaceId};
 
 const SPACE: SpaceId = SpaceId(0);
 
 fn table(name: &str) -> Box<dyn PageTable> {
-    let kind = PageTableKind::named(name).expect("a table");
-    (kind.build)(PageSize::SIZE_4K)
+    let choice = PageTableChoice::parse(name).expect("parameters");
+    PageTableKind::table(&choice.expect("a table"), PageSize::SIZE_4K)
 }
 
 fn size(shift: u8) -> PageSize {
@@ -17,10 +17,7 @@ fn size(shift: u8) -> PageSize {
 /// A page whose frame has its number, so that it is properly placed.
 fn placed(page: u64, shift: u8) -> Leaf {
     let run = AlignedRun::around(PageNumber(page), size(shift));
-    Leaf {
-        run,
-        frame: Some(run.first.0),
-    }
+    Leaf::new(run, Some(run.first.0))
 }
 
 /// A base page in a frame that is not its place.
@@ -81,6 +78,147 @@ fn one_mapping_for_a_block_takes_24_bytes() {
         .into_iter()
         .for_each(|page| plain.map(SPACE, placed(page, 12)));
     assert_eq!(plain.size().bytes(), 144);
+}
+
+/// The memory of nodes with a synonym table's pointers (section 7.8).
+#[test]
+fn pointers_of_synonyms_take_32_and_272_bytes_and_break_even_at_nine_pages() {
+    for aliases in ["pages", "entries"] {
+        let hashed = |pages| bytes(&format!("hashed(aliases={aliases})"), pages);
+        let clustered = |pages| bytes(&format!("clustered(aliases={aliases})"), pages);
+        assert_eq!((hashed(1), clustered(1)), (32, 272));
+        // 272 / 32 is 8.5.
+        assert!(hashed(8) < clustered(8) && hashed(9) > clustered(9));
+    }
+    let superpage = |name: &str| {
+        let mut table = table(name);
+        table.map(SPACE, placed(32, 16));
+        table.size().bytes()
+    };
+    // One mapping with one pointer, or with one for each base page.
+    for kind in ["hashed", "clustered", "hashed-superpage"] {
+        assert_eq!(superpage(&format!("{kind}(aliases=entries)")), 32, "{kind}");
+        assert_eq!(
+            superpage(&format!("{kind}(aliases=pages)")),
+            16 + 8 + 16 * 8
+        );
+    }
+    assert_eq!(superpage("hashed-replicated(aliases=pages)"), 16 * 32);
+    // The pointers follow the mappings, so that a walk reads the same lines.
+    let mut table = table("clustered(aliases=pages)");
+    (0..16).for_each(|page| table.map(SPACE, elsewhere(page)));
+    let all: u64 = (0..16).map(|page| lines(table.as_mut(), page, 6)).sum();
+    assert_eq!(all, 16 + 10);
+    assert!(table.has_aliases() && !self::table("clustered").has_aliases());
+}
+
+/// Blocks of other sizes, and chains of other lengths.
+#[test]
+fn parameters_set_blocks_and_buckets() {
+    assert_eq!(bytes("clustered(subblocks=4)", 1), 16 + 4 * 8);
+    assert_eq!(bytes("clustered(subblocks=8)", 16), 2 * (16 + 8 * 8));
+    let mut table = table("hashed(buckets=1)");
+    (0..20).for_each(|page| table.map(SPACE, elsewhere(page)));
+    let nodes = |table: &mut dyn PageTable, page| {
+        let reads = reads(table, page);
+        reads.iter().filter(|read| read.begins_node).count()
+    };
+    assert_eq!(nodes(table.as_mut(), 19), 20);
+    // Searched largest first, base pages cost a search of the superpages.
+    let mut table = self::table("hashed(order=largest-first)");
+    table.map(SPACE, placed(0, 16));
+    table.map(SPACE, elsewhere(100));
+    assert_eq!([0, 100].map(|page| nodes(table.as_mut(), page)), [1, 2]);
+}
+
+/// Partial-subblock mappings need equal rights.
+#[test]
+fn pages_with_other_rights_do_not_share_a_mapping() {
+    let mut table = table("clustered-partial");
+    let mut ranges = self::table("ranges");
+    for page in [3, 4] {
+        table.map(SPACE, placed(page, 12));
+        ranges.map(SPACE, placed(page, 12));
+    }
+    let range = |table: &dyn PageTable| table.size().levels.last().map(|level| level.bytes);
+    assert_eq!(
+        (table.size().bytes(), range(ranges.as_ref())),
+        (24, Some(32))
+    );
+    let mut read_only = placed(4, 12);
+    read_only.rights.write = false;
+    table.protect(SPACE, read_only);
+    ranges.protect(SPACE, read_only);
+    assert_eq!(
+        (table.size().bytes(), range(ranges.as_ref())),
+        (144, Some(64))
+    );
+    table.protect(SPACE, placed(4, 12));
+    ranges.protect(SPACE, placed(4, 12));
+    assert_eq!(
+        (table.size().bytes(), range(ranges.as_ref())),
+        (24, Some(32))
+    );
+}
+
+/// A tag of form 2 holds the mapping of a block that one superpage covers.
+#[test]
+fn the_second_form_of_the_clustered_software_tlb() {
+    let mut table = table("clustered-software-tlb(form=2)");
+    let first_form = self::table("clustered-software-tlb").size().fixed;
+    assert_eq!(first_form, 1024 * (8 + 16 * 8));
+    assert_eq!(table.size().fixed, 1024 * 16);
+    table.map(SPACE, placed(0, 16));
+    table.map(SPACE, elsewhere(40));
+    let rooms = |table: &dyn PageTable| table.size().levels.last().map(|level| level.bytes);
+    for page in [9, 40] {
+        reads(table.as_mut(), page);
+    }
+    // The superpage is in its tag. The other block has room for sixteen mappings.
+    assert_eq!(reads(table.as_mut(), 3).len(), 1);
+    assert_eq!(reads(table.as_mut(), 40).len(), 2);
+    assert_eq!(rooms(table.as_ref()), Some(16 * 8));
+    table.unmap(SPACE, elsewhere(40).run);
+    assert_eq!(rooms(table.as_ref()), Some(0));
+}
+
+/// Processes that map the same frames with the same rights have a node of base pages in common.
+#[test]
+fn nodes_with_equal_entries_are_one_node() {
+    for name in ["x86-64", "linear", "forward-mapped", "arm-contiguous"] {
+        let mut table = table(&format!("{name}(shared=true)"));
+        let mut alone = self::table(name);
+        let (one, other) = (SpaceId(1), SpaceId(2));
+        for space in [one, other] {
+            (0..10).for_each(|page| table.map(space, elsewhere(page)));
+            (0..10).for_each(|page| alone.map(space, elsewhere(page)));
+        }
+        let nodes = |table: &dyn PageTable| table.size().levels[0].nodes;
+        assert_eq!(
+            (nodes(table.as_ref()), nodes(alone.as_ref())),
+            (1, 2),
+            "{name}"
+        );
+        let last = |table: &mut dyn PageTable, space| {
+            let mut last = None;
+            table.walk(space, PageNumber(3), &mut |read| last = Some(read.address));
+            last
+        };
+        assert_eq!(last(table.as_mut(), one), last(table.as_mut(), other));
+        // A store copies the page of one of them.
+        let copied = Leaf {
+            frame: Some(7777),
+            ..elsewhere(3)
+        };
+        table.unmap(other, copied.run);
+        table.map(other, copied);
+        assert_eq!(nodes(table.as_ref()), 2);
+        assert_ne!(last(table.as_mut(), one), last(table.as_mut(), other));
+        table.end(one);
+        assert_eq!(nodes(table.as_ref()), 1);
+        table.end(other);
+        assert_eq!(table.size().bytes(), 0);
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `static`: a page size for each kind of memory, fixed when the first page is touched.
 
+use super::placed::reserving;
 use crate::parameter::GivenParameters;
 use crate::{Needs, Parameter, Placement, Point, Policy, PolicyEntry, Refusal, Verdict, View};
 use alloc::boxed::Box;
@@ -17,7 +18,7 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
                   policy. If no extent of a size is free, the block gets the next smaller size of \
                   its kind. Views of memory do not distinguish stacks from other anonymous \
                   memory, so stacks get the sizes of the heap.",
-    source: "Talluri 1995, section 6.2 (static assignment)",
+    source: "Talluri 1995, sections 6.1 (static assignment) and 6.2.6 (frameworks)",
     parameters: &[
         Parameter::sizes(
             "heap",
@@ -26,8 +27,20 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
         ),
         Parameter::sizes("files", SizeSet::All, "The page sizes of mapped files."),
         Parameter::sizes("shared", SizeSet::All, "The page sizes of shared memory."),
+        Parameter::word(
+            "framework",
+            &["several", "one"],
+            "several",
+            "The page sizes that the kernel's data structures know. With several, a fault brings in \
+             a whole page of its size. With one, faults bring in base pages at reserved places, \
+             and the page table joins them when a block is complete.",
+        ),
     ],
-    examples: &["static", "static(files=64k,shared=none)"],
+    examples: &[
+        "static",
+        "static(files=64k,shared=none)",
+        "static(framework=one)",
+    ],
     by_default: false,
     build: |given| Box::new(Static { given }),
 };
@@ -45,6 +58,13 @@ const fn both(one: SizeSet, other: SizeSet) -> SizeSet {
     }
 }
 
+impl Static {
+    /// Returns true if the page table joins base pages, in a kernel that knows one page size.
+    fn joins(&self) -> bool {
+        self.given.word("framework") == "one"
+    }
+}
+
 impl Policy for Static {
     fn name(&self) -> String {
         self.given.name()
@@ -52,9 +72,17 @@ impl Policy for Static {
 
     fn needs(&self) -> Needs {
         let [heap, files, shared] = ["heap", "files", "shared"].map(|it| self.given.sizes(it));
+        let sizes = both(heap, both(files, shared));
+        if self.joins() {
+            return Needs {
+                // A size that is not set for a kind of memory is no reason to stop.
+                every_size: true,
+                ..reserving(sizes)
+            };
+        }
         Needs {
             placement: Placement::AtFault,
-            sizes: both(heap, both(files, shared)),
+            sizes,
             ..Needs::default()
         }
     }
@@ -73,6 +101,9 @@ impl Policy for Static {
         }
         match view.coverage.refusal() {
             Some(reason) => Verdict::Stay(reason),
+            None if self.joins() => {
+                Verdict::promote_if(view.has_percent(100), Refusal::TooFewResident)
+            }
             None => Verdict::promote_if(view.was_empty(), Refusal::AlreadyPopulated),
         }
     }
@@ -106,5 +137,14 @@ mod tests {
         };
         let stays = Verdict::Stay(Refusal::AlreadyPopulated);
         assert_eq!(at("static", second), stays);
+        let one = "static(framework=one)";
+        let few = Verdict::Stay(Refusal::TooFewResident);
+        assert_eq!(at(one, second), few);
+        let full = View {
+            populated: 16,
+            ..first(heap, 16)
+        };
+        assert_eq!(at(one, full), Verdict::Promote);
+        assert_eq!(at(one, first(heap, 512)), Verdict::Pass);
     }
 }

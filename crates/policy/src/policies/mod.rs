@@ -24,6 +24,7 @@ broadleaf_units::catalogue! {
         online::{APPROXIMATE, ENTRY},
         offline::ENTRY,
         placed::{RANDOM, RESERVE},
+        placing::ENTRY,
         fixed_by_kind::ENTRY,
         foxtrot::ENTRY,
         working_set::ENTRY,
@@ -31,6 +32,7 @@ broadleaf_units::catalogue! {
 }
 
 mod filled;
+mod objects;
 
 #[cfg(test)]
 pub(crate) mod testing;

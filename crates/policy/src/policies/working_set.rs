@@ -40,7 +40,13 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
             "percent",
             (0, 100),
             31,
-            "The share below which a referenced superpage is broken when memory is short.",
+            "The share below which a referenced superpage is broken.",
+        ),
+        Parameter::word(
+            "demotes",
+            &["when-short", "always"],
+            "when-short",
+            "When superpages are broken: when memory is short, or in each turn of the daemon too.",
         ),
         Parameter::period(
             "scan_period",
@@ -64,6 +70,11 @@ impl WorkingSet {
     fn uses(&self, view: &View, share: &str) -> bool {
         u64::from(view.referenced) * 100 >= self.given.number(share) * u64::from(view.pages)
     }
+
+    /// Returns true if a superpage is used, but too little. An unused one is better replaced.
+    fn is_idle(&self, view: &View) -> bool {
+        view.referenced > 0 && !self.uses(view, "demote")
+    }
 }
 
 impl Policy for WorkingSet {
@@ -75,6 +86,7 @@ impl Policy for WorkingSet {
         Needs {
             placement: Placement::AtFault,
             copies: Copies::Scattered,
+            gathers: true,
             sizes: self.given.sizes("size"),
             scan: Some(Scan {
                 period: self.given.number("scan_period"),
@@ -94,9 +106,9 @@ impl Policy for WorkingSet {
                 Some(reason) => Verdict::Stay(reason),
                 None => Verdict::promote_if(self.uses(view, "promote"), Refusal::RarelyReferenced),
             },
-            Point::Short => {
-                let little = view.referenced > 0 && !self.uses(view, "demote");
-                Verdict::demote_if(view.promoted && little)
+            Point::Short => Verdict::demote_if(view.promoted && self.is_idle(view)),
+            Point::Scan if self.given.word("demotes") == "always" => {
+                Verdict::demote_if(self.is_idle(view))
             }
             _ => Verdict::Pass,
         }
@@ -131,6 +143,10 @@ mod tests {
         assert_eq!(short(4), Verdict::Demote);
         assert_eq!(short(5), Verdict::Pass);
         assert_eq!(short(0), Verdict::Pass, "replacing it is better");
+        let turn = |policy, referenced| decide(policy, Point::Scan, view(referenced, true));
+        assert_eq!(turn("working-set", 4), Verdict::Pass);
+        assert_eq!(turn("working-set(demotes=always)", 4), Verdict::Demote);
+        assert_eq!(turn("working-set(demotes=always)", 5), Verdict::Pass);
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub fn check(design: &Design) -> Result<(), RefusedDesign> {
     }
     first.try_for_each(|of| {
         let structure = of.name.clone();
-        let rule = of.replacement.rule();
+        let rule = of.replacement.entry();
         if !rule.ignores_hits {
             return Err(RefusedDesign::Rule {
                 structure,

@@ -1,6 +1,6 @@
 //! The modelled TLB, and the pages that are open because its first level holds them.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{HashMap, HashSet};
 
 use broadleaf_tlb::{Design, Lookup, ReferenceKind, Tlb, TlbRequest, Translation, Walk};
 use broadleaf_units::{AlignedRun, Asid, PageNumber, PageSize, Rights};
@@ -21,12 +21,15 @@ pub(super) struct TrapTlb {
     size: PageSize,
     /// For each block of that size that was referred to, whether it is one page.
     blocks: HashMap<u64, bool>,
-    open: BTreeSet<u64>,
+    open: HashSet<u64>,
+    /// The translations that left a structure at the last miss.
+    gone: Vec<Translation>,
+    work: Doorwork,
     pub(super) counts: TrapCounts,
 }
 
 /// The pages that a miss opens and closes.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Doorwork {
     pub(super) open: Vec<u64>,
     pub(super) close: Vec<u64>,
@@ -40,7 +43,9 @@ impl TrapTlb {
             tlb: Tlb::new(design),
             size,
             blocks: HashMap::new(),
-            open: BTreeSet::new(),
+            open: HashSet::new(),
+            gone: Vec::new(),
+            work: Doorwork::default(),
             counts: TrapCounts::default(),
         }
     }
@@ -52,9 +57,23 @@ impl TrapTlb {
         self.counts = TrapCounts::default();
     }
 
-    /// The pages that are open.
-    pub(super) fn open(&self) -> impl Iterator<Item = u64> + '_ {
-        self.open.iter().copied()
+    /// The pages that are open, in order.
+    pub(super) fn open(&self) -> Vec<u64> {
+        self.open_within(0, u64::MAX)
+    }
+
+    /// The pages of a range that are open, in order.
+    fn open_within(&self, first: u64, after: u64) -> Vec<u64> {
+        let is_small = after.saturating_sub(first) <= self.open.len() as u64;
+        let mut found: Vec<u64> = if is_small {
+            let all = first..after;
+            all.filter(|page| self.open.contains(page)).collect()
+        } else {
+            let all = self.open.iter().copied();
+            all.filter(|page| (first..after).contains(page)).collect()
+        };
+        found.sort_unstable();
+        found
     }
 
     /// Refers to a page that trapped. `is_mapped` tells whether the run of pages is mapped as a
@@ -65,25 +84,24 @@ impl TrapTlb {
         is_store: bool,
         is_mapped: &dyn Fn(AlignedRun) -> bool,
         counts: &dyn Fn(u64) -> bool,
-    ) -> Doorwork {
+    ) -> &Doorwork {
+        self.work.open.clear();
+        self.work.close.clear();
         let size = self.size_of(page, is_mapped);
         if self.holds(page, size) {
             // Another thread loaded the translation first.
             self.open.insert(page);
-            return Doorwork {
-                open: vec![page],
-                close: Vec::new(),
-            };
+            self.work.open.push(page);
+            return &self.work;
         }
         let request = TlbRequest {
             tag: Asid::ZERO,
             page: PageNumber(page),
             kind: ReferenceKind::of_data(is_store),
         };
-        let mut gone = Vec::new();
-        let found = self
-            .tlb
-            .access_displacing(&request, |translation| gone.push(*translation));
+        let Self { tlb, gone, .. } = self;
+        gone.clear();
+        let found = tlb.access_displacing(&request, |translation| gone.push(*translation));
         match found {
             Lookup::First => {}
             Lookup::Second => self.counts.second_hits += 1,
@@ -101,31 +119,24 @@ impl TrapTlb {
                     translation: translation(page, size),
                     read: &read,
                 };
-                self.tlb
-                    .load_displacing(&walk, |translation| gone.push(*translation));
+                tlb.load_displacing(&walk, |translation| gone.push(*translation));
             }
         }
         self.counts.first_misses += 1;
         self.counts.subblock_misses = self.tlb.counts().subblock_misses;
-        self.doorwork(page, size, &gone, counts)
+        self.find_work(page, size, counts);
+        &self.work
     }
 
-    /// The pages to open and to close after a page was loaded and translations left.
-    fn doorwork(
-        &mut self,
-        page: u64,
-        size: PageSize,
-        gone: &[Translation],
-        counts: &dyn Fn(u64) -> bool,
-    ) -> Doorwork {
-        let mut work = Doorwork::default();
-        for translation in gone {
-            let (first, after) = translation.pages();
-            let closed: Vec<u64> = self.open.range(first..after).copied().collect();
-            for page in closed {
-                if !self.holds(page, self.size_without_asking(page)) {
+    /// Finds the pages to open and to close after a page was loaded and translations left.
+    fn find_work(&mut self, page: u64, size: PageSize, counts: &dyn Fn(u64) -> bool) {
+        for at in 0..self.gone.len() {
+            let (first, after) = self.gone[at].pages();
+            for page in first..after {
+                let is_open = self.open.contains(&page);
+                if is_open && !self.holds(page, self.size_without_asking(page)) {
                     self.open.remove(&page);
-                    work.close.push(page);
+                    self.work.close.push(page);
                 }
             }
         }
@@ -135,10 +146,9 @@ impl TrapTlb {
             let is_open = self.open.contains(&page);
             if !is_open && counts(page) && self.holds(page, self.size_without_asking(page)) {
                 self.open.insert(page);
-                work.open.push(page);
+                self.work.open.push(page);
             }
         }
-        work
     }
 
     /// Forgets the translations of a range that was unmapped or protected. Returns the pages that
@@ -152,9 +162,8 @@ impl TrapTlb {
         }
         // A superpage may reach beyond the range.
         let (low, high) = self.around(first, after);
-        let near: Vec<u64> = self.open.range(low..high).copied().collect();
         let mut closed = Vec::new();
-        for page in near {
+        for page in self.open_within(low, high) {
             if !self.holds(page, self.size_without_asking(page)) {
                 self.open.remove(&page);
                 closed.push(page);

@@ -7,8 +7,9 @@ use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command};
+use std::time::{Duration, Instant};
 
 use super::control::Control;
 use super::life::LifePipe;
@@ -17,13 +18,12 @@ use crate::scratch::{self, Purpose, Scratch};
 
 /// The tool, as built with this program. It is empty if the build had no Valgrind.
 static TOOL: &[u8] = include_bytes!(env!("BROADLEAF_TOOL"));
-/// The folders in which distributions keep the files that Valgrind's core needs.
-const VALGRIND_FOLDERS: [&str; 3] = [
-    "/usr/libexec/valgrind",
-    "/usr/lib/x86_64-linux-gnu/valgrind",
-    "/usr/lib/valgrind",
-];
-const BESIDE: [&str; 2] = ["default.supp", "vgpreload_core-amd64-linux.so"];
+/// Valgrind's launcher, of the version with which the tool was built. The core executes it for each
+/// program that a recorded program executes. The first program needs none.
+static LAUNCHER: &[u8] = include_bytes!(env!("BROADLEAF_LAUNCHER"));
+/// The name of the tool's file: the core looks for it beside the launcher's other tools.
+const TOOL_FILE: &str = "broadleaf-amd64-linux";
+const LAUNCHER_FILE: &str = "valgrind";
 
 /// The pipe in the folder of rings on which processes announce themselves.
 const CONTROL: &str = "control";
@@ -51,18 +51,12 @@ impl Workplace {
         if TOOL.is_empty() {
             return Err(RecordError::NotBuilt);
         }
-        let folder = VALGRIND_FOLDERS
-            .iter()
-            .map(Path::new)
-            .find(|folder| folder.join(BESIDE[0]).exists())
-            .ok_or(RecordError::NoValgrind)?;
         let tool = folder_for(Purpose::Tool)?;
         let in_tool = in_folder(Purpose::Tool);
-        let binary = tool.path().join("broadleaf-amd64-linux");
-        fs::write(&binary, TOOL).map_err(in_tool)?;
-        fs::set_permissions(&binary, fs::Permissions::from_mode(0o755)).map_err(in_tool)?;
-        for name in BESIDE {
-            symlink(folder.join(name), tool.path().join(name)).map_err(in_tool)?;
+        for (name, bytes) in [(TOOL_FILE, TOOL), (LAUNCHER_FILE, LAUNCHER)] {
+            let file = tool.path().join(name);
+            fs::write(&file, bytes).map_err(in_tool)?;
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).map_err(in_tool)?;
         }
         let rings = folder_for(Purpose::Rings)?;
         let in_rings = in_folder(Purpose::Rings);
@@ -92,27 +86,16 @@ impl Workplace {
     pub(super) fn start(&self, options: &Options) -> Result<Child, RecordError> {
         let mut ring_folder = OsString::from("--ring-dir=");
         ring_folder.push(self.rings.path());
-        let command = |launcher: &str| {
-            let mut command = Command::new(launcher);
-            self.arguments(&mut command, &ring_folder, options);
-            (options.prepare)(&mut command);
-            command.spawn()
-        };
-        // Debian's `valgrind` is a script that adds variables such as LD_LIBRARY_PATH to the
-        // environment, which the program would see.
-        let child = match command("valgrind.bin") {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => command("valgrind"),
-            other => other,
-        };
-        child.map_err(|e| match e.kind() {
-            io::ErrorKind::NotFound => RecordError::NoValgrind,
-            _ => RecordError::Io(e),
-        })
+        let mut command = Command::new(self.tool.path().join(TOOL_FILE));
+        self.arguments(&mut command, &ring_folder, options);
+        (options.prepare)(&mut command);
+        spawn(&mut command).map_err(RecordError::Io)
     }
 
     fn arguments(&self, command: &mut Command, ring_folder: &OsStr, options: &Options) {
         command
             .env("VALGRIND_LIB", self.tool.path())
+            .env("VALGRIND_LAUNCHER", self.tool.path().join(LAUNCHER_FILE))
             .args([
                 "--tool=broadleaf",
                 "-q",
@@ -131,6 +114,26 @@ impl Workplace {
             .args(&options.command);
     }
 }
+
+/// Starts a command whose program this process has just written. A child that another thread forks
+/// meanwhile holds the file open for writing until the child executes its own program, and a file
+/// that is open for writing cannot be executed.
+fn spawn(command: &mut Command) -> io::Result<Child> {
+    let start = Instant::now();
+    loop {
+        match command.spawn() {
+            Err(error)
+                if error.kind() == io::ErrorKind::ExecutableFileBusy && start.elapsed() < BUSY =>
+            {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            result => return result,
+        }
+    }
+}
+
+/// How long a forked child may take until it executes its own program.
+const BUSY: Duration = Duration::from_secs(5);
 
 fn clock_arguments(clock: Clock) -> Vec<String> {
     let (name, rate) = match clock {

@@ -16,7 +16,7 @@ use super::session::{Clock, Options, RecordError};
 fn workplace() -> Option<Workplace> {
     match Workplace::new() {
         Ok(workplace) => Some(workplace),
-        Err(error @ (RecordError::NoValgrind | RecordError::NotBuilt)) => {
+        Err(error @ RecordError::NotBuilt) => {
             eprintln!("skipped: {error}");
             None
         }

@@ -143,12 +143,6 @@ pub enum RecordError {
         /// The reason, and the user's remedy.
         why: &'static str,
     },
-    /// Valgrind is not installed on this machine.
-    #[error(
-        "recording needs Valgrind, which is not installed here (on Debian: apt-get install \
-         valgrind)"
-    )]
-    NoValgrind,
     /// Valgrind was missing when this program was built.
     #[error(
         "this build of Broadleaf has no recorder, because Valgrind was missing when it was built \

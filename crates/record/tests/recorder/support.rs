@@ -14,7 +14,7 @@ pub(crate) fn can_record() -> bool {
     static CAN: OnceLock<bool> = OnceLock::new();
     *CAN.get_or_init(|| match trace(&["true"]) {
         Ok(_) => true,
-        Err(error @ (RecordError::NoValgrind | RecordError::NotBuilt)) => {
+        Err(error @ RecordError::NotBuilt) => {
             eprintln!("skipped: {error}");
             false
         }

@@ -1,26 +1,31 @@
 //! `explain`: one entry of the catalogues, in full.
 
-use broadleaf_machine::{Machine, machine, machine_names, parts};
+use broadleaf_machine::{Machine, machine, machine_names, part_parameters, parts};
 use broadleaf_metrics::{Metric, metric};
+use broadleaf_model::Allocator;
 use broadleaf_policy::{Expression, FORM, Parameter, ParseError, PolicyEntry, Refusal};
 use broadleaf_price::EntryKind;
 use broadleaf_report::{
-    Heading, Meaning, Style, View, heading_named, live_heading_named, range_heading_named, wrap,
+    Grid, Heading, Meaning, Style, View, heading_named, live_heading_named, range_heading_named,
+    wrap,
 };
-use broadleaf_tlb::{Organisation, Replacement, StructureValue};
+use broadleaf_tlb::{Replacement, StructureValue};
 use broadleaf_units::Described;
 
 use super::areas::{area_facts, area_of_structures};
 use super::expressions;
 use super::formats::{ADVICE_FORMATS, FORMATS};
 use super::names::names_beside_policies;
+use super::support::{of_design, of_organisation};
 use crate::failure::Failure;
+use crate::machines;
 use crate::names::{known_policies, no_policy, unknown};
 
 /// The longest line that reads easily.
 const COMFORTABLE: usize = 100;
 
-/// Explains a policy, expression, machine, metric, column, refusal, TLB, page table or format.
+/// Explains a policy, expression, machine, metric, column, refusal, TLB, page table, allocator or
+/// format. A name that ends with `.toml` is a machine's file.
 ///
 /// # Errors
 /// If nothing has the name, or an expression is wrong.
@@ -41,6 +46,8 @@ pub(super) struct Explanation {
     pub(super) paragraphs: Vec<String>,
     /// Labels and texts.
     pub(super) facts: Vec<(&'static str, String)>,
+    /// What a TLB needs from a system: a sentence, and a table.
+    pub(super) support: Option<(String, Option<Grid>)>,
 }
 
 impl Explanation {
@@ -78,6 +85,12 @@ impl Explanation {
                 wrap(fact, width.saturating_sub(label).max(20)).join(&indent)
             ));
         }
+        if let Some((sentence, table)) = &self.support {
+            out.push_str(&format!("\n{}\n", wrap(sentence, width).join("\n")));
+            if let Some(table) = table {
+                out.push_str(&format!("\n{}", table.render(view)));
+            }
+        }
         out
     }
 }
@@ -102,6 +115,9 @@ fn find(name: &str) -> Result<Explanation, Failure> {
         Err(ParseError::Unknown { .. }) => {}
         // The policy is known, and a parameter is wrong.
         Err(error) => return Err(no_policy(error)),
+    }
+    if name.ends_with(".toml") {
+        return Ok(of_machine(&machines::machine(name)?));
     }
     if machine_names().any(|known| known == name) {
         return Ok(of_machine(&machine(name).map_err(Failure::failed)?));
@@ -128,6 +144,7 @@ fn find(name: &str) -> Result<Explanation, Failure> {
             summary: "why a block was not promoted at a decision point".to_owned(),
             paragraphs: vec![refusal.sentence().to_owned()],
             facts: vec![],
+            support: None,
         });
     }
     for (kind, entries) in parts() {
@@ -137,6 +154,9 @@ fn find(name: &str) -> Result<Explanation, Failure> {
     }
     if let Some(kind) = EntryKind::named(name) {
         return Ok(of_part("TLB entry", &kind.described));
+    }
+    if let Some(allocator) = Allocator::named(name) {
+        return Ok(of_part("allocator", &allocator.described));
     }
     for (kind, formats) in [
         ("trace format", FORMATS),
@@ -149,6 +169,7 @@ fn find(name: &str) -> Result<Explanation, Failure> {
                 summary: format.summary.to_owned(),
                 paragraphs: vec![format.explanation.to_owned()],
                 facts: vec![("source", format.source.to_owned())],
+                support: None,
             });
         }
     }
@@ -169,6 +190,7 @@ fn of_part(kind: &'static str, entry: &Described) -> Explanation {
         summary: entry.summary.to_owned(),
         paragraphs: vec![entry.explanation.to_owned()],
         facts,
+        support: of_organisation(entry.name).filter(|_| kind == "TLB"),
     }
 }
 
@@ -185,6 +207,7 @@ fn of_metric(metric: &Metric, heading: &str) -> Explanation {
         summary: format!("counted in {}", metric.unit),
         paragraphs: vec![metric.sentence.to_owned()],
         facts: vec![("reading", better.to_owned())],
+        support: None,
     }
 }
 
@@ -196,6 +219,7 @@ fn of_heading(heading: &Heading, in_advice: Option<&Heading>) -> Explanation {
         summary: "a column of the tables".to_owned(),
         paragraphs: vec![],
         facts: vec![],
+        support: None,
     };
     match heading.means {
         Meaning::Derived(text) => explanation.paragraphs.push(text.to_owned()),
@@ -223,14 +247,9 @@ fn belongs(entry: &PolicyEntry, name: &str) -> bool {
         .is_some_and(|rest| rest.starts_with(['-', '(']))
 }
 
-/// The parameters of an organisation or a replacement rule; none for other kinds of entries.
+/// The parameters of a part of a machine.
 fn structure_parameters(kind: &str, name: &str) -> impl Iterator<Item = (&'static str, String)> {
-    let parameters = match kind {
-        "TLB" => Organisation::named(name).map(|one| one.parameters),
-        "replacement" => Replacement::named(name).map(|one| one.parameters),
-        _ => None,
-    };
-    parameters.unwrap_or(&[]).iter().map(|key| {
+    part_parameters(kind, name).iter().map(|key| {
         let default = match key.default {
             StructureValue::Size(None) => "the key has to be given".to_owned(),
             value => format!("{value} unless the key is given"),
@@ -279,6 +298,7 @@ fn policy(entry: &PolicyEntry, named: Option<String>) -> Explanation {
         summary: entry.summary.to_owned(),
         paragraphs: vec![entry.explanation.to_owned()],
         facts,
+        support: None,
     }
 }
 
@@ -299,7 +319,7 @@ fn of_machine(machine: &Machine) -> Explanation {
         } else {
             format!("in {} sets of {} ways", structure.sets(), structure.ways)
         };
-        let rule = match structure.replacement.is_lru() {
+        let rule = match Replacement::is_lru(&structure.replacement) {
             true => "exact LRU".to_owned(),
             false => structure.replacement.to_string(),
         };
@@ -346,5 +366,6 @@ fn of_machine(machine: &Machine) -> Explanation {
             .into_iter()
             .collect(),
         facts,
+        support: Some(of_design(&machine.design)),
     }
 }

@@ -46,6 +46,7 @@ pub(super) fn form() -> Explanation {
         summary: FORM.summary.to_owned(),
         paragraphs: vec![FORM.explanation.to_owned()],
         facts,
+        support: None,
     }
 }
 
@@ -75,6 +76,7 @@ pub(super) fn spread_out(expression: &Expression, view: View) -> String {
         summary: "your own expression over the block's counters".to_owned(),
         paragraphs: Vec::new(),
         facts,
+        support: None,
     };
     let mut text = explanation.render(view);
     text.push('\n');

@@ -2,6 +2,7 @@
 
 use broadleaf_machine::{machine, machine_names, parts};
 use broadleaf_metrics::all_metrics;
+use broadleaf_model::ALLOCATORS;
 use broadleaf_policy::{FORM, Parameter, ParameterKind, Refusal};
 use broadleaf_report::{Align, Grid};
 use serde_json::{Value, json};
@@ -23,10 +24,14 @@ pub enum CatalogueName {
     Tlbs,
     /// Page tables.
     PageTables,
+    /// Synonym tables.
+    SynonymTables,
     /// Replacement rules of TLBs.
     Replacements,
     /// Cache hierarchies.
     Caches,
+    /// Allocators of frames.
+    Allocators,
     /// Formats of traces.
     Formats,
     /// Metrics.
@@ -45,8 +50,10 @@ pub fn entries(what: CatalogueName) -> Result<CatalogueEntries, Failure> {
         CatalogueName::Machines => machines()?,
         CatalogueName::Tlbs => part("TLB"),
         CatalogueName::PageTables => part("page table"),
+        CatalogueName::SynonymTables => part("synonym table"),
         CatalogueName::Replacements => part("replacement"),
         CatalogueName::Caches => part("cache"),
+        CatalogueName::Allocators => allocators(),
         CatalogueName::Formats => formats(),
         CatalogueName::Metrics => metrics(),
         CatalogueName::Refusals => refusals(),
@@ -131,6 +138,11 @@ fn machines() -> Result<CatalogueEntries, Failure> {
         );
     }
     Ok(CatalogueEntries { grid, json })
+}
+
+fn allocators() -> CatalogueEntries {
+    let entries: Vec<_> = ALLOCATORS.iter().map(|entry| entry.described).collect();
+    described("allocator", &entries)
 }
 
 /// The catalogue of a kind of parts of machines.

@@ -6,6 +6,7 @@ mod expressions;
 mod formats;
 mod list;
 mod names;
+mod support;
 
 pub use areas::areas;
 pub use explain::explain;

@@ -2,6 +2,7 @@
 
 use broadleaf_machine::{machine_names, parts};
 use broadleaf_metrics::all_metrics;
+use broadleaf_model::ALLOCATORS;
 use broadleaf_policy::{Refusal, catalogue};
 use broadleaf_price::ENTRY_KINDS;
 use broadleaf_report::{HEADINGS, LIVE_HEADINGS, RANGE_HEADINGS};
@@ -16,12 +17,13 @@ pub fn policy_names() -> impl Iterator<Item = &'static str> {
 }
 
 /// Names that [`super::explain`] explains beside policies: reasons to stay, parts of machines,
-/// kinds of TLB entries, formats, machines, metrics and headings of tables. A name may come more
+/// kinds of TLB entries, allocators, formats, machines, metrics and headings of tables. A name may come more
 /// than once.
 pub(super) fn names_beside_policies() -> impl Iterator<Item = &'static str> {
     let reasons = Refusal::ALL.iter().map(|refusal| refusal.name());
     let parts = parts().into_iter().flat_map(|(_, entries)| entries);
     let kinds = ENTRY_KINDS.iter().map(|kind| kind.described.name);
+    let allocators = ALLOCATORS.iter().map(|entry| entry.described.name);
     let formats = FORMATS.iter().chain(ADVICE_FORMATS);
     let headings = HEADINGS.iter().chain(RANGE_HEADINGS).chain(LIVE_HEADINGS);
     machine_names()
@@ -29,6 +31,7 @@ pub(super) fn names_beside_policies() -> impl Iterator<Item = &'static str> {
         .chain(reasons)
         .chain(parts.map(|entry| entry.name))
         .chain(kinds)
+        .chain(allocators)
         .chain(formats.map(|format| format.name))
         .chain(headings.map(|heading| heading.name))
 }

@@ -1,13 +1,14 @@
 //! Recordings of real programs on this machine, made on demand.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use broadleaf_record::valgrind::{Clock, Options};
 use broadleaf_trace::{DEFAULT_LEVEL, Grain};
 
 use super::PaperSetting;
-use crate::failure::Failure;
+use crate::failure::{Failure, reason};
+use crate::output::shown;
 use crate::provenance::made_by;
 use crate::source::origin::PassCount;
 use crate::source::{Trace, TraceReading, Whole};
@@ -31,34 +32,62 @@ pub(crate) fn recording(
     command: impl IntoIterator<Item = OsString>,
     work: &Path,
 ) -> Result<(Trace, u64), Failure> {
+    open(&recorded(setting, name, command, work)?)
+}
+
+/// Records a command in the folder `work`, unless its recording exists already. Returns the path of
+/// the recording. A recording has its name only when it is whole, so an interrupted one is made
+/// again.
+pub(crate) fn recorded(
+    setting: &PaperSetting,
+    name: &str,
+    command: impl IntoIterator<Item = OsString>,
+    work: &Path,
+) -> Result<PathBuf, Failure> {
     let folder = setting.folder.as_deref().unwrap_or(work);
     let path = folder.join(format!("{name}.bl"));
-    if !path.exists() {
-        log::info!("recording {name} ...");
-        let inside = ["env", "-C"].map(OsString::from).into_iter();
-        // The program's output must not appear between tables.
-        let silently = ["sh", "-c", "exec \"$0\" \"$@\" >/dev/null"].map(OsString::from);
-        let options = Options {
-            command: inside
-                .chain([work.into()])
-                .chain(silently)
-                .chain(command)
-                .collect(),
-            grain: Grain::Page,
-            instructions: false,
-            follow_children: true,
-            clock: Clock::default(),
-            prepare: |_| (),
-            level: DEFAULT_LEVEL,
-            recorder: made_by("tool for Valgrind"),
-        };
-        let finished = (setting.record)(&options, &path)?;
-        if !finished.status.success() {
-            return Err(Failure::Failed(format!(
-                "{name} failed while it was recorded"
-            )));
-        }
+    if path.exists() {
+        log::info!("{name} is recorded already");
+        return Ok(path);
     }
+    log::info!("recording {name} ...");
+    let inside = ["env", "-C"].map(OsString::from).into_iter();
+    // The program's output must not appear between tables.
+    let silently = ["sh", "-c", "exec \"$0\" \"$@\" >/dev/null"].map(OsString::from);
+    let options = Options {
+        command: inside
+            .chain([work.into()])
+            .chain(silently)
+            .chain(command)
+            .collect(),
+        grain: Grain::Page,
+        instructions: false,
+        follow_children: true,
+        clock: Clock::default(),
+        prepare: |_| (),
+        level: DEFAULT_LEVEL,
+        recorder: made_by("tool for Valgrind"),
+    };
+    let unfinished = folder.join(format!("{name}.unfinished.bl"));
+    let failed = |error: std::io::Error| {
+        Failure::Failed(format!("{}: {}", shown(&unfinished), reason(&error)))
+    };
+    // An interrupted run left it.
+    if unfinished.exists() {
+        std::fs::remove_file(&unfinished).map_err(failed)?;
+    }
+    let finished = (setting.record)(&options, &unfinished)?;
+    if !finished.status.success() {
+        return Err(Failure::Failed(format!(
+            "{name} failed while it was recorded"
+        )));
+    }
+    std::fs::rename(&unfinished, &path).map_err(failed)?;
+    Ok(path)
+}
+
+/// Opens a recording. Returns its number of accesses too.
+pub(crate) fn open(path: &Path) -> Result<(Trace, u64), Failure> {
     let reading = TraceReading {
         by_instruction: false,
         passes: PassCount::Several,
@@ -66,7 +95,7 @@ pub(crate) fn recording(
         fetches: false,
         max_accesses: None,
     };
-    let trace = Trace::open(&path, reading, Whole::Work)?;
+    let trace = Trace::open(path, reading, Whole::Work)?;
     let accesses = match trace.work() {
         crate::watch::Work::Accesses(accesses) => accesses,
         _ => 0,

@@ -12,8 +12,9 @@ use broadleaf_units::PageSize;
 impl Composed {
     /// Walks the page table down to a leaf of a size. `spans` are the address ranges that an entry
     /// of each level above the base pages covers, smallest first. The walk begins at the lowest
-    /// entry that a structure holds, and loads the entries that it reads.
-    pub fn walk(&mut self, request: &TlbRequest, leaf: PageSize, spans: &[PageSize]) {
+    /// entry that a structure holds, and loads the entries that it reads. Returns the number of
+    /// entries above the leaf that the walk reads.
+    pub fn walk(&mut self, request: &TlbRequest, leaf: PageSize, spans: &[PageSize]) -> usize {
         let above = &spans[spans.partition_point(|span| *span <= leaf)..];
         let request = TlbRequest::load(request.tag.of_tables(), request.page);
         let found = (above.iter()).position(|span| self.finds_walk_entry(&request, *span));
@@ -23,6 +24,7 @@ impl Composed {
         }
         self.log.counts.walk_entry_hits += u64::from(found.is_some());
         self.log.counts.walk_reads += read.len() as u64 + 1;
+        read.len()
     }
 
     fn finds_walk_entry(&mut self, request: &TlbRequest, span: PageSize) -> bool {

@@ -39,12 +39,12 @@ pub(super) fn check(structures: &[Structure]) -> Result<(), DesignError> {
 /// The reason why a design cannot have a structure, if there is one.
 fn refusal(structures: &[Structure], number: usize) -> Refusal {
     let of = &structures[number];
-    let organisation = of.organisation.organisation();
+    let organisation = of.organisation.entry();
     let reason = |field: Field| move |reason: String| (field, reason);
     numbers(of)
         .or_else(|| wired(of).map(reason(Field::Wired)))
         .or_else(|| of.role.refuses(of.level))
-        .or_else(|| (of.replacement.rule().refuses)(of.ways).map(reason(Field::Replacement)))
+        .or_else(|| (of.replacement.entry().refuses)(of.ways).map(reason(Field::Replacement)))
         .or_else(|| page_count(of))
         .or_else(|| {
             let mut pages = of.pages.iter();
@@ -93,7 +93,7 @@ fn walk_entries(of: &Structure) -> Option<String> {
     if of.role.fills != Fills::Walks {
         return Some("walks fill structures of walk entries: fills = \"walks\"".to_owned());
     }
-    let rule = of.replacement.rule();
+    let rule = of.replacement.entry();
     if rule.needs.contains(&RuleNeed::Future) {
         let name = rule.described.name;
         return Some(format!(

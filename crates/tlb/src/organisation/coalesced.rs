@@ -5,6 +5,7 @@ use super::subblock_parameters::{BLOCK, block, refuses_blocks, refuses_count, sh
 use super::subblock_rules::{JoinCheck, SubblockMisses, SubblockRules};
 use super::subblocks::SubblockSets;
 use super::{EntryShape, Organisation};
+use crate::SystemSupport;
 use broadleaf_units::Described;
 
 /// The entries of a page table in a line of 64 bytes: the neighbours that a walk reads anyway.
@@ -48,4 +49,5 @@ pub(super) static COALESCED: Organisation = Organisation {
     grids: &[],
     block_of: Some(shared_block),
     entry: EntryShape::page_or_block,
+    support: Some(SystemSupport::COALESCED),
 };

@@ -72,6 +72,7 @@ pub(super) static COMPLETE_SUBBLOCK: Organisation = Organisation {
             .then(|| EntryShape::block("complete-subblock", structure))
             .flatten()
     },
+    support: None,
 };
 
 fn owns_blocks(structure: &Structure) -> bool {

@@ -16,8 +16,8 @@ pub use shape::{BlockOfPage, EntryShape, GridName};
 pub(crate) use set_associative::REPLICATE;
 
 use crate::{
-    Parametric, ReplacementState, Structure, StructureParameter, TlbLog, TlbRequest, Translation,
-    Walk,
+    Parametric, ReplacementState, Structure, StructureParameter, SystemSupport, TlbLog, TlbRequest,
+    Translation, Walk,
 };
 use broadleaf_units::{Described, PageNumber, PageSize, catalogue};
 
@@ -52,6 +52,9 @@ pub struct Organisation {
     /// The shape of an entry, from which the price follows. `None` if no priced kind of entry
     /// describes the structure's entries.
     pub entry: fn(&Structure) -> Option<EntryShape>,
+    /// The support by the system without which entries hold one page each. `None` if they need
+    /// none. Superpages need support of their own ([`crate::Design::support`]).
+    pub support: Option<SystemSupport>,
 }
 
 /// The answer of one structure to a lookup.

@@ -8,7 +8,7 @@ use super::subblock_parameters::{
 use super::subblock_rules::{JoinCheck, SubblockRules};
 use super::subblocks::SubblockSets;
 use super::{EntryShape, Organisation};
-use crate::{Structure, StructureParameter};
+use crate::{Structure, StructureParameter, SystemSupport};
 use broadleaf_units::Described;
 
 /// The most valid bits that fit one entry of a page table beside the frame number, and the most
@@ -108,6 +108,7 @@ pub(super) static PARTIAL_SUBBLOCK: Organisation = Organisation {
             .then(|| EntryShape::block("partial-subblock", structure))
             .flatten()
     },
+    support: Some(SystemSupport::PARTIAL_SUBBLOCK),
 };
 
 fn valid(structure: &Structure) -> ValidBits {

@@ -57,6 +57,7 @@ pub(super) static SET_ASSOCIATIVE: Organisation = Organisation {
     ],
     block_of: None,
     entry: EntryShape::one_page,
+    support: None,
 };
 
 /// A set-associative structure with any replacement rule.
@@ -161,8 +162,16 @@ impl Entries for SetAssociative {
     }
 
     fn holds(&self, translation: &Translation) -> bool {
+        let (tag, run) = (translation.tag, translation.run());
+        if !self.hints.may_hold(tag, run) {
+            return false;
+        }
         let same = |entry: &Translation| entry.is_of_same_page(translation);
-        self.entries.iter().flatten().any(same)
+        let guesses = self.hints.guesses(tag, run);
+        let mut guessed = guesses
+            .iter()
+            .filter_map(|place| self.entries[*place].as_ref());
+        guessed.any(same) || self.entries.iter().flatten().any(same)
     }
 
     fn drop_stale(&mut self, stale: &mut dyn FnMut(&Translation) -> bool, _: &mut TlbLog) {

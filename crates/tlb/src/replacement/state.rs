@@ -45,7 +45,7 @@ impl ReplacementState {
     /// The state of a structure's empty sets.
     pub fn new(structure: &Structure) -> Self {
         let choice = &structure.replacement;
-        let rule = (choice.rule().build)(&RuleShape {
+        let rule = (choice.entry().build)(&RuleShape {
             sets: structure.sets(),
             ways: structure.ways,
             wired: structure.wired_ways(),

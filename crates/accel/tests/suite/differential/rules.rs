@@ -16,7 +16,7 @@ fn ruled(machine: &str, choice: &ReplacementChoice) -> Machine {
     let mut machine = broadleaf_machine::machine(machine).expect("a machine");
     let mut structures = machine.design.structures().to_vec();
     for structure in &mut structures {
-        if (choice.rule().refuses)(structure.ways).is_none() {
+        if (choice.entry().refuses)(structure.ways).is_none() {
             structure.replacement = choice.clone();
         }
     }

@@ -6,6 +6,7 @@
 
 pub(crate) mod live;
 pub(crate) mod programs;
+pub(crate) mod service;
 
 use std::fs;
 use std::io::Write;

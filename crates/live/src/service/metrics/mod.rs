@@ -1,5 +1,6 @@
 //! Figures for Prometheus.
 
+mod of_service;
 mod places;
 mod server;
 mod text;
@@ -10,6 +11,7 @@ use std::time::Duration;
 use broadleaf_governor::MachineSeen;
 
 use super::account::GovernorCounts;
+use super::state::ServiceState;
 use super::wards::Wards;
 use broadleaf_study::failure::Failure;
 use server::MetricsServer;
@@ -25,15 +27,25 @@ impl Metrics {
     /// If the address cannot be listened to.
     pub(super) fn at(address: SocketAddr) -> Result<Self, Failure> {
         let server = MetricsServer::bind(address)?;
-        log::info!("metrics at http://{}/metrics", server.address());
+        let address = server.address();
+        log::info!(
+            event = "metrics", address:% = address;
+            "metrics at http://{address}/metrics"
+        );
         Ok(Self(server))
     }
 
     /// Publishes figures. Requests get the figures that were published last, and never wait for a
     /// look.
-    pub(super) fn publish(&self, wards: &Wards, machine: &MachineSeen, finding: Duration) {
-        self.0
-            .publish(render(&Snapshot::of(wards, machine, finding)));
+    pub(super) fn publish(
+        &self,
+        wards: &Wards,
+        machine: &MachineSeen,
+        finding: Duration,
+        state: &ServiceState,
+    ) {
+        let snapshot = Snapshot::of(wards, machine, finding, state);
+        self.0.publish(render(&snapshot));
     }
 }
 
@@ -43,6 +55,7 @@ struct Snapshot<'a> {
     totals: Vec<(&'a str, &'a str, &'a GovernorCounts)>,
     machine: MachineSeen,
     finding: Duration,
+    state: &'a ServiceState,
 }
 
 /// The figures of one process and the processes that it started.
@@ -57,7 +70,12 @@ struct WardFigures<'a> {
 }
 
 impl<'a> Snapshot<'a> {
-    fn of(wards: &'a Wards, machine: &MachineSeen, finding: Duration) -> Self {
+    fn of(
+        wards: &'a Wards,
+        machine: &MachineSeen,
+        finding: Duration,
+        state: &'a ServiceState,
+    ) -> Self {
         let governed = wards.governed.iter().map(|governed| {
             let ward = governed.governor.ward();
             WardFigures {
@@ -75,6 +93,7 @@ impl<'a> Snapshot<'a> {
             totals: wards.totals.iter().collect(),
             machine: *machine,
             finding,
+            state,
         }
     }
 }
@@ -171,52 +190,8 @@ fn render(snapshot: &Snapshot<'_>) -> String {
             text.sample(name, ward.labels(), value(ward) as f64);
         }
     }
-    of_service(&mut text, snapshot);
+    of_service::write(&mut text, snapshot);
     text.into_string()
-}
-
-/// Writes the figures of the service and of the machine.
-fn of_service(text: &mut Exposition, snapshot: &Snapshot<'_>) {
-    let machine = &snapshot.machine;
-    let known = |value: u64| (value != u64::MAX).then_some(value as f64);
-    let alone = [
-        (
-            "finding_cpu_seconds_total",
-            FamilyKind::Counter,
-            "Processor time that looking for processes took, in seconds.",
-            Some(snapshot.finding.as_secs_f64()),
-        ),
-        (
-            "processes",
-            FamilyKind::Gauge,
-            "Governed processes, each with the processes that it started.",
-            Some(snapshot.wards.len() as f64),
-        ),
-        (
-            "available_bytes",
-            FamilyKind::Gauge,
-            "Bytes available on the machine without swapping.",
-            known(machine.available_bytes),
-        ),
-        (
-            "free_blocks",
-            FamilyKind::Gauge,
-            "Free extents of 2 MiB on the machine.",
-            known(machine.free_blocks),
-        ),
-        (
-            "pressure",
-            FamilyKind::Gauge,
-            "How much of the last ten seconds some process waited for memory, from 0 to 1.",
-            machine.pressure.map(|part| f64::from(part) / 10_000.0),
-        ),
-    ];
-    for (name, kind, help, value) in alone {
-        if let Some(value) = value {
-            text.family(name, kind, help);
-            text.sample(name, [], value);
-        }
-    }
 }
 
 impl WardFigures<'_> {

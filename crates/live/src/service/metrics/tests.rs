@@ -10,6 +10,8 @@ fn every_sample_follows_its_help_and_type_and_labels_are_escaped() {
         looking: Duration::from_millis(1500),
         ..GovernorCounts::default()
     };
+    let mut state = ServiceState::new(4, false);
+    state.note_read(None);
     let snapshot = Snapshot {
         wards: vec![WardFigures {
             pid: "12".to_owned(),
@@ -27,6 +29,7 @@ fn every_sample_follows_its_help_and_type_and_labels_are_escaped() {
             pressure: Some(123),
         },
         finding: Duration::ZERO,
+        state: &state,
     };
     let text = render(&snapshot);
     for line in [
@@ -38,9 +41,19 @@ fn every_sample_follows_its_help_and_type_and_labels_are_escaped() {
         "broadleaf_available_bytes 5",
         "broadleaf_pressure 0.0123",
         "broadleaf_processes 1",
+        "broadleaf_rules 4",
+        "broadleaf_dry_run 0",
+        "broadleaf_config_last_reload_successful 0",
+        r#"broadleaf_config_reloads_total{result="read"} 0"#,
+        r#"broadleaf_config_reloads_total{result="refused"} 1"#,
     ] {
         assert!(text.lines().any(|found| found == line), "{line}\n{text}");
     }
+    let build = text
+        .lines()
+        .find(|line| line.starts_with("broadleaf_build_info{"));
+    let version = format!("version=\"{}\"", state.build.version);
+    assert!(build.is_some_and(|line| line.contains(&version) && line.ends_with("} 1")));
     // Figures that are not known are left out.
     assert!(!text.contains("free_blocks"));
     let mut family = "";

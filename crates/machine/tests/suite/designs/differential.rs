@@ -1,9 +1,10 @@
 //! One random trace: the model and the oracle answer alike.
 
 use super::design_of;
-use super::piece::{index, table};
 use super::world::{Forgotten, FrameChances, PAGES, RandomTable};
-use broadleaf_oracle::design::{ListedTlb, SlowNames, SlowPage, SlowReference, SlowStructure};
+use broadleaf_oracle::design::{
+    ListedTlb, SlowNames, SlowPage, SlowReference, SlowStructure, index_text,
+};
 use broadleaf_oracle::random::Rng;
 use broadleaf_tlb::{
     Design, Evicted, IndexFunction, Lookup, ReferenceKind, Tlb, TlbCounts, TlbRequest, Translation,
@@ -44,7 +45,7 @@ impl RandomTrace {
     fn new(drawn: DrawnDesign, mut rng: Rng, name: String) -> Self {
         let tables: Vec<String> = drawn
             .iter()
-            .map(|(name, of, alternates)| table(name, of, *alternates))
+            .map(|(name, of, alternates)| of.table(name, *alternates))
             .collect();
         let tables = tables.join("\n");
         let structures: Vec<SlowStructure> = drawn.into_iter().map(|(_, of, _)| of).collect();
@@ -214,7 +215,7 @@ fn with_walk_entries(design: &Design, structures: &[SlowStructure]) -> Design {
     let mut changed = design.structures().to_vec();
     for (structure, slow) in changed.iter_mut().zip(structures) {
         let walk_entries = slow.walk_entries.iter().map(|(span, with_one_index)| {
-            let index = IndexFunction::parse(&index(slow.sets as u64, *with_one_index));
+            let index = IndexFunction::parse(&index_text(slow.sets as u64, *with_one_index));
             (size_of(*span), index.expect("an index"))
         });
         structure.walk_entries = walk_entries.collect();

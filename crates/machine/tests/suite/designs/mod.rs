@@ -6,7 +6,6 @@ mod families;
 mod hierarchies;
 mod invariants;
 mod mechanisms;
-mod piece;
 mod refusals;
 mod rig;
 mod roles;

@@ -106,7 +106,7 @@ fn figure(name: &str, published: &str, structures: &[&Structure], size: PageSize
         "ways" if published == "full" && of.ways == of.entries => "full".to_owned(),
         "ways" => of.ways.to_string(),
         "index" => of.index(size).map_or(String::new(), ToString::to_string),
-        _ => of.replacement.rule().described.name.to_owned(),
+        _ => of.replacement.entry().described.name.to_owned(),
     });
     let mut each: Vec<String> = each.collect();
     each.dedup();

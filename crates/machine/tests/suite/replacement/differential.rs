@@ -14,7 +14,7 @@ fn ruled(machine_name: &str, choice: &ReplacementChoice) -> Design {
     let design = machine(machine_name).expect("a machine").design;
     let mut structures: Vec<Structure> = design.structures().to_vec();
     for structure in &mut structures {
-        if (choice.rule().refuses)(structure.ways).is_none() {
+        if (choice.entry().refuses)(structure.ways).is_none() {
             structure.replacement = choice.clone();
         }
     }

@@ -114,7 +114,7 @@ fn every_rule_can_be_named() {
             .map(|key| format!("{} = {}", key.name, least(key)))
             .collect();
         let choice = choice(name, ways.expect("some ways"), &keys.join("\n"));
-        assert_eq!(choice.rule(), *rule);
+        assert_eq!(choice.entry(), *rule);
         let wanted = rule.parameters.iter();
         let wanted: Vec<StructureValue> = wanted
             .map(|key| StructureValue::Number(least(key)))

@@ -4,7 +4,7 @@
 
 pub(crate) mod scripted;
 
-use broadleaf_memory::frames::Start;
+use broadleaf_memory::frames::{Allocator, Start};
 use broadleaf_memory::system::{Costs, Files, OutOfMemory, Place, Spec, System, SystemCounters};
 use broadleaf_memory::{AddressSpaces, Backing, Change, Mapping, Pages};
 use broadleaf_policy::{NOMINAL_RATE, Policy, PromotionOrder, Scan};
@@ -58,6 +58,8 @@ pub(crate) fn spec(orders: &[u8], frames: u64) -> Spec {
         swap: 1 << 20,
         files: Files::OnDisk,
         costs: Costs::default(),
+        allocator: Allocator::buddy(),
+        pools: 0.5,
         rate: NOMINAL_RATE,
     }
 }

@@ -1,5 +1,6 @@
 //! Physical memory, held against plain sets of frames.
 
+mod allocators;
 mod buddy;
 mod by_type;
 mod compaction;

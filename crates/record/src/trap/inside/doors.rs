@@ -2,7 +2,7 @@
 //!
 //! With userfaultfd, a page that the memory file holds but no page table maps raises SIGBUS. To
 //! open a page is to map it, and to close a page is to unmap it. No mapping is ever split.
-//! Without userfaultfd, and for shared files, pages are closed by protection (PROT_NONE), which
+//! Without userfaultfd, and for files that are not copied, pages are closed by protection (PROT_NONE), which
 //! raises SIGSEGV.
 
 #![allow(unsafe_code, reason = "memory at addresses that the program has")]
@@ -123,10 +123,7 @@ impl Doors {
         let Some(file) = self.faults_of(region) else {
             return protect(range, region.protection);
         };
-        for page in range.clone().step_by(PAGE as usize) {
-            fill(page);
-        }
-        let mut start = range.start;
+        let (mut start, mut filled) = (range.start, None);
         while start < range.end {
             let mut parts = [start, range.end - start, 0, 0];
             let result = control(file, UFFDIO_CONTINUE, &mut parts);
@@ -137,6 +134,11 @@ impl Doors {
                 _ if mapped > 0 => start += mapped as u64,
                 libc::EEXIST => start += PAGE,
                 libc::EAGAIN => {}
+                // The memory file does not hold the page yet.
+                libc::EFAULT if filled != Some(start) => {
+                    fill(start);
+                    filled = Some(start);
+                }
                 error => return Err(error),
             }
         }

@@ -13,7 +13,7 @@ use super::layout::PAGE;
 use super::signals::Handlers;
 use super::space::Space;
 use crate::trap::counts::SharedCounts;
-use crate::trap::pages::{Doorwork, TrapTlb};
+use crate::trap::pages::TrapTlb;
 
 /// Everything that the engine knows about the program.
 pub(super) struct Engine {
@@ -55,36 +55,18 @@ impl Engine {
             let region = space.regions.at(page * PAGE);
             region.is_some_and(|of| of.counts() && of.protection != libc::PROT_NONE)
         };
-        let work = self
-            .tlb
-            .refer(address / PAGE, is_store, &is_mapped, &counts);
-        self.apply(&work);
+        let tlb = &mut self.tlb;
+        let work = tlb.refer(address / PAGE, is_store, &is_mapped, &counts);
+        let closed = space.close(&work.close);
+        let done = closed.and(space.open(&work.open));
+        self.note(done);
         self.show();
-    }
-
-    /// Opens and closes pages.
-    fn apply(&mut self, work: &Doorwork) {
-        self.close(&work.close);
-        self.open(&work.open);
-    }
-
-    fn open(&mut self, pages: &[u64]) {
-        for range in runs(pages) {
-            for (part, region) in self.space.counted(&range) {
-                let opened = self.space.doors.open(&part, &region);
-                self.note(opened);
-            }
-        }
     }
 
     /// Closes pages that are open.
     pub(super) fn close(&mut self, pages: &[u64]) {
-        for range in runs(pages) {
-            for (part, region) in self.space.counted(&range) {
-                let closed = self.space.doors.close(&part, &region);
-                self.note(closed);
-            }
-        }
+        let closed = self.space.close(pages);
+        self.note(closed);
     }
 
     /// Drops the translations of a range that is about to be unmapped.
@@ -96,8 +78,7 @@ impl Engine {
 
     /// Counts from zero with an empty TLB.
     pub(super) fn begin(&mut self) {
-        let open: Vec<u64> = self.tlb.open().collect();
-        self.close(&open);
+        self.close(&self.tlb.open());
         self.tlb.begin();
     }
 
@@ -111,8 +92,8 @@ impl Engine {
     pub(super) fn close_all(&mut self) {
         let closed = self.space.close_all();
         self.note(closed);
-        let open: Vec<u64> = self.tlb.open().collect();
-        self.open(&open);
+        let opened = self.space.open(&self.tlb.open());
+        self.note(opened);
     }
 
     /// Notes a failure: the counts are worthless from then on.
@@ -127,18 +108,6 @@ impl Engine {
     pub(super) fn show(&self) {
         self.shared.show(&self.tlb.counts);
     }
-}
-
-/// The ranges of bytes of pages in order.
-fn runs(pages: &[u64]) -> Vec<Range<u64>> {
-    let mut runs: Vec<Range<u64>> = Vec::new();
-    for page in pages {
-        match runs.last_mut() {
-            Some(last) if last.end == page * PAGE => last.end += PAGE,
-            _ => runs.push(page * PAGE..(page + 1) * PAGE),
-        }
-    }
-    runs
 }
 
 struct Shared(UnsafeCell<Option<Engine>>);

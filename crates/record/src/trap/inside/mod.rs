@@ -7,6 +7,7 @@
 
 mod arch;
 mod calls;
+mod contents;
 mod context;
 mod doors;
 mod engine;

@@ -6,9 +6,10 @@ use std::ops::Range;
 /// What backs a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RegionKind {
-    /// The memory file. Private files are copied into it.
+    /// The memory file. Private files are copied into it, except large ones that are read alone.
     Memory,
-    /// A shared file, mapped at both places. Its pages are closed by protection alone.
+    /// A file that is shared, or large and read alone, mapped at both places. Its pages are closed
+    /// by protection alone.
     File,
     /// Code of a file, mapped once. Its pages are never closed.
     Code,
@@ -31,6 +32,11 @@ impl Region {
     /// from it.
     pub(super) fn counts(&self) -> bool {
         self.kind != RegionKind::Code && self.protection & libc::PROT_EXEC == 0
+    }
+
+    /// Returns true for a private file that was not copied.
+    pub(super) fn is_private_file(&self) -> bool {
+        self.kind == RegionKind::File && !self.shared
     }
 }
 

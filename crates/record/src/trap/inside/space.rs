@@ -1,12 +1,11 @@
 //! The program's address space: its mappings, the memory file behind them, and its doors.
 
-#![allow(unsafe_code, reason = "copies of the program's memory")]
-
 use std::ops::Range;
 
 use super::arch::call;
+use super::contents;
 use super::doors::{Doors, check};
-use super::layout::{END, LOWEST, PLACES_END, second};
+use super::layout::{END, LOWEST, PAGE, PLACES_END, second};
 use super::regions::{Region, RegionKind, Regions};
 
 /// The contents of a new mapping.
@@ -23,10 +22,16 @@ pub(super) enum Contents {
 pub(super) struct Space {
     pub(super) regions: Regions,
     pub(super) doors: Doors,
-    memory: i32,
+    /// The memory file.
+    pub(super) memory: i32,
 }
 
-const READ_WRITE: u64 = (libc::PROT_READ | libc::PROT_WRITE) as u64;
+/// Private files of at least so many bytes that are mapped to be read alone are not copied into the
+/// memory file. Their pages are closed by protection, which costs more for each miss.
+const LARGE_FILE: u64 = 1 << 24;
+
+/// The protection of the engine's place of the program's memory.
+pub(super) const READ_WRITE: u64 = (libc::PROT_READ | libc::PROT_WRITE) as u64;
 
 impl Space {
     /// An empty address space. `memory` is the memory file.
@@ -65,10 +70,13 @@ impl Space {
         shared: bool,
     ) -> Result<(), i32> {
         self.unmap(range)?;
+        let bytes = range.end - range.start;
         let is_code = protection & libc::PROT_EXEC != 0;
+        let is_large = bytes >= LARGE_FILE && protection & libc::PROT_WRITE == 0;
         let kind = match contents {
             Contents::File(..) if shared => RegionKind::File,
             Contents::File(..) if is_code => RegionKind::Code,
+            Contents::File(..) if is_large => RegionKind::File,
             _ => RegionKind::Memory,
         };
         let of_file = matches!(contents, Contents::File(..));
@@ -78,32 +86,52 @@ impl Space {
             shared,
             of_file,
         };
-        let flags = if kind == RegionKind::Code {
-            libc::MAP_PRIVATE
-        } else {
-            libc::MAP_SHARED
-        };
         let (file, offset) = match (kind, contents) {
             (RegionKind::Memory, _) | (_, Contents::Zeroes) => (self.memory, range.start),
             (_, Contents::File(file, offset)) => (file, offset),
         };
-        let bytes = range.end - range.start;
+        self.attach(range, &region, (file, offset))?;
+        if let (RegionKind::Memory, Contents::File(file, offset)) = (kind, contents) {
+            contents::read_into(range, file, offset)?;
+        }
+        self.enter(range, region)
+    }
+
+    /// Maps a file at both places of a range; code at one.
+    ///
+    /// # Errors
+    /// The kernel's error number.
+    pub(super) fn attach(
+        &self,
+        range: &Range<u64>,
+        region: &Region,
+        (file, offset): (i32, u64),
+    ) -> Result<(), i32> {
+        let is_shared = region.kind == RegionKind::Memory || region.shared;
+        let flags = if is_shared {
+            libc::MAP_SHARED
+        } else {
+            libc::MAP_PRIVATE
+        };
         let fixed = (flags | libc::MAP_FIXED | libc::MAP_NORESERVE) as u64;
         let map = |at: u64, protection: u64| {
+            let bytes = range.end - range.start;
             let arguments = [at, bytes, protection, fixed, file as u64, offset];
             check(call(libc::SYS_mmap, arguments))
         };
-        map(range.start, self.doors.first_protection(&region) as u64)?;
-        if kind != RegionKind::Code {
-            let second_protection = match kind {
-                RegionKind::File => protection as u64,
-                _ => READ_WRITE,
-            };
-            map(second(range.start), second_protection)?;
+        map(range.start, self.doors.first_protection(region) as u64)?;
+        match region.kind {
+            RegionKind::Code => Ok(()),
+            RegionKind::File => map(second(range.start), region.protection as u64),
+            RegionKind::Memory => map(second(range.start), READ_WRITE),
         }
-        if let (RegionKind::Memory, Contents::File(file, offset)) = (kind, contents) {
-            read_into(range, file, offset)?;
-        }
+    }
+
+    /// Notes a mapping and closes its pages.
+    ///
+    /// # Errors
+    /// The kernel's error number.
+    pub(super) fn enter(&mut self, range: &Range<u64>, region: Region) -> Result<(), i32> {
         self.regions.put(range.clone(), region);
         if region.counts() {
             self.doors.close_whole(range, &region)?;
@@ -133,17 +161,6 @@ impl Space {
         Ok(())
     }
 
-    /// Drops the contents of a part of the memory file: they are zeroes from now on.
-    ///
-    /// # Errors
-    /// The kernel's error number.
-    pub(super) fn forget(&self, range: &Range<u64>) -> Result<(), i32> {
-        let mode = (libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE) as u64;
-        let bytes = range.end - range.start;
-        let arguments = [self.memory as u64, mode, range.start, bytes, 0, 0];
-        check(call(libc::SYS_fallocate, arguments))
-    }
-
     /// Sets the protection of a range. Returns the parts that had another protection; their pages
     /// are closed.
     ///
@@ -160,9 +177,13 @@ impl Space {
             return Err(libc::ENOMEM);
         }
         let mut changed = Vec::new();
-        for (part, before) in parts {
+        for (part, mut before) in parts {
             if before.protection == protection {
                 continue;
+            }
+            if before.is_private_file() && protection & libc::PROT_WRITE != 0 {
+                self.own(&part, &before)?;
+                before.kind = RegionKind::Memory;
             }
             let now = Region {
                 protection,
@@ -198,11 +219,51 @@ impl Space {
         }
     }
 
-    /// The parts of a page run that count.
-    pub(super) fn counted(&self, range: &Range<u64>) -> Vec<(Range<u64>, Region)> {
-        let mut parts = self.regions.within(range);
-        parts.retain(|(_, region)| region.counts() && region.protection != libc::PROT_NONE);
-        parts
+    /// Opens pages. Those that do not count are left out.
+    ///
+    /// # Errors
+    /// The kernel's error number.
+    pub(super) fn open(&self, pages: &[u64]) -> Result<(), i32> {
+        let doors = &self.doors;
+        self.for_each(pages, |part, region| doors.open(part, region))
+    }
+
+    /// Closes pages that are open. Those that do not count are left out.
+    ///
+    /// # Errors
+    /// The kernel's error number.
+    pub(super) fn close(&self, pages: &[u64]) -> Result<(), i32> {
+        let doors = &self.doors;
+        self.for_each(pages, |part, region| doors.close(part, region))
+    }
+
+    /// Calls `work` for each run of pages, which are in order. The parts of a run that lie in
+    /// several mappings are runs of their own.
+    fn for_each(
+        &self,
+        pages: &[u64],
+        mut work: impl FnMut(&Range<u64>, &Region) -> Result<(), i32>,
+    ) -> Result<(), i32> {
+        let mut at = 0;
+        while let Some(first) = pages.get(at) {
+            let run = pages[at..].iter().zip(*first..);
+            let length = run.take_while(|(page, next)| **page == *next).count();
+            let range = first * PAGE..(first + length as u64) * PAGE;
+            at += length;
+            if length == 1 {
+                // Most misses open a page and close a page.
+                if let Some(region) = self.regions.at(range.start).filter(can_trap) {
+                    work(&range, &region)?;
+                }
+                continue;
+            }
+            for (part, region) in self.regions.within(&range) {
+                if can_trap(&region) {
+                    work(&part, &region)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Opens every page, for a system call that the engine does not know or a single step.
@@ -228,92 +289,9 @@ impl Space {
             .iter()
             .try_for_each(|(range, region)| self.doors.close_whole(range, region))
     }
-
-    /// The parts of a range whose pages the memory file holds.
-    pub(super) fn held(&self, range: &Range<u64>) -> Vec<Range<u64>> {
-        let seek = |from: u64, what: i32| {
-            call(
-                libc::SYS_lseek,
-                [self.memory as u64, from, what as u64, 0, 0, 0],
-            )
-        };
-        let (mut parts, mut at) = (Vec::new(), range.start);
-        while at < range.end {
-            let start = seek(at, libc::SEEK_DATA);
-            if start < 0 || start as u64 >= range.end {
-                break;
-            }
-            let end = (seek(start as u64, libc::SEEK_HOLE) as u64).min(range.end);
-            parts.push(start as u64..end);
-            at = end;
-        }
-        parts
-    }
-
-    /// Copies the contents of a mapping of the memory file to another, which is as large.
-    pub(super) fn copy(&self, from: &Range<u64>, to: u64) {
-        for part in self.held(from) {
-            let bytes = (part.end - part.start) as usize;
-            let target = second(to + (part.start - from.start)) as *mut u8;
-            // SAFETY: both parts are mapped at their second places, and do not overlap.
-            unsafe {
-                std::ptr::copy_nonoverlapping(second(part.start) as *const u8, target, bytes);
-            }
-        }
-    }
-
-    /// Gives a forked process private memory of its own with the same contents. Nothing of it is
-    /// counted.
-    ///
-    /// # Errors
-    /// The kernel's error number.
-    pub(super) fn make_private(&self) -> Result<(), i32> {
-        for (range, region) in self.regions.all() {
-            let bytes = range.end - range.start;
-            let own = region.kind == RegionKind::Memory && !region.shared;
-            if own {
-                let flags = (libc::MAP_PRIVATE
-                    | libc::MAP_ANONYMOUS
-                    | libc::MAP_FIXED
-                    | libc::MAP_NORESERVE) as u64;
-                let arguments = [range.start, bytes, READ_WRITE, flags, u64::MAX, 0];
-                check(call(libc::SYS_mmap, arguments))?;
-                for part in self.held(&range) {
-                    // SAFETY: the new mapping has the range; the second place is mapped.
-                    unsafe {
-                        std::ptr::copy_nonoverlapping(
-                            second(part.start) as *const u8,
-                            part.start as *mut u8,
-                            (part.end - part.start) as usize,
-                        );
-                    }
-                }
-            }
-            let protection = region.protection as u64;
-            check(call(
-                libc::SYS_mprotect,
-                [range.start, bytes, protection, 0, 0, 0],
-            ))?;
-        }
-        Ok(())
-    }
 }
 
-/// Reads a file into a mapping of the memory file. What lies behind the file's end stays zero.
-fn read_into(range: &Range<u64>, file: i32, offset: u64) -> Result<(), i32> {
-    let (mut at, mut offset) = (range.start, offset);
-    while at < range.end {
-        let arguments = [file as u64, second(at), range.end - at, offset, 0, 0];
-        let read = call(libc::SYS_pread64, arguments);
-        match read {
-            0 => break,
-            _ if read == -i64::from(libc::EINTR) => {}
-            _ if read < 0 => return Err(-read as i32),
-            _ => {
-                at += read as u64;
-                offset += read as u64;
-            }
-        }
-    }
-    Ok(())
+/// Returns true if references to a mapping's pages can trap and count.
+fn can_trap(region: &Region) -> bool {
+    region.counts() && region.protection != libc::PROT_NONE
 }

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #define PAGES 200
+#define LARGE (32 << 20)
 
 static char  buffer[PAGES << 12] __attribute__((aligned(4096)));
 static char* own_stack;
@@ -124,6 +126,22 @@ int main(int count, char** arguments)
    private[5001] = 'p';
    char two[2];
    printf("%zd %c%d %c\n", pread(file, two, 2, 5000), two[0], two[1], private[5000]);
+   /* A large file: read in place, then written to in memory alone, and moved. */
+   if (ftruncate(file, LARGE) || pwrite(file, "L", 1, LARGE - 4096) != 1)
+      return 1;
+   char* large = mmap(NULL, LARGE + 8192, PROT_READ, MAP_PRIVATE, file, 0);
+   printf("%c%c", large[5000], large[LARGE - 4096]);
+   sweep();
+   printf(" %zd", write(ends[0], large + LARGE - 4096, 1));
+   mprotect(large + LARGE / 2, LARGE / 2, PROT_READ | PROT_WRITE);
+   large[LARGE - 4096] = 'm';
+   printf(" %zd %c%c%c", pread(file, two, 1, LARGE - 4096), two[0], large[LARGE - 4096], large[5000]);
+   large = mremap(large, LARGE / 4, LARGE, MREMAP_MAYMOVE);
+   printf("%c%d\n", large[5000], large[LARGE - 1]);
+   /* A program that cannot be executed. */
+   pid_t other;
+   char* none[] = {"none", NULL};
+   printf("%d\n", posix_spawn(&other, "/none", NULL, NULL, none, NULL) == ENOENT);
    fflush(stdout);
    char* next[] = {arguments[0], "again", NULL};
    return system("exit 5") == 5 << 8 ? execv("/proc/self/exe", next) : 1;

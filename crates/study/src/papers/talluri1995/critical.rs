@@ -1,5 +1,7 @@
 //! The critical miss penalties of preloading: tables I4-3 and I5-3.
 
+use std::collections::BTreeMap;
+
 use super::bases::base;
 use super::misses::PROGRAMS;
 use super::speedups::Inputs;
@@ -14,6 +16,8 @@ const HALF: f64 = 500.0;
 struct PenaltyCell {
     program: &'static str,
     printed: &'static str,
+    /// The misses of Appendix J without and with preloading, in thousands.
+    thousands: [u32; 2],
     /// Our value, formatted as the thesis's.
     here: String,
     /// True if misses that round to those of Appendix J give the printed value.
@@ -43,6 +47,7 @@ fn cell(program: &'static str, printed: &'static str, without: f64, with: f64) -
     PenaltyCell {
         program,
         printed,
+        thousands: [without, with].map(|misses| (misses / 1000.0) as u32),
         here: written(hundredths(with, without)),
         agrees: (least..=most).any(|value| written(value.into()) == printed),
     }
@@ -90,14 +95,15 @@ pub(super) fn table() -> Result<Table, Failure> {
         "How many times as long a handler that preloads may take until it loses. A program's \
          value is misses without preloading divided by those with preloading; the thesis prints \
          1/x, where x is the inverse rounded to two digits. Appendix J has thousands of misses, \
-         so a printed value is possible if misses that round to the printed thousands give it.",
+         and the thesis divided misses that it does not print. A printed value matches if misses \
+         that round to the printed thousands give it.",
         &[
             "table",
             "TLB",
-            "possible",
+            "match",
             "weighted: thesis",
             "weighted: here",
-            "programs whose value is not possible",
+            "programs whose value does not match",
         ],
     );
     for column in &columns {
@@ -126,13 +132,39 @@ pub(super) fn table() -> Result<Table, Failure> {
     let agree = cells().filter(|cell| cell.agrees).count();
     let equal = cells().filter(|cell| cell.here == cell.printed).count();
     let count = cells().count();
+    let (most, [without, with], values) = bound(cells());
+    table.text.push_str(&format!(
+        " With the printed thousands themselves, {equal} of {count} are equal. No rule on these \
+         thousands could match more than {most}: cells with {without} and {with} thousand misses, \
+         for example, have {values} different printed values.",
+    ));
     let claim = format!(
-        "{agree} of {count} are possible with the rounded misses of Appendix J; {equal} are equal"
+        "{agree} of {count} match as printed, for misses that round to those of Appendix J"
     );
     table
         .direction(agree >= AGREEING, claim)
+        .words(
+            "as printed",
+            format!("{equal} with the rounded misses, where at most {most} could match"),
+        )
         .because("Appendix J rounds misses to thousands, and these programs have few");
     Ok(table)
+}
+
+/// The most cells that any function of the rounded misses could match: cells with equal misses
+/// have one value. Also the misses with the most printed values, and the number of these values.
+fn bound<'a>(cells: impl Iterator<Item = &'a PenaltyCell>) -> (usize, [u32; 2], usize) {
+    let mut printed: BTreeMap<[u32; 2], BTreeMap<&str, usize>> = BTreeMap::new();
+    for cell in cells {
+        let values = printed.entry(cell.thousands).or_default();
+        *values.entry(cell.printed).or_default() += 1;
+    }
+    let most = printed
+        .values()
+        .map(|values| values.values().max().copied().unwrap_or(0));
+    let widest = printed.iter().max_by_key(|(_, values)| values.len());
+    let (misses, values) = widest.map_or(([0; 2], 0), |(misses, values)| (*misses, values.len()));
+    (most.sum(), misses, values)
 }
 
 /// The printed penalties that misses before rounding can give.
@@ -147,13 +179,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_but_seven_printed_penalties_are_possible() {
+    fn all_but_seven_printed_penalties_match_within_rounding() {
         let columns = columns().expect("penalties");
         let cells = || columns.iter().flat_map(|column| &column.cells);
         assert_eq!(cells().count(), 360);
         assert_eq!(cells().filter(|cell| cell.agrees).count(), AGREEING);
         let equal = cells().filter(|cell| cell.here == cell.printed);
         assert_eq!(equal.count(), EQUAL);
+        // Misses of 3 and 3 thousand were printed as 1.14, 1.23, 1.25, 1.30, and so on.
+        assert_eq!(bound(cells()), (303, [3, 3], 9));
         // Averages hardly depend on the programs with few misses.
         for column in &columns {
             let (printed, here) = column.weighted;

@@ -1,5 +1,5 @@
-//! Talluri 1995: the tables of chapters 2 to 5 and of appendices B, C and I that follow from its
-//! models and from Appendix J.
+//! Talluri 1995: the tables of chapters 2 to 5 and of appendices B, C, H and I that follow from its
+//! models and from Appendix J, and the experiments of chapters 2 to 7 on recorded programs.
 
 mod access;
 mod appendix_i;
@@ -7,9 +7,13 @@ mod areas;
 mod bases;
 mod chapters;
 mod comparisons;
+mod coverage;
 mod critical;
+mod measured;
 mod misses;
 mod names;
+mod page_tables;
+mod preloading;
 mod recorded;
 mod sensitivity;
 mod speedups;
@@ -35,7 +39,9 @@ pub(crate) const PAPER: Paper = Paper {
               (complete and partial subblocks), then fa or sa4 (fully associative, 4-way), b and \
               the number of blocks, and pre (preloading). The last tables repeat the experiments \
               on ten programs, recorded on this computer: 100 million references each, and 1,000 \
-              million with --full.",
+              million with --full. They have misses and speedups, the placement of pages \
+              (chapter 6), and page tables (chapter 7). The very last table lists every numbered \
+              table of the thesis, and what cannot be produced.",
     cycles_per_access: 3.0,
     switches: None,
     // The recorded programs follow the tables that need no recording.
@@ -52,6 +58,7 @@ pub(crate) const PAPER: Paper = Paper {
         },
         Experiment {
             tables: &[
+                "measured-programs",
                 "ideal-times",
                 "sensitivity",
                 "headline",
@@ -59,13 +66,24 @@ pub(crate) const PAPER: Paper = Paper {
                 "appendix-i",
                 "appendix-i-cells",
                 "critical-penalties",
+                "preloading",
             ],
             run: execution_times,
             only_full: false,
         },
         Experiment {
+            tables: &["linear-lines", "clustered-memory"],
+            run: page_tables,
+            only_full: false,
+        },
+        Experiment {
             tables: recorded::TABLES,
             run: recorded::run,
+            only_full: false,
+        },
+        Experiment {
+            tables: &["coverage"],
+            run: |_| Ok(vec![coverage::table()?]),
             only_full: false,
         },
     ],
@@ -83,9 +101,14 @@ fn access_times(_: &PaperSetting) -> Result<Vec<Table>, Failure> {
     ])
 }
 
+fn page_tables(_: &PaperSetting) -> Result<Vec<Table>, Failure> {
+    Ok(vec![page_tables::linear_lines()?, page_tables::memory()?])
+}
+
 fn execution_times(_: &PaperSetting) -> Result<Vec<Table>, Failure> {
     let [summary, cells] = appendix_i::tables_of_speedups()?;
     Ok(vec![
+        measured::table()?,
         sensitivity::ideal_times()?,
         sensitivity::sensitivity()?,
         sensitivity::headline()?,
@@ -93,5 +116,6 @@ fn execution_times(_: &PaperSetting) -> Result<Vec<Table>, Failure> {
         summary,
         cells,
         critical::table()?,
+        preloading::table()?,
     ])
 }

@@ -6,10 +6,11 @@
 use crate::failure::Failure;
 
 /// The tables, several in each file. A table begins with its name and its subject.
-const FILES: [&str; 6] = [
+const FILES: [&str; 7] = [
     include_str!("thesis/chapters.csv"),
     include_str!("thesis/speedups.csv"),
-    include_str!("thesis/appendices-b-c.csv"),
+    include_str!("thesis/page-tables.csv"),
+    include_str!("thesis/appendices-b-c-h.csv"),
     include_str!("thesis/appendix-i2-i4.csv"),
     include_str!("thesis/appendix-i5.csv"),
     include_str!("thesis/appendix-j.csv"),

@@ -120,10 +120,15 @@ fn remap(engine: &mut Engine, arguments: [u64; 6]) -> Result<u64, i32> {
     let new_bytes = page_end(new_bytes)
         .filter(|bytes| *bytes > 0)
         .ok_or(libc::EINVAL)?;
-    let parts = engine.space.regions.within(&old);
-    let [(part, region)] = parts.as_slice() else {
+    let mut parts = engine.space.regions.within(&old);
+    let [(part, region)] = parts.as_mut_slice() else {
         return Err(libc::EFAULT);
     };
+    if *part == old && region.is_private_file() {
+        engine.space.own(&old, region)?;
+        region.kind = RegionKind::Memory;
+        engine.forget(&old, false);
+    }
     if *part != old || region.kind != RegionKind::Memory || flags & libc::MREMAP_DONTUNMAP != 0 {
         return Err(libc::EINVAL);
     }

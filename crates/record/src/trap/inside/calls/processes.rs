@@ -35,7 +35,7 @@ pub(super) fn answer(
             block,
         ),
         libc::SYS_vfork => {
-            let flags = (libc::CLONE_VFORK | libc::SIGCHLD) as u64;
+            let flags = (libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD) as u64;
             fork(engine, [flags, 0, 0, 0, 0, 0], context, block)
         }
         libc::SYS_execve | libc::SYS_execveat => exec::answer(engine, number, context, block),
@@ -101,7 +101,9 @@ fn start_thread(
     Ok(result as u64)
 }
 
-/// Starts a process with memory of its own. Its misses do not count.
+/// Starts a process. Its misses do not count. It has memory of its own, unless the program waits for
+/// it to execute another program or to end (`vfork`, `posix_spawn`): then both share the memory
+/// file, so that the child can tell its parent why it failed.
 fn fork(
     engine: &mut Engine,
     [flags, stack, parent_id, child_id, storage, _]: [u64; 6],
@@ -109,6 +111,7 @@ fn fork(
     block: &ThreadBlock,
 ) -> Answer {
     let flags = flags as i32;
+    let shares_memory = flags & libc::CLONE_VM != 0 && flags & libc::CLONE_VFORK != 0;
     let mut copied = [0_i32; 2];
     let pipe = std::ptr::from_mut(&mut copied) as u64;
     let made = call(libc::SYS_pipe2, [pipe, libc::O_CLOEXEC as u64, 0, 0, 0, 0]);
@@ -121,7 +124,7 @@ fn fork(
     if result != 0 {
         close(copied[1]);
         if result > 0 {
-            // The child has copied its memory when its end of the pipe closes.
+            // The child needs the parent's memory no more when its end of the pipe closes.
             let mut byte = 0_u8;
             let at = std::ptr::from_mut(&mut byte) as u64;
             while call(libc::SYS_read, [copied[0] as u64, at, 1, 0, 0, 0])
@@ -137,7 +140,7 @@ fn fork(
         close(copied[0]);
         return Answer::Result(result);
     }
-    if let Err(error) = engine.space.make_private() {
+    if let Err(error) = engine.space.leave(shares_memory) {
         call(libc::SYS_exit_group, [127, 0, 0, 0, 0, 0]);
         return failed(error);
     }
@@ -154,7 +157,7 @@ fn fork(
         });
     let id = call(libc::SYS_getpid, [0; 6]) as i32;
     if flags & libc::CLONE_CHILD_SETTID != 0 {
-        // SAFETY: the kernel writes the same word. The memory is the child's own.
+        // SAFETY: the kernel writes the same word, in memory that is open to the child.
         unsafe { (child_id as *mut i32).write_unaligned(id) };
     }
     if flags & libc::CLONE_CHILD_CLEARTID != 0 {

@@ -1,5 +1,7 @@
 //! The compared TLBs, in the area of 64 single-page-size blocks, and the policies of memory.
 
+use super::worlds::World;
+
 /// A TLB under a policy.
 pub(super) struct DesignRun {
     /// The thesis's name of the TLB, with its support by the system.
@@ -9,13 +11,12 @@ pub(super) struct DesignRun {
     pub(super) policy: &'static str,
 }
 
-const RANDOM: &str = "random-frames";
-const RESERVE: &str = "reserve-64k";
+/// No support by the system.
+pub(super) const RANDOM: &str = "random-frames";
+/// Page reservation.
+pub(super) const RESERVE: &str = "reserve-64k";
+/// Page-size assignment with reservation.
 const ASSIGN: &str = "foxtrot(size=32k)";
-
-/// The policies: no support by the system, page reservation, and page-size assignment with
-/// reservation.
-pub(super) const POLICIES: [&str; 3] = [RANDOM, RESERVE, ASSIGN];
 
 const fn run(name: &'static str, grid: &'static str, policy: &'static str) -> DesignRun {
     DesignRun { name, grid, policy }
@@ -24,11 +25,13 @@ const fn run(name: &'static str, grid: &'static str, policy: &'static str) -> De
 // A memory reserves blocks of the sizes that its machines have.
 const PSB: &str = "partial-subblock:entries=57,block=64k,sizes=4k+64k";
 const PSB_PRE: &str = "partial-subblock:entries=57,block=64k,sizes=4k+64k,preload=true";
+/// The page table is that of another table of the paper: one TLB serves both.
+const SINGLE: &str = "single:entries=64,line=256,table=hashed";
 const SUPERPAGE: &str = "superpage:entries=62,sizes=4k+32k";
 
 /// All runs, in the order of the columns. The first is the reference.
 pub(super) const DESIGNS: [DesignRun; 12] = [
-    run("sp_fa_b64", "single:entries=64", RANDOM),
+    run("sp_fa_b64", SINGLE, RANDOM),
     run("spg32k_fa_b62_base", SUPERPAGE, RANDOM),
     run("spg32k_fa_b62_reserve", SUPERPAGE, RESERVE),
     run("spg32k_fa_b62", SUPERPAGE, ASSIGN),
@@ -57,6 +60,13 @@ pub(super) const DESIGNS: [DesignRun; 12] = [
     run("psb16_fa_b57", PSB, RESERVE),
     run("psb16_fa_b57_pre", PSB_PRE, RESERVE),
 ];
+
+/// The TLBs, each with its world.
+pub(super) fn observers() -> impl Iterator<Item = (World, &'static str)> {
+    DESIGNS
+        .iter()
+        .map(|design| (World::plentiful(design.policy), design.grid))
+}
 
 #[cfg(test)]
 mod tests {

@@ -12,7 +12,7 @@ pub(super) const LEARN: &str = include_str!("inputs/learn.ml");
 pub(super) const POWER: &str = include_str!("inputs/power.py");
 
 /// Writes an input to a folder.
-pub(super) fn write(folder: &Path, name: &str, text: &str) -> Result<(), Failure> {
+pub(super) fn write(folder: &Path, name: &str, text: impl AsRef<[u8]>) -> Result<(), Failure> {
     let path = folder.join(name);
     std::fs::write(&path, text).map_err(|error| {
         let why = reason(&error);
@@ -32,26 +32,22 @@ pub(super) fn text(kib: u32) -> String {
     text
 }
 
-/// A text of 66 MiB in which a share of blocks is new, in percent. The others repeat an earlier
-/// block, as in backups and logs.
-pub(super) fn repeating(percent: u32) -> String {
+/// An image of a disk of 78 MiB, in which a share of blocks holds text, in percent. The others are
+/// blank.
+pub(super) fn image(percent: u32) -> Vec<u8> {
     const BLOCK: usize = 64 << 10;
-    const BLOCKS: usize = 1056;
+    const BLOCKS: usize = 1250;
     let share = percent as usize;
-    let fresh = text((((BLOCKS * share / 100 + 2) * BLOCK) >> 10) as u32);
-    let mut repeating = String::with_capacity(BLOCKS * BLOCK);
-    for number in 0..BLOCKS {
-        // The number of new blocks before this one.
-        let new = number * share / 100;
-        let is_new = (number + 1) * share / 100 > new;
-        let from = if is_new {
-            new
-        } else {
-            number * 7919 % new.max(1)
-        };
-        repeating.push_str(&fresh[from * BLOCK..][..BLOCK]);
+    let text = text((((BLOCKS * share / 100 + 2) * BLOCK) >> 10) as u32);
+    let mut image = vec![0; BLOCKS * BLOCK];
+    for (number, block) in image.chunks_mut(BLOCK).enumerate() {
+        // The number of blocks with text before this one.
+        let before = number * share / 100;
+        if (number + 1) * share / 100 > before {
+            block.copy_from_slice(&text.as_bytes()[before * BLOCK..][..BLOCK]);
+        }
     }
-    repeating
+    image
 }
 
 /// Functions in C that walk lists, with loops and switches.

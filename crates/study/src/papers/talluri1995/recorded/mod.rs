@@ -1,11 +1,17 @@
-//! The experiments on misses and speedups again, on recorded programs.
+//! The experiments again, on recorded programs: misses and speedups, the placement of pages, and
+//! page tables.
 
+mod counts;
 mod designs;
 mod inputs;
+mod placement;
 mod programs;
 mod runs;
+mod table_memory;
 mod tables;
 mod tendencies;
+mod walks;
+mod worlds;
 
 use crate::failure::Failure;
 use crate::papers::{PaperSetting, Table};
@@ -16,6 +22,11 @@ pub(super) const TABLES: &[&str] = &[
     "recorded-misses",
     "recorded-speedups",
     "tendencies",
+    "placement",
+    "lines-a-miss",
+    "clustered-lines",
+    "table-memory",
+    "superpage-table-memory",
 ];
 
 pub(super) fn run(setting: &PaperSetting) -> Result<Vec<Table>, Failure> {
@@ -25,5 +36,10 @@ pub(super) fn run(setting: &PaperSetting) -> Result<Vec<Table>, Failure> {
         tables::misses(&all)?,
         tables::speedups(setting, &all)?,
         tendencies::table(&all),
+        placement::table(&all)?,
+        walks::lines_a_miss(&all)?,
+        walks::clustered(&all)?,
+        table_memory::base_pages(&all)?,
+        table_memory::superpages(&all)?,
     ])
 }

@@ -36,10 +36,10 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         represents: "nasa7",
         packages: "python3-numpy",
         needs: &["/usr/bin/python3", "/usr/lib/python3/dist-packages/numpy"],
-        work: [0, 1, 24],
+        work: [0, 1, 30],
         prepare: |folder, work| {
             inputs::write(folder, "power.py", inputs::POWER)?;
-            Ok(words("/usr/bin/python3 power.py 3000", work))
+            Ok(words("/usr/bin/python3 power.py 2500", work))
         },
     },
     RecordedProgram {
@@ -48,10 +48,14 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         represents: "compress",
         packages: "zstd",
         needs: &["/usr/bin/zstd"],
-        work: [0, 5, 100],
+        work: [0, 7, 100],
         prepare: |folder, work| {
-            inputs::write(folder, "text", &inputs::repeating(work))?;
-            let command = "/usr/bin/zstd -q -f --single-thread -1 --long=27 text";
+            inputs::write(folder, "image", inputs::image(work))?;
+            // The window is 128 MiB. Valgrind takes `rep movsb`, by which glibc copies, byte by
+            // byte; processors do not.
+            let command = "/usr/bin/env \
+                           GLIBC_TUNABLES=glibc.cpu.x86_rep_movsb_threshold=1073741824 \
+                           /usr/bin/zstd -q -f --single-thread -1 --zstd=wlog=27 image";
             Ok(words(command, None))
         },
     },
@@ -61,7 +65,7 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         represents: "fftpde",
         packages: "gcc libfftw3-dev",
         needs: &[CC, "/usr/include/fftw3.h"],
-        work: [0, 1, 5],
+        work: [0, 1, 10],
         prepare: |folder, work| {
             compiled(folder, "fft", inputs::FFT, &["-lfftw3", "-lm"])?;
             Ok(words("./fft 2048", work))
@@ -73,7 +77,7 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         represents: "wave5",
         packages: "gcc libc6-dev",
         needs: &[CC],
-        work: [1, 6, 60],
+        work: [1, 5, 53],
         prepare: |folder, work| {
             let side = if work == 1 { 300 } else { 1_600 };
             compiled(folder, "waves", inputs::WAVES, &[])?;
@@ -86,7 +90,7 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         represents: "mp3d",
         packages: "gcc libc6-dev",
         needs: &[CC],
-        work: [1, 4, 46],
+        work: [1, 3, 28],
         prepare: |folder, work| {
             let particles = if work == 1 { 10_000 } else { 1_500_000 };
             compiled(folder, "particles", inputs::PARTICLES, &[])?;
@@ -101,7 +105,7 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         needs: &["/usr/bin/ngspice"],
         work: [0, 17, 38],
         prepare: |folder, work| {
-            inputs::write(folder, "circuit.cir", &inputs::circuit(work))?;
+            inputs::write(folder, "circuit.cir", inputs::circuit(work))?;
             let command = "/usr/bin/ngspice -b -r result -o log circuit.cir";
             Ok(words(command, None))
         },
@@ -114,7 +118,7 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         needs: &["/usr/bin/iverilog", "/usr/bin/vvp"],
         work: [0, 4, 120],
         prepare: |folder, work| {
-            inputs::write(folder, "logic.v", &inputs::logic(work))?;
+            inputs::write(folder, "logic.v", inputs::logic(work))?;
             done(folder, "/usr/bin/iverilog", &["-o", "logic.vvp", "logic.v"])?;
             Ok(words("/usr/bin/vvp logic.vvp", None))
         },
@@ -125,7 +129,7 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         represents: "ML",
         packages: "ocaml-interp",
         needs: &["/usr/bin/ocaml"],
-        work: [0, 11_000, 90_000],
+        work: [0, 5_200, 90_000],
         prepare: |folder, work| {
             inputs::write(folder, "learn.ml", inputs::LEARN)?;
             let command = words("/usr/bin/ocaml learn.ml", work);
@@ -140,7 +144,7 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         needs: &[CC],
         work: [1, 7, 80],
         prepare: |folder, work| {
-            inputs::write(folder, "code.c", &inputs::code(work))?;
+            inputs::write(folder, "code.c", inputs::code(work))?;
             Ok(words(&compilation("code")?, None))
         },
     },
@@ -150,10 +154,10 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         represents: "compress and gcc",
         packages: "xz-utils gcc libc6-dev",
         needs: &["/usr/bin/xz", CC],
-        work: [0, 6, 50],
+        work: [0, 4, 50],
         prepare: |folder, work| {
-            inputs::write(folder, "both.c", &inputs::code(work))?;
-            inputs::write(folder, "both", &inputs::text(20 * work))?;
+            inputs::write(folder, "both.c", inputs::code(work))?;
+            inputs::write(folder, "both", inputs::text(20 * work))?;
             let compilation = compilation("both")?;
             let script = format!("xz -k -f -T1 -9 both & {compilation} & wait");
             Ok(["/bin/sh", "-c", &script].map(str::to_owned).to_vec())
@@ -167,7 +171,8 @@ impl RecordedProgram {
         self.work_at(scale) > 0
     }
 
-    const fn work_at(&self, scale: Scale) -> u32 {
+    /// The amount of work at a scale.
+    pub(super) const fn work_at(&self, scale: Scale) -> u32 {
         let [tiny, quick, full] = self.work;
         match scale {
             Scale::Tiny => tiny,
@@ -230,4 +235,18 @@ fn compilation(name: &str) -> Result<String, Failure> {
     let said = String::from_utf8_lossy(&output.stdout);
     let compiler = said.trim();
     Ok(format!("{compiler} -quiet -O2 -o {name}.s {name}.c"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_of_ten_kinds() {
+        for (number, program) in PROGRAMS.iter().enumerate() {
+            let before = &PROGRAMS[..number];
+            assert!(before.iter().all(|other| other.kind != program.kind));
+            assert!(before.iter().all(|other| other.name != program.name));
+        }
+    }
 }

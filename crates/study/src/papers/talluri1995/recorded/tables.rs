@@ -65,27 +65,35 @@ pub(super) fn programs(setting: &PaperSetting, all: &AllResults) -> Table {
         Scale::Full => 1_000_000_000,
         _ => 100_000_000,
     };
-    let lacking: Vec<String> = (all.missing.iter())
-        .map(|(program, _)| format!("{} (install {})", program.name, program.packages))
-        .collect();
-    let why = format!("not on this computer: {}", lacking.join(", "));
+    let lacking = (all.missing.iter())
+        .map(|(program, _)| format!("{} is not installed ({})", program.name, program.packages));
+    let few = all.runs.iter().filter(|run| run.references < references);
+    let few = few.map(|run| {
+        let made = grouped(run.references);
+        format!("{} makes {made} references only", run.program.name)
+    });
+    let shortfalls: Vec<String> = lacking.clone().chain(few).collect();
     let enough = all.runs.iter().filter(|run| run.references >= references);
     let enough = enough.count();
-    let large = all.runs.iter().filter(|run| run.touched > LARGE).count();
     table
         .direction(
             enough == PROGRAMS.len(),
             format!(
-                "ten programs make {} references or more",
+                "ten programs of ten kinds make {} references or more",
                 grouped(references)
             ),
         )
         .words("ten programs", enough.to_string())
-        .because(why.clone());
+        .because(shortfalls.join("; "));
+    let large = all.runs.iter().filter(|run| run.touched > LARGE).count();
+    let lacking: Vec<String> = lacking.collect();
     table
         .direction(large >= 6, "six programs or more touch more than 64 MiB")
         .words("two programs", large.to_string())
-        .because(why);
+        .because(match lacking.is_empty() {
+            true => "other versions of the programs need less memory".to_owned(),
+            false => lacking.join("; "),
+        });
     table
 }
 

@@ -96,7 +96,10 @@ const TENDENCIES: [Tendency; 9] = [
 impl Tendency {
     /// The excess of misses, in percent, and whether the tendency holds.
     fn of(&self, run: &DesignResults) -> (f64, bool) {
-        let (fewer, more) = (run.of(self.fewer) as f64, run.of(self.more) as f64);
+        let (fewer, more) = (
+            run.of_design(self.fewer) as f64,
+            run.of_design(self.more) as f64,
+        );
         let excess = 100.0 * (fewer - more) / more.max(1.0);
         let away = if self.equal { excess.abs() } else { excess };
         (excess, away <= self.within)
@@ -126,8 +129,8 @@ pub(super) fn table(all: &AllResults) -> Table {
             table.row([
                 format!("{} against {}", tendency.fewer, tendency.more),
                 run.program.name.to_owned(),
-                run.of(tendency.fewer).to_string(),
-                run.of(tendency.more).to_string(),
+                run.of_design(tendency.fewer).to_string(),
+                run.of_design(tendency.more).to_string(),
                 format!("{excess:.2}"),
                 if held { "yes" } else { "exception" }.to_owned(),
                 if held { "" } else { tendency.cause }.to_owned(),

@@ -1,32 +1,34 @@
-/* Solves a Poisson equation on a square with periodic edges, by two-dimensional transforms of
-   FFTW: the work of the thesis's fftpde. The arguments are the side and the number of solutions. */
+/* Solves a Poisson equation on a rectangle with periodic edges, by two-dimensional transforms of
+   FFTW: the work of the thesis's fftpde. The arguments are the longer side and the number of
+   solutions. */
 #include <fftw3.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 int main(int count, char **arguments) {
-    int side = count > 1 ? atoi(arguments[1]) : 64;
+    int height = count > 1 ? atoi(arguments[1]) : 64, width = height / 2;
     int rounds = count > 2 ? atoi(arguments[2]) : 1;
-    fftw_complex *field = fftw_alloc_complex((size_t)side * side);
+    fftw_complex *field = fftw_alloc_complex((size_t)height * width);
+    fftw_complex *waves = fftw_alloc_complex((size_t)height * width);
     /* An estimated plan depends on no clock. */
-    fftw_plan forth = fftw_plan_dft_2d(side, side, field, field, FFTW_FORWARD, FFTW_ESTIMATE);
-    fftw_plan back = fftw_plan_dft_2d(side, side, field, field, FFTW_BACKWARD, FFTW_ESTIMATE);
-    for (int i = 0; i < side * side; i++) {
+    fftw_plan forth = fftw_plan_dft_2d(height, width, field, waves, FFTW_FORWARD, FFTW_ESTIMATE);
+    fftw_plan back = fftw_plan_dft_2d(height, width, waves, field, FFTW_BACKWARD, FFTW_ESTIMATE);
+    for (int i = 0; i < height * width; i++) {
         field[i][0] = i * 7919 % 1009 - 504;
         field[i][1] = 0;
     }
     for (int round = 0; round < rounds; round++) {
         fftw_execute(forth);
-        for (int y = 0; y < side; y++) {
-            for (int x = 0; x < side; x++) {
-                int far_x = x < side / 2 ? x : x - side, far_y = y < side / 2 ? y : y - side;
+        for (int y = 0; y < height; y++) {
+            for (int x = 0; x < width; x++) {
+                int far_x = x < width / 2 ? x : x - width, far_y = y < height / 2 ? y : y - height;
                 double divisor = 1 + (double)far_x * far_x + (double)far_y * far_y;
-                field[y * side + x][0] /= divisor * side * side;
-                field[y * side + x][1] /= divisor * side * side;
+                waves[y * width + x][0] /= divisor * height * width;
+                waves[y * width + x][1] /= divisor * height * width;
             }
         }
         fftw_execute(back);
     }
-    printf("%g\n", field[side + 1][0]);
+    printf("%g\n", field[width + 1][0]);
     return 0;
 }

@@ -1,20 +1,35 @@
 //! Structures as the oracle has them, written as `[[tlb]]` tables.
 
-use broadleaf_oracle::RuleSpec;
-use broadleaf_oracle::design::{
+use super::{
     SlowBlocks, SlowCheck, SlowFills, SlowForm, SlowFrames, SlowModified, SlowProbes,
     SlowReference, SlowStructure, SlowValid,
 };
-use broadleaf_tlb::{REPLACEMENTS, Replacement};
+use crate::RuleSpec;
 
 /// The short name of a size in pages of 4 KiB.
-pub(crate) fn size_name(pages: u64) -> String {
+fn size_name(pages: u64) -> String {
     format!("{}k", 4 * pages)
 }
 
-/// The `[[tlb]]` table of a structure. `alternates` is true if the structures of its level take
-/// turns.
-pub(crate) fn table(name: &str, of: &SlowStructure, alternates: bool) -> String {
+impl SlowStructure {
+    /// The `[[tlb]]` table of the structure in a machine's description, without walk entries.
+    /// `alternates` is true if the structures of its level take turns.
+    pub fn table(&self, name: &str, alternates: bool) -> String {
+        table(name, self, alternates)
+    }
+}
+
+/// The index of pages of which so many have one: the bits of a machine's description.
+pub fn index_text(sets: u64, with_one_index: u64) -> String {
+    let low = 12 + with_one_index.trailing_zeros();
+    match sets {
+        1 => "none".to_owned(),
+        2 => format!("va[{low}]"),
+        _ => format!("va[{}:{low}]", low + sets.trailing_zeros() - 1),
+    }
+}
+
+fn table(name: &str, of: &SlowStructure, alternates: bool) -> String {
     let (entries, ways) = (of.sets * of.ways, of.ways);
     let serves: Vec<String> = of
         .serves
@@ -22,7 +37,7 @@ pub(crate) fn table(name: &str, of: &SlowStructure, alternates: bool) -> String 
         .map(|kind| quoted(kind_name(*kind)))
         .collect();
     let index = of.sizes.iter().map(|(size, with_one_index)| {
-        let index = index(of.sets as u64, *with_one_index);
+        let index = index_text(of.sets as u64, *with_one_index);
         format!("{} = \"{index}\"", size_name(*size))
     });
     let index: Vec<String> = index.collect();
@@ -65,31 +80,10 @@ const fn kind_name(kind: SlowReference) -> &'static str {
     }
 }
 
-pub(crate) fn index(sets: u64, with_one_index: u64) -> String {
-    let low = 12 + with_one_index.trailing_zeros();
-    match sets {
-        1 => "none".to_owned(),
-        2 => format!("va[{low}]"),
-        _ => format!("va[{}:{low}]", low + sets.trailing_zeros() - 1),
-    }
-}
-
 fn rule(spec: RuleSpec) -> String {
-    let parameter = match spec {
-        RuleSpec::Random(seed) => Some(seed),
-        RuleSpec::BitPlruRandom(seed) => Some(seed.into()),
-        RuleSpec::Srrip(bits) => Some(bits.into()),
-        _ => None,
-    };
-    let is_named =
-        |rule: &&&Replacement| RuleSpec::named(rule.described.name, parameter) == Some(spec);
-    let rule = REPLACEMENTS.iter().find(is_named).expect("a rule");
-    let name = quoted(rule.described.name);
-    let keys = rule.parameters.iter().zip(parameter);
-    let keys: Vec<String> = keys
-        .map(|(key, value)| format!("{} = {value}\n", key.name))
-        .collect();
-    format!("replacement = {name}\n{}", keys.concat())
+    let (name, parameter) = spec.text();
+    let key = parameter.map_or_else(String::new, |(key, value)| format!("{key} = {value}\n"));
+    format!("replacement = {}\n{key}", quoted(name))
 }
 
 fn pages(of: &SlowStructure, faults: bool) -> String {

@@ -1,8 +1,12 @@
-//! Parameters of organisations and replacement rules: keys of a structure's description.
+//! Parameters of entries of catalogues: keys of a description of a machine.
 
-use broadleaf_units::PageSize;
+use crate::PageSize;
+use alloc::borrow::ToOwned;
+use alloc::string::{String, ToString};
+use core::fmt;
 
-/// A parameter of an organisation or of a replacement rule.
+/// A parameter of a structure of a machine: of a TLB organisation, a replacement rule or a page
+/// table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StructureParameter {
     /// The key in a machine's description.
@@ -41,22 +45,25 @@ pub enum StructureValue {
     Number(u64),
 }
 
-/// The reason why an organisation or a replacement rule cannot have a parameter of a name, or the
-/// parameter a value.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+/// The reason why an entry of a catalogue cannot have a parameter of a name, or the parameter a
+/// value.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StructureParameterError {
     /// There is no parameter of that name.
-    #[error("{kind} {owner} has no parameter {name:?}")]
     Unknown {
         /// The catalogue of the owner, in the singular.
         kind: &'static str,
-        /// The name of the organisation or of the replacement rule.
+        /// The name of the entry.
         owner: &'static str,
         /// The name of the parameter.
         name: String,
     },
+    /// The text is no name with parameters in brackets.
+    Form {
+        /// The text.
+        text: String,
+    },
     /// The parameter has no such value.
-    #[error("{name} is {expected}")]
     Value {
         /// The name of the parameter.
         name: &'static str,
@@ -64,6 +71,25 @@ pub enum StructureParameterError {
         expected: String,
     },
 }
+
+impl fmt::Display for StructureParameterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { kind, owner, name } => {
+                write!(f, "{kind} {owner} has no parameter {name:?}")
+            }
+            Self::Form { text } => {
+                write!(
+                    f,
+                    "{text:?} is no name with parameters; write name(key=value, key=value)"
+                )
+            }
+            Self::Value { name, expected } => write!(f, "{name} is {expected}"),
+        }
+    }
+}
+
+impl core::error::Error for StructureParameterError {}
 
 impl StructureParameter {
     /// A parameter that is true or false.
@@ -153,8 +179,8 @@ impl StructureParameter {
 }
 
 /// The values in words.
-impl std::fmt::Display for AllowedValues {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for AllowedValues {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Flags => f.write_str("true or false"),
             Self::Sizes => f.write_str("a power of two such as \"16k\""),
@@ -175,8 +201,8 @@ impl StructureValue {
 }
 
 /// The value as a description gives it. A size that is still to be given is empty.
-impl std::fmt::Display for StructureValue {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for StructureValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Flag(flag) => flag.fmt(f),
             Self::Size(Some(size)) => size.short_name().fmt(f),

@@ -1,0 +1,198 @@
+//! Report pages: what commands write, and how a browser shows it.
+#![allow(
+    clippy::disallowed_macros,
+    reason = "a test says why it is skipped, and where its pictures are"
+)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+
+use crate::support::{file, folder, golden, lackey, refused, run, stderr, succeeded};
+
+/// The folder of the page's sources.
+fn web() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web")
+}
+
+/// Tests that use `web/node_modules` take turns.
+fn npm_lock() -> MutexGuard<'static, ()> {
+    static LOCK: Mutex<()> = Mutex::new(());
+    LOCK.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns true if a program runs.
+fn has(program: &str) -> bool {
+    let output = Command::new(program).arg("--version").output();
+    output.is_ok_and(|output| output.status.success())
+}
+
+/// The tools of the page, installed as the lock file says. `Err` has the reason why they cannot be.
+fn tools() -> Result<(), String> {
+    let version = Command::new("node").arg("--version").output();
+    let version = version.map_err(|_| "node is not installed")?.stdout;
+    let version = String::from_utf8_lossy(&version);
+    let major = version.trim_start_matches('v').split('.').next();
+    let major: u32 = major.and_then(|major| major.parse().ok()).unwrap_or(0);
+    if major < 20 {
+        return Err(format!("node {} is older than 20", version.trim()));
+    }
+    if !has("npm") {
+        return Err("npm is not installed".to_owned());
+    }
+    let (wanted, there) = (
+        web().join("package-lock.json"),
+        web().join("node_modules/.package-lock.json"),
+    );
+    let time = |path: &Path| path.metadata().and_then(|data| data.modified()).ok();
+    if time(&there) >= time(&wanted) {
+        return Ok(());
+    }
+    let output = Command::new("npm").arg("ci").current_dir(web()).output();
+    let output = output.map_err(|error| error.to_string())?;
+    assert!(output.status.success(), "npm ci: {}", stderr(&output));
+    Ok(())
+}
+
+/// The records that a page holds.
+fn records(page: &Path) -> Vec<Value> {
+    let html = fs::read_to_string(page).expect("a page");
+    let start = r#"<script id="broadleaf-records" type="application/json">"#;
+    let (_, rest) = html.split_once(start).expect("the page has records");
+    let (records, _) = rest.split_once("</script>").expect("the records end");
+    serde_json::from_str(records).expect("records are JSON")
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("the path is UTF-8")
+}
+
+#[test]
+fn a_page_holds_what_json_prints_and_replaces_no_file() {
+    let folder = folder("page");
+    let trace = file(&folder, "x.lackey", lackey(700).as_bytes());
+    let page = folder.join("x.html");
+    let compare = |more: &[&str]| {
+        let options = [
+            "compare",
+            &trace,
+            "--policy",
+            "pop-64",
+            "--html",
+            text(&page),
+        ];
+        run(&[&options[..], more].concat())
+    };
+    let output = compare(&["--format", "json"]);
+    let printed: Value = serde_json::from_str(&succeeded(&output)).expect("JSON");
+    assert!(stderr(&output).contains("x.html: open it in a browser"));
+    let held = records(&page);
+    assert_eq!(held[0], printed);
+    let schemas: Vec<&str> = held
+        .iter()
+        .filter_map(|one| one["schema"].as_str())
+        .collect();
+    let expected = ["compare", "references", "metrics", "policies"];
+    assert_eq!(schemas, expected.map(|name| format!("broadleaf.{name}/1")));
+    // Nobody asked for the policy that the page compares with.
+    assert_eq!(held[1]["results"][0]["policy"], "4k");
+    assert!(refused(&compare(&[])).contains("x.html"));
+    succeeded(&compare(&["--force"]));
+    let same = compare(&["-o", text(&page), "--force"]);
+    assert!(refused(&same).contains("cannot be the same file"));
+    let stdout = run(&["compare", &trace, "--html", "-"]);
+    assert!(stderr(&stdout).contains("a page needs a file"));
+    let input = run(&["compare", &trace, "--html", &trace, "--force"]);
+    assert!(refused(&input).contains("would be written over"));
+}
+
+/// The committed page is what its sources build, so that a build with Cargo alone has the newest.
+#[test]
+fn the_committed_page_is_that_of_its_sources() {
+    let _lock = npm_lock();
+    let locked = fs::read_to_string(web().join("package-lock.json")).expect("a lock file");
+    assert!(
+        !locked.contains("\"resolved\""),
+        "the lock file names a registry"
+    );
+    if let Err(why) = tools() {
+        eprintln!("skipped: the page is not built again, because {why}");
+        return;
+    }
+    let built = folder("page-built");
+    let output = Command::new("npm")
+        .args(["run", "build", "--", "--outDir", text(&built)])
+        .current_dir(web())
+        .output()
+        .expect("npm runs");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let read = |path: PathBuf| fs::read_to_string(path).expect("a page");
+    let same = read(built.join("report.html")) == read(web().join("dist/report.html"));
+    assert!(
+        same,
+        "web/dist/report.html is not what web/ builds: run make web"
+    );
+}
+
+/// Writes pages to a folder, each beside the JSON of the same command.
+fn pages(folder: &Path) {
+    let page = |name: &str, arguments: &[&str]| {
+        let (html, json) = (
+            folder.join(format!("{name}.html")),
+            folder.join(format!("{name}.json")),
+        );
+        let files = ["--format", "json", "-o", text(&json), "--html", text(&html)];
+        succeeded(&run(&[arguments, &files].concat()));
+    };
+    let traces = golden();
+    let named = |name: &str| {
+        let trace = traces.iter().find(|trace| trace.ends_with(name));
+        text(trace.expect("a recording")).to_owned()
+    };
+    let (sort, blocks) = (named("sort.bl"), named("blocks.bl"));
+    page("compare-curve", &["compare", &sort, "--curve"]);
+    page(
+        "compare-machines",
+        &[
+            "compare",
+            &blocks,
+            "--machine",
+            "skylake,skylake-unified-96",
+        ],
+    );
+    let policies = "4k,freebsd,linux,navarro,pop-64";
+    let memory = ["compare", &blocks, "--memory", "200%", "--policy", policies];
+    page("compare-memory", &memory);
+}
+
+#[test]
+fn a_browser_shows_the_figures_of_the_json() {
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    if !names.iter().any(|name| has(name)) {
+        eprintln!("skipped: no page is looked at, because Chromium is not installed");
+        return;
+    }
+    let _lock = npm_lock();
+    if let Err(why) = tools() {
+        eprintln!("skipped: no page is looked at, because {why}");
+        return;
+    }
+    let (written, shots) = (folder("pages"), folder("page-screenshots"));
+    pages(&written);
+    let tests = ["tests/all.test.mjs", "tests/compare.test.mjs"];
+    let output = Command::new("node")
+        .args(["--test", "--test-concurrency=1"])
+        .args(tests)
+        .current_dir(web())
+        .env("BROADLEAF_PAGES", &written)
+        .env("BROADLEAF_SCREENSHOTS", &shots)
+        .output()
+        .expect("node runs");
+    let report = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{report}\n{}", stderr(&output));
+    assert!(!report.contains("# pass 0"), "{report}");
+    println!("screenshots are in {}", shots.display());
+}

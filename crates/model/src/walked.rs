@@ -1,0 +1,231 @@
+//! The page table of one machine, with its walk caches and its synonym table, and what walks read.
+
+use broadleaf_machine::Machine;
+use broadleaf_memory::{Notice, Shootdown};
+use broadleaf_metrics::TlbResult;
+use broadleaf_pagetable::{
+    PageTable, PageTableKind, SynonymSize, SynonymTable, TableRead, TableSize, WalkCaches,
+    WalkMeter,
+};
+use broadleaf_tlb::{Tlb, TlbRequest};
+use broadleaf_units::{Leaf, PageNumber, PageSize, SpaceId};
+
+/// The page table of a machine and what belongs to it. Without a table, walks find the level that
+/// the memory reports.
+pub(crate) struct WalkedTable {
+    table: Option<Box<dyn PageTable>>,
+    /// What walks of the table read.
+    meter: WalkMeter,
+    /// The table's size when it was largest.
+    largest: TableSize,
+    /// The address ranges that one entry of each level of the page table covers.
+    spans: Vec<PageSize>,
+    caches: Option<WalkCaches>,
+    synonyms: Option<NotedSynonyms>,
+    /// What the walk of the table reads if nothing shortens the walk.
+    reads: Vec<TableRead>,
+    /// The reads at the root that the walk leaves out.
+    left_out: usize,
+}
+
+/// A synonym table and its counts.
+struct NotedSynonyms {
+    table: Box<dyn SynonymTable>,
+    meter: WalkMeter,
+    /// The table's size when its bytes were most.
+    largest: SynonymSize,
+}
+
+impl NotedSynonyms {
+    fn notice(&mut self, notice: &Notice) {
+        let (table, meter) = (&mut self.table, &mut self.meter);
+        match *notice {
+            Notice::Mapped(space, leaf) => table.map(space, leaf, &mut |read| meter.read(read)),
+            Notice::Unmapped(space, leaf) => table.unmap(space, leaf, &mut |read| meter.read(read)),
+            // The entry stays where it is.
+            Notice::Protected(..) => return,
+        }
+        self.meter.end();
+        let size = self.table.size();
+        let bytes = |size: &SynonymSize| size.head_bytes() + size.pointer_bytes();
+        if bytes(&size) > bytes(&self.largest) {
+            self.largest = size;
+        }
+    }
+}
+
+impl WalkedTable {
+    /// The walks of a machine. The table is built by [`Self::build`].
+    pub(crate) fn new(machine: &Machine) -> Self {
+        let shift = machine.walk_lines.unwrap_or_default().shift;
+        let caches = &machine.walk_caches;
+        Self {
+            table: None,
+            meter: WalkMeter::new(shift),
+            largest: TableSize::default(),
+            spans: machine.walk_spans(),
+            caches: (!caches.is_empty()).then(|| WalkCaches::new(caches)),
+            synonyms: None,
+            reads: Vec::new(),
+            left_out: 0,
+        }
+    }
+
+    /// Builds the page table and the synonym table from notices, and sends walks through the table.
+    pub(crate) fn build(&mut self, machine: &Machine, base: PageSize) {
+        self.table = Some(PageTableKind::table(&machine.page_table, base));
+        let shift = machine.walk_lines.unwrap_or_default().shift;
+        self.synonyms = machine.synonyms.map(|kind| NotedSynonyms {
+            table: (kind.build)(base),
+            meter: WalkMeter::new(shift),
+            largest: SynonymSize::default(),
+        });
+    }
+
+    /// Counts from zero.
+    pub(crate) fn begin(&mut self) {
+        self.meter.begin();
+        if let Some(caches) = &mut self.caches {
+            caches.begin_counting();
+        }
+        if let Some(synonyms) = &mut self.synonyms {
+            synonyms.meter.begin();
+        }
+    }
+
+    pub(crate) const fn has_table(&self) -> bool {
+        self.table.is_some()
+    }
+
+    /// Updates the tables.
+    pub(crate) fn notice(&mut self, notice: &Notice) {
+        let Some(table) = &mut self.table else {
+            return;
+        };
+        match *notice {
+            Notice::Mapped(space, leaf) => {
+                table.map(space, leaf);
+                let size = table.size();
+                if size.bytes() > self.largest.bytes() {
+                    self.largest = size;
+                }
+            }
+            Notice::Protected(space, leaf) => table.protect(space, leaf),
+            Notice::Unmapped(space, leaf) => table.unmap(space, leaf.run),
+        }
+        if let Some(synonyms) = &mut self.synonyms {
+            synonyms.notice(notice);
+        }
+    }
+
+    /// Drops what walk caches hold of stale translations.
+    pub(crate) fn forget(&mut self, shootdown: &Shootdown) {
+        let Some(caches) = &mut self.caches else {
+            return;
+        };
+        match *shootdown {
+            Shootdown::Nothing => {}
+            Shootdown::Superpage { space, run } => {
+                let (first, after) = run.bounds();
+                caches.invalidate(space, first, after);
+            }
+            Shootdown::Range { space, pages } => caches.invalidate(space, pages.start, pages.end),
+            Shootdown::Space(space) => caches.invalidate_space(space),
+        }
+    }
+
+    /// Walks the table for a page. Returns `None` without a table.
+    pub(crate) fn find(&mut self, space: SpaceId, page: PageNumber) -> Option<Leaf> {
+        let reads = &mut self.reads;
+        self.table
+            .as_mut()?
+            .walk(space, page, &mut |read| reads.push(read))
+    }
+
+    /// Counts what the walk for a page of the size `mapped` reads. The walk begins at the lowest
+    /// entry that a walk cache holds, or a structure of the TLB below; both hold what the walk
+    /// reads. The TLB loads the page as one of the size `translated`.
+    pub(crate) fn read(
+        &mut self,
+        tlb: &mut Tlb,
+        space: SpaceId,
+        request: &TlbRequest,
+        [mapped, translated]: [PageSize; 2],
+    ) {
+        let from = self.spans.partition_point(|span| *span <= mapped);
+        let above = &self.spans[from..];
+        let kept = match &mut self.caches {
+            Some(caches) => caches.begin(space, request.page, above),
+            None => above.len(),
+        };
+        let read = tlb.walk(request, translated, &self.spans[..from + kept]);
+        let read = read.min(kept);
+        if let Some(caches) = &mut self.caches {
+            caches.end(space, request.page, &above[..read]);
+        }
+        // A tree reads one entry for each level. Other tables have no entries above the leaf.
+        let is_tree = !self.spans.is_empty() && self.reads.len() == above.len() + 1;
+        self.left_out = if is_tree { above.len() - read } else { 0 };
+        for read in self.reads.drain(..).skip(self.left_out) {
+            self.meter.read(read);
+        }
+    }
+
+    /// Reads the entries of the pages that the TLB loads beside the missing one, and ends the walk.
+    pub(crate) fn end_walk(&mut self, space: SpaceId, beside: &[PageNumber]) {
+        let Some(table) = &mut self.table else {
+            return;
+        };
+        for page in beside {
+            let mut before = self.left_out;
+            table.walk(space, *page, &mut |read| {
+                if before > 0 {
+                    before -= 1;
+                } else {
+                    self.meter.read_beside(read);
+                }
+            });
+        }
+        self.meter.end();
+    }
+
+    /// The lines that walks read.
+    pub(crate) const fn lines(&self) -> u64 {
+        self.meter.counts().lines
+    }
+
+    /// The counts of walk caches, and of the tables if `is_shown`.
+    pub(crate) fn result(&self, is_shown: bool) -> TlbResult {
+        let mut result = TlbResult::default();
+        if let Some(caches) = &self.caches {
+            let counts = caches.counts();
+            result.walk_cache_hits = Some(counts.hits);
+            result.walk_reads = counts.reads;
+        }
+        let Some(table) = self.table.as_ref().filter(|_| is_shown) else {
+            return result;
+        };
+        let counts = self.meter.counts();
+        result.table_nodes = Some(counts.nodes);
+        result.table_most_nodes = Some(counts.most_nodes);
+        result.table_lines = Some(counts.lines);
+        result.table_bytes = Some(table.size().bytes());
+        result.table_bytes_peak = Some(self.largest.bytes());
+        let levels = self.largest.levels.iter();
+        result.table_level_bytes = levels.map(|level| level.bytes).collect();
+        if let Some(synonyms) = &self.synonyms {
+            // Pointers lie in the entries of a table with room for them, and count there.
+            let bytes = |size: &SynonymSize| match table.has_aliases() {
+                true => size.head_bytes(),
+                false => size.head_bytes() + size.pointer_bytes(),
+            };
+            let counts = synonyms.meter.counts();
+            result.synonym_updates = Some(counts.walks);
+            result.synonym_lines = Some(counts.lines);
+            result.synonym_bytes = Some(bytes(&synonyms.table.size()));
+            result.synonym_bytes_peak = Some(bytes(&synonyms.largest));
+            result.synonym_split = Some(synonyms.table.size().split);
+        }
+        result
+    }
+}

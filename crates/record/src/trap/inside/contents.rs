@@ -1,0 +1,142 @@
+//! The contents of the program's memory: files that are copied into the memory file, mappings that
+//! move, and the memory of processes that fork.
+
+#![allow(unsafe_code, reason = "copies of the program's memory")]
+
+use std::ops::Range;
+
+use super::arch::call;
+use super::doors::check;
+use super::layout::second;
+use super::regions::{Region, RegionKind};
+use super::space::{READ_WRITE, Space};
+
+impl Space {
+    /// Copies a private file into the memory file, before the program writes to its mapping or
+    /// moves it. What lies behind the file's end stays zero. Pages are closed.
+    ///
+    /// # Errors
+    /// The kernel's error number.
+    pub(super) fn own(&mut self, range: &Range<u64>, before: &Region) -> Result<(), i32> {
+        let mut at = range.start;
+        while at < range.end {
+            let arguments = [self.memory as u64, second(at), range.end - at, at, 0, 0];
+            let written = call(libc::SYS_pwrite64, arguments);
+            match written {
+                _ if written > 0 => at += written as u64,
+                _ if written == -i64::from(libc::EINTR) => {}
+                // The file ends here.
+                _ if written == -i64::from(libc::EFAULT) => break,
+                _ => return Err(-written as i32),
+            }
+        }
+        let region = Region {
+            kind: RegionKind::Memory,
+            ..*before
+        };
+        self.attach(range, &region, (self.memory, range.start))?;
+        self.enter(range, region)
+    }
+
+    /// Drops the contents of a part of the memory file: they are zeroes from now on.
+    ///
+    /// # Errors
+    /// The kernel's error number.
+    pub(super) fn forget(&self, range: &Range<u64>) -> Result<(), i32> {
+        let mode = (libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE) as u64;
+        let bytes = range.end - range.start;
+        let arguments = [self.memory as u64, mode, range.start, bytes, 0, 0];
+        check(call(libc::SYS_fallocate, arguments))
+    }
+
+    /// The parts of a range whose pages the memory file holds.
+    pub(super) fn held(&self, range: &Range<u64>) -> Vec<Range<u64>> {
+        let seek = |from: u64, what: i32| {
+            call(
+                libc::SYS_lseek,
+                [self.memory as u64, from, what as u64, 0, 0, 0],
+            )
+        };
+        let (mut parts, mut at) = (Vec::new(), range.start);
+        while at < range.end {
+            let start = seek(at, libc::SEEK_DATA);
+            if start < 0 || start as u64 >= range.end {
+                break;
+            }
+            let end = (seek(start as u64, libc::SEEK_HOLE) as u64).min(range.end);
+            parts.push(start as u64..end);
+            at = end;
+        }
+        parts
+    }
+
+    /// Copies the contents of a mapping of the memory file to another, which is as large.
+    pub(super) fn copy(&self, from: &Range<u64>, to: u64) {
+        for part in self.held(from) {
+            let bytes = (part.end - part.start) as usize;
+            let target = second(to + (part.start - from.start)) as *mut u8;
+            // SAFETY: both parts are mapped at their second places, and do not overlap.
+            unsafe {
+                std::ptr::copy_nonoverlapping(second(part.start) as *const u8, target, bytes);
+            }
+        }
+    }
+
+    /// Opens all pages of a forked process for good, since nothing of it is counted. It gets private
+    /// memory of its own with the same contents, unless it shares its parent's memory.
+    ///
+    /// # Errors
+    /// The kernel's error number.
+    pub(super) fn leave(&self, shares_memory: bool) -> Result<(), i32> {
+        for (range, region) in self.regions.all() {
+            let bytes = range.end - range.start;
+            let is_own = region.kind == RegionKind::Memory && !region.shared;
+            if is_own && !shares_memory {
+                let flags = (libc::MAP_PRIVATE
+                    | libc::MAP_ANONYMOUS
+                    | libc::MAP_FIXED
+                    | libc::MAP_NORESERVE) as u64;
+                let arguments = [range.start, bytes, READ_WRITE, flags, u64::MAX, 0];
+                check(call(libc::SYS_mmap, arguments))?;
+                for part in self.held(&range) {
+                    // SAFETY: the new mapping has the range; the second place is mapped.
+                    unsafe {
+                        std::ptr::copy_nonoverlapping(
+                            second(part.start) as *const u8,
+                            part.start as *mut u8,
+                            (part.end - part.start) as usize,
+                        );
+                    }
+                }
+            }
+            let protection = region.protection as u64;
+            check(call(
+                libc::SYS_mprotect,
+                [range.start, bytes, protection, 0, 0, 0],
+            ))?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads a file into a mapping of the memory file. What lies behind the file's end stays zero.
+///
+/// # Errors
+/// The kernel's error number.
+pub(super) fn read_into(range: &Range<u64>, file: i32, offset: u64) -> Result<(), i32> {
+    let (mut at, mut offset) = (range.start, offset);
+    while at < range.end {
+        let arguments = [file as u64, second(at), range.end - at, offset, 0, 0];
+        let read = call(libc::SYS_pread64, arguments);
+        match read {
+            0 => break,
+            _ if read == -i64::from(libc::EINTR) => {}
+            _ if read < 0 => return Err(-read as i32),
+            _ => {
+                at += read as u64;
+                offset += read as u64;
+            }
+        }
+    }
+    Ok(())
+}

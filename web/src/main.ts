@@ -1,0 +1,92 @@
+// The page: reads its records, and shows each by its kind.
+
+import "./fonts.css";
+import "./style.css";
+import "./figures.css";
+import { h } from "./dom";
+import { save } from "./download";
+import { kind, parse, type AnyRecord, type Cell, type Metric, type PolicyEntry } from "./records";
+import { themeButton } from "./theme";
+import { showTips } from "./tip";
+import { compareView, type Beside } from "./views/compare";
+
+const LEAF =
+  '<svg viewBox="0 0 24 24" aria-hidden="true">' +
+  '<path d="M3 21C4 9 10 3.500 21 3c.5 10-4.500 15.500-12.500 15.500-1.500 0-2.800-.3-3.800-.9"/>' +
+  '<path class="vein" d="M3.500 20.500C7 15.500 11 11.500 16 8.500"/></svg>';
+
+function header(records: AnyRecord[], title: string): HTMLElement {
+  const mark = h("span", { class: "mark" });
+  mark.innerHTML = LEAF;
+  return h(
+    "header",
+    { class: "top" },
+    h("a", { class: "skip", href: "#content" }, "Skip to the answer"),
+    h(
+      "p",
+      { class: "brand" },
+      mark,
+      h("span", {}, "Broadleaf"),
+      h("span", { class: "title" }, title),
+    ),
+    h(
+      "div",
+      { class: "tools" },
+      h(
+        "button",
+        {
+          type: "button",
+          class: "quiet",
+          "aria-label": "Save the results as JSON",
+          onclick: () => save("results.json", "application/json", JSON.stringify(records, null, 2)),
+        },
+        "JSON",
+      ),
+      h("button", { type: "button", class: "quiet", onclick: () => print() }, "Print"),
+      themeButton(),
+    ),
+  );
+}
+
+/** Lists beside results: meanings of metrics, summaries of policies, results to compare with. */
+function beside(records: AnyRecord[]): Beside {
+  const list = <T>(name: string, field: string): T[] =>
+    records
+      .filter((record) => kind(record) === name)
+      .flatMap((record) => (record[field] ?? []) as T[]);
+  const policies = list<PolicyEntry>("policies", "policies");
+  return {
+    references: list<Cell>("references", "results"),
+    metrics: list<Metric>("metrics", "metrics"),
+    summaries: new Map(policies.map(({ name, summary }) => [name, summary])),
+  };
+}
+
+/** The views by the kind of record, with the title of the page. */
+const VIEWS: Record<
+  string,
+  { title: string; view: (record: AnyRecord, beside: Beside) => Node[] }
+> = {
+  compare: { title: "Comparison of policies", view: compareView },
+};
+
+function show(): void {
+  const page = document.getElementById("page");
+  const records = parse(document.getElementById("broadleaf-records")?.textContent ?? "[]");
+  const main = records.find((record) => kind(record) in VIEWS);
+  if (!page) return;
+  if (!main) {
+    page.append(h("main", { id: "content" }, h("h1", {}, "This page holds no results.")));
+    return;
+  }
+  const found = VIEWS[kind(main)];
+  if (!found) return;
+  document.title = `${found.title} · Broadleaf`;
+  page.append(
+    header(records, found.title),
+    h("main", { id: "content", tabindex: -1 }, found.view(main, beside(records))),
+  );
+  showTips();
+}
+
+show();

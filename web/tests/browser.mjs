@@ -1,0 +1,91 @@
+// A browser for tests, and what every page must keep.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+
+/** The folder of pages to test, each beside the JSON of the same command. */
+export const PAGES = process.env.BROADLEAF_PAGES;
+/** The folder of screenshots. */
+const SHOTS = process.env.BROADLEAF_SCREENSHOTS;
+
+/** Starts Chromium, by the name that Debian or others give it. */
+export async function browser() {
+  const names = ["chromium", "chromium-browser", "google-chrome"];
+  const folders = (process.env.PATH ?? "").split(":");
+  const found = names.flatMap((name) => folders.map((folder) => path.join(folder, name)));
+  const executablePath = process.env.CHROMIUM ?? found.find((file) => fs.existsSync(file));
+  // A sandbox cannot be made as root or in most containers.
+  return chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+}
+
+/** Opens a page. It must not load anything, and must not fail. */
+export async function open(browser, name, { width = 1280, scheme = "light" } = {}) {
+  const context = await browser.newContext({
+    viewport: { width, height: 900 },
+    colorScheme: scheme,
+    reducedMotion: "reduce",
+    acceptDownloads: true,
+  });
+  const page = await context.newPage();
+  const wrong = [];
+  page.on("pageerror", (error) => wrong.push(error.message));
+  page.on("console", (message) => message.type() === "error" && wrong.push(message.text()));
+  page.on("request", (request) => {
+    if (!/^(file|data|blob):/.test(request.url())) wrong.push(`loads ${request.url()}`);
+  });
+  await page.goto(pathToFileURL(path.join(PAGES, `${name}.html`)).href);
+  await page.waitForSelector("main h1");
+  await page.waitForTimeout(150);
+  assert.deepEqual(wrong, [], `${name} at ${width}`);
+  return page;
+}
+
+/** Keeps a picture of a page. */
+export async function shoot(page, name) {
+  if (SHOTS) await page.screenshot({ path: path.join(SHOTS, `${name}.png`), fullPage: true });
+}
+
+/** Runs axe: its violations, in words. */
+export async function violations(page) {
+  await page.addScriptTag({ path: AXE });
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document));
+  return violations.map(
+    ({ id, nodes }) =>
+      `${id}: ${nodes
+        .slice(0, 3)
+        .map((node) => node.html.slice(0, 160))
+        .join(" | ")}`,
+  );
+}
+
+/** The JSON that the command printed beside the page. */
+export function json(name) {
+  return JSON.parse(fs.readFileSync(path.join(PAGES, `${name}.json`), "utf8"));
+}
+
+/** The names of all pages of the folder. */
+export function names() {
+  const files = fs.readdirSync(PAGES).filter((file) => file.endsWith(".html"));
+  return files.map((file) => path.basename(file, ".html")).sort();
+}
+
+/** Saves a figure's file and returns its text. */
+export async function saved(page, figure, kind) {
+  const waiting = page.waitForEvent("download");
+  await page.click(`#${figure} [data-export="${kind}"]`);
+  return fs.readFileSync(await (await waiting).path(), "utf8");
+}
+
+/** The rows of a CSV text without quoted cells, as objects. */
+export function rows(text) {
+  const [head, ...lines] = text.trim().split("\n");
+  const fields = head.split(",");
+  const row = (line) => Object.fromEntries(line.split(",").map((cell, i) => [fields[i], cell]));
+  return lines.map(row);
+}
