@@ -85,7 +85,7 @@ pub static ACCELERATORS: &[Accelerator] = &[
     Accelerator {
         name: "filter",
         does: "leaves out visits that change no memory and no TLB",
-        relies_on: "sets with exact LRU replacement in every TLB",
+        relies_on: "exact LRU replacement in every TLB: sets of ways, or one set of any entries",
         covers: filters,
     },
     Accelerator {
@@ -98,7 +98,7 @@ pub static ACCELERATORS: &[Accelerator] = &[
             match Recency::new(designs).keeps_places() {
                 true => Ok(()),
                 false => Err(WhyNot::NotAsked(
-                    "a first-level set is direct-mapped or holds several page sizes",
+                    "a first-level set is direct-mapped, holds several page sizes, or is the only one",
                 )),
             }
         },
@@ -131,9 +131,10 @@ pub static ACCELERATORS: &[Accelerator] = &[
 /// Returns an error if no world of the plan may leave visits out.
 fn filters(plan: &Plan) -> Result<(), WhyNot> {
     let mut machines = plan.machines().iter();
-    if let Some(machine) = machines.find(|machine| !machine.design.is_sets_with_lru()) {
-        let machine = machine.name.clone();
-        return Err(WhyNot::Design { machine });
+    if !Recency::covers(machines.clone().map(|machine| &machine.design)) {
+        let unknown = machines.find(|machine| !machine.design.is_sets_with_lru());
+        let machine = unknown.map_or_else(String::new, |machine| machine.name.clone());
+        return Err(WhyNot::Hits { machine });
     }
     no_listeners(plan)?;
     if plan.restarts_instructions() {

@@ -31,6 +31,13 @@ pub enum WhyNot {
         /// The name of the machine.
         machine: String,
     },
+    /// A lookup that hits a TLB may change more than the order of last use, or the machines' TLBs
+    /// have no order in common that the filter knows.
+    #[error("a hit in the TLBs of {machine} may change more than an order that the filter knows")]
+    Hits {
+        /// The name of the machine.
+        machine: String,
+    },
     /// A machine's page table or caches make the cost of a walk depend on more than the page size.
     #[error(
         "the page table or the caches of {machine} give walks costs that depend on more than the \

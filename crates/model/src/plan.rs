@@ -117,6 +117,14 @@ impl Plan {
         Ok(self)
     }
 
+    /// Tells that the trace holds no instruction fetches. Then no code is read.
+    pub fn without_fetches(mut self) -> Self {
+        if let Some(limits) = &mut self.limits {
+            limits.code = false;
+        }
+        self
+    }
+
     /// Asks for interim results: results as if the trace ended after each of these numbers of
     /// accesses. The numbers increase. Differences between interim results show one part of the
     /// trace. Only replays in the frame-level model have interim results. Memory may be sampled

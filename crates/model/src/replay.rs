@@ -100,10 +100,10 @@ impl<'a, 'p> Replay<'a, 'p> {
         pool: &'p Pool,
     ) -> Self {
         let mut worlds = worlds;
-        let mut designs = plan.machines().iter().map(|machine| &machine.design);
+        let designs = || plan.machines().iter().map(|machine| &machine.design);
         let filters = !limits.code && !plan.replays_all_visits() && plan.listening().is_none();
-        let filter = (filters && designs.all(broadleaf_tlb::Design::is_sets_with_lru))
-            .then(|| SharedFilter::new(plan.machines().iter().map(|machine| &machine.design)));
+        let filter = (filters && broadleaf_filter::Recency::covers(designs()))
+            .then(|| SharedFilter::new(designs()));
         let mut filter = filter;
         if let Some(shared) = &filter
             && !worlds.filter(shared)

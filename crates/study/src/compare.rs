@@ -214,13 +214,17 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
     } else {
         Trace::open_for(trace, reading, plan.machines(), cache)?
     };
-    let plan = plan.expecting(trace.take_foreseen());
-    if let Some(show) = explain_plan {
-        show(&explained(&plan, &trace));
-    }
     let mut earlier = Vec::new();
     for path in memory.iter().flat_map(|memory| &memory.after) {
         earlier.push(Trace::open(path, reading, Whole::Memory)?);
+    }
+    let plan = plan.expecting(trace.take_foreseen());
+    let plan = match earlier.iter().chain([&trace]).any(may_hold_fetches) {
+        true => plan,
+        false => plan.without_fetches(),
+    };
+    if let Some(show) = explain_plan {
+        show(&explained(&plan, &trace));
     }
     let mut outcome = replay(&mut earlier, &mut trace, &plan, watch)?;
     trace.finish()?;
@@ -343,6 +347,12 @@ pub fn replay(
     let outcome = broadleaf_accel::run_after(earlier, trace, plan, &mut show);
     drop(shown);
     outcome.map_err(|error| failure(error, &all[number].0))
+}
+
+/// Returns false if a trace surely holds no instruction fetches.
+fn may_hold_fetches(trace: &Trace) -> bool {
+    let header = trace.header();
+    header.is_none_or(|header| header.options.instruction_pages)
 }
 
 /// Limits a plan to the memory that the machine gives this process.

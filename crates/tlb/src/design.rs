@@ -2,7 +2,7 @@
 
 mod check;
 
-use crate::role::Fills;
+use crate::role::{Fills, ProbeOrder};
 use crate::{
     IndexFunction, Organisation, OrganisationChoice, ReferenceKind, Replacement, ReplacementChoice,
     Role, RuleNeed, SystemSupport,
@@ -151,6 +151,34 @@ impl Design {
             is_plain && Replacement::is_lru(&of.replacement) && is_usual && is_whole
         };
         self.structures.iter().all(plain)
+    }
+
+    /// The number of last pages that surely stay at the first level: the lookup of one of these
+    /// pages by a load or a store, in any order, hits there and changes nothing but the order of
+    /// last use. `None` if that is not known of any number.
+    ///
+    /// Known are TLBs whose first level for data is one structure of one set for all page sizes,
+    /// with exact LRU replacement and an organisation that [keeps pages](Organisation::keeps_pages).
+    /// Walks fill all levels, and no level removes entries of another. Fetches are not considered.
+    pub fn last_pages(&self) -> Option<usize> {
+        let serves_data = |of: &&Structure| of.role.serves.loads || of.role.serves.stores;
+        let mut first = (self.structures.iter())
+            .filter(serves_data)
+            .filter(|of| of.level == 1);
+        let (Some(of), None) = (first.next(), first.next()) else {
+            return None;
+        };
+        let is_independent = |of: &Structure| !of.role.inclusive && of.role.fills == Fills::Walks;
+        let is_usual = of.role.serves.loads
+            && of.role.serves.stores
+            && of.role.probes == ProbeOrder::Parallel
+            && (of.sets(), of.wired, of.walk_entries.len()) == (1, 0, 0);
+        let is_known = is_usual
+            && self.structures.iter().all(is_independent)
+            && of.pages.len() == self.sizes.len()
+            && Replacement::is_lru(&of.replacement)
+            && (of.organisation.entry().keeps_pages)(of);
+        is_known.then_some(of.ways)
     }
 
     /// Returns true if the replacement rule of a structure needs that.

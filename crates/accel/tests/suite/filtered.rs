@@ -3,6 +3,7 @@
 use crate::common::*;
 use broadleaf_accel::run;
 use broadleaf_machine::Machine;
+use broadleaf_metrics::CellResult;
 use broadleaf_model::{MemoryLimits, Outcome, Plan, Source, SourcePart, SourcePiece};
 use broadleaf_policy::{NOMINAL_RATE, Policy};
 use broadleaf_trace::synth::SplitMix64;
@@ -29,6 +30,38 @@ const MACHINES: [&[&str]; 4] = [
     &["skylake", "skylake-va23", "skylake-unified-64"],
     &["skylake-1g", "neoverse-n1"],
     &["alpha21264", "skylake-unified-96"],
+];
+/// Machines of one set: the filter keeps their last pages.
+const WINDOWS: [&[&str]; 4] = [
+    &[
+        "single:entries=64,replacement=lru,line=256,table=hashed",
+        "complete-subblock:entries=9,replacement=lru,block=64k,preload=true",
+        "complete-subblock:entries=35,replacement=lru,block=16k",
+        "coalesced:entries=24,replacement=lru,block=16k,table=linear",
+    ],
+    &[
+        "partial-subblock:entries=57,replacement=lru,block=64k,sizes=4k+64k",
+        "partial-subblock:entries=12,replacement=lru,block=64k,sizes=4k+64k,preload=true,modified=page",
+        "superpage:entries=14,replacement=lru,sizes=4k+64k,modified-faults=true",
+    ],
+    &[
+        "superpage:entries=62,replacement=lru,sizes=4k+64k,table=clustered",
+        "complete-subblock:entries=10,replacement=lru,block=64k,sizes=4k+64k,subblock-miss=load-page,preload=true",
+        "partial-subblock:entries=11,replacement=lru,block=64k,sizes=4k+64k,check=never,rights=page",
+    ],
+    &[
+        "partial-subblock:entries=64,replacement=lru,block=64k,preload=true,table=clustered-partial",
+        "single:entries=5,replacement=lru,modified-faults=true",
+    ],
+];
+/// Policies of 64 KiB blocks.
+const BLOCK_POLICIES: [&str; 6] = [
+    "4k",
+    "random-frames",
+    "reserve-64k",
+    "foxtrot(size=64k)",
+    "place",
+    "working-set(size=64k)",
 ];
 const PAGES: u64 = 5 * BLOCK;
 
@@ -201,10 +234,20 @@ pub(crate) fn replayed(source: &Chunks, plan: &Plan) -> Outcome {
 }
 
 pub(crate) fn plan(machines: &[&str], limits: &MemoryLimits) -> Plan {
-    let machine = |name: &&str| -> Machine { broadleaf_machine::machine(name).unwrap() };
+    plan_of(&POLICIES, machines, limits)
+}
+
+/// A plan of policies on machines that are named, or described by grids of one machine.
+fn plan_of(policies: &[&str], machines: &[&str], limits: &MemoryLimits) -> Plan {
+    let machine = |name: &&str| -> Machine {
+        broadleaf_machine::machine(name).unwrap_or_else(|_| {
+            let machines = broadleaf_machine::machines_of_grid(name).expect("a grid");
+            machines.into_iter().next().expect("a machine")
+        })
+    };
     let policy = |name: &&str| -> Box<dyn Policy> { broadleaf_policy::parse(name).unwrap() };
     let plan = Plan::within(
-        POLICIES.iter().map(policy).collect(),
+        policies.iter().map(policy).collect(),
         machines.iter().map(machine).collect(),
         limits.clone(),
     );
@@ -234,6 +277,32 @@ pub(crate) fn limits() -> [MemoryLimits; 4] {
     ]
 }
 
+/// Compares filtered replays with those of all visits. Calls `look` with each result.
+fn compare(
+    source: &Chunks,
+    plan: impl Fn() -> Plan,
+    case: &str,
+    look: &mut impl FnMut(&CellResult),
+) {
+    let filtered = replayed(source, &plan());
+    let all = replayed(source, &plan().with_all_visits());
+    assert_eq!(filtered.trace, all.trace, "{case}");
+    assert_eq!(filtered.frames, all.frames, "{case}");
+    let results = [
+        &filtered.results,
+        &filtered.interim[0],
+        &filtered.interim[2],
+    ];
+    let expected = [&all.results, &all.interim[0], &all.interim[2]];
+    for (results, expected) in results.into_iter().zip(expected) {
+        for (result, expected) in results.iter().zip(expected) {
+            let (policy, machine) = (&expected.policy, &expected.machine);
+            assert_eq!(result, expected, "{policy} on {machine}, {case}");
+            look(expected);
+        }
+    }
+}
+
 #[test]
 fn what_the_filter_leaves_out_changes_no_figure() {
     let (mut ended, mut swapped, mut turns) = (0, 0, 0);
@@ -241,31 +310,79 @@ fn what_the_filter_leaves_out_changes_no_figure() {
         let source = random(seed);
         for (number, limits) in limits().iter().enumerate() {
             let machines = MACHINES[(seed as usize + number) % MACHINES.len()];
-            let filtered = replayed(&source, &plan(machines, limits));
-            let all = replayed(&source, &plan(machines, limits).with_all_visits());
-            assert_eq!(filtered.trace, all.trace, "seed {seed}, limits {number}");
-            assert_eq!(filtered.frames, all.frames, "seed {seed}, limits {number}");
-            let results = [
-                &filtered.results,
-                &filtered.interim[0],
-                &filtered.interim[2],
-            ];
-            let expected = [&all.results, &all.interim[0], &all.interim[2]];
-            for (results, expected) in results.into_iter().zip(expected) {
-                for (result, expected) in results.iter().zip(expected) {
-                    let (policy, machine) = (&expected.policy, &expected.machine);
-                    let case = format!("{policy} on {machine}, seed {seed}, limits {number}");
-                    assert_eq!(result, expected, "{case}");
-                    let memory = expected.memory.as_ref().expect("memory is modelled");
-                    ended += u32::from(memory.out_of_memory_after.is_some());
-                    swapped += memory.swapped_out_pages;
-                    turns += u32::from(memory.daemon_cycles > 0);
-                }
-            }
+            let case = format!("seed {seed}, limits {number}");
+            let plan = || plan(machines, limits);
+            compare(&source, plan, &case, &mut |result| {
+                let memory = result.memory.as_ref().expect("memory is modelled");
+                ended += u32::from(memory.out_of_memory_after.is_some());
+                swapped += memory.swapped_out_pages;
+                turns += u32::from(memory.daemon_cycles > 0);
+            });
         }
     }
     assert!(
         ended > 0 && swapped > 0 && turns > 0,
         "{ended} {swapped} {turns}"
     );
+}
+
+#[test]
+fn what_a_window_leaves_out_changes_no_figure() {
+    let (mut subblock, mut modified, mut promotions, mut swapped) = (0, 0, 0, 0);
+    for seed in 0..8 {
+        let source = random(seed);
+        for (number, limits) in limits().iter().enumerate() {
+            let machines = WINDOWS[(seed as usize + number) % WINDOWS.len()];
+            let case = format!("seed {seed}, limits {number}");
+            let plan = || plan_of(&BLOCK_POLICIES, machines, limits);
+            assert!(broadleaf_filter::Recency::covers(
+                plan().machines().iter().map(|machine| &machine.design)
+            ));
+            compare(&source, plan, &case, &mut |result| {
+                let memory = result.memory.as_ref().expect("memory is modelled");
+                swapped += memory.swapped_out_pages;
+                promotions += result.promotions;
+                if let Some(tlb) = &result.tlb {
+                    subblock += tlb.subblock_misses;
+                    modified += tlb.modified_faults;
+                }
+            });
+        }
+    }
+    let seen = [subblock, modified, promotions, swapped];
+    assert!(seen.iter().all(|count| *count > 0), "{seen:?}");
+}
+
+/// The trace without instruction fetches.
+fn without_fetches(mut source: Chunks) -> Chunks {
+    for piece in source.parts.iter_mut().flatten() {
+        match piece {
+            Chunked::Visits(visits) | Chunked::Words(visits, ..) => {
+                visits.iter_mut().for_each(|visit| visit.fetch = false);
+            }
+            Chunked::Event(_) => {}
+        }
+    }
+    source
+}
+
+/// Machines of today whose first level has one set, with other levels below it.
+#[test]
+fn what_a_window_leaves_out_of_several_levels_changes_no_figure() {
+    let has_window = |name: &&'static str| {
+        let machine = broadleaf_machine::machine(name).expect("a machine");
+        machine.design.last_pages().is_some() && !machine.design.is_sets_with_lru()
+    };
+    let machines: Vec<&str> = broadleaf_machine::machine_names()
+        .filter(has_window)
+        .collect();
+    assert!(machines.contains(&"zen4"), "{machines:?}");
+    for (number, machines) in machines.chunks(3).enumerate() {
+        let source = without_fetches(random(number as u64));
+        let limits = &limits()[number % 4];
+        let case = format!("machines {number}");
+        let policies = ["4k", "greedy", "linux", "hawkeye", "freebsd14"];
+        let plan = || plan_of(&policies, machines, limits).without_fetches();
+        compare(&source, plan, &case, &mut |_| ());
+    }
 }

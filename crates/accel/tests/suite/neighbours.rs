@@ -40,6 +40,7 @@ static WITNESS: Organisation = Organisation {
     refuses: |_| None,
     build: |_| Box::new(Witness),
     wants_tables: |_| true,
+    keeps_pages: |_| false,
     grids: &[],
     block_of: None,
     entry: |_| None,

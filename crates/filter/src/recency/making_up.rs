@@ -10,6 +10,10 @@ const FEW: usize = 8;
 impl Recency {
     /// Makes all deferred lookups. `look_up` receives their pages, the earliest first.
     pub fn catch_up(&mut self, look_up: &mut impl FnMut(PageNumber)) {
+        if let Some(window) = &mut self.window {
+            window.catch_up(look_up);
+            return;
+        }
         self.make_up(self.left_out, look_up);
     }
 

@@ -8,6 +8,7 @@ mod new;
 mod pages;
 mod places;
 mod strict;
+mod window;
 
 use broadleaf_tlb::Compiled;
 use broadleaf_units::PageNumber;
@@ -16,6 +17,7 @@ use pages::{LargerPages, NO_LARGER_PAGES, NO_PAGES, RecentPages, find, oldest};
 use places::PLACES;
 pub use places::{RecencyPlace, RecencyPlaces};
 use strict::Strict;
+use window::Window;
 
 /// The number of distinguished sets of a structure. In larger structures several sets share an
 /// entry of the table; facts that hold for all of them together hold for each.
@@ -76,6 +78,10 @@ pub struct Made {
 /// lookups that change no order: those of the last page noted in all its sets, while the larger
 /// page was the last as well.
 ///
+/// *Windows.* In TLBs of one set, of any organisation that keeps the last pages
+/// ([`broadleaf_tlb::Design::last_pages`]), the filter needs neither sets nor larger pages: it keeps
+/// these last pages ([`Window`]).
+///
 /// *Places.* A caller that looks up the same pages again and again need not ask each time. The page
 /// at a [`RecencyPlace`] may stay [skippable](Recency::is_skippable). Then [`LeavingOut`] notes
 /// each skipped lookup with a single store. Only [`Recency::note_made`] and
@@ -118,6 +124,8 @@ pub struct Recency {
     left_out: RecencyPlaces,
     /// The number of skipped lookups and of stays: the clock.
     clock: u64,
+    /// The last pages, if all TLBs keep them. Then nothing else is used.
+    window: Option<Window>,
 }
 
 impl Recency {
@@ -129,6 +137,13 @@ impl Recency {
         page: PageNumber,
         look_up: &mut impl FnMut(PageNumber),
     ) -> bool {
+        if let Some(window) = &mut self.window {
+            if window.defer(page) {
+                return false;
+            }
+            window.make(page, look_up);
+            return true;
+        }
         if self.keeps_places() {
             let Some(place) = self.place_of(page) else {
                 self.make(page, look_up);
@@ -197,6 +212,13 @@ impl Recency {
 
     /// Notes a lookup as [`Recency::make`] does. Returns the page's place.
     pub fn note_made(&mut self, page: PageNumber, look_up: &mut impl FnMut(PageNumber)) -> Made {
+        if let Some(window) = &mut self.window {
+            window.make(page, look_up);
+            return Made {
+                place: None,
+                fallen: RecencyPlaces::NONE,
+            };
+        }
         let set = self.index.set_of(page) % SETS;
         let larger_set = self.larger_index.set_of(page) % SETS;
         self.make_up_for(set, larger_set, look_up);
@@ -275,6 +297,13 @@ impl Recency {
     /// The base page was just looked up. Returns the places of pages that are no longer
     /// [skippable](Recency::is_skippable).
     pub fn remove_larger(&mut self, page: PageNumber) -> RecencyPlaces {
+        if let Some(window) = &mut self.window {
+            // The lookup of the base page was made, so none is deferred.
+            if window.has_larger {
+                window.forget();
+            }
+            return RecencyPlaces::NONE;
+        }
         let number = page.0 >> self.shift;
         let set = self.larger_index.set_of(page) % SETS;
         let larger = &mut self.larger[set];
@@ -302,6 +331,9 @@ impl Recency {
         self.made_last.fill(0);
         self.with_larger.fill(RecencyPlaces::NONE);
         self.strict.forget();
+        if let Some(window) = &mut self.window {
+            window.forget();
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::pages::{NO_LARGER_PAGES, NO_PAGES};
 use super::places::PLACES;
+use super::window::Window;
 use super::{DEPTH, Recency, RecencyPlaces, SETS};
 use broadleaf_tlb::{Compiled, Design, IndexFunction, Structure};
 use broadleaf_units::PageSize;
@@ -9,7 +10,15 @@ use broadleaf_units::PageSize;
 impl Recency {
     /// An empty table for TLBs of these designs.
     pub fn new<'a>(designs: impl IntoIterator<Item = &'a Design>) -> Self {
+        let designs: Vec<&Design> = designs.into_iter().collect();
         let mut recency = Self::for_any_design();
+        if !designs.iter().all(|design| design.is_sets_with_lru()) {
+            recency.window = last_pages(&designs).map(|count| {
+                let has_larger = designs.iter().any(|design| design.sizes().len() > 1);
+                Window::new(count, has_larger)
+            });
+            return recency;
+        }
         let mut known: Vec<&Structure> = Vec::new();
         // Structures of base pages and of larger pages, each kind as one with the sets that all of
         // them have in common.
@@ -69,6 +78,13 @@ impl Recency {
         recency
     }
 
+    /// Returns true if the filter knows TLBs of all these designs: they have sets with exact LRU
+    /// replacement, or all keep the last pages.
+    pub fn covers<'a>(designs: impl IntoIterator<Item = &'a Design>) -> bool {
+        let designs: Vec<&Design> = designs.into_iter().collect();
+        designs.iter().all(|design| design.is_sets_with_lru()) || last_pages(&designs).is_some()
+    }
+
     /// An empty table for TLBs of any design. Only a repeated lookup of the last page changes
     /// nothing in all of them.
     fn for_any_design() -> Self {
@@ -89,6 +105,13 @@ impl Recency {
             with_larger: [RecencyPlaces::NONE; PLACES],
             left_out: RecencyPlaces::NONE,
             clock: 0,
+            window: None,
         }
     }
+}
+
+/// The number of last pages that all TLBs of these designs keep.
+fn last_pages(designs: &[&Design]) -> Option<usize> {
+    let kept: Option<Vec<usize>> = designs.iter().map(|design| design.last_pages()).collect();
+    kept?.into_iter().min()
 }

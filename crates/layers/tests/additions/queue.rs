@@ -19,6 +19,7 @@ pub(super) static QUEUE: Organisation = Organisation {
         Box::new(Queue { structure, sets })
     },
     wants_tables: |_| false,
+    keeps_pages: |_| false,
     grids: &[],
     block_of: None,
     entry: EntryShape::one_page,

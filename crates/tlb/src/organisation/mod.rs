@@ -44,6 +44,9 @@ pub struct Organisation {
     /// True if entries depend on the frames and the attributes of pages, or on their neighbours in
     /// the page table.
     pub wants_tables: fn(&Structure) -> bool,
+    /// True if a load takes no translation from the structure but those of the entry that makes
+    /// room, and those that the new entry has too. Each page then has one entry at a time.
+    pub keeps_pages: fn(&Structure) -> bool,
     /// Other names of its TLBs in grids.
     pub grids: &'static [GridName],
     /// The blocks whose pages need one set. `None` if any index function fits, because an entry

@@ -94,6 +94,12 @@ pub(super) static PARTIAL_SUBBLOCK: Organisation = Organisation {
         Box::new(SubblockSets::new(structure, rules))
     },
     wants_tables: |_| true,
+    // A run of valid bits can lose pages when another one leaves. A store moves the page if the
+    // modified bit is an attribute.
+    keeps_pages: |structure| {
+        let modified = structure.organisation.word(MODIFIED.name);
+        valid(structure) == ValidBits::Vector && modified != "attribute"
+    },
     grids: &[],
     block_of: Some(shared_block),
     entry: |structure| {

@@ -45,6 +45,7 @@ pub(super) static SET_ASSOCIATIVE: Organisation = Organisation {
     refuses: any_structure,
     build: |structure| Box::new(SetAssociative::new(structure)),
     wants_tables: |structure| structure.organisation.flag(MODIFIED_FAULTS),
+    keeps_pages: |_| true,
     grids: &[
         GridName {
             name: "single",
