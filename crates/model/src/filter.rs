@@ -4,7 +4,8 @@
 //!
 //! - the part visited its page before, and stored to the page before if the visit stores, and
 //! - its lookup hits the first level of every TLB of the plan and changes no order, or an order
-//!   that a later lookup restores ([`broadleaf_filter::Recency`]).
+//!   that a later lookup restores ([`broadleaf_filter::Recency`], which also says which TLBs it
+//!   covers).
 //!
 //! The first condition leaves memory as it is: the earlier visit left the page resident, used,
 //! referenced and, if it stored, dirty. [`System::look`] finds such a page settled. A reference to
