@@ -226,7 +226,8 @@ mod tests {
                     window.catch_up(&mut { look_up });
                     assert_eq!(filtered, whole);
                     window.forget();
-                    (whole.clear(), filtered.clear());
+                    whole.clear();
+                    filtered.clear();
                 }
                 // Every other page is among the nearest ones.
                 let page = random.below(pages) >> random.below(3);
