@@ -6,6 +6,7 @@ mod bounds;
 mod cache;
 mod cache_commands;
 mod catalogues;
+mod champsim;
 mod claims;
 mod compare;
 mod damage;
