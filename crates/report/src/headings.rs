@@ -60,6 +60,14 @@ pub const HEADINGS: &[Heading] = &[
             x0.10 is a tenth.",
         ),
     ),
+    heading(
+        "run time",
+        Derived(
+            "The class of the user time that the policy saves over 4k, estimated from a table: \
+            none (under 3 percent), some, large (15 percent or more). If the recording holds \
+            measured times, the user time divided by that of 4k: x0.90 is a tenth less.",
+        ),
+    ),
     heading("faults saved", Metric("faults_saved")),
     heading("resident", Metric("resident_pages")),
     heading("peak", Metric("peak_resident_pages")),

@@ -37,6 +37,7 @@ pub fn sort_of_lines(folder: &Path) -> io::Result<Options> {
         prepare: |_| (),
         level: DEFAULT_LEVEL,
         recorder: made_by("tool for Valgrind"),
+        measured: None,
     })
 }
 

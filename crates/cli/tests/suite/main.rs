@@ -2,6 +2,7 @@
 
 mod advise;
 mod advise_ranking;
+mod answers;
 mod bounds;
 mod cache;
 mod cache_commands;
@@ -34,6 +35,7 @@ mod replay;
 mod report;
 mod service;
 mod service_state;
+mod several;
 mod shortage;
 mod support;
 mod tables;

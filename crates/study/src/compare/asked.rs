@@ -1,21 +1,28 @@
 //! The policies of a comparison, with the spellings of the user.
 
+use std::path::Path;
+
 use broadleaf_policy::Policy;
 
+use crate::answer::kernel::{SETTINGS, policy_of};
 use crate::failure::Failure;
 use crate::names;
 use crate::policies_file::Named;
 
 /// Policies with the user's spelling of each: `life-1000` for the policy `life-1e3`.
+#[derive(Default)]
 pub struct AskedPolicies {
     /// The policies.
     pub policies: Vec<Box<dyn Policy>>,
     /// One for each policy, in the same order.
     pub(super) spellings: Vec<String>,
+    /// Linux's policy with the settings of this machine, if the user chose no policy.
+    pub(super) kernel: Option<String>,
 }
 
 /// Returns the policies with these names; `named` holds the user's named expressions. Without
-/// names, returns all of `named`, or else the catalogue's default policies.
+/// names, returns all of `named`, or else the catalogue's default policies and Linux's policy with
+/// the settings of this machine.
 ///
 /// # Errors
 /// [`Failure::Wrong`] if a name is unknown or a parameter is wrong.
@@ -26,6 +33,7 @@ pub fn policies(names: &[String], named: &[Named]) -> Result<AskedPolicies, Fail
         return Ok(AskedPolicies {
             policies,
             spellings,
+            kernel: policy_of(Path::new(SETTINGS)),
         });
     }
     let mut asked: Vec<&str> = names.iter().flat_map(|names| names::apart(names)).collect();
@@ -47,6 +55,7 @@ pub fn policies(names: &[String], named: &[Named]) -> Result<AskedPolicies, Fail
     Ok(AskedPolicies {
         policies,
         spellings,
+        kernel: None,
     })
 }
 

@@ -5,6 +5,7 @@ mod damage;
 mod decoder;
 mod error;
 pub(crate) mod events;
+mod head;
 mod holds;
 mod items;
 mod kind;
@@ -17,6 +18,7 @@ mod replay;
 mod stored;
 
 pub use error::ReadError;
+pub(crate) use head::header_of;
 
 use std::io;
 use std::path::Path;
