@@ -4,15 +4,15 @@ mod asked;
 mod failures;
 mod kernel;
 mod notes;
+mod replay;
 
 use std::num::NonZero;
-use std::ops::ControlFlow;
 use std::path::Path;
 
 use broadleaf_accel::{WhyNot, covers_all};
 use broadleaf_machine::Machine;
 use broadleaf_metrics::{CellResult, Comparison, RanBefore};
-use broadleaf_model::{Outcome, Plan};
+use broadleaf_model::Plan;
 use broadleaf_policy::{Foresight, Policy};
 use broadleaf_report::{BASELINE, Context, REFERENCE, recommendations};
 
@@ -23,16 +23,18 @@ use crate::failure::Failure;
 use crate::memory::MemoryRequest;
 use crate::output::argument;
 use crate::provenance::provenance;
-use crate::run_time::{ALL_HUGE, add_run_times};
+use crate::run_time::{ALL_HUGE, Weighing, add_run_times};
 use crate::shortage::{FinishedReplay, left_out};
 use crate::source::origin::{PassCount, can_be_opened_again};
 use crate::source::{Trace, TraceReading, Whole, header_of};
-use crate::watch::{Task, Watch};
+use crate::watch::Watch;
 
 use kernel::kernel_results;
 
 pub use asked::{AskedPolicies, policies};
 pub use failures::{failure, not_canonical, refuse_empty};
+pub(crate) use replay::within_machine;
+pub use replay::{available_threads, replay};
 
 /// A request for a comparison.
 pub struct Request<'a> {
@@ -286,7 +288,7 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
         .cloned()
         .collect();
     let mut results = outcome.results;
-    let again = kernel.filter(|_| can_be_opened_again(path));
+    let again = kernel.filter(|_| can_be_opened_again(path) && !trace.is_given_reduced());
     let again = again.map(|policy| {
         let request = Request {
             trace: path,
@@ -320,8 +322,15 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
     }
     if !asks_for_memory {
         let measured = head.as_ref().and_then(|head| head.measured.as_ref());
-        let machines = plan.machines();
-        add_run_times(&mut results, &references, machines, &summary, measured);
+        let weighing = Weighing {
+            path,
+            reading,
+            machines: plan.machines(),
+            trace: &summary,
+            threads,
+            watch,
+        };
+        add_run_times(&mut results, &references, measured, &weighing)?;
     }
     let asked_memory = match done {
         Some(done) => Some(done.finish(&results, &references, summary.accesses, &mut notes)?),
@@ -343,57 +352,6 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
     add_commands(comparison, references, &program, &argument(path));
     answer.comparison.damage = trace.damage();
     Ok(answer)
-}
-
-/// Replays a trace in memory that other traces have used before.
-///
-/// # Errors
-/// If a trace cannot be read, or if the replay refuses the trace.
-pub fn replay(
-    earlier: &mut [Trace],
-    trace: &mut Trace,
-    plan: &Plan,
-    watch: &dyn Watch,
-) -> Result<Outcome, Failure> {
-    let all: Vec<_> = (earlier.iter().chain([&*trace]))
-        .map(|trace| (trace.name().to_owned(), trace.work(), trace.meter()))
-        .collect();
-    let mut shown: Option<(_, Box<dyn Task>)> = None;
-    let mut number = all.len() - 1;
-    let mut show = |state: broadleaf_model::ReplayProgress| {
-        number = state.earlier.unwrap_or(all.len() - 1);
-        let (name, work, meter) = &all[number];
-        let reading = (state.pass, state.trial, number);
-        if shown.as_ref().is_none_or(|(known, _)| *known != reading) {
-            let doing = match (state.trial, state.earlier, state.passes) {
-                (Some(trial), ..) => format!("choosing: trial {trial}"),
-                (None, Some(_), _) => format!("before it: {name}"),
-                (None, None, 2..) => format!("pass {} of {}", state.pass, state.passes),
-                (None, None, _) => "comparing".to_owned(),
-            };
-            shown = Some((reading, watch.begin(&doing, *work)));
-        }
-        if let Some((_, bar)) = &shown {
-            bar.set(meter.bytes(), state.accesses);
-        }
-        ControlFlow::Continue(())
-    };
-    let outcome = broadleaf_accel::run_after(earlier, trace, plan, &mut show);
-    drop(shown);
-    outcome.map_err(|error| failure(error, &all[number].0))
-}
-
-/// Limits a plan to the memory that the machine gives this process.
-pub(crate) fn within_machine(plan: Plan) -> Plan {
-    match crate::room::available() {
-        Some(bytes) => plan.within_bytes(bytes),
-        None => plan,
-    }
-}
-
-/// The number of threads that this process may use.
-pub fn available_threads() -> usize {
-    std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ pub fn compare_sort(recording: &Path, watch: &dyn Watch) -> Result<ComparisonAns
         trace: recording,
         keep_going: false,
         max_accesses: None,
-        policies: policies(&[], &[])?,
+        policies: policies(&[], &[], true)?,
         machines: machines(&["skylake".to_owned()])?,
         threads: None,
         curves: false,

@@ -37,8 +37,13 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
         true => design_space_policies(&machines),
         false => options.policy.clone(),
     };
-    if !options.policy.is_empty() {
-        refuse_lacking(&policies(&usual, &named)?.policies, &machines)?;
+    // Each trace has policies of its own, so they are parsed once for each.
+    let mut asked = Vec::new();
+    for _ in &options.trace {
+        asked.push(policies(&usual, &named, asked.is_empty())?);
+    }
+    if let Some(asked) = asked.first().filter(|_| !options.policy.is_empty()) {
+        refuse_lacking(&asked.policies, &machines)?;
     }
     refuse_formats(options)?;
     let mut out = options.result.create()?;
@@ -65,12 +70,12 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
         _ => &[BASELINE],
     };
     let mut answers = Vec::new();
-    for trace in &options.trace {
+    for (trace, policies) in options.trace.iter().zip(asked) {
         let request = Request {
             trace,
             keep_going: options.keep_going,
             max_accesses: options.bound.max_accesses,
-            policies: policies(&usual, &named)?,
+            policies,
             machines: machines.clone(),
             threads: options.threads,
             memory: Some(&memory),

@@ -24,9 +24,11 @@ pub struct AskedPolicies {
 /// names, returns all of `named`, or else the catalogue's default policies and Linux's policy with
 /// the settings of this machine.
 ///
+/// Warns of repeated names if `warns` is set.
+///
 /// # Errors
 /// [`Failure::Wrong`] if a name is unknown or a parameter is wrong.
-pub fn policies(names: &[String], named: &[Named]) -> Result<AskedPolicies, Failure> {
+pub fn policies(names: &[String], named: &[Named], warns: bool) -> Result<AskedPolicies, Failure> {
     if names.is_empty() && named.is_empty() {
         let policies = broadleaf_policy::examples().map_err(Failure::failed)?;
         let spellings = policies.iter().map(|policy| policy.name()).collect();
@@ -46,7 +48,9 @@ pub fn policies(names: &[String], named: &[Named]) -> Result<AskedPolicies, Fail
         let policy = names::policy_or(name, named)?;
         // A second copy of a policy would give equal results.
         if policies.iter().any(|other| other.name() == policy.name()) {
-            log::warn!("{}", repeated(name.trim(), &policy.name()));
+            if warns {
+                log::warn!("{}", repeated(name.trim(), &policy.name()));
+            }
         } else {
             policies.push(policy);
             spellings.push(name.trim().to_owned());

@@ -2,14 +2,15 @@
 //!
 //! The recording holds the user time with base pages alone and with huge pages wherever they fit. A
 //! policy between the two ends gets the share of the measured gain that it has of the avoided
-//! walks. Random updates of 512 MiB with a quarter, a half and three quarters of the blocks as huge
-//! pages gained 27, 52 and 70 percent of the whole gain.
+//! walks, weighted by density. Random updates of 512 MiB with a quarter, a half and three quarters of
+//! the blocks as huge pages gained 27, 52 and 70 percent of the whole gain.
 
 use broadleaf_metrics::{
     CellResult, FaultSeconds, RunTime, RunTimeBasis, RunTimeClass, SecondsRange,
 };
 use broadleaf_trace::MeasuredEnds;
 
+use super::density::WeighedCycles;
 use super::table::lost_cycles;
 use crate::measured_ends::{EndsSummary, summary};
 
@@ -18,6 +19,9 @@ pub(crate) const ALL_HUGE: &str = "greedy";
 
 /// The part of a share by which the model may be wrong, for a policy between the ends.
 const UNSURE: f64 = 0.1;
+
+/// The share of the avoided walks up to which a policy is as good as an end.
+const CLOSE: f64 = 0.01;
 
 /// The replays and the measurement of both ends, on one machine.
 pub(super) struct Ends<'a> {
@@ -31,6 +35,8 @@ pub(super) struct Ends<'a> {
     pub(super) instructions: u64,
     /// The pages of the trace.
     pub(super) pages: u64,
+    /// Walks weighted by the density of the walks of their blocks.
+    pub(super) weighed: &'a WeighedCycles,
 }
 
 impl Ends<'_> {
@@ -62,28 +68,40 @@ impl Ends<'_> {
         Some(run_time)
     }
 
+    /// Returns true if the walks of a policy lie between those of the ends, so that their density
+    /// matters.
+    pub(super) fn is_between(&self, result: &CellResult) -> bool {
+        let walks = [self.base, result, self.huge].map(|result| result.l2_misses as f64);
+        share(walks).is_some_and(|share| share > CLOSE && share < 1.0 - CLOSE)
+    }
+
     /// Returns the share of the whole gain that a policy has: the least, the middle and the most.
     fn shares(&self, result: &CellResult) -> Option<[f64; 3]> {
-        let counts = |result: &CellResult| (result.l1_misses, result.l2_misses);
         if counts(result) == counts(self.base) {
             return Some([0.0; 3]);
         }
         if counts(result) == counts(self.huge) {
             return Some([1.0; 3]);
         }
-        let walks = |result: &CellResult| result.l2_misses as f64;
-        let cycles =
-            |result: &CellResult| lost_cycles(result, self.base, self.instructions, self.pages);
-        let by_walks = share(walks(self.base), walks(result), walks(self.huge));
-        let by_cycles = share(cycles(self.base), cycles(result), cycles(self.huge));
-        let shares = [by_walks?, by_cycles?];
-        let least = shares[0].min(shares[1]);
-        let most = shares[0].max(shares[1]);
+        let walks = [self.base, result, self.huge].map(|result| result.l2_misses as f64);
+        let by_walks = share(walks)?;
+        let by_cycles = share(self.cycles(result))?;
         Some([
-            least * (1.0 - UNSURE),
-            f64::midpoint(least, most),
-            most * (1.0 + UNSURE),
+            by_walks.min(by_cycles) * (1.0 - UNSURE),
+            by_cycles,
+            by_walks.max(by_cycles) * (1.0 + UNSURE),
         ])
+    }
+
+    /// Returns the cycles lost with base pages, under a policy and with huge pages. Walks have the
+    /// weight of their density. If a replay did not weigh them by block, they have one weight.
+    fn cycles(&self, result: &CellResult) -> [f64; 3] {
+        let all = [self.base, result, self.huge];
+        let weighed = all.map(|result| self.weighed.of(&result.policy, &result.machine));
+        match weighed {
+            [Some(base), Some(between), Some(huge)] => [base, between, huge],
+            _ => all.map(|one| lost_cycles(one, self.base, self.instructions, self.pages)),
+        }
     }
 
     /// Returns the system time of page faults, if the costs were measured.
@@ -106,9 +124,14 @@ impl Ends<'_> {
     }
 }
 
-/// Returns the place of `value` between two ends: 0 at `from`, 1 at `to`. Returns `None` if the ends
-/// are too close to divide the distance.
-fn share(from: f64, value: f64, to: f64) -> Option<f64> {
+/// Returns the counts that decide whether two policies are equal to a TLB.
+const fn counts(result: &CellResult) -> [u64; 2] {
+    [result.l1_misses, result.l2_misses]
+}
+
+/// Returns the place of a value between two ends, which come before and after it: 0 at the first, 1
+/// at the second. Returns `None` if the ends are too close to divide the distance.
+fn share([from, value, to]: [f64; 3]) -> Option<f64> {
     let distance = from - to;
     (distance.abs() > 0.001 * from.abs()).then(|| (from - value) / distance)
 }
@@ -150,6 +173,7 @@ mod tests {
             measured: &measured,
             instructions: 1_000_000,
             pages: 10_000,
+            weighed: &WeighedCycles::default(),
         };
         ends.run_time(&with(policy, walks))
     }

@@ -80,9 +80,19 @@ pub(super) fn lost_cycles(
     pages: u64,
 ) -> f64 {
     let between = instructions as f64 / (baseline.l2_misses as f64).max(1.0);
-    let walk = cost_of_walk(between.max(1.0), pages as f64 * PAGE, 1);
-    let hits = result.l1_misses.saturating_sub(result.l2_misses) as f64;
-    result.l2_misses as f64 * walk + hits * SECOND_HIT[1]
+    let hits = result.l1_misses.saturating_sub(result.l2_misses);
+    result.l2_misses as f64 * middle_cost_of_walk(between, pages) + cycles_of_hits(hits)
+}
+
+/// Returns the cycles of a walk that comes so many instructions after the walk before, of a program
+/// that touches so many pages, in the middle of the range.
+pub(super) fn middle_cost_of_walk(between: f64, pages: u64) -> f64 {
+    cost_of_walk(between.max(1.0), pages as f64 * PAGE, 1)
+}
+
+/// Returns the cycles of hits in the second level of the TLB, in the middle of the range.
+pub(super) fn cycles_of_hits(hits: u64) -> f64 {
+    hits as f64 * SECOND_HIT[1]
 }
 
 /// Returns the cycles of one walk, if there is one walk in `between` instructions of a program that

@@ -167,6 +167,12 @@ impl Trace {
         }
     }
 
+    /// Returns true if the user gave the reduced form of a trace in place of the trace. Models that
+    /// notice each visit cannot read it.
+    pub(crate) fn is_given_reduced(&self) -> bool {
+        self.kind == TraceKind::Reduced && self.called.is_none()
+    }
+
     /// Takes the promotions that an earlier comparison of the trace found, if the trace is read
     /// from an entry of the cache. A later replay may [expect](broadleaf_model::Plan::expecting)
     /// them.
