@@ -12,14 +12,12 @@ use crate::{Align, Cell, Grid, Style, View};
 const FEWEST: usize = 3;
 
 /// Renders the walk cycles of all policies on all machines, and the recommendation for each machine.
-/// Returns `None` if tables show more: for few machines, or with figures of modelled memory.
+/// Returns `None` if tables show more: for few machines, or with the figures of limited memory.
 pub(crate) fn matrix(comparison: &Comparison, context: &Context<'_>, view: View) -> Option<String> {
     let machines = machines(comparison);
-    let has_memory = comparison
-        .results
-        .iter()
-        .any(|result| result.memory.is_some());
-    if machines.len() < FEWEST || has_memory {
+    let memory = comparison.memory.as_ref();
+    let is_limited = memory.is_some_and(|memory| memory.bytes.is_some());
+    if machines.len() < FEWEST || is_limited {
         return None;
     }
     let chosen = |machine: &str| {

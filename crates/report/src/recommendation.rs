@@ -42,17 +42,15 @@ fn told_of<'a>(
     results: &[&'a CellResult],
     context: &Context<'_>,
 ) -> Option<&'a CellResult> {
-    let of_policy = |result: &&&CellResult| result.policy == advice.policy;
-    let chosen = results.iter().find(of_policy).copied();
-    let possible = (results.iter()).filter(|result| (context.can_be_run)(&result.policy));
-    chosen
-        .filter(|result| result.policy != BASELINE)
-        .or_else(|| {
-            possible
-                .min_by_key(|result| lost_cycles(result))
-                .copied()
-                .filter(|result| result.policy != BASELINE)
-        })
+    let others = || (results.iter().copied()).filter(|result| result.policy != BASELINE);
+    let chosen = others().find(|result| result.policy == advice.policy);
+    let possible = others().filter(|result| (context.can_be_run)(&result.policy));
+    // Another machine of the comparison may be the only reason for costs of faults.
+    let lost = |result: &&CellResult| match context.is_by_walks(&result.machine) {
+        true => result.walk_cycles,
+        false => lost_cycles(result),
+    };
+    chosen.or_else(|| possible.min_by_key(lost))
 }
 
 impl Context<'_> {

@@ -1,6 +1,8 @@
 //! Sentences on the run time of a program under a policy.
 
-use broadleaf_metrics::{CellResult, RunTime, RunTimeBasis, RunTimeClass, TraceSummary};
+use broadleaf_metrics::{
+    CellResult, RunTime, RunTimeBasis, RunTimeClass, SecondsRange, TraceSummary,
+};
 
 use crate::number::{percent, short};
 
@@ -14,14 +16,19 @@ pub fn run_time_sentence(
     let run_time = result.run_time?;
     let policy = &result.policy;
     let gain = |ratio: f64| 1.0 - 1.0 / ratio;
-    let share = match (gain(run_time.ratio_low), gain(run_time.ratio_high)) {
+    let [low, high] = [run_time.ratio_low, run_time.ratio_high].map(gain);
+    let share = match (low, high) {
         (low, high) if high <= 0.0 => format!("cost {} to {}", percent(-high), percent(-low)),
         (low, high) if low < 0.0 => {
             format!("cost {} to save {}", percent(-low), percent(high))
         }
         (low, high) => format!("save {} to {}", percent(low), percent(high)),
     };
+    let is_measured = run_time.basis == RunTimeBasis::Measured;
     let class = match run_time.class {
+        RunTimeClass::None if is_measured && low <= 0.0 && high >= 0.0 => {
+            "no difference that this machine can show"
+        }
         RunTimeClass::None => "no gain",
         RunTimeClass::Some => "some gain",
         RunTimeClass::Large => "a large gain",
@@ -43,6 +50,15 @@ pub fn run_time_sentence(
 /// Returns the range of ratios: `1.02 to 1.40`.
 pub(crate) fn ratios(run_time: &RunTime) -> String {
     format!("{:.2} to {:.2}", run_time.ratio_low, run_time.ratio_high)
+}
+
+/// Returns a range of seconds: `0.53 to 0.57 s`, or one number if both ends are equal.
+pub(crate) fn seconds_range(range: &SecondsRange) -> String {
+    let [low, high] = [range.low, range.high].map(|seconds| format!("{seconds:.2}"));
+    match low == high {
+        true => format!("{low} s"),
+        false => format!("{low} to {high} s"),
+    }
 }
 
 /// Describes the walks with base pages, from which the table gives a cost.
@@ -83,6 +99,10 @@ mod tests {
     use super::*;
 
     fn sentence(gains: [f64; 3]) -> String {
+        sentence_of(RunTime::of_gains(gains, RunTimeBasis::Table))
+    }
+
+    fn sentence_of(run_time: RunTime) -> String {
         let trace = TraceSummary {
             instructions: 14_000_000,
             ..TraceSummary::default()
@@ -94,7 +114,7 @@ mod tests {
         };
         let result = CellResult {
             policy: "greedy".to_owned(),
-            run_time: Some(RunTime::of_gains(gains, RunTimeBasis::Table)),
+            run_time: Some(run_time),
             ..CellResult::default()
         };
         run_time_sentence(&result, &baseline, &trace).expect("it is known")
@@ -108,6 +128,17 @@ mod tests {
              to 1.25 times as long). This is an estimate from a table, not a measurement: 4k \
              makes 10.0k page walks, one in 1,400 instructions, and 2,000 hits in the second level \
              of the TLB."
+        );
+        let measured = sentence_of(RunTime::of_gains(
+            [-0.01, 0.0, 0.02],
+            RunTimeBasis::Measured,
+        ));
+        assert!(
+            measured.starts_with(
+                "Run time: no difference that this machine can show. greedy may cost 1.0% to save \
+                 2.0% of the user time"
+            ),
+            "{measured}"
         );
         assert!(sentence([-0.2, -0.1, 0.0]).contains("no gain. greedy may cost 0.0% to 20.0% of"));
         assert!(sentence([-0.2, 0.1, 0.3]).contains("may cost 20.0% to save 30.0% of the user"));

@@ -1,6 +1,6 @@
 //! The table of a comparison: the savings and the costs of each policy.
 
-use broadleaf_metrics::{CellResult, Comparison, MemoryAsked, Recommendation, RunTimeBasis};
+use broadleaf_metrics::{CellResult, Comparison, MemoryAsked, Recommendation};
 use broadleaf_units::PageSize;
 
 use crate::advice::{
@@ -8,11 +8,12 @@ use crate::advice::{
 };
 use crate::disk::is_lower_by_eviction;
 use crate::figure::{Figure, count, fitted};
-use crate::grid::paragraph;
+use crate::grid::{indented, paragraph};
 use crate::matrix::matrix;
 use crate::memory_figures::memory_figures;
 use crate::number::{grouped, grouped_signed, percent, ratio, short_signed, size, size_signed};
 use crate::recommendation::{Context, machines, of_machine};
+use crate::run_time::seconds_range;
 use crate::{Style, View};
 
 /// The size of a trace's pages, in bytes.
@@ -89,12 +90,7 @@ fn answers(comparison: &Comparison, view: View) -> String {
         told.push(advice);
         out.push_str(&format!("\nWhat to type now, for {}:\n", advice.policy));
         for suggested in &advice.commands {
-            let purpose = format!("  {}:", suggested.purpose);
-            out.push_str(&paragraph(
-                purpose.trim_end_matches(':'),
-                Style::Plain,
-                view,
-            ));
+            out.push_str(&indented(2, &suggested.purpose, Style::Plain, view));
             if !suggested.command.is_empty() {
                 // A command is never broken: a reader copies it as one line.
                 out.push_str(&format!("    {}\n", suggested.command));
@@ -221,17 +217,25 @@ fn figures<'a>(
     ];
     figures.extend(baseline.map(|other| against("of 4k", 0, other)));
     figures.extend(reference.map(|other| against("vs freebsd", 2, other)));
-    if results.iter().any(|result| result.run_time.is_some()) {
+    let seconds = |result: &CellResult| result.run_time?.user_seconds;
+    let is_measured = results.iter().any(|result| seconds(result).is_some());
+    if is_measured {
+        figures.push(Figure {
+            heading: "user time",
+            leave_out_first: 0,
+            rank: None,
+            text: Box::new(move |result, _| {
+                seconds(result).map_or(String::new(), |range| seconds_range(&range))
+            }),
+        });
+    } else if results.iter().any(|result| result.run_time.is_some()) {
         figures.push(Figure {
             heading: "run time",
             leave_out_first: 1,
             rank: None,
             text: Box::new(|result, _| {
                 let run_time = result.run_time.filter(|_| result.policy != BASELINE);
-                run_time.map_or(String::new(), |run_time| match run_time.basis {
-                    RunTimeBasis::Table => run_time.class.name().to_owned(),
-                    RunTimeBasis::Measured => format!("x{:.2}", 1.0 / run_time.ratio),
-                })
+                run_time.map_or(String::new(), |run_time| run_time.class.name().to_owned())
             }),
         });
     }

@@ -90,7 +90,11 @@ fn what_is_left_is_said() {
     let line = " L 20000000,8\n L 20001000,8\n";
     let trace = file(&folder, "x.lackey", line.repeat(50_000).as_bytes());
     let told = reduce(&trace, &[]);
-    assert_eq!(told.lines().count(), 1, "{told}");
+    assert_eq!(
+        told.lines().count(),
+        2,
+        "the result and the next command: {told}"
+    );
     assert!(
         told.contains(": keeps 2 visits of 100,000 accesses, a file of "),
         "{told}"

@@ -189,13 +189,11 @@ fn what_exists_is_not_overwritten() {
 }
 
 #[test]
-fn a_curve_has_no_row() {
-    let folder = folder("curve-rows");
+fn a_picture_shows_curves_alone() {
+    let folder = folder("curve-picture");
     let path = file(&folder, "x.lackey", lackey(10).as_bytes());
-    for format in ["csv", "parquet"] {
-        let line = refused(&run(&["compare", &path, "--curve", "--format", format]));
-        assert!(line.contains("--format json"), "{line}");
-    }
+    let line = refused(&run(&["compare", &path, "--format", "svg"]));
+    assert!(line.contains("add --curve"), "{line}");
 }
 
 /// What clap says of a command line, with exit status 2.

@@ -157,3 +157,14 @@ fn curves_are_rows_and_a_picture() {
     let line = refused(&run(&["compare", &sort, "--format", "svg"]));
     assert!(line.contains("add --curve"), "{line}");
 }
+
+/// A page shows one trace. The refusal comes before any file is made.
+#[test]
+fn a_page_of_several_traces_is_refused() {
+    let page = folder("several-page").join("both.html");
+    let (sort, blocks) = (golden("sort.bl"), golden("blocks.bl"));
+    let path = page.to_str().expect("the path is UTF-8");
+    let output = run(&["compare", &sort, &blocks, "--policy", "4k", "--html", path]);
+    assert!(refused(&output).contains("a page shows one trace"));
+    assert!(!page.exists());
+}

@@ -35,6 +35,7 @@ pub(crate) fn add_commands(
             (Some(chosen), Some(baseline)) if chosen.policy != BASELINE => {
                 for_policy(&results, chosen, baseline, program, trace)
             }
+            _ if program.is_measured => vec![where_it_pays(trace)],
             _ => vec![measurement(program, None)],
         };
     }
@@ -50,7 +51,10 @@ fn for_policy(
 ) -> Vec<SuggestedCommand> {
     let can_run = can_be_governed(&chosen.policy);
     let governed = can_run.then_some(chosen.policy.as_str());
-    let mut commands = vec![measurement(program, governed)];
+    let mut commands = Vec::new();
+    if !program.is_measured {
+        commands.push(measurement(program, governed));
+    }
     if let Some(policy) = governed {
         let run = ["broadleaf", "run", "--policy", policy, "--"];
         commands.push(suggested(
@@ -83,6 +87,14 @@ fn measurement(program: &AnsweredProgram, policy: Option<&str>) -> SuggestedComm
     suggested(
         "measure the run time with 4 KiB pages and with huge pages, in turns",
         program.after(&words),
+    )
+}
+
+/// The search for memory that gains.
+fn where_it_pays(trace: &str) -> SuggestedCommand {
+    suggested(
+        "see which parts of the memory would gain from huge pages",
+        format!("broadleaf advise {trace}"),
     )
 }
 

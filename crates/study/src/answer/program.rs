@@ -18,6 +18,8 @@ pub struct AnsweredProgram {
     pub command: Vec<String>,
     /// The program's file name, without its folder.
     pub name: String,
+    /// True if the recording holds run times.
+    pub is_measured: bool,
     /// The content of the program's file, if it can be read: names of libraries are searched there.
     file: Vec<u8>,
 }
@@ -31,7 +33,10 @@ impl AnsweredProgram {
         let path = header.program.as_ref().map(|program| &*program.path);
         let path = path.or_else(|| header.command.first().map(String::as_str));
         let path = Path::new(path.unwrap_or_default());
-        Self::new(header.command.clone(), path)
+        Self {
+            is_measured: header.measured.is_some(),
+            ..Self::new(header.command.clone(), path)
+        }
     }
 
     /// Describes the program with this command, whose file is at `path`.
@@ -48,6 +53,7 @@ impl AnsweredProgram {
         Self {
             command,
             name: name.map_or(String::new(), |name| name.into_owned()),
+            is_measured: false,
             file,
         }
     }

@@ -201,6 +201,6 @@ fn a_link_stays_and_what_it_leads_to_is_replaced() {
     assert!(
         std::fs::read_to_string(&target)
             .unwrap()
-            .starts_with("policy,")
+            .starts_with("trace,")
     );
 }
