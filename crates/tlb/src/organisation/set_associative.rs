@@ -168,7 +168,9 @@ impl Entries for SetAssociative {
         }
         let same = |entry: &Translation| entry.is_of_same_page(translation);
         let guesses = self.hints.guesses(tag, run);
-        let mut guessed = guesses.iter().filter_map(|place| self.entries[*place].as_ref());
+        let mut guessed = guesses
+            .iter()
+            .filter_map(|place| self.entries[*place].as_ref());
         guessed.any(same) || self.entries.iter().flatten().any(same)
     }
 
