@@ -23,7 +23,7 @@ FMT_CHECK := find crates/*/src -name '*.rs' -exec rustfmt --check --edition 2024
 
 help:
 	@echo 'make demo    record a real program, compare the page-size policies, say which to choose'
-	@echo 'make test    everything that must hold: format, lints, layers, tests, documents'
+	@echo 'make test    everything that must hold: format, lints, layers, tests, documents, book'
 	@echo 'make check   the quick part of it: format, lints, layers'
 	@echo 'make web     build the report page of web/ into web/dist, which is committed (needs npm)'
 	@echo 'make deep    run the scripts of hard use in tests/hard (long)'
@@ -49,6 +49,8 @@ test:
 	cargo build --release --locked --bin broadleaf --bin broadleaf-guarded
 	BROADLEAF=$(abspath $(TARGET))/release/broadleaf BROADLEAF_GUARDED=$(abspath $(TARGET))/release/broadleaf-guarded \
 		cargo test --workspace --locked
+	@scripts/setup.sh book
+	@scripts/book.sh
 
 check:
 	@scripts/setup.sh rust-tools

@@ -195,7 +195,7 @@ pub fn documents(folder: &Path) -> Vec<PathBuf> {
             .unwrap_or_default();
         let built = name.starts_with('.')
             || name.starts_with("target")
-            || ["out", "build", "corpus", "debian"].contains(&name);
+            || ["out", "build", "corpus", "debian", "node_modules"].contains(&name);
         if path.is_dir() && !built {
             found.extend(documents(&path));
         } else if path.extension().is_some_and(|extension| extension == "md") {

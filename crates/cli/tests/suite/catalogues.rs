@@ -4,7 +4,7 @@ use crate::support;
 use crate::support::{run, succeeded};
 use serde_json::Value;
 
-const LISTS: [&str; 10] = [
+const LISTS: [&str; 11] = [
     "policies",
     "machines",
     "tlbs",
@@ -12,6 +12,7 @@ const LISTS: [&str; 10] = [
     "page-tables",
     "synonym-tables",
     "caches",
+    "allocators",
     "formats",
     "metrics",
     "refusals",

@@ -1,5 +1,6 @@
 //! `record` as a command: names, streams, children, and how a recording ends.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -137,15 +138,16 @@ fn a_recording_that_does_not_start_leaves_what_it_was_to_replace() {
     std::fs::write(&broken, "#!/nonexistent/interpreter\n").unwrap();
     let rights = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(&broken, rights).unwrap();
-    let path = std::env::var("PATH").unwrap();
-    for (path, program, status) in [
-        ("/nonexistent", "/bin/true", 1),
-        (&path, broken.to_str().unwrap(), 127),
+    // The recorder's tool is written below TMPDIR.
+    let writable = std::env::temp_dir();
+    for (temporary, program, status) in [
+        (Path::new("/nonexistent"), "/bin/true", 1),
+        (&writable, broken.to_str().unwrap(), 127),
     ] {
         for (output, more) in [("keep.bl", &["--force"][..]), ("new.bl", &[])] {
             let arguments = [&["record", "-o", output], more, &["--", program]].concat();
             let output = broadleaf(&arguments)
-                .env("PATH", path)
+                .env("TMPDIR", temporary)
                 .current_dir(&folder)
                 .output()
                 .unwrap();

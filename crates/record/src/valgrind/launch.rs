@@ -9,6 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::process::{Child, Command};
+use std::time::{Duration, Instant};
 
 use super::control::Control;
 use super::life::LifePipe;
@@ -88,7 +89,7 @@ impl Workplace {
         let mut command = Command::new(self.tool.path().join(TOOL_FILE));
         self.arguments(&mut command, &ring_folder, options);
         (options.prepare)(&mut command);
-        command.spawn().map_err(RecordError::Io)
+        spawn(&mut command).map_err(RecordError::Io)
     }
 
     fn arguments(&self, command: &mut Command, ring_folder: &OsStr, options: &Options) {
@@ -113,6 +114,26 @@ impl Workplace {
             .args(&options.command);
     }
 }
+
+/// Starts a command whose program this process has just written. A child that another thread forks
+/// meanwhile holds the file open for writing until the child executes its own program, and a file
+/// that is open for writing cannot be executed.
+fn spawn(command: &mut Command) -> io::Result<Child> {
+    let start = Instant::now();
+    loop {
+        match command.spawn() {
+            Err(error)
+                if error.kind() == io::ErrorKind::ExecutableFileBusy && start.elapsed() < BUSY =>
+            {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            result => return result,
+        }
+    }
+}
+
+/// How long a forked child may take until it executes its own program.
+const BUSY: Duration = Duration::from_secs(5);
 
 fn clock_arguments(clock: Clock) -> Vec<String> {
     let (name, rate) = match clock {

@@ -10,7 +10,7 @@ fn costs_are_an_option_and_are_told() {
     let costs = |answer: &Value| answer["memory"]["costs"].clone();
     assert_eq!(
         costs(&usual).as_object().map(serde_json::Map::len),
-        Some(11),
+        Some(17),
         "{}",
         costs(&usual)
     );

@@ -72,7 +72,7 @@ pub(crate) const PAPER: Paper = Paper {
             only_full: false,
         },
         Experiment {
-            tables: &["linear-lines", "table-memory"],
+            tables: &["linear-lines", "clustered-memory"],
             run: page_tables,
             only_full: false,
         },
