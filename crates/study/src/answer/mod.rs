@@ -72,10 +72,13 @@ fn for_policy(
         }
     }
     commands.extend(switches::of_program(program));
-    commands.push(suggested(
-        "change the source: C code with madvise calls for the ranges that pay",
-        format!("broadleaf advise {trace} --format madvise"),
-    ));
+    commands.push(match program.has_managed_heap() {
+        true => where_it_pays(trace),
+        false => suggested(
+            "change the source: C code with madvise calls for the ranges that pay",
+            format!("broadleaf advise {trace} --format madvise"),
+        ),
+    });
     commands
 }
 

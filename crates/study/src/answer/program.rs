@@ -63,6 +63,12 @@ impl AnsweredProgram {
         memmem::find(&self.file, text.as_bytes()).is_some()
     }
 
+    /// Returns true if a runtime manages the memory, so that the source has no calls of madvise.
+    pub fn has_managed_heap(&self) -> bool {
+        let runtimes = ["java", "python", "perl", "ruby", "node"];
+        runtimes.iter().any(|name| self.name.starts_with(name))
+    }
+
     /// Returns the command line of the program after other words. Without a recorded command, the
     /// word COMMAND stands for it.
     pub fn after(&self, words: &[&str]) -> String {
@@ -104,7 +110,7 @@ mod tests {
     fn commands_are_quoted_and_keep_their_order() {
         let words = ["java", "-jar", "a b.jar"].map(str::to_owned);
         let program = AnsweredProgram::new(words.to_vec(), Path::new("/no/such/java"));
-        assert_eq!(program.name, "java");
+        assert!(program.name == "java" && program.has_managed_heap());
         assert_eq!(
             program.after(&["broadleaf", "run", "--"]),
             "broadleaf run -- java -jar 'a b.jar'"
@@ -119,6 +125,6 @@ mod tests {
             none.after(&["broadleaf", "run", "--"]),
             "broadleaf run -- COMMAND"
         );
-        assert!(!none.contains("libc"));
+        assert!(!none.contains("libc") && !none.has_managed_heap());
     }
 }
