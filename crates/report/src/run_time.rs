@@ -126,7 +126,7 @@ mod tests {
             sentence([0.02, 0.1, 0.2]),
             "Run time: some gain. greedy may save 2.0% to 20.0% of the user time (4k takes 1.02 \
              to 1.25 times as long). This is an estimate from a table, not a measurement: 4k \
-             makes 10.0k page walks, one in 1,400 instructions, and 2,000 hits in the second level \
+             makes 10.0k page walks, one in 1.40k instructions, and 2.00k hits in the second level \
              of the TLB."
         );
         let measured = sentence_of(RunTime::of_gains(

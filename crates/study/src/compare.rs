@@ -288,7 +288,14 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
         .cloned()
         .collect();
     let mut results = outcome.results;
-    let again = kernel.filter(|_| can_be_opened_again(path) && !trace.is_given_reduced());
+    let is_whole = can_be_opened_again(path) && !trace.is_given_reduced();
+    notes.extend(
+        kernel
+            .as_deref()
+            .filter(|_| !is_whole)
+            .map(notes::of_kernel),
+    );
+    let again = kernel.filter(|_| is_whole);
     let again = again.map(|policy| {
         let request = Request {
             trace: path,

@@ -34,6 +34,14 @@ pub(super) fn of_choice(choice: &Choice) -> String {
     format!("x offline is how many times the cycles of {policy} a policy takes")
 }
 
+/// The note on Linux's policy with the settings of this machine, if it is left out.
+pub(super) fn of_kernel(policy: &str) -> String {
+    format!(
+        "{policy}, the settings of this machine, is left out: its replay reads a whole trace again, \
+         and standard input or a reduced form was given"
+    )
+}
+
 /// The note on what is missing of a trace, with a warning. A trace that ran before is named.
 pub(super) fn of_trace(trace: &Trace, ran_before: bool) -> Option<String> {
     let note = trace.note()?;
