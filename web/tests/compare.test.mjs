@@ -132,7 +132,7 @@ test(
     const page = await open(chromium, "compare-curve");
     const { results, machines } = json("compare-curve");
     const points = rows(await saved(page, "curves", "csv"));
-    assert.equal(points.length, results.flatMap((result) => result.curve).length);
+    assert.equal(points.length, results.flatMap((result) => result.curve ?? []).length);
     for (const point of points) {
       const { curve } = results.find((result) => result.policy === point.policy);
       const there = curve.find((one) =>

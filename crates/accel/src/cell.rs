@@ -157,6 +157,7 @@ impl<'a> Cell<'a> {
 /// The facts of a block that every policy sees.
 pub(crate) const fn view_of(facts: &Facts) -> View {
     View {
+        place: facts.place,
         coverage: facts.coverage,
         backing: facts.backing,
         writable: facts.writable,

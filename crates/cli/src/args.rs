@@ -53,10 +53,12 @@ pub(crate) use service::ServiceArgs;
 pub(crate) use shell::{Completions, Man};
 pub(crate) use tables::Tables;
 
-/// Which page sizes should a program run with, and what would that cost?
+/// Would huge pages make a program faster, which page sizes should it run with, and what would that
+/// cost?
 ///
-/// Broadleaf records a program's memory references, and replays them through page-size policies and
-/// a processor's TLBs. It shows the TLB misses, page walks and page faults that each policy saves,
+/// Huge pages are THP (transparent huge pages) on Linux, and superpages in research. Broadleaf
+/// records a program's memory references, and replays them through page-size policies and a
+/// processor's TLBs. It shows the TLB misses, page walks and page faults that each policy saves,
 /// and the memory that the policy wastes.
 #[derive(Debug, Parser)]
 #[command(
@@ -70,13 +72,14 @@ pub(crate) use tables::Tables;
     after_long_help = "\
 Examples:
   broadleaf demo                         record, compare and recommend, for an installed program
-  broadleaf record -o gzip.bl -- gzip -9 -k big.txt
+  broadleaf record -o gzip.bl gzip -9 -k big.txt
   broadleaf compare gzip.bl              every policy in one table, and which to choose
   broadleaf compare gzip.bl --policy 4k --policy pop-64 --format csv
-  broadleaf advise gzip.bl               the parts of its memory that are worth superpages
-  broadleaf report --all                 what superpages would do for running processes
+  broadleaf advise gzip.bl               the parts of its memory that are worth huge pages
+  broadleaf report --all                 what huge pages would do for running processes
+  broadleaf run --baseline 7 gzip -9 -k big.txt      measure it: with huge pages and without
   broadleaf list policies
-  broadleaf explain pop-64
+  broadleaf explain huge-page
 
 Results go to standard output, everything else to standard error.
 

@@ -13,7 +13,6 @@ mod terminal;
 
 use std::process::ExitCode;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ColorChoice, CommandFactory, FromArgMatches};
 
 use args::{Cli, Command};
@@ -26,8 +25,7 @@ fn main() -> ExitCode {
     let parsed = Cli::command()
         .color(color_of_help())
         .try_get_matches()
-        .and_then(|matches| Cli::from_arg_matches(&matches))
-        .map_err(with_hint);
+        .and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
@@ -41,26 +39,6 @@ fn main() -> ExitCode {
         }
     };
     end(run(cli))
-}
-
-/// Adds a hint to the refusal of a command line that lacks `--` before a program's name.
-fn with_hint(mut error: clap::Error) -> clap::Error {
-    let mut words = std::env::args_os().skip(1);
-    let command = words.next().unwrap_or_default();
-    let starts_a_program = command == "record" || command == "run";
-    let is_separated = words.any(|word| word == "--");
-    if error.kind() == ErrorKind::UnknownArgument
-        && starts_a_program
-        && !is_separated
-        && let Some(ContextValue::String(found)) = error.get(ContextKind::InvalidArg)
-        && !found.starts_with('-')
-    {
-        let command = command.display();
-        let hint = format!("write -- before the program: broadleaf {command} -- {found} ...");
-        let hint = ContextValue::StyledStrs(vec![hint.into()]);
-        error.insert(ContextKind::Suggested, hint);
-    }
-    error
 }
 
 /// Prints why a command failed, and returns its exit status.

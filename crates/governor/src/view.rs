@@ -59,6 +59,7 @@ pub(crate) fn view(
         dirty: all(seen.present),
         pages: PAGES,
         base_bytes: PAGE_BYTES,
+        place: (seen.block % 4) as u8,
         reservation_age: Some(0),
         promoted: seen.huge,
         coverage: Coverage::Covered,
@@ -96,6 +97,7 @@ mod tests {
             "advice",
             "two-stage",
             "promote if populated >= 64 and kind == anonymous",
+            "promote if place < 2",
             "promote if populated - zero > 9; demote if memory_short",
         ] {
             assert_eq!(can(name), Ok(()), "{name}");

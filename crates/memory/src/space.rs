@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 /// The facts of the mappings about a block, seen from one of its pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
+    /// The place of the block among four neighbours, 0 to 3.
+    pub place: u8,
     /// The coverage of the block: whether the block could be a superpage.
     pub coverage: Coverage,
     /// The backing of the block. If no single mapping covers the block, the backing of the page.
@@ -22,6 +24,11 @@ pub struct Facts {
     pub advised_for: bool,
     /// True if a fault may reserve the block.
     pub reservable: bool,
+}
+
+/// Returns the place of a block among four neighbours.
+fn place_of(block: Pages) -> u8 {
+    (block.start / block.len().max(1) % 4) as u8
 }
 
 /// One address space.
@@ -112,6 +119,7 @@ impl Space {
         let here = self.mappings.at(page);
         let coverage = self.coverage(block, files, base);
         Facts {
+            place: place_of(block),
             coverage,
             backing: self.backing(page),
             writable: here.is_none_or(|mapping| mapping.rights.write),

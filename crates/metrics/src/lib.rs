@@ -13,7 +13,9 @@ mod metric;
 mod ranges;
 mod record;
 mod replayed;
+mod run_time;
 mod service;
+mod several;
 mod tlb;
 mod tlbmcpi;
 mod trapped;
@@ -32,10 +34,16 @@ pub use memory::{MemoryAsked, MemoryResult, MemorySample, RanBefore};
 pub use metric::{Metric, MetricFigure, MetricValue};
 pub use ranges::{ADVICE_SCHEMA, AdvisedMapping, AdvisedRange, BackingName, RangeAdvice};
 pub use record::{
-    COMPARE_SCHEMA, CellResult, Comparison, Provenance, Recommendation, TraceSummary,
+    COMPARE_SCHEMA, CellResult, Comparison, Provenance, Recommendation, SuggestedCommand,
+    TraceSummary,
 };
 pub use replayed::{REPLAY_SCHEMA, Replayed, ReplayedPolicy};
+pub use run_time::{
+    FaultSeconds, LARGE_GAIN, RunTime, RunTimeBasis, RunTimeClass, SOME_GAIN, SecondsRange,
+    percentiles,
+};
 pub use service::{PickedAction, PickedForecast, PickedReport, SERVICE_SCHEMA, ServiceListing};
+pub use several::{COMPARISONS_SCHEMA, Comparisons, RatioMeans, geometric_mean, mean};
 pub use tlb::TlbResult;
 pub use tlbmcpi::Tlbmcpi;
 pub use trapped::{TRAP_SCHEMA, Trapped};

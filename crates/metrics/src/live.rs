@@ -173,7 +173,8 @@ pub struct Stalls {
 /// The name and version of the schema of [`BaselineReport`].
 pub const BASELINE_SCHEMA: &str = "broadleaf.baseline/1";
 
-/// Runs of a program with and without a policy, in alternation.
+/// Runs of a program with base pages, with huge pages, and with and without a policy, in turns. Runs
+/// at the same index belong to one round.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BaselineReport {
     /// [`BASELINE_SCHEMA`].
@@ -184,8 +185,12 @@ pub struct BaselineReport {
     pub policy: String,
     /// The runs under the policy, in order.
     pub with: Vec<RunFigures>,
-    /// The runs without the policy, in order; each belongs to the run at the same index of `with`.
+    /// The runs without the policy, as the system is set, in order.
     pub without: Vec<RunFigures>,
+    /// The runs with base pages alone, in order.
+    pub base_pages: Vec<RunFigures>,
+    /// The runs with huge pages wherever they fit, in order.
+    pub huge_pages: Vec<RunFigures>,
     /// The provenance of this result.
     pub provenance: Provenance,
 }
@@ -197,6 +202,10 @@ pub struct RunFigures {
     pub elapsed_seconds: f64,
     /// Processor time of the program and its awaited children, in seconds.
     pub cpu_seconds: f64,
+    /// The part of `cpu_seconds` in user mode. Page sizes change its time by TLB misses.
+    pub user_seconds: f64,
+    /// The part of `cpu_seconds` in the kernel. Page sizes change its time by page faults.
+    pub system_seconds: f64,
     /// The program's page faults.
     pub page_faults: u64,
     /// The peak resident memory of any of the program's processes, in bytes.

@@ -29,6 +29,8 @@ pub enum MetricFigure {
     Optional(fn(&CellResult) -> Option<u64>),
     /// A ratio that some results lack.
     Ratio(fn(&CellResult) -> Option<f64>),
+    /// A word that some results lack.
+    Word(fn(&CellResult) -> Option<&'static str>),
     /// A count of the frame-level model.
     OfMemory(fn(&MemoryResult) -> u64),
     /// A count of some TLBs.
@@ -71,7 +73,7 @@ impl Metric {
             Figure::OfMemory(of) => result.memory.as_ref().map(of).map(MetricValue::Count),
             Figure::OfTlb(of) => result.tlb.as_ref().map(of).map(MetricValue::Count),
             Figure::Walks(size) => Some(MetricValue::Count(result.walks.of(size))),
-            Figure::Parts(_) | Figure::Several | Figure::OfSample => None,
+            Figure::Word(_) | Figure::Parts(_) | Figure::Several | Figure::OfSample => None,
         }
     }
 }

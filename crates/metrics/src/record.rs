@@ -1,7 +1,8 @@
 //! The result record of `compare`.
 
 use crate::{
-    CurvePoint, METRICS, MachineSummary, MemoryAsked, MemoryResult, MetricFigure, TlbResult, Walks,
+    CurvePoint, METRICS, MachineSummary, MemoryAsked, MemoryResult, MetricFigure, RunTime,
+    TlbResult, Walks,
 };
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -76,6 +77,9 @@ pub struct CellResult {
     pub regions_file: u64,
     /// The number of refusals, by the reason's stable name.
     pub refusals: BTreeMap<String, u64>,
+    /// The program's run time with base pages, divided by the run time under the policy; `None` if
+    /// nothing is known about the ratio.
+    pub run_time: Option<RunTime>,
     /// The misses of TLBs with other geometries; absent without `--curve`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub curve: Option<Vec<CurvePoint>>,
@@ -167,6 +171,20 @@ pub struct Recommendation {
     pub policy: String,
     /// The reason, in a sentence.
     pub sentence: String,
+    /// The change of the run time, in a few sentences; absent if nothing is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_time: Option<String>,
+    /// What the user can type now, the most useful first; empty until the host fills it in.
+    pub commands: Vec<SuggestedCommand>,
+}
+
+/// A command that a user can type, with its purpose.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SuggestedCommand {
+    /// The purpose, in a few words.
+    pub purpose: String,
+    /// The command line, quoted for a shell; empty if the purpose says it all.
+    pub command: String,
 }
 
 /// The result of `compare`.
@@ -256,6 +274,7 @@ mod tests {
             "regions_anonymous",
             "regions_file",
             "refusals",
+            "run_time",
         ];
         let mut rest = json.as_str();
         for name in documented {
@@ -280,7 +299,7 @@ mod tests {
             ..CellResult::default()
         };
         let json = serde_json::to_string(&result).unwrap();
-        let end = r#""refusals":{},"curve":[{"page_size":4096,"sets":1,"ways":64,"misses":7}]}"#;
+        let end = r#""run_time":null,"curve":[{"page_size":4096,"sets":1,"ways":64,"misses":7}]}"#;
         assert!(json.ends_with(end), "{json}");
     }
 

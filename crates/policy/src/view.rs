@@ -14,6 +14,9 @@ pub struct View {
     pub pages: u32,
     /// The size of a base page in bytes.
     pub base_bytes: u64,
+    /// The place of the block among four neighbours: 0 to 3. The first is at a multiple of four
+    /// blocks.
+    pub place: u8,
     /// The time since the block was reserved, in accesses of the whole trace; `None` without a
     /// reservation.
     pub reservation_age: Option<u64>,
@@ -71,6 +74,7 @@ impl View {
         dirty: 0,
         pages: 512,
         base_bytes: 4096,
+        place: 0,
         reservation_age: None,
         promoted: false,
         coverage: Coverage::Covered,

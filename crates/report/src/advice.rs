@@ -1,6 +1,6 @@
 //! The recommendation of a policy, with its reason in one sentence.
 
-use broadleaf_metrics::{CellResult, MemoryAsked, MemoryResult};
+use broadleaf_metrics::{CellResult, MemoryAsked, MemoryResult, SOME_GAIN};
 
 use crate::disk::{is_lower_by_eviction, memory_is_too_small};
 use crate::number::{percent, ratio, short, size_signed};
@@ -16,13 +16,16 @@ const PAGE: u64 = 4096;
 const MOST_ADDED: f64 = 0.10;
 /// The least saving that is worth memory, in walk cycles per access. Below, page sizes hardly
 /// matter.
-const WORTH_WHILE: f64 = 0.01;
+pub(crate) const WORTH_WHILE: f64 = 0.01;
+/// The least difference of two policies that is worth memory, as a share of the run time with base
+/// pages. A gain over base pages themselves must reach [`SOME_GAIN`].
+const WORTH_TIME: f64 = 0.01;
 
 /// The rule by which [`advise`] chooses, for readers who prefer another.
 pub const RULE: &str = "Rule: consider the policies that can be run and raise the peak of memory \
-    by at most 10% over 4k. Of those within 0.01 cycles per access of the fewest walk cycles, \
-    choose the one that adds least memory. Keep 4 KiB pages if no policy saves 0.01 cycles per \
-    access.";
+    by at most 10% over 4k. Of those within 0.01 cycles per access, or 1% of the run time, of the \
+    fewest walk cycles, choose the one that adds least memory. Keep 4 KiB pages if no policy saves \
+    0.01 cycles per access and 3% of the run time.";
 
 /// The rule for memory that is modelled down to the frame, so that faults have a cost.
 pub const RULE_OF_MEMORY: &str = "Rule: consider the policies that can be run, do not use memory \
@@ -89,8 +92,8 @@ pub fn added_share(result: &CellResult, baseline: &CellResult) -> f64 {
 
 /// Chooses among the results of one trace on one machine by [`RULE`] or [`RULE_OF_MEMORY`].
 ///
-/// `can_be_run` returns true if a policy could decide for a live program. A policy that looks into
-/// the future could not. If no result keeps the rule, the baseline is chosen, even if it is not
+/// `can_be_run` returns true if `run` or the kernel can run a policy. A policy that looks into the
+/// future cannot be run. If no result keeps the rule, the baseline is chosen, even if it is not
 /// among the results. `memory` is the modelled memory, if there is any. Returns `None` if there is
 /// no result to choose from, or if the baseline used memory up.
 pub fn advise(
@@ -158,11 +161,28 @@ pub fn advise(
 
 /// Returns true if `result` loses fewer cycles than `other`, and the difference is worth memory.
 /// Fault costs are round figures, so with them a difference below a hundredth of the baseline's
-/// cycles does not count.
-pub(crate) fn saves_enough(result: &CellResult, other: &CellResult, baseline: &CellResult) -> bool {
+/// cycles does not count. If the run times are known, the difference must matter to them as well.
+pub fn saves_enough(result: &CellResult, other: &CellResult, baseline: &CellResult) -> bool {
     let saved = lost_cycles(other).saturating_sub(lost_cycles(result)) as f64;
     let is_seen = baseline.memory.is_none() || saved >= WORTH_WHILE * lost_cycles(baseline) as f64;
-    saved >= WORTH_WHILE * baseline.accesses as f64 && saved > 0.0 && is_seen
+    let is_worth_time = time_saved(result, other, baseline).is_none_or(|share| {
+        share
+            >= match other.policy == baseline.policy {
+                true => SOME_GAIN,
+                false => WORTH_TIME,
+            }
+    });
+    saved >= WORTH_WHILE * baseline.accesses as f64 && saved > 0.0 && is_seen && is_worth_time
+}
+
+/// Returns the time that `result` saves over `other`, as a share of the run time with base pages.
+/// Returns `None` if a run time is not known.
+fn time_saved(result: &CellResult, other: &CellResult, baseline: &CellResult) -> Option<f64> {
+    let gain = |of: &CellResult| match of.policy == baseline.policy {
+        true => Some(0.0),
+        false => Some(of.run_time?.gain()),
+    };
+    Some(gain(result)? - gain(other)?)
 }
 
 /// Returns the result that adds the least memory, of the `allowed` results that are about as fast

@@ -1,26 +1,24 @@
-//! A program under a policy, compared with the same program without a policy.
+//! A program with base pages, under a policy and with huge pages, compared.
 
-use crate::number::{grouped, size};
+use crate::number::{grouped, percent, size};
 use crate::{Align, Grid, Style, View, paragraph};
-use broadleaf_metrics::{BaselineReport, RunFigures};
+use broadleaf_metrics::{BaselineReport, RunFigures, percentiles};
 
-/// A figure of a run: its name, its value, and its text. Less is better.
-type Figure = (
+/// A figure of a run: its heading, its value, and its text.
+type RunFigure = (
     &'static str,
     fn(&RunFigures) -> Option<f64>,
     fn(f64) -> String,
 );
 
-const FIGURES: [Figure; 6] = [
+const FIGURES: [RunFigure; 8] = [
+    ("user time", |run| Some(run.user_seconds), seconds),
+    ("system time", |run| Some(run.system_seconds), seconds),
+    ("elapsed", |run| Some(run.elapsed_seconds), seconds),
     (
-        "processor time",
-        |run| Some(run.cpu_seconds),
-        |value| format!("{value:.3} s"),
-    ),
-    (
-        "elapsed",
-        |run| Some(run.elapsed_seconds),
-        |value| format!("{value:.3} s"),
+        "page faults",
+        |run| Some(run.page_faults as f64),
+        |value| grouped(value as u64),
     ),
     (
         "most memory",
@@ -28,9 +26,9 @@ const FIGURES: [Figure; 6] = [
         |value| size(value as u64),
     ),
     (
-        "page faults",
-        |run| Some(run.page_faults as f64),
-        |value| grouped(value as u64),
+        "in huge pages",
+        |run| run.huge_bytes_peak.map(|bytes| bytes as f64),
+        |value| size(value as u64),
     ),
     (
         "TLB misses",
@@ -44,112 +42,186 @@ const FIGURES: [Figure; 6] = [
     ),
 ];
 
-/// Renders a table of medians with the minimum and maximum, and of the quotients of each round.
+fn seconds(value: f64) -> String {
+    format!("{value:.3} s")
+}
+
+/// The least share of the memory in huge pages at the end with huge pages. Below, a note warns.
+const REACHED: f64 = 0.5;
+
+/// Renders a table of medians, one row for each way to run the program, and the changes of user and
+/// system time against base pages.
 pub fn baseline_table(report: &BaselineReport, view: View) -> String {
-    let rounds = report.with.len();
-    let mut grid = Grid::new()
-        .column("", Align::Left)
-        .column("without", Align::Right)
-        .column(&report.policy, Align::Right)
-        .column("with / without", Align::Right);
-    for (name, of, written) in FIGURES {
-        let all = |runs: &[RunFigures]| runs.iter().map(of).collect::<Option<Vec<f64>>>();
-        let (Some(with), Some(without)) = (all(&report.with), all(&report.without)) else {
-            continue;
-        };
-        let quotients: Vec<f64> = with
-            .iter()
-            .zip(&without)
-            .map(|(with, without)| with / without.max(f64::MIN_POSITIVE))
-            .collect();
-        grid.row([
-            name.to_owned(),
-            spread(without, written),
-            spread(with, written),
-            spread(quotients, |value| format!("{value:.3}")),
-        ]);
-    }
-    let huge_peaks = report.with.iter().filter_map(|run| run.huge_bytes_peak);
-    let (Some(governor), Some(huge)) = (
-        median(
-            report
-                .with
-                .iter()
-                .filter_map(|run| run.governor_cpu_seconds),
-        ),
-        low_median(huge_peaks),
-    ) else {
-        return grid.render(view);
-    };
-    let counted = if report.with.iter().any(|run| run.tlb_misses.is_some()) {
-        ""
-    } else {
-        "The processor counts no TLB misses here."
-    };
-    let notes = [
-        format!(
-            "{rounds} rounds, in turns; medians, and from the least to the most. \
-            Quotients are of the two runs of a round."
-        ),
-        format!(
-            "In superpages at most: {} (median of {rounds} runs). \
-            The governor took {governor:.3} s of a processor (median).",
-            size(huge)
-        ),
-        counted.to_owned(),
+    let ways = [
+        ("4 KiB pages", &report.base_pages),
+        ("as the system is set", &report.without),
+        (&*report.policy, &report.with),
+        ("all huge pages", &report.huge_pages),
     ];
-    let notes = notes.iter().filter(|note| !note.is_empty());
-    let notes: String = notes
-        .map(|note| paragraph(note, Style::Plain, view))
+    let is_known = |figure: &&RunFigure| {
+        let mut runs = ways.iter().flat_map(|(_, runs)| runs.iter());
+        runs.any(|run| (figure.1)(run).is_some())
+    };
+    let known: Vec<&RunFigure> = FIGURES.iter().filter(is_known).collect();
+    let mut grid = Grid::new().column("", Align::Left);
+    for (heading, ..) in &known {
+        grid = grid.column(heading, Align::Right);
+    }
+    for (name, runs) in ways {
+        let figures = known.iter().map(|(_, of, written)| {
+            let values: Option<Vec<f64>> = runs.iter().map(of).collect();
+            let middle = values.and_then(|values| percentiles(&values));
+            middle.map_or(String::new(), |[_, middle, _]| written(middle))
+        });
+        grid.row([name.to_owned()].into_iter().chain(figures));
+    }
+    let mut text = grid.render(view);
+    let rounds = report.base_pages.len();
+    let heading = format!(
+        "Medians of {rounds} rounds, in turns, after one round that was dropped. Changes against \
+         4 KiB pages, as the median of the rounds and the tenth to the ninetieth percentile:"
+    );
+    text.push('\n');
+    text.push_str(&paragraph(&heading, Style::Plain, view));
+    for (kind, of) in [
+        ("user", user as fn(&RunFigures) -> f64),
+        ("system", |run| run.system_seconds),
+    ] {
+        for (name, runs) in &ways[1..] {
+            if let Some(change) = change(&report.base_pages, runs, of) {
+                let line = format!("  {kind} time, {name}: {change}");
+                text.push_str(&paragraph(&line, Style::Plain, view));
+            }
+        }
+    }
+    for note in notes(report) {
+        text.push_str(&paragraph(&note, Style::Plain, view));
+    }
+    text
+}
+
+const fn user(run: &RunFigures) -> f64 {
+    run.user_seconds
+}
+
+/// Describes the change from the runs `base` to the runs `other` of the same rounds. Returns `None`
+/// if there are no runs, or the time is zero.
+fn change(base: &[RunFigures], other: &[RunFigures], of: fn(&RunFigures) -> f64) -> Option<String> {
+    let saved: Vec<f64> = (base.iter().zip(other))
+        .filter(|(base, _)| of(base) > 0.0)
+        .map(|(base, other)| 1.0 - of(other) / of(base))
         .collect();
-    format!("{}\n{notes}", grid.render(view))
+    let [low, middle, high] = percentiles(&saved)?;
+    Some(change_sentence([low, middle, high]))
 }
 
-/// Returns the median, with the minimum and maximum if there are several values.
-fn spread(values: Vec<f64>, written: fn(f64) -> String) -> String {
-    let middle = median(values.iter().copied()).map_or(String::new(), written);
-    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if values.len() < 2 {
-        middle
-    } else {
-        format!("{middle} [{} .. {}]", written(least), written(most))
+/// Describes a saved share of a time: its tenth percentile, median and ninetieth percentile. An
+/// interval that contains 0 is no difference.
+pub fn change_sentence([low, middle, high]: [f64; 3]) -> String {
+    if low <= 0.0 && high >= 0.0 {
+        return format!(
+            "no difference that this machine can show ({} less to {} less)",
+            percent(low),
+            percent(high)
+        );
     }
-}
-
-fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() {
-        0 => None,
-        even if even % 2 == 0 => Some(f64::midpoint(values[middle - 1], values[middle])),
-        _ => Some(values[middle]),
+    if middle < 0.0 {
+        return format!(
+            "{} more ({} to {})",
+            percent(-middle),
+            percent(-high),
+            percent(-low)
+        );
     }
+    format!(
+        "{} less ({} to {})",
+        percent(middle),
+        percent(low),
+        percent(high)
+    )
 }
 
-/// Returns the median, or the lower of the two values in the middle. The result is one of the
-/// values.
-fn low_median(values: impl Iterator<Item = u64>) -> Option<u64> {
-    let mut values: Vec<u64> = values.collect();
-    values.sort_unstable();
-    values.get(values.len().saturating_sub(1) / 2).copied()
+fn notes(report: &BaselineReport) -> Vec<String> {
+    let mut notes = Vec::new();
+    let median = |values: Vec<f64>| percentiles(&values).map(|[_, middle, _]| middle);
+    let governor = (report.with.iter()).filter_map(|run| run.governor_cpu_seconds);
+    if let Some(governor) = median(governor.collect()) {
+        notes.push(format!(
+            "The governor of {} took {governor:.3} s of a processor, which is in no time above.",
+            report.policy
+        ));
+    }
+    let shares = report
+        .huge_pages
+        .iter()
+        .filter_map(|run| Some(run.huge_bytes_peak? as f64 / run.rss_bytes_peak.max(1) as f64));
+    if let Some(share) = median(shares.collect()).filter(|share| *share < REACHED) {
+        notes.push(format!(
+            "Huge pages reached only {} of the program's memory: blocks of 2 MiB that one mapping \
+             does not cover cannot become huge pages.",
+            percent(share)
+        ));
+    }
+    let mut runs = report.base_pages.iter();
+    if runs.all(|run| run.tlb_misses.is_none()) {
+        notes.push("The processor counts no TLB misses here.".to_owned());
+    }
+    notes
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use broadleaf_metrics::Provenance;
 
     #[test]
-    fn medians_and_spreads() {
-        assert_eq!(median([3.0, 1.0, 2.0].into_iter()), Some(2.0));
-        assert_eq!(median([4.0, 1.0, 2.0, 3.0].into_iter()), Some(2.5));
-        assert_eq!(median(std::iter::empty()), None);
-        assert_eq!(low_median([20, 18].into_iter()), Some(18));
-        assert_eq!(low_median([20, 18, 22].into_iter()), Some(20));
-        assert_eq!(low_median(std::iter::empty()), None);
-        let seconds = |value: f64| format!("{value:.1}");
-        assert_eq!(spread(vec![3.0, 1.0, 2.0], seconds), "2.0 [1.0 .. 3.0]");
-        assert_eq!(spread(vec![3.0], seconds), "3.0");
+    fn an_interval_with_zero_is_no_difference() {
+        let no = "no difference that this machine can show (-1.0% less to 2.0% less)";
+        assert_eq!(change_sentence([-0.01, 0.005, 0.02]), no);
+        assert_eq!(
+            change_sentence([0.1, 0.2, 0.3]),
+            "20.0% less (10.0% to 30.0%)"
+        );
+        assert_eq!(
+            change_sentence([-0.3, -0.2, -0.1]),
+            "20.0% more (10.0% to 30.0%)"
+        );
+    }
+
+    #[test]
+    fn all_ways_have_a_row_and_their_changes_a_line() {
+        let runs = |user: [f64; 2], huge| {
+            let run = |user_seconds| RunFigures {
+                user_seconds,
+                system_seconds: 0.5,
+                rss_bytes_peak: 100 << 20,
+                huge_bytes_peak: huge,
+                ..RunFigures::default()
+            };
+            user.map(run).to_vec()
+        };
+        let report = BaselineReport {
+            schema: String::new(),
+            command: vec![],
+            policy: "pop-256".to_owned(),
+            base_pages: runs([2.0, 4.0], None),
+            without: runs([2.0, 4.0], None),
+            with: runs([1.8, 3.6], Some(90 << 20)),
+            huge_pages: runs([1.5, 3.0], Some(10 << 20)),
+            provenance: Provenance::default(),
+        };
+        let text = baseline_table(&report, View::default());
+        for line in [
+            "4 KiB pages             3.000 s      0.500 s",
+            "all huge pages          2.250 s",
+            "  user time, as the system is set: no difference that this machine can show (0.0% less",
+            "  user time, pop-256: 10.0% less (10.0% to 10.0%)",
+            "  user time, all huge pages: 25.0% less (25.0% to 25.0%)",
+            "Huge pages reached only 10.0% of the program's memory",
+            "counts no TLB misses here",
+        ] {
+            assert!(text.contains(line), "{line}: {text}");
+        }
+        assert!(!text.contains("cycles"), "{text}");
     }
 }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use broadleaf_metrics::{CellResult, MEMORY_METRICS, METRICS, Metric, MetricFigure, TLB_METRICS};
+use broadleaf_metrics::{
+    CellResult, Comparison, MEMORY_METRICS, METRICS, Metric, MetricFigure, TLB_METRICS,
+};
 use broadleaf_units::PageSize;
 
 /// A column: a name, and a value for each result.
@@ -31,6 +33,22 @@ pub enum Values {
 }
 
 impl Values {
+    /// Returns the number of rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Text(values) => values.len(),
+            Self::Count(values) => values.len(),
+            Self::Difference(values) => values.len(),
+            Self::Optional(values) => values.len(),
+            Self::Ratio(values) => values.len(),
+        }
+    }
+
+    /// Returns true if there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Returns the value of row `row` as text, or an empty text if the row has no value.
     ///
     /// # Panics
@@ -46,6 +64,28 @@ impl Values {
     }
 }
 
+/// Returns the columns of the results of `comparisons`: the trace, its hash and the version of
+/// Broadleaf, then those of [`of_results`]. All rows of a comparison come together.
+pub fn columns(comparisons: &[Comparison], refusals: &[&str]) -> Vec<Column> {
+    let results: Vec<CellResult> = (comparisons.iter())
+        .flat_map(|comparison| comparison.results.iter().cloned())
+        .collect();
+    let of_trace = |name: &str, of: fn(&Comparison) -> &String| {
+        let rows = |comparison: &Comparison| vec![of(comparison).clone(); comparison.results.len()];
+        Column {
+            name: name.to_owned(),
+            values: Values::Text(comparisons.iter().flat_map(rows).collect()),
+        }
+    };
+    let mut columns = vec![
+        of_trace("trace", |comparison| &comparison.trace.path),
+        of_trace("trace_hash", |comparison| &comparison.trace.hash),
+        of_trace("version", |comparison| &comparison.provenance.version),
+    ];
+    columns.extend(of_results(&results, refusals));
+    columns
+}
+
 /// Returns the columns of `results`: the metrics in the catalogue's order, then one column for each
 /// of `refusals`, the possible reasons.
 ///
@@ -54,7 +94,7 @@ impl Values {
 /// there. The columns of the frame-level model come before those of refusals. Curves, page sizes,
 /// free extents and samples have many figures for each result, and no column. The parts of
 /// `tlbmcpi` have one column each.
-pub fn columns(results: &[CellResult], refusals: &[&str]) -> Vec<Column> {
+fn of_results(results: &[CellResult], refusals: &[&str]) -> Vec<Column> {
     let text = |name: &str, of: fn(&CellResult) -> &String| Column {
         name: name.to_owned(),
         values: Values::Text(results.iter().map(|result| of(result).clone()).collect()),
@@ -91,6 +131,10 @@ fn of_metric(metric: &Metric, results: &[CellResult]) -> Vec<Column> {
         Figure::Difference(of) => Values::Difference(each.map(of).collect()),
         Figure::Optional(of) => Values::Optional(each.map(of).collect()),
         Figure::Ratio(of) | Figure::Computed(of) => Values::Ratio(each.map(of).collect()),
+        Figure::Word(of) => {
+            let word = |result: &CellResult| of(result).unwrap_or_default().to_owned();
+            Values::Text(each.map(word).collect())
+        }
         Figure::OfMemory(of) => {
             let count = |result: &CellResult| result.memory.as_ref().map_or(0, of);
             Values::Count(each.map(count).collect())
@@ -149,24 +193,50 @@ fn refused(results: &[CellResult], known: &[&str]) -> Vec<Column> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use broadleaf_metrics::{MemoryResult, Tlbmcpi};
+    use broadleaf_metrics::{MemoryResult, Provenance, Tlbmcpi, TraceSummary};
 
     #[test]
     fn every_metric_has_its_column_in_the_catalogue_s_order() {
         let results = [CellResult::default()];
-        let names: Vec<String> = columns(&results, &[])
+        let names: Vec<String> = of_results(&results, &[])
             .into_iter()
             .map(|column| column.name)
             .collect();
-        let catalogue = METRICS
-            .iter()
-            .map(|metric| metric.name)
-            .filter(|name| !["refusals", "curve"].contains(name));
+        let catalogue = METRICS.iter().flat_map(|metric| match metric.figure {
+            MetricFigure::Parts(parts) => parts.iter().map(|part| part.name).collect(),
+            MetricFigure::Several => Vec::new(),
+            _ => vec![metric.name],
+        });
         let expected: Vec<&str> = ["policy", "asked", "machine"]
             .into_iter()
             .chain(catalogue)
             .collect();
         assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn each_row_names_its_trace_and_the_version() {
+        let comparison = |path: &str, rows: usize| {
+            let mut comparison = Comparison::new(
+                TraceSummary {
+                    path: path.to_owned(),
+                    hash: format!("blake3:{path}"),
+                    ..TraceSummary::default()
+                },
+                vec![CellResult::default(); rows],
+                vec![],
+                Provenance::default(),
+            );
+            comparison.provenance.version = "1.2.3".to_owned();
+            comparison
+        };
+        let columns = columns(&[comparison("a", 2), comparison("b", 1)], &[]);
+        let names: Vec<&str> = columns.iter().map(|column| &*column.name).take(4).collect();
+        assert_eq!(names, ["trace", "trace_hash", "version", "policy"]);
+        let texts = |at: usize| [0, 1, 2].map(|row| columns[at].values.text(row));
+        assert_eq!(texts(0), ["a", "a", "b"]);
+        assert_eq!(texts(1), ["blake3:a", "blake3:a", "blake3:b"]);
+        assert_eq!(texts(2), ["1.2.3"; 3]);
     }
 
     #[test]
@@ -179,8 +249,8 @@ mod tests {
             }),
             ..CellResult::default()
         };
-        let with = columns(&[limited(None), limited(Some(7))], &["too_young"]);
-        let without = columns(&[CellResult::default()], &["too_young"]);
+        let with = of_results(&[limited(None), limited(Some(7))], &["too_young"]);
+        let without = of_results(&[CellResult::default()], &["too_young"]);
         let names = |columns: &[Column]| -> Vec<String> {
             columns.iter().map(|column| column.name.clone()).collect()
         };
@@ -228,7 +298,7 @@ mod tests {
             policy: "b".to_owned(),
             ..CellResult::default()
         };
-        let columns = columns(&[one, two], &["not_covered", "too_young"]);
+        let columns = of_results(&[one, two], &["not_covered", "too_young"]);
         let of = |name: &str| {
             columns
                 .iter()

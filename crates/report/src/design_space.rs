@@ -351,6 +351,8 @@ mod tests {
             machine: machine.to_owned(),
             policy: policy.to_owned(),
             sentence: sentence.to_owned(),
+            run_time: None,
+            commands: vec![],
         };
         comparison.advice = vec![advice("one", "4k", "Stay."), advice("two", "4k", "Stay.")];
         assert!(render(&comparison).ends_with("\n\nStay.\nNote: A note.\n"));

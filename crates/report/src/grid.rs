@@ -369,9 +369,19 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
 
 /// Breaks `text` into lines that fit the view. Each line ends with a newline.
 pub fn paragraph(text: &str, style: Style, view: View) -> String {
-    let lines = wrap(text, view.width.unwrap_or(usize::MAX));
+    indented(0, text, style, view)
+}
+
+/// Breaks `text` as [`paragraph`] does, with `indent` blanks before each line.
+pub(crate) fn indented(indent: usize, text: &str, style: Style, view: View) -> String {
+    let lines = wrap(
+        text,
+        view.width
+            .map_or(usize::MAX, |width| width - indent.min(width)),
+    );
     let painted = lines.iter().map(|line| view.paint.apply(style, line));
-    painted.map(|line| format!("{line}\n")).collect()
+    let margin = " ".repeat(indent);
+    painted.map(|line| format!("{margin}{line}\n")).collect()
 }
 
 /// Returns the width of `text` in columns of a terminal.

@@ -60,6 +60,32 @@ pub const HEADINGS: &[Heading] = &[
             x0.10 is a tenth.",
         ),
     ),
+    heading(
+        "run time",
+        Derived(
+            "The class of the user time that the policy saves over 4k, estimated from a table: \
+            none (under 3 percent), some, large (15 percent or more).",
+        ),
+    ),
+    heading(
+        "user time",
+        Derived(
+            "The range of the user time under the policy, from the times that the recording holds \
+            of runs with 4 KiB pages and with huge pages: `run_time` in JSON has the middle.",
+        ),
+    ),
+    heading(
+        "trace",
+        Derived("The path of the trace, as it was given: a column of CSV and Parquet."),
+    ),
+    heading(
+        "trace hash",
+        Derived("The BLAKE3 hash of the trace's bytes: a column of CSV and Parquet."),
+    ),
+    heading(
+        "version",
+        Derived("The version of Broadleaf that counted: a column of CSV and Parquet."),
+    ),
     heading("faults saved", Metric("faults_saved")),
     heading("resident", Metric("resident_pages")),
     heading("peak", Metric("peak_resident_pages")),

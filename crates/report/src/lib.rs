@@ -18,8 +18,11 @@ mod grid;
 mod headings;
 mod live;
 mod live_tables;
+mod matrix;
+mod means;
 mod memory_figures;
 mod nearest;
+mod next;
 pub mod number;
 mod over_time;
 mod page;
@@ -29,6 +32,7 @@ mod printable;
 mod ranges;
 mod recommendation;
 mod replayed;
+mod run_time;
 mod signal;
 mod stay;
 mod table;
@@ -36,11 +40,14 @@ mod trapped;
 
 pub use advice::{
     Advice, BASELINE, REFERENCE, RULE, RULE_OF_MEMORY, added_bytes, added_share, advise,
+    saves_enough,
 };
-pub use baseline::baseline_table;
+pub use baseline::{baseline_table, change_sentence};
 pub use columns::{Column, Values, columns};
 pub use csv::write_csv;
-pub use curve::{Glyphs, curves};
+pub use curve::{
+    DrawCurvesError, Glyphs, curves, curves_svg, write_curves_csv, write_curves_parquet,
+};
 pub use design_space::design_space;
 pub use disk::is_mostly_disk;
 pub use governed::governed_summary;
@@ -54,7 +61,9 @@ pub use live::{
     put_in_order,
 };
 pub use live_tables::live_tables;
+pub use means::{WithReferences, comparisons, means_table};
 pub use nearest::nearest;
+pub use next::{command_line, next};
 pub use over_time::over_time;
 pub use page::Page;
 pub use paint::{Paint, Style, View};
@@ -63,6 +72,7 @@ pub use printable::printable;
 pub use ranges::{NOTHING_PAYS, cbmm, madvise, of_one_process, process_of, range_table};
 pub use recommendation::{Context, recommendations};
 pub use replayed::replay_table;
+pub use run_time::run_time_sentence;
 pub use signal::signal;
 pub use table::comparison_table;
 pub use trapped::trap_table;

@@ -12,6 +12,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
+use serde::Serialize;
 
 use crate::{Column, Values, columns};
 
@@ -20,34 +21,41 @@ use crate::{Column, Values, columns};
 #[error("writing Parquet: {0}")]
 pub struct WriteParquetError(#[from] ParquetError);
 
-/// Writes the results of `comparison` as one row group. Counts are 64-bit integers and ratios are
-/// doubles.
+/// Writes the results of comparisons as one row group: the columns of [`columns`]. Counts are 64-bit
+/// integers and ratios are doubles.
 ///
-/// The file's metadata has the keys `broadleaf.schema`, `broadleaf.trace`, `broadleaf.memory`,
-/// `broadleaf.advice`, `broadleaf.damage`, `broadleaf.notes` and `broadleaf.provenance`.
+/// For one comparison, the file's metadata has the keys `broadleaf.schema`, `broadleaf.trace`, `broadleaf.memory`,
+/// `broadleaf.advice`, `broadleaf.damage`, `broadleaf.notes` and `broadleaf.provenance`. For several
+/// comparisons, the values are arrays.
 ///
 /// # Errors
 /// Returns an error if `out` fails or a value does not fit the format.
 pub fn write_parquet(
-    comparison: &Comparison,
+    comparisons: &[Comparison],
     refusals: &[&str],
     out: impl Write + Send,
 ) -> Result<(), WriteParquetError> {
-    let columns = columns(&comparison.results, refusals);
+    let columns = columns(comparisons, refusals);
+    write_columns("comparison", &columns, metadata(comparisons)?, out)
+}
+
+/// Writes columns of equal length as one row group. `metadata` are keys and values.
+pub(crate) fn write_columns(
+    name: &str,
+    columns: &[Column],
+    metadata: Vec<KeyValue>,
+    out: impl Write + Send,
+) -> Result<(), WriteParquetError> {
     let fields = columns.iter().map(field).collect::<Result<Vec<_>, _>>()?;
-    let schema = Arc::new(
-        Type::group_type_builder("comparison")
-            .with_fields(fields)
-            .build()?,
-    );
+    let schema = Arc::new(Type::group_type_builder(name).with_fields(fields).build()?);
     let properties = Arc::new(
         WriterProperties::builder()
-            .set_key_value_metadata(Some(metadata(comparison)?))
+            .set_key_value_metadata(Some(metadata))
             .build(),
     );
     let mut file = SerializedFileWriter::new(out, schema, properties)?;
     let mut group = file.next_row_group()?;
-    for column in &columns {
+    for column in columns {
         let mut writer = group
             .next_column()?
             .expect("one column for each field of the schema");
@@ -128,37 +136,35 @@ fn field(column: &Column) -> Result<Arc<Type>, ParquetError> {
     ))
 }
 
-fn metadata(comparison: &Comparison) -> Result<Vec<KeyValue>, ParquetError> {
-    let json = |value: Result<String, serde_json::Error>| {
-        value.map_err(|error| ParquetError::External(error.into()))
+fn metadata(comparisons: &[Comparison]) -> Result<Vec<KeyValue>, ParquetError> {
+    let schema = comparisons
+        .first()
+        .map(|comparison| comparison.schema.clone());
+    let mut pairs = vec![KeyValue::new(
+        "broadleaf.schema".to_owned(),
+        schema.unwrap_or_default(),
+    )];
+    pairs.push(key("trace", comparisons, |one| &one.trace)?);
+    pairs.push(key("memory", comparisons, |one| &one.memory)?);
+    pairs.push(key("advice", comparisons, |one| &one.advice)?);
+    pairs.push(key("damage", comparisons, |one| &one.damage)?);
+    pairs.push(key("notes", comparisons, |one| &one.notes)?);
+    pairs.push(key("provenance", comparisons, |one| &one.provenance)?);
+    Ok(pairs)
+}
+
+/// Returns a part of the comparisons as JSON: the part of the only one, or an array.
+fn key<Part: Serialize>(
+    name: &str,
+    comparisons: &[Comparison],
+    of: fn(&Comparison) -> &Part,
+) -> Result<KeyValue, ParquetError> {
+    let text = match comparisons {
+        [one] => serde_json::to_string(of(one)),
+        several => serde_json::to_string(&several.iter().map(of).collect::<Vec<_>>()),
     };
-    Ok(vec![
-        KeyValue::new("broadleaf.schema".to_owned(), comparison.schema.clone()),
-        KeyValue::new(
-            "broadleaf.trace".to_owned(),
-            json(serde_json::to_string(&comparison.trace))?,
-        ),
-        KeyValue::new(
-            "broadleaf.memory".to_owned(),
-            json(serde_json::to_string(&comparison.memory))?,
-        ),
-        KeyValue::new(
-            "broadleaf.advice".to_owned(),
-            json(serde_json::to_string(&comparison.advice))?,
-        ),
-        KeyValue::new(
-            "broadleaf.damage".to_owned(),
-            json(serde_json::to_string(&comparison.damage))?,
-        ),
-        KeyValue::new(
-            "broadleaf.notes".to_owned(),
-            json(serde_json::to_string(&comparison.notes))?,
-        ),
-        KeyValue::new(
-            "broadleaf.provenance".to_owned(),
-            json(serde_json::to_string(&comparison.provenance))?,
-        ),
-    ])
+    let text = text.map_err(|error| ParquetError::External(error.into()))?;
+    Ok(KeyValue::new(format!("broadleaf.{name}"), text))
 }
 
 #[cfg(test)]
@@ -183,7 +189,7 @@ mod tests {
         let trace = TraceSummary::default();
         let comparison = Comparison::new(trace, results, vec![], Provenance::default());
         let mut out = Vec::new();
-        write_parquet(&comparison, &[], &mut out).unwrap();
+        write_parquet(std::slice::from_ref(&comparison), &[], &mut out).unwrap();
         let file = SerializedFileReader::new(bytes::Bytes::from(out)).unwrap();
         let values = |wanted: &str| -> Vec<Field> {
             let value = |row: Result<parquet::record::Row, _>| {
@@ -219,7 +225,12 @@ mod tests {
         };
         let comparison = Comparison::new(trace, vec![one, two], vec![], Provenance::default());
         let mut out = Vec::new();
-        write_parquet(&comparison, &["not_covered"], &mut out).unwrap();
+        write_parquet(
+            std::slice::from_ref(&comparison),
+            &["not_covered"],
+            &mut out,
+        )
+        .unwrap();
 
         let file = SerializedFileReader::new(bytes::Bytes::from(out)).unwrap();
         let metadata = file.metadata().file_metadata();

@@ -2,15 +2,15 @@
 
 use broadleaf_metrics::{CellResult, Comparison, MemoryAsked, Recommendation};
 
-use crate::advice::{Advice, BASELINE, advise};
+use crate::advice::{Advice, BASELINE, advise, lost_cycles};
+use crate::run_time::run_time_sentence;
 
 /// The data for the table apart from the comparison itself.
 pub struct Context<'a> {
     /// The results of [`BASELINE`] and [`REFERENCE`] on each machine, even if they are not in the
     /// comparison.
     pub references: &'a [CellResult],
-    /// Returns true if a policy could decide for a live program. A policy that looks into the
-    /// future could not.
+    /// Returns true if `run` or the kernel can run the policy.
     pub can_be_run: &'a dyn Fn(&str) -> bool,
     /// Machines that are judged by walk cycles alone. Their memory is modelled down to the frame
     /// only because another machine of the comparison needs it.
@@ -20,19 +20,37 @@ pub struct Context<'a> {
 /// Returns the recommendations of the tables, for programs: one for each machine with a choice.
 pub fn recommendations(comparison: &Comparison, context: &Context<'_>) -> Vec<Recommendation> {
     let on = |machine: &&str| {
-        let advice = context.advise(
-            machine,
-            &of_machine(comparison, machine),
-            context.reference(BASELINE, machine)?,
-            comparison.memory.as_ref(),
-        )?;
+        let results = of_machine(comparison, machine);
+        let baseline = context.reference(BASELINE, machine)?;
+        let advice = context.advise(machine, &results, baseline, comparison.memory.as_ref())?;
+        let told = told_of(&advice, &results, context);
         Some(Recommendation {
             machine: (*machine).to_owned(),
+            run_time: told.and_then(|told| run_time_sentence(told, baseline, &comparison.trace)),
             policy: advice.policy,
             sentence: advice.sentence,
+            commands: Vec::new(),
         })
     };
     machines(comparison).iter().filter_map(on).collect()
+}
+
+/// Returns the result whose run time is told: the chosen one, or the fastest if base pages were
+/// chosen.
+fn told_of<'a>(
+    advice: &Advice,
+    results: &[&'a CellResult],
+    context: &Context<'_>,
+) -> Option<&'a CellResult> {
+    let others = || (results.iter().copied()).filter(|result| result.policy != BASELINE);
+    let chosen = others().find(|result| result.policy == advice.policy);
+    let possible = others().filter(|result| (context.can_be_run)(&result.policy));
+    // Another machine of the comparison may be the only reason for costs of faults.
+    let lost = |result: &&CellResult| match context.is_by_walks(&result.machine) {
+        true => result.walk_cycles,
+        false => lost_cycles(result),
+    };
+    chosen.or_else(|| possible.min_by_key(lost))
 }
 
 impl Context<'_> {

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use broadleaf_metrics::{CellResult, MemoryAsked};
 
-use crate::advice::{BASELINE, added, cycles_of, ended, lost_cycles, peak_bytes, saves_enough};
+use crate::advice::{
+    BASELINE, WORTH_WHILE, added, cycles_of, ended, lost_cycles, peak_bytes, saves_enough,
+};
 use crate::disk::{disk_outweighs, memory_is_too_small};
-use crate::number::{counted, ratio, short, size};
+use crate::number::{counted, percent, ratio, short, size};
 
 /// A policy counts as much slower than the baseline if it loses this many times the baseline's
 /// cycles.
@@ -154,15 +156,19 @@ impl Staying<'_> {
         let baseline = self.baseline;
         let none = self.no_policy();
         let most = if lost_cycles(fastest) < lost_cycles(baseline) {
-            let threshold = if baseline.memory.is_some() {
-                "a hundredth of them, or 0.01 cycles per access"
-            } else {
-                "0.01 cycles per access"
+            let saved = lost_cycles(baseline) - lost_cycles(fastest);
+            let is_little = (saved as f64) < WORTH_WHILE * baseline.accesses as f64;
+            let gain = fastest.run_time.map(|run_time| percent(run_time.gain()));
+            let threshold = match gain.filter(|_| !is_little) {
+                Some(gain) => format!("about {gain} of the run time, and less than 3%"),
+                None if baseline.memory.is_some() => {
+                    "less than a hundredth of them, or 0.01 cycles per access".to_owned()
+                }
+                None => "less than 0.01 cycles per access".to_owned(),
             };
             format!(
-                "the most that a policy compared here saves, {} of {} {} ({}), is less than \
-                 {threshold}",
-                short(lost_cycles(baseline) - lost_cycles(fastest)),
+                "the most that a policy compared here saves, {} of {} {} ({}), is {threshold}",
+                short(saved),
                 short(lost_cycles(baseline)),
                 cycles_of(baseline),
                 fastest.policy,

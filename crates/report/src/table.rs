@@ -1,6 +1,6 @@
 //! The table of a comparison: the savings and the costs of each policy.
 
-use broadleaf_metrics::{CellResult, Comparison, MemoryAsked};
+use broadleaf_metrics::{CellResult, Comparison, MemoryAsked, Recommendation};
 use broadleaf_units::PageSize;
 
 use crate::advice::{
@@ -8,10 +8,12 @@ use crate::advice::{
 };
 use crate::disk::is_lower_by_eviction;
 use crate::figure::{Figure, count, fitted};
-use crate::grid::paragraph;
+use crate::grid::{indented, paragraph};
+use crate::matrix::matrix;
 use crate::memory_figures::memory_figures;
 use crate::number::{grouped, grouped_signed, percent, ratio, short_signed, size, size_signed};
 use crate::recommendation::{Context, machines, of_machine};
+use crate::run_time::seconds_range;
 use crate::{Style, View};
 
 /// The size of a trace's pages, in bytes.
@@ -32,20 +34,27 @@ const NO_BASELINE: &str = "No recommendation: 4k used memory up, and the others 
 const NONE_LASTED: &str = "No recommendation: every policy compared here that can be run used \
                            memory up. Give more memory, with --memory.";
 
-/// Renders one table for each machine with its advice, then the rule and the notes.
+/// Renders one table for each machine with its advice, or one matrix for several machines, then the
+/// rule and the notes.
 pub fn comparison_table(comparison: &Comparison, context: &Context<'_>, view: View) -> String {
     let mut out = heading(comparison, view);
-    for machine in machines(comparison) {
+    if let Some(matrix) = matrix(comparison, context, view) {
         out.push('\n');
-        out.push_str(&machine_table(
-            machine,
-            &of_machine(comparison, machine),
-            context.reference(BASELINE, machine),
-            context.reference(REFERENCE, machine),
-            (context, comparison.memory.as_ref()),
-            view,
-        ));
+        out.push_str(&matrix);
+    } else {
+        for machine in machines(comparison) {
+            out.push('\n');
+            out.push_str(&machine_table(
+                machine,
+                &of_machine(comparison, machine),
+                context.reference(BASELINE, machine),
+                context.reference(REFERENCE, machine),
+                (context, comparison.memory.as_ref()),
+                view,
+            ));
+        }
     }
+    out.push_str(&answers(comparison, view));
     out.push('\n');
     let has_memory = (comparison.results.iter()).any(|result| result.memory.is_some());
     let rule = if has_memory { RULE_OF_MEMORY } else { RULE };
@@ -56,6 +65,38 @@ pub fn comparison_table(comparison: &Comparison, context: &Context<'_>, view: Vi
         out.push_str(&paragraph(&rule, Style::Faint, view));
     }
     out.push_str(&notes(comparison, view));
+    out
+}
+
+/// Renders the run times and the commands of the recommendations. Machines with equal answers share
+/// them.
+fn answers(comparison: &Comparison, view: View) -> String {
+    let mut out = String::new();
+    let mut told: Vec<&Recommendation> = Vec::new();
+    let several = comparison.advice.len() > 1;
+    for advice in &comparison.advice {
+        if let Some(run_time) = &advice.run_time {
+            let on = match several {
+                true => format!("{}: {run_time}", advice.machine),
+                false => run_time.clone(),
+            };
+            out.push('\n');
+            out.push_str(&paragraph(&on, Style::Plain, view));
+        }
+        if advice.commands.is_empty() || told.iter().any(|other| other.commands == advice.commands)
+        {
+            continue;
+        }
+        told.push(advice);
+        out.push_str(&format!("\nWhat to type now, for {}:\n", advice.policy));
+        for suggested in &advice.commands {
+            out.push_str(&indented(2, &suggested.purpose, Style::Plain, view));
+            if !suggested.command.is_empty() {
+                // A command is never broken: a reader copies it as one line.
+                out.push_str(&format!("    {}\n", suggested.command));
+            }
+        }
+    }
     out
 }
 
@@ -176,6 +217,28 @@ fn figures<'a>(
     ];
     figures.extend(baseline.map(|other| against("of 4k", 0, other)));
     figures.extend(reference.map(|other| against("vs freebsd", 2, other)));
+    let seconds = |result: &CellResult| result.run_time?.user_seconds;
+    let is_measured = results.iter().any(|result| seconds(result).is_some());
+    if is_measured {
+        figures.push(Figure {
+            heading: "user time",
+            leave_out_first: 0,
+            rank: None,
+            text: Box::new(move |result, _| {
+                seconds(result).map_or(String::new(), |range| seconds_range(&range))
+            }),
+        });
+    } else if results.iter().any(|result| result.run_time.is_some()) {
+        figures.push(Figure {
+            heading: "run time",
+            leave_out_first: 1,
+            rank: None,
+            text: Box::new(|result, _| {
+                let run_time = result.run_time.filter(|_| result.policy != BASELINE);
+                run_time.map_or(String::new(), |run_time| run_time.class.name().to_owned())
+            }),
+        });
+    }
     // If memory was used up under 4k, its fewer faults are no saving.
     if baseline.is_some() || results.iter().all(|result| result.memory.is_none()) {
         figures.push(Figure {

@@ -2,30 +2,39 @@
 
 mod asked;
 mod failures;
+mod kernel;
+mod notes;
+mod replay;
 
 use std::num::NonZero;
-use std::ops::ControlFlow;
 use std::path::Path;
 
 use broadleaf_accel::{WhyNot, covers_all};
 use broadleaf_machine::Machine;
 use broadleaf_metrics::{CellResult, Comparison, RanBefore};
-use broadleaf_model::{Outcome, Plan};
+use broadleaf_model::Plan;
 use broadleaf_policy::{Foresight, Policy};
 use broadleaf_report::{BASELINE, Context, REFERENCE, recommendations};
 
+use crate::answer::{AnsweredProgram, add_commands, can_be_run};
 use crate::cache::TraceCache;
 use crate::explained::{ShowPlan, explained};
 use crate::failure::Failure;
 use crate::memory::MemoryRequest;
+use crate::output::argument;
 use crate::provenance::provenance;
+use crate::run_time::{ALL_HUGE, Weighing, add_run_times};
 use crate::shortage::{FinishedReplay, left_out};
-use crate::source::origin::PassCount;
-use crate::source::{Trace, TraceReading, Whole};
-use crate::watch::{Task, Watch};
+use crate::source::origin::{PassCount, can_be_opened_again};
+use crate::source::{Trace, TraceReading, Whole, header_of};
+use crate::watch::Watch;
+
+use kernel::kernel_results;
 
 pub use asked::{AskedPolicies, policies};
 pub use failures::{failure, not_canonical, refuse_empty};
+pub(crate) use replay::within_machine;
+pub use replay::{available_threads, replay};
 
 /// A request for a comparison.
 pub struct Request<'a> {
@@ -62,13 +71,18 @@ pub struct ComparisonAnswer {
     pub comparison: Comparison,
     /// The results of the reference policies.
     pub references: Vec<CellResult>,
-    /// Policies that could decide for a live program.
+    /// Policies that the governor or the kernel can run.
     can_be_run: Vec<String>,
     /// Machines whose memory is modelled down to the frame only because of another machine.
     by_walks: Vec<String>,
 }
 
 impl ComparisonAnswer {
+    /// Returns the comparison with the results of the reference policies.
+    pub fn with_references(&self) -> (&Comparison, &[CellResult]) {
+        (&self.comparison, &self.references)
+    }
+
     /// Passes the comparison and its context to `of`, which makes a report.
     pub fn with_context<T>(&self, of: impl FnOnce(&Comparison, &Context<'_>) -> T) -> T {
         let can_be_run = |policy: &str| self.can_be_run.iter().any(|name| name == policy);
@@ -92,10 +106,12 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
         trace,
         keep_going,
         max_accesses,
-        policies: AskedPolicies {
-            mut policies,
-            spellings,
-        },
+        policies:
+            AskedPolicies {
+                mut policies,
+                mut spellings,
+                kernel,
+            },
         machines,
         threads,
         curves,
@@ -106,20 +122,30 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
         watch,
     } = request;
     let path = trace;
-    let asked: Vec<String> = policies.iter().map(|policy| policy.name()).collect();
+    let mut asked: Vec<String> = policies.iter().map(|policy| policy.name()).collect();
+    // The settings of this machine are no part of the request.
     let mut configuration = format!("{asked:?}\n{machines:?}");
+    let asks_for_memory =
+        memory.is_some_and(|memory| memory.memory.is_some() || memory.pagetypeinfo.is_some());
+    let has_superpages = |machine: &Machine| machine.design.sizes().len() > 1;
+    let all_have = machines.iter().all(has_superpages);
+    let mut kernel = kernel.filter(|_| !restarts && all_have);
+    if asks_for_memory && let Some(name) = kernel.take() {
+        policies.push(crate::names::policy(&name)?);
+        asked.push(name.clone());
+        spellings.push(name);
+    }
+    let head = header_of(path);
+    let is_measured = head.as_ref().is_some_and(|head| head.measured.is_some());
+    let huge_end = (is_measured && all_have && !extra.is_empty()).then_some(&ALL_HUGE);
     for name in extra
         .iter()
+        .chain(huge_end)
         .filter(|name| !asked.iter().any(|known| known == *name))
     {
         policies.push(broadleaf_policy::parse(name).map_err(Failure::failed)?);
     }
     let foresees = |policy: &dyn Policy| policy.needs().foresight != Foresight::None;
-    let can_be_run = policies
-        .iter()
-        .filter(|policy| !foresees(policy.as_ref()))
-        .map(|policy| policy.name())
-        .collect();
     let passes = if policies.iter().any(|policy| foresees(policy.as_ref())) {
         PassCount::Several
     } else {
@@ -136,8 +162,6 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
     };
     // Lookups that are made again are in no reduced form.
     let cache = cache.filter(|_| !restarts);
-    let asks_for_memory =
-        memory.is_some_and(|memory| memory.memory.is_some() || memory.pagetypeinfo.is_some());
     let covered = match restarts {
         true => Err(WhyNot::Restarts),
         false => covers_all(&policies, &machines),
@@ -249,36 +273,18 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
     summary.hash = trace.hash().unwrap_or_default();
     let mut notes = outcome.notes;
     notes.extend(size_note);
-    if let Some(why) = needs_frames {
-        notes.push(format!(
-            "{why}: every policy has memory without limit, modelled down to the frame (--memory \
-             limits it)"
-        ));
-    }
-    notes.extend(crate::machines::base_page_notes(&outcome.results));
-    let header = trace.header();
-    notes.extend(crate::machines::instruction_note(plan.machines(), header));
-    notes.extend(crate::machines::area_note(plan.machines()));
-    notes.extend(crate::machines::unpriced_note(plan.machines()));
-    if let Some(choice) = outcome.choices.first() {
-        let policy = &choice.policy;
-        notes.push(format!(
-            "x offline is how many times the cycles of {policy} a policy takes"
-        ));
-    }
-    for trace in &earlier {
-        if let Some(note) = trace.note() {
-            let note = format!("{}: {note}", trace.name());
-            log::warn!("{note}");
-            notes.push(note);
-        }
-    }
-    if let Some(note) = trace.note() {
-        log::warn!("{}: {note}", trace.name());
-        notes.push(note);
+    notes.extend(notes::of_plan(
+        &plan,
+        needs_frames.as_ref(),
+        &outcome.results,
+        &trace,
+    ));
+    notes.extend(outcome.choices.first().map(notes::of_choice));
+    for trace in earlier.iter().chain([&trace]) {
+        notes.extend(notes::of_trace(trace, trace.name() != summary.path));
     }
     let is_reference =
-        |result: &CellResult| [BASELINE, REFERENCE].contains(&result.policy.as_str());
+        |result: &CellResult| [BASELINE, REFERENCE, ALL_HUGE].contains(&result.policy.as_str());
     let references: Vec<CellResult> = outcome
         .results
         .iter()
@@ -286,11 +292,56 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
         .cloned()
         .collect();
     let mut results = outcome.results;
+    let is_whole = can_be_opened_again(path) && !trace.is_given_reduced();
+    notes.extend(
+        kernel
+            .as_deref()
+            .filter(|_| !is_whole)
+            .map(notes::of_kernel),
+    );
+    let again = kernel.filter(|_| is_whole);
+    let again = again.map(|policy| {
+        let request = Request {
+            trace: path,
+            keep_going,
+            max_accesses,
+            policies: AskedPolicies::default(),
+            machines: plan.machines().to_vec(),
+            threads: NonZero::new(threads),
+            curves: false,
+            restarts: false,
+            memory,
+            cache,
+            explain_plan: None,
+            watch,
+        };
+        kernel_results(policy, request)
+    });
+    if let Some(kernel) = again.transpose()? {
+        notes.extend(kernel.notes);
+        asked.push(kernel.policy.clone());
+        spellings.push(kernel.policy);
+        results.extend(kernel.results);
+    }
+    let can_be_run = asked.iter().filter(|name| can_be_run(name)).cloned();
+    let can_be_run = can_be_run.collect();
     results.retain(|result| asked.contains(&result.policy));
     crate::machines::add_areas(&mut results, plan.machines());
     for result in &mut results {
         let place = asked.iter().position(|name| *name == result.policy);
         result.asked = place.map_or_else(String::new, |place| spellings[place].clone());
+    }
+    if !asks_for_memory {
+        let measured = head.as_ref().and_then(|head| head.measured.as_ref());
+        let weighing = Weighing {
+            path,
+            reading,
+            machines: plan.machines(),
+            trace: &summary,
+            threads,
+            watch,
+        };
+        add_run_times(&mut results, &references, measured, &weighing)?;
     }
     let asked_memory = match done {
         Some(done) => Some(done.finish(&results, &references, summary.accesses, &mut notes)?),
@@ -307,65 +358,17 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
         answer.comparison.machines = crate::page::machine_summaries(plan.machines());
     }
     answer.comparison.advice = answer.with_context(recommendations);
+    let program = AnsweredProgram::of(head.as_ref());
+    let (references, comparison) = (&answer.references, &mut answer.comparison);
+    add_commands(comparison, references, &program, &argument(path));
     answer.comparison.damage = trace.damage();
     Ok(answer)
-}
-
-/// Replays a trace in memory that other traces have used before.
-///
-/// # Errors
-/// If a trace cannot be read, or if the replay refuses the trace.
-pub fn replay(
-    earlier: &mut [Trace],
-    trace: &mut Trace,
-    plan: &Plan,
-    watch: &dyn Watch,
-) -> Result<Outcome, Failure> {
-    let all: Vec<_> = (earlier.iter().chain([&*trace]))
-        .map(|trace| (trace.name().to_owned(), trace.work(), trace.meter()))
-        .collect();
-    let mut shown: Option<(_, Box<dyn Task>)> = None;
-    let mut number = all.len() - 1;
-    let mut show = |state: broadleaf_model::ReplayProgress| {
-        number = state.earlier.unwrap_or(all.len() - 1);
-        let (name, work, meter) = &all[number];
-        let reading = (state.pass, state.trial, number);
-        if shown.as_ref().is_none_or(|(known, _)| *known != reading) {
-            let doing = match (state.trial, state.earlier, state.passes) {
-                (Some(trial), ..) => format!("choosing: trial {trial}"),
-                (None, Some(_), _) => format!("before it: {name}"),
-                (None, None, 2..) => format!("pass {} of {}", state.pass, state.passes),
-                (None, None, _) => "comparing".to_owned(),
-            };
-            shown = Some((reading, watch.begin(&doing, *work)));
-        }
-        if let Some((_, bar)) = &shown {
-            bar.set(meter.bytes(), state.accesses);
-        }
-        ControlFlow::Continue(())
-    };
-    let outcome = broadleaf_accel::run_after(earlier, trace, plan, &mut show);
-    drop(shown);
-    outcome.map_err(|error| failure(error, &all[number].0))
 }
 
 /// Returns false if a trace surely holds no instruction fetches.
 fn may_hold_fetches(trace: &Trace) -> bool {
     let header = trace.header();
     header.is_none_or(|header| header.options.instruction_pages)
-}
-
-/// Limits a plan to the memory that the machine gives this process.
-pub(crate) fn within_machine(plan: Plan) -> Plan {
-    match crate::room::available() {
-        Some(bytes) => plan.within_bytes(bytes),
-        None => plan,
-    }
-}
-
-/// The number of threads that this process may use.
-pub fn available_threads() -> usize {
-    std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 #[cfg(test)]

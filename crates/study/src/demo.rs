@@ -37,6 +37,7 @@ pub fn sort_of_lines(folder: &Path) -> io::Result<Options> {
         prepare: |_| (),
         level: DEFAULT_LEVEL,
         recorder: made_by("tool for Valgrind"),
+        measured: None,
     })
 }
 
@@ -55,7 +56,7 @@ pub fn compare_sort(recording: &Path, watch: &dyn Watch) -> Result<ComparisonAns
         trace: recording,
         keep_going: false,
         max_accesses: None,
-        policies: policies(&[], &[])?,
+        policies: policies(&[], &[], true)?,
         machines: machines(&["skylake".to_owned()])?,
         threads: None,
         curves: false,

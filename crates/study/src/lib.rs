@@ -11,6 +11,7 @@
 #![deny(clippy::missing_errors_doc)]
 
 pub mod advise;
+pub mod answer;
 pub mod cache;
 pub mod catalogues;
 pub mod compare;
@@ -22,6 +23,7 @@ pub mod in_file;
 pub mod info;
 pub mod journal;
 pub mod machines;
+pub mod measured_ends;
 pub mod memory;
 pub mod names;
 pub mod native;
@@ -34,6 +36,7 @@ pub mod recode;
 pub mod recording;
 pub mod reduce;
 mod room;
+mod run_time;
 pub mod shortage;
 pub mod source;
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use broadleaf_governor::was_closed;
-use broadleaf_report::printable;
+use broadleaf_report::{command_line, printable};
 use serde::Serialize;
 
 use crate::failure::{Failure, reason};
@@ -249,6 +249,11 @@ fn place(path: &Path, force: bool, access: Access) -> Result<OutputTarget, Claim
 /// A path for messages: on one line, and without control characters.
 pub fn shown(path: &Path) -> String {
     printable(&path.display().to_string())
+}
+
+/// A path as an argument of a command that a user can type.
+pub fn argument(path: &Path) -> String {
+    command_line(&[path.to_string_lossy()])
 }
 
 /// Formats `value` as JSON.

@@ -1,7 +1,7 @@
 //! The header: the metadata in a file's head.
 
-use crate::Grain;
 use crate::varint::{self, Cursor};
+use crate::{Grain, MeasuredEnds};
 
 /// The optional content of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -60,6 +60,8 @@ pub struct Header {
     pub recorder: String,
     /// The start of the recording in seconds since 1970; 0 if unknown.
     pub time: u64,
+    /// Run times of the program with base pages and with huge pages, if they were measured.
+    pub measured: Option<MeasuredEnds>,
     /// Notes for users of the trace.
     pub notes: Vec<String>,
     /// Bytes of the head that are kept free for notes that are known at the end of the trace: 0, or
@@ -76,6 +78,7 @@ const RECORDER: u64 = 6;
 const TIME: u64 = 7;
 const NOTE: u64 = 8;
 const ROOM: u64 = 9;
+const MEASURED: u64 = 10;
 /// The maximum content of a field of room. Tag and length then have one byte each.
 const MOST_ROOM: usize = 127;
 
@@ -90,6 +93,7 @@ impl Header {
             machine: String::new(),
             recorder: String::new(),
             time: 0,
+            measured: None,
             notes: Vec::new(),
             room: 0,
         }
@@ -133,6 +137,9 @@ impl Header {
         }
         if self.time != 0 {
             field(TIME, &self.time.to_le_bytes());
+        }
+        if let Some(measured) = &self.measured {
+            field(MEASURED, &made(&|out| measured.put(out)));
         }
         for note in &self.notes {
             field(NOTE, &made(&|out| varint::put_text(out, note)));
@@ -196,6 +203,7 @@ impl Header {
                     let bytes = field.bytes(8)?.try_into().unwrap_or_default();
                     header.time = u64::from_le_bytes(bytes);
                 }
+                MEASURED => header.measured = Some(MeasuredEnds::read(&mut field)?),
                 NOTE => header.notes.push(field.text()?),
                 ROOM => header.room += 2 + content.len(),
                 // An unknown field comes from a later minor version.

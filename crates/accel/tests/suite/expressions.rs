@@ -124,3 +124,29 @@ fn what_is_joined_lies_between() {
         assert!(pages[3] >= pages[1].max(pages[2]), "seed {seed}: {pages:?}");
     }
 }
+
+/// Each block has one of four places, so four policies for one place each share out what greedy
+/// does. Half of the blocks are the places below 2.
+#[test]
+fn places_divide_the_blocks() {
+    let mut promotions = [0_u64; 4];
+    for seed in 0..60 {
+        let recording = Script::from_seed(seed + 10_000_000).recording();
+        let mut names: Vec<String> = (0..4)
+            .map(|place| format!("promote if place == {place}"))
+            .collect();
+        names.extend(["promote if place < 2", "greedy"].map(str::to_owned));
+        for within in [false, true] {
+            let counts: Vec<u64> = (results(&recording, &names, within).iter())
+                .map(|result| result.promotions)
+                .collect();
+            let at = format!("seed {seed}, down to the frame: {within}");
+            assert_eq!(counts[..4].iter().sum::<u64>(), counts[5], "{at}");
+            assert_eq!(counts[0] + counts[1], counts[4], "{at}");
+            for (sum, count) in promotions.iter_mut().zip(&counts) {
+                *sum += count;
+            }
+        }
+    }
+    assert!(promotions.iter().all(|count| *count > 10), "{promotions:?}");
+}

@@ -11,9 +11,9 @@ use super::{Bound, CacheUse, FilesAt, ResultFile};
 use crate::commands::offered;
 use broadleaf_study::costs::costs;
 
-/// Find the parts of a program's memory that are worth superpages
+/// Find the parts of a program's memory that are worth huge pages
 ///
-/// Chooses superpages with the whole trace in view, as the policy `offline` does. For each range of
+/// Chooses huge pages (superpages) with the whole trace in view, as the policy `offline` does. For each range of
 /// superpages, a table shows its mapping, the page walks and page faults that the range saves, and
 /// the memory that it takes. The best ranges come first. All ranges together are replayed too.
 /// Memory does not run short.

@@ -39,7 +39,7 @@ pub(crate) struct ListArgs {
 /// The catalogues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Catalogue {
-    /// Rules for when a block becomes a superpage
+    /// Rules for when a block becomes a huge page (superpage)
     Policies,
     /// TLBs and costs of processors
     Machines,

@@ -15,7 +15,8 @@ use crate::commands::offered;
 /// Replays each policy with the same references on the same TLBs, so that the policies alone make
 /// the differences. Every number is an exact count.
 ///
-/// TRACE is a recording, a Lackey text, or `-` for either on standard input. A machine is a name of
+/// TRACE is a recording, a Lackey text, or `-` for either on standard input. With several traces, a
+/// table of means follows: means of ratios to the policy 4k, not of counts. A machine is a name of
 /// `broadleaf list machines`, a TOML file, or `native` for the machine that fits this computer's
 /// processor.
 ///
@@ -32,13 +33,15 @@ Examples:
   broadleaf compare gzip.bl --html gzip.html                a page of figures to look at
   broadleaf compare gzip.bl --policy 4k,pop-64,linux --memory 75% --over-time
   broadleaf compare gzip.bl --policy pop-64 --policy 'promote if populated >= 64 and age >= 1e6'
+  broadleaf compare gzip.bl sort.bl --policy 4k,pop-64          two traces, and means of ratios
   broadleaf compare ls.lackey
   valgrind --tool=lackey --trace-mem=yes --log-fd=9 ls 9>&1 >/dev/null | broadleaf compare -
 
 The meaning of figures: broadleaf list metrics. The effect of a policy: broadleaf explain NAME.")]
 pub(crate) struct Compare {
-    /// The trace: a file, or `-` for standard input
-    pub(crate) trace: PathBuf,
+    /// The traces: files, or `-` for standard input
+    #[arg(required = true)]
+    pub(crate) trace: Vec<PathBuf>,
 
     /// Replay a policy, or several separated by commas; may be given several times [default: the
     /// nineteen that need no frames of memory: see `by_default` in `broadleaf list policies
@@ -82,7 +85,7 @@ pub(crate) struct Compare {
     ///
     /// Sizes are up to 4096 sets of 1 to 16 ways, and up to 4096 entries if fully associative. All
     /// TLBs have exact LRU and hold one page size. The table shows the misses as plots and tables,
-    /// JSON as `curve`.
+    /// JSON as `curve`, CSV and Parquet as one row for each point, and SVG as a picture.
     #[arg(long)]
     pub(crate) curve: bool,
 
@@ -134,10 +137,12 @@ pub(crate) enum CompareFormat {
     Table,
     /// One object, schema broadleaf.compare/1
     Json,
-    /// One row for each policy and machine
+    /// One row for each trace, policy and machine; with --curve, one for each point of a curve
     Csv,
     /// The columns of CSV, typed, as Apache Parquet
     Parquet,
+    /// With --curve, a picture of the curves
+    Svg,
 }
 
 /// The long help of `--machine`, with the kinds of grids of the catalogue.

@@ -5,19 +5,19 @@ use std::num::NonZero;
 use std::path::PathBuf;
 
 use broadleaf_governor::{Allowance, NotAnAllowance, StallLimit, percent};
-use clap::Args;
+use clap::{Args, ValueHint};
 
 use super::TableOrJson;
 use super::number::{process, rounds};
 use super::size::size;
 
-/// Run a program with superpages where a policy wants them
+/// Run a program with huge pages (THP) where a policy wants them
 ///
-/// Starts a command, looks at its memory several times a second, and has the kernel make superpages
-/// of the blocks that the policy picks, within limits on memory and time. If memory is short or
-/// superpages added too much, superpages are broken, starting with those that added most. A block
-/// that the program itself broke up is left alone until the block is full again. Processes that the
-/// command starts are governed as well.
+/// Starts a command, looks at its memory several times a second, and has the kernel make huge pages
+/// (superpages) of the blocks that the policy picks, within limits on memory and time. If memory is
+/// short or superpages added too much, superpages are broken, starting with those that added most.
+/// A block that the program itself broke up is left alone until the block is full again. Processes
+/// that the command starts are governed as well.
 ///
 /// From Linux 6.18 on, the kernel makes no other superpages in these processes, so that the policy
 /// is their only source. Nothing else changes for the program. It has its own input, output and
@@ -26,10 +26,10 @@ use super::size::size;
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  broadleaf run -- redis-server
+  broadleaf run redis-server
   broadleaf run --policy pop-64 --max-added 2G -- ./server     more memory for more speed
   broadleaf run --dry-run -- gcc -O2 -c big.c                  only report what would be done
-  broadleaf run --baseline 5 -- ./benchmark                    with and without, five times each
+  broadleaf run --baseline 5 -- ./benchmark                    with huge pages and without, in turns
   broadleaf run --format json -o run.json -- ./batch-job
 
 Governing needs Linux 6.1 and CAP_SYS_NICE. Without them, a note names what is missing, and the
@@ -38,8 +38,9 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) govern: Govern,
 
-    /// Run the program N times under the policy and N times without, in turns, and print the
-    /// difference. The program has no input, and its standard output is thrown away
+    /// Measure: run the program N times with 4 KiB pages, as the system is set, under the policy
+    /// and with huge pages wherever they fit, in turns, and print the differences. One more round
+    /// comes first and is dropped. The program has no input, and its standard output is thrown away
     #[arg(
         long,
         value_name = "N",
@@ -48,12 +49,18 @@ pub(crate) struct Run {
     )]
     pub(crate) baseline: Option<NonZero<u32>>,
 
-    /// The command and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    /// The command and its arguments; `--` before it is optional. Everything after the command's
+    /// name belongs to the command
+    #[arg(
+        trailing_var_arg = true,
+        required = true,
+        value_name = "COMMAND",
+        value_hint = ValueHint::CommandWithArguments
+    )]
     pub(crate) command: Vec<OsString>,
 }
 
-/// Make superpages in programs that run already
+/// Make huge pages (THP) in programs that run already
 ///
 /// Does what `run` does, for processes that run already and for processes that these start later.
 /// The command ends when all of them have ended, or by Ctrl-C. Superpages that exist then stay. The

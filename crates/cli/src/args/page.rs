@@ -25,6 +25,11 @@ fn page_path(text: &str) -> Result<PathBuf, String> {
 }
 
 impl PageFile {
+    /// Returns true if the user gave a file.
+    pub(crate) const fn is_given(&self) -> bool {
+        self.html.is_some()
+    }
+
     /// Refuses to overwrite a file that is read.
     ///
     /// # Errors

@@ -1,15 +1,17 @@
 //! The arguments of `record`.
 
 use std::ffi::OsString;
+use std::num::NonZero;
 use std::path::PathBuf;
 
 use broadleaf_record::trap::Mechanism;
 use broadleaf_record::valgrind::Clock;
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, ValueHint};
 
 use broadleaf_study::failure::Failure;
 
 use super::TableOrJson;
+use super::number::rounds;
 
 /// Record a program's memory references
 ///
@@ -26,9 +28,10 @@ use super::TableOrJson;
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  broadleaf record -- gzip -9 -k big.txt               writes gzip.bl, or gzip.1.bl if that exists
+  broadleaf record gzip -9 -k big.txt                  writes gzip.bl, or gzip.1.bl if that exists
   broadleaf record -o cc.bl --follow-children -- gcc -O2 -c big.c
   broadleaf record -o server.bl -- redis-server        end the server as usual
+  broadleaf record --measure 7 ./benchmark             with its run time, for seconds in `compare`
   broadleaf record --engine trap --machine 'single:entries=64,replacement=fifo' -- sort big.txt")]
 pub(crate) struct RecordArgs {
     /// Write the trace to FILE [default: PROGRAM.bl, with a number if that exists]
@@ -78,13 +81,29 @@ pub(crate) struct RecordArgs {
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) clock_rate: u32,
 
+    /// Measure the run time first, without the recorder: run the command N times with 4 KiB pages
+    /// and N times with huge pages wherever they fit, in turns, after one round that is dropped
+    ///
+    /// The trace holds the times, and `compare` gives seconds for every policy. These runs have no
+    /// input, and their standard output is thrown away. Switches by which the command forbids huge
+    /// pages to itself have no effect in them. 7 rounds or more of at least a second each show
+    /// differences of a few percent. The runs with huge pages need what `run` needs.
+    #[arg(long, value_name = "N", value_parser = rounds)]
+    pub(crate) measure: Option<NonZero<u32>>,
+
     /// Replace FILE when the new trace is whole; until then, the new trace is in FILE with
     /// .unfinished before its ending
     #[arg(long)]
     pub(crate) force: bool,
 
-    /// The command and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    /// The command and its arguments; `--` before it is optional. Everything after the command's
+    /// name belongs to the command
+    #[arg(
+        trailing_var_arg = true,
+        required = true,
+        value_name = "COMMAND",
+        value_hint = ValueHint::CommandWithArguments
+    )]
     pub(crate) command: Vec<OsString>,
 }
 
@@ -106,10 +125,10 @@ impl RecordArgs {
     /// # Errors
     /// [`Failure::Wrong`] with the option.
     pub(crate) fn check_engine(&self) -> Result<(), Failure> {
-        let (others, given): (_, [(&str, bool); 4]) = match self.engine {
+        let (others, given): (_, Vec<(&str, bool)>) = match self.engine {
             Engine::Valgrind => (
                 "trap",
-                [
+                vec![
                     ("--machine", self.machine.is_some()),
                     ("--policy", self.policy.is_some()),
                     ("--mechanism", self.mechanism.is_some()),
@@ -118,10 +137,11 @@ impl RecordArgs {
             ),
             Engine::Trap => (
                 "valgrind",
-                [
+                vec![
                     ("--grain line", self.grain != Grain::Page),
                     ("--instructions", self.instructions),
                     ("--follow-children", self.follow_children),
+                    ("--measure", self.measure.is_some()),
                     ("--clock", self.clock != ClockName::Program),
                 ],
             ),

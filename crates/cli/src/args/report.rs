@@ -11,10 +11,10 @@ use crate::commands::offered;
 /// Show how full the memory of running processes is, and what policies would do to it now
 ///
 /// Looks at the page tables of processes and changes nothing. For each process, prints the memory
-/// that lies in superpages already, the number of blocks of 2 MiB by the pages that they hold, and
-/// a picture of the address space. For each policy, prints the blocks that it would promote, the
-/// memory that this would add, and the resident memory that would lie in superpages then. These are
-/// the figures of `run` and `attach` without a limit on memory.
+/// that lies in huge pages (superpages) already, the number of blocks of 2 MiB by the pages that
+/// they hold, and a picture of the address space. For each policy, prints the blocks that it would
+/// promote, the memory that this would add, and the resident memory that would lie in superpages
+/// then. These are the figures of `run` and `attach` without a limit on memory.
 ///
 /// Looking at your own processes needs no privileges. Other processes need CAP_SYS_PTRACE or root.
 #[derive(Debug, Args)]
@@ -59,12 +59,12 @@ pub(crate) struct Report {
     pub(crate) format: TableOrJson,
 }
 
-/// Watch which processes would gain from superpages, on the whole terminal
+/// Watch which processes would gain from huge pages, on the whole terminal
 ///
-/// Shows the memory of each process, the share that lies in superpages, and what a policy would do
-/// now: the blocks that it would promote, the memory that would lie in superpages then, and the
-/// memory that this would add. Nothing is changed. Enter shows a picture of one process, h the
-/// keys.
+/// Shows the memory of each process, the share that lies in huge pages (superpages), and what a
+/// policy would do now: the blocks that it would promote, the memory that would lie in superpages
+/// then, and the memory that this would add. Nothing is changed. Enter shows a picture of one
+/// process, h the keys.
 ///
 /// Looking at all memory of all processes takes time. So each refresh looks at a few processes
 /// whose page faults or size have changed.

@@ -8,7 +8,7 @@ use clap::Args;
 use super::TableOrJson;
 use crate::say::LogFormat;
 
-/// Make superpages in all programs that a file of rules picks
+/// Make huge pages (THP) in all programs that a file of rules picks
 ///
 /// Searches the processes of the machine every few seconds, and governs those that a rule picks,
 /// each under its policy and within its limits, as `attach` does for one process. The processes

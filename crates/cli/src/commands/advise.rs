@@ -4,11 +4,12 @@ use std::io::Write;
 use std::num::NonZero;
 use std::path::Path;
 
-use broadleaf_report::{NOTHING_PAYS, View, cbmm, madvise, range_table};
+use broadleaf_metrics::RangeAdvice;
+use broadleaf_report::{NOTHING_PAYS, View, cbmm, madvise, next, range_table};
 use broadleaf_study::advise::{AdviceRequest, advise, choosing_policy, mosalloc};
 use broadleaf_study::failure::Failure;
 use broadleaf_study::machines::machine;
-use broadleaf_study::output::json;
+use broadleaf_study::output::{argument, json};
 
 use crate::args::{Advise, AdviseFormat};
 use crate::progress::Bars;
@@ -46,7 +47,10 @@ pub(crate) fn run(options: &Advise, view: View) -> Result<(), Failure> {
     );
     // A format that cannot express all ranges counts those that it can.
     let (text, notes) = match options.format {
-        AdviseFormat::Table => (range_table(&advice, most, view), Vec::new()),
+        AdviseFormat::Table => {
+            let text = range_table(&advice, most, view) + &next_after(options, &advice);
+            (text, Vec::new())
+        }
         AdviseFormat::Json => {
             advice.keep_best(most);
             (json(&advice)?, Vec::new())
@@ -64,4 +68,13 @@ pub(crate) fn run(options: &Advise, view: View) -> Result<(), Failure> {
     out.write_all(text.as_bytes())
         .map_err(|error| Failure::writing(out.name(), &error))?;
     out.finish()
+}
+
+/// The next command: the same advice as C, or the comparison of policies.
+fn next_after(options: &Advise, advice: &RangeAdvice) -> String {
+    let trace = argument(&options.trace);
+    next(&match advice.ranges.is_empty() {
+        true => format!("broadleaf compare {trace}"),
+        false => format!("broadleaf advise {trace} --format madvise"),
+    })
 }

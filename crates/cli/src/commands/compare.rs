@@ -4,11 +4,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use broadleaf_machine::Machine;
-use broadleaf_metrics::CellResult;
+use broadleaf_metrics::{CellResult, Comparison};
 use broadleaf_policy::{Policy, Refusal};
 use broadleaf_report::{
-    Align, BASELINE, Glyphs, Grid, REFERENCE, View, comparison_table, curves, design_space,
-    over_time, write_csv, write_parquet,
+    Align, BASELINE, Glyphs, Grid, REFERENCE, View, WithReferences, comparison_table, comparisons,
+    curves, curves_svg, design_space, means_table, over_time, write_csv, write_curves_csv,
+    write_curves_parquet, write_parquet,
 };
 use broadleaf_study::compare::{ComparisonAnswer, Request, compare, policies};
 use broadleaf_study::machines::{design_space_policies, is_design_space, machines};
@@ -36,23 +37,15 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
         true => design_space_policies(&machines),
         false => options.policy.clone(),
     };
-    let policies = policies(&usual, &named)?;
-    if !options.policy.is_empty() {
-        refuse_lacking(&policies.policies, &machines)?;
+    // Each trace has policies of its own, so they are parsed once for each.
+    let mut asked = Vec::new();
+    for _ in &options.trace {
+        asked.push(policies(&usual, &named, asked.is_empty())?);
     }
-    let one_row = [CompareFormat::Csv, CompareFormat::Parquet].contains(&options.format);
-    if options.over_time && one_row {
-        return Err(Failure::wrong(
-            "CSV and Parquet have one row for each result and no room for samples over time: \
-            --format json has it",
-        ));
+    if let Some(asked) = asked.first().filter(|_| !options.policy.is_empty()) {
+        refuse_lacking(&asked.policies, &machines)?;
     }
-    if options.curve && one_row {
-        return Err(Failure::wrong(
-            "CSV and Parquet have one row for each result and no room for a curve: use --format \
-            json with --curve",
-        ));
-    }
+    refuse_formats(options)?;
     let mut out = options.result.create()?;
     let page = options.result.create_page(&options.page)?;
     if options.format == CompareFormat::Parquet && out.is_terminal() {
@@ -68,56 +61,87 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
     };
     let memory = options.memory.request();
     let cache = options.cache.cache()?;
-    let request = Request {
-        trace: &options.trace,
-        keep_going: options.keep_going,
-        max_accesses: options.bound.max_accesses,
-        policies,
-        machines,
-        threads: options.threads,
-        memory: Some(&memory),
-        cache: cache.as_ref(),
-        explain_plan: options.explain_plan.then_some(&show_plan),
-        watch: &Bars,
-        curves: options.curve,
-        restarts: options.restart,
-    };
-    // The table compares every policy with these two, even if they were not asked for.
+    // Every policy is compared with the first one, even if it was not asked for; the table has a
+    // column of the second.
     let has_superpages = |machine: &Machine| machine.design.sizes().len() > 1;
     let extra: &[&str] = match options.format {
         _ if is_space => &[],
-        CompareFormat::Table if request.machines.iter().all(has_superpages) => {
-            &[BASELINE, REFERENCE]
-        }
-        CompareFormat::Table => &[BASELINE],
-        _ if page.is_some() => &[BASELINE],
-        _ => &[],
+        CompareFormat::Table if machines.iter().all(has_superpages) => &[BASELINE, REFERENCE],
+        _ => &[BASELINE],
     };
-    let mut answer = compare(request, extra)?;
-    // A result has the canonical form of an expression. A note gives the name from the file.
-    for (file, named) in options
-        .policies
-        .iter()
-        .flat_map(|file| named.iter().map(move |named| (file, named)))
-    {
-        let is_it = |result: &CellResult| result.policy == named.policy.name();
-        if answer.comparison.results.iter().any(is_it) {
-            answer.comparison.notes.push(named.note(file));
+    let mut answers = Vec::new();
+    for (trace, policies) in options.trace.iter().zip(asked) {
+        let request = Request {
+            trace,
+            keep_going: options.keep_going,
+            max_accesses: options.bound.max_accesses,
+            policies,
+            machines: machines.clone(),
+            threads: options.threads,
+            memory: Some(&memory),
+            cache: cache.as_ref(),
+            explain_plan: options.explain_plan.then_some(&show_plan),
+            watch: &Bars,
+            curves: options.curve,
+            restarts: options.restart,
+        };
+        let mut answer = compare(request, extra)?;
+        // A result has the canonical form of an expression. A note gives the name from the file.
+        for (file, named) in options
+            .policies
+            .iter()
+            .flat_map(|file| named.iter().map(move |named| (file, named)))
+        {
+            let is_it = |result: &CellResult| result.policy == named.policy.name();
+            if answer.comparison.results.iter().any(is_it) {
+                answer.comparison.notes.push(named.note(file));
+            }
         }
+        answers.push(answer);
     }
-    let mut bytes = render(&answer, options.format, glyphs, view)?;
-    if options.over_time && options.format == CompareFormat::Table {
-        let comparison = &answer.comparison;
-        let pictures = over_time(&comparison.results, comparison.trace.accesses, glyphs, view);
-        bytes.push(b'\n');
-        bytes.extend(pictures.into_bytes());
-    }
+    let bytes = render(&answers, options, glyphs, view)?;
     out.write_all(&bytes)
         .map_err(|error| Failure::writing(out.name(), &error))?;
     out.finish()?;
-    write_page(page, || {
-        broadleaf_study::page::page(&answer.comparison, &answer.references)
+    write_page(page, || match &answers[..] {
+        [answer] => broadleaf_study::page::page(&answer.comparison, &answer.references),
+        _ => Err(Failure::wrong(ONE_TRACE_A_PAGE)),
     })
+}
+
+/// The refusal of a page of several traces.
+const ONE_TRACE_A_PAGE: &str = "a page shows one trace: give one trace at a time with --html";
+
+/// Refuses options that a format has no room for.
+fn refuse_formats(options: &Compare) -> Result<(), Failure> {
+    let one_row = [CompareFormat::Csv, CompareFormat::Parquet].contains(&options.format);
+    if options.over_time && one_row {
+        return Err(Failure::wrong(
+            "CSV and Parquet have one row for each result and no room for samples over time: \
+            --format json has it",
+        ));
+    }
+    if options.format == CompareFormat::Svg && !options.curve {
+        return Err(Failure::wrong("SVG shows curves: add --curve"));
+    }
+    if options.format == CompareFormat::Svg && options.trace.len() > 1 {
+        return Err(Failure::wrong(
+            "SVG shows the curves of one trace: give one trace at a time",
+        ));
+    }
+    if options.page.is_given() && options.trace.len() > 1 {
+        return Err(Failure::wrong(ONE_TRACE_A_PAGE));
+    }
+    let pipes = options
+        .trace
+        .iter()
+        .filter(|trace| trace.as_os_str() == "-");
+    if pipes.count() > 1 {
+        return Err(Failure::wrong(
+            "standard input holds one trace: write - once",
+        ));
+    }
+    Ok(())
 }
 
 /// Prints the accelerators of a plan to standard error.
@@ -143,9 +167,10 @@ fn show_plan(accelerators: &[PlannedAccelerator]) {
 
 /// Refuses to overwrite a file that is read.
 fn refuse_to_overwrite(options: &Compare) -> Result<(), Failure> {
-    // The reduced form beside the trace may be read in its place.
-    let beside = path_beside(&options.trace);
-    let traces = [options.trace.as_path(), beside.as_path()];
+    // The reduced forms beside the traces may be read in their place.
+    let traces = options.trace.iter().map(PathBuf::as_path);
+    let beside: Vec<PathBuf> = traces.clone().map(path_beside).collect();
+    let traces = traces.chain(beside.iter().map(PathBuf::as_path));
     let machines = options.machine.iter().map(Path::new);
     let earlier = options.memory.after.iter().map(PathBuf::as_path);
     let named = options.policies.iter().map(PathBuf::as_path);
@@ -157,40 +182,80 @@ fn refuse_to_overwrite(options: &Compare) -> Result<(), Failure> {
     options.result.refuse(read)
 }
 
-/// The answer in a format.
+/// The answers in the format of the options.
 fn render(
-    answer: &ComparisonAnswer,
-    format: CompareFormat,
+    answers: &[ComparisonAnswer],
+    options: &Compare,
     glyphs: Glyphs,
     view: View,
 ) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     let refusals: Vec<&str> = Refusal::ALL.iter().map(|refusal| refusal.name()).collect();
-    match format {
+    let all: Vec<WithReferences<'_>> = answers
+        .iter()
+        .map(ComparisonAnswer::with_references)
+        .collect();
+    let owned = || all.iter().map(|(comparison, _)| (*comparison).clone());
+    match options.format {
         CompareFormat::Table => {
-            let comparison = &answer.comparison;
-            let mut text = design_space(comparison, glyphs, view);
-            if text.is_empty() {
-                text = table(answer, view);
+            let mut texts: Vec<String> = answers
+                .iter()
+                .map(|answer| text(answer, options, glyphs, view))
+                .collect();
+            if all.len() > 1 {
+                texts.push(means_table(&comparisons(&all), view));
             }
-            let curves = curves(&comparison.results, glyphs, view);
-            if !curves.is_empty() {
-                text.push('\n');
-                text.push_str(&curves);
-            }
-            bytes = text.into_bytes();
+            bytes = texts.join("\n").into_bytes();
         }
         CompareFormat::Json => {
-            bytes = json(&answer.comparison)?.into_bytes();
+            bytes = match &all[..] {
+                [(comparison, _)] => json(comparison)?,
+                several => json(&comparisons(several))?,
+            }
+            .into_bytes();
+        }
+        CompareFormat::Svg => {
+            let results = owned().flat_map(|comparison| comparison.results);
+            let picture = curves_svg(&results.collect::<Vec<_>>()).map_err(Failure::wrong)?;
+            bytes = picture.into_bytes();
         }
         CompareFormat::Csv => {
-            write_csv(&answer.comparison.results, &refusals, &mut bytes).map_err(Failure::failed)?
+            let comparisons: Vec<Comparison> = owned().collect();
+            match options.curve {
+                true => write_curves_csv(&comparisons, &mut bytes),
+                false => write_csv(&comparisons, &refusals, &mut bytes),
+            }
+            .map_err(Failure::failed)?;
         }
         CompareFormat::Parquet => {
-            write_parquet(&answer.comparison, &refusals, &mut bytes).map_err(Failure::failed)?
+            let comparisons: Vec<Comparison> = owned().collect();
+            match options.curve {
+                true => write_curves_parquet(&comparisons, &mut bytes),
+                false => write_parquet(&comparisons, &refusals, &mut bytes),
+            }
+            .map_err(Failure::failed)?;
         }
     }
     Ok(bytes)
+}
+
+/// One answer for people.
+fn text(answer: &ComparisonAnswer, options: &Compare, glyphs: Glyphs, view: View) -> String {
+    let comparison = &answer.comparison;
+    let mut text = design_space(comparison, glyphs, view);
+    if text.is_empty() {
+        text = table(answer, view);
+    }
+    let mut pictures = vec![curves(&comparison.results, glyphs, view)];
+    if options.over_time {
+        let accesses = comparison.trace.accesses;
+        pictures.push(over_time(&comparison.results, accesses, glyphs, view));
+    }
+    for picture in pictures.iter().filter(|picture| !picture.is_empty()) {
+        text.push('\n');
+        text.push_str(picture);
+    }
+    text
 }
 
 /// The answer as a table.

@@ -14,7 +14,7 @@ use broadleaf_live::govern::{
     live_policy,
 };
 use broadleaf_metrics::LiveReport;
-use broadleaf_report::{View, baseline_table};
+use broadleaf_report::{View, baseline_table, command_line};
 use rustix::process::{
     DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit,
 };
@@ -27,7 +27,7 @@ use broadleaf_study::failure::Failure;
 use broadleaf_study::output::{Access, Output, json};
 
 /// Receives signals while a program runs.
-static SIGNALS: PassedOn = PassedOn;
+pub(crate) static PROGRAM_SIGNALS: PassedOn = PassedOn;
 
 pub(crate) fn run(options: &Run, view: View) -> Result<(), Failure> {
     let configuration = match options.baseline {
@@ -39,11 +39,29 @@ pub(crate) fn run(options: &Run, view: View) -> Result<(), Failure> {
     if let Some(rounds) = options.baseline {
         return run_baseline(options, &request, rounds, place, view);
     }
-    let end = broadleaf_live::govern::run(&request, &options.command, &SIGNALS)?;
+    let end = broadleaf_live::govern::run(&request, &options.command, &PROGRAM_SIGNALS)?;
     let is_reported = end.was_governed || place.is_some();
     if is_reported && let Err(failure) = tell(&options.govern, place, &end.report) {
         // The program has done its work, and its exit status must not change.
         say!("cannot report what was done: {failure}");
+    }
+    if is_reported && options.govern.format == TableOrJson::Table && !options.govern.dry_run {
+        let words = [
+            "broadleaf",
+            "run",
+            "--baseline",
+            "7",
+            "--policy",
+            &options.govern.policy,
+            "--",
+        ];
+        let words = words.map(String::from).into_iter();
+        let program = options
+            .command
+            .iter()
+            .map(|word| word.to_string_lossy().into_owned());
+        let words: Vec<String> = words.chain(program).collect();
+        say!("next, what it gains: {}", command_line(&words));
     }
     Err(as_program(end.status))
 }
@@ -71,7 +89,7 @@ fn run_baseline(
         govern: request,
         command: &options.command,
         rounds,
-        signals: &SIGNALS,
+        signals: &PROGRAM_SIGNALS,
         watch: &Bars,
     })?;
     let report = match end {
@@ -159,7 +177,7 @@ fn print(place: Option<Output>, text: &str) -> Result<(), Failure> {
 
 /// Ends this process as the program ended: by the same signal, or with the same status. The
 /// returned failure holds the status.
-fn as_program(status: ExitStatus) -> Failure {
+pub(crate) fn as_program(status: ExitStatus) -> Failure {
     if let Some(signal) = status.signal() {
         // The program left its own core file, and this process would write over the file.
         forbid_core();

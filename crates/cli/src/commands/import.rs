@@ -11,7 +11,7 @@ use broadleaf_trace::{Encoder, Header, WriteError, head_bytes};
 use crate::args::Import;
 use crate::progress::{TaskBar, Work};
 use broadleaf_study::failure::Failure;
-use broadleaf_study::output::{Access, Output, refuse_input, shown, sweep};
+use broadleaf_study::output::{Access, Output, argument, refuse_input, shown, sweep};
 use broadleaf_study::provenance::made_by;
 
 /// The bytes that a trace's head reserves for the note with the counts of left-out records.
@@ -78,6 +78,7 @@ pub(crate) fn run(options: &Import) -> Result<(), Failure> {
     if let Some(text) = left_out {
         say!("{name}: {text}");
     }
+    say!("next: broadleaf compare {}", argument(&path));
     Ok(())
 }
 

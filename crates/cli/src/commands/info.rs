@@ -1,9 +1,9 @@
 //! `info`: the contents of a trace.
 
-use broadleaf_report::View;
+use broadleaf_report::{View, next};
 use broadleaf_study::failure::Failure;
 use broadleaf_study::info::{InfoRequest, info};
-use broadleaf_study::output::{json, print};
+use broadleaf_study::output::{argument, json, print};
 
 use crate::args::{InfoArgs, TableOrJson};
 use crate::progress::Bars;
@@ -16,7 +16,10 @@ pub(crate) fn run(options: &InfoArgs, view: View) -> Result<(), Failure> {
         watch: &Bars,
     })?;
     match options.format {
-        TableOrJson::Table => print(&info.table(view)),
+        TableOrJson::Table => {
+            let compare = format!("broadleaf compare {}", argument(&options.trace));
+            print(&(info.table(view) + &next(&compare)))
+        }
         TableOrJson::Json => print(&json(&info.to_json())?),
     }
 }

@@ -1,6 +1,6 @@
 //! `list`: the entries of the catalogues.
 
-use broadleaf_report::View;
+use broadleaf_report::{View, next};
 use broadleaf_study::catalogues::{areas, entries};
 use broadleaf_study::failure::Failure;
 use broadleaf_study::output::{json, print};
@@ -14,12 +14,12 @@ pub(crate) fn run(options: &ListArgs, view: View) -> Result<(), Failure> {
         return priced(options, view);
     }
     let text = match (options.what, options.format) {
-        (Some(what), TableOrJson::Table) => table(what, view)?,
+        (Some(what), TableOrJson::Table) => table(what, view)? + &explain_next(),
         (Some(what), TableOrJson::Json) => json(&array(what)?)?,
         (None, TableOrJson::Table) => {
             let all = Catalogue::value_variants().iter();
             let tables: Result<Vec<_>, Failure> = all.map(|&what| table(what, view)).collect();
-            tables?.join("\n")
+            tables?.join("\n") + &explain_next()
         }
         (None, TableOrJson::Json) => {
             let all = Catalogue::value_variants().iter().filter_map(|&what| {
@@ -43,6 +43,11 @@ fn priced(options: &ListArgs, view: View) -> Result<(), Failure> {
         TableOrJson::Table => areas.grid.render(view),
         TableOrJson::Json => json(&Value::Array(areas.json))?,
     })
+}
+
+/// The next command of every list.
+fn explain_next() -> String {
+    next("broadleaf explain NAME")
 }
 
 fn table(what: Catalogue, view: View) -> Result<String, Failure> {

@@ -4,15 +4,17 @@ use std::path::PathBuf;
 
 use broadleaf_report::number::{grouped, size};
 use broadleaf_study::failure::Failure;
+use broadleaf_study::output::argument;
 use broadleaf_study::recode::{RecodeRequest, recode, recoded_name};
 
 use crate::args::Recode;
 use crate::progress::Bars;
 
 pub(crate) fn run(options: &Recode) -> Result<(), Failure> {
+    let output = output_path(options)?;
     let recoded = recode(&RecodeRequest {
         trace: &options.trace,
-        output: &output_path(options)?,
+        output: &output,
         force: options.force,
         even_if_slower: options.even_if_slower,
         threads: options.threads,
@@ -27,6 +29,7 @@ pub(crate) fn run(options: &Recode) -> Result<(), Failure> {
         recoded.trace,
         size(recoded.trace_bytes),
     );
+    say!("next: broadleaf compare {}", argument(&output));
     Ok(())
 }
 

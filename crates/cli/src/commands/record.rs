@@ -1,20 +1,24 @@
 //! `record`: runs a program and records its memory references.
 
 use std::io::{IsTerminal, stdout};
+use std::num::NonZero;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Command;
 
 use broadleaf_governor::{MayLack, inherit_closed_streams, inherit_signals};
+use broadleaf_live::govern::{EndsEnd, EndsRequest, measure_ends};
 use broadleaf_record::valgrind::{self, Finished, Options};
-use broadleaf_trace::DEFAULT_LEVEL;
+use broadleaf_trace::{DEFAULT_LEVEL, MeasuredEnds};
 use signal_hook::consts::SIGSEGV;
 
 use crate::args::{Engine, RecordArgs};
+use crate::commands::govern::{PROGRAM_SIGNALS, as_program};
 use crate::interrupt::LeftToChild;
-use crate::progress::TaskBar;
+use crate::progress::{Bars, TaskBar};
 use broadleaf_study::failure::Failure;
-use broadleaf_study::output::{Direct, refuse_input, shown};
+use broadleaf_study::measured_ends::measured_sentence;
+use broadleaf_study::output::{Direct, argument, refuse_input, shown};
 use broadleaf_study::provenance::made_by;
 use broadleaf_study::recording::{claim, claim_free_name, finish, size_and_end};
 
@@ -42,6 +46,8 @@ pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
         }
         None => claim_free_name(&options.command[0])?,
     };
+    let measured = options.measure.map(|rounds| measured(options, rounds));
+    let measured = measured.transpose()?;
     let what = Options {
         command: options.command.clone(),
         grain: options.grain.into(),
@@ -51,6 +57,7 @@ pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
         prepare: as_inherited,
         level: DEFAULT_LEVEL,
         recorder: made_by("tool for Valgrind"),
+        measured,
     };
     // On a terminal, the output of the program and a bar would mix.
     let finished = record_to(output, &what, &path, !stdout().is_terminal())?;
@@ -58,6 +65,7 @@ pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
     if let Some(cause) = finished.likely_cause {
         say!("warning: the recorder itself may have made the program fail. Likely cause: {cause}");
     }
+    say!("next: broadleaf compare {}", argument(&path));
     if finished.status.signal() == Some(SIGSEGV) {
         say!(
             "broadleaf has no option --main-stacksize, which Valgrind may recommend above: if the \
@@ -65,6 +73,23 @@ pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
         );
     }
     Ok(())
+}
+
+/// Runs the program with base pages and with huge pages, and prints the difference.
+fn measured(options: &RecordArgs, rounds: NonZero<u32>) -> Result<MeasuredEnds, Failure> {
+    let end = measure_ends(&EndsRequest {
+        command: &options.command,
+        rounds,
+        signals: &PROGRAM_SIGNALS,
+        watch: &Bars,
+    })?;
+    match end {
+        EndsEnd::Measured(measured) => {
+            say!("measured: {}", measured_sentence(&measured));
+            Ok(measured)
+        }
+        EndsEnd::Interrupted(status) => Err(as_program(status)),
+    }
 }
 
 /// Starts the program with the signals and closed streams that this command was started with.

@@ -2,6 +2,7 @@
 
 use broadleaf_report::number::{grouped, size};
 use broadleaf_study::failure::Failure;
+use broadleaf_study::output::argument;
 use broadleaf_study::reduce::{ReduceRequest, reduce};
 
 use crate::args::Reduce;
@@ -24,5 +25,6 @@ pub(crate) fn run(options: &Reduce) -> Result<(), Failure> {
         grouped(reduced.accesses),
         size(reduced.bytes),
     );
+    say!("next: broadleaf compare {}", argument(&options.trace));
     Ok(())
 }

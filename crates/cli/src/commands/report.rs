@@ -1,7 +1,8 @@
 //! `report`: how full the memory of running processes is, and what policies would do to it.
 
 use broadleaf_live::survey::{Scope, survey};
-use broadleaf_report::{View, all_processes, process_table};
+use broadleaf_metrics::{LiveReport, PolicyForecast};
+use broadleaf_report::{View, all_processes, next, process_table};
 
 use crate::args::{Report, TableOrJson};
 use crate::terminal::shades;
@@ -22,7 +23,27 @@ pub(crate) fn run(options: &Report, view: View) -> Result<(), Failure> {
             has_processes
         }
         TableOrJson::Table if has_processes.is_err() => has_processes,
-        TableOrJson::Table if options.all => print(&all_processes(&survey.report, view)),
-        TableOrJson::Table => print(&process_table(&survey.report, &survey.maps, shades(), view)),
+        TableOrJson::Table if options.all => {
+            let process = most_covered(&survey.report);
+            let next = process.map(|pid| next(&format!("broadleaf report {pid}")));
+            print(&(all_processes(&survey.report, view) + &next.unwrap_or_default()))
+        }
+        TableOrJson::Table => {
+            let text = process_table(&survey.report, &survey.maps, shades(), view);
+            let process = most_covered(&survey.report);
+            let next = process.map(|pid| next(&format!("broadleaf attach {pid}")));
+            print(&(text + &next.unwrap_or_default()))
+        }
     }
+}
+
+/// The first process of which a policy would promote a block. Processes are in the order of the
+/// memory that the policy would cover.
+fn most_covered(report: &LiveReport) -> Option<u32> {
+    let would_gain = |forecasts: &[PolicyForecast]| {
+        (forecasts.iter()).any(|forecast| forecast.would_promote > 0)
+    };
+    let mut processes = report.processes.iter();
+    let process = processes.find(|process| would_gain(&process.policies))?;
+    Some(process.pid)
 }

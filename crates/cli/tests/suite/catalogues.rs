@@ -46,7 +46,10 @@ fn without_a_name_everything_is_listed() {
     let all: Value = serde_json::from_str(&succeeded(&run(&["list", "--format", "json"]))).unwrap();
     assert_eq!(all.as_object().unwrap().len(), LISTS.len());
     for list in LISTS {
-        assert!(table.contains(&succeeded(&run(&["list", list]))), "{list}");
+        let own = succeeded(&run(&["list", list]));
+        let (rows, next) = own.split_once("\nNext: ").unwrap();
+        assert!(table.contains(rows), "{list}");
+        assert_eq!(next, "broadleaf explain NAME\n");
         let one = succeeded(&run(&["list", list, "--format", "json"]));
         assert_eq!(all[list], serde_json::from_str::<Value>(&one).unwrap());
     }

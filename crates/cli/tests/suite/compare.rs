@@ -162,7 +162,13 @@ fn all_policies_are_compared_by_default() {
         .map(|name| name.as_str().unwrap())
         .collect();
     assert!(listed.len() > 18);
-    assert_eq!(compared, listed);
+    // Linux with the settings of this machine comes last.
+    let (usual, others) = compared.split_at(listed.len());
+    assert_eq!(usual, listed);
+    assert!(
+        others.iter().all(|policy| policy.starts_with("linux")) && others.len() < 2,
+        "{others:?}"
+    );
 }
 
 #[test]
@@ -299,5 +305,5 @@ fn a_result_has_the_name_as_asked_beside_the_canonical_one() {
     }
     let rows = succeeded(&run(&[&asked[..], &["csv"]].concat()));
     let row = rows.lines().nth(1).expect("there is a result");
-    assert!(row.starts_with("life-1e3,life-1000,skylake,"), "{rows}");
+    assert!(row.contains(",life-1e3,life-1000,skylake,"), "{rows}");
 }

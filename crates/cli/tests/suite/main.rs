@@ -2,6 +2,7 @@
 
 mod advise;
 mod advise_ranking;
+mod answers;
 mod bounds;
 mod cache;
 mod cache_commands;
@@ -35,6 +36,7 @@ mod replay;
 mod report;
 mod service;
 mod service_state;
+mod several;
 mod shortage;
 mod support;
 mod tables;

@@ -42,7 +42,11 @@ fn golden_recordings_recoded_compare_alike() {
         let trace = file(&folder, name, &fs::read(&recording).expect("a recording"));
         let recoded = trace.replace(".bl", ".2.bl");
         let told = recode(&trace, &[]);
-        assert_eq!(told.lines().count(), 1, "{told}");
+        assert_eq!(
+            told.lines().count(),
+            2,
+            "the result and the next command: {told}"
+        );
         let accesses = value(&said("info", &trace, &[]))["accesses"].to_string();
         for part in [&recoded, " accesses, a trace of ", "; ", &trace] {
             assert!(told.contains(part), "{told}");

@@ -90,7 +90,11 @@ fn what_is_left_is_said() {
     let line = " L 20000000,8\n L 20001000,8\n";
     let trace = file(&folder, "x.lackey", line.repeat(50_000).as_bytes());
     let told = reduce(&trace, &[]);
-    assert_eq!(told.lines().count(), 1, "{told}");
+    assert_eq!(
+        told.lines().count(),
+        2,
+        "the result and the next command: {told}"
+    );
     assert!(
         told.contains(": keeps 2 visits of 100,000 accesses, a file of "),
         "{told}"
@@ -232,7 +236,14 @@ fn it_can_be_given_directly() {
         ["other", "x.lackey"],
         "nothing stands beside"
     );
-    let of_trace = value(&quietly(&trace, &[]));
+    let mut of_trace = value(&quietly(&trace, &[]));
+    // The settings of this machine need each visit.
+    let results = of_trace["results"].as_array_mut().expect("results");
+    results.retain(|result| {
+        result["policy"]
+            .as_str()
+            .is_some_and(|name| !name.starts_with("linux"))
+    });
     let directly = value(&quietly(&other, &[]));
     assert_eq!(directly["results"], of_trace["results"]);
     assert_eq!(directly["trace"]["hash"], of_trace["trace"]["hash"]);

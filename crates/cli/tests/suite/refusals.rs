@@ -1,7 +1,7 @@
 //! What is wrong is said in one line, with exit status 2.
 
 use crate::support;
-use crate::support::{broadleaf, file, folder, lackey, refused, run, run_with};
+use crate::support::{broadleaf, file, folder, lackey, refused, run, run_with, stderr};
 
 #[test]
 fn things_that_are_no_trace() {
@@ -189,13 +189,11 @@ fn what_exists_is_not_overwritten() {
 }
 
 #[test]
-fn a_curve_has_no_row() {
-    let folder = folder("curve-rows");
+fn a_picture_shows_curves_alone() {
+    let folder = folder("curve-picture");
     let path = file(&folder, "x.lackey", lackey(10).as_bytes());
-    for format in ["csv", "parquet"] {
-        let line = refused(&run(&["compare", &path, "--curve", "--format", format]));
-        assert!(line.contains("--format json"), "{line}");
-    }
+    let line = refused(&run(&["compare", &path, "--format", "svg"]));
+    assert!(line.contains("add --curve"), "{line}");
 }
 
 /// What clap says of a command line, with exit status 2.
@@ -230,13 +228,19 @@ fn a_number_that_is_none_is_refused_with_what_to_write() {
 }
 
 #[test]
-fn a_program_without_its_dashes_is_answered_with_them() {
+fn a_program_needs_no_dashes_and_keeps_its_own_options() {
+    for arguments in [
+        &["run", "--dry-run", "sh", "-c", "exit 7"][..],
+        &["run", "--dry-run", "--", "sh", "-c", "exit 7"],
+    ] {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(7), "{}", stderr(&output));
+    }
     for command in ["record", "run"] {
-        let text = usage(&[command, "gzip", "x"]);
-        let hint = format!("write -- before the program: broadleaf {command} -- gzip");
-        assert!(text.contains(&hint), "{text}");
-        let text = usage(&[command, "--no-such-option", "--", "gzip"]);
-        assert!(!text.contains("before the program"), "{text}");
+        // An option before the program is this command's own.
+        let text = usage(&[command, "--no-such-option", "gzip"]);
+        assert!(text.contains("--no-such-option"), "{text}");
+        assert!(usage(&[command]).contains("COMMAND"));
     }
 }
 

@@ -136,6 +136,19 @@ pub fn allow_only_advised() -> io::Result<()> {
     }
 }
 
+/// Forbids superpages in this process and in the processes that it starts from now on, even to
+/// advice and to a governor.
+///
+/// # Errors
+/// Returns the kernel's answer.
+pub fn forbid_thp() -> io::Result<()> {
+    // SAFETY: no pointers.
+    match unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// Applies the system-wide settings to this process and to the processes that it starts from now
 /// on.
 ///
@@ -154,6 +167,8 @@ pub fn allow_thp() -> io::Result<()> {
 pub struct Usage {
     /// Processor time, in user mode and in the kernel.
     pub cpu: Duration,
+    /// Processor time in user mode.
+    pub user: Duration,
     /// Page faults.
     pub faults: u64,
     /// The largest resident size of any of its processes, in bytes.
@@ -196,6 +211,7 @@ pub fn wait_for(child: u32, mut stopped: impl FnMut(i32)) -> io::Result<(ExitSta
     let time = |time: libc::timeval| Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1000);
     let usage = Usage {
         cpu: time(usage.ru_utime) + time(usage.ru_stime),
+        user: time(usage.ru_utime),
         faults: (usage.ru_minflt + usage.ru_majflt) as u64,
         rss_bytes_peak: usage.ru_maxrss as u64 * 1024,
     };

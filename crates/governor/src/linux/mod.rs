@@ -9,12 +9,14 @@ mod calls;
 mod cgroup;
 mod entries;
 mod everyone;
+mod fault_costs;
 mod flags;
 mod machine;
 mod mappings;
 mod procfs;
 mod reading;
 mod scan;
+mod switches;
 #[cfg(test)]
 mod tests;
 mod zeroes;
@@ -34,9 +36,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use abilities::{Abilities, Obstacle, ThpSetting};
-pub use calls::{ThpControl, Usage, allow_only_advised, allow_thp, thp_control, wait_for};
+pub use calls::{
+    ThpControl, Usage, allow_only_advised, allow_thp, forbid_thp, thp_control, wait_for,
+};
 pub use entries::{EntryRun, KernelTables};
+pub use fault_costs::{MeasuredFaultCosts, measure_fault_costs};
 pub use procfs::Description;
+pub use switches::ignore_thp_switches;
 
 /// The Linux kernel of this machine.
 #[derive(Debug)]

@@ -1,22 +1,23 @@
-//! `run --baseline N`: a program with the policy and without, in turns.
+//! `run --baseline N` and `record --measure N`: a program with base pages and with huge pages, in
+//! turns.
 
 use std::ffi::OsString;
 use std::num::NonZero;
-use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::process::ExitStatus;
+use std::time::Duration;
 
-use broadleaf_governor::{Counters, Spent, Usage, allow_only_advised, allow_thp};
+use broadleaf_governor::measure_fault_costs;
 use broadleaf_metrics::{BASELINE_SCHEMA, BaselineReport, RunFigures};
-use rustix::process::Signal;
+use broadleaf_trace::{EndRun, FaultCosts, MeasuredEnds};
 
-use super::child::{ProgramSignals, cannot_wait, ending, governor_of, spawn};
-use super::limits::ManyFiles;
+use super::GovernRequest;
+use super::child::ProgramSignals;
+use super::ends::{Arm, Turns, TurnsEnd};
 use super::run::noted_obstacles;
-use super::{GovernRequest, govern};
+use crate::obstacles::obstacles;
 use broadleaf_study::failure::Failure;
 use broadleaf_study::provenance::provenance;
-use broadleaf_study::watch::{Watch, Work};
+use broadleaf_study::watch::Watch;
 
 /// A program to run with a policy and without.
 pub struct BaselineRequest<'a> {
@@ -24,7 +25,7 @@ pub struct BaselineRequest<'a> {
     pub govern: &'a GovernRequest,
     /// The program and its arguments.
     pub command: &'a [OsString],
-    /// The number of runs each way.
+    /// The number of runs each way. One more run each way comes first and is dropped.
     pub rounds: NonZero<u32>,
     /// Receives signals while the program runs.
     pub signals: &'static dyn ProgramSignals,
@@ -41,8 +42,8 @@ pub enum BaselineEnd {
     Interrupted(ExitStatus),
 }
 
-/// Runs a program as often with the policy as without, in turns. The program has no input, and its
-/// standard output is thrown away.
+/// Runs a program as often under the policy as at both ends (base pages alone, and huge pages
+/// wherever they fit) and as the system is set, in turns.
 ///
 /// # Errors
 /// If an obstacle on this machine is fatal, or the program fails.
@@ -55,24 +56,24 @@ pub fn baseline(request: &BaselineRequest<'_>) -> Result<BaselineEnd, Failure> {
             "nothing can be compared: the program would run without superpages both times",
         ));
     }
-    let rounds = request.rounds.get();
-    let (mut with, mut without) = (Vec::new(), Vec::new());
-    let task = request
-        .watch
-        .begin("running", Work::Runs(u64::from(rounds) * 2));
-    for round in 0..rounds {
-        // The order changes from round to round, so that neither always finds the warmer machine.
-        for second in [false, true] {
-            let governed = (round % 2 == 0) == second;
-            let figures = match once(request, governed)? {
-                OneRun::Figures(figures) => figures,
-                OneRun::Interrupted(status) => return Ok(BaselineEnd::Interrupted(status)),
-            };
-            if governed { &mut with } else { &mut without }.push(figures);
-            task.set(0, 0);
-        }
-    }
-    drop(task);
+    let turns = Turns {
+        command: request.command,
+        signals: request.signals,
+        watch: request.watch,
+    };
+    let ward = || request.govern.ward();
+    let arms = [
+        Arm::BasePages,
+        Arm::AsSet,
+        Arm::Governed(&ward),
+        Arm::HugePages,
+    ];
+    let mut figures = match turns.take(&arms, request.rounds.get())? {
+        TurnsEnd::Figures(figures) => figures.into_iter(),
+        TurnsEnd::Interrupted(status) => return Ok(BaselineEnd::Interrupted(status)),
+    };
+    let mut next = || figures.next().unwrap_or_default();
+    let (base_pages, without, with, huge_pages) = (next(), next(), next(), next());
     let command = request.command.iter();
     let command = command.map(|word| word.to_string_lossy().into_owned());
     Ok(BaselineEnd::Report(Box::new(BaselineReport {
@@ -81,93 +82,77 @@ pub fn baseline(request: &BaselineRequest<'_>) -> Result<BaselineEnd, Failure> {
         policy: request.govern.policy.name(),
         with,
         without,
+        base_pages,
+        huge_pages,
         provenance: provenance(&request.govern.configuration),
     })))
 }
 
-/// The end of one run.
-enum OneRun {
-    Figures(RunFigures),
+/// A program whose run time is measured at both ends.
+pub struct EndsRequest<'a> {
+    /// The program and its arguments.
+    pub command: &'a [OsString],
+    /// The number of runs each way. One more run each way comes first and is dropped.
+    pub rounds: NonZero<u32>,
+    /// Receives signals while the program runs.
+    pub signals: &'static dyn ProgramSignals,
+    /// Receives the progress.
+    pub watch: &'a dyn Watch,
+}
+
+/// The end of a measurement.
+#[derive(Debug)]
+pub enum EndsEnd {
+    /// All runs succeeded.
+    Measured(MeasuredEnds),
+    /// A signal from outside ended the program with this status.
     Interrupted(ExitStatus),
 }
 
-/// Runs the program once. Without the governor, the settings of the system apply.
-fn once(request: &BaselineRequest<'_>, governed: bool) -> Result<OneRun, Failure> {
-    // Before Linux 6.18 there is no such setting, and that of the system applies to all runs.
-    let _ = if governed {
-        allow_only_advised()
-    } else {
-        allow_thp()
-    };
-    let mut command = Command::new(&request.command[0]);
-    command
-        .args(&request.command[1..])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null());
-    let mut counters = Counters::of_children();
-    let began = Instant::now();
-    let handed_over = request.signals.hand_over();
-    let child = spawn(command)?;
-    handed_over.started(child.id());
-    let (status, spent) = if governed {
-        let mut governor = governor_of(&child, request.govern.ward()?, false)?;
-        let _many = ManyFiles::allowed();
-        let ended = ending(child, request.signals);
-        let mut status = None;
-        govern(
-            &mut governor,
-            |_| (),
-            |wait| {
-                status = ended.recv_timeout(wait).ok();
-                status.is_some()
-            },
-        );
-        let status = match status {
-            Some(status) => status,
-            None => ended.recv().map_err(Failure::failed)?,
-        };
-        (
-            status,
-            Some((governor.spent(), governor.ward().tally().huge_bytes_peak)),
-        )
-    } else {
-        let ended = ending(child, request.signals);
-        (ended.recv().map_err(Failure::failed)?, None)
-    };
-    drop(handed_over);
-    let elapsed = began.elapsed();
-    let (status, usage) = status.map_err(cannot_wait)?;
-    let interrupts = [Signal::INT, Signal::TERM, Signal::HUP].map(Signal::as_raw);
-    if status
-        .signal()
-        .is_some_and(|signal| interrupts.contains(&signal))
-    {
-        return Ok(OneRun::Interrupted(status));
-    }
-    if !status.success() {
+/// Runs a program with base pages alone and with huge pages wherever they fit, in turns, and
+/// measures the costs of page faults on this machine.
+///
+/// # Errors
+/// If this machine cannot make huge pages for another process, or the program fails.
+pub fn measure_ends(request: &EndsRequest<'_>) -> Result<EndsEnd, Failure> {
+    if let Some(obstacle) = obstacles(false, false).iter().find(|one| one.is_fatal()) {
         return Err(Failure::Failed(format!(
-            "{}: it failed ({status}), so its figures are meaningless",
-            request.command[0].display()
+            "the run time with huge pages cannot be measured: {obstacle}"
         )));
     }
-    let figures = figures(usage, elapsed, spent, &mut counters);
-    Ok(OneRun::Figures(figures))
+    let costs = measure_fault_costs();
+    let turns = Turns {
+        command: request.command,
+        signals: request.signals,
+        watch: request.watch,
+    };
+    let arms = [Arm::BasePages, Arm::HugePages];
+    let figures = match turns.take(&arms, request.rounds.get())? {
+        TurnsEnd::Figures(figures) => figures,
+        TurnsEnd::Interrupted(status) => return Ok(EndsEnd::Interrupted(status)),
+    };
+    let rounds = figures[0].iter().zip(&figures[1]);
+    let nanos = |cost: Option<Duration>| cost.map_or(0, |cost| cost.as_nanos() as u64);
+    Ok(EndsEnd::Measured(MeasuredEnds {
+        rounds: rounds
+            .map(|(base, huge)| [base, huge].map(end_run))
+            .collect(),
+        costs: FaultCosts {
+            base_nanos: nanos(costs.base),
+            huge_nanos: nanos(costs.huge),
+            collapse_nanos: nanos(costs.collapse),
+        },
+    }))
 }
 
-fn figures(
-    usage: Usage,
-    elapsed: Duration,
-    spent: Option<(Spent, u64)>,
-    counters: &mut Counters,
-) -> RunFigures {
-    RunFigures {
-        elapsed_seconds: elapsed.as_secs_f64(),
-        cpu_seconds: usage.cpu.as_secs_f64(),
-        page_faults: usage.faults,
-        rss_bytes_peak: usage.rss_bytes_peak,
-        governor_cpu_seconds: spent.map(|(spent, _)| (spent.looking + spent.acting).as_secs_f64()),
-        huge_bytes_peak: spent.map(|(_, huge)| huge),
-        tlb_misses: counters.tlb_misses(),
-        cycles: counters.cycles(),
+fn end_run(run: &RunFigures) -> EndRun {
+    let micros = |seconds: f64| (seconds * 1e6).round() as u64;
+    EndRun {
+        user_micros: micros(run.user_seconds),
+        system_micros: micros(run.system_seconds),
+        elapsed_micros: micros(run.elapsed_seconds),
+        faults: run.page_faults,
+        rss_bytes_peak: run.rss_bytes_peak,
+        huge_bytes_peak: run.huge_bytes_peak.unwrap_or(0),
     }
 }

@@ -3,6 +3,7 @@
 mod attach;
 mod baseline;
 mod child;
+mod ends;
 mod journal;
 mod limits;
 mod outcome;
@@ -18,7 +19,7 @@ use broadleaf_study::failure::Failure;
 use broadleaf_study::names;
 
 pub use attach::Attached;
-pub use baseline::{BaselineEnd, BaselineRequest, baseline};
+pub use baseline::{BaselineEnd, BaselineRequest, EndsEnd, EndsRequest, baseline, measure_ends};
 pub use child::{HandedOver, ProgramSignals};
 pub use outcome::governed_text;
 pub use run::{RunEnd, run};

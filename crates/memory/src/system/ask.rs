@@ -31,6 +31,7 @@ impl System<'_> {
             dirty: counts.dirty,
             pages: pages as u32,
             base_bytes: self.base.bytes(),
+            place: facts.place,
             reservation_age: reservation.map(|(.., made)| self.now.saturating_sub(made)),
             promoted,
             coverage: facts.coverage,

@@ -34,15 +34,16 @@ broadleaf_units::catalogue! {
             REGIONS_ANONYMOUS,
             REGIONS_FILE,
         },
-        several::{REFUSALS, CURVE},
+        several::{REFUSALS, RUN_TIME, CURVE},
     ];
 }
 
-/// Returns all metrics in the order of the fields; the parts of a composite metric come last.
+/// Returns all metrics in the order of the fields; the parts of composite metrics come last.
 pub fn all_metrics() -> impl Iterator<Item = &'static Metric> {
     let of_results = METRICS.iter().chain(TLB_METRICS).chain(MEMORY_METRICS);
     let of_results = of_results.copied();
-    of_results.chain(SAMPLE_METRICS).chain(TLBMCPI_METRICS)
+    let parts = TLBMCPI_METRICS.iter().chain(several::RUN_TIME_METRICS);
+    of_results.chain(SAMPLE_METRICS).chain(parts)
 }
 
 /// Returns the metric with this name.

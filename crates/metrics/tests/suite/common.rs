@@ -1,7 +1,8 @@
 //! Shared code of the tests: a result with all parts.
 
 use broadleaf_metrics::{
-    CellResult, CurvePoint, MemoryResult, MemorySample, TlbResult, Tlbmcpi, Walks,
+    CellResult, CurvePoint, MemoryResult, MemorySample, RunTime, RunTimeBasis, SecondsRange,
+    TlbResult, Tlbmcpi, Walks,
 };
 use broadleaf_units::PageSize;
 
@@ -73,7 +74,16 @@ pub(crate) fn whole_result() -> CellResult {
         over_time: vec![MemorySample::default()],
         ..MemoryResult::default()
     };
+    let run_time = RunTime {
+        user_seconds: Some(SecondsRange {
+            low: 1.25,
+            middle: 1.5,
+            high: 1.75,
+        }),
+        ..RunTime::of_gains([0.1, 0.2, 0.3], RunTimeBasis::Measured)
+    };
     CellResult {
+        run_time: Some(run_time),
         accesses: next(),
         l1_misses: next(),
         l2_misses: next(),

@@ -46,6 +46,8 @@ quantities! {
         |view| view.dirty.into();
     Pages = "pages", Pages, "Base pages that the block has room for.", |view| view.pages.into();
     Size = "size", Bytes, "The size of the block.", |view| view.bytes() as f64;
+    Place = "place", Number, "The block's place among four neighbours, 0 to 3: place < 2 is half of \
+                              the blocks.", |view| view.place.into();
     Age = "age", Accesses, "The time since the block was reserved; no value without a reservation.",
         |view| view.reservation_age.map_or(f64::NAN, |age| age as f64);
     Referenced = "referenced", Pages, "Base pages referenced since the last round of the daemon of \
@@ -118,7 +120,7 @@ impl Quantity {
     pub(super) const fn needs_frames(self) -> bool {
         !matches!(
             self,
-            Self::Populated | Self::Dirty | Self::Pages | Self::Size | Self::Age
+            Self::Populated | Self::Dirty | Self::Pages | Self::Size | Self::Place | Self::Age
         )
     }
 

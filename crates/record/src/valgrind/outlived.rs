@@ -34,6 +34,7 @@ fn start(workplace: &Workplace, script: &str) -> Child {
         prepare: |_| (),
         level: 1,
         recorder: "test".into(),
+        measured: None,
     };
     workplace.start(&options).expect("the program starts")
 }

@@ -10,7 +10,8 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use broadleaf_trace::{
-    Grain, Header, Options as Contents, RecordedProgram, Totals, TraceWriter, WriteError,
+    Grain, Header, MeasuredEnds, Options as Contents, RecordedProgram, Totals, TraceWriter,
+    WriteError,
 };
 
 use super::cause;
@@ -40,6 +41,8 @@ pub struct Options {
     pub level: i32,
     /// The name and version of the recorder, for the trace's header.
     pub recorder: String,
+    /// Run times of the program without the recorder, for the trace's header.
+    pub measured: Option<MeasuredEnds>,
 }
 
 /// The clock that a recorded program sees. A rate is a number of instructions in a microsecond.
@@ -291,6 +294,7 @@ fn header(options: &Options, program: &Path) -> io::Result<Header> {
         }),
         machine: machine(),
         recorder: options.recorder.clone(),
+        measured: options.measured.clone(),
         time: SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .map_or(0, |d| d.as_secs()),

@@ -74,6 +74,7 @@ pub(crate) fn options<S: AsRef<std::ffi::OsStr>>(command: &[S]) -> Options {
         prepare: |_| (),
         level: 1,
         recorder: "test".into(),
+        measured: None,
     }
 }
 

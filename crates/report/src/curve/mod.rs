@@ -3,7 +3,9 @@
 
 mod canvas;
 mod lines;
+mod long;
 mod plot;
+mod svg;
 mod table;
 
 use broadleaf_metrics::CellResult;
@@ -13,6 +15,8 @@ use crate::grid::paragraph;
 use crate::{Style, View};
 pub(crate) use canvas::Canvas;
 use lines::Lines;
+pub use long::{write_curves_csv, write_curves_parquet};
+pub use svg::{DrawCurvesError, curves_svg};
 
 /// The characters of plots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

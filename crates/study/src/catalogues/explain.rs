@@ -6,8 +6,8 @@ use broadleaf_model::Allocator;
 use broadleaf_policy::{Expression, FORM, Parameter, ParseError, PolicyEntry, Refusal};
 use broadleaf_price::EntryKind;
 use broadleaf_report::{
-    Grid, Heading, Meaning, Style, View, heading_named, live_heading_named, range_heading_named,
-    wrap,
+    Grid, Heading, Meaning, Style, View, command_line, heading_named, live_heading_named,
+    range_heading_named, wrap,
 };
 use broadleaf_tlb::{Replacement, StructureValue};
 use broadleaf_units::Described;
@@ -17,6 +17,7 @@ use super::expressions;
 use super::formats::{ADVICE_FORMATS, FORMATS};
 use super::names::names_beside_policies;
 use super::support::{of_design, of_organisation};
+use super::terms::term;
 use crate::failure::Failure;
 use crate::machines;
 use crate::names::{known_policies, no_policy, unknown};
@@ -173,6 +174,9 @@ fn find(name: &str) -> Result<Explanation, Failure> {
             });
         }
     }
+    if let Some(term) = term(name) {
+        return Ok(of_part("word", &term.described));
+    }
     let mut known = known_policies(name);
     known.extend(names_beside_policies().map(str::to_owned));
     let known = known.iter().map(String::as_str);
@@ -292,6 +296,10 @@ fn policy(entry: &PolicyEntry, named: Option<String>) -> Explanation {
     }
     facts.extend(parameters(entry.parameters));
     facts.push(("source", entry.source.to_owned()));
+    let one = named.as_deref().unwrap_or(entry.examples[0]);
+    let compare = ["broadleaf", "compare", "TRACE", "--policy"].map(str::to_owned);
+    let asked = format!("4k,{one}");
+    facts.push(("next", command_line(&[&compare[..], &[asked]].concat())));
     Explanation {
         heading: named.unwrap_or_else(|| entry.syntax.to_owned()),
         kind: "policy",

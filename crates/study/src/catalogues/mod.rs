@@ -7,6 +7,7 @@ mod formats;
 mod list;
 mod names;
 mod support;
+mod terms;
 
 pub use areas::areas;
 pub use explain::explain;

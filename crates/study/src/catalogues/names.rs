@@ -8,6 +8,7 @@ use broadleaf_price::ENTRY_KINDS;
 use broadleaf_report::{HEADINGS, LIVE_HEADINGS, RANGE_HEADINGS};
 
 use super::formats::{ADVICE_FORMATS, FORMATS};
+use super::terms::TERMS;
 
 /// The names of policies that are ready to use. Names with brackets are left out: brackets mean
 /// something else to shells, and not all scripts for shells quote them.
@@ -17,8 +18,8 @@ pub fn policy_names() -> impl Iterator<Item = &'static str> {
 }
 
 /// Names that [`super::explain`] explains beside policies: reasons to stay, parts of machines,
-/// kinds of TLB entries, allocators, formats, machines, metrics and headings of tables. A name may come more
-/// than once.
+/// kinds of TLB entries, allocators, formats, machines, metrics, headings of tables and words of
+/// Linux. A name may come more than once.
 pub(super) fn names_beside_policies() -> impl Iterator<Item = &'static str> {
     let reasons = Refusal::ALL.iter().map(|refusal| refusal.name());
     let parts = parts().into_iter().flat_map(|(_, entries)| entries);
@@ -34,6 +35,7 @@ pub(super) fn names_beside_policies() -> impl Iterator<Item = &'static str> {
         .chain(allocators)
         .chain(formats.map(|format| format.name))
         .chain(headings.map(|heading| heading.name))
+        .chain(TERMS.iter().map(|term| term.described.name))
 }
 
 /// Names of everything that [`super::explain`] explains, each once. Names with blanks are left

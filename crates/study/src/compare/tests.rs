@@ -17,7 +17,7 @@ fn compared(trace: &Path, cache: &TraceCache, asked: &[&str]) -> (Comparison, Ve
         trace,
         keep_going: false,
         max_accesses: None,
-        policies: policies(&asked, &[]).expect("policies"),
+        policies: policies(&asked, &[], true).expect("policies"),
         machines: vec![names::machine("skylake").expect("a machine")],
         threads: None,
         curves: false,

@@ -67,6 +67,7 @@ pub(crate) fn recorded(
         prepare: |_| (),
         level: DEFAULT_LEVEL,
         recorder: made_by("tool for Valgrind"),
+        measured: None,
     };
     let unfinished = folder.join(format!("{name}.unfinished.bl"));
     let failed = |error: std::io::Error| {

@@ -5,6 +5,7 @@ mod damage;
 mod decoder;
 mod error;
 pub(crate) mod events;
+mod head;
 mod holds;
 mod items;
 mod kind;
@@ -17,6 +18,7 @@ mod replay;
 mod stored;
 
 pub use error::ReadError;
+pub(crate) use head::header_of;
 
 use std::io;
 use std::path::Path;
@@ -163,6 +165,12 @@ impl Trace {
                 Ok(trace)
             }
         }
+    }
+
+    /// Returns true if the user gave the reduced form of a trace in place of the trace. Models that
+    /// notice each visit cannot read it.
+    pub(crate) fn is_given_reduced(&self) -> bool {
+        self.kind == TraceKind::Reduced && self.called.is_none()
     }
 
     /// Takes the promotions that an earlier comparison of the trace found, if the trace is read

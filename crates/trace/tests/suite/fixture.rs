@@ -78,6 +78,7 @@ fn full_header(grain: Grain, instruction_pages: bool) -> Header {
         machine: "Linux 6.1, 4 KiB and 2 MiB pages".to_owned(),
         recorder: "the tests of the trace format".to_owned(),
         time: 1_000_000_000,
+        measured: None,
         notes: vec![
             "a first note".to_owned(),
             "eine zweite für später".to_owned(),

@@ -4,8 +4,8 @@ use std::io::Cursor;
 
 use crate::common::{TestItem, canonical, header, read, read_until_error, trace, write};
 use broadleaf_trace::{
-    Encoder, Event, Grain, Header, Lead, Options, ReadOptions, RecordedProgram, TraceIndex,
-    TraceReader, Visit, head_bytes,
+    Encoder, EndRun, Event, FaultCosts, Grain, Header, Lead, MeasuredEnds, Options, ReadOptions,
+    RecordedProgram, TraceIndex, TraceReader, Visit, head_bytes,
 };
 use broadleaf_units::{SpaceId, ThreadId};
 use proptest::prelude::*;
@@ -96,6 +96,26 @@ fn a_note_takes_the_room_of_the_head() {
     }
 }
 
+/// A measurement whose fields all differ.
+fn measured_ends() -> MeasuredEnds {
+    let run = |first: u64| EndRun {
+        user_micros: first,
+        system_micros: first + 1,
+        elapsed_micros: first + 200,
+        faults: first + 3,
+        rss_bytes_peak: u64::MAX - first,
+        huge_bytes_peak: first + 5,
+    };
+    MeasuredEnds {
+        rounds: vec![[run(10), run(20)], [run(30), run(1 << 40)]],
+        costs: FaultCosts {
+            base_nanos: 1490,
+            huge_nanos: 250_000,
+            collapse_nanos: 0,
+        },
+    }
+}
+
 #[test]
 fn a_header_round_trips() {
     let header = Header {
@@ -113,6 +133,7 @@ fn a_header_round_trips() {
         machine: "Linux 6.1, somewhere".to_owned(),
         recorder: "broadleaf 0.1.0".to_owned(),
         time: 1_700_000_000,
+        measured: Some(measured_ends()),
         notes: vec!["one".to_owned(), "ünother".to_owned()],
         room: 0,
     };

@@ -1,0 +1,270 @@
+//! The answer of a comparison: the run time, and what to type now.
+
+#![allow(clippy::disallowed_macros, reason = "a test may panic")]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use broadleaf_study::answer::AnsweredProgram;
+use broadleaf_study::answer::kernel::SETTINGS;
+use broadleaf_study::answer::switches::SWITCHES;
+use serde_json::Value;
+
+use crate::support::live::{can_govern, is_installed};
+use crate::support::{folder, run, stderr, succeeded};
+
+/// A program in Perl whose hash takes some MiB, and which reads it at scattered places.
+const PAIRS: &str = "for (1 .. 20000) { $h{$_ * 7919 % 600011} = $_ x 9 } \
+                     for (1 .. 20000) { $n += length $h{$_ * 104729 % 600011} // 0 }";
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("JSON")
+}
+
+fn path_of(path: &Path) -> &str {
+    path.to_str().expect("the path is UTF-8")
+}
+
+/// The recommendations of JSON and of the table are one, with equal commands.
+#[test]
+fn table_and_json_give_one_recommendation() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/sort.bl");
+    let trace = path_of(&golden);
+    for asked in [&["--policy", "greedy,pop-64"][..], &[]] {
+        let table = succeeded(&run(&[&["compare", trace], asked].concat()));
+        let text = succeeded(&run(
+            &[&["compare", trace, "--format", "json"], asked].concat()
+        ));
+        let answer = json(&text);
+        let advice = &answer["advice"][0];
+        let sentence = advice["sentence"].as_str().expect("a sentence");
+        assert!(table.contains(sentence), "{sentence}\n{table}");
+        let run_time = advice["run_time"].as_str().expect("a run time");
+        assert!(run_time.contains("an estimate from a table") && table.contains(run_time));
+        let commands = advice["commands"].as_array().expect("commands");
+        assert!(!commands.is_empty());
+        for suggested in commands {
+            let command = suggested["command"].as_str().expect("a command");
+            assert!(table.contains(command), "{command}\n{table}");
+        }
+        let first = commands[0]["command"].as_str().expect("a command");
+        assert!(first.starts_with("broadleaf run --baseline 7 "), "{first}");
+        for result in answer["results"].as_array().expect("results") {
+            let run_time = &result["run_time"];
+            assert_eq!(run_time["basis"], "table");
+            let [low, middle, high] = ["ratio_low", "ratio", "ratio_high"]
+                .map(|name| run_time[name].as_f64().expect("a ratio"));
+            assert!(low <= middle && middle <= high, "{run_time}");
+        }
+    }
+}
+
+/// Linux with the settings of this machine is compared by default.
+#[test]
+fn the_kernel_s_own_settings_are_among_the_default_policies() {
+    if !Path::new(SETTINGS).join("enabled").is_file() {
+        eprintln!("skipped: this kernel has no huge pages");
+        return;
+    }
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/sort.bl");
+    let answer = json(&succeeded(&run(&[
+        "compare",
+        path_of(&golden),
+        "--format",
+        "json",
+    ])));
+    let results = answer["results"].as_array().expect("results");
+    let last = results.last().expect("results");
+    let policy = last["policy"].as_str().expect("a policy");
+    assert!(policy.starts_with("linux"), "{policy}");
+    assert_eq!(last["asked"], last["policy"]);
+    assert_eq!(last["accesses"], results[0]["accesses"]);
+    // The others are replayed without frames, as before.
+    assert!(last.get("fault_cycles").is_none(), "{last}");
+}
+
+/// A recording with measured ends gives seconds. Both ends are reached by a heap from `mmap`.
+#[test]
+fn a_recording_holds_both_ends_and_a_comparison_gives_seconds() {
+    if !can_govern() || !is_installed("perl") {
+        return;
+    }
+    let folder = folder("answers-measured");
+    let trace = folder.join("pairs.bl");
+    let trace = path_of(&trace);
+    let output = run(&["record", "--measure", "2", "-o", trace, "perl", "-e", PAIRS]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let said = stderr(&output);
+    assert!(
+        said.contains("measured: user time ") && said.contains("(2 rounds)"),
+        "{said}"
+    );
+    assert!(
+        said.contains(&format!("next: broadleaf compare {trace}")),
+        "{said}"
+    );
+    let answer = json(&succeeded(&run(&[
+        "compare",
+        trace,
+        "--format",
+        "json",
+        "--policy",
+        "4k,pop-256",
+    ])));
+    for result in answer["results"].as_array().expect("results") {
+        let run_time = &result["run_time"];
+        assert_eq!(run_time["basis"], "measured", "{run_time}");
+        let seconds = run_time["user_seconds"]["middle"]
+            .as_f64()
+            .expect("seconds");
+        assert!(seconds > 0.0 && seconds < 60.0, "{seconds}");
+        assert!(run_time["fault_seconds"]["saved"].is_f64(), "{run_time}");
+    }
+    let base = &answer["results"][0]["run_time"];
+    assert_eq!(base["ratio"], 1.0);
+    let table = succeeded(&run(&["compare", trace, "--policy", "4k,greedy"]));
+    assert!(table.contains("  user time  "), "{table}");
+    let has_policy = table.contains("Measured: the recording holds run times");
+    let stays = table.contains("What to type now, for 4k:");
+    assert!(has_policy || stays, "{table}");
+    // The recording holds what the suggested measurement would find.
+    assert!(!table.contains("--baseline"), "{table}");
+}
+
+/// Whatever the program says, both ends are what they are called: the program forbids huge pages
+/// to itself, and its memory comes from `mmap`.
+#[test]
+fn a_baseline_reaches_both_ends_of_a_program_that_forbids_huge_pages() {
+    if !can_govern() || !is_installed("python3") {
+        return;
+    }
+    // 41 is PR_SET_THP_DISABLE, 15 MADV_NOHUGEPAGE.
+    let script = "import ctypes, mmap, time
+ctypes.CDLL(None).prctl(41, 1, 0, 0, 0)
+memory = mmap.mmap(-1, 64 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+memory.madvise(15)
+for page in range(64 << 8): memory[page << 12] = 1
+time.sleep(1)
+";
+    let output = run(&[
+        "run",
+        "--baseline",
+        "1",
+        "--format",
+        "json",
+        "python3",
+        "-c",
+        script,
+    ]);
+    let report = json(&succeeded(&output));
+    let of = |way: &str| report[way].as_array().expect(way).clone();
+    for way in ["base_pages", "huge_pages", "with", "without"] {
+        let runs = of(way);
+        assert_eq!(runs.len(), 1, "one round is dropped");
+        let [cpu, user, system] = ["cpu_seconds", "user_seconds", "system_seconds"]
+            .map(|name| runs[0][name].as_f64().expect(name));
+        assert!((cpu - user - system).abs() < 1e-6 && user > 0.0);
+    }
+    let huge = of("huge_pages")[0]["huge_bytes_peak"]
+        .as_u64()
+        .expect("bytes");
+    assert!(huge >= 60 << 20, "{huge}");
+    // The governor of the policy obeys the program.
+    let with = of("with")[0]["huge_bytes_peak"].as_u64().expect("bytes");
+    assert!(with < 8 << 20, "{with}");
+    let faults = |way| of(way)[0]["page_faults"].as_u64().expect("faults");
+    assert!(faults("base_pages") >= 64 << 8);
+}
+
+/// The kilobytes in huge pages of a program's own memory, by its own words.
+fn huge_kib(command: &mut Command) -> u64 {
+    let output = command.output().expect("the program runs");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let line = text.lines().find(|line| line.contains("AnonHugePages"));
+    let number = line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok());
+    number.unwrap_or_else(|| panic!("{text}{}", stderr(&output)))
+}
+
+/// A switch is tried where its program is there: memory is in huge pages with the switch.
+#[test]
+fn switches_give_huge_pages_where_their_program_is_there() {
+    let setting = fs::read_to_string(Path::new(SETTINGS).join("enabled")).unwrap_or_default();
+    if !setting.contains("[madvise]") && !setting.contains("[always]") {
+        eprintln!("skipped: the kernel makes no huge pages");
+        return;
+    }
+    let print = "open F, '/proc/self/smaps_rollup'; print grep /AnonHuge/, <F>";
+    let perl = format!("my @x = map {{ 'x' x 100000 }} 1 .. 400; {print}");
+    let python = "x = [str(i) * 9 for i in range(500000)]; \
+                  print(*[l for l in open('/proc/self/smaps_rollup') if 'AnonHuge' in l])";
+    let tried = [
+        ("glibc", vec!["perl", "-e", &perl]),
+        ("python", vec!["python3", "-c", python]),
+    ];
+    for (name, words) in tried {
+        if !is_installed(words[0]) {
+            continue;
+        }
+        let switch = SWITCHES
+            .iter()
+            .find(|switch| switch.name == name)
+            .expect(name);
+        let command: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        let program = AnsweredProgram::new(command, Path::new(words[0]));
+        let line = (switch.command)(&program);
+        let with = huge_kib(Command::new("sh").args(["-c", &line]));
+        assert!(with > 10_000, "{name}: {with} KiB\n{line}");
+    }
+    if is_installed("java") {
+        let switch = SWITCHES
+            .iter()
+            .find(|switch| switch.name == "java")
+            .expect("java");
+        let words = ["java", "-XX:+PrintFlagsFinal", "-version"].map(str::to_owned);
+        let program = AnsweredProgram::new(words.to_vec(), Path::new("/usr/bin/java"));
+        assert!((switch.applies)(&program));
+        let line = (switch.command)(&program);
+        let output = Command::new("sh").args(["-c", &line]).output().expect("sh");
+        let text = String::from_utf8_lossy(&output.stdout);
+        let flag = text
+            .lines()
+            .find(|line| line.contains(" UseTransparentHugePages "));
+        assert!(flag.is_some_and(|flag| flag.contains("= true")), "{flag:?}");
+    }
+    if is_installed("postgres") {
+        let output = Command::new("postgres")
+            .args(["--describe-config"])
+            .output()
+            .expect("postgres runs");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.contains("huge_pages"), "PostgreSQL has the setting");
+    }
+}
+
+/// A switch is only told for its own program.
+#[test]
+fn switches_apply_to_their_programs_alone() {
+    let names = |path: &str| -> Vec<&str> {
+        let program = AnsweredProgram::new(vec![path.to_owned()], Path::new(path));
+        let applying = SWITCHES.iter().filter(|switch| (switch.applies)(&program));
+        applying.map(|switch| switch.name).collect()
+    };
+    assert_eq!(names("/no/such/redis-server"), ["redis"]);
+    assert_eq!(names("/no/such/mongod"), ["mongodb"]);
+    assert_eq!(names("/no/such/postgres"), ["postgres"]);
+    assert!(names("/no/such/program").is_empty());
+    if Path::new("/bin/ls").exists() {
+        assert_eq!(names("/bin/ls"), ["glibc"]);
+    }
+    if Path::new("/usr/local/go/bin/go").exists() {
+        assert_eq!(names("/usr/local/go/bin/go"), ["go"]);
+    }
+    for switch in SWITCHES {
+        assert!(
+            !switch.source.is_empty() && !switch.purpose.is_empty(),
+            "{}",
+            switch.name
+        );
+    }
+}

@@ -1,0 +1,208 @@
+//! Runs of a program with base pages, with huge pages, and under a policy, in turns.
+
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use broadleaf_governor::{
+    Allowance, Budgets, Counters, Ward, allow_only_advised, allow_thp, forbid_thp,
+    ignore_thp_switches,
+};
+use broadleaf_metrics::RunFigures;
+use broadleaf_policy::parse;
+use rustix::process::Signal;
+
+use super::child::{ProgramSignals, cannot_wait, ending, governor_of, spawn};
+use super::govern;
+use super::limits::ManyFiles;
+use broadleaf_study::failure::Failure;
+use broadleaf_study::watch::{Watch, Work};
+
+/// The policy of the end with huge pages: a block becomes a huge page at its first resident page.
+const ALL_HUGE: &str = "greedy";
+
+/// The way in which a program runs.
+#[derive(Clone, Copy)]
+pub(super) enum Arm<'a> {
+    /// Base pages alone.
+    BasePages,
+    /// Huge pages wherever they fit, whatever the program and the kernel's settings say.
+    HugePages,
+    /// Under a policy, as `run` does it. The function makes the ward.
+    Governed(&'a dyn Fn() -> Result<Ward, Failure>),
+    /// As the system is set.
+    AsSet,
+}
+
+/// A program to run in several ways.
+pub(super) struct Turns<'a> {
+    /// The program and its arguments.
+    pub(super) command: &'a [OsString],
+    /// Receives signals while the program runs.
+    pub(super) signals: &'static dyn ProgramSignals,
+    /// Receives the progress.
+    pub(super) watch: &'a dyn Watch,
+}
+
+/// The end of all runs: the figures of each arm, or the status of a program that a signal ended.
+pub(super) enum TurnsEnd {
+    /// For each arm, one run for each round.
+    Figures(Vec<Vec<RunFigures>>),
+    /// A signal from outside ended the program.
+    Interrupted(ExitStatus),
+}
+
+impl Turns<'_> {
+    /// Runs the program `rounds` times in each way, after one round that is dropped. The program
+    /// has no input, and its standard output is thrown away.
+    pub(super) fn take(&self, arms: &[Arm<'_>], rounds: u32) -> Result<TurnsEnd, Failure> {
+        let mut all = vec![Vec::new(); arms.len()];
+        let work = (u64::from(rounds) + 1) * arms.len() as u64;
+        let task = self.watch.begin("running", Work::Runs(work));
+        // The first round fills caches and the host's memory.
+        for round in 0..=rounds {
+            for turn in 0..arms.len() {
+                // The order changes from round to round, so that no arm always finds the warmer
+                // machine.
+                let at = match round % 2 {
+                    0 => turn,
+                    _ => arms.len() - 1 - turn,
+                };
+                let figures = match self.once(arms[at]) {
+                    Ok(OneRun::Figures(figures)) => figures,
+                    other => {
+                        let _ = allow_thp();
+                        return match other? {
+                            OneRun::Interrupted(status) => Ok(TurnsEnd::Interrupted(status)),
+                            OneRun::Figures(_) => unreachable!("it has its own branch"),
+                        };
+                    }
+                };
+                if round > 0 {
+                    all[at].push(figures);
+                }
+                task.set(0, 0);
+            }
+        }
+        drop(task);
+        let _ = allow_thp();
+        Ok(TurnsEnd::Figures(all))
+    }
+
+    /// Runs the program once.
+    fn once(&self, arm: Arm<'_>) -> Result<OneRun, Failure> {
+        let mut command = Command::new(&self.command[0]);
+        command
+            .args(&self.command[1..])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null());
+        let ward = match arm {
+            Arm::BasePages => {
+                forbid_thp().map_err(|error| cannot("forbid huge pages", &error))?;
+                ignore_thp_switches(&mut command);
+                None
+            }
+            Arm::HugePages => {
+                allow_thp().map_err(|error| cannot("allow huge pages", &error))?;
+                ignore_thp_switches(&mut command);
+                Some(all_huge()?)
+            }
+            Arm::Governed(ward) => {
+                // Before Linux 6.18 there is no such setting, and that of the system applies.
+                let _ = allow_only_advised();
+                Some(ward()?)
+            }
+            Arm::AsSet => {
+                allow_thp().map_err(|error| cannot("allow huge pages", &error))?;
+                None
+            }
+        };
+        let mut counters = Counters::of_children();
+        let began = Instant::now();
+        let handed_over = self.signals.hand_over();
+        let child = spawn(command)?;
+        handed_over.started(child.id());
+        let (status, spent) = if let Some(ward) = ward {
+            let mut governor = governor_of(&child, ward, false)?;
+            let _many = ManyFiles::allowed();
+            let ended = ending(child, self.signals);
+            let mut status = None;
+            govern(
+                &mut governor,
+                |_| (),
+                |wait| {
+                    status = ended.recv_timeout(wait).ok();
+                    status.is_some()
+                },
+            );
+            let status = match status {
+                Some(status) => status,
+                None => ended.recv().map_err(Failure::failed)?,
+            };
+            (
+                status,
+                Some((governor.spent(), governor.ward().tally().huge_bytes_peak)),
+            )
+        } else {
+            let ended = ending(child, self.signals);
+            (ended.recv().map_err(Failure::failed)?, None)
+        };
+        drop(handed_over);
+        let elapsed = began.elapsed();
+        let (status, usage) = status.map_err(cannot_wait)?;
+        let interrupts = [Signal::INT, Signal::TERM, Signal::HUP].map(Signal::as_raw);
+        if status
+            .signal()
+            .is_some_and(|signal| interrupts.contains(&signal))
+        {
+            return Ok(OneRun::Interrupted(status));
+        }
+        if !status.success() {
+            return Err(Failure::Failed(format!(
+                "{}: it failed ({status}), so its figures are meaningless",
+                self.command[0].display()
+            )));
+        }
+        Ok(OneRun::Figures(RunFigures {
+            elapsed_seconds: elapsed.as_secs_f64(),
+            cpu_seconds: usage.cpu.as_secs_f64(),
+            user_seconds: usage.user.as_secs_f64(),
+            system_seconds: usage.cpu.saturating_sub(usage.user).as_secs_f64(),
+            page_faults: usage.faults,
+            rss_bytes_peak: usage.rss_bytes_peak,
+            governor_cpu_seconds: spent
+                .map(|(spent, _)| (spent.looking + spent.acting).as_secs_f64()),
+            huge_bytes_peak: spent.map(|(_, huge)| huge),
+            tlb_misses: counters.tlb_misses(),
+            cycles: counters.cycles(),
+        }))
+    }
+}
+
+/// The end of one run.
+enum OneRun {
+    Figures(RunFigures),
+    Interrupted(ExitStatus),
+}
+
+/// A ward that makes all huge pages that fit, soon after the first page of a block is resident.
+fn all_huge() -> Result<Ward, Failure> {
+    let budgets = Budgets {
+        added: Allowance::Unlimited,
+        pressure: 10_000,
+        cpu: 10_000,
+        stall: 10_000,
+        longest_stall: None,
+        interval: Duration::from_millis(10),
+        ..Budgets::DEFAULT
+    };
+    Ok(Ward::new(
+        parse(ALL_HUGE).map_err(Failure::failed)?,
+        budgets,
+    ))
+}
+
+fn cannot(what: &str, error: &std::io::Error) -> Failure {
+    Failure::Failed(format!("the kernel does not {what}: {error}"))
+}

@@ -1,0 +1,146 @@
+//! Curves as a picture (SVG): one panel for each page size, one line for each policy.
+
+use broadleaf_metrics::CellResult;
+use plotters::prelude::*;
+
+use super::lines::{CurveLine, Lines};
+use super::sizes;
+
+/// The width of the picture, and the height of a panel, in pixels.
+const PANEL: (u32, u32) = (900, 480);
+
+/// The reason for which a picture could not be drawn.
+#[derive(Debug, thiserror::Error)]
+#[error("drawing the curves: {0}")]
+pub struct DrawCurvesError(String);
+
+/// Returns the curves of `results` as SVG: misses against entries of fully associative TLBs, on
+/// logarithmic scales. Policies with equal curves share a line.
+///
+/// # Errors
+/// If no result has a curve.
+pub fn curves_svg(results: &[CellResult]) -> Result<String, DrawCurvesError> {
+    let panels: Vec<(String, Lines<'_>)> = sizes(results)
+        .into_iter()
+        .map(|size| {
+            (
+                size.short_name().to_string(),
+                Lines::new(results, size.bytes()),
+            )
+        })
+        .filter(|(_, lines)| !lines.lines.is_empty())
+        .collect();
+    if panels.is_empty() {
+        return Err(DrawCurvesError(
+            "no result has a curve with misses".to_owned(),
+        ));
+    }
+    let mut text = String::new();
+    {
+        let height = PANEL.1 * panels.len() as u32;
+        let root = SVGBackend::with_string(&mut text, (PANEL.0, height)).into_drawing_area();
+        root.fill(&WHITE).map_err(failed)?;
+        for (area, (size, lines)) in root.split_evenly((panels.len(), 1)).iter().zip(&panels) {
+            panel(area, size, &lines.lines).map_err(failed)?;
+        }
+        root.present().map_err(failed)?;
+    }
+    Ok(text)
+}
+
+fn failed(error: impl std::fmt::Display) -> DrawCurvesError {
+    DrawCurvesError(error.to_string())
+}
+
+/// A part of the picture.
+type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+/// The failure of a drawing call.
+type Failed<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
+
+fn panel<'a>(area: &Area<'a>, size: &str, lines: &[CurveLine<'_>]) -> Result<(), Failed<'a>> {
+    let curves: Vec<Vec<(f64, f64)>> = lines.iter().map(fully_associative).collect();
+    let all = || curves.iter().flatten();
+    let most_entries = all().map(|point| point.0).fold(2.0, f64::max);
+    let most = all().map(|point| point.1).fold(1.0, f64::max) * 1.2;
+    let least = all().map(|point| point.1).fold(most, f64::min) / 1.2;
+    let mut chart = ChartBuilder::on(area)
+        .caption(
+            format!("{size} pages: misses of fully associative TLBs"),
+            ("sans-serif", 18),
+        )
+        .margin(14)
+        .x_label_area_size(44)
+        .y_label_area_size(80)
+        .build_cartesian_2d(
+            (1.0..most_entries).log_scale().base(2.0),
+            (least..most).log_scale(),
+        )?;
+    chart
+        .configure_mesh()
+        .x_desc("entries")
+        .y_desc("misses")
+        .x_label_formatter(&|entries| format!("{entries:.0}"))
+        .y_label_formatter(&|misses| crate::number::short(misses.round() as u64))
+        .draw()?;
+    for (number, (line, curve)) in lines.iter().zip(&curves).enumerate() {
+        let color = Palette99::pick(number).to_rgba();
+        let style = color.stroke_width(2);
+        chart
+            .draw_series(LineSeries::new(curve.iter().copied(), style))?
+            .label(line.policies.join(", "))
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
+    }
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::UpperRight)
+        .label_font(("sans-serif", 12))
+        .background_style(WHITE.mix(0.8))
+        .border_style(BLACK)
+        .draw()
+}
+
+/// Returns the entries and misses of fully associative TLBs.
+fn fully_associative(line: &CurveLine<'_>) -> Vec<(f64, f64)> {
+    let entries = line.entries();
+    let points = entries.iter().filter_map(|&entries| {
+        let misses = line.misses(entries, entries)?;
+        Some((entries as f64, (misses as f64).max(1.0)))
+    });
+    points.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use broadleaf_metrics::CurvePoint;
+
+    #[test]
+    fn a_panel_has_a_line_for_each_curve_and_its_policies() {
+        let result = |policy: &str, factor: u64| CellResult {
+            policy: policy.to_owned(),
+            curve: Some(
+                (0..6)
+                    .map(|power| CurvePoint {
+                        page_size: 4096,
+                        sets: 1,
+                        ways: 1 << power,
+                        misses: factor * (1000 >> power),
+                    })
+                    .collect(),
+            ),
+            ..CellResult::default()
+        };
+        let results = [result("4k", 7), result("life-1e9", 7), result("greedy", 1)];
+        let svg = curves_svg(&results).unwrap();
+        assert!(
+            svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"),
+            "{svg}"
+        );
+        for text in ["4k pages", "entries", "misses", "4k, life-1e9", "greedy"] {
+            assert!(svg.contains(text), "{text}");
+        }
+        assert!(svg.matches("<polyline").count() >= 2);
+        let none = curves_svg(&[CellResult::default()]).unwrap_err();
+        assert!(none.to_string().contains("no result has a curve"), "{none}");
+    }
+}

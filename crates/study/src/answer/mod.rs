@@ -1,0 +1,119 @@
+//! What a user can type after a comparison: the commands of each recommendation.
+
+pub mod kernel;
+mod program;
+pub mod switches;
+
+use broadleaf_governor::can_decide;
+use broadleaf_metrics::{CellResult, Comparison, SuggestedCommand};
+use broadleaf_policy::parse;
+use broadleaf_report::{BASELINE, saves_enough};
+
+pub use program::AnsweredProgram;
+
+/// The number of rounds of the suggested measurement.
+const ROUNDS: &str = "7";
+
+/// Adds commands to the recommendations of a comparison.
+///
+/// `references` holds the baseline on each machine. `trace` is the trace's name as an argument of a
+/// command.
+pub(crate) fn add_commands(
+    comparison: &mut Comparison,
+    references: &[CellResult],
+    program: &AnsweredProgram,
+    trace: &str,
+) {
+    let results = &comparison.results;
+    for advice in &mut comparison.advice {
+        let on = |result: &&CellResult| result.machine == advice.machine;
+        let results: Vec<&CellResult> = results.iter().filter(on).collect();
+        let mut baselines = references.iter().filter(on);
+        let baseline = baselines.find(|result| result.policy == BASELINE);
+        let chosen = results.iter().find(|result| result.policy == advice.policy);
+        advice.commands = match (chosen, baseline) {
+            (Some(chosen), Some(baseline)) if chosen.policy != BASELINE => {
+                for_policy(&results, chosen, baseline, program, trace)
+            }
+            _ if program.is_measured => vec![where_it_pays(trace)],
+            _ => vec![measurement(program, None)],
+        };
+    }
+}
+
+/// The commands for a chosen policy that makes huge pages.
+fn for_policy(
+    results: &[&CellResult],
+    chosen: &CellResult,
+    baseline: &CellResult,
+    program: &AnsweredProgram,
+    trace: &str,
+) -> Vec<SuggestedCommand> {
+    let can_run = can_be_governed(&chosen.policy);
+    let governed = can_run.then_some(chosen.policy.as_str());
+    let mut commands = Vec::new();
+    if !program.is_measured {
+        commands.push(measurement(program, governed));
+    }
+    if let Some(policy) = governed {
+        let run = ["broadleaf", "run", "--policy", policy, "--"];
+        commands.push(suggested(
+            "run the program under this policy, with Broadleaf's governor",
+            program.after(&run),
+        ));
+    }
+    // Linux's own policies that do equally well.
+    let equal = |result: &&&CellResult| !saves_enough(chosen, result, baseline);
+    for result in results.iter().filter(equal) {
+        let suggested = kernel::commands_of(&result.policy);
+        let is_new = |one: &SuggestedCommand| !commands.contains(one);
+        if let Some(suggested) = suggested.filter(is_new) {
+            commands.push(suggested);
+        }
+    }
+    commands.extend(switches::of_program(program));
+    commands.push(match program.has_managed_heap() {
+        true => where_it_pays(trace),
+        false => suggested(
+            "change the source: C code with madvise calls for the ranges that pay",
+            format!("broadleaf advise {trace} --format madvise"),
+        ),
+    });
+    commands
+}
+
+/// The measurement of the run time, under a policy if there is one that can be run.
+fn measurement(program: &AnsweredProgram, policy: Option<&str>) -> SuggestedCommand {
+    let mut words = vec!["broadleaf", "run", "--baseline", ROUNDS];
+    words.extend(policy.iter().flat_map(|policy| ["--policy", policy]));
+    words.push("--");
+    suggested(
+        "measure the run time with 4 KiB pages and with huge pages, in turns",
+        program.after(&words),
+    )
+}
+
+/// The search for memory that gains.
+fn where_it_pays(trace: &str) -> SuggestedCommand {
+    suggested(
+        "see which parts of the memory would gain from huge pages",
+        format!("broadleaf advise {trace}"),
+    )
+}
+
+/// Returns true if the governor can run the policy, or if settings of the kernel make it.
+pub(crate) fn can_be_run(policy: &str) -> bool {
+    can_be_governed(policy) || kernel::files_of(policy).is_some()
+}
+
+/// Returns true if the governor can run the policy.
+fn can_be_governed(policy: &str) -> bool {
+    parse(policy).is_ok_and(|policy| can_decide(policy.as_ref()).is_ok())
+}
+
+fn suggested(purpose: &str, command: String) -> SuggestedCommand {
+    SuggestedCommand {
+        purpose: purpose.to_owned(),
+        command,
+    }
+}

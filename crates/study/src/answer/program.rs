@@ -1,0 +1,130 @@
+//! The recorded program, as far as advice depends on it.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use broadleaf_report::command_line;
+use broadleaf_trace::Header;
+use memchr::memmem;
+
+/// The most bytes of a program's file that are searched for names of libraries.
+const MOST_SEARCHED: u64 = 64 << 20;
+
+/// A recorded program.
+#[derive(Clone, Debug, Default)]
+pub struct AnsweredProgram {
+    /// The command and its arguments; empty if the trace has none.
+    pub command: Vec<String>,
+    /// The program's file name, without its folder.
+    pub name: String,
+    /// True if the recording holds run times.
+    pub is_measured: bool,
+    /// The content of the program's file, if it can be read: names of libraries are searched there.
+    file: Vec<u8>,
+}
+
+impl AnsweredProgram {
+    /// Describes the program that a trace's header names.
+    pub fn of(header: Option<&Header>) -> Self {
+        let Some(header) = header else {
+            return Self::default();
+        };
+        let path = header.program.as_ref().map(|program| &*program.path);
+        let path = path.or_else(|| header.command.first().map(String::as_str));
+        let path = Path::new(path.unwrap_or_default());
+        Self {
+            is_measured: header.measured.is_some(),
+            ..Self::new(header.command.clone(), path)
+        }
+    }
+
+    /// Describes the program with this command, whose file is at `path`.
+    pub fn new(command: Vec<String>, path: &Path) -> Self {
+        let mut file = Vec::new();
+        if path.is_absolute()
+            && path.is_file()
+            && let Ok(opened) = File::open(path)
+        {
+            // A file that cannot be read tells nothing.
+            let _ = opened.take(MOST_SEARCHED).read_to_end(&mut file);
+        }
+        let name = path.file_name().map(|name| name.to_string_lossy());
+        Self {
+            command,
+            name: name.map_or(String::new(), |name| name.into_owned()),
+            is_measured: false,
+            file,
+        }
+    }
+
+    /// Returns true if the program's file contains a text, such as the name of a library.
+    pub fn contains(&self, text: &str) -> bool {
+        memmem::find(&self.file, text.as_bytes()).is_some()
+    }
+
+    /// Returns true if a runtime manages the memory, so that the source has no calls of madvise.
+    pub fn has_managed_heap(&self) -> bool {
+        let runtimes = ["java", "python", "perl", "ruby", "node"];
+        runtimes.iter().any(|name| self.name.starts_with(name))
+    }
+
+    /// Returns the command line of the program after other words. Without a recorded command, the
+    /// word COMMAND stands for it.
+    pub fn after(&self, words: &[&str]) -> String {
+        let mut all: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+        if self.command.is_empty() {
+            all.push("COMMAND".to_owned());
+        }
+        all.extend(self.command.iter().cloned());
+        command_line(&all)
+    }
+
+    /// Returns the command line with other words between the program and its arguments.
+    pub fn with_options(&self, options: &[&str]) -> String {
+        let (program, arguments) = match self.command.split_first() {
+            Some((program, arguments)) => (program.clone(), arguments.to_vec()),
+            None => (self.name.clone(), Vec::new()),
+        };
+        let options = options.iter().map(|&option| option.to_owned());
+        let all: Vec<String> = [program]
+            .into_iter()
+            .chain(options)
+            .chain(arguments)
+            .collect();
+        command_line(&all)
+    }
+
+    /// Returns the command line with variables of the environment before it. A variable has the
+    /// form NAME=VALUE.
+    pub fn with_environment(&self, variables: &[&str]) -> String {
+        self.after(&[&["env"], variables].concat())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_quoted_and_keep_their_order() {
+        let words = ["java", "-jar", "a b.jar"].map(str::to_owned);
+        let program = AnsweredProgram::new(words.to_vec(), Path::new("/no/such/java"));
+        assert!(program.name == "java" && program.has_managed_heap());
+        assert_eq!(
+            program.after(&["broadleaf", "run", "--"]),
+            "broadleaf run -- java -jar 'a b.jar'"
+        );
+        assert_eq!(program.with_options(&["-X"]), "java -X -jar 'a b.jar'");
+        assert_eq!(
+            program.with_environment(&["A=1"]),
+            "env A=1 java -jar 'a b.jar'"
+        );
+        let none = AnsweredProgram::default();
+        assert_eq!(
+            none.after(&["broadleaf", "run", "--"]),
+            "broadleaf run -- COMMAND"
+        );
+        assert!(!none.contains("libc") && !none.has_managed_heap());
+    }
+}

@@ -1,0 +1,53 @@
+//! Notes of a comparison: what the interpretation of its figures needs.
+
+use broadleaf_accel::WhyNot;
+use broadleaf_metrics::CellResult;
+use broadleaf_model::{Choice, Plan};
+
+use crate::machines;
+use crate::source::Trace;
+
+/// Notes on the memory and the machines of a plan.
+pub(super) fn of_plan(
+    plan: &Plan,
+    needs_frames: Option<&WhyNot>,
+    results: &[CellResult],
+    trace: &Trace,
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(why) = needs_frames {
+        notes.push(format!(
+            "{why}: every policy has memory without limit, modelled down to the frame (--memory \
+             limits it)"
+        ));
+    }
+    notes.extend(machines::base_page_notes(results));
+    notes.extend(machines::instruction_note(plan.machines(), trace.header()));
+    notes.extend(machines::area_note(plan.machines()));
+    notes.extend(machines::unpriced_note(plan.machines()));
+    notes
+}
+
+/// The note on a policy that chose with the whole trace in view.
+pub(super) fn of_choice(choice: &Choice) -> String {
+    let policy = &choice.policy;
+    format!("x offline is how many times the cycles of {policy} a policy takes")
+}
+
+/// The note on Linux's policy with the settings of this machine, if it is left out.
+pub(super) fn of_kernel(policy: &str) -> String {
+    format!(
+        "{policy}, the settings of this machine, is left out: its replay reads a whole trace again, \
+         and standard input or a reduced form was given"
+    )
+}
+
+/// The note on what is missing of a trace, with a warning. A trace that ran before is named.
+pub(super) fn of_trace(trace: &Trace, ran_before: bool) -> Option<String> {
+    let note = trace.note()?;
+    log::warn!("{}: {note}", trace.name());
+    Some(match ran_before {
+        true => format!("{}: {note}", trace.name()),
+        false => note,
+    })
+}

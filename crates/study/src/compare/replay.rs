@@ -1,0 +1,62 @@
+//! A replay of a plan over open traces, with its progress.
+
+use std::num::NonZero;
+use std::ops::ControlFlow;
+
+use broadleaf_model::{Outcome, Plan};
+
+use super::failure;
+use crate::failure::Failure;
+use crate::source::Trace;
+use crate::watch::{Task, Watch};
+
+/// Replays a trace in memory that other traces have used before.
+///
+/// # Errors
+/// If a trace cannot be read, or if the replay refuses the trace.
+pub fn replay(
+    earlier: &mut [Trace],
+    trace: &mut Trace,
+    plan: &Plan,
+    watch: &dyn Watch,
+) -> Result<Outcome, Failure> {
+    let all: Vec<_> = (earlier.iter().chain([&*trace]))
+        .map(|trace| (trace.name().to_owned(), trace.work(), trace.meter()))
+        .collect();
+    let mut shown: Option<(_, Box<dyn Task>)> = None;
+    let mut number = all.len() - 1;
+    let mut show = |state: broadleaf_model::ReplayProgress| {
+        number = state.earlier.unwrap_or(all.len() - 1);
+        let (name, work, meter) = &all[number];
+        let reading = (state.pass, state.trial, number);
+        if shown.as_ref().is_none_or(|(known, _)| *known != reading) {
+            let doing = match (state.trial, state.earlier, state.passes) {
+                (Some(trial), ..) => format!("choosing: trial {trial}"),
+                (None, Some(_), _) => format!("before it: {name}"),
+                (None, None, 2..) => format!("pass {} of {}", state.pass, state.passes),
+                (None, None, _) => "comparing".to_owned(),
+            };
+            shown = Some((reading, watch.begin(&doing, *work)));
+        }
+        if let Some((_, bar)) = &shown {
+            bar.set(meter.bytes(), state.accesses);
+        }
+        ControlFlow::Continue(())
+    };
+    let outcome = broadleaf_accel::run_after(earlier, trace, plan, &mut show);
+    drop(shown);
+    outcome.map_err(|error| failure(error, &all[number].0))
+}
+
+/// Limits a plan to the memory that the machine gives this process.
+pub(crate) fn within_machine(plan: Plan) -> Plan {
+    match crate::room::available() {
+        Some(bytes) => plan.within_bytes(bytes),
+        None => plan,
+    }
+}
+
+/// The number of threads that this process may use.
+pub fn available_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
+}

@@ -1,0 +1,99 @@
+//! The run times of a program with base pages and with huge pages, from a trace's header.
+
+use broadleaf_metrics::percentiles;
+use broadleaf_report::change_sentence;
+use broadleaf_trace::{EndRun, MeasuredEnds};
+
+/// A measurement in numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct EndsSummary {
+    /// The saved share of the user time: tenth percentile, median and ninetieth percentile.
+    pub(crate) gains: [f64; 3],
+    /// The median user time with base pages, in seconds.
+    pub(crate) base_seconds: f64,
+}
+
+/// Summarizes a measurement. Returns `None` without rounds, or if no user time was spent.
+pub(crate) fn summary(measured: &MeasuredEnds) -> Option<EndsSummary> {
+    let user = |run: &EndRun| run.user_micros as f64 * 1e-6;
+    Some(EndsSummary {
+        gains: percentiles(&saved(measured, user))?,
+        base_seconds: middle(measured, 0, user)?,
+    })
+}
+
+/// Returns the saved share of a time, for each round with some of it.
+fn saved(measured: &MeasuredEnds, of: impl Fn(&EndRun) -> f64) -> Vec<f64> {
+    let rounds = measured.rounds.iter().filter(|[base, _]| of(base) > 0.0);
+    rounds
+        .map(|[base, huge]| 1.0 - of(huge) / of(base))
+        .collect()
+}
+
+/// Returns the median of a figure over the rounds, at one end.
+fn middle(measured: &MeasuredEnds, end: usize, of: impl Fn(&EndRun) -> f64) -> Option<f64> {
+    let values: Vec<f64> = measured
+        .rounds
+        .iter()
+        .map(|round| of(&round[end]))
+        .collect();
+    percentiles(&values).map(|[_, middle, _]| middle)
+}
+
+/// Describes a measurement in a sentence.
+pub fn measured_sentence(measured: &MeasuredEnds) -> String {
+    let user = |run: &EndRun| run.user_micros as f64 * 1e-6;
+    let system = |run: &EndRun| run.system_micros as f64 * 1e-6;
+    let of = |name: &str, of: &dyn Fn(&EndRun) -> f64| {
+        let change = match percentiles(&saved(measured, of)) {
+            Some(gains) => change_sentence(gains),
+            None => "nothing to compare".to_owned(),
+        };
+        let at = |end| middle(measured, end, of).unwrap_or(0.0);
+        format!(
+            "{name} time {:.3} s, with huge pages {:.3} s: {change}",
+            at(0),
+            at(1)
+        )
+    };
+    format!(
+        "{}; {} ({} rounds)",
+        of("user", &user),
+        of("system", &system),
+        measured.rounds.len()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_round_is_compared_with_itself() {
+        let run = |user_micros, system_micros| EndRun {
+            user_micros,
+            system_micros,
+            ..EndRun::default()
+        };
+        let measured = MeasuredEnds {
+            // The second round is on a slower machine.
+            rounds: vec![
+                [run(1_000_000, 0), run(800_000, 0)],
+                [run(2_000_000, 0), run(1_600_000, 0)],
+            ],
+            ..MeasuredEnds::default()
+        };
+        let found = summary(&measured).unwrap();
+        for gain in found.gains {
+            assert!((gain - 0.2).abs() < 1e-9);
+        }
+        assert!((found.base_seconds - 1.5).abs() < 1e-9);
+        let said = measured_sentence(&measured);
+        assert_eq!(
+            said,
+            "user time 1.500 s, with huge pages 1.200 s: 20.0% less (20.0% to 20.0%); system time \
+             0.000 s, with huge pages 0.000 s: nothing to compare (2 rounds)"
+        );
+        assert_eq!(summary(&MeasuredEnds::default()), None);
+    }
+}

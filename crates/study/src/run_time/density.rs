@@ -1,0 +1,325 @@
+//! The page walks of policies by block of memory, weighted by the density of the walks with base
+//! pages.
+//!
+//! Walks that are close together overlap and are nearly free; rare walks cost their full latency.
+//! A program may do both: scattered reads of a table in a loop, and now and then a page of a list.
+//! A policy that makes huge pages of the list saves few walks and much time. So each walk is
+//! weighted by the cost that walks of its block have with base pages, from the number of
+//! instructions since the walk before.
+
+use std::collections::BTreeMap;
+use std::num::NonZero;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use broadleaf_machine::Machine;
+use broadleaf_metrics::{CellResult, TraceSummary};
+use broadleaf_model::{MemoryLimits, Plan, SlowLookups, Step, StepListener, StepsWanted};
+use broadleaf_policy::{Foresight, Policy};
+use broadleaf_report::BASELINE;
+use broadleaf_units::{PageSize, SpaceId};
+
+use super::measured::ALL_HUGE;
+use super::table::{cycles_of_hits, middle_cost_of_walk};
+use crate::compare::{replay, within_machine};
+use crate::failure::Failure;
+use crate::source::origin::{PassCount, can_be_opened_again};
+use crate::source::{Trace, TraceReading, Whole};
+use crate::watch::Watch;
+
+/// The replays that weigh walks.
+pub(crate) struct Weighing<'a> {
+    /// The trace.
+    pub(crate) path: &'a Path,
+    /// The options of reading it.
+    pub(crate) reading: TraceReading,
+    /// The machines.
+    pub(crate) machines: &'a [Machine],
+    /// The counts of the trace.
+    pub(crate) trace: &'a TraceSummary,
+    /// The number of threads.
+    pub(crate) threads: usize,
+    /// Receives the progress.
+    pub(crate) watch: &'a dyn Watch,
+}
+
+/// The cycles that policies lose to walks and second-level hits, by policy and machine.
+#[derive(Debug, Default)]
+pub(crate) struct WeighedCycles(BTreeMap<(String, String), f64>);
+
+impl WeighedCycles {
+    /// Returns the cycles of a policy on a machine, if they were weighed.
+    pub(super) fn of(&self, policy: &str, machine: &str) -> Option<f64> {
+        let key = (policy.to_owned(), machine.to_owned());
+        self.0.get(&key).copied()
+    }
+
+    /// Gives a result the cycles of another policy on its machine. Both have equal counts.
+    pub(super) fn share(&mut self, equal: &str, result: &CellResult) {
+        if let Some(cycles) = self.of(equal, &result.machine) {
+            let key = (result.policy.clone(), result.machine.clone());
+            self.0.insert(key, cycles);
+        }
+    }
+}
+
+impl Weighing<'_> {
+    /// Replays the trace under these policies and under both ends, and weighs their walks. Leaves
+    /// out policies that look into the future. Weighs nothing if the trace cannot be read again.
+    ///
+    /// # Errors
+    /// If the trace cannot be read.
+    pub(super) fn weigh<'p>(
+        &self,
+        policies: impl IntoIterator<Item = &'p str>,
+    ) -> Result<WeighedCycles, Failure> {
+        let mut weighed = WeighedCycles::default();
+        if !can_be_opened_again(self.path) {
+            return Ok(weighed);
+        }
+        // An expression of the user has no name that can be parsed if it was read from a file.
+        let policies = policies
+            .into_iter()
+            .filter_map(|name| broadleaf_policy::parse(name).ok())
+            .filter(|policy| policy.needs().foresight == Foresight::None);
+        // Policies that need frames slow the others down, and have a replay of their own.
+        let (with_frames, without): (Vec<_>, Vec<_>) =
+            policies.partition(|policy| policy.needs().needs_frames());
+        for (policies, limits) in [(without, None), (with_frames, Some(MemoryLimits::none()))] {
+            if !policies.is_empty() {
+                self.replay(policies, limits, &mut weighed)?;
+            }
+        }
+        Ok(weighed)
+    }
+
+    fn replay(
+        &self,
+        mut policies: Vec<Box<dyn Policy>>,
+        limits: Option<MemoryLimits>,
+        weighed: &mut WeighedCycles,
+    ) -> Result<(), Failure> {
+        for end in [BASELINE, ALL_HUGE] {
+            policies.push(broadleaf_policy::parse(end).map_err(Failure::failed)?);
+        }
+        let machines = self.machines.to_vec();
+        let plan = match limits {
+            None => Plan::new(policies, machines),
+            Some(limits) => Plan::within(policies, machines, limits),
+        };
+        let heard = Arc::new(Mutex::new(BTreeMap::new()));
+        let cost = self.cost();
+        let results = Arc::clone(&heard);
+        let listener = move |policy: &str, machine: &str| -> Option<Box<dyn StepListener>> {
+            Some(Box::new(Blocks {
+                key: (policy.to_owned(), machine.to_owned()),
+                cost,
+                counts: BlockCounts::default(),
+                last: None,
+                results: Arc::clone(&results),
+            }))
+        };
+        let plan = plan.map_err(Failure::wrong)?;
+        let plan = plan.with_listeners(StepsWanted::EachVisit, listener);
+        let plan = within_machine(match NonZero::new(self.threads) {
+            Some(threads) => plan.on_threads(threads.get()),
+            None => plan,
+        });
+        let reading = TraceReading {
+            passes: PassCount::Several,
+            ..self.reading
+        };
+        let mut trace = Trace::open(self.path, reading, Whole::Work)?;
+        replay(&mut [], &mut trace, &plan, self.watch)?;
+        trace.finish()?;
+        let heard = heard
+            .lock()
+            .map_err(|_| Failure::failed("a replay failed"))?;
+        for ((policy, machine), counts) in heard.iter() {
+            let base = heard.get(&(BASELINE.to_owned(), machine.clone()));
+            let cycles = base.map(|base| counts.cycles(base));
+            weighed
+                .0
+                .extend(cycles.map(|cycles| ((policy.clone(), machine.clone()), cycles)));
+        }
+        Ok(())
+    }
+
+    /// The cost of a walk that comes some accesses after the walk before.
+    fn cost(&self) -> WalkCost {
+        WalkCost {
+            instructions: self.trace.instructions as f64 / self.trace.accesses.max(1) as f64,
+            pages: self.trace.pages,
+        }
+    }
+}
+
+/// The cost of a walk with base pages, from its distance to the walk before.
+#[derive(Clone, Copy)]
+struct WalkCost {
+    /// Instructions for each access.
+    instructions: f64,
+    /// The pages of the trace.
+    pages: u64,
+}
+
+impl WalkCost {
+    /// Returns the cycles of a walk that comes so many accesses after the walk before.
+    fn after(self, accesses: u64) -> f64 {
+        middle_cost_of_walk(accesses as f64 * self.instructions, self.pages)
+    }
+}
+
+/// A block of memory.
+type Block = (SpaceId, u64);
+
+/// The slow lookups of a policy on a machine.
+#[derive(Clone, Debug, Default)]
+struct BlockCounts {
+    /// For each block of 2 MiB, the walks and the sum of their costs.
+    walks: BTreeMap<Block, (u64, f64)>,
+    /// Lookups that hit the second level or the third.
+    hits: u64,
+}
+
+impl BlockCounts {
+    /// Returns the cycles of all lookups. A walk costs what walks of its block cost on average with
+    /// base pages. In a block without walks there, it costs the average of all blocks.
+    fn cycles(&self, base: &Self) -> f64 {
+        let each = |(walks, cost): (u64, f64)| cost / walks.max(1) as f64;
+        let all = base.walks.values();
+        let all = all.fold((0, 0.0), |sum, block| (sum.0 + block.0, sum.1 + block.1));
+        let walks = self.walks.iter().map(|(block, (walks, _))| {
+            let of_block = base.walks.get(block).copied().unwrap_or(all);
+            *walks as f64 * each(of_block)
+        });
+        walks.sum::<f64>() + cycles_of_hits(self.hits)
+    }
+}
+
+/// The counts of all listeners, by policy and machine.
+type Heard = Arc<Mutex<BTreeMap<(String, String), BlockCounts>>>;
+
+/// Counts the walks of a policy on a machine by block.
+struct Blocks {
+    key: (String, String),
+    cost: WalkCost,
+    counts: BlockCounts,
+    /// The accesses before the last walk.
+    last: Option<u64>,
+    results: Heard,
+}
+
+impl StepListener for Blocks {
+    fn begin(&mut self) {
+        self.counts = BlockCounts::default();
+        self.last = None;
+    }
+
+    fn step(&mut self, step: &Step, slow: SlowLookups) {
+        self.counts.hits += slow.second_hits + slow.third_hits;
+        if slow.walks == 0 {
+            return;
+        }
+        let visit = &step.visit;
+        let after = visit.time - self.last.unwrap_or(0).min(visit.time);
+        self.last = Some(visit.time);
+        let shift = PageSize::SIZE_2M.shift() - PageSize::SIZE_4K.shift();
+        let block = (step.origin.space, visit.page.0 >> shift);
+        let (walks, cost) = self.counts.walks.entry(block).or_default();
+        *walks += slow.walks;
+        // The other walks of a visit follow the first one at once.
+        *cost += self.cost.after(after) + (slow.walks - 1) as f64 * self.cost.after(0);
+    }
+
+    fn end(&mut self) {
+        if let Ok(mut results) = self.results.lock() {
+            results.insert(self.key.clone(), std::mem::take(&mut self.counts));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use broadleaf_model::{StepOrigin, VisitStep};
+    use broadleaf_units::PageNumber;
+
+    /// Hears walks at these blocks, each after so many accesses.
+    fn heard(walks: &[(u64, u64)]) -> BlockCounts {
+        let results = Heard::default();
+        let key = ("policy".to_owned(), "machine".to_owned());
+        let mut blocks = Blocks {
+            key: key.clone(),
+            cost: WalkCost {
+                instructions: 4.0,
+                pages: 1000,
+            },
+            counts: BlockCounts::default(),
+            last: None,
+            results: Arc::clone(&results),
+        };
+        blocks.begin();
+        let mut time = 0;
+        for (block, after) in walks {
+            time += after;
+            let step = Step {
+                visit: VisitStep {
+                    page: PageNumber(block << 9 | 7),
+                    time,
+                    accesses: true,
+                    loads_before_store: 1,
+                    more_stores: 0,
+                    loads_after_stores: 0,
+                    stores: false,
+                    leads: false,
+                    leads_with_store: false,
+                    fetches: false,
+                    continues: false,
+                },
+                origin: StepOrigin::default(),
+            };
+            let slow = SlowLookups {
+                walks: 1,
+                ..SlowLookups::default()
+            };
+            blocks.step(&step, slow);
+        }
+        blocks.end();
+        let mut results = results.lock().expect("a map");
+        results.remove(&key).expect("the listener heard the end")
+    }
+
+    /// Of a program with a dense structure and a sparse one, the sparse walks weigh more.
+    #[test]
+    fn rare_walks_weigh_more_than_dense_ones() {
+        let (dense, sparse) = ((1, 2), (2, 2000));
+        let all: Vec<(u64, u64)> = [dense, sparse].into_iter().cycle().take(200).collect();
+        let base = heard(&all);
+        let without_sparse = heard(&vec![dense; 100]);
+        let without_dense = heard(&vec![sparse; 100]);
+        let whole = base.cycles(&base);
+        let share = |counts: &BlockCounts| 1.0 - counts.cycles(&base) / whole;
+        let (sparse_saved, dense_saved) = (share(&without_sparse), share(&without_dense));
+        assert!((sparse_saved + dense_saved - 1.0).abs() < 1e-9);
+        // Each saves half of the walks.
+        assert!(
+            sparse_saved > 0.9 && dense_saved < 0.1,
+            "{sparse_saved} {dense_saved}"
+        );
+    }
+
+    /// The walks that a policy leaves are further apart, and cost what they cost before.
+    #[test]
+    fn a_walk_keeps_its_weight_if_others_vanish() {
+        let all: Vec<(u64, u64)> = (0..100).map(|number| (number % 2, 100)).collect();
+        let base = heard(&all);
+        let half = heard(&[(0, 200); 50]);
+        let share = half.cycles(&base) / base.cycles(&base);
+        assert!((share - 0.5).abs() < 1e-9, "{share}");
+        // A block that has no walks with base pages counts as the average.
+        let other = heard(&[(9, 100)]);
+        let one = other.cycles(&base);
+        assert!((one * 100.0 - base.cycles(&base)).abs() < 1e-6, "{one}");
+    }
+}

@@ -1,0 +1,213 @@
+//! The run time under a policy, from the program's own times at both ends.
+//!
+//! The recording holds the user time with base pages alone and with huge pages wherever they fit. A
+//! policy between the two ends gets the share of the measured gain that it has of the avoided
+//! walks, weighted by density. Random updates of 512 MiB with a quarter, a half and three quarters of
+//! the blocks as huge pages gained 27, 52 and 70 percent of the whole gain.
+
+use broadleaf_metrics::{
+    CellResult, FaultSeconds, RunTime, RunTimeBasis, RunTimeClass, SecondsRange,
+};
+use broadleaf_trace::MeasuredEnds;
+
+use super::density::WeighedCycles;
+use super::table::lost_cycles;
+use crate::measured_ends::{EndsSummary, summary};
+
+/// The policy whose walks are those of the end with huge pages.
+pub(crate) const ALL_HUGE: &str = "greedy";
+
+/// The part of a share by which the model may be wrong, for a policy between the ends.
+const UNSURE: f64 = 0.1;
+
+/// The share of the avoided walks up to which a policy is as good as an end.
+const CLOSE: f64 = 0.01;
+
+/// The replays and the measurement of both ends, on one machine.
+pub(super) struct Ends<'a> {
+    /// The replay with base pages.
+    pub(super) base: &'a CellResult,
+    /// The replay with huge pages at the first touch of each block.
+    pub(super) huge: &'a CellResult,
+    /// The run times.
+    pub(super) measured: &'a MeasuredEnds,
+    /// The instructions of the trace; 0 if it does not count them.
+    pub(super) instructions: u64,
+    /// The pages of the trace.
+    pub(super) pages: u64,
+    /// Walks weighted by the density of the walks of their blocks.
+    pub(super) weighed: &'a WeighedCycles,
+}
+
+impl Ends<'_> {
+    /// Returns the run time under the policy of `result`. Returns `None` if the measurement says
+    /// nothing about the policy.
+    pub(super) fn run_time(&self, result: &CellResult) -> Option<RunTime> {
+        let EndsSummary {
+            gains,
+            base_seconds,
+        } = summary(self.measured)?;
+        let [low, middle, high] = self.shares(result)?;
+        // A loss at the end is shared out as a gain is.
+        let all = [low, middle, high].map(|share| gains.map(|gain| share * gain));
+        let ends = all.as_flattened();
+        let least = ends.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = ends.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let gains = [least, middle * gains[1], most];
+        let mut run_time = RunTime::of_gains(gains, RunTimeBasis::Measured);
+        if least <= 0.0 && most >= 0.0 {
+            // No difference that the machine of the measurement can show.
+            run_time.class = RunTimeClass::None;
+        }
+        run_time.user_seconds = Some(SecondsRange {
+            low: base_seconds * (1.0 - gains[2]),
+            middle: base_seconds * (1.0 - gains[1]),
+            high: base_seconds * (1.0 - gains[0]),
+        });
+        run_time.fault_seconds = self.fault_seconds(result);
+        Some(run_time)
+    }
+
+    /// Returns true if the walks of a policy lie between those of the ends, so that their density
+    /// matters.
+    pub(super) fn is_between(&self, result: &CellResult) -> bool {
+        let walks = [self.base, result, self.huge].map(|result| result.l2_misses as f64);
+        share(walks).is_some_and(|share| share > CLOSE && share < 1.0 - CLOSE)
+    }
+
+    /// Returns the share of the whole gain that a policy has: the least, the middle and the most.
+    fn shares(&self, result: &CellResult) -> Option<[f64; 3]> {
+        if counts(result) == counts(self.base) {
+            return Some([0.0; 3]);
+        }
+        if counts(result) == counts(self.huge) {
+            return Some([1.0; 3]);
+        }
+        let walks = [self.base, result, self.huge].map(|result| result.l2_misses as f64);
+        let by_walks = share(walks)?;
+        let by_cycles = share(self.cycles(result))?;
+        Some([
+            by_walks.min(by_cycles) * (1.0 - UNSURE),
+            by_cycles,
+            by_walks.max(by_cycles) * (1.0 + UNSURE),
+        ])
+    }
+
+    /// Returns the cycles lost with base pages, under a policy and with huge pages. Walks have the
+    /// weight of their density. If a replay did not weigh them by block, they have one weight.
+    fn cycles(&self, result: &CellResult) -> [f64; 3] {
+        let all = [self.base, result, self.huge];
+        let weighed = all.map(|result| self.weighed.of(&result.policy, &result.machine));
+        match weighed {
+            [Some(base), Some(between), Some(huge)] => [base, between, huge],
+            _ => all.map(|one| lost_cycles(one, self.base, self.instructions, self.pages)),
+        }
+    }
+
+    /// Returns the system time of page faults, if the costs were measured.
+    fn fault_seconds(&self, result: &CellResult) -> Option<FaultSeconds> {
+        let costs = &self.measured.costs;
+        // A policy that saves most faults of its huge pages makes them at the first fault. Others
+        // copy pages that are there.
+        let at_first = result.faults_saved.cast_unsigned() >= result.promotions * 256;
+        let each = match at_first && result.faults_saved >= 0 {
+            true => costs.huge_nanos,
+            false => costs.collapse_nanos,
+        };
+        if costs.base_nanos == 0 || (each == 0 && result.promotions > 0) {
+            return None;
+        }
+        Some(FaultSeconds {
+            saved: result.faults_saved as f64 * costs.base_nanos as f64 * 1e-9,
+            paid: result.promotions as f64 * each as f64 * 1e-9,
+        })
+    }
+}
+
+/// Returns the counts that decide whether two policies are equal to a TLB.
+const fn counts(result: &CellResult) -> [u64; 2] {
+    [result.l1_misses, result.l2_misses]
+}
+
+/// Returns the place of a value between two ends, which come before and after it: 0 at the first, 1
+/// at the second. Returns `None` if the ends are too close to divide the distance.
+fn share([from, value, to]: [f64; 3]) -> Option<f64> {
+    let distance = from - to;
+    (distance.abs() > 0.001 * from.abs()).then(|| (from - value) / distance)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use broadleaf_trace::{EndRun, FaultCosts};
+
+    fn with(policy: &str, walks: u64) -> CellResult {
+        CellResult {
+            policy: policy.to_owned(),
+            l1_misses: walks,
+            l2_misses: walks,
+            faults_saved: 511 * 4 * i64::from(policy == "greedy"),
+            promotions: if policy == "4k" { 0 } else { 4 },
+            ..CellResult::default()
+        }
+    }
+
+    /// The run time of a policy with so many walks; base pages have 1,000 and huge pages 0.
+    fn found(policy: &str, walks: u64, huge_micros: u64) -> Option<RunTime> {
+        let run = |user_micros| EndRun {
+            user_micros,
+            ..EndRun::default()
+        };
+        let measured = MeasuredEnds {
+            rounds: vec![[run(2_000_000), run(huge_micros)]; 3],
+            costs: FaultCosts {
+                base_nanos: 1000,
+                huge_nanos: 100_000,
+                collapse_nanos: 500_000,
+            },
+        };
+        let (base, huge) = (with("4k", 1000), with("greedy", 0));
+        let ends = Ends {
+            base: &base,
+            huge: &huge,
+            measured: &measured,
+            instructions: 1_000_000,
+            pages: 10_000,
+            weighed: &WeighedCycles::default(),
+        };
+        ends.run_time(&with(policy, walks))
+    }
+
+    #[test]
+    fn the_ends_are_what_was_measured() {
+        let base = found("4k", 1000, 1_500_000).unwrap();
+        assert_eq!([base.ratio_low, base.ratio, base.ratio_high], [1.0; 3]);
+        let huge = found("greedy", 0, 1_500_000).unwrap();
+        assert!((huge.ratio - 4.0 / 3.0).abs() < 1e-9 && huge.ratio_low == huge.ratio_high);
+        assert_eq!(huge.class, RunTimeClass::Large);
+        let seconds = huge.user_seconds.unwrap();
+        assert!((seconds.middle - 1.5).abs() < 1e-9);
+        let faults = huge.fault_seconds.unwrap();
+        assert!((faults.saved - 2044e-6).abs() < 1e-9 && (faults.paid - 400e-6).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_policy_between_the_ends_gets_its_share_of_the_gain() {
+        let half = found("pop-256", 500, 1_500_000).unwrap();
+        let seconds = half.user_seconds.unwrap();
+        assert!((seconds.middle - 1.75).abs() < 1e-9, "{seconds:?}");
+        assert!((seconds.low - 1.725).abs() < 1e-9 && (seconds.high - 1.775).abs() < 1e-9);
+        assert_eq!(half.class, RunTimeClass::Some);
+        // It copies the pages that are there.
+        assert!((half.fault_seconds.unwrap().paid - 2e-3).abs() < 1e-9);
+    }
+
+    #[test]
+    fn without_a_difference_there_is_no_gain() {
+        let none = found("greedy", 0, 2_000_000).unwrap();
+        assert_eq!(none.class, RunTimeClass::None);
+        let slower = found("pop-256", 500, 2_200_000).unwrap();
+        assert!(slower.ratio < 1.0 && slower.ratio_low < slower.ratio_high);
+        assert_eq!(slower.class, RunTimeClass::None);
+    }
+}

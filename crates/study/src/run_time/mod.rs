@@ -1,0 +1,95 @@
+//! The run time of a program under a policy: measured, or estimated from a table.
+
+mod density;
+mod measured;
+mod table;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use broadleaf_machine::Machine;
+use broadleaf_metrics::CellResult;
+use broadleaf_report::BASELINE;
+use broadleaf_trace::MeasuredEnds;
+
+use crate::failure::Failure;
+use density::WeighedCycles;
+use measured::Ends;
+
+pub(crate) use density::Weighing;
+pub(crate) use measured::ALL_HUGE;
+
+/// Adds the run time to each result on a machine with TLBs of today.
+///
+/// `references` holds the results of [`BASELINE`] on each machine, and those of [`ALL_HUGE`] if
+/// the run times were measured. A result of limited memory has none: waiting for memory would be a
+/// part of the run time.
+///
+/// # Errors
+/// If the run times were measured, and the trace cannot be replayed once more.
+pub(crate) fn add_run_times(
+    results: &mut [CellResult],
+    references: &[CellResult],
+    measured: Option<&MeasuredEnds>,
+    weighing: &Weighing<'_>,
+) -> Result<(), Failure> {
+    let Weighing {
+        machines, trace, ..
+    } = weighing;
+    let is_described = |result: &CellResult| {
+        (machines.iter()).any(|machine| machine.name == result.machine && is_of_today(machine))
+    };
+    let of = |policy: &str, result: &CellResult| {
+        let mut all = references.iter();
+        all.find(|other| other.policy == policy && other.machine == result.machine)
+            .filter(|_| is_described(result))
+    };
+    let ends_of = |result: &CellResult, weighed| {
+        Some(Ends {
+            base: of(BASELINE, result)?,
+            huge: of(ALL_HUGE, result)?,
+            measured: measured?,
+            instructions: trace.instructions,
+            pages: trace.pages,
+            weighed,
+        })
+    };
+    let unknown = WeighedCycles::default();
+    let is_between = |result: &&CellResult| {
+        ends_of(result, &unknown).is_some_and(|ends| ends.is_between(result))
+    };
+    // Policies with equal counts have equal walks: one of them is weighed.
+    let mut between = BTreeMap::new();
+    for result in results.iter().filter(is_between) {
+        between.entry(key(result)).or_insert(&*result.policy);
+    }
+    let mut weighed = match between.is_empty() {
+        true => WeighedCycles::default(),
+        false => weighing.weigh(between.values().copied().collect::<BTreeSet<_>>())?,
+    };
+    for result in results.iter() {
+        if let Some(equal) = between.get(&key(result)) {
+            weighed.share(equal, result);
+        }
+    }
+    for result in results {
+        let Some(base) = of(BASELINE, result) else {
+            continue;
+        };
+        let by_measurement = ends_of(result, &weighed).and_then(|ends| ends.run_time(result));
+        result.run_time = by_measurement.or_else(|| table::run_time(result, base, trace));
+    }
+    Ok(())
+}
+
+/// Returns what policies of equal walks have in common.
+fn key(result: &CellResult) -> (String, [u64; 3]) {
+    let counts = [result.l1_misses, result.l2_misses, result.promotions];
+    (result.machine.clone(), counts)
+}
+
+/// Returns true if a machine has two levels of TLBs, as the processors of today have. The table was
+/// made from programs on such a processor, which executes instructions out of order.
+fn is_of_today(machine: &Machine) -> bool {
+    let levels = machine.design.structures();
+    levels.iter().any(|structure| structure.level > 1)
+}
