@@ -86,7 +86,7 @@ fn page(pattern: u64, rng: &mut Rng) -> u64 {
         0 => rng.below(1 << 14),
         1 => rng.below(1 << 20),
         // Pages of one set of each TLB.
-        2 => (rng.below(10) * 3 << DIRECTORY) + 128 * rng.below(2),
+        2 => ((3 * rng.below(10)) << DIRECTORY) + 128 * rng.below(2),
         // More entries than the walk cache of 1 GiB, of 512 GiB and of 256 TiB holds.
         3 => (rng.below(12) << GIB) + (rng.below(2) << DIRECTORY) + rng.below(512),
         4 => (rng.below(7) << HALF_TIB) + (rng.below(2) << GIB) + rng.below(64),
