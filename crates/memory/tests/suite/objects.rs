@@ -207,3 +207,18 @@ fn pages_that_were_read_around_leave_before_a_program_runs_out_of_memory() {
     world.touch(SPACE, 512..512 + 56, true);
     assert!(world.counters().dropped > 0);
 }
+
+#[test]
+fn a_page_that_others_map_already_counts_once() {
+    let policy = policy("foxtrot(reserve=no,gather=yes,objects=shared,counters=object)");
+    let mut world = TestMemory::new(policy.as_ref(), &spec(&[0, 4], 512));
+    world.spaces.file(FileId(0), 1 << 30);
+    world.map(SPACE, FILE, 0..16);
+    world.map(OTHER, FILE, 0..16);
+    // Seven pages of sixteen are less than half, whoever maps them.
+    world.touch(SPACE, 0..7, false);
+    world.touch(OTHER, 0..7, false);
+    assert_eq!(world.counters().promotions, 0);
+    world.touch(OTHER, [7], false);
+    assert_eq!(world.counters().promotions, 1);
+}
