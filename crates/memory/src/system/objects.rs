@@ -101,12 +101,17 @@ impl System<'_> {
         if !self.needs.by_object {
             return None;
         }
-        let (first, key) = self.objects.extents.range(..=frame.0).next_back()?;
-        let id = self.reservations.find(*key)?;
-        let page = frame.0 - first;
-        let reservation = self.reservations.get(id);
-        let is_in = page < reservation.population().len();
-        (is_in && reservation.holds(page)).then_some((id, page))
+        // Frames that a large reservation gave up can belong to smaller ones inside its extent.
+        let most = self.pages(self.sizes.largest());
+        let before = self.objects.extents.range(..=frame.0).rev();
+        let mut near = before.take_while(|(first, _)| frame.0 - **first < most);
+        near.find_map(|(first, key)| {
+            let id = self.reservations.find(*key)?;
+            let page = frame.0 - first;
+            let reservation = self.reservations.get(id);
+            let is_in = page < reservation.population().len();
+            (is_in && reservation.holds(page)).then_some((id, page))
+        })
     }
 
     /// Returns true if a page of a file lies in this frame, whether a place maps it or not.
