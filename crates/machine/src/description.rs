@@ -123,10 +123,11 @@ impl Machine {
             structures.push(structure.map_err(|(at, message)| wrong(at, message))?);
         }
         let design = Design::new(structures).map_err(|found| {
+            let keys = tables.get(found.structure);
             let at = parsed
                 .tlb
                 .get(found.structure)
-                .map_or(0, |tlb| position(tlb, found.field));
+                .map_or(0, |tlb| position(tlb, keys, found.field));
             wrong(at, found.message)
         })?;
         let mut costs = BTreeMap::new();

@@ -184,8 +184,8 @@ fn given<T>(tlb: &Spanned<TlbText>, value: Option<&Spanned<T>>) -> usize {
     value.map_or(tlb.span().start, |value| value.span().start)
 }
 
-/// The place in the text of a structure's field.
-pub(crate) fn position(tlb: &Spanned<TlbText>, field: Field) -> usize {
+/// The place in the text of a structure's field. `keys` are the keys of its table.
+pub(crate) fn position(tlb: &Spanned<TlbText>, keys: Option<&TlbKeys>, field: Field) -> usize {
     let text = tlb.get_ref();
     match field {
         Field::Whole => tlb.span().start,
@@ -194,6 +194,7 @@ pub(crate) fn position(tlb: &Spanned<TlbText>, field: Field) -> usize {
         Field::Ways => text.ways.span().start,
         Field::Replacement => text.replacement.span().start,
         Field::Organisation => given(tlb, text.organisation.as_ref()),
+        Field::Parameter(name) => given(tlb, keys.and_then(|keys| keys.get(name))),
         Field::Serves => given(tlb, text.serves.as_ref()),
         Field::Fills => given(tlb, text.fills.as_ref()),
         Field::Inclusive => given(tlb, text.inclusive.as_ref()),

@@ -95,8 +95,10 @@ pub enum Field {
     Ways,
     /// The replacement rule.
     Replacement,
-    /// The organisation or one of its parameters.
+    /// The organisation.
     Organisation,
+    /// The parameter of that name of the organisation.
+    Parameter(&'static str),
     /// The kinds of references that look the structure up.
     Serves,
     /// What fills the structure.

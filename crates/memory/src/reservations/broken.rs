@@ -67,7 +67,8 @@ impl<K: Key> Reservations<K> {
             first_frame,
             last_allocation,
             population,
-            given_up: _,
+            given_up,
+            is_preempted,
         } = self.remove(id);
         let whole = BrokenPart {
             key,
@@ -78,6 +79,9 @@ impl<K: Key> Reservations<K> {
             reservations: self,
             wanted_level,
             last_allocation,
+            first_frame,
+            given_up,
+            is_preempted,
             broken,
         };
         breaking.split(whole, population);
@@ -96,6 +100,10 @@ struct Breaking<'a, K> {
     reservations: &'a mut Reservations<K>,
     wanted_level: usize,
     last_allocation: u64,
+    first_frame: u64,
+    /// The pages whose frames the whole gave up.
+    given_up: Vec<u64>,
+    is_preempted: bool,
     broken: Broken<K>,
 }
 
@@ -107,20 +115,23 @@ impl<K: Key> Breaking<'_, K> {
             Some(level) if level < self.wanted_level => self.reserve(part, population),
             // Down to base pages, no part stays: those that are the largest of their kind are found
             // without splitting.
-            Some(_) if self.wanted_level == 0 => {
-                for piece in population.pieces() {
-                    let part = part.at(piece.page, piece.level);
-                    if piece.populated {
-                        self.broken.left.push(part);
-                    } else {
-                        self.give_up(part);
-                    }
-                }
-            }
+            Some(_) if self.wanted_level == 0 => self.dissolve(part, &population),
             Some(_) => {
                 for (page, piece) in population.split() {
                     self.split(part.at(page, piece.top_level()), piece);
                 }
+            }
+        }
+    }
+
+    /// Frees all free pieces of a part.
+    fn dissolve(&mut self, part: BrokenPart<K>, population: &Population) {
+        for piece in population.pieces() {
+            let part = part.at(piece.page, piece.level);
+            if piece.populated {
+                self.broken.left.push(part);
+            } else {
+                self.give_up(part);
             }
         }
     }
@@ -131,12 +142,24 @@ impl<K: Key> Breaking<'_, K> {
     }
 
     fn reserve(&mut self, part: BrokenPart<K>, population: Population) {
+        let before = part.first_frame - self.first_frame;
+        let given_up = self.given_up.iter().filter_map(|page| {
+            let page = page.checked_sub(before)?;
+            (page < population.len()).then_some(page)
+        });
+        let given_up: Vec<u64> = given_up.collect();
+        if population.count() == given_up.len() as u64 {
+            // No page has its frame in this part.
+            self.dissolve(part, &population);
+            return;
+        }
         let id = self.reservations.enter(Reservation {
             key: part.key,
             first_frame: part.first_frame,
             last_allocation: self.last_allocation,
             population,
-            given_up: Vec::new(),
+            given_up,
+            is_preempted: self.is_preempted,
         });
         self.broken.reserved.push(id);
     }

@@ -1,6 +1,6 @@
 //! Invariants of reservations.
 
-use super::{Key, Reservations};
+use super::{Key, Reservation, Reservations};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl<K: Key> Reservations<K> {
@@ -26,15 +26,25 @@ impl<K: Key> Reservations<K> {
             reached = Some(reservation.end());
             let (first, pages) = (reservation.first_frame, population.len());
             assert_eq!(first % pages, 0, "frame {first} of {pages} is not aligned");
-            assert!(frames.insert(first, pages).is_none(), "frames overlap");
+            assert!(frames.insert((first, pages), reservation).is_none());
             assert!(reservation.last_allocation <= self.allocations, "the time");
             unpopulated += pages - population.count();
             if let Some(level) = population.largest_free_level() {
                 turns[level].insert(reservation.turn(*id));
             }
         }
-        for ((first, pages), next) in frames.iter().zip(frames.keys().skip(1)) {
-            assert!(first + pages <= *next, "frames overlap");
+        for ((first, pages), one) in &frames {
+            let after = (*first, *pages + 1)..(first + pages, 0);
+            for ((inside, _), other) in frames.range(after) {
+                let end = (first + pages).min(inside + other.population.len());
+                for frame in *inside..end {
+                    let keeps = |of: &Reservation<K>| {
+                        let page = frame - of.first_frame;
+                        !of.given_up.contains(&page)
+                    };
+                    assert!(!keeps(one) || !keeps(other), "frames overlap");
+                }
+            }
         }
         assert_eq!(self.unpopulated, unpopulated, "unpopulated frames");
         assert_eq!(self.lists, turns, "lists");

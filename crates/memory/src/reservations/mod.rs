@@ -89,6 +89,7 @@ impl<K: Key> Reservations<K> {
             last_allocation: self.allocations,
             population: Population::new(self.sizes, level),
             given_up: Vec::new(),
+            is_preempted: false,
         })
     }
 
@@ -200,6 +201,7 @@ impl<K: Key> Reservations<K> {
     pub fn give_up_frame(&mut self, id: ReservationId) -> Option<u64> {
         let population = &self.get(id).population;
         let page = (0..population.len()).find(|page| !population.get(*page))?;
+        self.get_mut(id).is_preempted = true;
         Some(self.give_up(id, page))
     }
 

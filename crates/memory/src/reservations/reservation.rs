@@ -29,6 +29,8 @@ pub struct Reservation<K> {
     pub(super) population: Population,
     /// The pages whose frames the reservation gave up. They count as populated.
     pub(super) given_up: Vec<u64>,
+    /// True if another page took a frame of it.
+    pub(super) is_preempted: bool,
 }
 
 impl<K: Key> Reservation<K> {
@@ -55,6 +57,11 @@ impl<K: Key> Reservation<K> {
     /// Returns true if the reservation gave up frames.
     pub const fn has_given_up(&self) -> bool {
         !self.given_up.is_empty()
+    }
+
+    /// Returns true if another page took a frame of the reservation.
+    pub const fn is_preempted(&self) -> bool {
+        self.is_preempted
     }
 
     /// Returns true if a page has its frame in the reservation.

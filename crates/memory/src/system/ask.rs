@@ -26,7 +26,9 @@ impl System<'_> {
         let promoted = self.tables.get(piece.first).level() >= piece.level && piece.level > 0;
         let order = self.sizes.order(piece.level);
         View {
-            populated: (self.used_of_object(spaces, piece).unwrap_or(counts.present) + more)
+            populated: self
+                .used_of_object(spaces, piece, page, more)
+                .unwrap_or(counts.present + more)
                 .min(pages as u32),
             dirty: counts.dirty,
             pages: pages as u32,

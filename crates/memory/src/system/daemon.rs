@@ -310,6 +310,7 @@ impl System<'_> {
 
     fn unmap_evicted(&mut self, at: Place, frame: Frame, pte: Pte) {
         let old = self.tables.get(at);
+        self.stop_streams(at.space, at.page, at.page + 1);
         self.count_gone(old);
         self.tables.set(at, pte);
         self.forget_range(at, 1);

@@ -84,7 +84,7 @@ impl System<'_> {
             let brought = self.bring_in(spaces, at, &behind, store);
             // The page may have been in memory elsewhere, where others map it.
             if let Some(id) = new
-                && self.reservations.get(id).population().is_empty()
+                && self.reservations.get(id).holds_nothing()
             {
                 self.dissolve(id);
             }

@@ -101,12 +101,17 @@ impl System<'_> {
         if !self.needs.by_object {
             return None;
         }
-        let (first, key) = self.objects.extents.range(..=frame.0).next_back()?;
-        let id = self.reservations.find(*key)?;
-        let page = frame.0 - first;
-        let reservation = self.reservations.get(id);
-        let is_in = page < reservation.population().len();
-        (is_in && reservation.holds(page)).then_some((id, page))
+        // Frames that a large reservation gave up can belong to smaller ones inside its extent.
+        let most = self.pages(self.sizes.largest());
+        let before = self.objects.extents.range(..=frame.0).rev();
+        let mut near = before.take_while(|(first, _)| frame.0 - **first < most);
+        near.find_map(|(first, key)| {
+            let id = self.reservations.find(*key)?;
+            let page = frame.0 - first;
+            let reservation = self.reservations.get(id);
+            let is_in = page < reservation.population().len();
+            (is_in && reservation.holds(page)).then_some((id, page))
+        })
     }
 
     /// Returns true if a page of a file lies in this frame, whether a place maps it or not.
@@ -158,19 +163,29 @@ impl System<'_> {
         None
     }
 
-    /// The pages of an object's piece that any place maps, seen from a place in it. `None` if
-    /// counters are those of each process, or the place is not congruent with the object.
-    pub(super) fn used_of_object(&self, spaces: &AddressSpaces, piece: Piece) -> Option<u32> {
+    /// The pages of an object's piece that any place maps. `page` is a page of the piece, which
+    /// `more` mappings are about to have: the page counts once, whoever maps it. `None` if counters
+    /// are those of each process, or the piece is not congruent with the object.
+    pub(super) fn used_of_object(
+        &self,
+        spaces: &AddressSpaces,
+        piece: Piece,
+        page: u64,
+        more: u32,
+    ) -> Option<u32> {
         if !self.needs.counts_by_object {
             return None;
         }
-        let (file, page) = self.behind(spaces, piece.first).file?;
+        let (file, first) = self.behind(spaces, piece.first).file?;
         let pages = self.pages(piece.level);
-        if !page.is_multiple_of(pages) {
+        if !first.is_multiple_of(pages) {
             return None;
         }
-        let held = self.frames.holding((file, page)..(file, page + pages));
-        let mapped = |(_, frame): &&(FilePage, Frame)| self.frames.mapped(*frame) > 0;
-        Some(held.iter().filter(mapped).count() as u32)
+        let is_mapped = |frame: Frame| self.frames.mapped(frame) > 0;
+        let held = self.frames.holding((file, first)..(file, first + pages));
+        let mapped = held.iter().filter(|(_, frame)| is_mapped(*frame)).count() as u32;
+        let own = (file, first + (page - piece.first.page));
+        let is_counted = self.frames.file_frame(own).is_some_and(is_mapped);
+        Some(mapped + if is_counted { 0 } else { more })
     }
 }

@@ -152,9 +152,9 @@ impl System<'_> {
     /// unless memory is almost full; then the lowest free frame has to do.
     fn random_frame(&mut self) -> Option<Frame> {
         let frames = self.buddy.frames_for_pages().min(MOST_RANDOM_FRAMES);
-        let random = self.random_frames.as_mut()?;
+        let random = self.random_frames.as_mut().filter(|_| frames > 0)?;
         for _ in 0..MOST_RANDOM_TRIES {
-            let frame = Frame(random.below(frames));
+            let frame = self.buddy.frame_for_pages(random.below(frames));
             if self.buddy.take(frame, 0) {
                 self.zeroed_given = 0;
                 self.lose_cache(frame, 1);
@@ -198,7 +198,7 @@ impl System<'_> {
         let Some(id) = self.reservations.first_turn() else {
             return false;
         };
-        let is_first = !self.reservations.get(id).has_given_up();
+        let is_first = !self.reservations.get(id).is_preempted();
         let Some(frame) = self.reservations.give_up_frame(id) else {
             return false;
         };

@@ -96,6 +96,7 @@ impl System<'_> {
     }
 
     pub(super) fn release_pages(&mut self, space: SpaceId, from: u64, to: u64) -> bool {
+        self.stop_streams(space, from, to);
         self.cut_at(space, from, to);
         let going = self.tables.pages_in(space, from, to);
         let any = going.iter().any(|(_, pte)| pte.is_present());

@@ -17,6 +17,7 @@ impl System<'_> {
             self.release(space, pages);
             return;
         }
+        self.stop_streams(space, from, end);
         self.cut_at(space, from, end);
         // Demotes superpages that would not be aligned at the new address, to the largest size that
         // is aligned.

@@ -2,9 +2,10 @@
 //! (Talluri 1995, sections 6.2.3 and 2.7.1).
 
 use super::frame_table::File;
-use super::{Piece, Pte, System};
+use super::{Files, Piece, Pte, System};
 use crate::AddressSpaces;
 use broadleaf_policy::Point;
+use broadleaf_units::SpaceId;
 
 /// The cycles of a second of the processor that the costs are figures of.
 const CYCLES_PER_SECOND: u64 = 3_000_000_000;
@@ -16,12 +17,14 @@ impl System<'_> {
         if !self.needs.early_restart || self.pinned.is_none() {
             return false;
         }
-        if self.streams.iter().any(|(_, of)| *of == piece) {
-            return true;
-        }
         let cycles = self.missing_cycles(spaces, piece);
         if cycles == 0 {
+            // The program has met all missing pages itself.
+            self.drop_streams(|of| *of == piece);
             return false;
+        }
+        if self.streams.iter().any(|(_, of)| *of == piece) {
+            return true;
         }
         let accesses = u128::from(cycles) * u128::from(self.rate) / u128::from(CYCLES_PER_SECOND);
         let accesses = u64::try_from(accesses).unwrap_or(u64::MAX).max(1);
@@ -38,13 +41,21 @@ impl System<'_> {
             if pte.has_frame() {
                 return 0;
             }
-            let file = self.behind(spaces, at).file;
-            let is_there = file.is_some_and(|page| self.frames.file_frame(page).is_some());
-            match file {
+            let Some(page) = self.behind(spaces, at).file else {
+                return match pte.has(Pte::SWAPPED) {
+                    true => self.costs.disk,
+                    false => self.costs.zero(self.base, 1),
+                };
+            };
+            let is_there =
+                self.frames.file_frame(page).is_some() || self.cached.contains_key(&page);
+            match page.0 {
                 _ if pte.has(Pte::SWAPPED) => self.costs.disk,
-                Some(_) if is_there => 0,
-                Some((File::OnDisk(_), _)) => self.costs.disk,
-                Some((File::Memory(_), _)) | None => self.costs.zero(self.base, 1),
+                _ if is_there => 0,
+                File::OnDisk(_) if self.files == Files::InMemory => 0,
+                File::OnDisk(_) => self.costs.disk,
+                File::Memory(_) if self.shared_in_swap.contains(&page) => self.costs.disk,
+                File::Memory(_) => self.costs.zero(self.base, 1),
             }
         });
         cycles.sum()
@@ -61,14 +72,29 @@ impl System<'_> {
             return;
         }
         let view = self.view(spaces, piece, piece.first.page, 0);
-        if view.populated == 0 {
-            // The program gave the memory back.
-            return;
-        }
         self.beside(|system| {
             let effort = system.policy.effort(Point::Fault, &view);
             system.promote(spaces, piece, &view, effort);
         });
+    }
+
+    /// Ends the streams of pieces that have a page in a range: the pages go, so the piece has to
+    /// reach its share again.
+    pub(super) fn stop_streams(&mut self, space: SpaceId, from: u64, to: u64) {
+        if self.streams.is_empty() {
+            return;
+        }
+        let sizes = self.sizes;
+        self.drop_streams(|piece| {
+            let first = piece.first.page;
+            let is_met = first < to && from < first + sizes.pages(piece.level);
+            piece.first.space == space && is_met
+        });
+    }
+
+    fn drop_streams(&mut self, ends: impl Fn(&Piece) -> bool) {
+        self.streams.retain(|(_, piece)| !ends(piece));
+        self.note_next_due();
     }
 
     /// Notes the next time at which a reservation falls due or the pages of a piece have arrived.

@@ -15,5 +15,6 @@ mod placing;
 mod processes;
 mod reclaim;
 mod shared_memory;
+mod streams;
 mod system;
 mod verbs;

@@ -207,3 +207,60 @@ fn pages_that_were_read_around_leave_before_a_program_runs_out_of_memory() {
     world.touch(SPACE, 512..512 + 56, true);
     assert!(world.counters().dropped > 0);
 }
+
+#[test]
+fn a_page_that_others_map_already_counts_once() {
+    let policy = policy("foxtrot(reserve=no,gather=yes,objects=shared,counters=object)");
+    let mut world = TestMemory::new(policy.as_ref(), &spec(&[0, 4], 512));
+    world.spaces.file(FileId(0), 1 << 30);
+    world.map(SPACE, FILE, 0..16);
+    world.map(OTHER, FILE, 0..16);
+    // Seven pages of sixteen are less than half, whoever maps them.
+    world.touch(SPACE, 0..7, false);
+    world.touch(OTHER, 0..7, false);
+    assert_eq!(world.counters().promotions, 0);
+    world.touch(OTHER, [7], false);
+    assert_eq!(world.counters().promotions, 1);
+}
+
+/// A reservation gives up frames, in which a smaller one of another object begins.
+#[test]
+fn objects_whose_extents_overlap_keep_their_own_frames() {
+    const LARGE: u64 = 16;
+    let policy = policy("foxtrot(size=16k+64k,objects=shared,heap=100)");
+    let spec = Spec {
+        swap: 0,
+        ..spec(&[0, 2, 4], 64)
+    };
+    let mut world = TestMemory::new(policy.as_ref(), &spec);
+    world.map_shared_memory(SPACE, 0..LARGE);
+    world.touch(SPACE, [13], true);
+    let first = frames_of(&world, SPACE)[&13] - 13;
+    // Single pages take all frames.
+    let mut pages = Vec::new();
+    for page in (512..).step_by(2) {
+        world.map(OTHER, Backing::Anonymous, page..page + 1);
+        if world.reference(OTHER, page, true).is_err() {
+            break;
+        }
+        pages.push(page);
+    }
+    // Those at frames 8 to 11 of the extent go, and another object begins there.
+    let frames = frames_of(&world, OTHER);
+    let inside = first + 8..first + 12;
+    let going: Vec<u64> = pages
+        .into_iter()
+        .filter(|page| frames.get(page).is_some_and(|frame| inside.contains(frame)))
+        .collect();
+    assert_eq!(going.len(), 4);
+    for page in going {
+        world.unmap(OTHER, page..page + 1);
+    }
+    world.map_shared_memory(SPACE, 64..68);
+    world.touch(SPACE, [64], true);
+    assert_eq!(frames_of(&world, SPACE)[&64], inside.start);
+    // The frame of the first object goes back to its reservation, which ends.
+    world.remove(SPACE, 0..LARGE);
+    world.remove(SPACE, 64..68);
+    assert_eq!(world.system.sample().reserved, 0);
+}

@@ -200,6 +200,48 @@ fn odd_sizes_are_placed_and_their_tails_are_free() {
 }
 
 #[test]
+fn an_odd_reservation_without_a_page_of_its_own_ends() {
+    let policy = policy("place(odd=yes)");
+    let mut world = TestMemory::new(policy.as_ref(), &small_spec());
+    world.spaces.file(FileId(0), 1 << 30);
+    world.map(SPACE, FILE, 0..9);
+    world.touch(SPACE, [3], false);
+    // The page is in memory, where another space maps it.
+    world.map(OTHER, FILE, 0..9);
+    world.touch(OTHER, [3], false);
+    assert_eq!(
+        world.system.sample().reserved,
+        8,
+        "those of the first space"
+    );
+}
+
+#[test]
+fn an_odd_reservation_counts_as_broken_when_it_gives_up_a_frame() {
+    for (name, length) in [("place", BLOCK), ("place(odd=yes)", 9)] {
+        let policy = policy(name);
+        let spec = Spec {
+            swap: 0,
+            ..spec(&[0, 4], 64)
+        };
+        let mut world = TestMemory::new(policy.as_ref(), &spec);
+        world.map(SPACE, HEAP, 0..length);
+        world.touch(SPACE, [0], true);
+        assert_eq!(world.counters().reservations_broken, 0, "{name}");
+        // Single pages take all frames, and have no reservations.
+        for page in (512..).step_by(2) {
+            world.map(OTHER, HEAP, page..page + 1);
+            if world.reference(OTHER, page, true).is_err() {
+                break;
+            }
+        }
+        let counters = world.counters();
+        let counted = (counters.reservations, counters.reservations_broken);
+        assert_eq!(counted, (1, 1), "{name}");
+    }
+}
+
+#[test]
 fn pages_that_lie_apart_are_moved_to_their_places_and_stay_base_pages() {
     for (name, placed) in [("place", None), ("place(gather=100)", Some(1))] {
         let policy = policy(name);

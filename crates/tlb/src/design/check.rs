@@ -50,7 +50,7 @@ fn refusal(structures: &[Structure], number: usize) -> Refusal {
             let mut pages = of.pages.iter();
             pages.find_map(|(size, _)| page_size(structures, number, *size))
         })
-        .or_else(|| (organisation.refuses)(of).map(reason(Field::Organisation)))
+        .or_else(|| (organisation.refuses)(of))
         .or_else(|| turns(structures, number))
         .or_else(|| replicated(structures, of))
         .or_else(|| walk_entries(of).map(reason(Field::WalkEntries)))

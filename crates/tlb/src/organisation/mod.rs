@@ -16,8 +16,8 @@ pub use shape::{BlockOfPage, EntryShape, GridName};
 pub(crate) use set_associative::REPLICATE;
 
 use crate::{
-    Parametric, ReplacementState, Structure, StructureParameter, SystemSupport, TlbLog, TlbRequest,
-    Translation, Walk,
+    Field, Parametric, ReplacementState, Structure, StructureParameter, SystemSupport, TlbLog,
+    TlbRequest, Translation, Walk,
 };
 use broadleaf_units::{Described, PageNumber, PageSize, catalogue};
 
@@ -37,8 +37,9 @@ pub struct Organisation {
     pub described: Described,
     /// Its parameters. A machine's description sets a parameter by a key of that name.
     pub parameters: &'static [StructureParameter],
-    /// Returns the reason why a structure cannot have the organisation, if there is one.
-    pub refuses: fn(&Structure) -> Option<String>,
+    /// Returns the wrong part and the reason why a structure cannot have the organisation, if there
+    /// is one.
+    pub refuses: fn(&Structure) -> Option<(Field, String)>,
     /// Builds an empty structure. The structure was validated.
     pub build: fn(&Structure) -> Box<dyn Entries>,
     /// True if entries depend on the frames and the attributes of pages, or on their neighbours in
@@ -186,6 +187,6 @@ impl std::fmt::Debug for Organisation {
 }
 
 /// For organisations that every structure can have.
-const fn any_structure(_: &Structure) -> Option<String> {
+const fn any_structure(_: &Structure) -> Option<(Field, String)> {
     None
 }

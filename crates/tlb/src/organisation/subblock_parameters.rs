@@ -2,7 +2,7 @@
 //! blocks.
 
 use super::subblock_rules::SubblockMisses;
-use crate::{OrganisationChoice, ProbeOrder, Structure, StructureParameter};
+use crate::{Field, OrganisationChoice, ProbeOrder, Structure, StructureParameter};
 use broadleaf_units::PageSize;
 
 /// The size of a block.
@@ -55,20 +55,22 @@ pub(super) fn subblock_misses(structure: &Structure) -> SubblockMisses {
     }
 }
 
-/// The reason why a structure cannot have blocks of its size.
-pub(super) fn refuses_blocks(structure: &Structure, own: bool) -> Option<String> {
+/// The wrong part and the reason why a structure cannot have blocks of its size.
+pub(super) fn refuses_blocks(structure: &Structure, own: bool) -> Option<(Field, String)> {
+    let wrong = |reason: String| Some((Field::Organisation, reason));
     let Some(block) = structure.organisation.size(BLOCK.name) else {
-        return Some("a subblock organisation needs the size of its block: block = \"16k\"".into());
+        return wrong(
+            "a subblock organisation needs the size of its block: block = \"16k\"".into(),
+        );
     };
     let (base, index) = structure.pages.first()?;
     if block <= *base {
         let (block, base) = (block.short_name(), base.short_name());
-        return Some(format!(
-            "a block of {block} is no larger than a page of {base}"
-        ));
+        let reason = format!("a block of {block} is no larger than a page of {base}");
+        return Some((Field::Parameter(BLOCK.name), reason));
     }
     if !own && structure.role.probes != ProbeOrder::Parallel {
-        return Some("pages of all sizes share entries, which one probe finds".to_owned());
+        return wrong("pages of all sizes share entries, which one probe finds".to_owned());
     }
     for (size, other) in &structure.pages {
         let is_larger = !own && size > &block;
@@ -79,24 +81,28 @@ pub(super) fn refuses_blocks(structure: &Structure, own: bool) -> Option<String>
             .is_some_and(|bit| bit < around.shift().into())
         {
             let size = size.short_name();
-            return Some(format!(
+            return wrong(format!(
                 "{other} looks at bits inside a block of {size} pages: pages of one block need \
                  one set"
             ));
         }
         if !own && !is_larger && other != index {
-            return Some("pages that share entries need one index".to_owned());
+            return wrong("pages that share entries need one index".to_owned());
         }
     }
     None
 }
 
-/// The reason why an entry cannot have the subblocks of its block.
-pub(super) fn refuses_count(structure: &Structure, most: u32, kind: &str) -> Option<String> {
+/// The wrong part and the reason why an entry cannot have the subblocks of its block.
+pub(super) fn refuses_count(
+    structure: &Structure,
+    most: u32,
+    kind: &str,
+) -> Option<(Field, String)> {
     let shift = block(structure)
         .shift()
         .saturating_sub(structure.pages.first()?.0.shift());
     let count = 1_u64.checked_shl(shift.into()).unwrap_or(u64::MAX);
-    (count > most.into())
-        .then(|| format!("{count} subblocks are more than the {most} of a {kind} entry"))
+    let reason = || format!("{count} subblocks are more than the {most} of a {kind} entry");
+    (count > most.into()).then(|| (Field::Parameter(BLOCK.name), reason()))
 }

@@ -34,8 +34,8 @@ fn a_block_is_a_power_of_two_and_larger_than_a_page() {
         let tables = of_blocks(8, &["16k"], name, "block = \"16k\"\n");
         refused(
             &tables,
-            10,
-            "organisation",
+            11,
+            "block",
             "a block of 16k is no larger than a page of 16k",
         );
         refused(
@@ -61,7 +61,7 @@ fn more_subblocks_than_an_entry_can_name_are_refused() {
             "{} subblocks are more than the {most} of a {name} entry",
             2 * most
         );
-        refused(&of(too_many), 10, "organisation", &reason);
+        refused(&of(too_many), 11, "block", &reason);
     }
 }
 

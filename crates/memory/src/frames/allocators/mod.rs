@@ -93,23 +93,44 @@ impl Buddy {
     /// Returns true if base pages can lie in this frame: it is in no pool of a larger size.
     pub fn serves_pages(&self, frame: Frame) -> bool {
         let chosen = self.chosen_by.as_ref();
-        chosen.is_none_or(|chosen| chosen.pool_of_pages().contains(&frame.0))
+        chosen.is_none_or(|chosen| {
+            let mut own = chosen.frames_of_pages().iter();
+            own.any(|frames| frames.contains(&frame.0))
+        })
     }
 
     /// The number of free frames that base pages can have.
     pub fn free_for_pages(&self) -> u64 {
         match &self.chosen_by {
-            Some(chosen) if chosen.is_divided() => chosen.free_in(chosen.pool_of_pages()),
+            Some(chosen) if chosen.is_divided() => {
+                let own = chosen.frames_of_pages().iter();
+                own.map(|frames| chosen.free_in(frames.clone())).sum()
+            }
             _ => self.free_frames,
         }
     }
 
-    /// The number of frames, free or not, from frame 0 on, among which base pages lie.
+    /// The number of frames, free or not, among which base pages lie.
     pub fn frames_for_pages(&self) -> u64 {
         let chosen = self.chosen_by.as_ref();
         chosen.map_or(self.frames, |chosen| {
-            chosen.pool_of_pages().end.min(self.frames)
+            let own = chosen.frames_of_pages().iter();
+            own.map(|frames| frames.end.min(self.frames) - frames.start)
+                .sum()
         })
+    }
+
+    /// The frame of that number among those of [`Self::frames_for_pages`].
+    pub fn frame_for_pages(&self, number: u64) -> Frame {
+        let mut number = number;
+        for frames in self.chosen_by.iter().flat_map(Chosen::frames_of_pages) {
+            let length = frames.end - frames.start;
+            if number < length {
+                return Frame(frames.start + number);
+            }
+            number -= length;
+        }
+        Frame(number)
     }
 
     /// Returns true if an extent of that order could be allocated now.

@@ -18,8 +18,10 @@ pub(super) static POOLS: Allocator = Allocator {
     },
     divides: true,
     choose: Some(|pool, order| {
-        let own = pool.chosen_by.as_ref()?.pool_of(order);
-        let first = pool.next_free(Frame(own.start), order)?;
-        (first.0 + (1 << order) <= own.end).then_some(first)
+        let own = pool.chosen_by.as_ref()?.frames_of(order);
+        own.iter().find_map(|frames| {
+            let first = pool.next_free(Frame(frames.start), order)?;
+            (first.0 + (1 << order) <= frames.end).then_some(first)
+        })
     }),
 };

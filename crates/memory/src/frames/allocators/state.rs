@@ -14,9 +14,10 @@ pub(in super::super) struct Chosen {
     runs: Runs,
     /// The length and the start of each run.
     by_length: BTreeSet<(u64, u64)>,
-    /// The order and the frames of each pool of extents, in the order of addresses. Base pages have
-    /// the frames before the first pool.
+    /// The order and the frames of each pool of extents. A pool can be empty.
     pools: Vec<(u8, Range<u64>)>,
+    /// The frames of base pages: those in no pool.
+    pages: Vec<Range<u64>>,
     divided: bool,
 }
 
@@ -30,6 +31,7 @@ impl Chosen {
             runs: Runs::new(),
             by_length: BTreeSet::new(),
             pools: Vec::new(),
+            pages: std::iter::once(0..u64::MAX).collect(),
             divided: false,
         };
         for (first, order) in free {
@@ -41,7 +43,7 @@ impl Chosen {
     }
 
     /// Divides memory: each order gets an equal part of the share of extents, in whole extents, the
-    /// largest order at the top of memory.
+    /// largest order at the top of memory. Base pages have the rest.
     pub(super) fn divided(
         mut self,
         divided: bool,
@@ -57,13 +59,21 @@ impl Chosen {
         orders.sort_unstable();
         orders.dedup();
         let each = (frames as f64 * extents) as u64 / orders.len().max(1) as u64;
-        let mut end = frames;
+        let (mut end, mut pages) = (frames, Vec::new());
         for order in orders.into_iter().rev() {
             let top = end >> order << order;
             let start = top.saturating_sub(each >> order << order);
-            self.pools.insert(0, (order, start..top));
-            end = start;
+            self.pools.push((order, start..top));
+            // A pool without an extent must not cut memory in two.
+            if start < top {
+                pages.push(top..end);
+                end = start;
+            }
         }
+        pages.push(0..end);
+        pages.retain(|range| !range.is_empty());
+        pages.reverse();
+        self.pages = pages;
         self
     }
 
@@ -71,17 +81,16 @@ impl Chosen {
         self.divided
     }
 
-    /// The frames that base pages can have.
-    pub(super) fn pool_of_pages(&self) -> Range<u64> {
-        0..self.pools.first().map_or(u64::MAX, |(_, pool)| pool.start)
+    /// The frames that base pages can have, in the order of addresses.
+    pub(super) fn frames_of_pages(&self) -> &[Range<u64>] {
+        &self.pages
     }
 
-    /// The frames that extents of an order come from. An order without a pool has that of base
+    /// The frames that extents of an order come from. An order without a pool has those of base
     /// pages.
-    pub(super) fn pool_of(&self, order: u8) -> Range<u64> {
-        let mut pools = self.pools.iter();
-        let own = pools.find(|(of, _)| *of == order);
-        own.map_or_else(|| self.pool_of_pages(), |(_, pool)| pool.clone())
+    pub(super) fn frames_of(&self, order: u8) -> &[Range<u64>] {
+        let own = self.pools.iter().position(|(of, _)| *of == order);
+        own.map_or(&self.pages, |at| std::slice::from_ref(&self.pools[at].1))
     }
 
     pub(super) fn free_in(&self, frames: Range<u64>) -> u64 {

@@ -150,6 +150,33 @@ fn pools_lend_each_other_nothing() {
 }
 
 #[test]
+fn pools_have_all_frames_of_a_memory_that_is_no_multiple_of_a_page() {
+    // Orders 5 and 2, the frames of their pools, and those of base pages.
+    for (frames, extents, expected) in [
+        (56, 0.5, [0, 12, 44]),
+        (80, 0.5, [0, 20, 60]),
+        (88, 0.8, [32, 32, 24]),
+        (64, 0.0, [0, 0, 64]),
+        (3, 1.0, [0, 0, 3]),
+    ] {
+        let mut pool = Buddy::new(frames, MOST_ORDER);
+        let pools = Allocator::named("pools").expect("it");
+        pool.choose_by(pools, &[0, 2, 5], extents);
+        assert_eq!(pool.free_for_pages(), expected[2], "{frames} frames");
+        for (order, frames) in [5, 2, 0].into_iter().zip(expected) {
+            let mut taken = 0;
+            while let Some(first) = pool.allocate(order) {
+                taken += 1_u64 << order;
+                assert_eq!(pool.serves_pages(first), order == 0);
+            }
+            assert_eq!(taken, frames, "order {order}");
+        }
+        pool.check();
+        assert_eq!(pool.free_frames(), 0, "{frames} frames");
+    }
+}
+
+#[test]
 fn a_rule_learns_of_memory_that_is_in_use_already() {
     let mut pool = Buddy::new(32, MOST_ORDER);
     assert!(pool.take(Frame(0), 3));

@@ -18,9 +18,11 @@ impl Space {
     /// # Errors
     /// The kernel's error number.
     pub(super) fn own(&mut self, range: &Range<u64>, before: &Region) -> Result<(), i32> {
+        let distance = self.distance(range);
         let mut at = range.start;
         while at < range.end {
-            let arguments = [self.memory as u64, second(at), range.end - at, at, 0, 0];
+            let to = at + distance;
+            let arguments = [self.memory as u64, second(at), range.end - at, to, 0, 0];
             let written = call(libc::SYS_pwrite64, arguments);
             match written {
                 _ if written > 0 => at += written as u64,
@@ -32,47 +34,72 @@ impl Space {
         }
         let region = Region {
             kind: RegionKind::Memory,
+            distance,
             ..*before
         };
-        self.attach(range, &region, (self.memory, range.start))?;
+        self.attach(range, &region, (self.memory, region.contents(range).start))?;
         self.enter(range, region)
     }
 
-    /// Drops the contents of a part of the memory file: they are zeroes from now on.
+    /// The distance from its address at which a new mapping of a range has its contents in the
+    /// memory file. It is 0 unless a forked process still has what lies there.
+    pub(super) fn distance(&mut self, range: &Range<u64>) -> u64 {
+        let is_met = |lent: &Range<u64>| lent.start < range.end && range.start < lent.end;
+        if !self.lent.iter().any(is_met) {
+            return 0;
+        }
+        let place = self.unused;
+        self.unused += range.end - range.start;
+        place - range.start
+    }
+
+    /// Drops the contents of a part of a mapping of the memory file: they are zeroes from now on.
     ///
     /// # Errors
     /// The kernel's error number.
-    pub(super) fn forget(&self, range: &Range<u64>) -> Result<(), i32> {
+    pub(super) fn forget(&self, part: &Range<u64>, region: &Region) -> Result<(), i32> {
         let mode = (libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE) as u64;
-        let bytes = range.end - range.start;
-        let arguments = [self.memory as u64, mode, range.start, bytes, 0, 0];
+        let Range { start, end } = region.contents(part);
+        let arguments = [self.memory as u64, mode, start, end - start, 0, 0];
         check(call(libc::SYS_fallocate, arguments))
     }
 
-    /// The parts of a range whose pages the memory file holds.
-    pub(super) fn held(&self, range: &Range<u64>) -> Vec<Range<u64>> {
+    /// Gives up the contents of a part that is unmapped. A forked process keeps what it has.
+    ///
+    /// # Errors
+    /// The kernel's error number.
+    pub(super) fn give_up(&mut self, part: &Range<u64>, region: &Region) -> Result<(), i32> {
+        if !region.is_lent {
+            return self.forget(part, region);
+        }
+        self.lent.push(region.contents(part));
+        Ok(())
+    }
+
+    /// The parts of a mapping of the memory file whose pages the file holds.
+    pub(super) fn held(&self, range: &Range<u64>, region: &Region) -> Vec<Range<u64>> {
         let seek = |from: u64, what: i32| {
             call(
                 libc::SYS_lseek,
                 [self.memory as u64, from, what as u64, 0, 0, 0],
             )
         };
-        let (mut parts, mut at) = (Vec::new(), range.start);
-        while at < range.end {
+        let contents = region.contents(range);
+        let (mut parts, mut at) = (Vec::new(), contents.start);
+        while at < contents.end {
             let start = seek(at, libc::SEEK_DATA);
-            if start < 0 || start as u64 >= range.end {
+            if start < 0 || start as u64 >= contents.end {
                 break;
             }
-            let end = (seek(start as u64, libc::SEEK_HOLE) as u64).min(range.end);
-            parts.push(start as u64..end);
-            at = end;
+            at = (seek(start as u64, libc::SEEK_HOLE) as u64).min(contents.end);
+            parts.push(start as u64 - region.distance..at - region.distance);
         }
         parts
     }
 
     /// Copies the contents of a mapping of the memory file to another, which is as large.
-    pub(super) fn copy(&self, from: &Range<u64>, to: u64) {
-        for part in self.held(from) {
+    pub(super) fn copy(&self, from: &Range<u64>, region: &Region, to: u64) {
+        for part in self.held(from, region) {
             let bytes = (part.end - part.start) as usize;
             let target = second(to + (part.start - from.start)) as *mut u8;
             // SAFETY: both parts are mapped at their second places, and do not overlap.
@@ -98,7 +125,7 @@ impl Space {
                     | libc::MAP_NORESERVE) as u64;
                 let arguments = [range.start, bytes, READ_WRITE, flags, u64::MAX, 0];
                 check(call(libc::SYS_mmap, arguments))?;
-                for part in self.held(&range) {
+                for part in self.held(&range, &region) {
                     // SAFETY: the new mapping has the range; the second place is mapped.
                     unsafe {
                         std::ptr::copy_nonoverlapping(

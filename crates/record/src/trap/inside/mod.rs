@@ -31,7 +31,7 @@ use broadleaf_tlb::Design;
 use context::{ENGINE_SIGNALS, SignalMask};
 use doors::Doors;
 use engine::{Engine, install};
-use layout::{END, page_end};
+use layout::{FILE_END, page_end};
 use signals::{Action, Handlers, block_exactly, engine_action, kernel_action};
 use space::Space;
 use stack::{Beginning, build};
@@ -196,7 +196,7 @@ fn memory_file() -> Result<i32, i32> {
         .ok()
         .filter(|file| *file >= 0)
         .ok_or(-file as i32)?;
-    let result = call(libc::SYS_ftruncate, [file as u64, END, 0, 0, 0, 0]);
+    let result = call(libc::SYS_ftruncate, [file as u64, FILE_END, 0, 0, 0, 0]);
     if result < 0 {
         Err(-result as i32)
     } else {

@@ -25,6 +25,10 @@ pub(super) struct Region {
     pub(super) shared: bool,
     /// Its first contents are those of a file.
     pub(super) of_file: bool,
+    /// The distance of its contents in the memory file from its address.
+    pub(super) distance: u64,
+    /// A process that the program forked has its contents too.
+    pub(super) is_lent: bool,
 }
 
 impl Region {
@@ -32,6 +36,11 @@ impl Region {
     /// from it.
     pub(super) fn counts(&self) -> bool {
         self.kind != RegionKind::Code && self.protection & libc::PROT_EXEC == 0
+    }
+
+    /// The place of a part's contents in the memory file.
+    pub(super) const fn contents(&self, part: &Range<u64>) -> Range<u64> {
+        part.start + self.distance..part.end + self.distance
     }
 
     /// Returns true for a private file that was not copied.
@@ -108,6 +117,12 @@ impl Regions {
         self.0.insert(start, (end, region));
     }
 
+    /// Notes that a forked process has the contents of all shared memory from now on.
+    pub(super) fn lend(&mut self) {
+        let shared = self.0.values_mut().filter(|(_, of)| of.shared);
+        shared.for_each(|(_, of)| of.is_lent = of.kind == RegionKind::Memory);
+    }
+
     /// Returns true if nothing is mapped in a range.
     pub(super) fn is_free(&self, range: &Range<u64>) -> bool {
         self.within(range).is_empty()
@@ -137,6 +152,8 @@ mod tests {
             protection,
             shared: false,
             of_file: false,
+            distance: 0,
+            is_lent: false,
         }
     }
 

@@ -24,6 +24,10 @@ pub(super) struct Space {
     pub(super) doors: Doors,
     /// The memory file.
     pub(super) memory: i32,
+    /// The parts of the memory file that are mapped no more, and that forked processes may have.
+    pub(super) lent: Vec<Range<u64>>,
+    /// The first place in the memory file that was never used, behind those of all addresses.
+    pub(super) unused: u64,
 }
 
 /// Private files of at least so many bytes that are mapped to be read alone are not copied into the
@@ -40,6 +44,8 @@ impl Space {
             regions: Regions::default(),
             doors,
             memory,
+            lent: Vec::new(),
+            unused: END,
         }
     }
 
@@ -80,14 +86,22 @@ impl Space {
             _ => RegionKind::Memory,
         };
         let of_file = matches!(contents, Contents::File(..));
+        let distance = match kind {
+            RegionKind::Memory => self.distance(range),
+            RegionKind::File | RegionKind::Code => 0,
+        };
         let region = Region {
             kind,
             protection,
             shared,
             of_file,
+            distance,
+            is_lent: false,
         };
         let (file, offset) = match (kind, contents) {
-            (RegionKind::Memory, _) | (_, Contents::Zeroes) => (self.memory, range.start),
+            (RegionKind::Memory, _) | (_, Contents::Zeroes) => {
+                (self.memory, region.contents(range).start)
+            }
             (_, Contents::File(file, offset)) => (file, offset),
         };
         self.attach(range, &region, (file, offset))?;
@@ -148,7 +162,7 @@ impl Space {
             let bytes = part.end - part.start;
             check(call(libc::SYS_munmap, [part.start, bytes, 0, 0, 0, 0]))?;
             if region.kind == RegionKind::Memory {
-                self.forget(&part)?;
+                self.give_up(&part, &region)?;
             }
             if region.kind != RegionKind::Code {
                 check(call(

@@ -168,7 +168,7 @@ fn remap(engine: &mut Engine, arguments: [u64; 6]) -> Result<u64, i32> {
         .map(&new, Contents::Zeroes, region.protection, region.shared)?;
     engine
         .space
-        .copy(&(old.start..old.start + bytes.min(new_bytes)), to);
+        .copy(&(old.start..old.start + bytes.min(new_bytes)), &region, to);
     engine.space.unmap(&old)?;
     Ok(to)
 }
@@ -183,7 +183,7 @@ fn advise(engine: &mut Engine, start: u64, bytes: u64, advice: i32) -> Result<()
             for (part, region) in engine.space.regions.within(&range) {
                 let is_own = !region.shared && !region.of_file;
                 if region.kind == RegionKind::Memory && (is_own || advice == libc::MADV_REMOVE) {
-                    engine.space.forget(&part)?;
+                    engine.space.forget(&part, &region)?;
                 }
             }
             Ok(())

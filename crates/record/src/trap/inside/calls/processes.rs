@@ -130,6 +130,9 @@ fn fork(
             while call(libc::SYS_read, [copied[0] as u64, at, 1, 0, 0, 0])
                 == -i64::from(libc::EINTR)
             {}
+            if !shares_memory {
+                engine.space.regions.lend();
+            }
             engine.tlb.counts.processes += 1;
             engine.show();
             if flags & libc::CLONE_PARENT_SETTID != 0 {
