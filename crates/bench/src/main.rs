@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 #[derive(Parser)]
@@ -45,14 +46,14 @@ enum Command {
         #[arg(value_name = "NAME=TRACE", required = true)]
         traces: Vec<String>,
         /// Number of times that each thing is timed
-        #[arg(long, default_value_t = 3)]
-        rounds: usize,
+        #[arg(long, default_value = "3")]
+        rounds: NonZeroUsize,
         /// Visits to leave out at the beginning
         #[arg(long, value_name = "VISITS", default_value_t = 1_000_000)]
         skip: u64,
         /// Lookups of each design
-        #[arg(long, value_name = "N", default_value_t = 50_000)]
-        lookups: usize,
+        #[arg(long, value_name = "N", default_value = "50000")]
+        lookups: NonZeroUsize,
     },
     /// Print the oracle's counts of the generated traces: the contents of crates/bench/counts.json
     Counts,
@@ -71,7 +72,7 @@ fn main() -> Result<(), Failed> {
             rounds,
             skip,
             lookups,
-        } => designs(&traces, rounds, (skip, lookups)),
+        } => designs(&traces, rounds.get(), (skip, lookups.get())),
         Command::Counts => counts(),
     }
 }

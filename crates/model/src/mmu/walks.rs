@@ -1,0 +1,84 @@
+//! The walks of one machine: the page table that they read, and their counts and cycles.
+
+use super::Mmu;
+use broadleaf_memory::Notice;
+use broadleaf_metrics::TlbResult;
+use broadleaf_tlb::TlbRequest;
+use broadleaf_units::{PageNumber, PageSize};
+
+impl Mmu<'_> {
+    /// Builds the page table from notices, and sends walks through the table.
+    pub(crate) fn walk_tables(&mut self) {
+        let base = self.sizes.first().copied().unwrap_or(PageSize::SIZE_4K);
+        self.walked.build(self.machine, base);
+    }
+
+    /// Updates the page table.
+    pub(crate) fn notice(&mut self, notice: &Notice) {
+        self.walked.notice(notice);
+    }
+
+    /// Reads the entries of the pages that the TLB loads beside the missing one, and ends the walk.
+    pub(crate) fn end_walk(&mut self, beside: &[PageNumber]) {
+        self.walked.end_walk(self.running.0, beside);
+    }
+
+    /// Counts a walk for a page of the running space. Memory says that a page of `level` maps it.
+    /// With a page table, the walk goes through the table, and the table's leaf gives the level;
+    /// both levels agree. Without a table, the level is that of memory.
+    pub(crate) fn walk(&mut self, request: &TlbRequest, level: usize) -> usize {
+        let (page, mut level) = (request.page, level);
+        if self.walked.has_table() {
+            let leaf = self.walked.find(self.running.0, page);
+            let found =
+                leaf.and_then(|leaf| self.sizes.iter().position(|size| *size == leaf.run.size));
+            debug_assert_eq!(found, Some(level), "page {page:?} of {:?}", self.running.0);
+            level = found.unwrap_or(level);
+        }
+        self.walks[level] += 1;
+        let sizes = [self.sizes[level], self.translated[level]];
+        self.walked
+            .read(&mut self.tlb, self.running.0, request, sizes);
+        level
+    }
+
+    /// The counts of the TLB beside hits and misses. `None` if the TLB has sets of ways with exact
+    /// LRU replacement alone.
+    pub(crate) fn tlb_result(&self) -> Option<TlbResult> {
+        let walks: u64 = self.walks.iter().sum();
+        let counts = self.tlb.counts().since(self.counts_before);
+        // Tables whose walks cost what the page size says are built for tests alone.
+        let is_shown = self.walked.has_table() && !self.machine.has_fixed_walk_costs();
+        let has_more = !self.machine.design.is_sets_with_lru() || is_shown;
+        let walked = self.walked.result(is_shown);
+        let walk_reads = match walked.walk_cache_hits {
+            Some(_) => walked.walk_reads,
+            None => counts.walk_reads,
+        };
+        has_more.then_some(TlbResult {
+            l3_misses: walks,
+            block_misses: walks - counts.subblock_misses,
+            subblock_misses: counts.subblock_misses,
+            table_reads: counts.table_reads,
+            modified_faults: counts.modified_faults,
+            marked_pages: counts.marked_pages,
+            extra_probes: counts.extra_probes,
+            victim_hits: counts.victim_hits,
+            prefetch_hits: counts.prefetch_hits,
+            walk_entry_hits: counts.walk_entry_hits,
+            walk_reads,
+            ..walked
+        })
+    }
+
+    /// The cycles of all walks so far.
+    pub(crate) fn walk_cycles(&self) -> u64 {
+        if let Some(cycles) = self.machine.walk_lines.and_then(|lines| lines.cycles) {
+            return self.walked.lines() * cycles;
+        }
+        let walks = self.walks.iter().zip(&self.translated);
+        // Machines are validated: each size that a TLB holds has a cost.
+        let cycles = walks.map(|(walks, size)| walks * self.machine.costs.of(*size).unwrap_or(0));
+        cycles.sum()
+    }
+}
