@@ -18,7 +18,10 @@ pub fn run_time_sentence(
     let gain = |ratio: f64| 1.0 - 1.0 / ratio;
     let [low, high] = [run_time.ratio_low, run_time.ratio_high].map(gain);
     let share = match (low, high) {
-        (low, high) if high <= 0.0 => format!("cost {} to {}", percent(-high), percent(-low)),
+        // Zero less zero has no sign.
+        (low, high) if high <= 0.0 => {
+            format!("cost {} to {}", percent(0.0 - high), percent(0.0 - low))
+        }
         (low, high) if low < 0.0 => {
             format!("cost {} to save {}", percent(-low), percent(high))
         }

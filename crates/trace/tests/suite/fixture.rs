@@ -23,9 +23,10 @@ const V2_FETCHES: &[u8] = include_bytes!("../fixtures/v2-fetches.bl");
 /// and instructions.
 fn text(bytes: &[u8]) -> String {
     let reader = TraceReader::new(bytes).expect("a trace");
-    // The kept files hold an earlier name of the type, and no traces with room.
+    // The kept files hold an earlier name of the type, and no traces with room or run times.
     let header = format!("{:?}\n", reader.header());
     let header = header.replace("RecordedProgram {", "Program {");
+    let header = header.replace(", measured: None", "");
     let mut out = header.replace(", room: 0 }", " }");
     for piece in canonical(&read(bytes)) {
         match piece {
