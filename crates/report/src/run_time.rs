@@ -17,7 +17,9 @@ pub fn run_time_sentence(
     let policy = &result.policy;
     let gain = |ratio: f64| 1.0 - 1.0 / ratio;
     let [low, high] = [run_time.ratio_low, run_time.ratio_high].map(gain);
+    let is_tiny = [low, high].iter().all(|gain| gain.abs() < TINY);
     let share = match (low, high) {
+        _ if is_tiny => format!("change the user time by less than {}", percent(TINY)),
         // Zero less zero has no sign.
         (low, high) if high <= 0.0 => {
             format!("cost {} to {}", percent(0.0 - high), percent(0.0 - low))
@@ -44,11 +46,14 @@ pub fn run_time_sentence(
         ),
     };
     Some(format!(
-        "Run time: {class}. {policy} may {share} of the user time (4k takes {} times as long). \
-         {origin}",
+        "Run time: {class}. {policy} may {share}{} (4k takes {} times as long). {origin}",
+        if is_tiny { "" } else { " of the user time" },
         ratios(&run_time),
     ))
 }
+
+/// Gains and losses that are smaller, as shares of the run time, are written without a number.
+const TINY: f64 = 0.001;
 
 /// Returns the range of ratios: `1.02 to 1.40`.
 pub(crate) fn ratios(run_time: &RunTime) -> String {
@@ -144,6 +149,9 @@ mod tests {
             "{measured}"
         );
         assert!(sentence([-0.2, -0.1, 0.0]).contains("no gain. greedy may cost 0.0% to 20.0% of"));
+        assert!(
+            sentence([0.0, 0.0, 0.0004]).contains("may change the user time by less than 0.1% (4k")
+        );
         assert!(sentence([-0.2, 0.1, 0.3]).contains("may cost 20.0% to save 30.0% of the user"));
         let unknown = CellResult::default();
         assert!(run_time_sentence(&unknown, &unknown, &TraceSummary::default()).is_none());
