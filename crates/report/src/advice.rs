@@ -90,6 +90,11 @@ pub fn added_share(result: &CellResult, baseline: &CellResult) -> f64 {
     added_bytes(result, baseline) as f64 / peak_bytes(baseline) as f64
 }
 
+/// Returns true if a policy adds little enough memory to be chosen.
+pub fn keeps_memory(result: &CellResult, baseline: &CellResult) -> bool {
+    added_share(result, baseline) <= MOST_ADDED
+}
+
 /// Chooses among the results of one trace on one machine by [`RULE`] or [`RULE_OF_MEMORY`].
 ///
 /// `can_be_run` returns true if `run` or the kernel can run a policy. A policy that looks into the
@@ -117,7 +122,7 @@ pub fn advise(
     let worth_while = |result: &CellResult| saves_enough(result, baseline, baseline);
     let fastest = *possible().min_by_key(least_lost)?;
     let chosen = cheapest(results.iter().copied(), baseline, &|result| {
-        lasts(&result) && added_share(result, baseline) <= MOST_ADDED
+        lasts(&result) && keeps_memory(result, baseline)
     })
     .unwrap_or(baseline);
     let staying = Staying {

@@ -40,7 +40,7 @@ mod trapped;
 
 pub use advice::{
     Advice, BASELINE, REFERENCE, RULE, RULE_OF_MEMORY, added_bytes, added_share, advise,
-    saves_enough,
+    keeps_memory, saves_enough,
 };
 pub use baseline::{baseline_table, change_sentence};
 pub use columns::{Column, Values, columns};

@@ -52,6 +52,9 @@ pub fn run_time_sentence(
     ))
 }
 
+/// Huge pages have little time to pay in shorter runs, in seconds.
+const SHORT: f64 = 1.0;
+
 /// Gains and losses that are smaller, as shares of the run time, are written without a number.
 const TINY: f64 = 0.001;
 
@@ -97,8 +100,17 @@ fn measured(run_time: &RunTime) -> String {
             faults.saved, faults.paid
         )
     });
+    let is_short = (run_time.user_seconds).is_some_and(|seconds| seconds.middle < SHORT);
+    let short = match is_short {
+        true => {
+            " These runs are short, and huge pages may come too late for them: measure runs of a \
+             second or more."
+        }
+        false => "",
+    };
     format!(
-        "Measured: the recording holds run times with 4 KiB pages and with huge pages.{seconds}{faults}"
+        "Measured: the recording holds run times of its computer with 4 KiB pages and with huge \
+         pages.{seconds}{short}{faults}"
     )
 }
 

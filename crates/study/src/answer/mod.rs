@@ -7,7 +7,7 @@ pub mod switches;
 use broadleaf_governor::can_decide;
 use broadleaf_metrics::{CellResult, Comparison, SuggestedCommand};
 use broadleaf_policy::parse;
-use broadleaf_report::{BASELINE, saves_enough};
+use broadleaf_report::{BASELINE, keeps_memory, saves_enough};
 
 pub use program::AnsweredProgram;
 
@@ -62,8 +62,10 @@ fn for_policy(
             program.after(&run),
         ));
     }
-    // Linux's own policies that do equally well.
-    let equal = |result: &&&CellResult| !saves_enough(chosen, result, baseline);
+    // Linux's own policies that do equally well, within the memory that the rule allows.
+    let equal = |result: &&&CellResult| {
+        !saves_enough(chosen, result, baseline) && keeps_memory(result, baseline)
+    };
     for result in results.iter().filter(equal) {
         let suggested = kernel::commands_of(&result.policy);
         let is_new = |one: &SuggestedCommand| !commands.contains(one);
@@ -115,5 +117,30 @@ fn suggested(purpose: &str, command: String) -> SuggestedCommand {
     SuggestedCommand {
         purpose: purpose.to_owned(),
         command,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn switches_of_the_kernel_keep_to_the_memory_of_the_rule() {
+        let result = |policy: &str, walk_cycles: u64, peak_resident_pages: u64| CellResult {
+            policy: policy.to_owned(),
+            accesses: 10_000,
+            walk_cycles,
+            peak_resident_pages,
+            ..CellResult::default()
+        };
+        let (base, chosen) = (result("4k", 1_000_000, 1_000), result("pop-256", 9, 1_000));
+        for (pages, is_there) in [(1_050, true), (1_500, false)] {
+            let always = result("thp-always", 9, pages);
+            let program = AnsweredProgram::of(None);
+            let commands = for_policy(&[&chosen, &always], &chosen, &base, &program, "t.bl");
+            let mut commands = commands.iter().map(|suggested| &suggested.command);
+            let is_shown = commands.any(|command| command.contains("transparent_hugepage"));
+            assert_eq!(is_shown, is_there, "{pages} pages");
+        }
     }
 }
