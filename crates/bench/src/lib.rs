@@ -10,8 +10,8 @@
 //! - [`answers`] compares counts with the expected ones.
 //! - [`rounds`] times several things in turn.
 //!
-//! `broadleaf-bench` combines the modules for `benches/engine` and `benches/designs`. `broadleaf-guarded` runs parts of
-//! them under Callgrind, for `tests/instructions.rs`.
+//! `broadleaf-bench` combines the modules for `benches/engine` and `benches/designs`.
+//! `broadleaf-guarded` runs parts of them under Callgrind, for `tests/instructions.rs`.
 #![forbid(unsafe_code)]
 
 pub mod answers;

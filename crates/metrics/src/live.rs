@@ -173,8 +173,8 @@ pub struct Stalls {
 /// The name and version of the schema of [`BaselineReport`].
 pub const BASELINE_SCHEMA: &str = "broadleaf.baseline/1";
 
-/// Runs of a program with base pages, with huge pages, and with and without a policy, in turns. Runs
-/// at the same index belong to one round.
+/// Runs of a program with base pages, with huge pages, and with and without a policy, in turns.
+/// Runs at the same index belong to one round.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BaselineReport {
     /// [`BASELINE_SCHEMA`].

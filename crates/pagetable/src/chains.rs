@@ -39,8 +39,8 @@ pub(crate) struct Chains<N> {
 }
 
 impl<N: ChainNode> Chains<N> {
-    /// Empty chains, one for each bucket. `region` tells tables apart by their addresses. No node has more than
-    /// `1 << shift` bytes.
+    /// Empty chains, one for each bucket. `region` tells tables apart by their addresses. No node
+    /// has more than `1 << shift` bytes.
     pub(crate) fn new(heads: ChainHead, buckets: usize, region: u64, shift: u32) -> Self {
         Self {
             heads,

@@ -73,8 +73,8 @@ pub struct Needs {
     /// True if a promotion copies the block's resident pages to their places in an extent, and
     /// leaves them base pages (Talluri 1995, section 6.2.2: gather for partial-subblock TLBs).
     pub repairs: bool,
-    /// True if a program does not wait for the pages that a promotion at a fault fetches: it goes on
-    /// with base pages, and the promotion comes when they have arrived (Talluri 1995, section
+    /// True if a program does not wait for the pages that a promotion at a fault fetches: it goes
+    /// on with base pages, and the promotion comes when they have arrived (Talluri 1995, section
     /// 6.2.3).
     pub early_restart: bool,
     /// True if a block that a mapping covers in part gets a reservation too, whose other frames are

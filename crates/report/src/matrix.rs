@@ -11,8 +11,9 @@ use crate::{Align, Cell, Grid, Style, View};
 /// The number of machines from which on there is a matrix in place of tables.
 const FEWEST: usize = 3;
 
-/// Renders the walk cycles of all policies on all machines, and the recommendation for each machine.
-/// Returns `None` if tables show more: for few machines, or with the figures of limited memory.
+/// Renders the walk cycles of all policies on all machines, and the recommendation for each
+/// machine. Returns `None` if tables show more: for few machines, or with the figures of limited
+/// memory.
 pub(crate) fn matrix(comparison: &Comparison, context: &Context<'_>, view: View) -> Option<String> {
     let machines = machines(comparison);
     let memory = comparison.memory.as_ref();

@@ -21,12 +21,12 @@ use crate::{Column, Values, columns};
 #[error("writing Parquet: {0}")]
 pub struct WriteParquetError(#[from] ParquetError);
 
-/// Writes the results of comparisons as one row group: the columns of [`columns`]. Counts are 64-bit
-/// integers and ratios are doubles.
+/// Writes the results of comparisons as one row group: the columns of [`columns`]. Counts are
+/// 64-bit integers and ratios are doubles.
 ///
-/// For one comparison, the file's metadata has the keys `broadleaf.schema`, `broadleaf.trace`, `broadleaf.memory`,
-/// `broadleaf.advice`, `broadleaf.damage`, `broadleaf.notes` and `broadleaf.provenance`. For several
-/// comparisons, the values are arrays.
+/// For one comparison, the file's metadata has the keys `broadleaf.schema`, `broadleaf.trace`,
+/// `broadleaf.memory`, `broadleaf.advice`, `broadleaf.damage`, `broadleaf.notes` and
+/// `broadleaf.provenance`. For several comparisons, the values are arrays.
 ///
 /// # Errors
 /// Returns an error if `out` fails or a value does not fit the format.

@@ -1,7 +1,7 @@
 //! TLB designs of every organisation and every replacement rule, beside their oracle.
 //!
-//! [`catalogue`] lists the designs, [`stream`] has the lookups of a recorded program, and [`timing`]
-//! times both. The model and the oracle make the same lookups, in equal page tables.
+//! [`catalogue`] lists the designs, [`stream`] has the lookups of a recorded program, and
+//! [`timing`] times both. The model and the oracle make the same lookups, in equal page tables.
 
 pub mod catalogue;
 pub mod stream;
@@ -25,7 +25,7 @@ pub struct TimedDesign {
     design: Design,
 }
 
-/// What a TLB counted: the answers of each level and of walks, and the counts beside them.
+/// The counts of a TLB: hits of each level, walks, and further counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DesignCounts {
     /// Hits of each level, and walks at last.

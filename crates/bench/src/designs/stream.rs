@@ -8,9 +8,9 @@ use std::io::Read;
 
 /// The pages of a superpage.
 pub const SUPERPAGE: u64 = 16;
-/// Of so many blocks, one is a superpage.
+/// One of this number of blocks is a superpage.
 const BLOCKS: u64 = 3;
-/// Of so many base pages, one lies at no proper place.
+/// One of this number of base pages is not properly placed.
 const MISPLACED: u64 = 8;
 /// The first frame of the pages that lie at no proper place.
 const ELSEWHERE: u64 = 1 << 40;

@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use std::fs::File;
 use std::path::Path;
 
-/// The model goes through a stream so many times in a round, because it is fast.
+/// The number of times that the model replays a stream in a round. One replay takes too little
+/// time.
 const REPEATS: u32 = 10;
 
 /// Times every design on the lookups of a trace. `tell` receives an object for each.

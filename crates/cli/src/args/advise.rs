@@ -13,10 +13,10 @@ use broadleaf_study::costs::costs;
 
 /// Find the parts of a program's memory that are worth huge pages
 ///
-/// Chooses huge pages (superpages) with the whole trace in view, as the policy `offline` does. For each range of
-/// superpages, a table shows its mapping, the page walks and page faults that the range saves, and
-/// the memory that it takes. The best ranges come first. All ranges together are replayed too.
-/// Memory does not run short.
+/// Chooses huge pages (superpages) with the whole trace in view, as the policy `offline` does. For
+/// each range of superpages, a table shows its mapping, the page walks and page faults that the
+/// range saves, and the memory that it takes. The best ranges come first. All ranges together are
+/// replayed too. Memory does not run short.
 ///
 /// Other formats express the same for programs that follow the advice: C that calls madvise, a
 /// profile for CBMM, a layout for Mosalloc. A recording does not say where in the program memory is

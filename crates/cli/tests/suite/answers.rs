@@ -128,12 +128,12 @@ fn a_recording_holds_both_ends_and_a_comparison_gives_seconds() {
     let has_policy = table.contains("Measured: the recording holds run times");
     let stays = table.contains("What to type now, for 4k:");
     assert!(has_policy || stays, "{table}");
-    // The recording holds what the suggested measurement would find.
+    // The recording holds a measurement already, so none is suggested.
     assert!(!table.contains("--baseline"), "{table}");
 }
 
-/// Whatever the program says, both ends are what they are called: the program forbids huge pages
-/// to itself, and its memory comes from `mmap`.
+/// Both ends are measured with their page sizes, although the program forbids huge pages to itself
+/// and takes its memory from `mmap`.
 #[test]
 fn a_baseline_reaches_both_ends_of_a_program_that_forbids_huge_pages() {
     if !can_govern() || !is_installed("python3") {

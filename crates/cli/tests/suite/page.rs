@@ -97,7 +97,7 @@ fn a_page_holds_what_json_prints_and_replaces_no_file() {
         .collect();
     let expected = ["compare", "references", "metrics", "policies"];
     assert_eq!(schemas, expected.map(|name| format!("broadleaf.{name}/1")));
-    // Nobody asked for the policy that the page compares with.
+    // The page compares with 4k, which the request does not name.
     assert_eq!(held[1]["results"][0]["policy"], "4k");
     assert!(refused(&compare(&[])).contains("x.html"));
     succeeded(&compare(&["--force"]));

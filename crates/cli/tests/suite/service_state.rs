@@ -1,5 +1,5 @@
-//! What a service reports about itself: to programs, to systemd and to Prometheus. Nothing here
-//! changes a process, so no rights are needed.
+//! The reports of a service about itself: to programs, to systemd and to Prometheus. These tests
+//! change no process, so they need no rights.
 
 use std::os::unix::net::UnixDatagram;
 use std::time::Duration;

@@ -79,8 +79,8 @@ pub struct Made {
 /// page was the last as well.
 ///
 /// *Windows.* In TLBs of one set, of any organisation that keeps the last pages
-/// ([`broadleaf_tlb::Design::last_pages`]), the filter needs neither sets nor larger pages: it keeps
-/// these last pages ([`Window`]).
+/// ([`broadleaf_tlb::Design::last_pages`]), the filter needs neither sets nor larger pages: it
+/// keeps these last pages ([`Window`]).
 ///
 /// *Places.* A caller that looks up the same pages again and again need not ask each time. The page
 /// at a [`RecencyPlace`] may stay [skippable](Recency::is_skippable). Then [`LeavingOut`] notes

@@ -14,7 +14,7 @@ pub(super) struct ServiceManager {
 }
 
 impl ServiceManager {
-    /// Reports what the service does. The first call also reports that the service is ready.
+    /// Reports the status of the service. The first call also reports that the service is ready.
     pub(super) fn status(&mut self, status: String) {
         if self.is_ready && self.status == status {
             return;

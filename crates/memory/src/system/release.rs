@@ -198,8 +198,8 @@ impl System<'_> {
         }
     }
 
-    /// Returns true if the reservation of a place keeps this frame for the place, or an object keeps
-    /// it for its page.
+    /// Returns true if the reservation of a place keeps this frame for the place, or an object
+    /// keeps it for its page.
     pub(super) fn is_kept(&self, at: Place, frame: Frame) -> bool {
         if self.object_of(frame).is_some() {
             return true;

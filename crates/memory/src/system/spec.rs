@@ -91,7 +91,8 @@ impl Default for Costs {
     /// Round figures for a processor of 3 GHz with a solid-state disk. A minor fault takes 0.5
     /// microseconds without zeroing. Memory is zeroed at 10, copied at 5 and hashed at 1.5 GB/s.
     /// Reading a page from the disk takes 100 microseconds, and demoting a superpage 6
-    /// (docs/book/src/memory.md). A shootdown interrupts another core. Charges cost as much as for Romer (1995, section 8.1).
+    /// (docs/book/src/memory.md). A shootdown interrupts another core. Charges cost as much as for
+    /// Romer (1995, section 8.1).
     fn default() -> Self {
         Self {
             fault: 1500,

@@ -1,6 +1,6 @@
-//! The alternatives that Talluri (1995, chapter 6) names: copies of shared pages, early restart, new
-//! blocks, odd sizes, repair, frameworks, replacement and pools. Each test has a case without its
-//! mechanism, whose outcome differs.
+//! The alternatives that Talluri (1995, chapter 6) names: copies of shared pages, early restart,
+//! new blocks, odd sizes, repair, frameworks, replacement and pools. Each test has a case without
+//! its mechanism, whose outcome differs.
 
 use crate::common::*;
 use broadleaf_memory::Backing;

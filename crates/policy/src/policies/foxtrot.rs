@@ -124,8 +124,8 @@ impl Foxtrot {
     }
 }
 
-/// Returns true if a store may copy a page of the block alone: others map a page, or the block is of
-/// a file and can be written.
+/// Returns true if a store may copy a page of the block alone: others map a page, or the block is
+/// of a file and can be written.
 fn may_be_copied(view: &View) -> bool {
     view.shared > 0 || (view.backing == BackingKind::File && view.writable)
 }

@@ -1,5 +1,5 @@
-//! Parameters of policies that place pages: whose a reservation is, what is read around a fault, and
-//! which pages leave (Talluri 1995, section 6.3).
+//! Parameters of policies that place pages: whose a reservation is, what is read around a fault,
+//! and which pages leave (Talluri 1995, section 6.3).
 
 use crate::parameter::GivenParameters;
 use crate::{Needs, PageDaemon, Parameter, ReadAround};

@@ -16,9 +16,9 @@ use super::wire::{Item, LEFT, PATTERN};
 const LEFT_SAME: u8 = 1 << 2;
 const LEFT_MASK: u8 = 2 << 2;
 const LONG_RUN: u64 = 15;
-/// The size at which a chunk ends. In smaller chunks, pattern names take a larger share: a recording
-/// of gcc is 6 percent smaller at twice this size. With larger chunks, an interrupted recording
-/// loses more, and threads share the few chunks less evenly.
+/// The size at which a chunk ends. In smaller chunks, pattern names take a larger share: a
+/// recording of gcc is 6 percent smaller at twice this size. With larger chunks, an interrupted
+/// recording loses more, and threads share the few chunks less evenly.
 const ENOUGH_BYTES: usize = 8 << 20;
 const ENOUGH_EXECUTIONS: u64 = 64 << 20;
 

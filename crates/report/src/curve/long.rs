@@ -11,8 +11,8 @@ use crate::{Column, Values};
 /// A point of a curve, with its comparison and its result.
 type LongPoint<'a> = (&'a Comparison, &'a CellResult, CurvePoint);
 
-/// Writes the points of all curves as CSV: the trace, its hash, the version, the policy, the machine,
-/// and the geometry with its misses.
+/// Writes the points of all curves as CSV: the trace, its hash, the version, the policy, the
+/// machine, and the geometry with its misses.
 ///
 /// # Errors
 /// Returns the errors of `out`.

@@ -2,8 +2,8 @@
 //!
 //! The recording holds the user time with base pages alone and with huge pages wherever they fit. A
 //! policy between the two ends gets the share of the measured gain that it has of the avoided
-//! walks, weighted by density. Random updates of 512 MiB with a quarter, a half and three quarters of
-//! the blocks as huge pages gained 27, 52 and 70 percent of the whole gain.
+//! walks, weighted by density. Random updates of 512 MiB with a quarter, a half and three quarters
+//! of the blocks as huge pages gained 27, 52 and 70 percent of the whole gain.
 
 use broadleaf_metrics::{
     CellResult, FaultSeconds, RunTime, RunTimeBasis, RunTimeClass, SecondsRange,

@@ -31,8 +31,8 @@ pub(crate) fn broadleaf(arguments: &[&str]) -> Command {
     command
 }
 
-/// The value of `BROADLEAF_CACHE_SIZE` in tests without a cache folder of their own. The counts of a
-/// test must not depend on the tests before.
+/// The value of `BROADLEAF_CACHE_SIZE` in tests without a cache folder of their own. The counts of
+/// a test must not depend on the tests before.
 pub(crate) const NO_CACHE: &str = "0";
 
 /// Runs it and waits.

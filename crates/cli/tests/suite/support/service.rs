@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use super::broadleaf;
 use super::live::eventually;
 
-/// A service that runs, and what it has said so far.
+/// A running service, and its output so far.
 pub(crate) struct Service {
     pub(crate) child: Child,
     said: Arc<Mutex<String>>,

@@ -109,8 +109,8 @@ impl Space {
         }
     }
 
-    /// Opens all pages of a forked process for good, since nothing of it is counted. It gets private
-    /// memory of its own with the same contents, unless it shares its parent's memory.
+    /// Opens all pages of a forked process for good, since nothing of it is counted. It gets
+    /// private memory of its own with the same contents, unless it shares its parent's memory.
     ///
     /// # Errors
     /// The kernel's error number.

@@ -1,9 +1,9 @@
 //! Opening and closing pages: the program traps at a page that is closed.
 //!
 //! With userfaultfd, a page that the memory file holds but no page table maps raises SIGBUS. To
-//! open a page is to map it, and to close a page is to unmap it. No mapping is ever split.
-//! Without userfaultfd, and for files that are not copied, pages are closed by protection (PROT_NONE), which
-//! raises SIGSEGV.
+//! open a page is to map it, and to close a page is to unmap it. No mapping is ever split. Without
+//! userfaultfd, and for files that are not copied, pages are closed by protection (PROT_NONE),
+//! which raises SIGSEGV.
 
 #![allow(unsafe_code, reason = "memory at addresses that the program has")]
 

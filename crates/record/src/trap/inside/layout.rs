@@ -26,8 +26,8 @@ pub(super) const PLACES_END: u64 = STACK_END - (1 << 36);
 /// The bytes of the stack if its limit is "unlimited".
 pub(super) const MOST_STACK: u64 = 1 << 30;
 
-/// The bytes of the memory file: a place for each address, and more for addresses whose place a forked
-/// process has.
+/// The bytes of the memory file: a place for each address, and more for addresses whose place a
+/// forked process has.
 pub(super) const FILE_END: u64 = END << 8;
 
 /// The second address of a byte of the program's memory.

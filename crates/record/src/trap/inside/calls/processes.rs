@@ -101,8 +101,8 @@ fn start_thread(
     Ok(result as u64)
 }
 
-/// Starts a process. Its misses do not count. It has memory of its own, unless the program waits for
-/// it to execute another program or to end (`vfork`, `posix_spawn`): then both share the memory
+/// Starts a process. Its misses do not count. It has memory of its own, unless the program waits
+/// for it to execute another program or to end (`vfork`, `posix_spawn`): then both share the memory
 /// file, so that the child can tell its parent why it failed.
 fn fork(
     engine: &mut Engine,
