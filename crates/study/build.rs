@@ -1,12 +1,55 @@
-//! Passes the commit of the build to the code.
+//! Passes the commit of the build, and a hash of its sources, to the code.
 
 #![allow(clippy::disallowed_macros, reason = "Cargo reads standard output")]
 
+use std::fs;
+use std::hash::{DefaultHasher, Hasher};
+use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// The folder of all crates.
+const CRATES: &str = "..";
 
 fn main() {
     println!("cargo::rerun-if-env-changed=BROADLEAF_COMMIT");
     println!("cargo::rustc-env=BROADLEAF_COMMIT={}", commit());
+    println!("cargo::rerun-if-changed={CRATES}");
+    println!("cargo::rerun-if-changed=../../machines");
+    println!("cargo::rerun-if-changed=../../Cargo.lock");
+    println!("cargo::rustc-env=BROADLEAF_SOURCES={:016x}", sources());
+}
+
+/// A hash of the code of all crates, of the machines and of the libraries' versions. Builds of
+/// equal code have equal hashes.
+fn sources() -> u64 {
+    let mut paths = vec![PathBuf::from("../../Cargo.lock")];
+    for folder in [CRATES, "../../machines"] {
+        add_files(Path::new(folder), &mut paths);
+    }
+    paths.sort();
+    let mut hasher = DefaultHasher::new();
+    for path in paths {
+        hasher.write(path.to_string_lossy().as_bytes());
+        // A file that went away meanwhile has other code after it: Cargo builds again.
+        hasher.write(&fs::read(&path).unwrap_or_default());
+        hasher.write_u8(0);
+    }
+    hasher.finish()
+}
+
+/// Adds the files of code in a folder and in its folders.
+fn add_files(folder: &Path, paths: &mut Vec<PathBuf>) {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+        let is_code = path
+            .extension()
+            .is_some_and(|of| of == "rs" || of == "toml");
+        if path.is_dir() {
+            add_files(&path, paths);
+        } else if is_code {
+            paths.push(path);
+        }
+    }
 }
 
 /// The commit: `BROADLEAF_COMMIT` if it is set (a packager's build has no repository), otherwise
@@ -27,7 +70,6 @@ fn commit() -> String {
             println!("cargo::rerun-if-changed={path}");
         }
     }
-    println!("cargo::rerun-if-changed=..");
     let changed = git(&["status", "--porcelain", "--untracked-files=no", "--", ".."])
         .is_none_or(|list| !list.is_empty());
     format!("{commit}{}", if changed { "+changes" } else { "" })

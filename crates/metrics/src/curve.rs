@@ -1,10 +1,10 @@
 //! Curves: misses against the geometry of a TLB.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One point of a curve: the misses of a TLB with one geometry, for pages of one size. Replacement
 /// is exact LRU; the low bits of the page number select the set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CurvePoint {
     /// The page size of the TLB, in bytes.
     pub page_size: u64,
@@ -24,7 +24,7 @@ impl CurvePoint {
 }
 
 /// The TLB of a machine, for a comparison of its structures with curves.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineSummary {
     /// The name of the machine.
     pub name: String,
@@ -33,7 +33,7 @@ pub struct MachineSummary {
 }
 
 /// One structure of a TLB.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StructureSummary {
     /// The name of the structure.
     pub name: String,

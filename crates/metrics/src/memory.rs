@@ -1,14 +1,17 @@
 //! The results of the frame-level model.
 
 use crate::Tlbmcpi;
-use serde::Serialize;
+use serde::de::{Deserializer, Error};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::str::FromStr;
 
 /// The size of a block for `--fragmentation`, in bytes.
 const BLOCK: u64 = 2 << 20;
 
 /// The memory of a comparison, and its initial state.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MemoryAsked {
     /// The size of memory, in bytes; `None` if memory never runs short.
     pub bytes: Option<u64>,
@@ -48,7 +51,7 @@ pub struct MemoryAsked {
 }
 
 /// A trace replayed before another, in the same memory.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RanBefore {
     /// The path of the trace.
     pub path: String,
@@ -164,11 +167,12 @@ impl MemoryAsked {
 }
 
 /// The results of the frame-level model. Pages and frames have the base-page size.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MemoryResult {
     /// The size of a base page, in bytes.
     pub base_page_bytes: u64,
     /// The number of mapped pages at the end, by size in bytes.
+    #[serde(deserialize_with = "number_keys")]
     pub page_sizes: BTreeMap<u64, u64>,
     /// Stores to resident pages that were shared, a file's or the page of zeroes.
     pub write_faults: u64,
@@ -221,6 +225,7 @@ pub struct MemoryResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub times_offline: Option<f64>,
     /// Free extents at the end, by order.
+    #[serde(deserialize_with = "number_keys")]
     pub free_contiguity: BTreeMap<u8, u64>,
     /// Pages in the swap at the end.
     pub in_swap_pages: u64,
@@ -234,7 +239,7 @@ pub struct MemoryResult {
 }
 
 /// The state of memory at one time. Event counts begin at the start of the trace.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemorySample {
     /// Accesses since the trace began.
     pub time: u64,
@@ -257,6 +262,7 @@ pub struct MemorySample {
     /// Frames with file pages that no process maps, including free frames with reusable file pages.
     pub file_cache_frames: u64,
     /// The number of available extents of each order.
+    #[serde(deserialize_with = "number_keys")]
     pub free_contiguity: BTreeMap<u8, u64>,
     /// Page faults.
     pub page_faults: u64,
@@ -274,4 +280,18 @@ pub struct MemorySample {
     pub file_pages_written: u64,
     /// Cycles that the program waited in faults.
     pub fault_cycles: u64,
+}
+
+/// Reads a map whose keys are numbers. Inside a flattened structure, serde hands keys over as text.
+fn number_keys<'de, K, D>(deserializer: D) -> Result<BTreeMap<K, u64>, D::Error>
+where
+    K: FromStr<Err: Display> + Ord,
+    D: Deserializer<'de>,
+{
+    let texts = BTreeMap::<String, u64>::deserialize(deserializer)?;
+    let parsed = texts.into_iter().map(|(key, count)| {
+        let key = key.parse().map_err(D::Error::custom)?;
+        Ok((key, count))
+    });
+    parsed.collect()
 }

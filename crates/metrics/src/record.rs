@@ -4,8 +4,8 @@ use crate::{
     CurvePoint, METRICS, MachineSummary, MemoryAsked, MemoryResult, MetricFigure, RunTime,
     TlbResult, Walks,
 };
-use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
 /// The name and version of the schema of [`Comparison`].
@@ -13,14 +13,14 @@ pub const COMPARE_SCHEMA: &str = "broadleaf.compare/1";
 
 /// The result of one policy on one machine. The [`crate::Metric`] with a field's name describes the
 /// field. JSON has the stored fields and then the computed metrics.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct CellResult {
     /// The policy's catalogue name, with its parameter.
     pub policy: String,
     /// The policy's name as the user wrote it, for scripts that search for that name; empty if no
     /// user named the policy.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub asked: String,
     /// The machine's name.
     pub machine: String,
@@ -111,6 +111,15 @@ impl Serialize for CellResult {
     }
 }
 
+/// Reads what [`Serialize`] wrote. Computed metrics are computed again, so their fields are passed
+/// over.
+impl<'de> Deserialize<'de> for CellResult {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // The function that the derive of `remote = "Self"` writes.
+        CellResult::deserialize(deserializer)
+    }
+}
+
 /// The computed metrics of a result, as fields. A metric without a value has no field.
 struct ComputedFields<'a>(&'a CellResult);
 
@@ -129,7 +138,7 @@ impl Serialize for ComputedFields<'_> {
 }
 
 /// The replayed trace.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceSummary {
     /// The path, as the user named it; empty until the host fills it in.
     pub path: String,

@@ -1,6 +1,6 @@
 //! The change of a program's run time under a policy.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The least share of the time with base pages that counts as a gain: "some".
 pub const SOME_GAIN: f64 = 0.03;
@@ -9,7 +9,7 @@ pub const LARGE_GAIN: f64 = 0.15;
 
 /// A program's run time with base pages, divided by the run time under a policy. The time is user
 /// time: page faults and zeroing are system time, which has figures of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunTime {
     /// The class of the gain, by [`RunTime::ratio`].
     pub class: RunTimeClass,
@@ -30,7 +30,7 @@ pub struct RunTime {
 }
 
 /// The class of a gain.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunTimeClass {
     /// Less than [`SOME_GAIN`] of the time.
@@ -43,7 +43,7 @@ pub enum RunTimeClass {
 }
 
 /// The origin of a run-time ratio.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunTimeBasis {
     /// A table of costs, the same for all programs. The trace alone is known.
@@ -53,7 +53,7 @@ pub enum RunTimeBasis {
 }
 
 /// A number of seconds that is known as a range.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SecondsRange {
     /// The lowest value that is likely.
     pub low: f64,
@@ -64,7 +64,7 @@ pub struct SecondsRange {
 }
 
 /// The system time that page sizes change, by the costs of faults that were measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FaultSeconds {
     /// The seconds of the faults of base pages that the policy saves.
     pub saved: f64,

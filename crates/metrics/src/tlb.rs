@@ -1,9 +1,9 @@
 //! The counts of TLBs that are more than sets of ways with exact LRU replacement.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The counts of a TLB beside its hits and misses.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TlbResult {
     /// Lookups that missed the third level too.
     pub l3_misses: u64,
@@ -48,7 +48,7 @@ pub struct TlbResult {
     pub table_bytes_peak: Option<u64>,
     /// The memory of each level of the page tables at that peak, in bytes, the level with the base
     /// pages first. A table without levels has one for each kind of its nodes.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub table_level_bytes: Vec<u64>,
     /// Pages that were mapped and unmapped in the synonym table. Absent without such a table.
     #[serde(skip_serializing_if = "Option::is_none")]

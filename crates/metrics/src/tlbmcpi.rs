@@ -1,9 +1,9 @@
 //! TLBMCPI: the cycles of memory management per instruction (Romer 1995).
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// TLB memory cycles per instruction (Romer 1995, section 3), in three parts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tlbmcpi {
     /// Cycles of walks, per instruction of the program.
     pub miss: f64,

@@ -1,12 +1,17 @@
 //! Page walks by the size of the page found.
 
 use broadleaf_units::PageSize;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::collections::BTreeMap;
+use std::fmt;
+
+/// What the name of each field begins with; the short name of the size follows.
+const FIELD: &str = "walks_";
 
 /// The number of walks by the size of the page found. Serialises as one field for each size: always
 /// `walks_4k` and `walks_2m`, and `walks_<size>` for other sizes found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Walks(BTreeMap<PageSize, u64>);
 
 impl Walks {
@@ -41,13 +46,53 @@ impl Walks {
     }
 }
 
+/// A size without walks counts as a size with zero walks, as in the fields.
+impl PartialEq for Walks {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for Walks {}
+
 impl Serialize for Walks {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         for (size, count) in self.iter() {
-            map.serialize_entry(&format!("walks_{}", size.short_name()), &count)?;
+            map.serialize_entry(&format!("{FIELD}{}", size.short_name()), &count)?;
         }
         map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Walks {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(FieldsOfWalks)
+    }
+}
+
+/// Reads the fields of [`Walks`] among those of a whole result.
+struct FieldsOfWalks;
+
+impl<'de> Visitor<'de> for FieldsOfWalks {
+    type Value = Walks;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "fields named {FIELD}<size>")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Walks, A::Error> {
+        let mut walks = Walks::new();
+        while let Some(name) = map.next_key::<String>()? {
+            let size = name.strip_prefix(FIELD).and_then(PageSize::from_short_name);
+            match size {
+                Some(size) => walks.add(size, map.next_value()?),
+                None => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(walks)
     }
 }
 
@@ -69,5 +114,7 @@ mod tests {
             r#"{"walks_4k":3,"walks_2m":0,"walks_1g":2}"#
         );
         assert_eq!(walks.total(), 5);
+        let text = r#"{"walks_4k":3,"walk_cycles":9,"walks_2m":0,"walks_1g":2}"#;
+        assert_eq!(serde_json::from_str::<Walks>(text).unwrap(), walks);
     }
 }

@@ -1,6 +1,7 @@
 //! The plan of a replay: policies, machines, memory and limits.
 
 mod bounds;
+mod identity;
 mod one_memory;
 
 use crate::foresight::{ForeseenPromotions, Promoted};

@@ -4,6 +4,7 @@ mod asked;
 mod failures;
 mod kernel;
 mod notes;
+mod outcome;
 mod replay;
 
 use std::num::NonZero;
@@ -11,7 +12,7 @@ use std::path::Path;
 
 use broadleaf_accel::{WhyNot, covers_all};
 use broadleaf_machine::Machine;
-use broadleaf_metrics::{CellResult, Comparison, RanBefore};
+use broadleaf_metrics::{CellResult, Comparison};
 use broadleaf_model::Plan;
 use broadleaf_policy::{Foresight, Policy};
 use broadleaf_report::{BASELINE, Context, REFERENCE, recommendations};
@@ -30,6 +31,7 @@ use crate::source::{Trace, TraceReading, Whole, header_of};
 use crate::watch::Watch;
 
 use kernel::kernel_results;
+use outcome::{HashedOutcome, Replayable};
 
 pub use asked::{AskedPolicies, policies};
 pub use failures::{failure, not_canonical, refuse_empty};
@@ -250,27 +252,28 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
     if let Some(show) = explain_plan {
         show(&explained(&plan, &trace));
     }
-    let mut outcome = replay(&mut earlier, &mut trace, &plan, watch)?;
-    trace.finish()?;
-    refuse_empty(outcome.trace.accesses, &trace, "compare")?;
-    if let (Some(cache), Some(parts)) = (cache, outcome.reduced.take()) {
-        crate::cache::keep(cache, path, &trace, plan.machines(), &outcome, &parts);
-    }
-    if let Some(cache) = cache {
-        crate::cache::keep_foreseen(cache, &trace, &outcome);
-    }
+    let replayable = Replayable {
+        path,
+        trace: &mut trace,
+        earlier: &mut earlier,
+        reading: &reading,
+        plan: &plan,
+        cache,
+        // A plan that is shown is carried out.
+        anew: explain_plan.is_some(),
+        watch,
+    };
+    let HashedOutcome {
+        outcome,
+        hash,
+        after,
+    } = replayable.outcome()?;
     if let Some(done) = &mut done {
-        for trace in &mut earlier {
-            trace.finish()?;
-            done.asked.after.push(RanBefore {
-                path: trace.name().to_owned(),
-                hash: trace.hash().unwrap_or_default(),
-            });
-        }
+        done.asked.after.extend(after);
     }
     let mut summary = outcome.trace;
     summary.path = trace.name().to_owned();
-    summary.hash = trace.hash().unwrap_or_default();
+    summary.hash = hash;
     let mut notes = outcome.notes;
     notes.extend(size_note);
     notes.extend(notes::of_plan(

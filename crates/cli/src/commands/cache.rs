@@ -1,4 +1,4 @@
-//! `cache`: shows and clears the cache of reduced traces.
+//! `cache`: shows and clears the cache.
 
 use broadleaf_report::View;
 use broadleaf_report::number::counted;
@@ -17,10 +17,7 @@ pub(crate) fn run(options: &CacheArgs, view: View) -> Result<(), Failure> {
         let name = shown(cache.folder());
         let removed = cache.clear();
         let removed = removed.map_err(|error| Failure::writing(&name, &error))?;
-        say!(
-            "{name}: removed {}",
-            counted(removed as u64, "reduced trace")
-        );
+        say!("{name}: removed {}", counted(removed as u64, "file"));
         return Ok(());
     }
     print(&match options.format {

@@ -43,18 +43,33 @@ pub(crate) fn compare(caches: &Path, trace: &str, more: &[&str]) -> Output {
     cached(caches, &[&first, more].concat())
 }
 
-/// The entries of a cache, each made to look as if it were used long ago.
+/// The reduced traces of a cache, each made to look as if it were used long ago. Removes kept
+/// results, so that the next comparison reads a trace.
 pub(crate) fn aged_entries(caches: &Path) -> Vec<PathBuf> {
+    for results in entries_of(caches, ".results") {
+        fs::remove_file(results).unwrap();
+    }
+    let entries = entries_of(caches, "");
+    entries.iter().for_each(|entry| age(entry));
+    entries
+}
+
+/// The files of a cache whose names end like this.
+pub(crate) fn entries_of(caches: &Path, ending: &str) -> Vec<PathBuf> {
     let Ok(found) = fs::read_dir(caches.join("broadleaf")) else {
         return Vec::new();
     };
-    let entries: Vec<PathBuf> = found.map(|entry| entry.unwrap().path()).collect();
-    for entry in &entries {
-        let long_ago = SystemTime::now() - Duration::from_secs(100_000);
-        let file = fs::File::open(entry).unwrap();
-        file.set_modified(long_ago).unwrap();
-    }
-    entries
+    let mut paths: Vec<PathBuf> = found.map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.to_string_lossy().ends_with(ending));
+    paths.sort();
+    paths
+}
+
+/// Makes an entry look as if it were used long ago.
+pub(crate) fn age(entry: &Path) {
+    let long_ago = SystemTime::now() - Duration::from_secs(100_000);
+    let file = fs::File::open(entry).unwrap();
+    file.set_modified(long_ago).unwrap();
 }
 
 /// Returns true if a comparison has read or written the entry since.
@@ -314,11 +329,7 @@ fn comparisons_at_once_and_killed_ones() {
             names(&caches.join("broadleaf"))
         );
         assert_eq!(quiet(&compare(&caches, &trace, &[])), answer);
-        assert!(was_used(
-            &caches
-                .join("broadleaf")
-                .join(&names(&caches.join("broadleaf"))[0])
-        ));
+        assert!(was_used(&entries_of(&caches, ".reduced")[0]));
     }
 }
 
@@ -342,7 +353,7 @@ fn a_folder_that_cannot_be_written_is_named_once() {
             let found = succeeded(&output);
             assert!(arguments.len() > 4 || found == answer);
             let said = stderr(&output);
-            assert!(said.contains("cannot keep the reduced form of"), "{said}");
+            assert!(said.contains("cannot keep what was learned of"), "{said}");
             assert!(said.contains("/broadleaf: "), "{said}");
             assert!(said.contains("--no-cache"), "{said}");
             assert_eq!(said.lines().count(), 1, "{said}");
@@ -365,18 +376,27 @@ fn the_cache_is_shown_and_cleared() {
     let caches = folder.join("caches");
     let trace = file(&folder, "x.lackey", lackey(PAGES).as_bytes());
     let cache = |arguments: &[&str]| cached(&caches, arguments);
-    assert!(succeeded(&cache(&["cache"])).contains("in 0 reduced traces"));
-    quiet(&compare(&caches, &trace, &[]));
+    assert!(succeeded(&cache(&["cache"])).contains("in 0 files"));
+    quiet(&compare(&caches, &trace, &["--policy", "4k"]));
     let table = succeeded(&cache(&["cache"]));
     assert!(
-        table.contains("in 1 reduced trace\n") && table.contains("x.lackey"),
+        table.contains("in 2 files\n") && table.contains("x.lackey"),
         "{table}"
     );
     let shown: Value =
         serde_json::from_str(&succeeded(&cache(&["cache", "--format", "json"]))).unwrap();
     assert_eq!(shown["limit"], 2u64 << 30);
-    assert_eq!(shown["entries"][0]["accesses"], 2 * PAGES);
+    let entries = shown["entries"].as_array().unwrap();
+    let mut kinds: Vec<&str> = entries
+        .iter()
+        .map(|of| of["kind"].as_str().unwrap())
+        .collect();
+    kinds.sort_unstable();
+    assert_eq!(kinds, ["reduced trace", "results"]);
+    for entry in entries {
+        assert_eq!(entry["accesses"], 2 * PAGES);
+    }
     let said = stderr(&cache(&["cache", "--clear"]));
-    assert!(said.contains("removed 1 reduced trace\n"), "{said}");
+    assert!(said.contains("removed 2 files\n"), "{said}");
     assert!(aged_entries(&caches).is_empty());
 }

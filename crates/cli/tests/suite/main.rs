@@ -6,6 +6,7 @@ mod answers;
 mod bounds;
 mod cache;
 mod cache_commands;
+mod cache_results;
 mod catalogues;
 mod champsim;
 mod claims;

@@ -4,6 +4,8 @@ use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use broadleaf_filter::Family;
@@ -11,35 +13,39 @@ use broadleaf_machine::Machine;
 use broadleaf_model::foresight::ForeseenPromotions;
 use tempfile::NamedTempFile;
 
-use super::entry::{self, EntryFacts, EntryTail};
+use super::entry::{self, EntryTail, Facts, ReducedFacts};
 use super::{folder_of_user, foreseen, tidy};
 use crate::output::shown;
 use crate::source::origin::Origin;
 use crate::source::reduced::{family, hash};
 use crate::unfinished::Unfinished;
 
-/// The ending of an entry's name.
-const ENDING: &str = ".reduced";
+/// The ending of the name of a reduced trace.
+const REDUCED: &str = ".reduced";
+/// The ending of the name of results.
+pub(super) const RESULTS: &str = ".results";
 /// The beginning of the name of an entry that is being written.
 pub(super) const NEW: &str = ".new-";
 /// New files to try in turn if other commands sweep them away.
 const LOCK_ATTEMPTS: usize = 20;
 /// Hexadecimal digits of a hash in a name.
-const DIGITS: usize = 32;
+pub(super) const DIGITS: usize = 32;
 
-/// A folder of reduced traces, bounded in size.
+/// A folder of reduced traces and results, bounded in size.
 #[derive(Clone, Debug)]
 pub struct TraceCache {
     folder: PathBuf,
     /// The maximum bytes of all entries.
     limit: u64,
+    /// True once a warning has said that nothing can be kept. Clones share it.
+    warned: Arc<AtomicBool>,
 }
 
 /// An entry of the cache.
 #[derive(Clone, Debug)]
 pub struct CacheEntry {
-    /// The trace, the filter and the machines of the entry.
-    pub facts: EntryFacts,
+    /// The trace of the entry, and what the entry is good for.
+    pub facts: Facts,
     /// The size of its file.
     pub bytes: u64,
     /// When a comparison read or wrote the entry last.
@@ -53,7 +59,7 @@ pub(crate) struct FoundEntry {
     /// The promotions that other policies foresee, as earlier comparisons found them.
     pub(crate) foreseen: ForeseenPromotions,
     /// The facts of the entry.
-    pub(crate) facts: EntryFacts,
+    pub(crate) facts: ReducedFacts,
 }
 
 impl TraceCache {
@@ -64,8 +70,17 @@ impl TraceCache {
     }
 
     /// A cache in `folder` of at most `limit` bytes.
-    pub const fn new(folder: PathBuf, limit: u64) -> Self {
-        Self { folder, limit }
+    pub fn new(folder: PathBuf, limit: u64) -> Self {
+        Self {
+            folder,
+            limit,
+            warned: Arc::default(),
+        }
+    }
+
+    /// Returns true the first time, for a warning that is given once.
+    pub(super) fn warns_now(&self) -> bool {
+        !self.warned.swap(true, Ordering::Relaxed)
     }
 
     /// The folder.
@@ -92,18 +107,20 @@ impl TraceCache {
         let (file, size) = (trace.file()?, trace.size()?);
         let of_size = size_in_name(size);
         let mut candidates = self.files();
-        candidates.retain(|path| name_of(path).starts_with(&of_size));
+        candidates.retain(|path| {
+            let name = name_of(path);
+            name.ends_with(REDUCED) && name.starts_with(&of_size)
+        });
         if candidates.is_empty() {
             return None;
         }
         let hash = match known_hash {
             Some(hash) => hash.to_owned(),
-            // The trace's decoder reads on in the same open file: its place there stays.
-            None => hash(PositionedReader { file, at: 0 }).ok()?,
+            None => hash_of(file)?,
         };
         candidates.retain(|path| name_of(path).starts_with(&name_prefix(size, &hash)));
         let wanted = family(machines);
-        let serves = |facts: &EntryFacts| {
+        let serves = |facts: &ReducedFacts| {
             facts.hash == hash
                 && facts.bytes == size
                 && facts.filter == broadleaf_filter::filter_in_words()
@@ -113,29 +130,19 @@ impl TraceCache {
             // Another comparison may have removed the entry.
             let file = File::open(&path).ok()?;
             match open(&file, serves) {
-                Ok(tail) => {
-                    let tail = tail?;
-                    // The time of the last use. Without the right to set it, the entry ages.
-                    let _ = file.set_modified(SystemTime::now());
-                    let foreseen = foreseen::from_runs(&tail.facts.foreseen);
-                    let origin = Origin::of_entry(shown(&path), file, tail.body, size).ok()?;
+                Ok(found) => {
+                    let (facts, body) = found?;
+                    use_now(&file);
+                    let foreseen = foreseen::from_runs(&facts.foreseen);
+                    let origin = Origin::of_entry(shown(&path), file, body, size).ok()?;
                     Some(FoundEntry {
                         origin,
                         foreseen,
-                        facts: tail.facts,
+                        facts,
                     })
                 }
                 Err(error) => {
-                    let removed = match fs::remove_file(&path) {
-                        Ok(()) => "was removed",
-                        Err(_) => "cannot be removed",
-                    };
-                    log::warn!(
-                        "{}: is damaged ({error}) and {removed}; {} itself is read, which takes \
-                         longer",
-                        shown(&path),
-                        trace.name()
-                    );
+                    remove_damaged(&path, &error, trace.name());
                     None
                 }
             }
@@ -147,36 +154,43 @@ impl TraceCache {
     ///
     /// # Errors
     /// If the entry cannot be written. A failure costs speed only.
-    pub(crate) fn keep(&self, facts: &EntryFacts, parts: &[Vec<u8>]) -> io::Result<()> {
+    pub(crate) fn keep(&self, facts: &ReducedFacts, parts: &[Vec<u8>]) -> io::Result<()> {
         let bytes: u64 = parts.iter().map(|part| part.len() as u64).sum();
         // An entry that is larger than its trace saves nothing.
         if bytes > self.limit.min(facts.bytes) {
             return Ok(());
         }
-        let mut builder = DirBuilder::new();
-        builder.recursive(true).mode(0o700).create(&self.folder)?;
-        self.add(facts, |file| entry::write(file, facts, parts))
+        let any = Facts::Reduced(facts.clone());
+        self.add(&entry_name(facts), &any, |file| {
+            entry::write(file, facts, parts)
+        })
     }
 
     /// Writes the facts of an entry anew. The entry stays whole meanwhile.
     ///
     /// # Errors
     /// If the entry cannot be read or written. A failure costs speed only.
-    pub(crate) fn keep_facts(&self, facts: &EntryFacts) -> io::Result<()> {
+    pub(crate) fn keep_facts(&self, facts: &ReducedFacts) -> io::Result<()> {
         let known = match File::open(self.folder.join(entry_name(facts))) {
             // Another comparison removed the entry.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             known => known?,
         };
-        self.add(facts, |file| entry::write_again(file, &known, facts))
+        let any = Facts::Reduced(facts.clone());
+        self.add(&entry_name(facts), &any, |file| {
+            entry::write_again(file, &known, facts)
+        })
     }
 
-    /// Adds the entry that `write` writes, and tidies up.
-    fn add(
+    /// Adds the entry of that name that `write` writes, and tidies up.
+    pub(super) fn add(
         &self,
-        facts: &EntryFacts,
+        name: &str,
+        facts: &Facts,
         write: impl FnOnce(&mut File) -> io::Result<u64>,
     ) -> io::Result<()> {
+        let mut builder = DirBuilder::new();
+        builder.recursive(true).mode(0o700).create(&self.folder)?;
         let Some(mut new) = self.locked_file()? else {
             return Ok(());
         };
@@ -184,7 +198,7 @@ impl TraceCache {
         if write(new.as_file_mut())? > self.limit {
             return Ok(());
         }
-        let path = self.folder.join(entry_name(facts));
+        let path = self.folder.join(name);
         new.persist(&path)?;
         drop(unfinished);
         tidy::tidy(self, &path, facts);
@@ -249,7 +263,11 @@ impl TraceCache {
         };
         let paths = found.filter_map(|file| Some(file.ok()?.path()));
         let mut paths: Vec<PathBuf> = paths.collect();
-        paths.retain(|path| name_of(path).ends_with(ENDING) && !name_of(path).starts_with(NEW));
+        paths.retain(|path| {
+            let name = name_of(path);
+            let is_entry = name.ends_with(REDUCED) || name.ends_with(RESULTS);
+            is_entry && !name.starts_with(NEW)
+        });
         paths.sort();
         paths
     }
@@ -269,15 +287,49 @@ impl Read for PositionedReader {
     }
 }
 
-/// Opens and checks an entry whose facts `serves` accepts. `None` if another trace or family needs
-/// the entry.
-fn open(file: &File, serves: impl Fn(&EntryFacts) -> bool) -> io::Result<Option<EntryTail>> {
+/// Opens and checks a reduced trace whose facts `serves` accepts. Returns its facts and the bytes
+/// of its body; `None` if another trace or family needs the entry.
+fn open(
+    file: &File,
+    serves: impl Fn(&ReducedFacts) -> bool,
+) -> io::Result<Option<(ReducedFacts, u64)>> {
     let tail = entry::tail(file)?;
-    if !serves(&tail.facts) {
+    let EntryTail {
+        facts: Facts::Reduced(facts),
+        body,
+        ..
+    } = &tail
+    else {
+        return Ok(None);
+    };
+    if !serves(facts) {
         return Ok(None);
     }
     entry::check(file, &tail)?;
-    Ok(Some(tail))
+    Ok(Some((facts.clone(), *body)))
+}
+
+/// Sets the time of the last use. Without the right to set it, the entry ages.
+pub(super) fn use_now(file: &File) {
+    let _ = file.set_modified(SystemTime::now());
+}
+
+/// Removes a damaged entry, with a warning.
+pub(super) fn remove_damaged(path: &Path, error: &io::Error, trace: &str) {
+    let removed = match fs::remove_file(path) {
+        Ok(()) => "was removed",
+        Err(_) => "cannot be removed",
+    };
+    log::warn!(
+        "{}: is damaged ({error}) and {removed}; {trace} itself is read, which takes longer",
+        shown(path)
+    );
+}
+
+/// The hash of a trace's bytes. The trace's decoder reads on in the same open file: its place there
+/// stays.
+pub(super) fn hash_of(file: File) -> Option<String> {
+    hash(PositionedReader { file, at: 0 }).ok()
 }
 
 pub(super) fn name_of(path: &Path) -> &str {
@@ -286,20 +338,20 @@ pub(super) fn name_of(path: &Path) -> &str {
         .unwrap_or("")
 }
 
-fn size_in_name(size: u64) -> String {
+pub(super) fn size_in_name(size: u64) -> String {
     format!("{size:x}-")
 }
 
-fn name_prefix(size: u64, hash: &str) -> String {
+pub(super) fn name_prefix(size: u64, hash: &str) -> String {
     let digits = hash.rsplit(':').next().unwrap_or_default();
     let digits = digits.get(..DIGITS).unwrap_or(digits);
     format!("{}{digits}-", size_in_name(size))
 }
 
 /// The name of an entry: the size of the trace, its hash, and the hash of the fingerprint.
-fn entry_name(facts: &EntryFacts) -> String {
+fn entry_name(facts: &ReducedFacts) -> String {
     let fingerprint = format!("{}\n{}", facts.filter, facts.family);
     let fingerprint = blake3::hash(fingerprint.as_bytes()).to_hex();
     let prefix = name_prefix(facts.bytes, &facts.hash);
-    format!("{prefix}{}{ENDING}", &fingerprint[..DIGITS / 2])
+    format!("{prefix}{}{REDUCED}", &fingerprint[..DIGITS / 2])
 }

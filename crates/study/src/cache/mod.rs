@@ -1,14 +1,17 @@
-//! The cache of reduced traces, which a first comparison of a trace leaves to later ones.
+//! The cache of reduced traces and results, which a first comparison of a trace leaves to later
+//! ones.
 //!
 //! A comparison filters the trace. The visits that the filter keeps are the reduced form: few
 //! visits from which every count follows. The cache keeps it in the user's cache folder, one file
-//! for each trace and family of machines.
+//! for each trace and family of machines. A comparison with other policies reads it. The results
+//! themselves are a file for each trace and request.
 //! `docs/decisions/0019-where-comparisons-keep-what-they-learned.md` gives the reasons.
 
 mod entry;
 mod folder;
 mod foreseen;
 mod pass;
+mod results;
 mod show;
 mod tidy;
 
@@ -25,10 +28,11 @@ use crate::source::Trace;
 use crate::source::origin::can_be_opened_again;
 use crate::source::reduced::family;
 
-pub use entry::EntryFacts;
+pub use entry::{Facts, ReducedFacts, ResultFacts};
 pub(crate) use folder::FoundEntry;
 pub use folder::{CacheEntry, TraceCache};
 pub(crate) use pass::CachedPass;
+pub(crate) use results::ResultRequest;
 
 /// The maximum size of the cache without another wish.
 pub const DEFAULT_SIZE: u64 = 2 << 30;
@@ -88,7 +92,7 @@ pub(crate) fn keep(
     let Some((hash, bytes)) = keepable else {
         return;
     };
-    let facts = EntryFacts {
+    let facts = ReducedFacts {
         path: absolute_path(path),
         hash,
         bytes,
@@ -116,9 +120,11 @@ pub(crate) fn keep_foreseen(cache: &TraceCache, trace: &Trace, outcome: &Outcome
 }
 
 fn warn(cache: &TraceCache, trace: &Trace, kept: io::Result<()>) {
-    if let Err(error) = kept {
+    if let Err(error) = kept
+        && cache.warns_now()
+    {
         log::warn!(
-            "{}: cannot keep the reduced form of {}: {error}; name another folder with \
+            "{}: cannot keep what was learned of {}: {error}; name another folder with \
              XDG_CACHE_HOME, or turn the cache off with --no-cache or {SIZE_VARIABLE}=0",
             shown(cache.folder()),
             trace.name()

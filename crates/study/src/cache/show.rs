@@ -6,7 +6,7 @@ use broadleaf_report::number::{counted, grouped, size};
 use broadleaf_report::{Align, Grid, View, printable};
 use serde_json::{Value, json};
 
-use super::{CacheEntry, TraceCache};
+use super::{CacheEntry, Facts, TraceCache};
 use crate::failure::Failure;
 use crate::info::date;
 use crate::output::{self, shown};
@@ -20,20 +20,22 @@ impl TraceCache {
             shown(self.folder()),
             size(sum(&entries)),
             size(self.limit()),
-            counted(entries.len() as u64, "reduced trace")
+            counted(entries.len() as u64, "file")
         );
         if !entries.is_empty() {
             let mut grid = Grid::new()
                 .column("size", Align::Right)
                 .column("accesses", Align::Right)
+                .column("kind", Align::Left)
                 .column("last used", Align::Left)
                 .column("trace", Align::Left);
             for entry in &entries {
                 grid.row([
                     size(entry.bytes),
-                    grouped(entry.facts.accesses),
+                    grouped(entry.facts.accesses()),
+                    entry.facts.kind().to_owned(),
                     date(seconds(entry)),
-                    printable(&entry.facts.path),
+                    printable(entry.facts.path()),
                 ]);
             }
             text.push('\n');
@@ -58,15 +60,19 @@ impl TraceCache {
 }
 
 fn of_entry(entry: &CacheEntry) -> Value {
-    json!({
-        "trace": entry.facts.path,
-        "hash": entry.facts.hash,
-        "accesses": entry.facts.accesses,
-        "filter": entry.facts.filter,
-        "family": entry.facts.family,
+    let mut value = json!({
+        "trace": entry.facts.path(),
+        "hash": entry.facts.hash(),
+        "accesses": entry.facts.accesses(),
+        "kind": entry.facts.kind(),
         "bytes": entry.bytes,
         "used": seconds(entry),
-    })
+    });
+    if let Facts::Reduced(facts) = &entry.facts {
+        value["filter"] = json!(facts.filter);
+        value["family"] = json!(facts.family);
+    }
+    value
 }
 
 fn sum(entries: &[CacheEntry]) -> u64 {

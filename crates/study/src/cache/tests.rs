@@ -11,7 +11,7 @@ use broadleaf_trace::reduced::{
 };
 use broadleaf_units::{BlockNumber, SpaceId};
 
-use super::{EntryFacts, TraceCache, size_in};
+use super::{ReducedFacts, TraceCache, size_in};
 use crate::source::origin::{Origin, PassCount};
 use crate::source::reduced::{family, hash};
 
@@ -57,8 +57,8 @@ fn part(page: u64) -> Vec<u8> {
     writer.finish().expect("written").0
 }
 
-fn facts(trace: &Path, machines: &[Machine]) -> EntryFacts {
-    EntryFacts {
+fn facts(trace: &Path, machines: &[Machine]) -> ReducedFacts {
+    ReducedFacts {
         path: trace.display().to_string(),
         hash: hash(File::open(trace).expect("a trace")).expect("a hash"),
         bytes: trace.metadata().expect("a trace").len(),
@@ -120,7 +120,7 @@ fn promotions_that_others_foresee_are_found() {
     let (cache, trace) = (place.cache(1 << 20), place.trace("a", 1));
     let foreseen = |runs: Vec<(u32, u64, u64)>| {
         let policy = "freebsd".to_owned();
-        let facts = EntryFacts {
+        let facts = ReducedFacts {
             foreseen: BTreeMap::from([(policy.clone(), runs)]),
             ..facts(&trace, &skylake())
         };
@@ -187,7 +187,7 @@ fn another_fingerprint_does_not_serve() {
     for machines in [&both[..], &both[1..], &both[..1]] {
         assert!(found(&cache, &trace, machines).is_some());
     }
-    let older = EntryFacts {
+    let older = ReducedFacts {
         filter: "filter 0".to_owned(),
         ..facts(&trace, &skylake())
     };

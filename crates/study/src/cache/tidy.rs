@@ -6,12 +6,13 @@ use std::time::SystemTime;
 
 use broadleaf_filter::Family;
 
-use super::entry::{self, EntryFacts};
+use super::entry::{self, Facts};
 use super::folder::{NEW, TraceCache, name_of};
+use super::results;
 
 /// Removes entries that the new entry makes stale, and then the least recently used entries until
 /// the cache keeps its limit. Another command may do the same at the same time.
-pub(super) fn tidy(cache: &TraceCache, new: &Path, facts: &EntryFacts) {
+pub(super) fn tidy(cache: &TraceCache, new: &Path, facts: &Facts) {
     sweep(cache.folder());
     let mut entries: Vec<(SystemTime, u64, PathBuf)> = Vec::new();
     for path in cache.files() {
@@ -46,13 +47,21 @@ pub(super) fn tidy(cache: &TraceCache, new: &Path, facts: &EntryFacts) {
     }
 }
 
-/// Returns true if an entry is of no use beside a new one: another filter made it, the file that it
-/// names has changed, or the new entry serves all its machines.
-fn is_stale(old: &EntryFacts, new: &EntryFacts) -> bool {
-    let has_changed = old.path == new.path && old.hash != new.hash;
-    let is_served =
-        old.hash == new.hash && Family::parse(&old.family).is_within(&Family::parse(&new.family));
-    old.filter != new.filter || has_changed || is_served
+/// Returns true if an entry is of no use beside a new one: another filter or another build made it,
+/// the file that it names has changed, or the new entry serves all its machines.
+fn is_stale(old: &Facts, new: &Facts) -> bool {
+    if old.path() == new.path() && old.hash() != new.hash() {
+        return true;
+    }
+    match (old, new) {
+        (Facts::Results(old), _) => old.build != results::build(),
+        (Facts::Reduced(old), Facts::Reduced(new)) => {
+            let is_served = old.hash == new.hash
+                && Family::parse(&old.family).is_within(&Family::parse(&new.family));
+            old.filter != new.filter || is_served
+        }
+        (Facts::Reduced(_), Facts::Results(_)) => false,
+    }
 }
 
 /// Removes files that killed commands left: files without a lock.

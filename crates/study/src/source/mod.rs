@@ -20,6 +20,7 @@ mod stored;
 pub use error::ReadError;
 pub(crate) use head::header_of;
 
+use std::fs::File;
 use std::io;
 use std::path::Path;
 
@@ -30,7 +31,7 @@ use broadleaf_trace::{Header, PartReader, Totals, TraceIndex, Visit};
 use broadleaf_machine::Machine;
 use broadleaf_model::foresight::ForeseenPromotions;
 
-use crate::cache::{EntryFacts, FoundEntry, TraceCache};
+use crate::cache::{FoundEntry, ReducedFacts, TraceCache};
 use crate::failure::Failure;
 use crate::watch::Work;
 use bound::AccessBound;
@@ -117,7 +118,7 @@ pub struct Trace {
     /// The promotions that an earlier comparison found, from the cache.
     foreseen: ForeseenPromotions,
     /// The facts of the entry of the cache that is read instead of the trace.
-    entry: Option<EntryFacts>,
+    entry: Option<ReducedFacts>,
 }
 
 impl Trace {
@@ -181,7 +182,7 @@ impl Trace {
     }
 
     /// The facts of the entry of the cache that the trace is read from.
-    pub(crate) fn entry(&self) -> Option<&EntryFacts> {
+    pub(crate) fn entry(&self) -> Option<&ReducedFacts> {
         self.entry.as_ref()
     }
 
@@ -205,6 +206,25 @@ impl Trace {
         let is_whole = self.damage.is_none() && !self.rewound && self.is_complete() != Some(false);
         let hash = (self.hash()).filter(|_| is_whole && self.kind != TraceKind::Reduced)?;
         Some((hash, self.bytes))
+    }
+
+    /// The hash and the number of the trace's bytes, by which results of the whole trace are known.
+    /// `None` if the trace was not read whole. After [`Trace::finish`].
+    pub(crate) fn content(&self) -> Option<(String, u64)> {
+        if let Some(entry) = &self.entry {
+            return Some((entry.hash.clone(), entry.bytes));
+        }
+        self.keepable()
+    }
+
+    /// The file that the trace is read from, if it is no stream.
+    pub(crate) fn file(&self) -> Option<File> {
+        self.origin.file()
+    }
+
+    /// The size of that file.
+    pub(crate) const fn file_size(&self) -> Option<u64> {
+        self.origin.size()
     }
 
     fn of(

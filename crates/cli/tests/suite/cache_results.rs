@@ -1,0 +1,128 @@
+//! Results in the cache: the same request is not replayed twice, and another request never gets
+//! them.
+
+use std::fs;
+use std::path::Path;
+
+use crate::cache::{age, aged_entries, compare, entries_of, quiet, random_text, was_used};
+use crate::support::programs::{areas, program};
+use crate::support::{file, folder, lackey, stderr, succeeded};
+
+/// Runs a request on a trace whose entries look old. Returns true if results served it.
+fn served(caches: &Path, trace: &str, more: &[&str]) -> bool {
+    let without = quiet(&compare(caches, trace, &[more, &["--no-cache"]].concat()));
+    let results = entries_of(caches, ".results");
+    results.iter().for_each(|entry| age(entry));
+    assert_eq!(quiet(&compare(caches, trace, more)), without, "{more:?}");
+    results.iter().any(|entry| was_used(entry))
+}
+
+/// Results serve the same request, down to the frame and with curves too. The reduced form is not
+/// read meanwhile. The number of threads does not matter, nor does the format.
+#[test]
+fn the_same_request_is_not_replayed_twice() {
+    let folder = folder("results-same");
+    let recording = program(&areas(), 60_000, None);
+    let traces = [
+        file(&folder, "x.bl", &recording),
+        file(&folder, "x.lackey", random_text(7).as_bytes()),
+    ];
+    for trace in &traces {
+        for more in [
+            &["--policy", "pop-64"][..],
+            &["--policy", "linux,navarro"],
+            &["--policy", "4k", "--curve"],
+            &["--policy", "linux", "--memory", "64M"],
+            &["--policy", "greedy", "--machine", "skylake,neoverse-n1"],
+            &["--policy", "offline"],
+            &[],
+        ] {
+            let caches = folder.join("caches");
+            assert!(!served(&caches, trace, more), "{more:?}");
+            let reduced = entries_of(&caches, ".reduced");
+            reduced.iter().for_each(|entry| age(entry));
+            let again = served(&caches, trace, &[more, &["--threads", "1"]].concat());
+            // What a policy with foresight chose is more than results.
+            assert_eq!(again, more != ["--policy", "offline"], "{more:?}");
+            if again {
+                assert!(!reduced.iter().any(|entry| was_used(entry)), "{more:?}");
+            }
+            fs::remove_dir_all(&caches).unwrap();
+        }
+    }
+}
+
+/// A request that differs in anything that counts is replayed.
+#[test]
+fn another_request_is_replayed() {
+    let folder = folder("results-other");
+    let caches = folder.join("caches");
+    let trace = file(&folder, "x.bl", &program(&areas(), 60_000, None));
+    let requests: [&[&str]; 9] = [
+        &["--policy", "pop-64"],
+        &["--policy", "pop-65"],
+        &["--policy", "pop-64,pop-65"],
+        &["--policy", "pop-64", "--machine", "skylake-unified-96"],
+        &["--policy", "pop-64", "--curve"],
+        &["--policy", "pop-64", "--memory", "64M"],
+        &["--policy", "pop-64", "--memory", "65M"],
+        &[
+            "--policy", "pop-64", "--memory", "64M", "--costs", "fault=77",
+        ],
+        &["--policy", "promote if populated >= 64"],
+    ];
+    for more in requests {
+        assert!(!served(&caches, &trace, more), "{more:?}");
+    }
+    for more in requests {
+        assert!(served(&caches, &trace, more), "{more:?}");
+    }
+    // A plan that is shown is carried out.
+    entries_of(&caches, ".results")
+        .iter()
+        .for_each(|entry| age(entry));
+    let shown = compare(&caches, &trace, &["--policy", "pop-64", "--explain-plan"]);
+    succeeded(&shown);
+    let key = entries_of(&caches, ".results");
+    assert_eq!(key.len(), requests.len(), "it is the same request");
+}
+
+/// A changed trace, a damaged entry and a limit that the trace exceeds are not passed over.
+#[test]
+fn results_are_checked() {
+    let folder = folder("results-checked");
+    let caches = folder.join("caches");
+    let text = lackey(3000);
+    let trace = file(&folder, "x.lackey", text.as_bytes());
+    let more = ["--policy", "linux"];
+    assert!(!served(&caches, &trace, &more));
+    let few = compare(
+        &caches,
+        &trace,
+        &[&more[..], &["--max-accesses", "100"]].concat(),
+    );
+    assert!(!few.status.success(), "more accesses than allowed");
+    let entry = entries_of(&caches, ".results").remove(0);
+    let mut bytes = fs::read(&entry).unwrap();
+    bytes[30] ^= 4;
+    fs::write(&entry, bytes).unwrap();
+    let output = compare(&caches, &trace, &more);
+    succeeded(&output);
+    let said = stderr(&output);
+    assert!(
+        said.contains("is damaged") && said.contains("was removed"),
+        "{said}"
+    );
+    assert!(served(&caches, &trace, &more), "they were kept anew");
+    file(&folder, "x.lackey", text.replace(" L 2", " S 2").as_bytes());
+    assert!(!served(&caches, &trace, &more));
+    assert_eq!(
+        entries_of(&caches, ".results").len(),
+        1,
+        "the stale entry is gone"
+    );
+    assert!(
+        aged_entries(&caches).is_empty(),
+        "frames need the whole trace"
+    );
+}

@@ -1,0 +1,181 @@
+//! Results as entries of the cache: the same comparison of the same trace is not replayed twice.
+//!
+//! The key is the hash of the trace's bytes, the code that made the results, and everything that
+//! they depend on beside the trace. The number of threads is no part of the key.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use broadleaf_metrics::{CellResult, TraceSummary};
+use broadleaf_model::{Outcome, Plan};
+use serde::{Deserialize, Serialize};
+
+use super::entry::{self, EntryTail, Facts, ResultFacts};
+use super::folder::{DIGITS, RESULTS, TraceCache, hash_of, name_of, name_prefix, size_in_name};
+use super::folder::{remove_damaged, use_now};
+use super::{absolute_path, warn};
+use crate::source::origin::can_be_opened_again;
+use crate::source::{Trace, TraceReading};
+
+/// A request whose results may be in the cache.
+pub(crate) struct ResultRequest<'a> {
+    cache: &'a TraceCache,
+    /// The hash of the reading and of the plan.
+    request: String,
+}
+
+/// Results as an entry holds them.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    trace: TraceSummary,
+    results: Vec<CellResult>,
+    notes: Vec<String>,
+}
+
+/// Results that were found, with the hash of the trace.
+pub(crate) struct FoundResults {
+    /// The summary of the trace, its results and its notes.
+    pub(crate) outcome: Outcome,
+    /// The hash of the trace's bytes.
+    pub(crate) hash: String,
+}
+
+/// The code of this build, as a hash.
+pub(super) const fn build() -> &'static str {
+    env!("BROADLEAF_SOURCES")
+}
+
+impl<'a> ResultRequest<'a> {
+    /// The request to replay a trace, read as `reading` says, by `plan`. `None` if the plan asks
+    /// for more than an entry holds.
+    pub(crate) fn new(cache: &'a TraceCache, reading: &TraceReading, plan: &Plan) -> Option<Self> {
+        // The number of passes changes no result, and a damaged trace has no entry.
+        let TraceReading {
+            passes: _,
+            keep_going: _,
+            fetches,
+            by_instruction,
+            max_accesses,
+        } = reading;
+        let identity = plan.identity()?;
+        let text = format!(
+            "fetches {fetches}, by instruction {by_instruction}, at most {max_accesses:?} \
+             accesses\n{identity}"
+        );
+        let request = format!("blake3:{}", blake3::hash(text.as_bytes()).to_hex());
+        Some(Self { cache, request })
+    }
+
+    /// The results of the request for an open trace, if there are any. A damaged entry is removed.
+    pub(crate) fn find(&self, trace: &Trace) -> Option<FoundResults> {
+        let known = trace.entry();
+        let bytes = known.map_or_else(|| trace.file_size(), |facts| Some(facts.bytes))?;
+        let (of_size, ending) = (size_in_name(bytes), self.ending());
+        let mut candidates = self.cache.files();
+        candidates.retain(|path| {
+            let name = name_of(path);
+            name.starts_with(&of_size) && name.ends_with(&ending)
+        });
+        if candidates.is_empty() {
+            return None;
+        }
+        let hash = match known {
+            Some(facts) => facts.hash.clone(),
+            None => hash_of(trace.file()?)?,
+        };
+        let serves = |facts: &ResultFacts| {
+            facts.hash == hash
+                && facts.bytes == bytes
+                && facts.build == build()
+                && facts.request == self.request
+        };
+        let path = self.cache.folder().join(self.name(bytes, &hash));
+        let file = File::open(&path).ok()?;
+        match open(&file, serves) {
+            Ok(stored) => {
+                let Stored {
+                    trace,
+                    results,
+                    notes,
+                } = stored?;
+                use_now(&file);
+                let outcome = Outcome {
+                    trace,
+                    results,
+                    notes,
+                    ..Outcome::default()
+                };
+                Some(FoundResults { outcome, hash })
+            }
+            Err(error) => {
+                remove_damaged(&path, &error, trace.name());
+                None
+            }
+        }
+    }
+
+    /// Keeps the results of a trace that was read to its end. A failure costs speed only, and is
+    /// named in a warning.
+    pub(crate) fn keep(&self, path: &Path, trace: &Trace, outcome: &Outcome) {
+        // No later command finds a trace from a pipe by its path.
+        let content = trace.content().filter(|_| can_be_opened_again(path));
+        let Some((hash, bytes)) = content else {
+            return;
+        };
+        let facts = ResultFacts {
+            path: absolute_path(path),
+            hash,
+            bytes,
+            accesses: outcome.trace.accesses,
+            build: build().to_owned(),
+            request: self.request.clone(),
+        };
+        let stored = Stored {
+            trace: outcome.trace.clone(),
+            results: outcome.results.clone(),
+            notes: outcome.notes.clone(),
+        };
+        warn(self.cache, trace, self.write(&facts, &stored));
+    }
+
+    /// Writes an entry, unless reading it would not give the same results: JSON has no infinity.
+    fn write(&self, facts: &ResultFacts, stored: &Stored) -> io::Result<()> {
+        let body = serde_json::to_vec(stored)?;
+        let read: Stored = serde_json::from_slice(&body)?;
+        if read.results != stored.results || body.len() as u64 > self.cache.limit() {
+            return Ok(());
+        }
+        let name = self.name(facts.bytes, &facts.hash);
+        self.cache
+            .add(&name, &Facts::Results(facts.clone()), |file| {
+                entry::write_results(file, facts, &body)
+            })
+    }
+
+    /// The name of the entry: the size of the trace, its hash, and the hash of the request.
+    fn name(&self, bytes: u64, hash: &str) -> String {
+        format!("{}{}", name_prefix(bytes, hash), self.ending())
+    }
+
+    fn ending(&self) -> String {
+        let key = format!("{}\n{}", build(), self.request);
+        let key = blake3::hash(key.as_bytes()).to_hex();
+        format!("{}{RESULTS}", &key[..DIGITS / 2])
+    }
+}
+
+/// Opens, checks and reads results whose facts `serves` accepts.
+fn open(file: &File, serves: impl Fn(&ResultFacts) -> bool) -> io::Result<Option<Stored>> {
+    let tail = entry::tail(file)?;
+    match &tail {
+        EntryTail {
+            facts: Facts::Results(facts),
+            ..
+        } if serves(facts) => {
+            let body = entry::body(file, &tail)?;
+            Ok(Some(serde_json::from_slice(&body)?))
+        }
+        _ => Ok(None),
+    }
+}

@@ -1,0 +1,92 @@
+//! The outcome of a comparison: replayed, or kept from an earlier comparison of the same request.
+
+use std::path::Path;
+
+use broadleaf_metrics::RanBefore;
+use broadleaf_model::{Outcome, Plan};
+
+use super::{refuse_empty, replay};
+use crate::cache::{ResultRequest, TraceCache, keep, keep_foreseen};
+use crate::failure::Failure;
+use crate::source::{Trace, TraceReading};
+use crate::watch::Watch;
+
+/// An outcome, with the hashes of the traces.
+pub(super) struct HashedOutcome {
+    pub(super) outcome: Outcome,
+    /// The hash of the trace's bytes; empty if it is not known.
+    pub(super) hash: String,
+    /// The traces that ran before in the same memory.
+    pub(super) after: Vec<RanBefore>,
+}
+
+/// The traces and the plan of a comparison.
+pub(super) struct Replayable<'a> {
+    /// The path of the trace.
+    pub(super) path: &'a Path,
+    pub(super) trace: &'a mut Trace,
+    /// Traces that run before in the same memory.
+    pub(super) earlier: &'a mut [Trace],
+    pub(super) reading: &'a TraceReading,
+    pub(super) plan: &'a Plan,
+    pub(super) cache: Option<&'a TraceCache>,
+    /// Replay even if the results are known.
+    pub(super) anew: bool,
+    pub(super) watch: &'a dyn Watch,
+}
+
+impl Replayable<'_> {
+    /// Returns the results that the cache holds for this request. Without them, replays the trace
+    /// and keeps what was learned.
+    ///
+    /// # Errors
+    /// If a trace cannot be read or is damaged or empty, or if the replay refuses it.
+    pub(super) fn outcome(self) -> Result<HashedOutcome, Failure> {
+        let Self {
+            path,
+            trace,
+            earlier,
+            reading,
+            plan,
+            cache,
+            anew,
+            watch,
+        } = self;
+        // The state that earlier traces leave is in no entry.
+        let results = cache.filter(|_| earlier.is_empty());
+        let results = results.and_then(|cache| ResultRequest::new(cache, reading, plan));
+        let known = results.as_ref().filter(|_| !anew);
+        if let Some(found) = known.and_then(|results| results.find(trace)) {
+            return Ok(HashedOutcome {
+                outcome: found.outcome,
+                hash: found.hash,
+                after: Vec::new(),
+            });
+        }
+        let mut outcome = replay(earlier, trace, plan, watch)?;
+        trace.finish()?;
+        refuse_empty(outcome.trace.accesses, trace, "compare")?;
+        if let (Some(cache), Some(parts)) = (cache, outcome.reduced.take()) {
+            keep(cache, path, trace, plan.machines(), &outcome, &parts);
+        }
+        if let Some(cache) = cache {
+            keep_foreseen(cache, trace, &outcome);
+        }
+        if let Some(results) = results {
+            results.keep(path, trace, &outcome);
+        }
+        let mut after = Vec::new();
+        for trace in earlier {
+            trace.finish()?;
+            after.push(RanBefore {
+                path: trace.name().to_owned(),
+                hash: trace.hash().unwrap_or_default(),
+            });
+        }
+        Ok(HashedOutcome {
+            outcome,
+            hash: trace.hash().unwrap_or_default(),
+            after,
+        })
+    }
+}
