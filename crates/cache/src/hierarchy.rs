@@ -36,7 +36,8 @@ pub struct CacheRequest {
     pub address: u64,
     /// The kind.
     pub kind: AccessKind,
-    /// The time at which the access begins, in cycles. The times of a core do not fall.
+    /// The time at which the access begins, in cycles. It decides how long memory's banks are
+    /// waited for, and may fall from one access to the next.
     pub time: u64,
 }
 
@@ -222,6 +223,21 @@ impl CacheHierarchy {
                 (is_elsewhere, cycles)
             }
         }
+    }
+
+    /// Returns true if a second hit in a row can change the replacement of a first level. Then
+    /// [`Self::access`] has to know of it; [`Self::repeat`] counts all further hits.
+    pub fn counts_repeats(&self) -> bool {
+        let first = |paths: &[crate::lines::CachePath; 2]| [paths[0][0], paths[1][0]];
+        let mut arrays = self.lines.paths.iter().flat_map(first);
+        arrays.any(|array| self.lines.arrays[usize::from(array)].counts_repeats())
+    }
+
+    /// Counts more hits of data in the first level, of the line that a core accessed last.
+    #[inline]
+    pub fn repeat(&mut self, core: usize, times: u64) {
+        let data = AccessCause::Data as usize;
+        self.lines.counts[core].levels[0].hits[data] += times;
     }
 
     /// The counts, and what the last level holds.

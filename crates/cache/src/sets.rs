@@ -27,6 +27,9 @@ pub trait CacheArray: Send + core::fmt::Debug {
     /// Removes a line. Returns its entry, if the cache held it.
     fn take(&mut self, line: u64) -> Option<LineEntry>;
 
+    /// Returns true if a second hit of the line that was used last can change the replacement.
+    fn counts_repeats(&self) -> bool;
+
     /// All entries, used or not, set after set.
     fn entries(&self) -> &[LineEntry];
 }
@@ -108,6 +111,10 @@ impl<R: LineRule + 'static> CacheArray for Sets<R> {
         let way = self.way_of(set, line)?;
         let entry = &mut self.entries[set * self.ways + way];
         Some(core::mem::take(entry))
+    }
+
+    fn counts_repeats(&self) -> bool {
+        self.rule.counts_repeats()
     }
 
     fn entries(&self) -> &[LineEntry] {

@@ -88,6 +88,11 @@ impl LineRule for Drrip {
         self.predictions.set(set, way, distance);
     }
 
+    fn counts_repeats(&self) -> bool {
+        // The hit after a fill predicts a near use.
+        true
+    }
+
     #[inline]
     fn victim(&mut self, set: usize) -> usize {
         self.predictions.victim(set)

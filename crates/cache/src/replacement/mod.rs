@@ -67,6 +67,11 @@ pub(crate) trait LineRule: Send + core::fmt::Debug {
     /// Notes a new line in this way.
     fn fill(&mut self, set: usize, way: usize);
 
+    /// Returns true if a second hit of the line that was used last can change the rule's state.
+    fn counts_repeats(&self) -> bool {
+        false
+    }
+
     /// Returns the way that makes room in a set without unused ways.
     fn victim(&mut self, set: usize) -> usize;
 }

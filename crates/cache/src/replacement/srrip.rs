@@ -38,6 +38,11 @@ impl LineRule for Srrip {
         self.0.set(set, way, self.0.farthest - 1);
     }
 
+    fn counts_repeats(&self) -> bool {
+        // The hit after a fill predicts a near use.
+        true
+    }
+
     #[inline]
     fn victim(&mut self, set: usize) -> usize {
         self.0.victim(set)
