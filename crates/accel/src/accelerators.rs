@@ -131,6 +131,10 @@ pub static ACCELERATORS: &[Accelerator] = &[
 /// Returns an error if no world of the plan may leave visits out.
 fn filters(plan: &Plan) -> Result<(), WhyNot> {
     let mut machines = plan.machines().iter();
+    if let Some(machine) = machines.clone().find(|machine| machine.caches.is_some()) {
+        let machine = machine.name.clone();
+        return Err(WhyNot::Caches { machine });
+    }
     if !Recency::covers(machines.clone().map(|machine| &machine.design)) {
         let unknown = machines.find(|machine| !machine.design.is_sets_with_lru());
         let machine = unknown.map_or_else(String::new, |machine| machine.name.clone());

@@ -47,6 +47,12 @@ pub enum WhyNot {
         /// The name of the machine.
         machine: String,
     },
+    /// A machine has caches: each visit to a line may change what they hold.
+    #[error("{machine} has caches, which every visit to a line may change")]
+    Caches {
+        /// The name of the machine.
+        machine: String,
+    },
     /// A policy is notified of TLB misses.
     #[error("{policy} is notified of misses")]
     Notified {
@@ -111,6 +117,9 @@ pub fn covers_all(policies: &[Box<dyn Policy>], machines: &[Machine]) -> Result<
         let name = || machine.name.clone();
         if !machine.design.is_sets_with_lru() {
             return Err(WhyNot::Design { machine: name() });
+        }
+        if machine.caches.is_some() {
+            return Err(WhyNot::Caches { machine: name() });
         }
         if !machine.has_fixed_walk_costs() {
             return Err(WhyNot::Walks { machine: name() });

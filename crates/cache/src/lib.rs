@@ -1,34 +1,63 @@
-//! Cache hierarchies between a processor and memory.
+//! Caches between the cores of a processor and its main memory.
 //!
-//! A cache knows no address translation: it receives physical addresses. A hierarchy is one file of
-//! this folder and one line of [`CACHES`].
+//! A cache knows no address translation: it receives physical addresses. [`CacheHierarchy`] is the
+//! state of all caches of a machine, and [`HierarchySpec`] its validated description. The rules of
+//! lookups, fills and write-backs are in `docs/spec/caches.md`.
+//!
+//! A kind of hierarchy, such as `inclusive`, is one file of this folder and one line of [`CACHES`].
+//! A replacement rule is one file of `replacement` and one line of [`LINE_REPLACEMENTS`].
 #![forbid(unsafe_code)]
 #![no_std]
 extern crate alloc;
 
-use alloc::boxed::Box;
+mod check;
+mod coherence;
+mod counts;
+mod entry;
+mod hierarchy;
+mod lines;
+mod main_memory;
+mod replacement;
+mod sets;
+mod spec;
+
+pub use counts::{AccessCause, CacheCounts, CoreCounts, LevelCounts, MemoryCounts};
+pub use hierarchy::{AccessKind, AnsweredBy, CacheAnswer, CacheHierarchy, CacheRequest};
+pub use lines::{CacheLines, MissedLine};
+pub use main_memory::MainMemorySpec;
+pub use replacement::{CacheShape, LINE_REPLACEMENTS, LineReplacement, LineReplacementChoice};
+pub use spec::{CacheField, CacheSpec, HierarchySpec, MOST_CORES, MOST_LEVELS, SpecError};
+
 use broadleaf_units::{Described, catalogue};
 
 catalogue! {
     /// The catalogue of cache hierarchies.
     pub static CACHES: CacheKind = [
         none::NONE,
+        non_inclusive::NON_INCLUSIVE,
+        inclusive::INCLUSIVE,
+        exclusive::EXCLUSIVE,
     ];
 }
 
-/// A cache hierarchy of the catalogue.
+/// A kind of cache hierarchy: how lines move between its levels.
 pub struct CacheKind {
     /// Its name and its texts.
     pub described: Described,
-    /// Builds an empty hierarchy. `None` if there is nothing to simulate: then a machine's walk
-    /// costs hold for every walk.
-    pub build: Option<fn() -> Box<dyn Caches>>,
+    /// The movement of lines. `None` if there is nothing to simulate: then a machine's walk costs
+    /// hold for every walk.
+    pub movement: Option<&'static dyn LineMovement>,
 }
 
-/// The caches of one core.
-pub trait Caches: Send + core::fmt::Debug {
-    /// Accesses the line of a physical address. Returns the cycles of the access.
-    fn access(&mut self, address: u64, store: bool) -> u64;
+/// How lines move between the levels of a hierarchy.
+pub trait LineMovement: Sync {
+    /// Returns true if a hit takes the line out of its level, because the line goes up.
+    fn takes_hits(&self) -> bool {
+        false
+    }
+
+    /// Places a line that the levels above the answer missed.
+    fn fill(&self, lines: &mut CacheLines, missed: &MissedLine);
 }
 
 impl CacheKind {

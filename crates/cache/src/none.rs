@@ -11,5 +11,5 @@ pub(super) static NONE: CacheKind = CacheKind {
                       machine's table of cycles for each page size holds the mean cost of a walk.",
         source: "Zhu 2018, chapter 6",
     },
-    build: None,
+    movement: None,
 };

@@ -1,7 +1,7 @@
 //! The catalogue of machines. A new machine is one file under `machines/` and one line here.
 
 use crate::{Machine, MachineError};
-use broadleaf_cache::CACHES;
+use broadleaf_cache::{CACHES, LINE_REPLACEMENTS, LineReplacement};
 use broadleaf_pagetable::{PAGE_TABLES, PageTableKind, SYNONYM_TABLES};
 use broadleaf_tlb::{ORGANISATIONS, Organisation, REPLACEMENTS, Replacement};
 use broadleaf_units::{Described, StructureParameter};
@@ -126,22 +126,32 @@ const MACHINES: &[(&str, &str)] = &[
         include_str!("../../../machines/romer1995-instructions.toml"),
     ),
     ("chen2014", include_str!("../../../machines/chen2014.toml")),
+    (
+        "chen2014-1core",
+        include_str!("../../../machines/chen2014-1core.toml"),
+    ),
+    (
+        "chen2014-4core",
+        include_str!("../../../machines/chen2014-4core.toml"),
+    ),
 ];
 
 /// The catalogues of the parts that a machine's description can name: the kind in the singular, and
 /// the entries.
-pub fn parts() -> [(&'static str, Vec<Described>); 5] {
+pub fn parts() -> [(&'static str, Vec<Described>); 6] {
     let tlbs = ORGANISATIONS.iter().map(|entry| entry.described);
     let replacements = REPLACEMENTS.iter().map(|entry| entry.described);
     let page_tables = PAGE_TABLES.iter().map(|entry| entry.described);
     let synonyms = SYNONYM_TABLES.iter().map(|entry| entry.described);
     let caches = CACHES.iter().map(|entry| entry.described);
+    let line_replacements = LINE_REPLACEMENTS.iter().map(|entry| entry.described);
     [
         ("TLB", tlbs.collect()),
         ("replacement", replacements.collect()),
         ("page table", page_tables.collect()),
         ("synonym table", synonyms.collect()),
         ("cache", caches.collect()),
+        ("cache replacement", line_replacements.collect()),
     ]
 }
 
@@ -151,6 +161,7 @@ pub fn part_parameters(kind: &str, name: &str) -> &'static [StructureParameter] 
     let parameters = match kind {
         "TLB" => Organisation::named(name).map(|one| one.parameters),
         "replacement" => Replacement::named(name).map(|one| one.parameters),
+        "cache replacement" => LineReplacement::named(name).map(|one| one.parameters),
         "page table" => PageTableKind::named(name).map(|one| one.parameters),
         _ => None,
     };

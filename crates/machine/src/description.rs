@@ -1,7 +1,10 @@
 //! Machines: TLBs, a page table, caches and walk costs, read from the text of a TOML file.
 
+use crate::caches::{
+    CacheText, CachesText, CoreText, MachineCaches, MainMemoryText, machine_caches,
+};
 use crate::lines::{WalkLines, WalkLinesText, lines};
-use crate::parameters::tlb_tables;
+use crate::parameters::{Keys, cache_tables, tlb_tables};
 use crate::structure::{TlbText, by_size, position, structure};
 use crate::walk_caches::{WalkCacheText, walk_caches};
 use crate::{MachineError, ProcessorPattern, WalkCosts, parts};
@@ -28,8 +31,8 @@ pub struct Machine {
     pub design: Design,
     /// Its page table.
     pub page_table: PageTableChoice,
-    /// Its caches.
-    pub caches: &'static CacheKind,
+    /// Its caches and cores. `None`: accesses cost nothing by themselves.
+    pub caches: Option<MachineCaches>,
     /// The cost of a walk, in cycles.
     pub costs: WalkCosts,
     /// The cache lines that walks read, and what each costs. `None` if the description does not ask
@@ -60,6 +63,11 @@ struct MachineText {
     #[serde(rename = "page-table")]
     page_table: Option<Spanned<String>>,
     caches: Option<Spanned<String>>,
+    #[serde(default)]
+    cache: Vec<Spanned<CacheText>>,
+    #[serde(rename = "main-memory")]
+    main_memory: Option<Spanned<MainMemoryText>>,
+    core: Option<Spanned<CoreText>>,
     #[serde(rename = "walk-cycles")]
     walk_cycles: Spanned<BTreeMap<String, Spanned<u64>>>,
     #[serde(rename = "walk-lines")]
@@ -89,7 +97,7 @@ impl Machine {
         let is_plain = self.page_table == PageTableChoice::from(self.page_table.entry());
         let by_size = self.page_table.entry().cost_by_size && self.walk_lines.is_none();
         let is_plain = is_plain && self.walk_caches.is_empty() && self.synonyms.is_none();
-        is_plain && by_size && self.caches.build.is_none()
+        is_plain && by_size && self.caches.is_none()
     }
 
     /// Reads a machine's description.
@@ -100,6 +108,7 @@ impl Machine {
     pub fn from_toml(text: &str) -> Result<Self, MachineError> {
         let wrong = |at: usize, message: String| MachineError::at(text, at, message);
         let tables = tlb_tables(text).map_err(|(at, message)| wrong(at, message))?;
+        let cache_keys = cache_tables(text).map_err(|(at, message)| wrong(at, message))?;
         let parsed: MachineText = toml::from_str(text).map_err(|error| {
             MachineError::at(
                 text,
@@ -176,13 +185,7 @@ impl Machine {
         let synonyms = parsed.synonyms.as_ref().map(synonyms).transpose();
         let synonyms = synonyms.map_err(|(at, message)| wrong(at, message))?;
         let walk_lines = parsed.walk_lines.as_ref().map(lines).transpose();
-        let caches = part(
-            parsed.caches.as_ref(),
-            CacheKind::none(),
-            CacheKind::named,
-            "cache",
-        );
-        let caches = caches.map_err(|(at, message)| wrong(at, message))?;
+        let caches = caches(&parsed, &cache_keys).map_err(|(at, message)| wrong(at, message))?;
         Ok(Self {
             name: parsed.name.into_inner(),
             summary: parsed.summary,
@@ -202,6 +205,29 @@ impl Machine {
                 .collect(),
         })
     }
+}
+
+/// The caches of a description. `keys` are the keys of its `[[cache]]` tables.
+fn caches(parsed: &MachineText, keys: &[Keys]) -> Result<Option<MachineCaches>, (usize, String)> {
+    let kind = parsed.caches.as_ref();
+    let kind = part(kind, CacheKind::none(), CacheKind::named, "cache")?;
+    let caches = machine_caches(
+        kind,
+        &CachesText {
+            kind: parsed.caches.as_ref(),
+            caches: &parsed.cache,
+            keys,
+            memory: parsed.main_memory.as_ref(),
+            core: parsed.core.as_ref(),
+        },
+    )?;
+    let lines = parsed.walk_lines.as_ref().filter(|_| caches.is_some());
+    if let Some(lines) = lines {
+        let message = "the caches give the size and the cycles of the lines that walks read: leave \
+                       [walk-lines] out";
+        return Err((lines.place(), message.to_string()));
+    }
+    Ok(caches)
 }
 
 /// The page table that a description names, with its parameters in brackets, or the default.

@@ -3,6 +3,7 @@
 //! A [`Machine`] is a validated value. It holds no state of a run, such as mapped pages.
 #![forbid(unsafe_code)]
 
+mod caches;
 mod catalogue;
 mod costs;
 mod description;
@@ -15,6 +16,8 @@ mod price;
 mod structure;
 mod walk_caches;
 
+pub use broadleaf_cache::HierarchySpec;
+pub use caches::{CoreSpec, MachineCaches};
 pub use catalogue::{
     NoMachine, UnknownMachine, machine, machine_names, machine_text, part_parameters, parts,
 };

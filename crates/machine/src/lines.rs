@@ -30,6 +30,13 @@ pub(crate) struct WalkLinesText {
     cycles: Option<Spanned<u64>>,
 }
 
+impl WalkLinesText {
+    /// The place in the text.
+    pub(crate) fn place(&self) -> usize {
+        self.bytes.span().start
+    }
+}
+
 /// The sizes of lines.
 const BYTES: std::ops::RangeInclusive<u64> = 8..=PageSize::SIZE_4K.bytes();
 /// The maximum cost of one line, in cycles.

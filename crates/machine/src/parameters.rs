@@ -1,6 +1,7 @@
-//! The parameters of organisations and replacement rules: the keys of a `[[tlb]]` table that these
-//! add.
+//! The parameters of organisations and replacement rules: the keys of a `[[tlb]]` or `[[cache]]`
+//! table that these add.
 
+use broadleaf_cache::LineReplacement;
 use broadleaf_tlb::{CatalogueChoice, Organisation, Parametric, Replacement, StructureParameter};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -24,15 +25,33 @@ const KEYS: &[&str] = &[
     "walk-entries",
 ];
 
+/// The keys that every `[[cache]]` table can have.
+const CACHE_KEYS: &[&str] = &[
+    "name",
+    "level",
+    "serves",
+    "size",
+    "ways",
+    "line",
+    "latency",
+    "replacement",
+];
+
 /// The place in the text of a wrong key, and a sentence.
 type WrongKey = (usize, String);
 
-/// The keys of one `[[tlb]]` table with their values.
-pub(crate) type TlbKeys = BTreeMap<String, Spanned<Value>>;
+/// The keys of one `[[tlb]]` or `[[cache]]` table with their values.
+pub(crate) type Keys = BTreeMap<String, Spanned<Value>>;
 
 #[derive(Deserialize)]
 struct TlbTables {
-    tlb: Vec<TlbKeys>,
+    tlb: Vec<Keys>,
+}
+
+#[derive(Deserialize)]
+struct CacheTables {
+    #[serde(default)]
+    cache: Vec<Keys>,
 }
 
 /// The `[[tlb]]` tables of a machine's description, without types. Empty if the text has none: the
@@ -41,7 +60,7 @@ struct TlbTables {
 /// # Errors
 /// Returns an error if a key is neither one of every table nor a parameter of the table's
 /// organisation or rule.
-pub(crate) fn tlb_tables(text: &str) -> Result<Vec<TlbKeys>, WrongKey> {
+pub(crate) fn tlb_tables(text: &str) -> Result<Vec<Keys>, WrongKey> {
     let tables = toml::from_str::<TlbTables>(text).map_or_else(|_| Vec::new(), |found| found.tlb);
     for table in &tables {
         let name = |key| table.get(key).and_then(|name| name.get_ref().as_str());
@@ -51,20 +70,48 @@ pub(crate) fn tlb_tables(text: &str) -> Result<Vec<TlbKeys>, WrongKey> {
             None => Some(Organisation::set_associative()),
         };
         let own = [names(organisation), names(rule)].concat();
-        let known: Vec<&str> = KEYS.iter().copied().chain(own).collect();
-        let mut unknown = table.iter().filter(|(key, _)| !known.contains(&&***key));
-        if let Some((key, value)) = unknown.next() {
-            let other = of_another(key, rule).or_else(|| of_another(key, organisation));
-            let message = other.unwrap_or_else(|| {
-                format!(
-                    "unknown field `{key}`, expected one of {}",
-                    known.join(", ")
-                )
-            });
-            return Err((value.span().start, message));
-        }
+        refuse_unknown(table, KEYS, &own, |key| {
+            of_another(key, rule).or_else(|| of_another(key, organisation))
+        })?;
     }
     Ok(tables)
+}
+
+/// The `[[cache]]` tables of a machine's description, without types.
+///
+/// # Errors
+/// Returns an error if a key is neither one of every table nor a parameter of the table's rule.
+pub(crate) fn cache_tables(text: &str) -> Result<Vec<Keys>, WrongKey> {
+    let tables = toml::from_str::<CacheTables>(text);
+    let tables = tables.map_or_else(|_| Vec::new(), |found| found.cache);
+    for table in &tables {
+        let rule = table.get("replacement");
+        let rule = rule.and_then(|name| name.get_ref().as_str());
+        let rule = rule.and_then(LineReplacement::named);
+        refuse_unknown(table, CACHE_KEYS, &names(rule), |key| of_another(key, rule))?;
+    }
+    Ok(tables)
+}
+
+/// Refuses a key of a table that is none of these. `reason` is a better reason, if there is one.
+fn refuse_unknown(
+    table: &Keys,
+    keys: &[&'static str],
+    own: &[&'static str],
+    reason: impl Fn(&str) -> Option<String>,
+) -> Result<(), WrongKey> {
+    let known: Vec<&str> = keys.iter().chain(own).copied().collect();
+    let mut unknown = table.iter().filter(|(key, _)| !known.contains(&&***key));
+    let Some((key, value)) = unknown.next() else {
+        return Ok(());
+    };
+    let message = reason(key).unwrap_or_else(|| {
+        format!(
+            "unknown field `{key}`, expected one of {}",
+            known.join(", ")
+        )
+    });
+    Err((value.span().start, message))
 }
 
 /// The names of an entry's parameters, or of those of its whole catalogue, each once.
@@ -93,7 +140,7 @@ fn of_another<E: Parametric>(key: &str, entry: Option<&'static E>) -> Option<Str
 /// Returns an error if a value is not one of its parameter.
 pub(crate) fn chosen<E: Parametric>(
     entry: &'static E,
-    table: Option<&TlbKeys>,
+    table: Option<&Keys>,
 ) -> Result<CatalogueChoice<E>, WrongKey> {
     let mut choice = CatalogueChoice::from(entry);
     for parameter in entry.parameters() {

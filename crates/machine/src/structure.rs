@@ -1,7 +1,7 @@
 //! The structures of a machine's TLB, read from its `[[tlb]]` tables.
 
 use crate::description::part;
-use crate::parameters::{TlbKeys, chosen};
+use crate::parameters::{Keys, chosen};
 use broadleaf_tlb::{
     Field, Fills, IndexFunction, Organisation, ProbeOrder, Replacement, Role, ServedKinds,
     Structure,
@@ -111,10 +111,7 @@ fn rule(name: &Spanned<String>) -> Result<&'static Replacement, (usize, String)>
 ///
 /// # Errors
 /// Returns the place of a wrong value, and a sentence.
-pub(crate) fn structure(
-    text: &TlbText,
-    keys: Option<&TlbKeys>,
-) -> Result<Structure, (usize, String)> {
+pub(crate) fn structure(text: &TlbText, keys: Option<&Keys>) -> Result<Structure, (usize, String)> {
     let kind = part(
         text.organisation.as_ref(),
         Organisation::set_associative(),
@@ -185,7 +182,7 @@ fn given<T>(tlb: &Spanned<TlbText>, value: Option<&Spanned<T>>) -> usize {
 }
 
 /// The place in the text of a structure's field. `keys` are the keys of its table.
-pub(crate) fn position(tlb: &Spanned<TlbText>, keys: Option<&TlbKeys>, field: Field) -> usize {
+pub(crate) fn position(tlb: &Spanned<TlbText>, keys: Option<&Keys>, field: Field) -> usize {
     let text = tlb.get_ref();
     match field {
         Field::Whole => tlb.span().start,

@@ -4,6 +4,7 @@
 //! not depend on the engine that counted, so any source of results gives the same tables and pages.
 #![forbid(unsafe_code)]
 
+mod caches;
 mod catalogue;
 mod curve;
 mod live;
@@ -21,8 +22,10 @@ mod tlbmcpi;
 mod trapped;
 mod walks;
 
+pub use caches::{CacheLevelResult, CacheResult};
 pub use catalogue::{
-    MEMORY_METRICS, METRICS, SAMPLE_METRICS, TLB_METRICS, TLBMCPI_METRICS, all_metrics, metric,
+    CACHE_METRICS, MEMORY_METRICS, METRICS, SAMPLE_METRICS, TLB_METRICS, TLBMCPI_METRICS,
+    all_metrics, metric,
 };
 pub use curve::{CurvePoint, MachineSummary, StructureSummary};
 pub use live::{

@@ -1,8 +1,8 @@
 //! The result record of `compare`.
 
 use crate::{
-    CurvePoint, METRICS, MachineSummary, MemoryAsked, MemoryResult, MetricFigure, RunTime,
-    TlbResult, Walks,
+    CACHE_METRICS, CacheResult, CurvePoint, METRICS, MachineSummary, MemoryAsked, MemoryResult,
+    MetricFigure, MetricValue, RunTime, TlbResult, Walks,
 };
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -87,6 +87,10 @@ pub struct CellResult {
     /// alone.
     #[serde(flatten)]
     pub tlb: Option<TlbResult>,
+    /// The counts of the caches; `None` if the machine has none. [`crate::CACHE_METRICS`] are their
+    /// fields.
+    #[serde(skip)]
+    pub caches: Option<CacheResult>,
     /// The results of the frame-level model; absent if the model without frames ran.
     #[serde(flatten)]
     pub memory: Option<MemoryResult>,
@@ -111,8 +115,8 @@ impl Serialize for CellResult {
     }
 }
 
-/// Reads what [`Serialize`] wrote. Computed metrics are computed again, so their fields are passed
-/// over.
+/// Reads what [`Serialize`] wrote, but for the counts of caches. Computed metrics are computed again,
+/// so their fields are passed over.
 impl<'de> Deserialize<'de> for CellResult {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         // The function that the derive of `remote = "Self"` writes.
@@ -120,12 +124,20 @@ impl<'de> Deserialize<'de> for CellResult {
     }
 }
 
-/// The computed metrics of a result, as fields. A metric without a value has no field.
+/// The metrics of caches and the computed metrics of a result, as fields. A metric without a value
+/// has no field.
 struct ComputedFields<'a>(&'a CellResult);
 
 impl Serialize for ComputedFields<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
+        for metric in CACHE_METRICS {
+            match metric.value(self.0) {
+                Some(MetricValue::Count(count)) => map.serialize_entry(metric.name, &count)?,
+                Some(MetricValue::Ratio(ratio)) => map.serialize_entry(metric.name, &ratio)?,
+                _ => {}
+            }
+        }
         for metric in METRICS {
             if let MetricFigure::Computed(of) = metric.figure
                 && let Some(value) = of(self.0)

@@ -20,6 +20,7 @@
 
 mod charged;
 mod choices;
+mod core_clock;
 mod earlier;
 pub mod events;
 mod filter;

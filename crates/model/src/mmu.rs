@@ -1,5 +1,6 @@
 //! The address translation of one machine: its TLBs and its counts.
 
+pub(crate) mod cached;
 mod walks;
 
 use crate::future::LookupFuture;
@@ -11,6 +12,7 @@ use broadleaf_machine::Machine;
 use broadleaf_memory::Shootdown;
 use broadleaf_tlb::{Lookup, ReferenceKind, Tlb, TlbCounts, TlbRequest};
 use broadleaf_units::{AlignedRun, Asid, PageSize, SpaceId};
+use cached::CachedCore;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -57,6 +59,8 @@ pub(crate) struct Mmu<'a> {
     instruction: Option<Vec<PageLookup>>,
     /// Translations were invalidated.
     pub(super) invalidated: bool,
+    /// The caches and the core's clock, if the machine has caches.
+    pub(super) cached: Option<Box<CachedCore>>,
 }
 
 impl<'a> Mmu<'a> {
@@ -88,6 +92,9 @@ impl<'a> Mmu<'a> {
             future: None,
             instruction: None,
             invalidated: false,
+            cached: (machine.caches.as_ref())
+                .and_then(CachedCore::new)
+                .map(Box::new),
         }
     }
 
@@ -99,6 +106,9 @@ impl<'a> Mmu<'a> {
         self.walks.fill(0);
         self.walked.begin();
         self.shown = SlowLookups::default();
+        if let Some(cached) = &mut self.cached {
+            cached.begin();
+        }
         if let Some(listener) = &mut self.listener {
             listener.begin();
         }

@@ -14,6 +14,8 @@ use bounds::{MOST_BLOCKS, MOST_COURSE, MOST_KEPT};
 use broadleaf_machine::Machine;
 use broadleaf_policy::Policy;
 use broadleaf_tlb::{ReferenceKind, RuleNeed};
+use broadleaf_trace::Grain;
+use broadleaf_units::LineNumber;
 
 /// The maximum number of threads. Each holds the data that it has decoded ahead.
 pub const MOST_THREADS: usize = 256;
@@ -80,10 +82,34 @@ impl Plan {
         Self::of(policies, machines)?.limited_to(limits)
     }
 
-    /// Returns true if a machine translates instruction fetches. Memory then holds code.
+    /// Returns true if a machine translates instruction fetches, or has caches that hold
+    /// instructions. Memory then holds code.
     pub fn translates_fetches(&self) -> bool {
         let mut designs = self.machines.iter().map(|machine| &machine.design);
-        designs.any(|design| design.serves(ReferenceKind::Fetch))
+        designs.any(|design| design.serves(ReferenceKind::Fetch)) || self.has_caches()
+    }
+
+    /// Returns true if a machine has caches.
+    pub fn has_caches(&self) -> bool {
+        self.machines.iter().any(|machine| machine.caches.is_some())
+    }
+
+    /// Returns an error if a machine has caches and visits of this grain name no lines.
+    pub(crate) fn check_grain(&self, grain: Grain) -> Result<(), String> {
+        let cached = self
+            .machines
+            .iter()
+            .find(|machine| machine.caches.is_some());
+        match cached {
+            Some(machine) if u32::from(grain.shift()) != u32::from(LineNumber::SHIFT) => {
+                Err(format!(
+                    "{} has caches, and the trace names pages, not lines: record the program again \
+                     with --grain line, or choose a machine without caches",
+                    machine.name
+                ))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Gives each policy a memory of its own, modelled to the frame. Machines share the memory of

@@ -102,6 +102,7 @@ impl<'a, 'p> Replay<'a, 'p> {
         let mut worlds = worlds;
         let designs = || plan.machines().iter().map(|machine| &machine.design);
         let filters = !limits.code && !plan.replays_all_visits() && plan.listening().is_none();
+        let filters = filters && !plan.has_caches();
         let filter = (filters && broadleaf_filter::Recency::covers(designs()))
             .then(|| SharedFilter::new(designs()));
         let mut filter = filter;
@@ -152,6 +153,9 @@ impl<'a, 'p> Replay<'a, 'p> {
         earlier: Option<usize>,
         source: &S,
     ) -> Result<(), Error<S::Error>> {
+        self.plan
+            .check_grain(source.grain())
+            .map_err(Error::Memory)?;
         self.end_spaces();
         self.names.begin(earlier);
         let first = self.names.space(SpaceId(0))?;

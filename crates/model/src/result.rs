@@ -263,6 +263,7 @@ fn result((world, mmu): (&World<'_>, &Mmu<'_>), stream: &Stream, base_faults: u6
         l1_misses: mmu.second_hits + mmu.third_hits + walks.total(),
         l2_misses: mmu.third_hits + walks.total(),
         tlb: mmu.tlb_result(),
+        caches: mmu.cached.as_ref().map(|cached| cached.result()),
         walks,
         walk_cycles,
         memory: Some(MemoryResult {

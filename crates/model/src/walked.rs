@@ -54,10 +54,17 @@ impl NotedSynonyms {
     }
 }
 
+/// The bytes of the lines that walks read, as a power of two: those of the caches, if there are any.
+fn line_shift(machine: &Machine) -> u32 {
+    let caches = machine.caches.as_ref();
+    let shift = caches.map(|caches| caches.hierarchy.line_shift());
+    shift.unwrap_or_else(|| machine.walk_lines.unwrap_or_default().shift)
+}
+
 impl WalkedTable {
     /// The walks of a machine. The table is built by [`Self::build`].
     pub(crate) fn new(machine: &Machine) -> Self {
-        let shift = machine.walk_lines.unwrap_or_default().shift;
+        let shift = line_shift(machine);
         let caches = &machine.walk_caches;
         Self {
             table: None,
@@ -74,7 +81,7 @@ impl WalkedTable {
     /// Builds the page table and the synonym table from notices, and sends walks through the table.
     pub(crate) fn build(&mut self, machine: &Machine, base: PageSize) {
         self.table = Some(PageTableKind::table(&machine.page_table, base));
-        let shift = machine.walk_lines.unwrap_or_default().shift;
+        let shift = line_shift(machine);
         self.synonyms = machine.synonyms.map(|kind| NotedSynonyms {
             table: (kind.build)(base),
             meter: WalkMeter::new(shift),
@@ -172,7 +179,13 @@ impl WalkedTable {
     }
 
     /// Reads the entries of the pages that the TLB loads beside the missing one, and ends the walk.
-    pub(crate) fn end_walk(&mut self, space: SpaceId, beside: &[PageNumber]) {
+    /// `read` receives the lines that the walk read, in order, each once.
+    pub(crate) fn end_walk(
+        &mut self,
+        space: SpaceId,
+        beside: &[PageNumber],
+        read: impl FnOnce(&[u64]),
+    ) {
         let Some(table) = &mut self.table else {
             return;
         };
@@ -186,6 +199,7 @@ impl WalkedTable {
                 }
             });
         }
+        read(self.meter.lines());
         self.meter.end();
     }
 

@@ -8,6 +8,8 @@
 //!
 //! [`design`] models TLBs of any organisation and any levels (Talluri 1995, chapters 3 and 4).
 //!
+//! [`caches`] models cache hierarchies of several cores.
+//!
 //! [`replay_romer`] models policies that are notified of TLB misses (Romer 1995, and
 //! `docs/spec/charges.md`).
 //!
@@ -21,6 +23,7 @@
 
 mod alone;
 mod block;
+pub mod caches;
 mod counts;
 pub mod design;
 mod drawn;

@@ -65,6 +65,12 @@ impl WalkMeter {
         }
     }
 
+    /// The lines of the walk so far: their addresses without the bits inside a line, in the order
+    /// of the reads, each once.
+    pub fn lines(&self) -> &[u64] {
+        &self.lines
+    }
+
     /// Ends the walk. Returns the number of its lines.
     pub fn end(&mut self) -> u64 {
         let lines = self.lines.len() as u64;

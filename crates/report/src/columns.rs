@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use broadleaf_metrics::{
-    CellResult, Comparison, MEMORY_METRICS, METRICS, Metric, MetricFigure, TLB_METRICS,
+    CACHE_METRICS, CellResult, Comparison, MEMORY_METRICS, METRICS, Metric, MetricFigure,
+    TLB_METRICS,
 };
 use broadleaf_units::PageSize;
 
@@ -113,6 +114,12 @@ fn of_results(results: &[CellResult], refusals: &[&str]) -> Vec<Column> {
         };
         let of_tlb = TLB_METRICS.iter().filter(is_there);
         columns.extend(of_tlb.flat_map(|metric| of_metric(metric, results)));
+    }
+    if results.iter().any(|result| result.caches.is_some()) {
+        // Not all machines have three levels.
+        let has_value = |metric: &&&Metric| results.iter().any(|of| metric.value(of).is_some());
+        let of_caches = CACHE_METRICS.iter().filter(has_value);
+        columns.extend(of_caches.flat_map(|metric| of_metric(metric, results)));
     }
     if results.iter().any(|result| result.memory.is_some()) {
         let of_memory = MEMORY_METRICS.iter();

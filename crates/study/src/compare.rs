@@ -158,6 +158,7 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
         passes,
         keep_going,
         fetches: memory.is_some_and(|memory| memory.code)
+            || machines.iter().any(|machine| machine.caches.is_some())
             || !crate::machines::with_instruction_tlbs(&machines).is_empty(),
         by_instruction: restarts,
         max_accesses,

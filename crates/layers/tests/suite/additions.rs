@@ -51,11 +51,19 @@ const ADDITIONS: &[Addition] = &[
     },
     Addition {
         recipe: "Add a cache hierarchy",
-        file: "crates/cache/src/two_cycles.rs",
-        text: include_str!("../additions/two_cycles.rs"),
+        file: "crates/cache/src/first_only.rs",
+        text: include_str!("../additions/first_only.rs"),
         catalogue: "crates/cache/src/lib.rs",
         list: "CACHES",
-        line: "two_cycles::TWO_CYCLES,",
+        line: "first_only::FIRST_ONLY,",
+    },
+    Addition {
+        recipe: "Add a replacement rule of caches",
+        file: "crates/cache/src/replacement/last_way.rs",
+        text: include_str!("../additions/last_way.rs"),
+        catalogue: "crates/cache/src/replacement/mod.rs",
+        list: "LINE_REPLACEMENTS",
+        line: "last_way::LAST_WAY,",
     },
     Addition {
         recipe: "Add an importer",

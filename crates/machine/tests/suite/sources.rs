@@ -3,7 +3,25 @@
 use broadleaf_machine::{machine, machine_names, machine_text};
 
 /// Keys whose value is a figure. So is every line of `[walk-cycles]`.
-const FIGURES: &[&str] = &["entries", "ways", "index", "block", "models", "parts"];
+const FIGURES: &[&str] = &[
+    "entries",
+    "ways",
+    "index",
+    "block",
+    "models",
+    "parts",
+    "size",
+    "line",
+    "latency",
+    "banks",
+    "bank-cycles",
+    "caches",
+    "count",
+    "width",
+    "window",
+    "walkers",
+    "megahertz",
+];
 
 /// The lines with figures, each with the comments that belong to it: the one at its end, and those
 /// of the lines above.

@@ -3,6 +3,10 @@
 use super::{OutOfMemory, Piece, Place, Pte, System};
 use crate::AddressSpaces;
 use broadleaf_policy::{Point, Verdict};
+use broadleaf_units::{PageNumber, PageSize};
+
+/// The physical address of the page of zeros that pages share until a store. No frame lies there.
+const ZERO_PAGE: u64 = 1 << 50;
 
 impl System<'_> {
     /// The level of the page that maps this place, if a reference changes nothing. If `None`, call
@@ -11,6 +15,26 @@ impl System<'_> {
     pub fn look(&mut self, at: Place, store: bool) -> Option<usize> {
         let pte = self.tables.look(at);
         pte.is_settled(store).then(|| pte.level())
+    }
+
+    /// The physical address of a virtual address whose 4 KiB page is `page`, if a page maps it.
+    /// `offset` is the place inside the page.
+    ///
+    /// The page of zeros that pages share until a store lies at 2^50, where no frame is.
+    #[inline]
+    pub fn physical(&mut self, at: Place, page: PageNumber, offset: u64) -> Option<u64> {
+        let pte = self.tables.look(at);
+        if !pte.is_present() {
+            return None;
+        }
+        let inside = |size: PageSize| {
+            let address = (page.0 << PageSize::SIZE_4K.shift()) + offset;
+            address & (size.bytes() - 1)
+        };
+        Some(match pte.has_frame() {
+            true => (u64::from(pte.frame().0) << self.base.shift()) + inside(self.base),
+            false => ZERO_PAGE + inside(self.size(pte.level())),
+        })
     }
 
     /// A number that changes whenever [`System::look`] stops to find a page settled that it found

@@ -2,16 +2,18 @@
 
 use crate::metric::Metric;
 
+mod caches;
 mod memory;
 mod tlb;
 
+pub use caches::CACHE_METRICS;
 pub use memory::{MEMORY_METRICS, SAMPLE_METRICS, TLBMCPI_METRICS};
 pub use tlb::TLB_METRICS;
 
 broadleaf_units::catalogue! {
     /// The figures of a result, in the order of its fields. Computed figures come last. The figures
-    /// of [`TLB_METRICS`] follow for some machines, and those of [`MEMORY_METRICS`] if the
-    /// frame-level model ran.
+    /// of [`TLB_METRICS`] and [`CACHE_METRICS`] follow for some machines, and those of
+    /// [`MEMORY_METRICS`] if the frame-level model ran.
     pub static METRICS: Metric = [
         translation::{ACCESSES, L1_MISSES, L2_MISSES, WALKS_4K, WALKS_2M, WALK_CYCLES},
         faults::{PAGE_FAULTS, FAULTS_SAVED},
@@ -40,7 +42,8 @@ broadleaf_units::catalogue! {
 
 /// Returns all metrics in the order of the fields; the parts of composite metrics come last.
 pub fn all_metrics() -> impl Iterator<Item = &'static Metric> {
-    let of_results = METRICS.iter().chain(TLB_METRICS).chain(MEMORY_METRICS);
+    let of_results = METRICS.iter().chain(TLB_METRICS).chain(CACHE_METRICS);
+    let of_results = of_results.chain(MEMORY_METRICS);
     let of_results = of_results.copied();
     let parts = TLBMCPI_METRICS.iter().chain(several::RUN_TIME_METRICS);
     of_results.chain(SAMPLE_METRICS).chain(parts)

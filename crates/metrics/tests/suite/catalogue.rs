@@ -2,8 +2,8 @@
 
 use crate::common::whole_result;
 use broadleaf_metrics::{
-    CellResult, MEMORY_METRICS, METRICS, Metric, MetricFigure, MetricValue, SAMPLE_METRICS,
-    TLB_METRICS, all_metrics, metric,
+    CACHE_METRICS, CellResult, MEMORY_METRICS, METRICS, Metric, MetricFigure, MetricValue,
+    SAMPLE_METRICS, TLB_METRICS, all_metrics, metric,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ const LABELS: [&str; 2] = ["policy", "machine"];
 
 /// The metrics of a result.
 fn of_results() -> impl Iterator<Item = &'static Metric> {
-    let own = METRICS.iter().chain(TLB_METRICS);
+    let own = METRICS.iter().chain(TLB_METRICS).chain(CACHE_METRICS);
     own.chain(MEMORY_METRICS).copied()
 }
 
@@ -49,6 +49,7 @@ fn every_figure_of_a_result_is_in_the_catalogue_and_the_other_way_round() {
     let result = CellResult {
         memory: None,
         tlb: None,
+        caches: None,
         ..whole_result()
     };
     let mut found = fields(&serde_json::to_value(result).unwrap());
@@ -66,6 +67,18 @@ fn every_figure_of_a_tlb_is_in_the_catalogue_and_the_other_way_round() {
     let with = fields(&serde_json::to_value(whole_result()).unwrap());
     let added: BTreeSet<String> = with.difference(&without).cloned().collect();
     assert_eq!(added, names(TLB_METRICS.iter().copied()));
+}
+
+#[test]
+fn every_figure_of_caches_is_in_the_catalogue_and_the_other_way_round() {
+    let without = CellResult {
+        caches: None,
+        ..whole_result()
+    };
+    let without = fields(&serde_json::to_value(without).unwrap());
+    let with = fields(&serde_json::to_value(whole_result()).unwrap());
+    let added: BTreeSet<String> = with.difference(&without).cloned().collect();
+    assert_eq!(added, names(CACHE_METRICS.iter().copied()));
 }
 
 #[test]
@@ -146,7 +159,8 @@ fn every_metric_of_a_whole_result_has_the_value_of_its_field() {
 
 #[test]
 fn a_result_without_memory_has_no_value_of_memory_or_of_other_tlbs() {
-    for metric in MEMORY_METRICS.iter().chain(TLB_METRICS) {
+    let of_some = MEMORY_METRICS.iter().chain(TLB_METRICS);
+    for metric in of_some.chain(CACHE_METRICS) {
         assert_eq!(
             metric.value(&CellResult::default()),
             None,

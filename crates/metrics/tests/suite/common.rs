@@ -1,8 +1,8 @@
 //! Shared code of the tests: a result with all parts.
 
 use broadleaf_metrics::{
-    CellResult, CurvePoint, MemoryResult, MemorySample, RunTime, RunTimeBasis, SecondsRange,
-    TlbResult, Tlbmcpi, Walks,
+    CacheLevelResult, CacheResult, CellResult, CurvePoint, MemoryResult, MemorySample, RunTime,
+    RunTimeBasis, SecondsRange, TlbResult, Tlbmcpi, Walks,
 };
 use broadleaf_units::PageSize;
 
@@ -41,6 +41,22 @@ pub(crate) fn whole_result() -> CellResult {
         synonym_bytes_peak: Some(next()),
         synonym_split: Some(next()),
         area_rbe: Some(7984.5),
+    };
+    let mut level = || CacheLevelResult {
+        hits: [next(), next(), next()],
+        misses: [next(), next(), next()],
+        written_back: next(),
+    };
+    let levels = vec![level(), level(), level()];
+    let caches = CacheResult {
+        instructions: 700,
+        cycles: Some(next()),
+        serial_cycles: Some(next()),
+        levels,
+        memory_reads: next(),
+        memory_writes: next(),
+        memory_wait_cycles: next(),
+        last_level_lines: next(),
     };
     let memory = MemoryResult {
         base_page_bytes: next(),
@@ -117,6 +133,7 @@ pub(crate) fn whole_result() -> CellResult {
             misses: 7,
         }]),
         tlb: Some(tlb),
+        caches: Some(caches),
         memory: Some(memory),
         ..CellResult::default()
     }

@@ -20,7 +20,12 @@ impl Mmu<'_> {
 
     /// Reads the entries of the pages that the TLB loads beside the missing one, and ends the walk.
     pub(crate) fn end_walk(&mut self, beside: &[PageNumber]) {
-        self.walked.end_walk(self.running.0, beside);
+        let cached = &mut self.cached;
+        self.walked.end_walk(self.running.0, beside, |lines| {
+            if let Some(cached) = cached {
+                cached.walk(lines);
+            }
+        });
     }
 
     /// Counts a walk for a page of the running space. Memory says that a page of `level` maps it.
@@ -73,6 +78,9 @@ impl Mmu<'_> {
 
     /// The cycles of all walks so far.
     pub(crate) fn walk_cycles(&self) -> u64 {
+        if let Some(cached) = &self.cached {
+            return cached.walk_cycles();
+        }
         if let Some(cycles) = self.machine.walk_lines.and_then(|lines| lines.cycles) {
             return self.walked.lines() * cycles;
         }

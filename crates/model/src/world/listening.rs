@@ -42,9 +42,11 @@ impl World<'_> {
                     },
                     origin,
                 };
+                self.begin_access(&visit);
                 if self.visit_listening(&visit, &step, wanted, scene).is_none() {
                     return;
                 }
+                self.access(&visit, scene);
                 time = time.saturating_add(visit.accesses());
             }
         }

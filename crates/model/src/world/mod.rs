@@ -1,5 +1,6 @@
 //! One policy with a memory of its own, and the machines that observe the memory.
 
+mod caching;
 mod changes;
 mod charging;
 mod filtering;
@@ -217,6 +218,13 @@ impl<'a> World<'a> {
         let scene = Scene { stream, part };
         if let Some(wanted) = self.steps_wanted {
             return self.replay_listening(wanted, &scene);
+        }
+        let mut mmus = std::iter::once(&self.mmu).chain(&self.observers);
+        if mmus.any(|mmu| mmu.cached.is_some()) {
+            return match part.visits {
+                VisitSlice::Each(visits) => self.replay_caching(visits.iter().copied(), &scene),
+                VisitSlice::Named(phrased) => self.replay_caching(phrased.visits(), &scene),
+            };
         }
         // The loop is compiled for each kind of slice, as it is long.
         match part.visits {

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use broadleaf_metrics::{CellResult, TraceSummary};
+use broadleaf_metrics::{CacheResult, CellResult, TraceSummary};
 use broadleaf_model::{Outcome, Plan};
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,8 @@ pub(crate) struct ResultRequest<'a> {
 struct Stored {
     trace: TraceSummary,
     results: Vec<CellResult>,
+    /// The counts of the caches of each result, which the text of a result has as metrics.
+    caches: Vec<Option<CacheResult>>,
     notes: Vec<String>,
 }
 
@@ -98,6 +100,7 @@ impl<'a> ResultRequest<'a> {
                     trace,
                     results,
                     notes,
+                    ..
                 } = stored?;
                 use_now(&file);
                 let outcome = Outcome {
@@ -131,8 +134,10 @@ impl<'a> ResultRequest<'a> {
             build: build().to_owned(),
             request: self.request.clone(),
         };
+        let caches = outcome.results.iter().map(|result| result.caches.clone());
         let stored = Stored {
             trace: outcome.trace.clone(),
+            caches: caches.collect(),
             results: outcome.results.clone(),
             notes: outcome.notes.clone(),
         };
@@ -142,7 +147,7 @@ impl<'a> ResultRequest<'a> {
     /// Writes an entry, unless reading it would not give the same results: JSON has no infinity.
     fn write(&self, facts: &ResultFacts, stored: &Stored) -> io::Result<()> {
         let body = serde_json::to_vec(stored)?;
-        let read: Stored = serde_json::from_slice(&body)?;
+        let read = read(&body)?;
         if read.results != stored.results || body.len() as u64 > self.cache.limit() {
             return Ok(());
         }
@@ -165,6 +170,15 @@ impl<'a> ResultRequest<'a> {
     }
 }
 
+/// Reads the body of an entry.
+fn read(body: &[u8]) -> io::Result<Stored> {
+    let mut stored: Stored = serde_json::from_slice(body)?;
+    for (result, caches) in stored.results.iter_mut().zip(&stored.caches) {
+        result.caches.clone_from(caches);
+    }
+    Ok(stored)
+}
+
 /// Opens, checks and reads results whose facts `serves` accepts.
 fn open(file: &File, serves: impl Fn(&ResultFacts) -> bool) -> io::Result<Option<Stored>> {
     let tail = entry::tail(file)?;
@@ -174,7 +188,7 @@ fn open(file: &File, serves: impl Fn(&ResultFacts) -> bool) -> io::Result<Option
             ..
         } if serves(facts) => {
             let body = entry::body(file, &tail)?;
-            Ok(Some(serde_json::from_slice(&body)?))
+            read(&body).map(Some)
         }
         _ => Ok(None),
     }

@@ -1,0 +1,48 @@
+//! Copies of one line in the private caches of several cores.
+//!
+//! A store leaves no copy in another core's private caches. Loads may share copies, of which one at
+//! most is modified.
+
+use crate::lines::CacheLines;
+
+impl CacheLines {
+    /// Removes a line from the private caches of all other cores. Returns true if one held it.
+    pub(crate) fn others_lose(&mut self, core: usize, line: u64) -> bool {
+        let mut is_found = false;
+        for other in (0..self.private.len()).filter(|other| *other != core) {
+            for cache in &self.private[other] {
+                if self.arrays[cache.array].take(line).is_some() {
+                    self.counts[other].levels[cache.level].invalidated += 1;
+                    is_found = true;
+                }
+            }
+        }
+        is_found
+    }
+
+    /// Notes that a core gets a copy of a line. Returns true if another core's private caches hold
+    /// the line.
+    pub(crate) fn others_share(&mut self, core: usize, line: u64) -> bool {
+        let mut is_found = false;
+        for other in (0..self.private.len()).filter(|other| *other != core) {
+            for cache in &self.private[other] {
+                let array = &mut self.arrays[cache.array];
+                if let Some(held) = array.find(line) {
+                    array.set_state(held.alone_if(false));
+                    is_found = true;
+                }
+            }
+        }
+        is_found
+    }
+
+    /// Marks a core's own copies of a line as the only ones.
+    pub(crate) fn becomes_alone(&mut self, core: usize, line: u64) {
+        for cache in &self.private[core] {
+            let array = &mut self.arrays[cache.array];
+            if let Some(held) = array.find(line) {
+                array.set_state(held.alone_if(true));
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Machines with caches: each visit accesses its line after the lookups.
+
+use super::{Scene, World};
+use crate::steps::VisitStep;
+use broadleaf_memory::GEOMETRY;
+use broadleaf_memory::system::Place;
+use broadleaf_trace::Visit;
+
+impl World<'_> {
+    /// Replays every visit. Machines with caches then access the line.
+    pub(super) fn replay_caching(
+        &mut self,
+        visits: impl Iterator<Item = Visit>,
+        scene: &Scene<'_>,
+    ) {
+        let part = scene.part;
+        let (mut time, mut instructions) = (part.begin, part.instructions);
+        for visit in visits {
+            instructions = instructions.saturating_add(visit.instructions.into());
+            if part.references(&visit) {
+                self.instructions = instructions;
+                let step = VisitStep::of(&visit, part.shift, time);
+                self.begin_access(&visit);
+                if self.visit(&step, VisitStep::uses(&visit), scene).is_none() {
+                    return;
+                }
+                self.access(&visit, scene);
+                time = time.saturating_add(visit.accesses());
+            }
+        }
+    }
+
+    /// Tells machines with caches that a visit begins.
+    #[inline]
+    pub(super) fn begin_access(&mut self, visit: &Visit) {
+        let mmus = std::iter::once(&mut self.mmu).chain(&mut self.observers);
+        for cached in mmus.filter_map(|mmu| mmu.cached.as_mut()) {
+            cached.begin_visit(visit);
+        }
+    }
+
+    /// Lets machines with caches access the line of a visit, at the place that memory gave it.
+    pub(super) fn access(&mut self, visit: &Visit, scene: &Scene<'_>) {
+        if self.recorder.is_some() {
+            return;
+        }
+        // Observers translate now: walks read lines before the visit does.
+        self.translate_now(Some(&scene.stream.spaces));
+        let shift = scene.part.shift;
+        let page = broadleaf_units::PageNumber(visit.unit >> shift);
+        let at = Place {
+            space: self.mmu.running.0,
+            page: self.system.base_page(page),
+        };
+        let unit = visit.unit & ((1 << shift) - 1);
+        let offset = unit << (u32::from(GEOMETRY.base().shift()) - shift);
+        let Some(address) = self.system.physical(at, page, offset) else {
+            return;
+        };
+        let mmus = std::iter::once(&mut self.mmu).chain(&mut self.observers);
+        for cached in mmus.filter_map(|mmu| mmu.cached.as_mut()) {
+            cached.visit(visit, address);
+        }
+    }
+}
