@@ -14,6 +14,8 @@
 //! [`offline`] finds the best superpages from the beginning: by OFFLINE of the same paper, and
 //! exactly.
 //!
+//! [`scattered_frames`] lists the frames of a scattered superpage (Chen 2014).
+//!
 //! [`replay`] gives the counts of one policy. [`random`] makes traces that reach corner cases, and
 //! shrinks a failing trace. [`split`] splits visits, which must not change a count. [`alone()`]
 //! removes shared frames from a trace.
@@ -35,6 +37,7 @@ mod recording;
 mod replacement;
 mod replay;
 mod romer;
+mod scattered;
 pub mod split;
 mod tlb;
 
@@ -47,4 +50,5 @@ pub use recording::{Foreknowledge, OwnedItem, Recording, Survey};
 pub use replacement::RuleSpec;
 pub use replay::{OracleReplay, Pace, replay, replay_items};
 pub use romer::{RomerCounts, RomerMachine, RomerPolicy, replay_romer};
+pub use scattered::{first_place, scattered_frames};
 pub use tlb::{AgedTlb, FoundIn, PageSizeKind};

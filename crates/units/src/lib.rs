@@ -9,6 +9,7 @@ extern crate alloc;
 
 mod backing;
 mod choice;
+mod colour;
 mod described;
 mod geometry;
 mod ids;
@@ -23,6 +24,10 @@ mod size_set;
 
 pub use backing::BackingKind;
 pub use choice::{CatalogueChoice, Parametric, split_outside_brackets};
+pub use colour::{
+    CacheIndex, ColourError, ColourRegions, RegionShare, Scattering, configuration_bits,
+    divide_regions,
+};
 pub use described::Described;
 pub use geometry::Geometry;
 pub use ids::{Asid, CoreId, FileId, SpaceId, ThreadId};
