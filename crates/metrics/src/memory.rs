@@ -192,6 +192,13 @@ pub struct MemoryResult {
     pub reservations_broken: u64,
     /// Extent allocations that failed.
     pub extents_refused: u64,
+    /// Pages that got another colour than theirs; absent if the policy places pages without regard
+    /// to colours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other_colour_pages: Option<u64>,
+    /// Pages that got any colour; absent if the policy places pages without regard to colours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub foreign_colour_pages: Option<u64>,
     /// Bytes copied.
     pub copied_bytes: u64,
     /// Pages moved out of the way of an extent.

@@ -14,7 +14,8 @@
 //! [`offline`] finds the best superpages from the beginning: by OFFLINE of the same paper, and
 //! exactly.
 //!
-//! [`scattered_frames`] lists the frames of a scattered superpage (Chen 2014).
+//! [`scattered_frames`] lists the frames of a scattered superpage, and [`colours_of_pages`] the
+//! colours of pages (Chen 2014).
 //!
 //! [`replay`] gives the counts of one policy. [`random`] makes traces that reach corner cases, and
 //! shrinks a failing trace. [`split`] splits visits, which must not change a count. [`alone()`]
@@ -23,6 +24,7 @@
 
 mod alone;
 mod block;
+mod colours;
 mod counts;
 pub mod design;
 mod drawn;
@@ -42,6 +44,7 @@ pub mod split;
 mod tlb;
 
 pub use alone::alone;
+pub use colours::{SlowOrder, colours_of_pages, lowest_of_colour};
 pub use counts::OracleCounts;
 pub use machine::{OracleMachine, RuledMachine};
 pub use opt::{belady, fewest_misses};

@@ -25,8 +25,8 @@ mod size_set;
 pub use backing::BackingKind;
 pub use choice::{CatalogueChoice, Parametric, split_outside_brackets};
 pub use colour::{
-    CacheIndex, ColourError, ColourRegions, RegionShare, Scattering, configuration_bits,
-    divide_regions,
+    CacheIndex, ColourError, ColourRegions, RegionShare, Scattering, WantedShares,
+    configuration_bits, divide_regions,
 };
 pub use described::Described;
 pub use geometry::Geometry;

@@ -2,6 +2,7 @@
 //! Programming, volume 1, section 2.5).
 
 use super::allocators::Chosen;
+use super::colours::ColourMarks;
 use super::lists::{Free, FreeLists, Zeroed};
 use super::mobility::{Mobility, Pageblocks};
 use super::runs::Runs;
@@ -27,6 +28,8 @@ pub struct Buddy {
     pub(super) merges: bool,
     /// The rule that chooses extents in place of the lists, if there is one.
     pub(super) chosen_by: Option<Chosen>,
+    /// The search for frames by colour, if colours are distinguished.
+    pub(super) colours: Option<ColourMarks>,
 }
 
 /// The reason why frames were not freed. Nothing has changed then.
@@ -89,6 +92,7 @@ impl Buddy {
             blocks: None,
             merges: true,
             chosen_by: None,
+            colours: None,
         }
     }
 
@@ -250,6 +254,9 @@ impl Buddy {
         self.free_frames += 1 << free.order;
         if let Some(chosen) = &mut self.chosen_by {
             chosen.freed(free.frames());
+        }
+        if let Some(colours) = &mut self.colours {
+            colours.freed(&free.frames());
         }
         while self.merges && free.order < self.most_order {
             let size = 1 << free.order;

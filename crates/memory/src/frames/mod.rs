@@ -28,6 +28,7 @@ mod allocators;
 mod buddy;
 mod buddyinfo;
 mod check;
+mod colours;
 mod compaction;
 mod contiguity;
 mod grouped;

@@ -225,7 +225,7 @@ impl System<'_> {
             self.reservations.populate(id, page);
             return Ok(frame);
         }
-        self.one_frame(spaces)
+        self.one_frame(spaces, at)
     }
 
     /// Puts its content into the new frame of a place, and says what its page table has to.

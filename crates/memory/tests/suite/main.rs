@@ -1,6 +1,7 @@
 //! The tests of the `memory` crate: one binary, one module for each subject.
 
 mod assigned;
+mod colours;
 mod common;
 mod corners;
 mod files;

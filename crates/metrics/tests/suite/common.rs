@@ -55,6 +55,8 @@ pub(crate) fn whole_result() -> CellResult {
         reservations: next(),
         reservations_broken: next(),
         extents_refused: next(),
+        other_colour_pages: Some(next()),
+        foreign_colour_pages: Some(next()),
         copied_bytes: next(),
         migrated_pages: next(),
         zeroed_pages: next(),

@@ -9,9 +9,11 @@ mod division;
 mod regions;
 mod scattering;
 mod share;
+mod wanted;
 
 pub use cache_index::CacheIndex;
 pub use division::divide_regions;
 pub use regions::{ColourError, ColourRegions};
 pub use scattering::Scattering;
 pub use share::{RegionShare, configuration_bits};
+pub use wanted::WantedShares;
