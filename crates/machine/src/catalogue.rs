@@ -126,6 +126,14 @@ const MACHINES: &[(&str, &str)] = &[
         include_str!("../../../machines/romer1995-instructions.toml"),
     ),
     ("chen2014", include_str!("../../../machines/chen2014.toml")),
+    (
+        "chen2014-scattered",
+        include_str!("../../../machines/chen2014-scattered.toml"),
+    ),
+    (
+        "chen2014-scattered-sets",
+        include_str!("../../../machines/chen2014-scattered-sets.toml"),
+    ),
 ];
 
 /// The catalogues of the parts that a machine's description can name: the kind in the singular, and

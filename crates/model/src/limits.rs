@@ -76,6 +76,13 @@ impl MemoryLimits {
                 base.short_name()
             ));
         }
+        if needs.colours.is_some() && self.allocator.divides {
+            return Err(format!(
+                "the allocator {} divides memory by page size, and the policy divides memory by \
+                 colour: choose another --allocator",
+                self.allocator.described.name
+            ));
+        }
         let block = sizes
             .iter()
             .find(|size| size.shift() >= PageSize::SIZE_2M.shift());

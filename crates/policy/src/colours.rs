@@ -18,6 +18,9 @@ pub struct ColourRule {
     pub owner: ColourOwner,
     /// The order of the colours that an owner's pages get.
     pub order: ColourOrder,
+    /// True if superpages of 2 MiB are scattered: they lie in their owner's share of consecutive
+    /// physical superpages. Otherwise superpages have all colours.
+    pub scatters: bool,
 }
 
 /// The owner of a share of colours. A host numbers the owners in the order of their first fault.

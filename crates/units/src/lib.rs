@@ -25,8 +25,8 @@ mod size_set;
 pub use backing::BackingKind;
 pub use choice::{CatalogueChoice, Parametric, split_outside_brackets};
 pub use colour::{
-    CacheIndex, ColourError, ColourRegions, RegionShare, Scattering, WantedShares,
-    configuration_bits, divide_regions,
+    CacheIndex, ColourError, ColourRegions, PackedScattering, RegionShare, Scattering,
+    WantedShares, configuration_bits, divide_regions,
 };
 pub use described::Described;
 pub use geometry::Geometry;
@@ -36,6 +36,6 @@ pub use page_sizes::{LARGEST_ORDER, MOST_LEVELS, PageSizes, PageSizesError};
 pub use parameter::{AllowedValues, StructureParameter, StructureParameterError, StructureValue};
 pub use random::SplitMix64;
 pub use rights::Rights;
-pub use run::{AlignedRun, Leaf};
+pub use run::{AlignedRun, Leaf, scattered_frame};
 pub use size::{lacks_unit, size};
 pub use size_set::SizeSet;

@@ -6,6 +6,7 @@ use super::colours::ColourMarks;
 use super::lists::{Free, FreeLists, Zeroed};
 use super::mobility::{Mobility, Pageblocks};
 use super::runs::Runs;
+use super::scattered::PlaceMarks;
 use super::{Frame, MOST_FRAMES, MOST_ORDER, extents_of};
 use std::ops::Range;
 
@@ -30,6 +31,8 @@ pub struct Buddy {
     pub(super) chosen_by: Option<Chosen>,
     /// The search for frames by colour, if colours are distinguished.
     pub(super) colours: Option<ColourMarks>,
+    /// The search for places of scattered superpages.
+    pub(super) places: PlaceMarks,
 }
 
 /// The reason why frames were not freed. Nothing has changed then.
@@ -93,6 +96,7 @@ impl Buddy {
             merges: true,
             chosen_by: None,
             colours: None,
+            places: PlaceMarks::default(),
         }
     }
 
@@ -258,6 +262,7 @@ impl Buddy {
         if let Some(colours) = &mut self.colours {
             colours.freed(&free.frames());
         }
+        self.places.freed(&free.frames());
         while self.merges && free.order < self.most_order {
             let size = 1 << free.order;
             let Some(buddy) = self.lists.at(free.first ^ size, free.order) else {

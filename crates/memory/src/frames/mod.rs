@@ -37,6 +37,7 @@ mod mobility;
 mod pagetypeinfo;
 mod recorded;
 mod runs;
+mod scattered;
 mod start;
 mod wired;
 mod zeroes;

@@ -3,7 +3,7 @@
 use super::{Place, System};
 use crate::frames::Frame;
 use broadleaf_policy::{ColourOrder, ColourOwner, ColourRule};
-use broadleaf_units::{CoreId, PageSize, RegionShare, SpaceId};
+use broadleaf_units::{ColourRegions, CoreId, PageSize, RegionShare, Scattering, SpaceId};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -29,8 +29,12 @@ struct Owner {
 #[derive(Clone, Debug)]
 pub(super) struct Colouring {
     rule: ColourRule,
+    /// The colour regions of a physical superpage.
+    regions: ColourRegions,
+    /// The regions of each share.
+    shares: Vec<RegionShare>,
     /// The colours of base pages that each share has.
-    shares: Vec<Range<u64>>,
+    colours: Vec<Range<u64>>,
     owners: BTreeMap<OwnerKey, Owner>,
     /// The pages of all owners that were placed.
     placed: u64,
@@ -53,11 +57,18 @@ impl Colouring {
         };
         Some(Self {
             rule,
-            shares: shares.iter().map(colours).collect(),
+            regions,
+            colours: shares.iter().map(colours).collect(),
+            shares,
             owners: BTreeMap::new(),
             placed: 0,
             core: None,
         })
+    }
+
+    /// The colour regions of a physical superpage.
+    pub(super) const fn regions(&self) -> ColourRegions {
+        self.regions
     }
 
     /// The number of colours of base pages that a superpage holds.
@@ -90,7 +101,7 @@ impl Colouring {
     fn wanted(&mut self, at: Place) -> impl Iterator<Item = u64> + use<> {
         let (order, all) = (self.rule.order, self.placed);
         let Owner { share, placed } = *self.owner(at);
-        let colours = self.shares[share].clone();
+        let colours = self.colours[share].clone();
         let number = match order {
             ColourOrder::ByPage => at.page,
             ColourOrder::RoundRobin => all,
@@ -113,6 +124,16 @@ impl System<'_> {
         if let Some(colouring) = &mut self.colouring {
             colouring.core = core;
         }
+    }
+
+    /// The scattering of a superpage around a place: the share of its owner.
+    pub(super) fn wanted_scattering(&mut self, at: Place) -> Option<Scattering> {
+        let colouring = self.colouring.as_mut()?;
+        let share = colouring.owner(at).share;
+        Some(Scattering {
+            regions: colouring.regions,
+            share: colouring.shares[share],
+        })
     }
 
     /// A free frame of the colours that a page's owner has, if the policy places pages by colour.

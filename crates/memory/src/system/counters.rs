@@ -36,6 +36,8 @@ pub struct SystemCounters {
     pub other_colours: u64,
     /// Pages that got any colour, as no frame of their owner's share was free.
     pub foreign_colours: u64,
+    /// Scattered superpages that were made.
+    pub scattered_superpages: u64,
     /// Pages written to the swap.
     pub swapped_out: u64,
     /// Pages read back from the swap.

@@ -35,6 +35,7 @@ mod repair;
 mod reserve;
 mod sample;
 mod scan;
+mod scattered;
 mod schedule;
 mod sparse;
 mod spec;

@@ -15,6 +15,7 @@ mod objects;
 mod placing;
 mod processes;
 mod reclaim;
+mod scattered;
 mod shared_memory;
 mod streams;
 mod system;

@@ -69,6 +69,7 @@ pub(super) fn colour_rule(given: &GivenParameters) -> ColourRule {
             "bin-hopping" => ColourOrder::BinHopping,
             _ => ColourOrder::ByPage,
         },
+        scatters: false,
     }
 }
 

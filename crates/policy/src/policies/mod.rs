@@ -29,6 +29,7 @@ broadleaf_units::catalogue! {
         foxtrot::ENTRY,
         working_set::ENTRY,
         coloured::ENTRY,
+        scattered::ENTRY,
     ];
 }
 

@@ -6,6 +6,7 @@
 
 mod cache_index;
 mod division;
+mod packed;
 mod regions;
 mod scattering;
 mod share;
@@ -13,6 +14,7 @@ mod wanted;
 
 pub use cache_index::CacheIndex;
 pub use division::divide_regions;
+pub use packed::PackedScattering;
 pub use regions::{ColourError, ColourRegions};
 pub use scattering::Scattering;
 pub use share::{RegionShare, configuration_bits};

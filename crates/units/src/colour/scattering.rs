@@ -21,7 +21,7 @@ pub struct Scattering {
 impl Scattering {
     /// The base-two logarithm of the number of parts: `Scattered Shift` has this number of bits
     /// (Chen 2014, equation 3).
-    const fn part_bits(self) -> u8 {
+    pub(super) const fn part_bits(self) -> u8 {
         self.regions.number_bits() - self.share.code()
     }
 
