@@ -134,6 +134,14 @@ const MACHINES: &[(&str, &str)] = &[
         "chen2014-4core",
         include_str!("../../../machines/chen2014-4core.toml"),
     ),
+    (
+        "chen2014-scattered",
+        include_str!("../../../machines/chen2014-scattered.toml"),
+    ),
+    (
+        "chen2014-scattered-sets",
+        include_str!("../../../machines/chen2014-scattered-sets.toml"),
+    ),
 ];
 
 /// The catalogues of the parts that a machine's description can name: the kind in the singular, and

@@ -196,6 +196,20 @@ pub struct MemoryResult {
     pub reservations_broken: u64,
     /// Extent allocations that failed.
     pub extents_refused: u64,
+    /// Pages that got another colour than theirs; absent if the policy places pages without regard
+    /// to colours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other_colour_pages: Option<u64>,
+    /// Pages that got any colour; absent if the policy places pages without regard to colours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub foreign_colour_pages: Option<u64>,
+    /// Scattered superpages that were made; absent if the policy makes none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scattered_superpages: Option<u64>,
+    /// Free frames at the end in physical superpages that scattered superpages use in part; absent
+    /// if the policy makes no scattered superpages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frames_beside_scattered: Option<u64>,
     /// Bytes copied.
     pub copied_bytes: u64,
     /// Pages moved out of the way of an extent.

@@ -65,6 +65,14 @@ pub struct TlbResult {
     /// The superpages that the synonym table lists page by page at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub synonym_split: Option<u64>,
+    /// Cycles of the addition that translates scattered superpages. Absent if the TLB translates
+    /// none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scatter_cycles: Option<u64>,
+    /// The bits of storage for the configurations of scattered superpages. Absent if the TLB
+    /// translates none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub configuration_bits: Option<u64>,
     /// The chip area of the TLB in register-bit equivalents; absent if the machine is not one of a
     /// grid.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -69,6 +69,20 @@ impl MemoryLimits {
         let Some(base) = sizes.first().copied() else {
             return Err("it has no page size".to_string());
         };
+        if needs.colours.is_some() && base != PageSize::SIZE_4K {
+            return Err(format!(
+                "pages of {} have no colours here: policies that place pages by colour need base \
+                 pages of 4k",
+                base.short_name()
+            ));
+        }
+        if needs.colours.is_some() && self.allocator.divides {
+            return Err(format!(
+                "the allocator {} divides memory by page size, and the policy divides memory by \
+                 colour: choose another --allocator",
+                self.allocator.described.name
+            ));
+        }
         let block = sizes
             .iter()
             .find(|size| size.shift() >= PageSize::SIZE_2M.shift());

@@ -3,7 +3,8 @@
 use broadleaf_memory::AddressSpaces;
 use broadleaf_memory::system::{Place, System};
 use broadleaf_tlb::{ReferenceKind, TlbRequest, Translation, Walk};
-use broadleaf_units::{Asid, PageNumber, PageSize, Rights, SpaceId};
+use broadleaf_units::{Asid, Leaf, PageNumber, PageSize, Rights, SpaceId};
+use std::num::NonZeroU8;
 
 /// A lookup of a page of the running space.
 #[derive(Clone, Copy, Debug)]
@@ -73,11 +74,20 @@ impl MappedMemory<'_, '_> {
             tag,
             first,
             size,
-            frame: leaf.frame.map(|frame| frame + (first.0 - leaf.run.first.0)),
+            frame: leaf.frame_of(first),
             rights: mapping.map_or(Rights::READ_WRITE, |mapping| mapping.rights),
             modified: self.system.is_modified(at),
+            share: share_of(&leaf, size),
         })
     }
+}
+
+/// The share that an entry of a page of `size` gets from a leaf of the page table. A part of a
+/// scattered superpage is no scattered superpage.
+pub(crate) fn share_of(leaf: &Leaf, size: PageSize) -> Option<NonZeroU8> {
+    let packed = leaf.scattering.filter(|_| leaf.run.size == size)?;
+    let scattering = packed.unpack(size)?;
+    NonZeroU8::new(scattering.share.node(scattering.regions))
 }
 
 /// The walk after a miss of `request`: what `read` finds in the page table, or a plain translation

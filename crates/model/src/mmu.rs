@@ -5,7 +5,7 @@ mod walks;
 
 use crate::future::LookupFuture;
 use crate::listener::{SlowLookups, StepListener};
-use crate::mapped::{MappedMemory, PageLookup, walk_of};
+use crate::mapped::{MappedMemory, PageLookup, share_of, walk_of};
 use crate::steps::Step;
 use crate::walked::WalkedTable;
 use broadleaf_machine::Machine;
@@ -232,7 +232,7 @@ impl<'a> Mmu<'a> {
             Lookup::Second => self.second_hits += 1,
             Lookup::Third => self.third_hits += 1,
             Lookup::Miss => {
-                let level = self.walk(&request, lookup.level);
+                let (level, leaf) = self.walk(&request, lookup.level);
                 let space = Some(self.running.0).filter(|_| self.wants_tables);
                 let sizes = &self.translated;
                 let asked = RefCell::new(Vec::new());
@@ -243,7 +243,12 @@ impl<'a> Mmu<'a> {
                     }
                     memory.translation((space?, request.tag), page, sizes)
                 };
-                self.tlb.load(&walk_of(&request, sizes[level], &read));
+                let mut walk = walk_of(&request, sizes[level], &read);
+                if let Some(leaf) = leaf {
+                    // The entry of the page table holds the configuration.
+                    walk.translation.share = share_of(&leaf, walk.translation.size);
+                }
+                self.tlb.load(&walk);
                 self.end_walk(&asked.into_inner());
             }
         }

@@ -55,6 +55,37 @@ pub enum PlanError {
         /// The rule's name.
         rule: &'static str,
     },
+    /// A policy scatters superpages, and a structure of a machine does not translate them, or has
+    /// other colour regions.
+    #[error(
+        "policy {policy} scatters superpages over {count} colour regions whose number is in the \
+         address bits from {low_bit} on, and {structure} of the machine {machine} does not \
+         translate these: write organisation = \"scattered\", regions = \"{count}\" and \
+         region-bit = {low_bit} in its table, or leave the policy out"
+    )]
+    Scattering {
+        /// The policy's name.
+        policy: String,
+        /// The machine's name.
+        machine: String,
+        /// The name of the structure.
+        structure: String,
+        /// The number of regions.
+        count: u64,
+        /// The lowest address bit of a region's number.
+        low_bit: u8,
+    },
+    /// A policy scatters superpages, and a machine has a synonym table.
+    #[error(
+        "policy {policy} scatters superpages, and the synonym table of the machine {machine} lists \
+         frames that follow one another: leave out the policy, or synonyms in its description"
+    )]
+    ScatteredSynonyms {
+        /// The policy's name.
+        policy: String,
+        /// The machine's name.
+        machine: String,
+    },
     /// A policy or a machine cannot be replayed with instructions that begin again.
     #[error(
         "{0} reckons with the order of lookups, which instructions that begin again change: leave \
@@ -109,6 +140,43 @@ pub(crate) fn check_future(
         }),
         None => Ok(()),
     }
+}
+
+/// Returns an error if a policy scatters superpages and a structure for pages of 2 MiB does not
+/// translate them.
+pub(crate) fn check_scattering(
+    machine: &Machine,
+    policies: &[Box<dyn Policy>],
+) -> Result<(), PlanError> {
+    for policy in policies {
+        let Some(rule) = policy.needs().colours.filter(|rule| rule.scatters) else {
+            continue;
+        };
+        let Ok((regions, _)) = rule.shares.divide(PageSize::SIZE_2M, rule.way) else {
+            continue;
+        };
+        if machine.synonyms.is_some() {
+            return Err(PlanError::ScatteredSynonyms {
+                policy: policy.name(),
+                machine: machine.name.clone(),
+            });
+        }
+        let mut structures = machine.design.structures().iter();
+        let other = structures.find(|structure| {
+            let holds = structure.index(PageSize::SIZE_2M).is_some();
+            holds && structure.colour_regions() != Some(regions)
+        });
+        if let Some(structure) = other {
+            return Err(PlanError::Scattering {
+                policy: policy.name(),
+                machine: machine.name.clone(),
+                structure: structure.name.clone(),
+                count: regions.count(),
+                low_bit: regions.bits().0,
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Returns an error if machines differ in their base pages.

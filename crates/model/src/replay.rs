@@ -1,6 +1,7 @@
 //! Worlds go through a trace together.
 
 mod batches;
+mod cores;
 
 use super::MemoryLimits;
 use super::earlier::Names;
@@ -20,6 +21,7 @@ use broadleaf_memory::GEOMETRY;
 use broadleaf_metrics::CellResult;
 use broadleaf_trace::{Advice, Event, KernelTouch, Range};
 use broadleaf_units::{PageNumber, SpaceId};
+use cores::FollowedCore;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
@@ -70,6 +72,7 @@ pub(super) struct Replay<'a, 'p> {
     begun: u64,
     batch: OpenBatch,
     origins: OriginTracker,
+    core: FollowedCore,
     /// Visits of the batch that worlds have not replayed yet.
     gathered: GatheredVisits,
     /// The number of the part of a trace that is read.
@@ -118,6 +121,7 @@ impl<'a, 'p> Replay<'a, 'p> {
             begun: 0,
             batch: OpenBatch::default(),
             origins: OriginTracker::default(),
+            core: FollowedCore::new(plan),
             gathered: GatheredVisits::default(),
             trace_part: 0,
             filter,
@@ -161,6 +165,7 @@ impl<'a, 'p> Replay<'a, 'p> {
         let first = self.names.space(SpaceId(0))?;
         self.stream.switch(first);
         self.origins.switch(first);
+        self.follow_core();
         self.shift = u32::from(GEOMETRY.base().shift() - source.grain().shift());
         self.children = source.holds_children();
         self.begun = self.stream.now();
@@ -184,6 +189,9 @@ impl<'a, 'p> Replay<'a, 'p> {
         while let Some(mut part) = source.next_part().map_err(Error::Source)? {
             self.begin_trace_part();
             while let Some(piece) = part.next().map_err(Error::Source)? {
+                if !matches!(piece, SourcePiece::Event(_)) {
+                    self.core.check()?;
+                }
                 match piece {
                     SourcePiece::Visits(visits) => self
                         .visits(VisitSlice::Each(visits))
@@ -199,6 +207,7 @@ impl<'a, 'p> Replay<'a, 'p> {
                     SourcePiece::Event(event) => {
                         let event = self.names.of(event)?;
                         self.origins.event(&event);
+                        self.follow_core();
                         if let Event::Populate { range, touch, .. } = &*event {
                             let populated = self.populate(*range, *touch);
                             populated.map_err(|why| refused(why, self.worlds.all.len()))?;

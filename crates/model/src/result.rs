@@ -247,6 +247,8 @@ fn result((world, mmu): (&World<'_>, &Mmu<'_>), stream: &Stream, base_faults: u6
     };
     let walk_cycles = mmu.walk_cycles();
     let bookkeeping_cycles = world.charged.as_ref().map_or(0, |charged| charged.cycles);
+    let colours = world.policy.needs().colours;
+    let scatters = colours.filter(|rule| rule.scatters);
     let parts = [walk_cycles, bookkeeping_cycles, counters.copy_cycles];
     let last = Sample {
         time: world.ended.unwrap_or(stream.now()),
@@ -280,6 +282,10 @@ fn result((world, mmu): (&World<'_>, &Mmu<'_>), stream: &Stream, base_faults: u6
             reservations: counters.reservations,
             reservations_broken: counters.reservations_broken,
             extents_refused: counters.extents_refused,
+            other_colour_pages: colours.map(|_| counters.other_colours),
+            foreign_colour_pages: colours.map(|_| counters.foreign_colours),
+            scattered_superpages: scatters.map(|_| counters.scattered_superpages),
+            frames_beside_scattered: scatters.map(|_| totals.beside_scattered),
             copied_bytes: counters.copied * world.system.size(0).bytes(),
             migrated_pages: counters.migrated,
             zeroed_pages: counters.zeroed,

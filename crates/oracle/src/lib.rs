@@ -16,6 +16,9 @@
 //! [`offline`] finds the best superpages from the beginning: by OFFLINE of the same paper, and
 //! exactly.
 //!
+//! [`scattered_frames`] lists the frames of a scattered superpage, and [`colours_of_pages`] the
+//! colours of pages (Chen 2014).
+//!
 //! [`replay`] gives the counts of one policy. [`random`] makes traces that reach corner cases, and
 //! shrinks a failing trace. [`split`] splits visits, which must not change a count. [`alone()`]
 //! removes shared frames from a trace.
@@ -24,6 +27,7 @@
 mod alone;
 mod block;
 pub mod caches;
+mod colours;
 mod counts;
 pub mod design;
 mod drawn;
@@ -38,10 +42,12 @@ mod recording;
 mod replacement;
 mod replay;
 mod romer;
+mod scattered;
 pub mod split;
 mod tlb;
 
 pub use alone::alone;
+pub use colours::{SlowOrder, colours_of_pages, lowest_of_colour};
 pub use counts::OracleCounts;
 pub use machine::{OracleMachine, RuledMachine};
 pub use opt::{belady, fewest_misses};
@@ -50,4 +56,5 @@ pub use recording::{Foreknowledge, OwnedItem, Recording, Survey};
 pub use replacement::RuleSpec;
 pub use replay::{OracleReplay, Pace, replay, replay_items};
 pub use romer::{RomerCounts, RomerMachine, RomerPolicy, replay_romer};
+pub use scattered::{first_place, scattered_frames};
 pub use tlb::{AgedTlb, FoundIn, PageSizeKind};

@@ -131,7 +131,9 @@ impl PolicyEntry {
             syntax: self.syntax,
             unit: match parameter.kind {
                 ParameterKind::Number { unit, .. } => unit,
-                ParameterKind::Word(_) | ParameterKind::Sizes => parameter.name,
+                ParameterKind::Word(_) | ParameterKind::Sizes | ParameterKind::Shares => {
+                    parameter.name
+                }
             },
             example: self.examples[0],
         }

@@ -99,6 +99,21 @@ pub enum ParseError {
         /// The given text.
         text: String,
     },
+    /// The text is no list of shares of a cache.
+    #[error(
+        "{text:?} are no shares for {parameter:?} of the policy {name}; write them as 1/4+1/2, one \
+         for each of 1 to {most} owners; each is one divided by a power of two up to 64"
+    )]
+    NotShares {
+        /// The policy.
+        name: &'static str,
+        /// The parameter.
+        parameter: &'static str,
+        /// The given text.
+        text: String,
+        /// The most owners.
+        most: usize,
+    },
     /// The brackets hold an unknown parameter.
     #[error(
         "the policy {name} has no parameter {found:?}; it has {}",

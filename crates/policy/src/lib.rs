@@ -13,6 +13,7 @@
 extern crate alloc;
 
 mod catalogue;
+mod colours;
 mod contract;
 mod error;
 mod expression;
@@ -26,6 +27,7 @@ mod without;
 mod written;
 
 pub use catalogue::{PolicyEntry, all_examples, base_pages, catalogue, entry, examples};
+pub use colours::{ColourOrder, ColourOwner, ColourRule};
 pub use contract::{Coverage, Point, Policy, Verdict};
 pub use error::ParseError;
 pub use expression::{

@@ -1,6 +1,6 @@
 //! The requirements of a policy on its host, beyond questions at faults and first stores.
 
-use crate::Without;
+use crate::{ColourRule, Without};
 use broadleaf_units::SizeSet;
 
 /// The requirements of a policy on its host, beyond questions at faults and first stores. The
@@ -15,6 +15,9 @@ pub struct Needs {
     pub placement: Placement,
     /// The seed of the random choice of frames for base pages. `None` takes the lowest free frame.
     pub random_frames: Option<u64>,
+    /// The rule that gives each page a colour. `None` places pages without regard to colours, as
+    /// Linux and FreeBSD do. With [`Placement::AtFault`].
+    pub colours: Option<ColourRule>,
     /// True if reservations are preempted in the order in which they were made, one frame at a time
     /// and never for a larger extent (Talluri 1995, section 6.6). Otherwise the one with the oldest
     /// latest allocation comes first, and breaks (Navarro 2002).

@@ -1,10 +1,12 @@
-//! The parameters of policies: numbers, words and sets of page sizes.
+//! The parameters of policies: numbers, words, sets of page sizes and shares of a cache.
 
-use crate::written::{Number, number, period, sizes, write_number, write_sizes};
+use crate::written::{
+    Number, number, period, shares, sizes, write_number, write_shares, write_sizes,
+};
 use crate::{NOMINAL_RATE, ParseError};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use broadleaf_units::SizeSet;
+use broadleaf_units::{SizeSet, WantedShares};
 
 /// A parameter of a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +37,8 @@ pub enum ParameterKind {
     Word(&'static [&'static str]),
     /// A set of page sizes.
     Sizes,
+    /// Shares of a cache.
+    Shares,
 }
 
 /// The value of a parameter.
@@ -46,6 +50,8 @@ pub enum ParameterValue {
     Word(&'static str),
     /// A set of page sizes.
     Sizes(SizeSet),
+    /// Shares of a cache.
+    Shares(WantedShares),
 }
 
 /// The words of a switch.
@@ -117,6 +123,21 @@ impl Parameter {
         }
     }
 
+    /// Shares of a cache.
+    pub(crate) const fn shares(
+        name: &'static str,
+        default: WantedShares,
+        meaning: &'static str,
+    ) -> Self {
+        let default = Some(ParameterValue::Shares(default));
+        Self {
+            name,
+            kind: ParameterKind::Shares,
+            default,
+            meaning,
+        }
+    }
+
     /// Reads the text of a value. `policy` names the policy in errors.
     pub(crate) fn read(
         &self,
@@ -169,6 +190,15 @@ impl Parameter {
                     text: text.to_string(),
                 }),
             },
+            ParameterKind::Shares => match shares(text) {
+                Some(shares) => Ok(ParameterValue::Shares(shares)),
+                None => Err(ParseError::NotShares {
+                    name: policy,
+                    parameter: self.name,
+                    text: text.to_string(),
+                    most: WantedShares::MOST,
+                }),
+            },
         }
     }
 }
@@ -182,6 +212,7 @@ impl ParameterKind {
             }
             Self::Word(words) => listed(words, "or"),
             Self::Sizes => "page sizes such as 64k+2m, all or none".to_string(),
+            Self::Shares => "shares such as 1/4+1/2+1/8+1/8".to_string(),
         }
     }
 }
@@ -193,6 +224,7 @@ impl ParameterValue {
             Self::Number(number) => write_number(*number),
             Self::Word(word) => word.to_string(),
             Self::Sizes(sizes) => write_sizes(*sizes),
+            Self::Shares(shares) => write_shares(shares),
         }
     }
 }
@@ -260,6 +292,14 @@ impl GivenParameters {
         match self.value(name) {
             Some(ParameterValue::Sizes(sizes)) => sizes,
             _ => SizeSet::These(0),
+        }
+    }
+
+    /// The shares with this name; `None` if the policy has none.
+    pub(crate) fn shares(&self, name: &str) -> Option<WantedShares> {
+        match self.value(name) {
+            Some(ParameterValue::Shares(shares)) => Some(shares),
+            _ => None,
         }
     }
 

@@ -1,8 +1,8 @@
-//! The notation of numbers and of sets of page sizes in the names of policies.
+//! The notation of numbers, sets of page sizes and shares in the names of policies.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use broadleaf_units::SizeSet;
+use broadleaf_units::{SizeSet, WantedShares};
 
 /// The result of reading a number.
 pub(crate) enum Number {
@@ -115,6 +115,34 @@ pub(crate) fn write_sizes(sizes: SizeSet) -> String {
     named.join("+")
 }
 
+/// Reads shares of a cache, one for each owner: `1/4+1/2+1/8`. The whole cache is `1` or `1/1`.
+/// Returns `None` for other texts, and for shares that are not one divided by a power of two.
+pub(crate) fn shares(text: &str) -> Option<WantedShares> {
+    let divisor = |share: &str| match share.split_once('/') {
+        None => (share.trim() == "1").then_some(1),
+        Some((one, divisor)) => {
+            let divisor = divisor.trim();
+            let is_number = !divisor.is_empty() && divisor.bytes().all(|it| it.is_ascii_digit());
+            let divisor = divisor.parse().ok().filter(|_| is_number)?;
+            (one.trim() == "1").then_some(divisor)
+        }
+    };
+    let divisors: Option<Vec<u64>> = text.split('+').map(divisor).collect();
+    WantedShares::new(&divisors?).ok()
+}
+
+/// Writes shares in the notation of [`shares`].
+pub(crate) fn write_shares(shares: &WantedShares) -> String {
+    let written: Vec<String> = shares
+        .divisors()
+        .map(|divisor| match divisor {
+            1 => "1".to_string(),
+            _ => alloc::format!("1/{divisor}"),
+        })
+        .collect();
+    written.join("+")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,6 +177,27 @@ mod tests {
             "Block", "64k,2m", "é",
         ] {
             assert_eq!(sizes(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn shares_are_read_and_written_in_the_order_of_owners() {
+        for (text, written) in [
+            ("1", "1"),
+            ("1/1", "1"),
+            ("1/4+1/2+1/8+1/8", "1/4+1/2+1/8+1/8"),
+            (" 1 / 64 + 1 ", "1/64+1"),
+        ] {
+            let read = shares(text).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!(write_shares(&read), written);
+            assert_eq!(shares(written), Some(read));
+        }
+        let seventeen = ["1/32"; 17].join("+");
+        let wrong = [
+            "", "+", "2", "1/3", "1/0", "1/128", "2/4", "1/+4", "1/-4", "1/", "/4",
+        ];
+        for text in wrong.into_iter().chain(["1/4,1/4", "0.5", &seventeen]) {
+            assert_eq!(shares(text), None, "{text}");
         }
     }
 

@@ -295,9 +295,8 @@ impl Composed {
 
     /// Notes that `times` more lookups of the last page followed. Each hits the first level.
     pub fn repeat(&mut self, times: u64) {
-        if let Some(rule) = self.structures[self.last].entries.replacement_mut() {
-            rule.repeat(times);
-        }
+        let entries = &mut self.structures[self.last].entries;
+        entries.repeat(times, &mut self.log);
     }
 
     /// Notes the time of the next lookup of the page that is looked up next, for rules that know

@@ -184,10 +184,14 @@ impl Design {
         is_known.then_some(of.ways)
     }
 
-    /// Returns true if the replacement rule of a structure needs that.
+    /// Returns true if the replacement rule of a structure needs that, or the organisation counts
+    /// uses.
     pub fn needs(&self, need: RuleNeed) -> bool {
-        let mut rules = self.structures.iter().map(|of| of.replacement.entry());
-        rules.any(|rule| rule.needs.contains(&need))
+        let needs = |of: &Structure| {
+            let counts = need == RuleNeed::Uses && (of.organisation.entry().counts_uses)(of);
+            counts || of.replacement.entry().needs.contains(&need)
+        };
+        self.structures.iter().any(needs)
     }
 
     /// Returns true if entries depend on the frames and the attributes of pages, or on their

@@ -23,6 +23,9 @@ pub struct TlbCounts {
     pub walk_entry_hits: u64,
     /// Entries of the page table that walks read on their way to the leaf, the leaf included.
     pub walk_reads: u64,
+    /// Cycles of the addition that translates a scattered superpage: one for each reference that an
+    /// entry with a configuration of its own serves (Chen 2014, section III.C).
+    pub scatter_cycles: u64,
 }
 
 impl TlbCounts {
@@ -38,6 +41,7 @@ impl TlbCounts {
             prefetch_hits: self.prefetch_hits - earlier.prefetch_hits,
             walk_entry_hits: self.walk_entry_hits - earlier.walk_entry_hits,
             walk_reads: self.walk_reads - earlier.walk_reads,
+            scatter_cycles: self.scatter_cycles - earlier.scatter_cycles,
         }
     }
 }

@@ -81,6 +81,19 @@ impl SystemSupport {
         placement: SupportNeed::OneOfThese,
     };
 
+    /// Scattered superpages (Chen 2014), which are younger than the table. The system has to find
+    /// the same free regions in consecutive physical superpages, and its page tables hold the share.
+    pub const SCATTERED: Self = Self {
+        kind: "scattered superpages",
+        assignment: "static",
+        extents: SupportNeed::Required,
+        gather: SupportNeed::NotApplicable,
+        promotion: SupportNeed::NotApplicable,
+        monitoring: SupportNeed::NotApplicable,
+        framework: SupportNeed::Required,
+        placement: SupportNeed::Required,
+    };
+
     /// Superpages whose size changes while the program runs.
     pub const SUPERPAGE_DYNAMIC: Self = Self {
         kind: "dynamic superpages",

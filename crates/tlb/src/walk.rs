@@ -1,7 +1,10 @@
 //! Walks: the translations that a TLB loads after a miss.
 
 use crate::TlbRequest;
-use broadleaf_units::{AlignedRun, Asid, PageNumber, PageSize, Rights};
+use broadleaf_units::{
+    AlignedRun, Asid, ColourRegions, PageNumber, PageSize, RegionShare, Rights, Scattering,
+};
+use std::num::NonZeroU8;
 
 /// A translation: a page of an address space, its frame and its attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +22,14 @@ pub struct Translation {
     pub rights: Rights,
     /// True if the page table's modified bit is set.
     pub modified: bool,
+    /// The configuration of a scattered superpage (Chen 2014): the number of its share in the tree
+    /// of shares, which says as much as `CR_Entry` and `CR_Num`. `None` if the frames follow one
+    /// another. The colour regions are the same for all entries of a machine.
+    pub share: Option<NonZeroU8>,
 }
+
+/// Entries are copied at each hit and miss.
+const _: () = assert!(size_of::<Translation>() <= 32);
 
 impl Translation {
     /// A translation for TLBs that want neither frames nor attributes: the page of `size` around a
@@ -33,6 +43,7 @@ impl Translation {
             frame: None,
             rights: Rights::READ_WRITE,
             modified: false,
+            share: None,
         }
     }
 
@@ -49,9 +60,24 @@ impl Translation {
         }
     }
 
-    /// The frame of a page of 4 KiB that the translation covers.
+    /// The frame of a page of 4 KiB that the translation covers, if the frames follow one another.
     pub fn frame_of(&self, page: PageNumber) -> Option<u64> {
-        Some(self.frame? + (page.0 - self.first.0))
+        match self.share {
+            None => Some(self.frame? + (page.0 - self.first.0)),
+            Some(_) => None,
+        }
+    }
+
+    /// The frame of a page of 4 KiB that the translation covers, on a machine with these colour
+    /// regions (Chen 2014, equation 4). `None` if the frame is not known, or the regions have no
+    /// such share.
+    pub fn translated(&self, page: PageNumber, regions: ColourRegions) -> Option<u64> {
+        let Some(share) = self.share else {
+            return self.frame_of(page);
+        };
+        let share = RegionShare::of_node(share.get(), regions)?;
+        let scattering = Scattering { regions, share };
+        Some(scattering.frame(self.frame?, page.0 - self.first.0))
     }
 
     /// Returns true if both translate the same page of the same size, whatever its attributes are.

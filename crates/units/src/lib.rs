@@ -9,6 +9,7 @@ extern crate alloc;
 
 mod backing;
 mod choice;
+mod colour;
 mod described;
 mod geometry;
 mod ids;
@@ -23,6 +24,10 @@ mod size_set;
 
 pub use backing::BackingKind;
 pub use choice::{CatalogueChoice, Parametric, split_outside_brackets};
+pub use colour::{
+    CacheIndex, ColourError, ColourRegions, PackedScattering, RegionShare, Scattering,
+    WantedShares, configuration_bits, divide_regions,
+};
 pub use described::Described;
 pub use geometry::Geometry;
 pub use ids::{Asid, CoreId, FileId, SpaceId, ThreadId};
@@ -31,6 +36,6 @@ pub use page_sizes::{LARGEST_ORDER, MOST_LEVELS, PageSizes, PageSizesError};
 pub use parameter::{AllowedValues, StructureParameter, StructureParameterError, StructureValue};
 pub use random::SplitMix64;
 pub use rights::Rights;
-pub use run::{AlignedRun, Leaf};
+pub use run::{AlignedRun, Leaf, scattered_frame};
 pub use size::{lacks_unit, size};
 pub use size_set::SizeSet;

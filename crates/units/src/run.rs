@@ -1,6 +1,6 @@
 //! Aligned runs of pages, and the leaves that map them.
 
-use crate::{PageNumber, PageSize, Rights};
+use crate::{PackedScattering, PageNumber, PageSize, Rights};
 
 /// An aligned run of pages of 4 KiB: as many as a page of one size has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,6 +47,9 @@ pub struct Leaf {
     /// The access rights: those of the mapping. A page that waits for its copy keeps the right to
     /// store.
     pub rights: Rights,
+    /// The places of the other frames, if the page is a scattered superpage. `None` if the frames
+    /// follow one another.
+    pub scattering: Option<PackedScattering>,
 }
 
 impl Leaf {
@@ -56,7 +59,28 @@ impl Leaf {
             run,
             frame,
             rights: Rights::READ_WRITE,
+            scattering: None,
         }
+    }
+
+    /// The frame of 4 KiB of a page of 4 KiB that the leaf maps. `None` for the page of zeroes that
+    /// all spaces share.
+    pub fn frame_of(&self, page: PageNumber) -> Option<u64> {
+        let number = page.0 - self.run.first.0;
+        scattered_frame(self.frame?, number, self.run.size, self.scattering)
+    }
+}
+
+/// The frame of a page, by its number, of a page of `size` that begins at the frame `first`.
+pub fn scattered_frame(
+    first: u64,
+    number: u64,
+    size: PageSize,
+    scattering: Option<PackedScattering>,
+) -> Option<u64> {
+    match scattering {
+        None => Some(first + number),
+        Some(packed) => Some(packed.unpack(size)?.frame(first, number)),
     }
 }
 

@@ -21,6 +21,7 @@ mod populate;
 mod recency;
 mod replacement;
 mod romer;
+mod scattered;
 mod stacks;
 mod steps;
 mod tables;

@@ -41,6 +41,7 @@ static WITNESS: Organisation = Organisation {
     build: |_| Box::new(Witness),
     wants_tables: |_| true,
     keeps_pages: |_| false,
+    counts_uses: |_| false,
     grids: &[],
     block_of: None,
     entry: |_| None,

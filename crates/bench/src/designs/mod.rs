@@ -170,5 +170,6 @@ fn translation(page: SlowPage) -> Translation {
         frame: page.frame,
         rights: Rights::READ_WRITE,
         modified: page.modified,
+        share: None,
     }
 }

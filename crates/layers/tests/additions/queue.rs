@@ -20,6 +20,7 @@ pub(super) static QUEUE: Organisation = Organisation {
     },
     wants_tables: |_| false,
     keeps_pages: |_| false,
+    counts_uses: |_| false,
     grids: &[],
     block_of: None,
     entry: EntryShape::one_page,

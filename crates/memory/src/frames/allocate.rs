@@ -104,7 +104,7 @@ impl Buddy {
 
     /// Allocates exactly this extent, as [`Buddy::take`]. Returns the number of its frames that
     /// held zeroes.
-    fn take_counted(&mut self, first: Frame, order: u8) -> Option<u64> {
+    pub(super) fn take_counted(&mut self, first: Frame, order: u8) -> Option<u64> {
         let frames = self.extent(first, order)?;
         let found = self.whole(&frames, order)?;
         self.lists.remove(found);

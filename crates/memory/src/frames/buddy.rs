@@ -2,9 +2,11 @@
 //! Programming, volume 1, section 2.5).
 
 use super::allocators::Chosen;
+use super::colours::ColourMarks;
 use super::lists::{Free, FreeLists, Zeroed};
 use super::mobility::{Mobility, Pageblocks};
 use super::runs::Runs;
+use super::scattered::PlaceMarks;
 use super::{Frame, MOST_FRAMES, MOST_ORDER, extents_of};
 use std::ops::Range;
 
@@ -27,6 +29,10 @@ pub struct Buddy {
     pub(super) merges: bool,
     /// The rule that chooses extents in place of the lists, if there is one.
     pub(super) chosen_by: Option<Chosen>,
+    /// The search for frames by colour, if colours are distinguished.
+    pub(super) colours: Option<ColourMarks>,
+    /// The search for places of scattered superpages.
+    pub(super) places: PlaceMarks,
 }
 
 /// The reason why frames were not freed. Nothing has changed then.
@@ -89,6 +95,8 @@ impl Buddy {
             blocks: None,
             merges: true,
             chosen_by: None,
+            colours: None,
+            places: PlaceMarks::default(),
         }
     }
 
@@ -251,6 +259,10 @@ impl Buddy {
         if let Some(chosen) = &mut self.chosen_by {
             chosen.freed(free.frames());
         }
+        if let Some(colours) = &mut self.colours {
+            colours.freed(&free.frames());
+        }
+        self.places.freed(&free.frames());
         while self.merges && free.order < self.most_order {
             let size = 1 << free.order;
             let Some(buddy) = self.lists.at(free.first ^ size, free.order) else {

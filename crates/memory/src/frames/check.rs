@@ -44,6 +44,7 @@ impl Buddy {
         if let Some(chosen) = &self.chosen_by {
             chosen.check(self.iter());
         }
+        self.check_colours();
     }
 
     fn check_below(&self, free: Free) {

@@ -77,16 +77,11 @@ impl System<'_> {
                         "a superpage that was stored to in part"
                     );
                 }
-                let distance = at.page - piece.first.page;
                 if pte.has_frame() {
-                    let frame = first.frame().0;
-                    assert_eq!(frame + distance, pte.frame().0, "a superpage in pieces");
-                    assert_eq!(
-                        frame % self.pages(pte.level()),
-                        0,
-                        "a superpage that is not aligned"
-                    );
+                    self.check_frame_in_superpage(piece, at, pte);
                 }
+            } else {
+                assert_eq!(pte.share(), 1, "a base page in a share");
             }
         }
         assert_eq!(in_swap, self.in_swap, "pages in the swap are miscounted");

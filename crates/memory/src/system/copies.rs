@@ -40,7 +40,7 @@ impl System<'_> {
             self.reservations.populate(id, page);
             return Ok(frame);
         }
-        self.one_frame(spaces)
+        self.one_frame(spaces, at)
     }
 
     /// Copies the superpage that a store met to an extent of its own, if the policy asks for that

@@ -32,6 +32,12 @@ pub struct SystemCounters {
     pub reservations_broken: u64,
     /// Extents that were wanted and could not be had.
     pub extents_refused: u64,
+    /// Pages that got another colour of their owner's share, as no frame of their colour was free.
+    pub other_colours: u64,
+    /// Pages that got any colour, as no frame of their owner's share was free.
+    pub foreign_colours: u64,
+    /// Scattered superpages that were made.
+    pub scattered_superpages: u64,
     /// Pages written to the swap.
     pub swapped_out: u64,
     /// Pages read back from the swap.

@@ -122,10 +122,16 @@ impl System<'_> {
             } else if behind.file.is_some() && !self.can_be_filled(spaces, piece) {
                 self.refuse(broadleaf_policy::Refusal::NotInPlace);
             } else {
-                let effort = self.policy.effort(Point::Fault, &view);
-                if let Some(first) = self.extent(spaces, level, effort) {
-                    self.fill_extent(spaces, piece, first);
-                    return Ok(());
+                if self.scatters(level) {
+                    if self.fill_scattered(spaces, piece) {
+                        return Ok(());
+                    }
+                } else {
+                    let effort = self.policy.effort(Point::Fault, &view);
+                    if let Some(first) = self.extent(spaces, level, effort) {
+                        self.fill_extent(spaces, piece, first);
+                        return Ok(());
+                    }
                 }
                 self.refuse(broadleaf_policy::Refusal::NoExtent);
             }
@@ -225,7 +231,7 @@ impl System<'_> {
             self.reservations.populate(id, page);
             return Ok(frame);
         }
-        self.one_frame(spaces)
+        self.one_frame(spaces, at)
     }
 
     /// Puts its content into the new frame of a place, and says what its page table has to.

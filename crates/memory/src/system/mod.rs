@@ -13,6 +13,7 @@ mod appraise;
 mod around;
 mod ask;
 mod check;
+mod colouring;
 mod copies;
 mod counters;
 mod counts;
@@ -34,6 +35,7 @@ mod repair;
 mod reserve;
 mod sample;
 mod scan;
+mod scattered;
 mod schedule;
 mod sparse;
 mod spec;
@@ -55,6 +57,7 @@ use crate::reservations::{Key, ReservationId, Reservations};
 use crate::{AddressSpaces, Shootdown};
 use broadleaf_policy::{Needs, Policy, Refusal, Refusals};
 use broadleaf_units::{AlignedRun, PageNumber, PageSize, PageSizes, Rights, SpaceId, SplitMix64};
+use colouring::Colouring;
 use frame_table::FrameTable;
 use pte::Pte;
 use std::collections::{BTreeMap, BTreeSet};
@@ -97,6 +100,8 @@ pub struct System<'a> {
     movable: Runs,
     /// The random choice of frames, if the policy asks for one.
     random_frames: Option<SplitMix64>,
+    /// The colours of pages, if the policy places pages by colour.
+    colouring: Option<Colouring>,
     /// The number of occupied frames that cannot move.
     occupied: u64,
     /// Frames that page tables are in, which cannot either, and where they come from.
@@ -182,6 +187,12 @@ impl<'a> System<'a> {
             .map(|level| spec.sizes.order(level))
             .collect();
         buddy.choose_by(spec.allocator, &orders, spec.pools);
+        let colouring = needs
+            .colours
+            .and_then(|rule| Colouring::new(rule, spec.base));
+        if let Some(colouring) = &colouring {
+            buddy.divide_colours(colouring.colours());
+        }
         let mut reservations = Reservations::new(spec.sizes);
         if needs.preempts_oldest {
             reservations.keep_turns();
@@ -203,6 +214,7 @@ impl<'a> System<'a> {
             buddy,
             movable,
             random_frames: needs.random_frames.map(SplitMix64::new),
+            colouring,
             occupied: wired,
             of_tables: Vec::new(),
             wired_pages,

@@ -2,7 +2,7 @@
 
 use super::{Place, Pte, System};
 use crate::{AddressSpaces, Notice};
-use broadleaf_units::{AlignedRun, Leaf, PageSize, Rights, SpaceId};
+use broadleaf_units::{AlignedRun, Leaf, PageSize, Rights, Scattering, SpaceId};
 use std::collections::BTreeSet;
 
 impl System<'_> {
@@ -79,12 +79,20 @@ impl System<'_> {
         }
         let piece = self.piece(at, pte.level());
         let shift = self.base.shift() - PageSize::SIZE_4K.shift();
-        let frame = pte.frame().0.wrapping_sub(at.page - piece.first.page);
+        let number = at.page - piece.first.page;
+        let scattering = self.scattering_of(pte);
+        let frame = match scattering {
+            None => pte.frame().0.wrapping_sub(number),
+            Some(scattering) => scattering.first_of(pte.frame().0, number),
+        };
         let run = AlignedRun {
             first: self.units_of(piece.first.page),
             size: self.size(pte.level()),
         };
-        Some(Leaf::new(run, pte.has_frame().then_some(frame << shift)))
+        Some(Leaf {
+            scattering: scattering.and_then(Scattering::pack),
+            ..Leaf::new(run, pte.has_frame().then_some(frame << shift))
+        })
     }
 }
 

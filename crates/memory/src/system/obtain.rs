@@ -35,8 +35,16 @@ impl System<'_> {
         self.buddy.has_extent(order)
     }
 
-    /// A frame for one page.
-    pub(super) fn one_frame(&mut self, spaces: &AddressSpaces) -> Result<Frame, OutOfMemory> {
+    /// A frame for the page of a place.
+    pub(super) fn one_frame(
+        &mut self,
+        spaces: &AddressSpaces,
+        at: Place,
+    ) -> Result<Frame, OutOfMemory> {
+        if let Some(frame) = self.coloured_frame(at) {
+            return Ok(frame);
+        }
+        self.counters.foreign_colours += u64::from(self.colouring.is_some());
         loop {
             if let Some(frame) = self.take_free(0) {
                 return Ok(frame);

@@ -1,5 +1,6 @@
 //! Promotion: a piece of memory becomes one page.
 
+use super::scattered::SuperpageFrames;
 use super::{Files, Piece, Place, Pte, System};
 use crate::AddressSpaces;
 use crate::frames::Frame;
@@ -212,11 +213,21 @@ impl System<'_> {
 
     /// Makes one page of an empty piece in a new extent.
     pub(super) fn fill_extent(&mut self, spaces: &AddressSpaces, piece: Piece, first: Frame) {
+        self.fill_placed(spaces, piece, SuperpageFrames::in_order(first));
+    }
+
+    /// Makes one page of an empty piece in new frames.
+    pub(super) fn fill_placed(
+        &mut self,
+        spaces: &AddressSpaces,
+        piece: Piece,
+        frames: SuperpageFrames,
+    ) {
         self.pay(false, |system| {
-            for (at, frame) in system.places(piece).zip(first.0..) {
-                system.fill_anew(spaces, at, Frame(frame));
+            for (at, number) in system.places(piece).zip(0..) {
+                system.fill_anew(spaces, at, frames.frame(number));
             }
-            system.raise(piece);
+            system.raise_in(piece, frames.share());
         });
     }
 
@@ -320,6 +331,11 @@ impl System<'_> {
 
     /// The pages of a piece are one from now on: they all have their places.
     fn raise(&mut self, piece: Piece) {
+        self.raise_in(piece, 1);
+    }
+
+    /// The pages of a piece are one from now on, in the share of this number in the tree of shares.
+    fn raise_in(&mut self, piece: Piece, share: u8) {
         self.counters.promotions += 1;
         self.note_change(piece.first, piece.level, true);
         self.fault_cycles += self.costs.promotion(self.pages(piece.level));
@@ -327,7 +343,8 @@ impl System<'_> {
         for (at, number) in self.places(piece).zip(0..) {
             let pte = self.tables.get(at);
             added += u64::from(pte.level() == 0);
-            self.tables.set(at, pte.at_level(piece.level));
+            let raised = pte.at_level(piece.level).in_share(share);
+            self.tables.set(at, raised);
             // The first frame represents the superpage on the lists.
             if number > 0 && self.frames.mapped(pte.frame()) == 1 {
                 self.frames.leave_list(pte.frame());

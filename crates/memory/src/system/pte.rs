@@ -11,6 +11,9 @@ pub(crate) struct Pte(u64);
 /// The number of bits of a frame's number: 4 PiB of 4 KiB frames.
 const FRAME_BITS: u32 = 40;
 const LEVEL_SHIFT: u32 = 60;
+/// The share of a scattered superpage: one less than its number in the tree of shares.
+const SHARE_SHIFT: u32 = 53;
+const SHARE_BITS: u64 = 0x7f << SHARE_SHIFT;
 
 impl Pte {
     /// A frame, or the page of zeroes, is mapped there.
@@ -86,8 +89,21 @@ impl Pte {
         (self.0 >> LEVEL_SHIFT) as usize
     }
 
+    /// The entry as part of a page of a level whose frames follow one another.
     pub(crate) const fn at_level(self, level: usize) -> Self {
-        Self(self.0 & !(0xf << LEVEL_SHIFT) | (level as u64) << LEVEL_SHIFT)
+        let rest = self.0 & !(0xf << LEVEL_SHIFT | SHARE_BITS);
+        Self(rest | (level as u64) << LEVEL_SHIFT)
+    }
+
+    /// The number of the share of a scattered superpage, in the tree of shares. 1 is the root: the
+    /// frames follow one another.
+    pub(crate) const fn share(self) -> u8 {
+        ((self.0 & SHARE_BITS) >> SHARE_SHIFT) as u8 + 1
+    }
+
+    /// The entry as part of a superpage that lies in the share of this number, which is not 0.
+    pub(crate) const fn in_share(self, number: u8) -> Self {
+        Self(self.0 & !SHARE_BITS | (number as u64 - 1) << SHARE_SHIFT)
     }
 
     /// Returns true for each way in which a counted promotion filled the page, if the program has
@@ -107,13 +123,17 @@ impl Pte {
         self.0 & (Self::PRESENT | Self::ZERO) == Self::PRESENT
     }
 
-    /// The part that page tables of a machine hold: the frame, the level, and whether the page is
-    /// mapped.
+    /// The part that page tables of a machine hold: the frame, the level, the share, and whether
+    /// the page is mapped.
     pub(crate) const fn mapping(self) -> u64 {
         match self.is_present() {
             true => {
                 self.0
-                    & (((1 << FRAME_BITS) - 1) | Self::PRESENT | Self::ZERO | (0xf << LEVEL_SHIFT))
+                    & (((1 << FRAME_BITS) - 1)
+                        | Self::PRESENT
+                        | Self::ZERO
+                        | SHARE_BITS
+                        | (0xf << LEVEL_SHIFT))
             }
             false => 0,
         }

@@ -47,6 +47,8 @@ pub struct Totals {
     pub in_swap: u64,
     /// Pages of files that still have to be written back.
     pub unsaved_file_pages: u64,
+    /// Free frames in physical superpages that scattered superpages use in part.
+    pub beside_scattered: u64,
 }
 
 impl Sample {
@@ -95,6 +97,7 @@ impl System<'_> {
             },
             mappings: vec![0; self.sizes.levels()],
             in_swap: self.in_swap,
+            beside_scattered: self.frames_beside_scattered(),
             unsaved_file_pages: (self.frames.iter())
                 .filter(|frame| {
                     let file = self.frames.file_page(*frame);

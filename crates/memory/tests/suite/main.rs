@@ -1,6 +1,7 @@
 //! The tests of the `memory` crate: one binary, one module for each subject.
 
 mod assigned;
+mod colours;
 mod common;
 mod corners;
 mod files;
@@ -14,6 +15,7 @@ mod objects;
 mod placing;
 mod processes;
 mod reclaim;
+mod scattered;
 mod shared_memory;
 mod streams;
 mod system;

@@ -171,6 +171,19 @@ pub static TLB_METRICS: &[&Metric] = &[
         MetricFigure::Optional(|result| result.tlb.as_ref()?.synonym_split),
     ),
     &cost(
+        "scatter_cycles",
+        "cycles",
+        "Cycles of the addition that translates a scattered superpage: one for each reference, if \
+         each TLB entry has a configuration of its own. They are no part of `walk_cycles`.",
+        MetricFigure::Optional(|result| result.tlb.as_ref()?.scatter_cycles),
+    ),
+    &cost(
+        "configuration_bits",
+        "bits",
+        "The storage of the TLB for configurations of scattered superpages.",
+        MetricFigure::Optional(|result| result.tlb.as_ref()?.configuration_bits),
+    ),
+    &cost(
         "area_rbe",
         "register-bit equivalents",
         "The chip area of a machine's TLBs, if a grid is compared (Talluri 1995, section 2.2).",

@@ -40,6 +40,8 @@ pub(crate) fn whole_result() -> CellResult {
         synonym_bytes: Some(next()),
         synonym_bytes_peak: Some(next()),
         synonym_split: Some(next()),
+        scatter_cycles: Some(next()),
+        configuration_bits: Some(next()),
         area_rbe: Some(7984.5),
     };
     let mut level = || CacheLevelResult {
@@ -71,6 +73,10 @@ pub(crate) fn whole_result() -> CellResult {
         reservations: next(),
         reservations_broken: next(),
         extents_refused: next(),
+        other_colour_pages: Some(next()),
+        foreign_colour_pages: Some(next()),
+        scattered_superpages: Some(next()),
+        frames_beside_scattered: Some(next()),
         copied_bytes: next(),
         migrated_pages: next(),
         zeroed_pages: next(),

@@ -3,8 +3,8 @@
 use super::Mmu;
 use broadleaf_memory::Notice;
 use broadleaf_metrics::TlbResult;
-use broadleaf_tlb::TlbRequest;
-use broadleaf_units::{PageNumber, PageSize};
+use broadleaf_tlb::{Structure, TlbRequest};
+use broadleaf_units::{Leaf, PageNumber, PageSize};
 
 impl Mmu<'_> {
     /// Builds the page table from notices, and sends walks through the table.
@@ -30,11 +30,12 @@ impl Mmu<'_> {
 
     /// Counts a walk for a page of the running space. Memory says that a page of `level` maps it.
     /// With a page table, the walk goes through the table, and the table's leaf gives the level;
-    /// both levels agree. Without a table, the level is that of memory.
-    pub(crate) fn walk(&mut self, request: &TlbRequest, level: usize) -> usize {
+    /// both levels agree. Without a table, the level is that of memory, and there is no leaf.
+    pub(crate) fn walk(&mut self, request: &TlbRequest, level: usize) -> (usize, Option<Leaf>) {
         let (page, mut level) = (request.page, level);
+        let mut leaf = None;
         if self.walked.has_table() {
-            let leaf = self.walked.find(self.running.0, page);
+            leaf = self.walked.find(self.running.0, page);
             let found =
                 leaf.and_then(|leaf| self.sizes.iter().position(|size| *size == leaf.run.size));
             debug_assert_eq!(found, Some(level), "page {page:?} of {:?}", self.running.0);
@@ -44,7 +45,7 @@ impl Mmu<'_> {
         let sizes = [self.sizes[level], self.translated[level]];
         self.walked
             .read(&mut self.tlb, self.running.0, request, sizes);
-        level
+        (level, leaf)
     }
 
     /// The counts of the TLB beside hits and misses. `None` if the TLB has sets of ways with exact
@@ -60,7 +61,12 @@ impl Mmu<'_> {
             Some(_) => walked.walk_reads,
             None => counts.walk_reads,
         };
+        let structures = self.machine.design.structures().iter();
+        let bits = structures.filter_map(Structure::configuration_bits);
+        let bits = bits.reduce(|one, other| one + other);
         has_more.then_some(TlbResult {
+            scatter_cycles: bits.map(|_| counts.scatter_cycles),
+            configuration_bits: bits,
             l3_misses: walks,
             block_misses: walks - counts.subblock_misses,
             subblock_misses: counts.subblock_misses,

@@ -38,12 +38,12 @@ impl World<'_> {
             Lookup::Second => self.mmu.second_hits += 1,
             Lookup::Third => self.mmu.third_hits += 1,
             Lookup::Miss if is_fetch => {
-                let level = self.mmu.walk(&request, level);
+                let (level, _) = self.mmu.walk(&request, level);
                 self.mmu.end_walk(&[]);
                 self.load(&mut charged, &request, level, stream);
             }
             Lookup::Miss => {
-                let level = self.mmu.walk(&request, level);
+                let (level, _) = self.mmu.walk(&request, level);
                 self.mmu.end_walk(&[]);
                 let active = charged.is_active(|| self.mmu.walk_cycles(), self.instructions);
                 charged.miss(tag, at, level, active);

@@ -9,10 +9,12 @@ mod compatible;
 mod entries;
 mod levels;
 mod load;
+mod scattered;
 mod text;
 mod walks;
 
 pub use levels::{ListedTlb, SlowNames};
+pub use scattered::{SlowConfiguration, SlowScattered};
 pub use text::index_text;
 
 use crate::RuleSpec;

@@ -138,8 +138,18 @@ impl Nested {
 
     /// Notes the frames of a page of the guest.
     fn count_leaf(&mut self, leaf: &Leaf, is_more: bool) {
-        let first = frame_of(leaf);
+        let first = frame_of(leaf, leaf.run.first);
         let step = self.host_size.bytes() >> PageSize::SIZE_4K.shift();
+        if leaf.scattering.is_some() {
+            let pages = (leaf.run.first.0..leaf.run.bounds().1).map(PageNumber);
+            let mut places: Vec<u64> = pages.map(|page| frame_of(leaf, page) / step).collect();
+            places.sort_unstable();
+            places.dedup();
+            for place in places {
+                self.count(place * step, is_more);
+            }
+            return;
+        }
         let mut frame = first;
         while frame < first + leaf.run.pages() {
             self.count(frame, is_more);
@@ -189,9 +199,10 @@ fn below_cached<'s>(
     steps[first..].to_vec()
 }
 
-/// The first frame of a page. The page of zeroes has one too.
-fn frame_of(leaf: &Leaf) -> u64 {
-    leaf.frame.unwrap_or(0)
+/// The frame of a page of 4 KiB of a leaf. The page of zeroes has frames too.
+fn frame_of(leaf: &Leaf, page: PageNumber) -> u64 {
+    let frame = leaf.frame_of(page);
+    frame.unwrap_or(page.0 - leaf.run.first.0)
 }
 
 impl PageTable for Nested {
@@ -243,7 +254,7 @@ impl PageTable for Nested {
             }
         }
         if let Some(leaf) = leaf {
-            self.walk_host(frame_of(&leaf) + (page.0 - leaf.run.first.0), reads);
+            self.walk_host(frame_of(&leaf, page), reads);
         }
         let read = read.iter();
         read.for_each(|step| reads(TableRead::of_node(step.address, ENTRY_BYTES)));

@@ -100,7 +100,8 @@ impl PageTable for Ranges {
             Range {
                 first,
                 after,
-                frame: leaf.frame,
+                // A scattered superpage is a range of its own.
+                frame: leaf.frame.filter(|_| leaf.scattering.is_none()),
                 rights: leaf.rights,
             },
         );

@@ -3,7 +3,8 @@
 use crate::edits::{Edit, Heard, Listed, SHIFTS, SPACES, edits};
 use broadleaf_pagetable::{PAGE_TABLES, PageTable, PageTableChoice, PageTableKind};
 use broadleaf_units::{
-    AlignedRun, AllowedValues, Leaf, PageNumber, PageSize, Rights, SpaceId, SplitMix64,
+    AlignedRun, AllowedValues, ColourRegions, Leaf, PageNumber, PageSize, RegionShare, Rights,
+    Scattering, SpaceId, SplitMix64,
 };
 use proptest::prelude::*;
 
@@ -91,6 +92,41 @@ fn what_is_unmapped_takes_no_memory() {
         }
         assert!(table.size().nodes() > 0 && table.size().bytes() > table.size().fixed);
         runs.iter().for_each(|run| table.unmap(SpaceId(1), *run));
+        empty(&(*kind).into(), table.as_ref()).expect("an empty table");
+    }
+}
+
+/// Entries hold the configuration of scattered superpages beside pages of other kinds.
+#[test]
+fn entries_hold_configurations_of_scattered_superpages() {
+    let regions = ColourRegions::contiguous(PageSize::SIZE_2M, 8).expect("regions");
+    let leaf = |number: u64| {
+        let page = PageNumber(number * 512);
+        if number.is_multiple_of(4) {
+            let run = AlignedRun::around(page, PageSize::SIZE_4K);
+            return Leaf::new(run, Some(number * 7));
+        }
+        let share = RegionShare::of_node(1 + (number % 15) as u8, regions).expect("a share");
+        let scattering = Scattering { regions, share };
+        Leaf {
+            scattering: scattering.pack(),
+            ..Leaf::new(
+                AlignedRun::around(page, PageSize::SIZE_2M),
+                Some(scattering.first_frame(number * 8)),
+            )
+        }
+    };
+    for kind in PAGE_TABLES {
+        let mut table = plain(kind);
+        (0..60).for_each(|number| table.map(SpaceId(0), leaf(number)));
+        for number in (0..60).rev() {
+            let (first, after) = leaf(number).run.bounds();
+            for page in [first, after - 1] {
+                let found = table.walk(SpaceId(0), PageNumber(page), &mut |_| {});
+                assert_eq!(found, Some(leaf(number)), "{kind:?}");
+            }
+        }
+        (0..60).for_each(|number| table.unmap(SpaceId(0), leaf(number).run));
         empty(&(*kind).into(), table.as_ref()).expect("an empty table");
     }
 }

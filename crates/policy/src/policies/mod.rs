@@ -28,6 +28,8 @@ broadleaf_units::catalogue! {
         fixed_by_kind::ENTRY,
         foxtrot::ENTRY,
         working_set::ENTRY,
+        coloured::ENTRY,
+        scattered::ENTRY,
     ];
 }
 

@@ -241,5 +241,6 @@ fn translation(page: u64, size: PageSize) -> Translation {
         frame: Some(first.0),
         rights: Rights::READ_WRITE,
         modified: true,
+        share: None,
     }
 }

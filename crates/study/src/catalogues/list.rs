@@ -116,6 +116,7 @@ fn parameter(parameter: &Parameter) -> Value {
         }
         ParameterKind::Word(words) => fields["words"] = json!(words),
         ParameterKind::Sizes => fields["unit"] = json!("page sizes"),
+        ParameterKind::Shares => fields["unit"] = json!("shares of a cache"),
     }
     if let Some(default) = parameter.default {
         fields["values"] = json!(parameter.kind.in_words());

@@ -44,7 +44,5 @@ impl Composed {
 /// something whenever it is made.
 pub(super) fn quiet_epoch(structures: &[Placed]) -> Option<u64> {
     let first = structures.iter().filter(|placed| placed.level == 1);
-    first
-        .map(|placed| placed.entries.replacement()?.quiet_epoch())
-        .sum()
+    first.map(|placed| placed.entries.quiet_epoch()).sum()
 }

@@ -46,6 +46,7 @@ pub(super) static COALESCED: Organisation = Organisation {
         Box::new(SubblockSets::new(structure, rules))
     },
     wants_tables: |_| true,
+    counts_uses: |_| false,
     keeps_pages: |_| true,
     grids: &[],
     block_of: Some(shared_block),

@@ -56,6 +56,7 @@ pub(super) static COMPLETE_SUBBLOCK: Organisation = Organisation {
         Box::new(SubblockSets::new(structure, rules))
     },
     wants_tables: |_| true,
+    counts_uses: |_| false,
     keeps_pages: |structure| !owns_blocks(structure),
     grids: &[],
     block_of: Some(|choice, size, base| {

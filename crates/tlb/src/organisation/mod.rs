@@ -28,6 +28,7 @@ catalogue! {
         complete_subblock::COMPLETE_SUBBLOCK,
         partial_subblock::PARTIAL_SUBBLOCK,
         coalesced::COALESCED,
+        scattered::SCATTERED,
     ];
 }
 
@@ -48,6 +49,8 @@ pub struct Organisation {
     /// True if a load takes no translation from the structure but those of the entry that makes
     /// room, and those that the new entry has too. Each page then has one entry at a time.
     pub keeps_pages: fn(&Structure) -> bool,
+    /// True if each reference to a page counts, and not the first of several in a row alone.
+    pub counts_uses: fn(&Structure) -> bool,
     /// Other names of its TLBs in grids.
     pub grids: &'static [GridName],
     /// The blocks whose pages need one set. `None` if any index function fits, because an entry
@@ -122,6 +125,19 @@ pub trait Entries: Send + std::fmt::Debug {
     /// The state of the replacement rule, as [`Self::replacement`].
     fn replacement_mut(&mut self) -> Option<&mut ReplacementState> {
         None
+    }
+
+    /// Notes that `times` more references to the last page followed, which was found or loaded.
+    fn repeat(&mut self, times: u64, _log: &mut TlbLog) {
+        if let Some(rule) = self.replacement_mut() {
+            rule.repeat(times);
+        }
+    }
+
+    /// The quiet epoch of the replacement rule ([`ReplacementState::quiet_epoch`]). `None` if a hit
+    /// that is repeated changes something of the structure.
+    fn quiet_epoch(&self) -> Option<u64> {
+        self.replacement()?.quiet_epoch()
     }
 
     /// The pages of 4 KiB, first and after last, whose lookups may change after a load for this

@@ -96,6 +96,7 @@ pub(super) static PARTIAL_SUBBLOCK: Organisation = Organisation {
     wants_tables: |_| true,
     // A run of valid bits can lose pages when another one leaves. A store moves the page if the
     // modified bit is an attribute.
+    counts_uses: |_| false,
     keeps_pages: |structure| {
         let modified = structure.organisation.word(MODIFIED.name);
         valid(structure) == ValidBits::Vector && modified != "attribute"

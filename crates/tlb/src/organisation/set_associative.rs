@@ -45,6 +45,7 @@ pub(super) static SET_ASSOCIATIVE: Organisation = Organisation {
     refuses: any_structure,
     build: |structure| Box::new(SetAssociative::new(structure)),
     wants_tables: |structure| structure.organisation.flag(MODIFIED_FAULTS),
+    counts_uses: |_| false,
     keeps_pages: |_| true,
     grids: &[
         GridName {
@@ -63,7 +64,7 @@ pub(super) static SET_ASSOCIATIVE: Organisation = Organisation {
 
 /// A set-associative structure with any replacement rule.
 #[derive(Clone, Debug)]
-struct SetAssociative {
+pub(super) struct SetAssociative {
     ways: usize,
     indices: SetIndices,
     /// Set after set.
@@ -76,7 +77,7 @@ struct SetAssociative {
 }
 
 impl SetAssociative {
-    fn new(structure: &Structure) -> Self {
+    pub(super) fn new(structure: &Structure) -> Self {
         Self {
             ways: structure.ways,
             indices: SetIndices::new(structure),
@@ -89,8 +90,22 @@ impl SetAssociative {
     }
 
     /// The entries of a set.
-    fn entries_of(&self, set: usize) -> &[Option<Translation>] {
+    pub(super) fn entries_of(&self, set: usize) -> &[Option<Translation>] {
         &self.entries[set * self.ways..][..self.ways]
+    }
+
+    /// Drops the pages of a size from a set. Returns the translations that leave.
+    pub(super) fn empty(&mut self, set: usize, size: PageSize) -> Vec<Translation> {
+        let mut left = Vec::new();
+        for way in 0..self.ways {
+            let entry = &mut self.entries[set * self.ways + way];
+            if let Some(gone) = entry.take_if(|entry| entry.size == size) {
+                self.hints.remove(gone.tag, gone.run());
+                self.replacement.drop_way(set, way);
+                left.push(gone);
+            }
+        }
+        left
     }
 }
 

@@ -134,6 +134,7 @@ impl RandomTrace {
             prefetch_hits: counts.prefetch_hits,
             walk_entry_hits: counts.walk_entry_hits,
             walk_reads: if is_packed { 0 } else { counts.walk_reads },
+            scatter_cycles: 0,
         }
     }
 
@@ -248,5 +249,6 @@ pub(crate) fn translation(page: SlowPage) -> Translation {
             execute: page.rights == 2,
         },
         modified: page.modified,
+        share: None,
     }
 }

@@ -9,6 +9,7 @@ mod mechanisms;
 mod refusals;
 mod rig;
 mod roles;
+mod scattered;
 mod walk_entries;
 mod wired;
 mod world;

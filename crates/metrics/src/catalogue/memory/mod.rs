@@ -21,6 +21,12 @@ broadleaf_units::catalogue! {
             CACHE_HITS,
         },
         reserved::{RESERVATIONS, RESERVATIONS_BROKEN, EXTENTS_REFUSED},
+        colours::{
+            OTHER_COLOUR_PAGES,
+            FOREIGN_COLOUR_PAGES,
+            SCATTERED_SUPERPAGES,
+            FRAMES_BESIDE_SCATTERED,
+        },
         copied::{COPIED_BYTES, MIGRATED_PAGES, ZEROED_PAGES, ZEROED_AHEAD_PAGES},
         cycles::{
             FAULT_CYCLES,

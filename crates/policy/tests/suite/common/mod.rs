@@ -149,6 +149,7 @@ pub(crate) fn values(parameter: &Parameter) -> Vec<String> {
             .map(|number| ParameterValue::Number(number).written())
             .to_vec(),
         ParameterKind::Word(words) => words.iter().map(|word| (*word).to_owned()).collect(),
+        ParameterKind::Shares => ["1", "1/64", "1/4+1/2+1/8+1/8"].map(str::to_owned).to_vec(),
         ParameterKind::Sizes => ["all", "none", "2m", "64k+2m"].map(str::to_owned).to_vec(),
     }
 }
