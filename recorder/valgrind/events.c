@@ -1,6 +1,7 @@
 /* Changes of an address space, of processes and of threads. Each event is recorded after everything
    that happened before it. */
 #include "mappings.h"
+#include "sites.h"
 #include "pub_tool_clientstate.h"
 
 extern Addr VG_(brk_base);
@@ -111,8 +112,10 @@ static void before_call(ThreadId tid, UInt number, UWord* args, UInt n)
 {
    if (bl_recording && may_wait(number))
       bl_ring_flush();
-   if (bl_follow_children && forks(number, args))
+   if (bl_follow_children && forks(number, args)) {
+      bl_sites_flush();
       bl_ring_forks();
+   }
    bl_touches_before(number);
    bl_clock_deadline(tid, number, args);
    bl_clock_pauses();
@@ -146,6 +149,7 @@ static void before_call(ThreadId tid, UInt number, UWord* args, UInt n)
          if (!bl_recording)
             break;
          Payload* p = VG_(calloc)("bl.exec", 1, sizeof(Payload));
+         bl_sites_flush();
          put_text(p, executed_path(number, args));
          bl_send(REC_EXEC, p);
          VG_(free)(p);
@@ -171,6 +175,9 @@ static void after_call(ThreadId tid, UInt number, UWord* args, UInt n, SysRes re
             bl_mapped(args, sr_Res(res));
             bl_send_misplaced(sr_Res(res), args[1]);
             bl_touches_mapped(sr_Res(res), args[1], args[3]);
+            if (bl_sites && (args[2] & VKI_PROT_EXEC))
+               bl_python_look_again();
+            bl_sites_mapped(tid, "mmap", sr_Res(res), args[1]);
          }
          break;
       case __NR_munmap:
@@ -195,6 +202,7 @@ static void after_call(ThreadId tid, UInt number, UWord* args, UInt n, SysRes re
             bl_send(REC_REMAP, &p);
             bl_send_misplaced(sr_Res(res), args[2]);
             bl_remapped(args, sr_Res(res));
+            bl_sites_mapped(tid, "mremap", sr_Res(res), args[2]);
          }
          break;
       case __NR_madvise:
@@ -210,9 +218,10 @@ static void after_call(ThreadId tid, UInt number, UWord* args, UInt n, SysRes re
             Addr before = brk_end;
             brk_end = sr_Res(res);
             bl_send_range(REC_BRK, VG_(brk_base), brk_end - VG_(brk_base));
-            if (brk_end > before)
+            if (brk_end > before) {
                bl_touches_mapped(before, brk_end - before, 0);
-            else
+               bl_sites_mapped(tid, "brk", before, brk_end - before);
+            } else
                bl_touches_forget();
          }
          break;
@@ -223,6 +232,7 @@ static void after_call(ThreadId tid, UInt number, UWord* args, UInt n, SysRes re
                bl_send_map(s->start, s->end + 1 - s->start, (s->hasR ? 1 : 0) | (s->hasW ? 2 : 0),
                         VKI_MAP_SHARED, BACK_SHARED_MEMORY, 0, 0);
                bl_send_misplaced(s->start, s->end + 1 - s->start);
+               bl_sites_mapped(tid, "shmat", s->start, s->end + 1 - s->start);
             }
          }
          break;
@@ -261,6 +271,7 @@ static void in_child(ThreadId tid)
    bl_ring_open(bl_ring_directory);
    bl_process_begins();
    bl_describe_blocks_again();
+   bl_sites_in_child();
    send_number(REC_THREAD_RUN, tid);
 }
 

@@ -9,6 +9,7 @@
    Consecutive references whose addresses differ by constants are compared together. References at
    constant addresses are not compared. */
 #include "instrument.h"
+#include "sites.h"
 
 extern void VG_(discard_translations)(Addr start, ULong range, const HChar* who);
 
@@ -357,6 +358,8 @@ IRSB* bl_instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* 
    write.out = deepCopyIRSBExceptStmts(in);
    for (Int i = 0; i < from; i++)
       addStmtToIRSB(write.out, in->stmts[i]);
+   if (from < in->stmts_used)
+      bl_sites_instrument(write.out, in->stmts[from]->Ist.IMark.addr, write.shadow);
    begin(&write);
    walk(&write, in, from);
    return write.out;

@@ -1,6 +1,6 @@
 /* The Broadleaf recorder, a Valgrind tool: options, start and end. Only `broadleaf record` can use
    it. */
-#include "recorder.h"
+#include "sites.h"
 
 UInt         bl_unit_shift = 12;
 const HChar* bl_ring_directory = NULL;
@@ -11,6 +11,7 @@ static Bool option(const HChar* arg)
    if VG_STR_CLO(arg, "--ring-dir", bl_ring_directory) {}
    else if VG_BINT_CLO(arg, "--unit-shift", bl_unit_shift, 6, 12) {}
    else if VG_BOOL_CLO(arg, "--follow-children", bl_follow_children) {}
+   else if VG_BOOL_CLO(arg, "--sites", bl_sites) {}
    else if VG_XACT_CLO(arg, "--clock=wall", bl_clock, CLOCK_WALL) {}
    else if VG_XACT_CLO(arg, "--clock=program", bl_clock, CLOCK_PROGRAM) {}
    else if VG_XACT_CLO(arg, "--clock=date", bl_clock, CLOCK_DATE) {}
@@ -25,6 +26,7 @@ static void usage(void)
    VG_(printf)("    --ring-dir=DIR           folder of the reader's control pipe\n"
                "    --unit-shift=6..12      log2 of the unit in which places are recorded [12]\n"
                "    --follow-children=no|yes record the program's forked children [no]\n"
+               "    --sites=no|yes           record the call stacks of allocations [no]\n"
                "    --clock=wall|program|date clocks that the program's instructions drive "
                "[program]\n"
                "    --clock-rate=N           instructions in a microsecond of such a clock "
@@ -42,6 +44,7 @@ static void start(void)
    bl_hide_preload();
    bl_show_vdso();
    bl_clock_begin();
+   bl_sites_init();
    bl_ring_open(bl_ring_directory);
    bl_process_begins();
 }
@@ -50,6 +53,7 @@ static void start(void)
 static void finish(Int always_zero)
 {
    ULong word = bl_exit_status;
+   bl_sites_flush();
    bl_record(REC_EXIT, &word, bl_exit_status >= 0 ? 1 : 0);
    bl_ring_close(1);
 }

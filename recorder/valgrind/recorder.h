@@ -9,7 +9,8 @@
    placement.c   mappings at the places where the kernel would have put them
    kernel_touch.c  memory that the kernel makes resident
    clock.c       the program's clock
-   missing_calls.c  system calls that Valgrind lacks */
+   missing_calls.c  system calls that Valgrind lacks
+   sites.c       call stacks of allocations; allocators.c, stacks.c and python.c are parts of it */
 #ifndef BROADLEAF_RECORDER_H
 #define BROADLEAF_RECORDER_H
 

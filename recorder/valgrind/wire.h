@@ -69,6 +69,10 @@ enum {
    REC_FORKING,
    REC_POPULATE,    /* start, length (at most WIRE_MOST_POPULATED), access, origin of pages that the
                        kernel makes resident */
+   /* number, text allocator, count and addresses of its native frames (in the call instruction, the
+      innermost first), count of its Python frames, each text function, text file, line */
+   REC_SITE,
+   REC_ALLOCATION,  /* site, start, length, count, bytes */
 };
 #define WIRE_MOST_POPULATED (64UL << 20)
 enum { TOUCH_LOAD = 0, TOUCH_STORE, TOUCH_AS_MAPPED, TOUCH_COLLAPSE };

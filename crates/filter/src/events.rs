@@ -13,6 +13,8 @@ pub const fn is_seen_by_no_policy(event: &Event) -> bool {
             | Event::ThreadSwitch(_)
             | Event::ThreadEnd(_)
             | Event::CoreSwitch(_)
+            | Event::Site(..)
+            | Event::Allocation(_)
             | Event::Misplaced { .. }
             | Event::Fork { .. }
             | Event::Exec { .. }

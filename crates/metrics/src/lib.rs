@@ -17,6 +17,7 @@ mod replayed;
 mod run_time;
 mod service;
 mod several;
+mod sites;
 mod tlb;
 mod tlbmcpi;
 mod trapped;
@@ -47,6 +48,7 @@ pub use run_time::{
 };
 pub use service::{PickedAction, PickedForecast, PickedReport, SERVICE_SCHEMA, ServiceListing};
 pub use several::{COMPARISONS_SCHEMA, Comparisons, RatioMeans, geometric_mean, mean};
+pub use sites::{AdvisedFrame, AdvisedSite};
 pub use tlb::TlbResult;
 pub use tlbmcpi::Tlbmcpi;
 pub use trapped::{TRAP_SCHEMA, Trapped};

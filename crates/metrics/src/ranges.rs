@@ -1,6 +1,6 @@
 //! Advice by range: the ranges in which a program's superpages pay, and their gain.
 
-use crate::{CellResult, MemoryAsked, Provenance, TraceSummary};
+use crate::{AdvisedSite, CellResult, MemoryAsked, Provenance, TraceSummary};
 use serde::Serialize;
 
 /// The name and version of the schema of [`RangeAdvice`].
@@ -30,6 +30,10 @@ pub struct RangeAdvice {
     pub ranges: Vec<AdvisedRange>,
     /// The number of chosen ranges that are not listed.
     pub ranges_left_out: u64,
+    /// The allocation sites with memory in the superpages, if the trace has sites. Those that gain
+    /// most come first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sites: Vec<AdvisedSite>,
     /// The results without superpages (`4k`), and with all chosen superpages.
     pub results: Vec<CellResult>,
     /// A description of unreadable parts, if the trace is damaged.

@@ -131,6 +131,8 @@ pub fn changes(stream: &mut Stream, event: &Event) -> Result<Vec<Change>, TooLat
         | Event::ThreadStart(_)
         | Event::ThreadSwitch(_)
         | Event::ThreadEnd(_)
-        | Event::CoreSwitch(_) => Vec::new(),
+        | Event::CoreSwitch(_)
+        | Event::Site(..)
+        | Event::Allocation(_) => Vec::new(),
     })
 }

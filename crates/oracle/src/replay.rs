@@ -230,7 +230,9 @@ impl OracleReplay {
             | Event::ThreadStart(_)
             | Event::ThreadSwitch(_)
             | Event::ThreadEnd(_)
-            | Event::CoreSwitch(_) => {}
+            | Event::CoreSwitch(_)
+            | Event::Site(..)
+            | Event::Allocation(_) => {}
         }
     }
 

@@ -1,5 +1,6 @@
 //! Recorders: live programs become traces, or counts of the TLB misses that trap.
 
 pub mod scratch;
+pub mod symbols;
 pub mod trap;
 pub mod valgrind;

@@ -69,7 +69,10 @@ pub use page::Page;
 pub use paint::{Paint, Style, View};
 pub use parquet::{WriteParquetError, write_parquet};
 pub use printable::printable;
-pub use ranges::{NOTHING_PAYS, cbmm, madvise, of_one_process, process_of, range_table};
+pub use ranges::{
+    NO_SITES, NOTHING_PAYS, cbmm, flame_graph, folded, madvise, of_one_process, process_of,
+    range_table,
+};
 pub use recommendation::{Context, recommendations};
 pub use replayed::replay_table;
 pub use run_time::run_time_sentence;

@@ -33,6 +33,7 @@ pub fn sort_of_lines(folder: &Path) -> io::Result<Options> {
         grain: Grain::Page,
         instructions: false,
         follow_children: false,
+        sites: false,
         clock: Clock::default(),
         prepare: |_| (),
         level: DEFAULT_LEVEL,

@@ -1,6 +1,8 @@
 //! Events: changes of an address space, and of what runs in it, between two visits.
 
-use broadleaf_units::{CoreId, FileId, Rights, SpaceId, ThreadId, VirtAddr};
+use broadleaf_units::{CoreId, FileId, Rights, SiteId, SpaceId, ThreadId, VirtAddr};
+
+use crate::site::{Allocation, Site};
 
 /// A range of addresses, base-page aligned at both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -171,6 +173,12 @@ pub enum Event {
     ThreadEnd(ThreadId),
     /// The running thread runs on this core from here on, until another such event of that thread.
     CoreSwitch(CoreId),
+    /// A place in the program that makes memory. This event precedes the first allocation of the
+    /// site. A forked process numbers its sites anew; the memory that its parent made before the
+    /// fork keeps its sites.
+    Site(SiteId, Site),
+    /// A site made memory.
+    Allocation(Allocation),
 }
 
 impl Event {

@@ -26,6 +26,7 @@ mod phrases;
 mod read;
 pub mod reduced;
 mod section;
+mod site;
 pub mod synth;
 mod varint;
 mod visit;
@@ -47,6 +48,7 @@ pub use measured::{EndRun, FaultCosts, MeasuredEnds};
 pub use part::{Closed, Part, PartItem, PartReader};
 pub use phrases::{DecodingEffort, Phrased, RecodeError, Recoded, Recoder};
 pub use read::{Lost, MOST_DEFINED, ReadOptions, TraceReader};
+pub use site::{Allocation, Site, SiteFrame};
 pub use visit::{Grain, Lead, Visit};
 pub use write::{PackedChunk, SECTIONS, StreamChunk, TraceWriter, head_bytes};
 

@@ -18,6 +18,10 @@ pub struct CoreId(pub u32);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(pub u32);
 
+/// A place in a program that makes memory. Each address space of a trace numbers its sites.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SiteId(pub u32);
+
 /// The tag by which a TLB distinguishes address spaces: an ASID, or a PCID on x86-64.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Asid(u16);

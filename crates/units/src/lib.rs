@@ -30,7 +30,7 @@ pub use colour::{
 };
 pub use described::Described;
 pub use geometry::Geometry;
-pub use ids::{Asid, CoreId, FileId, SpaceId, ThreadId};
+pub use ids::{Asid, CoreId, FileId, SiteId, SpaceId, ThreadId};
 pub use page::{BlockNumber, LineNumber, PageNumber, PageSize, ShortName, VirtAddr};
 pub use page_sizes::{LARGEST_ORDER, MOST_LEVELS, PageSizes, PageSizesError};
 pub use parameter::{AllowedValues, StructureParameter, StructureParameterError, StructureValue};

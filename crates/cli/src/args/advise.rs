@@ -19,8 +19,9 @@ use broadleaf_study::costs::costs;
 /// replayed too. Memory does not run short.
 ///
 /// Other formats express the same for programs that follow the advice: C that calls madvise, a
-/// profile for CBMM, a layout for Mosalloc. A recording does not say where in the program memory is
-/// allocated.
+/// profile for CBMM, a layout for Mosalloc. If the trace was recorded with --sites, a second table
+/// names the lines of the source whose memory gains, and call stacks can be written for flame
+/// graphs.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -28,7 +29,8 @@ Examples:
   broadleaf advise gzip.bl --by byte --top 5                     where little memory gains most
   broadleaf advise gzip.bl --files memory --costs zero-kib=100   files in memory, quick zeroing
   broadleaf advise gzip.bl --machine neoverse-n1 --policy 'offline(cycles=all,sizes=64k+2m)'
-  broadleaf advise gzip.bl --format madvise > advice.c")]
+  broadleaf advise gzip.bl --format madvise > advice.c
+  broadleaf advise gzip.bl --format flamegraph -o gzip.svg       of a recording with --sites")]
 pub(crate) struct Advise {
     /// The trace: a file, or `-` for standard input
     pub(crate) trace: PathBuf,
@@ -123,6 +125,10 @@ pub(crate) enum AdviseFormat {
     Cbmm,
     /// A layout for Mosalloc
     Mosalloc,
+    /// The call stacks of the allocations that gain, one a line, with the cycles gained
+    Folded,
+    /// The same stacks as a flame graph, in SVG
+    Flamegraph,
 }
 
 #[cfg(test)]

@@ -72,6 +72,11 @@ pub(crate) struct RecordArgs {
     #[arg(long)]
     pub(crate) follow_children: bool,
 
+    /// Record the call stack of each allocation and mapping as well, so that `advise` names lines
+    /// of the program's source
+    #[arg(long)]
+    pub(crate) sites: bool,
+
     /// Set the clock that the program sees
     #[arg(long, value_name = "CLOCK", default_value = "program")]
     pub(crate) clock: ClockName,
@@ -141,6 +146,7 @@ impl RecordArgs {
                     ("--grain line", self.grain != Grain::Page),
                     ("--instructions", self.instructions),
                     ("--follow-children", self.follow_children),
+                    ("--sites", self.sites),
                     ("--measure", self.measure.is_some()),
                     ("--clock", self.clock != ClockName::Program),
                 ],

@@ -5,7 +5,9 @@ use std::num::NonZero;
 use std::path::Path;
 
 use broadleaf_metrics::RangeAdvice;
-use broadleaf_report::{NOTHING_PAYS, View, cbmm, madvise, next, range_table};
+use broadleaf_report::{
+    NO_SITES, NOTHING_PAYS, View, cbmm, flame_graph, folded, madvise, next, range_table,
+};
 use broadleaf_study::advise::{AdviceRequest, advise, choosing_policy, mosalloc};
 use broadleaf_study::failure::Failure;
 use broadleaf_study::machines::machine;
@@ -58,6 +60,17 @@ pub(crate) fn run(options: &Advise, view: View) -> Result<(), Failure> {
         AdviseFormat::Madvise => (madvise(&advice, most), Vec::new()),
         AdviseFormat::Cbmm => cbmm(&advice, most),
         AdviseFormat::Mosalloc => mosalloc::layout(&advice, &places, most),
+        AdviseFormat::Folded | AdviseFormat::Flamegraph => {
+            if !places.has_sites() {
+                return Err(Failure::failed(NO_SITES));
+            }
+            advice.sites.truncate(most);
+            let text = match options.format {
+                AdviseFormat::Folded => folded(&advice),
+                _ => flame_graph(&advice).map_err(Failure::failed)?,
+            };
+            (text, Vec::new())
+        }
     };
     if advice.ranges.is_empty() && options.format != AdviseFormat::Table {
         say!("{NOTHING_PAYS}");

@@ -53,6 +53,7 @@ pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
         grain: options.grain.into(),
         instructions: options.instructions,
         follow_children: options.follow_children,
+        sites: options.sites,
         clock: options.clock(),
         prepare: as_inherited,
         level: DEFAULT_LEVEL,

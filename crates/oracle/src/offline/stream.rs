@@ -65,7 +65,9 @@ impl ReferenceStream {
             | Event::ThreadStart(_)
             | Event::ThreadSwitch(_)
             | Event::ThreadEnd(_)
-            | Event::CoreSwitch(_) => false,
+            | Event::CoreSwitch(_)
+            | Event::Site(..)
+            | Event::Allocation(_) => false,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Steps that switch address spaces, and events that no model of data translation uses.
 
-use broadleaf_trace::{Event, Visit};
-use broadleaf_units::{CoreId, SpaceId, ThreadId, VirtAddr};
+use broadleaf_trace::{Allocation, Event, Range, Site, SiteFrame, Visit};
+use broadleaf_units::{CoreId, SiteId, SpaceId, ThreadId, VirtAddr};
 
 use super::Rng;
 use super::ranges::{ARENA, ARENA_PAGES, bytes, some_range};
@@ -65,7 +65,7 @@ impl Writer {
     pub(super) fn noise(&mut self, rng: &mut Rng) {
         let at = bytes(&some_range(rng, &(ARENA..ARENA + ARENA_PAGES)));
         let thread = ThreadId(rng.below(3) as u32);
-        match rng.below(6) {
+        match rng.below(7) {
             0 => self.event(Event::ThreadStart(thread)),
             1 => {
                 self.event(Event::ThreadSwitch(thread));
@@ -77,6 +77,7 @@ impl Writer {
                 at,
                 native: VirtAddr(4096),
             }),
+            5 => self.site(SiteId(thread.0), at),
             _ => {
                 let unit = (ARENA + rng.below(ARENA_PAGES)) << (12 - self.grain.shift());
                 self.push(Visit {
@@ -87,5 +88,22 @@ impl Writer {
                 });
             }
         }
+    }
+    /// A site makes memory. No count may depend on it.
+    fn site(&mut self, site: SiteId, at: Range) {
+        self.event(Event::Site(
+            site,
+            Site {
+                allocator: "malloc".into(),
+                frames: vec![SiteFrame::default()],
+            },
+        ));
+        self.event(Event::Allocation(Allocation {
+            site,
+            start: at.start,
+            len: at.len,
+            count: 1,
+            bytes: at.len,
+        }));
     }
 }

@@ -269,7 +269,9 @@ impl RomerReplay<'_> {
             | Event::ThreadStart(_)
             | Event::ThreadSwitch(_)
             | Event::ThreadEnd(_)
-            | Event::CoreSwitch(_) => {}
+            | Event::CoreSwitch(_)
+            | Event::Site(..)
+            | Event::Allocation(_) => {}
         }
     }
 

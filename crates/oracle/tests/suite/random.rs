@@ -159,6 +159,8 @@ fn the_traces_reach_every_policy_every_refusal_and_every_event() {
         "ThreadSwitch",
         "ThreadEnd",
         "CoreSwitch",
+        "Site",
+        "Allocation",
         "DontNeed",
         "Free",
         "Remove",

@@ -110,6 +110,7 @@ impl Workplace {
                 "--follow-children=no"
             })
             .args(clock_arguments(options.clock))
+            .args(options.sites.then_some(SITES).into_iter().flatten())
             .args(["--smc-check=all-non-file", "--"])
             .args(&options.command);
     }
@@ -134,6 +135,10 @@ fn spawn(command: &mut Command) -> io::Result<Child> {
 
 /// How long a forked child may take until it executes its own program.
 const BUSY: Duration = Duration::from_secs(5);
+
+/// The arguments for allocation sites. An allocator's first block must be a block of its own, and
+/// its symbol is compared as it is in the file.
+const SITES: [&str; 3] = ["--sites=yes", "--vex-guest-chase=no", "--demangle=no"];
 
 fn clock_arguments(clock: Clock) -> Vec<String> {
     let (name, rate) = match clock {

@@ -23,6 +23,7 @@ mod readers;
 mod ring;
 mod session;
 mod sink;
+mod sites;
 mod stack;
 mod streams;
 #[cfg(test)]

@@ -8,6 +8,7 @@ use broadleaf_trace::{Event, Range, Totals};
 use super::encode::{BadExecution, ExecutionEncoder};
 use super::order::Fork;
 use super::ring::Segment;
+use super::sites::ProcessSites;
 use super::stack::Stack;
 use super::streams::Streams;
 use super::wire::{Item, Payload, RECORD, items, kind};
@@ -50,6 +51,8 @@ pub(super) struct TracedProcess {
     awaited: bool,
     /// True if the process has written anything.
     heard: bool,
+    /// The allocation sites; `None` if they are not recorded.
+    sites: Option<ProcessSites>,
 }
 
 /// The maximum time for which the references of a pausing program are missing in the file. A parent
@@ -60,8 +63,9 @@ const SAFE_AFTER: Duration = Duration::from_secs(1);
 const UNWRITTEN: Duration = Duration::from_secs(2);
 
 impl TracedProcess {
-    /// Creates a process. With `awaited`, other processes wait for its first chunk.
-    pub(super) fn new(unit_shift: u32, awaited: bool) -> Self {
+    /// Creates a process. With `awaited`, other processes wait for its first chunk. With `sites`,
+    /// allocation sites are recorded.
+    pub(super) fn new(unit_shift: u32, awaited: bool, sites: bool) -> Self {
         Self {
             encoder: ExecutionEncoder::new(unit_shift),
             ended: Instant::now(),
@@ -69,6 +73,7 @@ impl TracedProcess {
             child_reported: false,
             awaited,
             heard: false,
+            sites: sites.then(ProcessSites::default),
         }
     }
 
@@ -153,12 +158,26 @@ impl TracedProcess {
                 self.child_reported = false;
             }
             kind::FORK if self.child_reported => self.child_reported = false,
+            kind::SITE | kind::ALLOCATION => {
+                let sites = self.sites.as_mut();
+                let event = sites.and_then(|sites| match record {
+                    kind::SITE => sites.site(&mut read),
+                    _ => sites.allocation(&mut read),
+                });
+                if let Some(event) = event {
+                    self.event(&event, sink);
+                }
+            }
             _ => {
                 if let Some(event) = read.event(record) {
                     if let Event::Populate { range, .. } = event {
                         self.stack_grows_by(range, sink);
                     }
                     self.event(&event, sink);
+                    let sites = self.sites.as_mut();
+                    for made in sites.map_or_else(Vec::new, |sites| sites.note(&event)) {
+                        self.event(&made, sink);
+                    }
                     if let (Event::Fork { child }, Some(number)) = (event, self.forking) {
                         self.forking = None;
                         return Ok(self.end_chunk_at(Some(Fork { number, child }), sink));

@@ -126,7 +126,7 @@ impl Recorded {
     ) -> Result<(), RecordError> {
         let watch = shared.order.watch();
         let awaited = matches!(self.after, Some(Mark::Fork(_)));
-        let mut process = TracedProcess::new(self.ring.unit_shift(), awaited);
+        let mut process = TracedProcess::new(self.ring.unit_shift(), awaited, setting.sites);
         let ending = (self.ring.pid() == setting.first).then_some(&shared.order);
         thread::scope(|scope| {
             // One chunk is written, one waits, and one is made.

@@ -33,6 +33,8 @@ pub struct Options {
     pub instructions: bool,
     /// If true, the processes that the program forks are recorded too.
     pub follow_children: bool,
+    /// If true, the call stacks of allocations and mappings are recorded too.
+    pub sites: bool,
     /// The clock that the program sees.
     pub clock: Clock,
     /// Prepares the command before it starts, so that the program inherits the user's settings.
@@ -212,6 +214,7 @@ pub fn record<W: Write + Send>(
             began,
             instruction_pages: options.instructions,
             unit_shift: options.grain.shift().into(),
+            sites: options.sites,
             first: child.id(),
         };
         let mut readers = Readers::new(&shared, setting);

@@ -17,6 +17,8 @@ pub(super) struct RecordSetting {
     pub(super) began: Instant,
     pub(super) instruction_pages: bool,
     pub(super) unit_shift: u32,
+    /// True if allocation sites are recorded.
+    pub(super) sites: bool,
     /// The process id of the program that was started.
     pub(super) first: u32,
 }

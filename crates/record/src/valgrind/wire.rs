@@ -61,6 +61,8 @@ pub(super) mod kind {
     pub(in super::super) const THREAD_END: u8 = 17;
     pub(in super::super) const FORKING: u8 = 18;
     pub(in super::super) const POPULATE: u8 = 19;
+    pub(in super::super) const SITE: u8 = 20;
+    pub(in super::super) const ALLOCATION: u8 = 21;
 }
 
 /// An item of a block.
@@ -125,6 +127,11 @@ impl Payload<'_> {
             }
             None => 0,
         }
+    }
+
+    /// Reads the number of things that follow. A faulty number has at most one for each word left.
+    pub(super) fn count(&mut self) -> u64 {
+        self.number().min(self.0.len() as u64)
     }
 
     pub(super) fn text(&mut self) -> String {
@@ -225,7 +232,7 @@ impl Payload<'_> {
             },
             kind::PROCESS => {
                 let (pid, parent) = (self.number() as u32, self.number() as u32);
-                let arguments = self.number().min(self.0.len() as u64);
+                let arguments = self.count();
                 Event::SpaceStart {
                     pid,
                     parent,

@@ -70,6 +70,7 @@ pub(crate) fn options<S: AsRef<std::ffi::OsStr>>(command: &[S]) -> Options {
         grain: Grain::Page,
         instructions: false,
         follow_children: false,
+        sites: false,
         clock: Clock::default(),
         prepare: |_| (),
         level: 1,

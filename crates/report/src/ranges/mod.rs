@@ -3,6 +3,7 @@
 mod cbmm;
 mod columns;
 mod madvise;
+mod sites;
 mod table;
 #[cfg(test)]
 mod testing;
@@ -10,6 +11,7 @@ mod together;
 
 pub use cbmm::cbmm;
 pub use madvise::madvise;
+pub use sites::{NO_SITES, flame_graph, folded};
 pub use table::range_table;
 
 use crate::printable;

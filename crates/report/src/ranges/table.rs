@@ -2,6 +2,7 @@
 
 use super::NOTHING_PAYS;
 use super::columns::{RangeColumn, columns};
+use super::sites::site_table;
 use super::together::{caution, left_out, together, whole};
 use crate::grid::paragraph;
 use crate::number::{grouped, size};
@@ -30,6 +31,7 @@ pub fn range_table(advice: &RangeAdvice, most: usize, view: View) -> String {
         out.push_str(&paragraph(&text, Style::Faint, view));
     }
     out.push('\n');
+    out.push_str(&site_table(advice, most, view));
     if let Some((without, with)) = advice.replayed() {
         out.push_str(&paragraph(&together(without, with), Style::Strong, view));
         out.push_str(&paragraph(&whole(without, with), Style::Strong, view));

@@ -93,6 +93,7 @@ pub(super) fn advice(ranges: Vec<AdvisedRange>) -> RangeAdvice {
         ranked_by: "gain".to_owned(),
         ranges,
         ranges_left_out: 0,
+        sites: Vec::new(),
         results: vec![
             result("4k", 60_000, 1000),
             result("offline(cycles=all,sizes=2m)", 30_000, 240),

@@ -1,10 +1,13 @@
 //! The parts of a program's memory that are worth superpages, and what each part gains.
 
+mod location;
 mod mappings;
 pub mod mosalloc;
+mod owners;
 pub mod places;
 mod pool;
 mod ranges;
+mod sites;
 
 use std::num::NonZero;
 use std::path::Path;
@@ -143,6 +146,7 @@ pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, TracePlaces), 
     let ranges = chosen.map_or_else(Vec::new, |choice| {
         ranges::ranked(choice, &places, request.by)
     });
+    let sites = chosen.map_or_else(Vec::new, |choice| sites::by_site(choice, &places.owners));
     let advice = RangeAdvice {
         schema: ADVICE_SCHEMA.to_owned(),
         trace: summary,
@@ -154,6 +158,7 @@ pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, TracePlaces), 
         ranked_by: request.by.name().to_owned(),
         ranges_left_out: 0,
         ranges,
+        sites,
         results: outcome.results,
         damage: trace.damage(),
         notes,

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use broadleaf_trace::{Backing, Event};
 use broadleaf_units::{FileId, SpaceId};
 
+use super::owners::SiteOwners;
 use super::pool::Pool;
 
 /// The content of a trace's events.
@@ -15,6 +16,8 @@ pub struct TracePlaces {
     /// Paths of files.
     pub(crate) files: BTreeMap<FileId, String>,
     pub(crate) pools: BTreeMap<SpaceId, Pools>,
+    /// The allocation sites.
+    pub(super) owners: SiteOwners,
     running: SpaceId,
     /// The initial pools of forked processes that have not run yet, by process id.
     forked: BTreeMap<u32, Pools>,
@@ -44,8 +47,14 @@ pub(crate) struct Pools {
 }
 
 impl TracePlaces {
+    /// Returns true if the trace has allocation sites.
+    pub fn has_sites(&self) -> bool {
+        !self.owners.is_empty()
+    }
+
     /// Adds the next event of the trace.
     pub(super) fn add(&mut self, event: &Event) {
+        self.owners.add(self.running, event);
         match event {
             Event::SpaceSwitch(space) => self.running = *space,
             Event::SpaceStart { pid, command, .. } => {

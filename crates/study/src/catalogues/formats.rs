@@ -99,4 +99,21 @@ pub const ADVICE_FORMATS: &[FormatEntry] = &[
             standard error. Written by `broadleaf advise --format mosalloc`.",
         source: "Agbarya and others 2020, and the layouts that come with Mosalloc",
     },
+    FormatEntry {
+        name: "folded",
+        summary: "call stacks of the allocations whose memory gains, one a line, for flame graphs",
+        explanation: "A line `OUTER;...;INNER;ALLOCATOR CYCLES` for each allocation site that \
+            gains: the frames from the outermost to the allocator, and the cycles that superpages \
+            on the site's memory gain. flamegraph.pl, inferno and speedscope read such lines. The \
+            trace must be recorded with --sites. Written by `broadleaf advise --format folded`.",
+        source: "Gregg, stackcollapse-perf.pl and flamegraph.pl of FlameGraph",
+    },
+    FormatEntry {
+        name: "flamegraph",
+        summary: "the same stacks as a picture: a flame graph in SVG",
+        explanation: "Each frame is as wide as the cycles that superpages gain on the memory \
+            allocated below it. The picture works in a browser without a network: a click on a \
+            frame enlarges it. Written by `broadleaf advise --format flamegraph`.",
+        source: "Gregg 2016, The Flame Graph, Communications of the ACM 59(6)",
+    },
 ];

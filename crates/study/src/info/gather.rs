@@ -210,5 +210,7 @@ const fn name(event: &Event) -> &'static str {
         Event::ThreadSwitch(_) => "thread_switch",
         Event::ThreadEnd(_) => "thread_end",
         Event::CoreSwitch(_) => "core_switch",
+        Event::Site(..) => "site",
+        Event::Allocation(_) => "allocation",
     }
 }

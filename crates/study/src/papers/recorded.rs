@@ -63,6 +63,7 @@ pub(crate) fn recorded(
         grain: Grain::Page,
         instructions: false,
         follow_children: true,
+        sites: false,
         clock: Clock::default(),
         prepare: |_| (),
         level: DEFAULT_LEVEL,

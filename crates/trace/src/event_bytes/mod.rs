@@ -29,6 +29,8 @@ const THREAD_SWITCH: u8 = 15;
 const THREAD_END: u8 = 16;
 pub(crate) const POPULATE: u8 = 17;
 const CORE_SWITCH: u8 = 18;
+const SITE: u8 = 19;
+const ALLOCATION: u8 = 20;
 
 /// An encoder of a chunk's events. In a chunk of phrases, codes take the place of heads.
 #[derive(Clone, Debug, Default)]

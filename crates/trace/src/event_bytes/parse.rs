@@ -1,12 +1,13 @@
 //! Decoding an event's payload.
 
-use broadleaf_units::{CoreId, FileId, Rights, ThreadId, VirtAddr};
+use broadleaf_units::{CoreId, FileId, Rights, SiteId, ThreadId, VirtAddr};
 
 use super::{
-    ADVISE, BRK, CORE_SWITCH, EXEC, FILE, FORK, MAP, MISPLACED, POPULATE, PROTECT, REMAP,
-    SPACE_END, SPACE_START, STACK, THREAD_END, THREAD_START, THREAD_SWITCH, UNMAP,
+    ADVISE, ALLOCATION, BRK, CORE_SWITCH, EXEC, FILE, FORK, MAP, MISPLACED, POPULATE, PROTECT,
+    REMAP, SITE, SPACE_END, SPACE_START, STACK, THREAD_END, THREAD_START, THREAD_SWITCH, UNMAP,
 };
 use crate::event::{Advice, Backing, Event, KernelTouch, Mapping, Range, TouchOrigin};
+use crate::site::{Allocation, Site, SiteFrame};
 use crate::varint::Cursor;
 
 /// Decodes an event from its kind and payload. Returns `None` for a kind of a later version, and
@@ -63,8 +64,36 @@ pub(crate) fn parse(kind: u8, payload: &[u8]) -> Result<Option<Event>, &'static 
         THREAD_SWITCH => Event::ThreadSwitch(ThreadId(from.number32()?)),
         THREAD_END => Event::ThreadEnd(ThreadId(from.number32()?)),
         CORE_SWITCH => Event::CoreSwitch(CoreId(from.number32()?)),
+        SITE => Event::Site(SiteId(from.number32()?), site(from)?),
+        ALLOCATION => Event::Allocation(allocation(from)?),
         _ => return Ok(None),
     }))
+}
+
+fn site(from: &mut Cursor<'_>) -> Result<Site, &'static str> {
+    let allocator = from.text()?;
+    let count = from.number()?;
+    let mut frames = Vec::new();
+    for _ in 0..count {
+        frames.push(SiteFrame {
+            function: from.text()?,
+            file: from.text()?,
+            line: from.number32()?,
+        });
+    }
+    Ok(Site { allocator, frames })
+}
+
+fn allocation(from: &mut Cursor<'_>) -> Result<Allocation, &'static str> {
+    let site = SiteId(from.number32()?);
+    let range = range(from)?;
+    Ok(Allocation {
+        site,
+        start: range.start,
+        len: range.len,
+        count: from.number()?,
+        bytes: from.number()?,
+    })
 }
 
 fn range(from: &mut Cursor<'_>) -> Result<Range, &'static str> {

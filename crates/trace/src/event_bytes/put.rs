@@ -1,10 +1,11 @@
 //! Encoding an event's payload.
 
 use super::{
-    ADVISE, BRK, CORE_SWITCH, EXEC, FILE, FORK, MAP, MISPLACED, POPULATE, PROTECT, REMAP,
-    SPACE_END, SPACE_START, STACK, THREAD_END, THREAD_START, THREAD_SWITCH, UNMAP,
+    ADVISE, ALLOCATION, BRK, CORE_SWITCH, EXEC, FILE, FORK, MAP, MISPLACED, POPULATE, PROTECT,
+    REMAP, SITE, SPACE_END, SPACE_START, STACK, THREAD_END, THREAD_START, THREAD_SWITCH, UNMAP,
 };
 use crate::event::{Advice, Backing, Event, Range};
+use crate::site::{Allocation, Site};
 use crate::varint;
 use broadleaf_units::Rights;
 
@@ -98,9 +99,36 @@ pub(crate) fn put(out: &mut Vec<u8>, event: &Event) -> Option<u8> {
             varint::put(out, native.0);
             return Some(MISPLACED);
         }
+        Event::Site(id, site) => {
+            varint::put(out, id.0.into());
+            put_site(out, site);
+            return Some(SITE);
+        }
+        Event::Allocation(allocation) => {
+            put_allocation(out, allocation);
+            return Some(ALLOCATION);
+        }
         _ => {}
     }
     put_life(out, event)
+}
+
+fn put_site(out: &mut Vec<u8>, site: &Site) {
+    varint::put_text(out, &site.allocator);
+    varint::put(out, site.frames.len() as u64);
+    for frame in &site.frames {
+        varint::put_text(out, &frame.function);
+        varint::put_text(out, &frame.file);
+        varint::put(out, frame.line.into());
+    }
+}
+
+fn put_allocation(out: &mut Vec<u8>, allocation: &Allocation) {
+    varint::put(out, allocation.site.0.into());
+    varint::put(out, allocation.start.0);
+    varint::put(out, allocation.len);
+    varint::put(out, allocation.count);
+    varint::put(out, allocation.bytes);
 }
 
 /// Encodes the events of processes and threads.

@@ -2,9 +2,10 @@
 #![allow(dead_code)]
 
 use broadleaf_trace::{
-    Advice, Backing, Event, KernelTouch, Lead, Mapping, Range, TouchOrigin, Visit,
+    Advice, Allocation, Backing, Event, KernelTouch, Lead, Mapping, Range, Site, SiteFrame,
+    TouchOrigin, Visit,
 };
-use broadleaf_units::{CoreId, FileId, Rights, SpaceId, ThreadId, VirtAddr};
+use broadleaf_units::{CoreId, FileId, Rights, SiteId, SpaceId, ThreadId, VirtAddr};
 use proptest::prelude::*;
 
 use super::TestItem;
@@ -63,6 +64,16 @@ fn populate() -> impl Strategy<Value = Event> {
     })
 }
 
+fn site(text: &'static str) -> impl Strategy<Value = Event> {
+    let frame = (text, text, any::<u32>()).prop_map(|(function, file, line)| SiteFrame {
+        function,
+        file,
+        line,
+    });
+    (any::<u32>(), text, prop::collection::vec(frame, 0..4))
+        .prop_map(|(id, allocator, frames)| Event::Site(SiteId(id), Site { allocator, frames }))
+}
+
 /// Any event except a switch of spaces.
 pub(crate) fn event() -> impl Strategy<Value = Event> {
     let text = "[a-zé/ ]{0,12}";
@@ -107,6 +118,16 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
         any::<u32>().prop_map(|thread| Event::ThreadStart(ThreadId(thread))),
         any::<u32>().prop_map(|thread| Event::ThreadSwitch(ThreadId(thread))),
         any::<u32>().prop_map(|core| Event::CoreSwitch(CoreId(core))),
+        site(text),
+        (any::<u32>(), range(), any::<u64>(), any::<u64>()).prop_map(
+            |(site, range, count, bytes)| Event::Allocation(Allocation {
+                site: SiteId(site),
+                start: range.start,
+                len: range.len,
+                count,
+                bytes,
+            })
+        ),
         any::<u32>().prop_map(|thread| Event::ThreadEnd(ThreadId(thread))),
     ]
 }

@@ -1,0 +1,156 @@
+//! `record --sites` and `advise`: the line of the source that made the hot structure.
+//!
+//! Each program has two structures, and an argument names the hot one. So no answer is right by
+//! luck. A comment marks the line that makes each structure.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::{broadleaf, folder, run, stderr, succeeded};
+
+fn source(name: &str) -> PathBuf {
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/sites/programs");
+    programs.join(name)
+}
+
+/// The line of a source file with this mark, counted from 1.
+fn marked(path: &Path, mark: &str) -> u64 {
+    let text = std::fs::read_to_string(path).expect("a source file");
+    let at = text.lines().position(|line| {
+        let line = line.trim_end().trim_end_matches("*/").trim_end();
+        line.ends_with(mark)
+    });
+    1 + at.unwrap_or_else(|| panic!("{mark} marks no line")) as u64
+}
+
+/// Runs a compiler. Returns false and says so if it is not installed.
+fn compiled(compiler: &str, arguments: &[&str]) -> bool {
+    let mut command = Command::new(compiler);
+    command.args(arguments).env("GOFLAGS", "-mod=mod");
+    match command.output() {
+        Ok(output) if output.status.success() => true,
+        Ok(output) => panic!("{compiler}: {}", stderr(&output)),
+        Err(_) => {
+            eprintln!("skipped: {compiler} is not installed");
+            false
+        }
+    }
+}
+
+/// Records a command with its sites, and returns the advice. `None` if there is no recorder.
+fn advised(folder: &Path, command: &[&str]) -> Option<Value> {
+    let trace = folder.join("x.bl");
+    let trace = trace.to_str().expect("UTF-8");
+    let first = ["record", "--sites", "--force", "-o", trace, "--"];
+    let output = broadleaf(&[&first, command].concat()).output().expect("it was built");
+    if stderr(&output).contains("has no recorder") {
+        eprintln!("skipped: {}", stderr(&output));
+        return None;
+    }
+    succeeded(&output);
+    let output = run(&["advise", trace, "--format", "json", "--no-cache"]);
+    Some(serde_json::from_str(&succeeded(&output)).expect("JSON"))
+}
+
+/// The best site of a recording: the allocator, the file's name and the line.
+fn best(advice: &Value) -> (String, String, u64) {
+    let best = &advice["sites"][0];
+    let text = |key: &str| best[key].as_str().unwrap_or_default().to_owned();
+    let file = text("file").rsplit('/').next().unwrap_or_default().to_owned();
+    (text("allocator"), file, best["line"].as_u64().unwrap_or(0))
+}
+
+/// Asserts that the best site of `command` is the marked line, for each of the two structures.
+fn names_the_hot_line(folder: &Path, name: &str, command: &[&str], allocators: [&str; 2], of: &str) {
+    let path = source(name);
+    for (hot, allocator) in ["first", "second"].into_iter().zip(allocators) {
+        let Some(advice) = advised(folder, &[command, &[hot]].concat()) else {
+            return;
+        };
+        let line = marked(&path, &format!("{of}{hot}"));
+        let wanted = (allocator.to_owned(), name.to_owned(), line);
+        assert_eq!(best(&advice), wanted, "{hot}: {:#}", advice["sites"]);
+    }
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("UTF-8")
+}
+
+#[test]
+fn c_names_malloc_mmap_and_variables() {
+    let folder = folder("sites-c");
+    let (program, path) = (folder.join("heap"), source("heap.c"));
+    if !compiled("gcc", &["-g", "-O1", "-o", text(&program), text(&path)]) {
+        return;
+    }
+    for (kind, allocator) in [("malloc", "malloc"), ("mmap", "mmap"), ("bss", "static data")] {
+        let mark = format!("{kind} ");
+        names_the_hot_line(&folder, "heap.c", &[text(&program), kind], [allocator; 2], &mark);
+    }
+}
+
+#[test]
+fn variables_of_a_program_without_debug_information_have_their_names() {
+    let folder = folder("sites-symbols");
+    let (program, path) = (folder.join("heap"), source("heap.c"));
+    if !compiled("gcc", &["-O1", "-o", text(&program), text(&path)]) {
+        return;
+    }
+    for hot in ["first", "second"] {
+        let Some(advice) = advised(&folder, &[text(&program), "bss", hot]) else {
+            return;
+        };
+        assert_eq!(advice["sites"][0]["function"], format!("bss_{hot}"));
+        assert_eq!(advice["sites"][0]["file"], text(&program));
+        let Some(advice) = advised(&folder, &[text(&program), "malloc", hot]) else {
+            return;
+        };
+        assert_eq!(advice["sites"][0]["function"], "main");
+    }
+}
+
+#[test]
+fn cpp_names_the_line_below_the_library() {
+    let folder = folder("sites-cpp");
+    let (program, path) = (folder.join("tables"), source("tables.cc"));
+    if !compiled("g++", &["-g", "-O2", "-o", text(&program), text(&path)]) {
+        return;
+    }
+    names_the_hot_line(&folder, "tables.cc", &[text(&program)], ["operator new"; 2], " ");
+}
+
+#[test]
+fn rust_names_the_line_below_the_library() {
+    let folder = folder("sites-rust");
+    let (program, path) = (folder.join("tables"), source("tables.rs"));
+    let optimised = ["-g", "-C", "opt-level=2", "-o", text(&program), text(&path)];
+    if !compiled("rustc", &optimised) {
+        return;
+    }
+    names_the_hot_line(&folder, "tables.rs", &[text(&program)], ["malloc"; 2], " ");
+}
+
+#[test]
+fn go_names_the_line_below_the_run_time() {
+    let folder = folder("sites-go");
+    let (program, path) = (folder.join("tables"), source("tables.go"));
+    if !compiled("go", &["build", "-o", text(&program), text(&path)]) {
+        return;
+    }
+    names_the_hot_line(&folder, "tables.go", &[text(&program)], ["Go's mallocgc"; 2], " ");
+}
+
+#[test]
+fn python_names_the_line_of_the_script() {
+    let folder = folder("sites-python");
+    let path = source("tables.py");
+    let python = "/usr/bin/python3.11"; // other versions have native frames only
+    if !Path::new(python).exists() {
+        eprintln!("skipped: {python} is not installed");
+        return;
+    }
+    names_the_hot_line(&folder, "tables.py", &[python, text(&path)], ["realloc", "malloc"], " ");
+}

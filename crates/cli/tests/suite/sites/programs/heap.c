@@ -1,0 +1,41 @@
+/* Two tables of 24 MiB. The argument names the one that is used at random; the other is filled
+   once. `malloc`, `mmap` and `bss` select how both are made. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define BYTES (24UL << 20)
+
+static char bss_first[BYTES]; /* bss first */
+static char bss_second[BYTES]; /* bss second */
+
+static char *mapped(void)
+{
+    return mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+int main(int argc, char **argv)
+{
+    char *first, *second;
+    if (argc != 3)
+        return 2;
+    if (strcmp(argv[1], "malloc") == 0) {
+        first = malloc(BYTES); /* malloc first */
+        second = malloc(BYTES); /* malloc second */
+    } else if (strcmp(argv[1], "mmap") == 0) {
+        first = mapped(); /* mmap first */
+        second = mapped(); /* mmap second */
+    } else {
+        first = bss_first;
+        second = bss_second;
+    }
+    char *hot = strcmp(argv[2], "first") == 0 ? first : second;
+    memset(first, 1, BYTES);
+    memset(second, 1, BYTES);
+    unsigned long state = 1, sum = 0;
+    for (int i = 0; i < 400000; i++) {
+        state = state * 6364136223846793005UL + 1442695040888963407UL;
+        sum += hot[(state >> 33) % BYTES]++;
+    }
+    return sum == 1;
+}
