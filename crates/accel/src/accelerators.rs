@@ -250,6 +250,23 @@ mod tests {
     }
 
     #[test]
+    fn caches_leave_no_accelerator_that_leaves_visits_out() {
+        let cached = plan(&["4k", "pop-64"], &["chen2014-1core", "skylake"]);
+        assert_eq!(chosen(&cached), ["shared worlds"]);
+        let why = |name: &str| {
+            let choices = explain(&cached).into_iter();
+            let mut of_name = choices.filter(|choice| choice.accelerator.name == name);
+            of_name
+                .find_map(|choice| choice.why_not)
+                .map(|why| why.to_string())
+        };
+        let words = "chen2014-1core has caches, which every visit to a line may change";
+        for name in ["blocks", "lanes", "reduced form", "filter", "words"] {
+            assert_eq!(why(name).as_deref(), Some(words), "{name}");
+        }
+    }
+
+    #[test]
     fn listeners_leave_no_accelerator_that_leaves_visits_out() {
         for (wanted, words) in [
             (

@@ -56,7 +56,7 @@ pub(super) fn outcome(
         },
         results,
         interim,
-        notes: [notes(&stream), idle, rules].concat(),
+        notes: [notes(&stream), idle, rules, idle_cores(plan)].concat(),
         choices: told.collect(),
         frames: frames(&worlds, best, plan),
         counters: best
@@ -70,6 +70,22 @@ pub(super) fn outcome(
 fn counters(world: &World<'_>) -> ChargeCounters {
     let charged = world.charged.as_ref();
     charged.map_or_else(ChargeCounters::default, |charged| charged.counters())
+}
+
+/// A note for each machine of several cores: one core runs the program.
+fn idle_cores(plan: &Plan) -> Vec<String> {
+    let machines = plan.machines().iter();
+    let several = machines.filter_map(|machine| {
+        let cores = machine.caches.as_ref()?.hierarchy.cores();
+        (cores > 1).then(|| {
+            format!(
+                "{}: one of its {cores} cores runs the program with all its threads; the others \
+                 are idle",
+                machine.name
+            )
+        })
+    });
+    several.collect()
 }
 
 /// A note for each policy whose daemon had no turn.

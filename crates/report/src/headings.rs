@@ -46,6 +46,13 @@ pub const HEADINGS: &[Heading] = &[
     heading("L1 misses", Metric("l1_misses")),
     heading("L2 misses", Metric("l2_misses")),
     heading("walk cycles", Metric("walk_cycles")),
+    heading("cycles", Metric("cycles")),
+    heading("serial cycles", Metric("cycles_serial")),
+    heading("IPC", Metric("ipc")),
+    heading("cache MPKI", Metric("llc_mpki")),
+    heading("TLB MPKI", Metric("tlb_mpki")),
+    heading("lines read", Metric("memory_reads")),
+    heading("lines written", Metric("memory_writes")),
     heading(
         "of 4k",
         Derived(

@@ -6,6 +6,7 @@
 
 mod advice;
 mod baseline;
+mod cache_figures;
 mod columns;
 mod csv;
 mod curve;

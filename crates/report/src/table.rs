@@ -6,6 +6,7 @@ use broadleaf_units::PageSize;
 use crate::advice::{
     BASELINE, REFERENCE, RULE, RULE_OF_MEMORY, added_bytes, added_share, ended, page_bytes,
 };
+use crate::cache_figures::cache_figures;
 use crate::disk::is_lower_by_eviction;
 use crate::figure::{Figure, count, fitted};
 use crate::grid::{indented, paragraph};
@@ -149,6 +150,12 @@ fn machine_table(
         let figures = figures(&whole, baseline.filter(lasted), reference.filter(lasted));
         let (text, mut left_out) = fitted(&whole, figures, chosen, view);
         out.push_str(&text);
+        if whole.iter().any(|result| result.caches.is_some()) {
+            let (text, too) = fitted(&whole, cache_figures(&whole), chosen, view);
+            out.push('\n');
+            out.push_str(&text);
+            left_out.extend(too);
+        }
         if whole.iter().any(|result| result.memory.is_some()) {
             let (text, too) = fitted(&whole, memory_figures(&whole), chosen, view);
             out.push('\n');

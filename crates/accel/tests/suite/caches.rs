@@ -77,7 +77,9 @@ fn plan(policies: &[&str], machines: &[Machine]) -> Plan {
 }
 
 fn one(items: &Items, machine: Machine) -> (CellResult, CacheResult) {
-    let result = replayed(items, &plan(&["4k"], &[machine])).results.remove(0);
+    let result = replayed(items, &plan(&["4k"], &[machine]))
+        .results
+        .remove(0);
     let caches = result.caches.clone().expect("counts of caches");
     (result, caches)
 }
@@ -90,7 +92,11 @@ fn random_visits(seed: u64, count: usize) -> Vec<Visit> {
             1 => rng.below(64) * 64 + rng.below(2),
             _ => rng.below(200),
         };
-        let stores = if rng.one_in(3) { 1 + rng.below(2) as u32 } else { 0 };
+        let stores = if rng.one_in(3) {
+            1 + rng.below(2) as u32
+        } else {
+            0
+        };
         let loads = rng.below(3) as u32 + u32::from(stores == 0);
         visit(line, loads, stores, 1 + rng.below(9) as u32)
     });
@@ -137,15 +143,19 @@ fn data_goes_to_the_lines_of_its_frames() {
         assert_eq!(found.hits, expected.hits, "{seed}");
         assert_eq!(found.misses, expected.misses, "{seed}");
         assert_eq!(found.written_back, expected.written, "{seed}");
-        assert!(found.misses[0] > 500 && found.written_back > 100, "{found:?}");
+        assert!(
+            found.misses[0] > 500 && found.written_back > 100,
+            "{found:?}"
+        );
     }
 }
 
 /// Eight pages in turn miss a TLB of four entries each time. Their entries of the page table lie in
-/// four lines, one for each level of the table: a walk costs four hits, once they are there.
+/// four lines, one for each level of the table: a walk costs four hits, once they are there. These
+/// lines begin pages, and fill the first set of the first level: data has other sets.
 #[test]
 fn walks_read_their_lines_through_the_caches() {
-    let items = lines((0..800).map(|number| visit(number % 8 * 64, 1, 0, 1)));
+    let items = lines((0..800).map(|number| visit(number % 8 * 65 + 3, 1, 0, 1)));
     let (result, caches) = one(&items, two_levels(1));
     assert_eq!(result.walks.total(), 800);
     assert_eq!(caches.levels[0].misses[1], 4);
@@ -160,7 +170,7 @@ fn walks_read_their_lines_through_the_caches() {
 #[test]
 fn walks_cost_what_else_runs() {
     let small = || small(&[level(1, "4K", 2), CORE.to_owned()].concat());
-    let alone = lines((0..800).map(|number| visit(number % 8 * 64, 1, 0, 1)));
+    let alone = lines((0..800).map(|number| visit(number % 8 * 65 + 3, 1, 0, 1)));
     let beside = lines((0..800).flat_map(|number| {
         let page = number % 8 * 64;
         (0..64).map(move |line| visit(page + line, 1, 0, 1))
@@ -168,7 +178,11 @@ fn walks_cost_what_else_runs() {
     let (alone, _) = one(&alone, small());
     let (beside, caches) = one(&beside, small());
     assert_eq!(alone.walks.total(), beside.walks.total());
-    assert!(beside.walk_cycles > 5 * alone.walk_cycles, "{}", beside.walk_cycles);
+    assert!(
+        beside.walk_cycles > 5 * alone.walk_cycles,
+        "{}",
+        beside.walk_cycles
+    );
     assert!(caches.levels[0].misses[1] > 800);
 }
 
@@ -178,7 +192,11 @@ fn larger_pages_have_cheaper_walks() {
     let items = lines((0..8000).map(|number| visit(number % 8 * 512 * 64 + number % 64, 1, 0, 1)));
     let outcome = replayed(&items, &plan(&["4k", "greedy"], &[two_levels(1)]));
     let [base, large] = [&outcome.results[0], &outcome.results[1]];
-    assert!(large.walk_cycles < base.walk_cycles, "{}", large.walk_cycles);
+    assert!(
+        large.walk_cycles < base.walk_cycles,
+        "{}",
+        large.walk_cycles
+    );
 }
 
 #[test]
@@ -231,7 +249,8 @@ fn results_depend_on_nothing_else() {
         assert_eq!(again.collect::<Vec<_>>(), alone);
     }
     for wanted in [StepsWanted::EachVisit, StepsWanted::EachAccess] {
-        let plan = plan(&["4k"], &machines[..1]).with_listeners(wanted, |_, _| Some(Box::new(Deaf)));
+        let plan =
+            plan(&["4k"], &machines[..1]).with_listeners(wanted, |_, _| Some(Box::new(Deaf)));
         assert_eq!(replayed(&items, &plan).results, alone[..1]);
     }
 }
@@ -265,7 +284,7 @@ fn fetches_read_lines() {
         fetch: true,
         ..Visit::default()
     };
-    let code = (0..500).flat_map(|number| [fetch(64 * 8 + number % 5, 16), visit(0, 1, 0, 0)]);
+    let code = (0..500).flat_map(|number| [fetch(64 * 8 + 5 + number % 5, 16), visit(3, 1, 0, 0)]);
     let (_, caches) = one(&lines(code), two_levels(1));
     assert_eq!(caches.levels[0].misses[2], 5);
     assert_eq!(caches.levels[0].hits[2], 495);

@@ -53,6 +53,8 @@ pub(crate) enum Catalogue {
     SynonymTables,
     /// Cache hierarchies
     Caches,
+    /// Replacement rules of caches
+    CacheReplacements,
     /// Rules that choose frames in limited memory
     Allocators,
     /// Traces that can be read
@@ -73,6 +75,7 @@ impl From<Catalogue> for CatalogueName {
             Catalogue::PageTables => Self::PageTables,
             Catalogue::SynonymTables => Self::SynonymTables,
             Catalogue::Caches => Self::Caches,
+            Catalogue::CacheReplacements => Self::CacheReplacements,
             Catalogue::Allocators => Self::Allocators,
             Catalogue::Formats => Self::Formats,
             Catalogue::Metrics => Self::Metrics,

@@ -4,7 +4,7 @@ use crate::support;
 use crate::support::{run, succeeded};
 use serde_json::Value;
 
-const LISTS: [&str; 11] = [
+const LISTS: [&str; 12] = [
     "policies",
     "machines",
     "tlbs",
@@ -12,6 +12,7 @@ const LISTS: [&str; 11] = [
     "page-tables",
     "synonym-tables",
     "caches",
+    "cache-replacements",
     "allocators",
     "formats",
     "metrics",

@@ -173,6 +173,18 @@ fn machines() -> String {
             "synonym-tables",
             "\nThe key `synonyms` of a machine or a grid names the table.\n",
         ),
+        (
+            "Cache hierarchies",
+            "caches",
+            "\nThe key `caches` of a machine names the hierarchy. The page [What caches and walks \
+             really cost](caches.md) lists the\nkeys of its tables.\n",
+        ),
+        (
+            "Replacement rules of caches",
+            "cache-replacements",
+            "\nThe key `replacement` of a `[[cache]]` table names the rule that chooses the line \
+             that makes room. A parameter of\nthe rule is a further key of the same table.\n",
+        ),
     ] {
         let _ = write!(out, "\n# {title}\n{introduction}");
         out.push_str(&described(catalogue));

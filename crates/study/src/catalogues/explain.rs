@@ -148,10 +148,8 @@ fn find(name: &str) -> Result<Explanation, Failure> {
             support: None,
         });
     }
-    for (kind, entries) in parts() {
-        if let Some(entry) = entries.iter().find(|entry| entry.name == name) {
-            return Ok(of_part(kind, entry));
-        }
+    if let Some(explanation) = of_parts(name) {
+        return Ok(explanation);
     }
     if let Some(kind) = EntryKind::named(name) {
         return Ok(of_part("TLB entry", &kind.described));
@@ -184,6 +182,29 @@ fn find(name: &str) -> Result<Explanation, Failure> {
 }
 
 /// A part of a machine. A kind of TLB entry has areas, and so has an organisation of its name.
+/// The parts of machines of that name. TLBs and caches have replacement rules of one name: the rule
+/// of caches follows that of TLBs.
+fn of_parts(name: &str) -> Option<Explanation> {
+    let of_name = |(kind, entries): (&'static str, Vec<Described>)| {
+        let entry = entries.into_iter().find(|entry| entry.name == name)?;
+        Some((kind, entry))
+    };
+    let mut found = parts().into_iter().filter_map(of_name);
+    let (kind, first) = found.next()?;
+    let mut explanation = of_part(kind, &first);
+    for (kind, entry) in found {
+        let Described {
+            summary,
+            explanation: text,
+            source,
+            ..
+        } = entry;
+        let also = format!("As a {kind}: {summary}. {text} Source: {source}.");
+        explanation.paragraphs.push(also);
+    }
+    Some(explanation)
+}
+
 fn of_part(kind: &'static str, entry: &Described) -> Explanation {
     let mut facts = EntryKind::named(entry.name).map_or_else(Vec::new, area_facts);
     facts.extend(structure_parameters(kind, entry.name));

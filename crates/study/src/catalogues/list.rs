@@ -30,6 +30,8 @@ pub enum CatalogueName {
     Replacements,
     /// Cache hierarchies.
     Caches,
+    /// Replacement rules of caches.
+    CacheReplacements,
     /// Allocators of frames.
     Allocators,
     /// Formats of traces.
@@ -53,6 +55,7 @@ pub fn entries(what: CatalogueName) -> Result<CatalogueEntries, Failure> {
         CatalogueName::SynonymTables => part("synonym table"),
         CatalogueName::Replacements => part("replacement"),
         CatalogueName::Caches => part("cache"),
+        CatalogueName::CacheReplacements => part("cache replacement"),
         CatalogueName::Allocators => allocators(),
         CatalogueName::Formats => formats(),
         CatalogueName::Metrics => metrics(),
