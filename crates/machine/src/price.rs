@@ -4,7 +4,8 @@ use broadleaf_price::{EntryKind, EntryReach, FieldWidths, TlbPlan};
 use broadleaf_tlb::Structure;
 
 /// The plan of a structure, with Talluri's widths of addresses (64 and 48 bits) and the smallest
-/// page of the structure. `None` if no kind of entry describes the structure's entries, or if a
+/// page of the structure. If each entry has the configuration of a scattered superpage, it lies
+/// beside the frame number. `None` if no kind of entry describes the structure's entries, or if a
 /// number is too large.
 pub fn tlb_plan(structure: &Structure) -> Option<TlbPlan> {
     let shifts = structure
@@ -13,7 +14,8 @@ pub fn tlb_plan(structure: &Structure) -> Option<TlbPlan> {
         .map(|(size, _)| u32::from(size.shift()));
     let smallest = shifts.min()?;
     let (kind, reach) = entry_kind(structure, smallest)?;
-    let bits = (kind.bits)(&FieldWidths::with_page_offset(smallest), reach);
+    let mut bits = (kind.bits)(&FieldWidths::with_page_offset(smallest), reach);
+    bits.data += structure.configuration_bits_of_entry();
     let entries = u32::try_from(structure.entries).ok()?;
     Some(if structure.sets() == 1 {
         TlbPlan::fully_associative(entries, bits)

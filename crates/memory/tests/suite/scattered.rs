@@ -113,7 +113,10 @@ proptest! {
                 0..=3 => drop(world.reference(space, first + page, kind == 0)),
                 4 => world.unmap(space, first + page..first + page + 1),
                 5 => world.unmap(space, first..first + 2 * BLOCK),
-                6 => world.remap(space, first..first + BLOCK, (block + 20) * BLOCK..(block + 21) * BLOCK),
+                6 => {
+                    let to = (block + 20) * BLOCK;
+                    world.remap(space, first..first + BLOCK, to..to + BLOCK);
+                }
                 _ => world.end(space),
             }
             if kind >= 4 {

@@ -86,7 +86,11 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
     source: "Chen 2014, sections I and V (Page Coloring); Kessler and Hill 1992 (page coloring \
              and bin hopping)",
     parameters: &[SHARES, BY, ORDER, WAY],
-    examples: &["coloured", "coloured(shares=1/4+1/2+1/8+1/8)", "coloured(order=bin-hopping)"],
+    examples: &[
+        "coloured",
+        "coloured(shares=1/4+1/2+1/8+1/8)",
+        "coloured(order=bin-hopping)",
+    ],
     by_default: false,
     build: |given| Box::new(Coloured { given }),
 };
@@ -128,13 +132,22 @@ mod tests {
         let usual = rule("coloured");
         assert_eq!(usual.way.bytes(), 256 << 10);
         assert_eq!(usual.shares, QUARTERS);
-        assert_eq!((usual.owner, usual.order), (ColourOwner::Process, ColourOrder::ByPage));
+        assert_eq!(
+            (usual.owner, usual.order),
+            (ColourOwner::Process, ColourOrder::ByPage)
+        );
         let other = rule("coloured(shares=1/2,by=core,order=bin-hopping,way=2m)");
         assert_eq!(other.way, PageSize::SIZE_2M);
         assert!(other.shares.divisors().eq([2]));
-        assert_eq!((other.owner, other.order), (ColourOwner::Core, ColourOrder::BinHopping));
+        assert_eq!(
+            (other.owner, other.order),
+            (ColourOwner::Core, ColourOrder::BinHopping)
+        );
         let region = rule("coloured(by=region,order=round-robin)");
-        assert_eq!((region.owner, region.order), (ColourOwner::Region, ColourOrder::RoundRobin));
+        assert_eq!(
+            (region.owner, region.order),
+            (ColourOwner::Region, ColourOrder::RoundRobin)
+        );
         for way in WAYS {
             let size = PageSize::from_short_name(way).unwrap();
             assert_eq!(rule(&alloc::format!("coloured(way={way})")).way, size);

@@ -88,7 +88,10 @@ mod tests {
         let rule = |name: &str| parse(name).unwrap().needs().colours.unwrap();
         let (coloured, scattered) = (rule("coloured(by=core)"), rule("scattered(by=core)"));
         assert!(scattered.scatters && !coloured.scatters);
-        assert_eq!((scattered.owner, scattered.way), (coloured.owner, coloured.way));
+        assert_eq!(
+            (scattered.owner, scattered.way),
+            (coloured.owner, coloured.way)
+        );
         assert!(parse("scattered").unwrap().needs().sizes.holds(21));
     }
 }

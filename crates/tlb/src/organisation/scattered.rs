@@ -2,10 +2,10 @@
 
 use super::set_associative::SetAssociative;
 use super::set_indices::SetIndices;
-use super::{Entries, EntryLookup, Organisation};
+use super::{Entries, EntryLookup, EntryShape, Organisation};
 use crate::{
-    Field, ReplacementState, Structure, StructureParameter, SystemSupport, TlbLog, TlbRequest,
-    Translation, Walk,
+    Field, OrganisationChoice, ReplacementState, Structure, StructureParameter, SystemSupport,
+    TlbLog, TlbRequest, Translation, Walk,
 };
 use broadleaf_units::{ColourRegions, Described, PageNumber, PageSize, configuration_bits};
 use std::num::NonZeroU8;
@@ -60,13 +60,14 @@ pub(super) static SCATTERED: Organisation = Organisation {
     counts_uses: |structure| !is_per_set(structure),
     grids: &[],
     block_of: None,
-    entry: |_| None,
+    entry: EntryShape::one_page,
     support: Some(SystemSupport::SCATTERED),
 };
 
 fn refuses(structure: &Structure) -> Option<(Field, String)> {
-    if structure.index(PageSize::SIZE_2M).is_none() {
-        let why = "organisation scattered is of use for pages of 2m alone; give index 2m";
+    let usual = OrganisationChoice::from(&SCATTERED);
+    if structure.index(SCATTERED_SIZE).is_none() && structure.organisation != usual {
+        let why = "parameters of organisation scattered concern pages of 2m: give index 2m";
         return Some((Field::Organisation, why.to_string()));
     }
     if !structure.walk_entries.is_empty() {
@@ -100,10 +101,19 @@ impl Structure {
     /// The colour regions of the superpages that the structure translates. `None` if it translates
     /// no scattered superpages.
     pub fn colour_regions(&self) -> Option<ColourRegions> {
-        match Organisation::is_scattered(&self.organisation) {
+        let translates =
+            Organisation::is_scattered(&self.organisation) && self.index(SCATTERED_SIZE).is_some();
+        match translates {
             true => regions(self),
             false => None,
         }
+    }
+
+    /// The bits of each entry that hold the configuration of a scattered superpage. 0 if the sets
+    /// have the configurations, in registers beside the entries.
+    pub fn configuration_bits_of_entry(&self) -> u32 {
+        let regions = self.colour_regions().filter(|_| !is_per_set(self));
+        regions.map_or(0, configuration_bits)
     }
 
     /// The bits of storage that configurations of scattered superpages take: for each entry or for

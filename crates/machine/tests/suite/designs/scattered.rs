@@ -3,9 +3,9 @@
 use super::machine_of;
 use broadleaf_machine::machine;
 use broadleaf_oracle::design::{SlowConfiguration, SlowScattered};
+use broadleaf_oracle::random::Rng;
 use broadleaf_tlb::{Lookup, Tlb, TlbRequest, Translation, Walk};
 use broadleaf_units::{Asid, ColourRegions, PageNumber, PageSize, RegionShare, Scattering};
-use proptest::prelude::*;
 use std::num::NonZeroU8;
 
 const PAGES: u64 = 512;
@@ -56,38 +56,37 @@ fn refer(tlb: &mut Tlb, superpage: u64, share: u8, times: u64) -> bool {
     found != Lookup::Miss
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-
-    #[test]
-    fn hits_misses_and_cycles_are_those_of_lists(
-        sets in prop::sample::select(vec![1_usize, 2, 4]),
-        ways in 1_usize..5,
-        per_set in any::<bool>(),
-        steps in prop::collection::vec((0_u64..12, 0_usize..3, 1_u64..4, 0..8), 1..200),
-        shares in prop::collection::vec(1_u8..16, 3),
-    ) {
-        let (name, of) = match per_set {
-            true => ("set", SlowConfiguration::Set),
-            false => ("entry", SlowConfiguration::Entry),
-        };
+#[test]
+fn hits_misses_and_cycles_are_those_of_lists() {
+    for seed in 0..64 {
+        let mut rng = Rng::new(seed);
+        let (sets, ways) = (rng.pick(&[1, 2, 4]), 1 + rng.below(4) as usize);
+        let (name, of) = rng.pick(&[
+            ("set", SlowConfiguration::Set),
+            ("entry", SlowConfiguration::Entry),
+        ]);
+        let shares: Vec<u8> = (0..3).map(|_| 1 + rng.below(15) as u8).collect();
         let mut model = tlb(sets, ways, name);
         let mut list = SlowScattered::new(sets, ways, of);
         // A superpage keeps its share until it is unmapped.
         let mut of_pages = [1_u8; 12];
-        for (superpage, share, times, kind) in steps {
-            if kind == 0 {
+        for step in 0..200 {
+            let superpage = rng.below(12);
+            if rng.one_in(8) {
                 let first = PageNumber(superpage * PAGES);
                 model.invalidate(Asid::ZERO, first, PageSize::SIZE_2M);
                 list.forget(superpage);
-                of_pages[superpage as usize] = shares[share];
+                of_pages[superpage as usize] = rng.pick(&shares);
                 continue;
             }
-            let share = of_pages[superpage as usize];
+            let (share, times) = (of_pages[superpage as usize], 1 + rng.below(3));
             let hit = refer(&mut model, superpage, share, times);
-            prop_assert_eq!(hit, list.refer(superpage, share, times));
-            prop_assert_eq!(model.counts().scatter_cycles, list.cycles);
+            let listed = list.refer(superpage, share, times);
+            assert_eq!(hit, listed, "seed {seed}, step {step}");
+            let cycles = model.counts().scatter_cycles;
+            assert_eq!(cycles, list.cycles, "seed {seed}, step {step}");
         }
+        assert!(list.misses > 0);
     }
 }
 
@@ -178,7 +177,7 @@ fn what_the_organisation_cannot_have_is_refused() {
         let error = broadleaf_machine::Machine::from_toml(&text).expect_err(more);
         assert!(error.to_string().contains(wrong), "{error}");
     }
-    let base = table(2, 4, "").replace("2m = \"va[21]\"", "4k = \"va[12]\"");
+    let base = table(2, 4, "region-bit = 18\n").replace("2m = \"va[21]\"", "4k = \"va[12]\"");
     let base = base.replace("name = \"base\"\nlevel = 1", "name = \"base\"\nlevel = 2");
     let error = machine_of(&base).expect_err("no page of 2m");
     assert!(error.to_string().contains("pages of 2m"), "{error}");
