@@ -38,6 +38,7 @@ mod service;
 mod service_state;
 mod several;
 mod shortage;
+mod sites;
 mod support;
 mod tables;
 mod traps;
