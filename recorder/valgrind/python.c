@@ -42,25 +42,19 @@ void bl_python_look_again(void)
       look_again = True;
 }
 
-static Bool readable(Addr a, SizeT n)
-{
-   return a && VG_(am_is_valid_for_client)(a, n, VKI_PROT_READ);
-}
-
 static ULong at(Addr a, SizeT offset)
 {
-   return readable(a + offset, sizeof(ULong)) ? *(ULong*)(a + offset) : 0;
+   return bl_readable(a + offset, sizeof(ULong)) ? *(ULong*)(a + offset) : 0;
 }
 
 static void find_runtime(void)
 {
-   SymbolPlaces found, version;
+   SymbolPlaces version;
    DiEpoch      now = VG_(current_DiEpoch)();
    look_again = False;
    if (VG_(lookup_symbol_SLOW)(now, "*", "Py_Version", &version)
-       && at(version.main, 0) >> 16 == VERSION_3_11
-       && VG_(lookup_symbol_SLOW)(now, "*", "_PyRuntime", &found))
-      runtime = found.main;
+       && at(version.main, 0) >> 16 == VERSION_3_11)
+      runtime = bl_dynamic_symbol(version.main, "_PyRuntime");
 }
 
 /* Writes at most `n` frames of the Python functions that this thread runs, the innermost first. */
@@ -112,7 +106,7 @@ static UInt line_of(const PythonFrame* f)
    Addr  table = at(f->code, CODE_LINES);
    SizeT bytes = at(table, OBJECT_SIZE);
    ULong unit = (f->instruction - (f->code + CODE_INSTRUCTIONS)) / 2, covered = 0;
-   if (!readable(f->code + CODE_FIRST_LINE, 4) || !readable(table + BYTES_DATA, bytes ? bytes : 1))
+   if (!bl_readable(f->code + CODE_FIRST_LINE, 4) || !bl_readable(table + BYTES_DATA, bytes ? bytes : 1))
       return 0;
    Int          line = *(Int*)(f->code + CODE_FIRST_LINE);
    const UChar* p = (const UChar*)table + BYTES_DATA;
@@ -147,7 +141,7 @@ static void put_python_text(Payload* p, Addr text)
    Addr  data = text + (ascii ? ASCII_DATA : TEXT_DATA);
    if (length > LONGEST_TEXT)
       length = LONGEST_TEXT;
-   if (compact && (kind == 1 || kind == 2 || kind == 4) && readable(data, length * kind)) {
+   if (compact && (kind == 1 || kind == 2 || kind == 4) && bl_readable(data, length * kind)) {
       for (SizeT i = 0; i < length; i++) {
          UInt c = kind == 1 ? ((UChar*)data)[i] : kind == 2 ? ((UShort*)data)[i] : ((UInt*)data)[i];
          if (c < 0x80)

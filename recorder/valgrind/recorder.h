@@ -10,7 +10,8 @@
    kernel_touch.c  memory that the kernel makes resident
    clock.c       the program's clock
    missing_calls.c  system calls that Valgrind lacks
-   sites.c       call stacks of allocations; allocators.c, stacks.c and python.c are parts of it */
+   sites.c       call stacks of allocations; allocators.c, stacks.c, dynamic.c and python.c
+                 are parts of it */
 #ifndef BROADLEAF_RECORDER_H
 #define BROADLEAF_RECORDER_H
 

@@ -6,7 +6,6 @@
    the program. Blocks must not contain calls, so `broadleaf record` sets --vex-guest-chase=no. */
 #include "sites.h"
 #include "pub_tool_debuginfo.h"
-#include "pub_tool_guest.h"
 #include "pub_tool_hashtable.h"
 
 extern void VG_(discard_translations)(Addr start, ULong range, const HChar* who);
@@ -17,7 +16,7 @@ Bool bl_sites = False;
    new, is a part of it. */
 typedef struct {
    const Allocator* allocator; /* NULL: no call */
-   Addr             sp;        /* at the entry: the place of the return address */
+   Addr             sp;        /* at the entry: the place of the return address, or its like */
    Addr             to;        /* the return address */
    SizeT            size;
    Addr             result_at; /* the place of the result, or 0: RAX */
@@ -28,6 +27,10 @@ typedef struct {
 #define DEEPEST_CALL (8UL << 20)
 
 static Call* calls; /* by thread */
+
+/* The calls of goroutines. A goroutine may continue on another thread, and on another stack. */
+typedef struct _GoroutineCall { struct _GoroutineCall* next; UWord key; Call call; } GoroutineCall;
+static VgHashTable* goroutine_calls;
 
 typedef struct _ReturnPlace { struct _ReturnPlace* next; UWord key; } ReturnPlace;
 static VgHashTable* return_places;
@@ -70,16 +73,6 @@ static UWord mix(UWord h, UWord v)
    return h ^ h >> 32;
 }
 
-static ULong reg(ThreadId tid, PtrdiffT offset)
-{
-   ULong value = 0;
-   VG_(get_shadow_regs_area)(tid, (UChar*)&value, 0, offset, sizeof value);
-   return value;
-}
-#define REG(tid, name) reg(tid, offsetof(VexGuestAMD64State, guest_##name))
-
-static Bool readable(Addr a) { return VG_(am_is_valid_for_client)(a, 8, VKI_PROT_READ); }
-
 /* The sites. */
 
 static void send_site(const KnownSite* s)
@@ -109,11 +102,11 @@ static Word different_sites(const void* a, const void* b)
 
 /* Returns the number of the site at which the thread is now, in a function or system call of this
    name. The first frame, which is the function's own, is left out. */
-static UInt site(ThreadId tid, const HChar* allocator)
+static UInt site(ThreadId tid, const HChar* allocator, Bool of_go)
 {
    KnownSite s;
    Addr      ips[MAX_FRAMES + 1];
-   UInt      n = bl_stack(tid, ips, MAX_FRAMES + 1);
+   UInt      n = bl_stack(tid, ips, MAX_FRAMES + 1, of_go);
    UInt      most = sites_used < MANY_SITES ? MAX_FRAMES : FEW_FRAMES;
    s.allocator = allocator;
    s.frames = n > 0 ? n - 1 : 0;
@@ -218,8 +211,7 @@ void bl_sites_in_child(void)
 
 static Bool is_inside(const Call* call, Addr sp)
 {
-   return call->allocator && !call->allocator->moves && sp < call->sp
-          && call->sp - sp < DEEPEST_CALL;
+   return call->allocator && sp < call->sp && call->sp - sp < DEEPEST_CALL;
 }
 
 static SizeT size_of_call(ThreadId tid, const Allocator* a)
@@ -244,20 +236,45 @@ static void will_return_to(Addr place)
    VG_(discard_translations)(place, 1, "recorder.sites"); /* it lacks the call of `returns` */
 }
 
+/* The offset of the end of a goroutine's stack (`g.stack.hi`). */
+#define GOROUTINE_STACK_END 8
+
+/* Returns a stack pointer that a copy of the goroutine's stack to another place does not change. */
+static Addr sp_of_goroutine(ThreadId tid)
+{
+   Addr end = REG(tid, R14) + GOROUTINE_STACK_END;
+   return bl_readable(end, sizeof(Addr)) ? (1UL << 62) - (*(Addr*)end - VG_(get_SP)(tid)) : 0;
+}
+
+/* Returns the latest call of the goroutine that runs, or NULL. R14 holds the goroutine (Go's
+   internal calling convention). */
+static Call* call_of_goroutine(ThreadId tid, Bool make)
+{
+   Addr           g = REG(tid, R14);
+   GoroutineCall* c = VG_(HT_lookup)(goroutine_calls, g);
+   if (!c && make) {
+      c = VG_(calloc)("bl.goroutine", 1, sizeof *c);
+      c->key = g;
+      VG_(HT_add_node)(goroutine_calls, c);
+   }
+   return c ? &c->call : NULL;
+}
+
 /* Called at the entry of an allocator. */
 static void enters(const Allocator* a)
 {
    ThreadId tid = VG_(get_running_tid)();
    Addr     sp = VG_(get_SP)(tid);
-   Call*    call = &calls[tid];
-   if (!bl_recording || is_inside(call, sp) || !readable(sp))
+   Addr     place = a->of_go ? sp_of_goroutine(tid) : sp;
+   Call*    call = a->of_go ? call_of_goroutine(tid, True) : &calls[tid];
+   if (!bl_recording || is_inside(call, place) || !bl_readable(sp, sizeof(Addr)))
       return;
    call->allocator = a;
-   call->sp = sp;
+   call->sp = place;
    call->to = *(Addr*)sp;
    call->size = size_of_call(tid, a);
    call->result_at = a->at_pointer ? REG(tid, RDI) : 0;
-   call->site = site(tid, a->shown);
+   call->site = site(tid, a->shown, a->of_go);
    will_return_to(call->to);
 }
 
@@ -266,13 +283,15 @@ static void returns(Addr place)
 {
    ThreadId tid = VG_(get_running_tid)();
    Call*    call = &calls[tid];
-   if (!call->allocator || call->to != place)
-      return;
-   if (call->sp + sizeof(Addr) != VG_(get_SP)(tid) && !call->allocator->moves)
-      return;
+   if (!call->allocator || call->to != place || call->sp + sizeof(Addr) != VG_(get_SP)(tid)) {
+      call = call_of_goroutine(tid, False);
+      if (!call || !call->allocator || call->to != place
+          || call->sp + sizeof(Addr) != sp_of_goroutine(tid))
+         return;
+   }
    Addr start = REG(tid, RAX);
    if (call->result_at)
-      start = readable(call->result_at) && (Int)start == 0 ? *(Addr*)call->result_at : 0;
+      start = bl_readable(call->result_at, sizeof(Addr)) && (Int)start == 0 ? *(Addr*)call->result_at : 0;
    call->allocator = NULL;
    allocated(call->site, start, call->size);
 }
@@ -288,7 +307,7 @@ void bl_sites_mapped(ThreadId tid, const HChar* name, Addr start, SizeT len)
       return;
    if (is_python_arena(len) && bl_python_stack(&frame, 1))
       name = arena;
-   allocated(site(tid, name), start, VG_PGROUNDUP(len));
+   allocated(site(tid, name, False), start, VG_PGROUNDUP(len));
 }
 
 static void add_call(IRSB* out, Int shadow, const HChar* name, void* function, HWord argument)
@@ -324,6 +343,7 @@ void bl_sites_init(void)
       return;
    calls = VG_(calloc)("bl.calls", VG_N_THREADS, sizeof *calls);
    return_places = VG_(HT_construct)("bl.returns");
+   goroutine_calls = VG_(HT_construct)("bl.goroutines");
    sites = VG_(HT_construct)("bl.sites");
    runs = VG_(HT_construct)("bl.runs");
 }

@@ -3,6 +3,7 @@
 #define BROADLEAF_SITES_H
 
 #include "recorder.h"
+#include "pub_tool_guest.h"
 
 extern Bool bl_sites;
 
@@ -22,13 +23,19 @@ typedef struct {
    const HChar* shown;
    SizeArgument size;
    Bool         at_pointer; /* the result is at the first argument, not in RAX */
-   Bool         moves;      /* its caller's stack may move during the call */
+   Bool         of_go;      /* the caller's stack and thread may change during the call */
 } Allocator;
 const Allocator* bl_allocator(const HChar* symbol);
 
 /* stacks.c */
 #define MAX_FRAMES 32
-UInt bl_stack(ThreadId tid, Addr* ips, UInt n);
+UInt  bl_stack(ThreadId tid, Addr* ips, UInt n, Bool by_frame_pointers);
+Bool  bl_readable(Addr a, SizeT n);
+ULong bl_register(ThreadId tid, PtrdiffT offset);
+#define REG(tid, name) bl_register(tid, offsetof(VexGuestAMD64State, guest_##name))
+
+/* dynamic.c */
+Addr bl_dynamic_symbol(Addr inside, const HChar* name);
 
 /* python.c */
 typedef struct { Addr code; Addr instruction; } PythonFrame;

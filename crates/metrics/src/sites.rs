@@ -14,6 +14,10 @@ pub struct AdvisedSite {
     pub file: String,
     /// The line in `file`; 0 if unknown.
     pub line: u32,
+    /// The caller of `function`, if it is known and not in a library: it tells the calls of a
+    /// function apart that allocates for others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub called_from: Option<AdvisedFrame>,
     /// The call stack, the caller of the allocator first.
     pub frames: Vec<AdvisedFrame>,
     /// The number of allocations, of all memory of the site.
@@ -44,10 +48,21 @@ pub struct AdvisedFrame {
 impl AdvisedSite {
     /// The place in the source: `file:line`, without the line if the line is unknown.
     pub fn place(&self) -> String {
-        match self.line {
-            0 => self.file.clone(),
-            line => format!("{}:{line}", self.file),
-        }
+        place(&self.file, self.line)
+    }
+}
+
+impl AdvisedFrame {
+    /// The place in the source, as [`AdvisedSite::place`].
+    pub fn place(&self) -> String {
+        place(&self.file, self.line)
+    }
+}
+
+fn place(file: &str, line: u32) -> String {
+    match line {
+        0 => file.to_owned(),
+        line => format!("{file}:{line}"),
     }
 }
 

@@ -39,6 +39,7 @@ mod service;
 mod service_state;
 mod several;
 mod shortage;
+mod sites;
 mod support;
 mod tables;
 mod traps;

@@ -44,7 +44,9 @@ fn advised(folder: &Path, command: &[&str]) -> Option<Value> {
     let trace = folder.join("x.bl");
     let trace = trace.to_str().expect("UTF-8");
     let first = ["record", "--sites", "--force", "-o", trace, "--"];
-    let output = broadleaf(&[&first, command].concat()).output().expect("it was built");
+    let output = broadleaf(&[&first, command].concat())
+        .output()
+        .expect("it was built");
     if stderr(&output).contains("has no recorder") {
         eprintln!("skipped: {}", stderr(&output));
         return None;
@@ -58,12 +60,22 @@ fn advised(folder: &Path, command: &[&str]) -> Option<Value> {
 fn best(advice: &Value) -> (String, String, u64) {
     let best = &advice["sites"][0];
     let text = |key: &str| best[key].as_str().unwrap_or_default().to_owned();
-    let file = text("file").rsplit('/').next().unwrap_or_default().to_owned();
+    let file = text("file")
+        .rsplit('/')
+        .next()
+        .unwrap_or_default()
+        .to_owned();
     (text("allocator"), file, best["line"].as_u64().unwrap_or(0))
 }
 
 /// Asserts that the best site of `command` is the marked line, for each of the two structures.
-fn names_the_hot_line(folder: &Path, name: &str, command: &[&str], allocators: [&str; 2], of: &str) {
+fn names_the_hot_line(
+    folder: &Path,
+    name: &str,
+    command: &[&str],
+    allocators: [&str; 2],
+    of: &str,
+) {
     let path = source(name);
     for (hot, allocator) in ["first", "second"].into_iter().zip(allocators) {
         let Some(advice) = advised(folder, &[command, &[hot]].concat()) else {
@@ -71,7 +83,7 @@ fn names_the_hot_line(folder: &Path, name: &str, command: &[&str], allocators: [
         };
         let line = marked(&path, &format!("{of}{hot}"));
         let wanted = (allocator.to_owned(), name.to_owned(), line);
-        assert_eq!(best(&advice), wanted, "{hot}: {:#}", advice["sites"]);
+        assert_eq!(best(&advice), wanted, "{hot}: {:#}", advice["sites"][0]);
     }
 }
 
@@ -86,9 +98,31 @@ fn c_names_malloc_mmap_and_variables() {
     if !compiled("gcc", &["-g", "-O1", "-o", text(&program), text(&path)]) {
         return;
     }
-    for (kind, allocator) in [("malloc", "malloc"), ("mmap", "mmap"), ("bss", "static data")] {
+    for (kind, allocator) in [("malloc", "malloc"), ("bss", "static data")] {
         let mark = format!("{kind} ");
-        names_the_hot_line(&folder, "heap.c", &[text(&program), kind], [allocator; 2], &mark);
+        names_the_hot_line(
+            &folder,
+            "heap.c",
+            &[text(&program), kind],
+            [allocator; 2],
+            &mark,
+        );
+    }
+    // One function maps both, and the table tells its callers apart.
+    for hot in ["first", "second"] {
+        let Some(advice) = advised(&folder, &[text(&program), "mmap", hot]) else {
+            return;
+        };
+        let best = &advice["sites"][0];
+        assert_eq!(
+            (&best["allocator"], &best["function"]),
+            (&"mmap".into(), &"mapped".into())
+        );
+        let line = marked(&path, &format!("mmap {hot}"));
+        assert_eq!(best["called_from"]["line"], line);
+        let table = succeeded(&run(&["advise", text(&folder.join("x.bl")), "--no-cache"]));
+        let named = format!("called from main ({}:{line})", text(&path));
+        assert!(table.contains(&named), "{table}");
     }
 }
 
@@ -119,7 +153,13 @@ fn cpp_names_the_line_below_the_library() {
     if !compiled("g++", &["-g", "-O2", "-o", text(&program), text(&path)]) {
         return;
     }
-    names_the_hot_line(&folder, "tables.cc", &[text(&program)], ["operator new"; 2], " ");
+    names_the_hot_line(
+        &folder,
+        "tables.cc",
+        &[text(&program)],
+        ["operator new"; 2],
+        " ",
+    );
 }
 
 #[test]
@@ -140,7 +180,13 @@ fn go_names_the_line_below_the_run_time() {
     if !compiled("go", &["build", "-o", text(&program), text(&path)]) {
         return;
     }
-    names_the_hot_line(&folder, "tables.go", &[text(&program)], ["Go's mallocgc"; 2], " ");
+    names_the_hot_line(
+        &folder,
+        "tables.go",
+        &[text(&program)],
+        ["Go's mallocgc"; 2],
+        " ",
+    );
 }
 
 #[test]
@@ -152,5 +198,11 @@ fn python_names_the_line_of_the_script() {
         eprintln!("skipped: {python} is not installed");
         return;
     }
-    names_the_hot_line(&folder, "tables.py", &[python, text(&path)], ["realloc", "malloc"], " ");
+    names_the_hot_line(
+        &folder,
+        "tables.py",
+        &[python, text(&path)],
+        ["realloc", "malloc"],
+        " ",
+    );
 }

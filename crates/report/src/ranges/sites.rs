@@ -71,7 +71,7 @@ pub(super) fn site_table(advice: &RangeAdvice, most: usize, view: View) -> Strin
 fn source_lines(sites: &[AdvisedSite]) -> Vec<SourceLine> {
     let mut lines: BTreeMap<(String, &str), SourceLine> = BTreeMap::new();
     for site in sites {
-        let text = described(site);
+        let text = described(site, sites);
         let line = lines
             .entry((text.clone(), &site.allocator))
             .or_insert_with(|| SourceLine {
@@ -93,12 +93,29 @@ fn source_lines(sites: &[AdvisedSite]) -> Vec<SourceLine> {
     lines
 }
 
-/// A site in words: function, file and line, as far as they are known.
-pub(super) fn described(site: &AdvisedSite) -> String {
-    match (site.function.as_str(), site.place()) {
-        ("", place) if place.is_empty() => "unknown".to_owned(),
-        ("", place) => place,
-        (function, place) if place.is_empty() => function.to_owned(),
+/// A site in words: function, file and line, as far as they are known. If several callers of the
+/// function allocate there, the caller too.
+pub(super) fn described(site: &AdvisedSite, all: &[AdvisedSite]) -> String {
+    let text = in_words(&site.function, site.place());
+    let is_there = |other: &&AdvisedSite| {
+        (&other.function, &other.file, other.line) == (&site.function, &site.file, site.line)
+    };
+    let has_several =
+        (all.iter().filter(is_there)).any(|other| other.called_from != site.called_from);
+    match site.called_from.as_ref().filter(|_| has_several) {
+        Some(caller) => format!(
+            "{text}, called from {}",
+            in_words(&caller.function, caller.place())
+        ),
+        None => text,
+    }
+}
+
+fn in_words(function: &str, place: String) -> String {
+    match (function, place.as_str()) {
+        ("", "") => "unknown".to_owned(),
+        ("", _) => place,
+        (function, "") => function.to_owned(),
         (function, place) => format!("{function} ({place})"),
     }
 }
@@ -238,6 +255,28 @@ mod tests {
 
     #[test]
     fn a_site_without_names_is_unknown() {
-        assert_eq!(described(&AdvisedSite::default()), "unknown");
+        let site = AdvisedSite::default();
+        assert_eq!(described(&site, std::slice::from_ref(&site)), "unknown");
+    }
+
+    #[test]
+    fn callers_are_named_if_a_function_allocates_for_several() {
+        let called = |line| AdvisedSite {
+            called_from: Some(AdvisedFrame {
+                function: "main".to_owned(),
+                file: "/a/x.c".to_owned(),
+                line,
+            }),
+            ..site("xmalloc", 7, 60)
+        };
+        let (one, other) = (called(20), called(21));
+        assert_eq!(
+            described(&one, &[one.clone(), one.clone()]),
+            "xmalloc (/a/x.c:7)"
+        );
+        assert_eq!(
+            described(&one, &[one.clone(), other]),
+            "xmalloc (/a/x.c:7), called from main (/a/x.c:20)"
+        );
     }
 }

@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use broadleaf_metrics::{AdvisedFrame, AdvisedSite};
 use broadleaf_model::{Choice, ChosenPiece};
 
-use super::location::named_frame;
+use broadleaf_trace::SiteFrame;
+
+use super::location::{named_frame, own_frame};
 use super::owners::{OwnerSite, SiteOwners};
 
 /// The share of one site in all chosen superpages.
@@ -24,8 +26,12 @@ struct SiteGain {
 pub(super) fn by_site(choice: &Choice, owners: &SiteOwners) -> Vec<AdvisedSite> {
     let mut gains: BTreeMap<usize, SiteGain> = BTreeMap::new();
     for range in &choice.ranges {
-        for piece in choice.pieces.get(range.pieces.clone()).unwrap_or_default() {
-            divide(piece, owners, &mut gains);
+        let pieces = choice.pieces.get(range.pieces.clone()).unwrap_or_default();
+        let alone: u64 = pieces.iter().map(|piece| piece.walk_cycles_spared).sum();
+        // Two superpages may save the same walk, so a range saves less than its pieces alone.
+        let together = range.walk_cycles_spared as f64 / alone.max(1) as f64;
+        for piece in pieces {
+            divide(piece, together, owners, &mut gains);
         }
     }
     let sites = gains
@@ -37,8 +43,14 @@ pub(super) fn by_site(choice: &Choice, owners: &SiteOwners) -> Vec<AdvisedSite> 
     sites
 }
 
-/// Divides the figures of a superpage among its owners.
-fn divide(piece: &ChosenPiece, owners: &SiteOwners, gains: &mut BTreeMap<usize, SiteGain>) {
+/// Divides the figures of a superpage among its owners. `together` is the share of its saved walks
+/// that no other superpage of the range saves.
+fn divide(
+    piece: &ChosenPiece,
+    together: f64,
+    owners: &SiteOwners,
+    gains: &mut BTreeMap<usize, SiteGain>,
+) {
     let end = piece.address.saturating_add(piece.size.bytes());
     let shares = owners.of_range(piece.space, piece.address, end);
     let all: u64 = shares.values().sum();
@@ -46,25 +58,33 @@ fn divide(piece: &ChosenPiece, owners: &SiteOwners, gains: &mut BTreeMap<usize, 
         let share = bytes as f64 / all as f64;
         let gain = gains.entry(site).or_default();
         gain.superpage_bytes += piece.size.bytes() as f64 * share;
-        gain.walks += piece.walks_spared as f64 * share;
-        gain.walk_cycles += piece.walk_cycles_spared as f64 * share;
-        gain.gained += (i128::from(piece.walk_cycles_spared) - piece.price) as f64 * share;
+        let walk_cycles = piece.walk_cycles_spared as f64 * together;
+        gain.walks += piece.walks_spared as f64 * together * share;
+        gain.walk_cycles += walk_cycles * share;
+        gain.gained += (walk_cycles - piece.price as f64) * share;
     }
 }
 
 fn advised(owner: &OwnerSite, gain: &SiteGain) -> AdvisedSite {
     let site = &owner.site;
-    let named = named_frame(&site.frames).cloned().unwrap_or_default();
-    let frames = site.frames.iter().map(|frame| AdvisedFrame {
+    let at = named_frame(&site.frames);
+    let named = at.map_or_else(SiteFrame::default, |at| site.frames[at].clone());
+    let outer = site
+        .frames
+        .get(at.map_or(0, |at| at + 1)..)
+        .unwrap_or_default();
+    let frame = |frame: &SiteFrame| AdvisedFrame {
         function: frame.function.clone(),
         file: frame.file.clone(),
         line: frame.line,
-    });
+    };
+    let frames = site.frames.iter().map(frame);
     AdvisedSite {
         allocator: site.allocator.clone(),
         function: named.function,
         file: named.file,
         line: named.line,
+        called_from: own_frame(outer).map(|at| frame(&outer[at])),
         frames: frames.collect(),
         allocations: owner.allocations,
         allocated_bytes: owner.bytes,
