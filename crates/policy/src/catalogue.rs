@@ -118,6 +118,25 @@ impl PolicyEntry {
             }
             values.push((parameter, value));
         }
+        for (parameter, value) in &values {
+            let is_met = |(other, wanted): &(&str, &str)| {
+                let mut values = values.iter();
+                values.any(|(known, value)| known.name == *other && value.written() == *wanted)
+            };
+            let others = parameter.only_with;
+            if parameter.default != Some(*value) && !others.is_empty() && !others.iter().any(is_met)
+            {
+                let others = others.iter();
+                return Err(ParseError::NoEffect {
+                    name,
+                    parameter: parameter.name,
+                    value: value.written(),
+                    others: others
+                        .map(|(of, value)| alloc::format!("{of}={value}"))
+                        .collect(),
+                });
+            }
+        }
         Ok((self.build)(GivenParameters::new(name, values)))
     }
 

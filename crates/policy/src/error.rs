@@ -145,6 +145,21 @@ pub enum ParseError {
         /// The parameter.
         parameter: &'static str,
     },
+    /// The value of a parameter has no effect beside the other values.
+    #[error(
+        "{parameter}={value} of the policy {name} has no effect without {}",
+        .others.join(" or ")
+    )]
+    NoEffect {
+        /// The policy.
+        name: &'static str,
+        /// The parameter.
+        parameter: &'static str,
+        /// Its value.
+        value: String,
+        /// The parameters and values of which one is needed.
+        others: alloc::vec::Vec<String>,
+    },
     /// The text begins as an expression and is invalid.
     #[error(transparent)]
     Expression(#[from] crate::ExpressionError),

@@ -19,6 +19,9 @@ pub struct Parameter {
     pub default: Option<ParameterValue>,
     /// The meaning, as a noun phrase or a sentence.
     pub meaning: &'static str,
+    /// Other parameters with their values, as written. Another value than the default has an effect
+    /// only beside one of them. Empty if it has one beside any values.
+    pub only_with: &'static [(&'static str, &'static str)],
 }
 
 /// The kind of a parameter's values.
@@ -73,6 +76,7 @@ impl Parameter {
             kind,
             default,
             meaning,
+            only_with: &[],
         }
     }
 
@@ -104,6 +108,7 @@ impl Parameter {
             kind,
             default,
             meaning,
+            only_with: &[],
         }
     }
 
@@ -120,6 +125,7 @@ impl Parameter {
             kind: ParameterKind::Sizes,
             default,
             meaning,
+            only_with: &[],
         }
     }
 
@@ -135,7 +141,17 @@ impl Parameter {
             kind: ParameterKind::Shares,
             default,
             meaning,
+            only_with: &[],
         }
+    }
+
+    /// Refuses another value than the default, unless one of these parameters has this value.
+    pub(crate) const fn only_with(
+        mut self,
+        others: &'static [(&'static str, &'static str)],
+    ) -> Self {
+        self.only_with = others;
+        self
     }
 
     /// Reads the text of a value. `policy` names the policy in errors.

@@ -264,6 +264,23 @@ mod tests {
                  write it as 64 or 1e6",
             ),
             (
+                "foxtrot(counters=object)",
+                "counters=object of the policy foxtrot has no effect without objects=shared or \
+                 read_around=yes",
+            ),
+            (
+                "foxtrot(reserve=no)",
+                "reserve=no of the policy foxtrot has no effect without gather=yes",
+            ),
+            (
+                "foxtrot(reserve=no,gather=yes,read_around=yes)",
+                "read_around=yes of the policy foxtrot has no effect without reserve=yes",
+            ),
+            (
+                "foxtrot(network=80)",
+                "network=80 of the policy foxtrot has no effect without files=network",
+            ),
+            (
                 "linux(enabled=alway)",
                 "\"alway\" is not a value of \"enabled\" of the policy linux; the values are \
                  always, madvise and never",

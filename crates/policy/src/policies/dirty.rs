@@ -22,6 +22,7 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
         },
         default: None,
         meaning: "The number of dirty base pages that a promotion requires.",
+        only_with: &[],
     }],
     examples: &[
         "dirty-64",

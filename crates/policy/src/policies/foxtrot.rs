@@ -43,14 +43,16 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
             (1, 100),
             50,
             "The share for files on a local disk.",
-        ),
+        )
+        .only_with(&[("files", "local")]),
         Parameter::number(
             "network",
             "percent",
             (1, 100),
             75,
             "The share for files on the network.",
-        ),
+        )
+        .only_with(&[("files", "network")]),
         Parameter::number(
             "heap",
             "percent",
@@ -76,7 +78,8 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
             "yes",
             "Whether a first fault reserves a block. Without, pages get any frame, and a promotion \
              populates a new block and gathers the rest: gather=yes.",
-        ),
+        )
+        .only_with(&[("gather", "yes")]),
         Parameter::word(
             "restart",
             &["complete", "early"],
@@ -93,7 +96,7 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
         ),
         OBJECTS,
         COUNTERS,
-        READ_AROUND,
+        READ_AROUND.only_with(&[("reserve", "yes")]),
         Parameter::word(
             "store",
             &["page", "superpage", "never"],

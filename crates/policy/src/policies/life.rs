@@ -25,6 +25,7 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
         },
         default: None,
         meaning: "The age of a reservation that a promotion requires.",
+        only_with: &[],
     }],
     examples: &["life-1e6", "life-1e7", "life-1e8", "life-1e9"],
     by_default: true,

@@ -22,7 +22,8 @@ pub(super) const COUNTERS: Parameter = Parameter::word(
     "process",
     "Whose pages count for the share of a file's block: those that the process maps, or those that \
      any process maps. The latter is for objects=shared.",
-);
+)
+.only_with(&[("objects", "shared"), ("read_around", "yes")]);
 
 pub(super) const READ_AROUND: Parameter = Parameter::word(
     "read_around",

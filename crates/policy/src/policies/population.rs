@@ -23,6 +23,7 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
         },
         default: None,
         meaning: "The number of populated base pages that a promotion requires.",
+        only_with: &[],
     }],
     examples: &["pop-64", "pop-128", "pop-256", "pop-461", "pop-509"],
     by_default: true,

@@ -1,8 +1,9 @@
 //! The catalogue's documentation of its policies, and the round trip of their names.
 
-use crate::common::{differ, every_policy, values, views};
+use crate::common::{differ, every_policy, policy_with, values, views, with_others};
 use broadleaf_policy::{
-    Parameter, ParameterKind, Policy, PolicyEntry, all_examples, catalogue, examples, parse,
+    Parameter, ParameterKind, ParseError, Policy, PolicyEntry, all_examples, catalogue, examples,
+    parse,
 };
 
 #[test]
@@ -43,16 +44,34 @@ fn each_parameter_is_in_the_name_unless_it_is_the_default() {
                 continue;
             }
             for value in values(parameter) {
-                let name = entry.with(&[(parameter.name, &value)]).unwrap().name();
-                assert_eq!(name, named(entry, parameter, &value));
+                let given = with_others(parameter, &value);
+                let name = policy_with(entry, &given).unwrap().name();
+                match entry.with(&[(parameter.name, &value)]) {
+                    Ok(policy) => assert_eq!(policy.name(), named(entry, parameter, &value)),
+                    Err(ParseError::NoEffect { .. }) => {
+                        let said = format!("{}={value}", parameter.name);
+                        assert!(given.len() == 2 && name.contains(&said), "{name}");
+                    }
+                    Err(error) => panic!("{said}: {error}", said = parameter.name),
+                }
             }
         }
         // All parameters at once, with the last value of each, in the order of the catalogue.
         let written: Vec<(&str, String)> = (entry.parameters.iter())
             .filter_map(|parameter| Some((parameter.name, values(parameter).pop()?)))
             .collect();
+        let is_met = |parameter: &Parameter| {
+            let mut others = parameter.only_with.iter();
+            others.any(|(other, value)| written.contains(&(*other, (*value).to_owned())))
+        };
+        let apart = entry.parameters.iter().filter(|parameter| {
+            let changes = parameter.default.is_some();
+            changes && !parameter.only_with.is_empty() && !is_met(parameter)
+        });
+        let apart: Vec<&str> = apart.map(|parameter| parameter.name).collect();
         let given: Vec<(&str, &str)> = written
             .iter()
+            .filter(|(name, _)| !apart.contains(name))
             .map(|(name, text)| (*name, &**text))
             .collect();
         let mut turned = given.clone();
@@ -78,12 +97,17 @@ fn each_parameter_makes_a_difference() {
                 let with = |value: &str| {
                     let mut given = vec![(parameter.name, value)];
                     given.extend(beside.iter().map(|(name, value)| (*name, &**value)));
-                    entry.with(&given).unwrap()
+                    // A value without an effect beside the other one is refused.
+                    entry.with(&given).ok()
                 };
-                let values = values(parameter);
-                let first = with(&values[0]);
-                (values[1..].iter())
-                    .any(|value| differ(with(value).as_ref(), first.as_ref(), &views))
+                let policies = values(parameter)
+                    .into_iter()
+                    .filter_map(|value| with(&value));
+                let policies: Vec<_> = policies.collect();
+                let first = policies.first();
+                policies.iter().skip(1).any(|policy| {
+                    first.is_some_and(|first| differ(policy.as_ref(), first.as_ref(), &views))
+                })
             };
             assert!(
                 beside.into_iter().any(difference),

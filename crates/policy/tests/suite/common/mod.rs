@@ -4,8 +4,8 @@
 #![allow(dead_code)]
 
 use broadleaf_policy::{
-    Coverage, FORM, Parameter, ParameterKind, ParameterValue, Point, Policy, View, all_examples,
-    catalogue, parse,
+    Coverage, FORM, Parameter, ParameterKind, ParameterValue, ParseError, Point, Policy,
+    PolicyEntry, View, all_examples, catalogue, parse,
 };
 use broadleaf_units::BackingKind;
 
@@ -154,6 +154,28 @@ pub(crate) fn values(parameter: &Parameter) -> Vec<String> {
     }
 }
 
+/// The value of a parameter, after the value of another one without which it has no effect.
+pub(crate) fn with_others(parameter: &Parameter, value: &str) -> Vec<(&'static str, String)> {
+    let is_default = parameter.default.map(|default| default.written());
+    let others = parameter.only_with.first();
+    let others = others.filter(|_| is_default.as_deref() != Some(value));
+    let mut given: Vec<(&str, String)> = others
+        .map(|(other, value)| (*other, (*value).to_owned()))
+        .into_iter()
+        .collect();
+    given.push((parameter.name, value.to_owned()));
+    given
+}
+
+/// The policy of an entry with these values.
+pub(crate) fn policy_with(
+    entry: &PolicyEntry,
+    given: &[(&str, String)],
+) -> Result<Box<dyn Policy>, ParseError> {
+    let given: Vec<(&str, &str)> = given.iter().map(|(name, text)| (*name, &**text)).collect();
+    entry.with(&given)
+}
+
 /// The catalogue's policies: the examples, policies with each parameter at its ends, and
 /// expressions.
 pub(crate) fn every_policy() -> Vec<Box<dyn Policy>> {
@@ -170,7 +192,8 @@ pub(crate) fn every_policy() -> Vec<Box<dyn Policy>> {
     for entry in catalogue() {
         for parameter in entry.parameters {
             for value in values(parameter) {
-                policies.push(entry.with(&[(parameter.name, &value)]).unwrap());
+                let given = with_others(parameter, &value);
+                policies.push(policy_with(entry, &given).unwrap());
             }
         }
     }
