@@ -17,7 +17,7 @@ pub(crate) struct Front<V> {
 
 /// The number of buckets of a cache.
 pub(crate) const SETS: StructureParameter =
-    StructureParameter::number("sets", (1, 1 << 20), 1024, "the buckets of the cache");
+    StructureParameter::number("sets", (1, 1 << 16), 1024, "the buckets of the cache");
 
 /// The number of slots of a bucket.
 pub(crate) const WAYS: StructureParameter =
