@@ -120,9 +120,9 @@ fn change(base: &[RunFigures], other: &[RunFigures], of: fn(&RunFigures) -> f64)
 pub fn change_sentence([low, middle, high]: [f64; 3]) -> String {
     if low <= 0.0 && high >= 0.0 {
         return format!(
-            "no difference that this machine can show ({} less to {} less)",
-            percent(low),
-            percent(high)
+            "no difference that this machine can show (between {} and {})",
+            less_or_more(low),
+            less_or_more(high)
         );
     }
     if middle < 0.0 {
@@ -139,6 +139,12 @@ pub fn change_sentence([low, middle, high]: [f64; 3]) -> String {
         percent(low),
         percent(high)
     )
+}
+
+/// A saved share of a time in words: `2.0% less`, `1.0% more`.
+fn less_or_more(share: f64) -> String {
+    let way = if share < 0.0 { "more" } else { "less" };
+    format!("{} {way}", percent(share.abs()))
 }
 
 fn notes(report: &BaselineReport) -> Vec<String> {
@@ -176,7 +182,7 @@ mod tests {
 
     #[test]
     fn an_interval_with_zero_is_no_difference() {
-        let no = "no difference that this machine can show (-1.0% less to 2.0% less)";
+        let no = "no difference that this machine can show (between 1.0% more and 2.0% less)";
         assert_eq!(change_sentence([-0.01, 0.005, 0.02]), no);
         assert_eq!(
             change_sentence([0.1, 0.2, 0.3]),
@@ -214,7 +220,7 @@ mod tests {
         for line in [
             "4 KiB pages             3.000 s      0.500 s",
             "all huge pages          2.250 s",
-            "  user time, as the system is set: no difference that this machine can show (0.0% less",
+            "  user time, as the system is set: no difference that this machine can show (between",
             "  user time, pop-256: 10.0% less (10.0% to 10.0%)",
             "  user time, all huge pages: 25.0% less (25.0% to 25.0%)",
             "Huge pages reached only 10.0% of the program's memory",
