@@ -16,6 +16,9 @@
 //! 3. Stale translations leave the TLBs of all machines, and page tables are updated.
 //! 4. Each machine looks the page up in its TLB. A miss walks and loads the translation. A policy
 //!    that is notified of misses decides between the two (`world/charging.rs`).
+//! 5. Machines with caches access the line of the visit, at the physical address that memory gave
+//!    the page (`world/caching.rs`). The walks of step 4 have read their lines before. A clock of
+//!    the core turns instructions and latencies into cycles (`core_clock.rs`).
 #![forbid(unsafe_code)]
 
 mod charged;

@@ -200,7 +200,9 @@ fn refused(results: &[CellResult], known: &[&str]) -> Vec<Column> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use broadleaf_metrics::{MemoryResult, Provenance, Tlbmcpi, TraceSummary};
+    use broadleaf_metrics::{
+        CacheLevelResult, CacheResult, MemoryResult, Provenance, Tlbmcpi, TraceSummary,
+    };
 
     #[test]
     fn every_metric_has_its_column_in_the_catalogue_s_order() {
@@ -219,6 +221,36 @@ mod tests {
             .chain(catalogue)
             .collect();
         assert_eq!(names, expected);
+    }
+
+    /// The columns of caches are there for results with caches, and for the levels that they have.
+    #[test]
+    fn machines_with_caches_have_columns_of_their_own() {
+        let with_levels = |levels| CellResult {
+            caches: Some(CacheResult {
+                instructions: 1000,
+                cycles: Some(500),
+                levels: vec![CacheLevelResult::default(); levels],
+                ..CacheResult::default()
+            }),
+            ..CellResult::default()
+        };
+        let names = |results: &[CellResult]| -> BTreeSet<String> {
+            let columns = of_results(results, &[]).into_iter();
+            columns.map(|column| column.name).collect()
+        };
+        let of_caches = |names: &BTreeSet<String>| {
+            let metrics = CACHE_METRICS.iter();
+            metrics.filter(|metric| names.contains(metric.name)).count()
+        };
+        assert_eq!(of_caches(&names(&[CellResult::default()])), 0);
+        // The upper bound of the cycles is missing.
+        let all = CACHE_METRICS.len() - 1;
+        let three = names(&[CellResult::default(), with_levels(3)]);
+        assert_eq!(of_caches(&three), all);
+        let two = names(&[with_levels(2)]);
+        assert_eq!(of_caches(&two), all - 7);
+        assert!(two.contains("cache2_walk_misses") && !two.contains("cache3_walk_misses"));
     }
 
     #[test]

@@ -201,8 +201,11 @@ fn larger_pages_have_cheaper_walks() {
 
 #[test]
 fn cycles_follow_width_window_and_misses() {
-    // One line, 4000 instructions: 1000 cycles at full width, and the first walk and miss.
-    let (_, caches) = one(&lines((0..1000).map(|_| visit(0, 1, 0, 4))), two_levels(1));
+    // One line, 4000 instructions: 1000 cycles at full width, and the first walk and miss. The
+    // last visit has no reference, and its page is not there.
+    let visits = (0..999).map(|_| visit(0, 1, 0, 4));
+    let visits = visits.chain([visit(4000 * 64, 0, 0, 4)]);
+    let (_, caches) = one(&lines(visits), two_levels(1));
     let cold = 4 * (2 + 10 + 100) + (2 + 10 + 100);
     let hidden = 128 / 4;
     assert_eq!(caches.instructions, 4000);

@@ -21,7 +21,7 @@ pub(crate) struct CachedCore {
     walk_end: u64,
     /// The cycles of all walks.
     walk_cycles: u64,
-    /// The misses that were counted for walks.
+    /// True if a second hit in a row can change the replacement of a first level.
     counts_repeats: bool,
 }
 
@@ -76,7 +76,9 @@ impl CachedCore {
 
     /// A walk reads these lines of the page table, one after the other.
     pub(crate) fn walk(&mut self, lines: &[u64]) {
-        let (walker, begin) = self.clock.free_walker(self.clock.now().max(self.walk_end));
+        // Walks of one visit follow each other.
+        let ready = self.clock.now().max(self.walk_end);
+        let (walker, begin) = self.clock.free_walker(ready);
         let mut slot = begin;
         for line in lines {
             let address = PAGE_TABLES + (line << self.hierarchy.line_shift());
@@ -89,17 +91,35 @@ impl CachedCore {
         self.walk_end = slot;
     }
 
-    /// Makes the accesses of a visit to the line at a physical address, after its lookups.
-    pub(crate) fn visit(&mut self, visit: &Visit, address: u64) {
-        let begin = self.clock.now().max(self.walk_end);
+    /// Makes the accesses of a visit to the line at a physical address, after its lookups, and
+    /// begins its other instructions. Without an address, the visit has no reference.
+    pub(crate) fn visit(&mut self, visit: &Visit, address: Option<u64>) {
         if visit.fetch {
-            let cycles = self.access(address, AccessKind::Fetch, begin).cycles;
-            let late = cycles - self.first_hits[1].min(cycles);
-            self.clock.begins_at(begin + self.clock.slots(late));
-            self.clock.add_serial(late);
+            if let Some(address) = address {
+                self.fetch(address);
+            }
             self.clock.advance(visit.instructions.into());
-            return;
+        } else {
+            if let Some(address) = address {
+                self.refer(visit, address);
+            }
+            let others = visit.instructions.saturating_sub(1);
+            self.clock.advance(others.into());
         }
+    }
+
+    /// Fetches a line of instructions. Later instructions wait for the line.
+    fn fetch(&mut self, address: u64) {
+        let begin = self.clock.now().max(self.walk_end);
+        let cycles = self.access(address, AccessKind::Fetch, begin).cycles;
+        let late = cycles - self.first_hits[1].min(cycles);
+        self.clock.begins_at(begin + self.clock.slots(late));
+        self.clock.add_serial(late);
+    }
+
+    /// Makes the loads and stores of a visit.
+    fn refer(&mut self, visit: &Visit, address: u64) {
+        let begin = self.clock.now().max(self.walk_end);
         let leads = visit.lead != Lead::None;
         let references = visit.accesses() + u64::from(leads);
         let stores_first = match visit.lead {
@@ -134,8 +154,6 @@ impl CachedCore {
             more -= 1;
         }
         self.hierarchy.repeat(self.core, more);
-        self.clock
-            .advance(u64::from(visit.instructions.saturating_sub(1)));
     }
 
     /// The counts since [`Self::begin`].

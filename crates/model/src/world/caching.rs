@@ -54,9 +54,8 @@ impl World<'_> {
         };
         let unit = visit.unit & ((1 << shift) - 1);
         let offset = unit << (u32::from(GEOMETRY.base().shift()) - shift);
-        let Some(address) = self.system.physical(at, page, offset) else {
-            return;
-        };
+        // A visit without a reference may lie in a page that is not there.
+        let address = self.system.physical(at, page, offset);
         let mmus = std::iter::once(&mut self.mmu).chain(&mut self.observers);
         for cached in mmus.filter_map(|mmu| mmu.cached.as_mut()) {
             cached.visit(visit, address);
