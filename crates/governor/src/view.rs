@@ -114,6 +114,8 @@ mod tests {
             ("thp-always", Beyond::FirstFaults),
             ("fixed-64k", Beyond::Size),
             ("asap-4-64", Beyond::Size),
+            ("coloured", Beyond::Colours),
+            ("scattered", Beyond::Colours),
             ("promote if advised", Beyond::Advice),
             ("promote if age > 1e6", Beyond::Ages),
             ("promote if misses > 9", Beyond::Misses),

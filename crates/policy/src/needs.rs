@@ -133,6 +133,8 @@ impl Needs {
             Some(Beyond::Misses)
         } else if self.foresight != Foresight::None {
             Some(Beyond::Future)
+        } else if self.colours.is_some() {
+            Some(Beyond::Colours)
         } else if self.beyond_looking.is_some() {
             self.beyond_looking
         } else if self.sizes.holds(shift) || self.sizes.is_none() {
@@ -185,6 +187,8 @@ pub enum Beyond {
     Misses,
     /// Knowledge of the future.
     Future,
+    /// The frames of pages.
+    Colours,
     /// Superpages of a size that does not exist.
     Size,
 }
@@ -205,6 +209,7 @@ impl Beyond {
             Self::Future => {
                 "depends on the future, which a recording holds and a live program does not"
             }
+            Self::Colours => "chooses the frames of pages, which only the kernel does",
             Self::Size => {
                 "makes superpages of other sizes than 2 MiB, which no live program can have"
             }
