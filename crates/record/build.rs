@@ -16,19 +16,25 @@ fn main() {
         Path::new(&env::var_os("CARGO_MANIFEST_DIR").expect("Cargo sets CARGO_MANIFEST_DIR"))
             .join("../../recorder/valgrind");
     println!("cargo::rerun-if-changed={}", source.display());
+    println!(
+        "cargo::rerun-if-changed={}",
+        source.join("../java").display()
+    );
     println!("cargo::rerun-if-changed=/usr/include/valgrind/pub_tool_basics.h");
     let tool = out.join("broadleaf-tool");
     let launcher = out.join("broadleaf-launcher");
-    let built =
-        build(&source, &out.join("valgrind"), &tool).and_then(|()| copy_launcher(&launcher));
+    let agent = out.join("broadleaf-java-agent");
+    let built = build(&source, &out.join("valgrind"), &tool, &agent)
+        .and_then(|()| copy_launcher(&launcher));
     if let Err(why) = built {
         println!("cargo::warning=`broadleaf record` will not work in this build: {why}");
-        for file in [&tool, &launcher] {
+        for file in [&tool, &launcher, &agent] {
             fs::write(file, []).expect("OUT_DIR can be written to");
         }
     }
     println!("cargo::rustc-env=BROADLEAF_TOOL={}", tool.display());
     println!("cargo::rustc-env=BROADLEAF_LAUNCHER={}", launcher.display());
+    println!("cargo::rustc-env=BROADLEAF_JAVA_AGENT={}", agent.display());
 }
 
 /// Copies Valgrind's launcher. The core executes it for each program that a recorded program
@@ -45,7 +51,7 @@ fn copy_launcher(to: &Path) -> Result<(), String> {
         .map_err(|error| format!("{launcher}: {error}"))
 }
 
-fn build(source: &Path, work: &Path, tool: &Path) -> Result<(), String> {
+fn build(source: &Path, work: &Path, tool: &Path, agent: &Path) -> Result<(), String> {
     if env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("linux")
         || env::var("CARGO_CFG_TARGET_ARCH").as_deref() != Ok("x86_64")
     {
@@ -76,5 +82,6 @@ fn build(source: &Path, work: &Path, tool: &Path) -> Result<(), String> {
     if !strip.is_ok_and(|s| s.success()) {
         fs::copy(&built, tool).map_err(|e| e.to_string())?;
     }
+    fs::copy(work.join("broadleaf-java.so"), agent).map_err(|e| e.to_string())?;
     Ok(())
 }

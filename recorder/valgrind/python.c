@@ -58,7 +58,7 @@ static void find_runtime(void)
 }
 
 /* Writes at most `n` frames of the Python functions that this thread runs, the innermost first. */
-UInt bl_python_stack(PythonFrame* frames, UInt n)
+UInt bl_python_stack(ManagedFrame* frames, UInt n)
 {
    UInt done = 0;
    if (look_again)
@@ -100,7 +100,7 @@ static Int signed_number(const UChar** p, const UChar* end)
 
 /* Returns the line of an instruction, or 0. An entry of the table covers some instructions, and
    gives their line as the distance from the line before (Objects/locations.md of CPython). */
-static UInt line_of(const PythonFrame* f)
+static UInt line_of(const ManagedFrame* f)
 {
    enum { SHORT = 10, SAME_LINES = 13, LONG = 14, NONE = 15 };
    Addr  table = at(f->code, CODE_LINES);
@@ -166,7 +166,7 @@ static void put_python_text(Payload* p, Addr text)
 }
 
 /* Appends the name of a frame's function, its file and its line. */
-void bl_python_describe(Payload* p, const PythonFrame* f)
+void bl_python_describe(Payload* p, const ManagedFrame* f)
 {
    put_python_text(p, at(f->code, CODE_QUALNAME));
    put_python_text(p, at(f->code, CODE_FILENAME));

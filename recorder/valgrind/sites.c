@@ -5,6 +5,7 @@
    allocation's address in RAX. So the program runs its own allocator, and nothing is loaded into
    the program. Blocks must not contain calls, so `broadleaf record` sets --vex-guest-chase=no. */
 #include "sites.h"
+#include "../java/agent.h"
 #include "pub_tool_debuginfo.h"
 #include "pub_tool_hashtable.h"
 
@@ -38,10 +39,12 @@ static VgHashTable* return_places;
 typedef struct _KnownSite {
    struct _KnownSite* next;
    UWord              key; /* the hash of the rest */
-   UInt               number, frames, python_frames;
+   UInt               number, frames, managed_frames;
    const HChar*       allocator;
    Addr               ips[MAX_FRAMES];
-   PythonFrame        python[MAX_FRAMES];
+   ManagedFrame       managed[MAX_FRAMES];
+   ULong*             record; /* as it was sent */
+   UInt               words;
 } KnownSite;
 
 static VgHashTable* sites;
@@ -75,29 +78,54 @@ static UWord mix(UWord h, UWord v)
 
 /* The sites. */
 
-static void send_site(const KnownSite* s)
+static Word different_sites(const void* a, const void* b)
 {
-   Payload* p = VG_(malloc)("bl.site.record", sizeof(Payload));
+   const KnownSite *s = a, *t = b;
+   return s->frames != t->frames || s->managed_frames != t->managed_frames
+          || s->allocator != t->allocator
+          || VG_(memcmp)(s->ips, t->ips, s->frames * sizeof(Addr)) != 0
+          || VG_(memcmp)(s->managed, t->managed, s->managed_frames * sizeof(ManagedFrame)) != 0;
+}
+
+/* Returns the number of the site with these frames. A new site is sent. `java` has the texts of
+   managed frames, or is NULL for those of Python. */
+static UInt number_of(KnownSite* s, const JavaAllocation* java)
+{
+   s->key = mix((Addr)s->allocator, s->frames);
+   for (UInt i = 0; i < s->frames; i++)
+      s->key = mix(s->key, s->ips[i]);
+   for (UInt i = 0; i < s->managed_frames; i++)
+      s->key = mix(mix(s->key, s->managed[i].code), s->managed[i].instruction);
+   KnownSite* known = VG_(HT_gen_lookup)(sites, s, different_sites);
+   if (known)
+      return known->number;
+   Payload* p = VG_(malloc)("bl.site.payload", sizeof(Payload));
+   s->number = sites_used++;
    p->words = 0;
    put(p, s->number);
    put_text(p, s->allocator);
    put(p, s->frames);
    for (UInt i = 0; i < s->frames; i++)
       put(p, s->ips[i]);
-   put(p, s->python_frames);
-   for (UInt i = 0; i < s->python_frames; i++)
-      bl_python_describe(p, &s->python[i]);
+   put(p, s->managed_frames);
+   for (UInt i = 0; i < s->managed_frames; i++) {
+      if (!java) {
+         bl_python_describe(p, &s->managed[i]);
+         continue;
+      }
+      put_text(p, java->frame[i].function);
+      put_text(p, java->frame[i].file);
+      put(p, java->frame[i].line);
+   }
    bl_send(REC_SITE, p);
+   s->words = p->words;
+   s->record = VG_(malloc)("bl.site.record", p->words * sizeof(ULong));
+   VG_(memcpy)(s->record, p->word, p->words * sizeof(ULong));
    VG_(free)(p);
-}
-
-static Word different_sites(const void* a, const void* b)
-{
-   const KnownSite *s = a, *t = b;
-   return s->frames != t->frames || s->python_frames != t->python_frames
-          || s->allocator != t->allocator
-          || VG_(memcmp)(s->ips, t->ips, s->frames * sizeof(Addr)) != 0
-          || VG_(memcmp)(s->python, t->python, s->python_frames * sizeof(PythonFrame)) != 0;
+   known = VG_(malloc)("bl.site", sizeof *known);
+   *known = *s;
+   VG_(HT_add_node)(sites, known);
+   return known->number;
 }
 
 /* Returns the number of the site at which the thread is now, in a function or system call of this
@@ -113,21 +141,8 @@ static UInt site(ThreadId tid, const HChar* allocator, Bool of_go)
    if (s.frames > most)
       s.frames = most;
    VG_(memcpy)(s.ips, ips + 1, s.frames * sizeof(Addr));
-   s.python_frames = bl_python_stack(s.python, most);
-   s.key = mix((Addr)allocator, s.frames);
-   for (UInt i = 0; i < s.frames; i++)
-      s.key = mix(s.key, s.ips[i]);
-   for (UInt i = 0; i < s.python_frames; i++)
-      s.key = mix(mix(s.key, s.python[i].code), s.python[i].instruction);
-   KnownSite* known = VG_(HT_gen_lookup)(sites, &s, different_sites);
-   if (known)
-      return known->number;
-   known = VG_(malloc)("bl.site", sizeof *known);
-   s.number = sites_used++;
-   *known = s;
-   VG_(HT_add_node)(sites, known);
-   send_site(known);
-   return known->number;
+   s.managed_frames = bl_python_stack(s.managed, most);
+   return number_of(&s, NULL);
 }
 
 /* The allocations. */
@@ -201,7 +216,7 @@ void bl_sites_in_child(void)
       return;
    VG_(HT_ResetIter)(sites);
    for (KnownSite* s = VG_(HT_Next)(sites); s; s = VG_(HT_Next)(sites))
-      send_site(s); /* the child's reader has none */
+      bl_record(REC_SITE, s->record, s->words); /* the child's reader has none */
    VG_(HT_ResetIter)(runs);
    for (Run* r = VG_(HT_Next)(runs); r; r = VG_(HT_Next)(runs))
       r->count = r->bytes = 0; /* the parent sent them before the fork */
@@ -302,12 +317,32 @@ static Bool is_python_arena(SizeT len) { return len == 1UL << 20 || len == 256UL
 void bl_sites_mapped(ThreadId tid, const HChar* name, Addr start, SizeT len)
 {
    static const HChar arena[] = "Python arena";
-   PythonFrame        frame;
+   ManagedFrame       frame;
    if (!bl_sites || !bl_recording || is_inside(&calls[tid], VG_(get_SP)(tid)))
       return;
    if (is_python_arena(len) && bl_python_stack(&frame, 1))
       name = arena;
    allocated(site(tid, name, False), start, VG_PGROUNDUP(len));
+}
+
+/* Takes a report of the Java agent. */
+static Bool request(ThreadId tid, UWord* args, UWord* result)
+{
+   static const HChar    of_java[] = "new (Java)";
+   const JavaAllocation* java = (const JavaAllocation*)args[1];
+   KnownSite             s;
+   if (args[0] != JAVA_ALLOCATION_REQUEST)
+      return False;
+   *result = 0;
+   if (!bl_recording || !bl_readable((Addr)java, sizeof *java) || java->frames > JAVA_FRAMES)
+      return True;
+   s.allocator = of_java;
+   s.frames = 0;
+   s.managed_frames = java->frames;
+   for (UInt i = 0; i < java->frames; i++)
+      s.managed[i] = (ManagedFrame){java->frame[i].method, java->frame[i].location};
+   allocated(number_of(&s, java), java->start, java->size);
+   return True;
 }
 
 static void add_call(IRSB* out, Int shadow, const HChar* name, void* function, HWord argument)
@@ -341,6 +376,7 @@ void bl_sites_init(void)
 {
    if (!bl_sites)
       return;
+   VG_(needs_client_requests)(request);
    calls = VG_(calloc)("bl.calls", VG_N_THREADS, sizeof *calls);
    return_places = VG_(HT_construct)("bl.returns");
    goroutine_calls = VG_(HT_construct)("bl.goroutines");

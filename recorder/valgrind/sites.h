@@ -37,10 +37,11 @@ ULong bl_register(ThreadId tid, PtrdiffT offset);
 /* dynamic.c */
 Addr bl_dynamic_symbol(Addr inside, const HChar* name);
 
+/* The identity of a frame of Python or Java. */
+typedef struct { Addr code; Addr instruction; } ManagedFrame;
 /* python.c */
-typedef struct { Addr code; Addr instruction; } PythonFrame;
 void bl_python_look_again(void); /* a library was loaded */
-UInt bl_python_stack(PythonFrame* frames, UInt n);
-void bl_python_describe(Payload* p, const PythonFrame* frame);
+UInt bl_python_stack(ManagedFrame* frames, UInt n);
+void bl_python_describe(Payload* p, const ManagedFrame* frame);
 
 #endif

@@ -146,6 +146,44 @@ fn variables_of_a_program_without_debug_information_have_their_names() {
     }
 }
 
+/// Without `--sites`, the program's file names its variables, as long as it is the same.
+#[test]
+fn a_recording_without_sites_names_the_variables_of_an_unchanged_program() {
+    let folder = folder("sites-without");
+    let (program, path) = (folder.join("heap"), source("heap.c"));
+    if !compiled("gcc", &["-g", "-O1", "-o", text(&program), text(&path)]) {
+        return;
+    }
+    let trace = folder.join("x.bl");
+    let line = [
+        "record",
+        "-o",
+        text(&trace),
+        "--",
+        text(&program),
+        "bss",
+        "second",
+    ];
+    let output = run(&line);
+    if stderr(&output).contains("has no recorder") {
+        return;
+    }
+    succeeded(&output);
+    let advice = || -> Value {
+        let output = run(&["advise", text(&trace), "--format", "json", "--no-cache"]);
+        serde_json::from_str(&succeeded(&output)).expect("JSON")
+    };
+    let named = advice();
+    assert_eq!(named["sites"][0]["function"], "bss_second");
+    assert_eq!(named["sites"][0]["line"], marked(&path, "bss second"));
+    let none = run(&["advise", text(&trace), "--format", "folded"]);
+    succeeded(&none);
+    std::fs::write(&program, "changed").expect("it is ours");
+    assert_eq!(advice()["sites"], Value::Null);
+    let none = run(&["advise", text(&trace), "--format", "folded"]);
+    assert!(stderr(&none).contains("--sites"), "{}", stderr(&none));
+}
+
 #[test]
 fn cpp_names_the_line_below_the_library() {
     let folder = folder("sites-cpp");
@@ -205,4 +243,66 @@ fn python_names_the_line_of_the_script() {
         ["realloc", "malloc"],
         " ",
     );
+}
+
+#[test]
+fn java_names_the_line_of_a_large_array() {
+    let folder = folder("sites-java");
+    if !compiled(
+        "javac",
+        &["-g", "-d", text(&folder), text(&source("Tables.java"))],
+    ) {
+        return;
+    }
+    let command = [
+        "java",
+        "-Xmx256m",
+        "-XX:+UseG1GC",
+        "-cp",
+        text(&folder),
+        "Tables",
+    ];
+    names_the_hot_line(&folder, "Tables.java", &command, ["new (Java)"; 2], " ");
+}
+
+#[test]
+fn stacks_are_folded_and_drawn() {
+    let folder = folder("sites-folded");
+    let (program, path) = (folder.join("heap"), source("heap.c"));
+    if !compiled("gcc", &["-g", "-O1", "-o", text(&program), text(&path)]) {
+        return;
+    }
+    if advised(&folder, &[text(&program), "malloc", "second"]).is_none() {
+        return;
+    }
+    let trace = folder.join("x.bl");
+    let stacks = succeeded(&run(&["advise", text(&trace), "--format", "folded"]));
+    let first = stacks.lines().next().expect("a stack");
+    let line = marked(&path, "malloc second");
+    assert!(
+        first.contains(&format!("main (heap.c:{line});malloc ")),
+        "{stacks}"
+    );
+    let svg = folder.join("x.svg");
+    let drawn = run(&[
+        "advise",
+        text(&trace),
+        "--format",
+        "flamegraph",
+        "-o",
+        text(&svg),
+    ]);
+    succeeded(&drawn);
+    let svg = std::fs::read_to_string(svg).expect("a picture");
+    assert!(svg.contains(&format!("main (heap.c:{line})")), "{svg}");
+}
+
+#[test]
+fn a_trace_without_sites_has_no_stacks() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/blocks.bl");
+    for format in ["folded", "flamegraph"] {
+        let output = run(&["advise", text(&golden), "--format", format]);
+        assert!(!output.status.success());
+        assert!(stderr(&output).contains("--sites"), "{}", stderr(&output));
+    }
 }

@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,11 @@ static TOOL: &[u8] = include_bytes!(env!("BROADLEAF_TOOL"));
 /// Valgrind's launcher, of the version with which the tool was built. The core executes it for each
 /// program that a recorded program executes. The first program needs none.
 static LAUNCHER: &[u8] = include_bytes!(env!("BROADLEAF_LAUNCHER"));
+/// The agent that reports the allocations of Java programs. It is empty without the tool.
+static JAVA_AGENT: &[u8] = include_bytes!(env!("BROADLEAF_JAVA_AGENT"));
+const JAVA_AGENT_FILE: &str = "broadleaf-java.so";
+/// The variable from which every Java virtual machine takes options.
+const JAVA_OPTIONS: &str = "JAVA_TOOL_OPTIONS";
 /// The name of the tool's file: the core looks for it beside the launcher's other tools.
 const TOOL_FILE: &str = "broadleaf-amd64-linux";
 const LAUNCHER_FILE: &str = "valgrind";
@@ -53,7 +58,11 @@ impl Workplace {
         }
         let tool = folder_for(Purpose::Tool)?;
         let in_tool = in_folder(Purpose::Tool);
-        for (name, bytes) in [(TOOL_FILE, TOOL), (LAUNCHER_FILE, LAUNCHER)] {
+        for (name, bytes) in [
+            (TOOL_FILE, TOOL),
+            (LAUNCHER_FILE, LAUNCHER),
+            (JAVA_AGENT_FILE, JAVA_AGENT),
+        ] {
             let file = tool.path().join(name);
             fs::write(&file, bytes).map_err(in_tool)?;
             fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).map_err(in_tool)?;
@@ -83,13 +92,27 @@ impl Workplace {
     }
 
     /// Starts the program. Interrupts from the terminal reach it as if it ran alone.
-    pub(super) fn start(&self, options: &Options) -> Result<Child, RecordError> {
+    pub(super) fn start(&self, program: &Path, options: &Options) -> Result<Child, RecordError> {
         let mut ring_folder = OsString::from("--ring-dir=");
         ring_folder.push(self.rings.path());
         let mut command = Command::new(self.tool.path().join(TOOL_FILE));
         self.arguments(&mut command, &ring_folder, options);
+        if options.sites && program.file_name() == Some(OsStr::new("java")) {
+            command.env(JAVA_OPTIONS, self.java_options());
+        }
         (options.prepare)(&mut command);
         spawn(&mut command).map_err(RecordError::Io)
+    }
+
+    /// The user's options for Java virtual machines, and the agent.
+    fn java_options(&self) -> OsString {
+        let mut options = std::env::var_os(JAVA_OPTIONS).unwrap_or_default();
+        if !options.is_empty() {
+            options.push(" ");
+        }
+        options.push("-agentpath:");
+        options.push(self.tool.path().join(JAVA_AGENT_FILE));
+        options
     }
 
     fn arguments(&self, command: &mut Command, ring_folder: &OsStr, options: &Options) {

@@ -208,7 +208,7 @@ pub fn record<W: Write + Send>(
     let shared = Shared::new(writer, options.level);
 
     let began = Instant::now();
-    let mut child = workplace.start(options)?;
+    let mut child = workplace.start(&program, options)?;
     let outcome = thread::scope(|scope| {
         let setting = RecordSetting {
             began,

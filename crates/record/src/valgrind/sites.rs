@@ -16,6 +16,13 @@ use crate::symbols::{JitSymbols, ObjectFile};
 const PAGE: u64 = 4096;
 /// The allocator of variables with fixed addresses.
 const STATIC_DATA: &str = "static data";
+/// The library of a Java virtual machine, and the name of the memory that it maps.
+const JAVA_LIBRARY: &str = "/libjvm.so";
+const JAVA_MEMORY: &str = "JVM memory";
+/// The number of frames among which the library is looked for: those of the C library come first.
+const JAVA_DEPTH: usize = 3;
+/// The system call that makes mappings.
+const MMAP: &str = "mmap";
 /// The function of CPython that runs a Python function. The frames above it are the interpreter's.
 const PYTHON_FRAME: &str = "_PyEval_EvalFrame";
 /// The beginning of the dynamic linker's file name. It maps libraries, not memory of the program.
@@ -126,7 +133,7 @@ impl ProcessSites {
 
     /// Returns the site of a record of the tool, or `None` for sites of the dynamic linker.
     pub(super) fn site(&mut self, record: &mut Payload<'_>) -> Option<Event> {
-        let (tools_number, allocator) = (record.number(), record.text());
+        let (tools_number, mut allocator) = (record.number(), record.text());
         let addresses: Vec<u64> = (0..record.count()).map(|_| record.number()).collect();
         let python: Vec<SiteFrame> = (0..record.count())
             .map(|_| SiteFrame {
@@ -142,6 +149,13 @@ impl ProcessSites {
         if addresses.first().is_some_and(is_linker) {
             self.numbers.insert(tools_number, None);
             return None;
+        }
+        let is_java = |address: &u64| {
+            self.file_at(*address)
+                .is_some_and(|(file, _)| file.path.ends_with(JAVA_LIBRARY))
+        };
+        if allocator == MMAP && addresses.iter().take(JAVA_DEPTH).any(is_java) {
+            allocator = JAVA_MEMORY.to_owned();
         }
         let native: Vec<SiteFrame> = (addresses.iter())
             .flat_map(|address| self.frames_at(*address))

@@ -1,8 +1,9 @@
 //! Advice by allocation site: as a table, as folded stacks, and as a flame graph.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
-use broadleaf_metrics::{AdvisedSite, RangeAdvice};
+use broadleaf_metrics::{AdvisedFrame, AdvisedSite, RangeAdvice};
 
 use crate::grid::paragraph;
 use crate::number::{grouped_signed, percent, size};
@@ -67,21 +68,23 @@ pub(super) fn site_table(advice: &RangeAdvice, most: usize, view: View) -> Strin
     out
 }
 
+/// The function, file and line that a site names.
+type NamedPlace<'a> = (&'a str, &'a str, u32);
+
 /// Returns the lines that gain, the best first.
 fn source_lines(sites: &[AdvisedSite]) -> Vec<SourceLine> {
+    let shared = places_of_several_callers(sites);
     let mut lines: BTreeMap<(String, &str), SourceLine> = BTreeMap::new();
     for site in sites {
-        let text = described(site, sites);
-        let line = lines
-            .entry((text.clone(), &site.allocator))
-            .or_insert_with(|| SourceLine {
-                text,
-                allocator: site.allocator.clone(),
-                gained: 0,
-                walk_cycles: 0,
-                superpage_bytes: 0,
-                allocated_bytes: 0,
-            });
+        let text = described(site, shared.contains(&named_place(site)));
+        let line = (lines.entry((text.clone(), &site.allocator))).or_insert_with(|| SourceLine {
+            text,
+            allocator: site.allocator.clone(),
+            gained: 0,
+            walk_cycles: 0,
+            superpage_bytes: 0,
+            allocated_bytes: 0,
+        });
         line.gained = line.gained.saturating_add(site.cycles_gained);
         line.walk_cycles = line.walk_cycles.saturating_add(site.walk_cycles_spared);
         line.superpage_bytes = line.superpage_bytes.saturating_add(site.superpage_bytes);
@@ -89,20 +92,33 @@ fn source_lines(sites: &[AdvisedSite]) -> Vec<SourceLine> {
     }
     let mut lines: Vec<SourceLine> = lines.into_values().collect();
     lines.retain(|line| line.gained > 0);
-    lines.sort_by(|one, other| other.gained.cmp(&one.gained));
+    lines.sort_by_key(|line| Reverse(line.gained));
     lines
 }
 
-/// A site in words: function, file and line, as far as they are known. If several callers of the
-/// function allocate there, the caller too.
-pub(super) fn described(site: &AdvisedSite, all: &[AdvisedSite]) -> String {
+fn named_place(site: &AdvisedSite) -> NamedPlace<'_> {
+    (&site.function, &site.file, site.line)
+}
+
+/// The places at which a function allocates for several callers.
+fn places_of_several_callers(sites: &[AdvisedSite]) -> BTreeSet<NamedPlace<'_>> {
+    let mut callers: BTreeMap<NamedPlace<'_>, &Option<AdvisedFrame>> = BTreeMap::new();
+    let mut several = BTreeSet::new();
+    for site in sites {
+        let caller = callers
+            .entry(named_place(site))
+            .or_insert(&site.called_from);
+        if **caller != site.called_from {
+            several.insert(named_place(site));
+        }
+    }
+    several
+}
+
+/// A site in words: function, file and line, as far as they are known, and the caller on request.
+fn described(site: &AdvisedSite, with_caller: bool) -> String {
     let text = in_words(&site.function, site.place());
-    let is_there = |other: &&AdvisedSite| {
-        (&other.function, &other.file, other.line) == (&site.function, &site.file, site.line)
-    };
-    let has_several =
-        (all.iter().filter(is_there)).any(|other| other.called_from != site.called_from);
-    match site.called_from.as_ref().filter(|_| has_several) {
+    match site.called_from.as_ref().filter(|_| with_caller) {
         Some(caller) => format!(
             "{text}, called from {}",
             in_words(&caller.function, caller.place())
@@ -174,7 +190,6 @@ pub fn flame_graph(advice: &RangeAdvice) -> Result<String, String> {
 mod tests {
     use super::super::testing::{advice, heap};
     use super::*;
-    use broadleaf_metrics::AdvisedFrame;
 
     fn site(function: &str, line: u32, gained: i64) -> AdvisedSite {
         let frame = |function: &str, file: &str, line| AdvisedFrame {
@@ -254,29 +269,32 @@ mod tests {
     }
 
     #[test]
-    fn a_site_without_names_is_unknown() {
-        let site = AdvisedSite::default();
-        assert_eq!(described(&site, std::slice::from_ref(&site)), "unknown");
-    }
-
-    #[test]
     fn callers_are_named_if_a_function_allocates_for_several() {
-        let called = |line| AdvisedSite {
+        let called = |line, gained| AdvisedSite {
             called_from: Some(AdvisedFrame {
                 function: "main".to_owned(),
                 file: "/a/x.c".to_owned(),
                 line,
             }),
-            ..site("xmalloc", 7, 60)
+            ..site("xmalloc", 7, gained)
         };
-        let (one, other) = (called(20), called(21));
+        let texts = |sites: &[AdvisedSite]| -> Vec<String> {
+            let lines = source_lines(sites).into_iter();
+            lines.map(|line| line.text).collect()
+        };
+        let one = [called(20, 1), called(20, 2)];
+        assert_eq!(texts(&one), ["xmalloc (/a/x.c:7)"]);
         assert_eq!(
-            described(&one, &[one.clone(), one.clone()]),
-            "xmalloc (/a/x.c:7)"
+            texts(&[called(20, 1), called(21, 2)]),
+            [
+                "xmalloc (/a/x.c:7), called from main (/a/x.c:21)",
+                "xmalloc (/a/x.c:7), called from main (/a/x.c:20)"
+            ]
         );
-        assert_eq!(
-            described(&one, &[one.clone(), other]),
-            "xmalloc (/a/x.c:7), called from main (/a/x.c:20)"
-        );
+        let unknown = AdvisedSite {
+            cycles_gained: 1,
+            ..AdvisedSite::default()
+        };
+        assert_eq!(texts(&[unknown]), ["unknown"]);
     }
 }

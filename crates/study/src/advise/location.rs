@@ -31,15 +31,13 @@ const LIBRARY_FUNCTIONS: [&str; 6] = ["runtime.", "java.", "javax.", "jdk.", "su
 const GO_SOURCE: &str = "/go/src/";
 
 /// Returns the frame that names the user's code: the innermost frame with a line outside of
-/// libraries. If there is none, the innermost one with a name outside of libraries, or with a line,
-/// or with a name. `frames` has the innermost frame first.
+/// libraries. If there is none, the innermost one with a name outside of libraries, or else the
+/// innermost of all. `frames` has the innermost frame first.
 pub(super) fn named_frame(frames: &[SiteFrame]) -> Option<usize> {
     let first = |is_it: &dyn Fn(&SiteFrame) -> bool| frames.iter().position(is_it);
     let has_name = |frame: &SiteFrame| !frame.function.is_empty();
     own_frame(frames)
         .or_else(|| first(&|frame| has_name(frame) && !is_of_library(frame)))
-        .or_else(|| first(&|frame| frame.line > 0))
-        .or_else(|| first(&has_name))
         .or((!frames.is_empty()).then_some(0))
 }
 

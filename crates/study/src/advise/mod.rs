@@ -8,6 +8,7 @@ pub mod places;
 mod pool;
 mod ranges;
 mod sites;
+mod variables;
 
 use std::num::NonZero;
 use std::path::Path;
@@ -132,7 +133,13 @@ pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, TracePlaces), 
         doing: mappings::DOING,
         watch: request.watch,
     };
-    let places = mappings::places(&mut trace, &pass)?;
+    let mut places = mappings::places(&mut trace, &pass)?;
+    let has_sites = places.has_sites();
+    if let Some(program) = trace.header().and_then(|header| header.program.as_ref())
+        && !has_sites
+    {
+        variables::add_variables(&mut places, program);
+    }
     let mut summary = outcome.trace;
     summary.path = trace.name().to_owned();
     summary.hash = trace.hash().unwrap_or_default();

@@ -8,6 +8,7 @@ use broadleaf_units::{FileId, SpaceId};
 
 use super::owners::SiteOwners;
 use super::pool::Pool;
+use super::variables::DataMapping;
 
 /// The content of a trace's events.
 #[derive(Debug, Default)]
@@ -18,6 +19,8 @@ pub struct TracePlaces {
     pub(crate) pools: BTreeMap<SpaceId, Pools>,
     /// The allocation sites.
     pub(super) owners: SiteOwners,
+    /// The mappings of the data of programs and libraries.
+    pub(super) data: Vec<DataMapping>,
     running: SpaceId,
     /// The initial pools of forked processes that have not run yet, by process id.
     forked: BTreeMap<u32, Pools>,
@@ -74,13 +77,32 @@ impl TracePlaces {
             Event::File { id, path, .. } => {
                 self.files.insert(*id, path.clone());
             }
-            event => self.pools().add(event),
+            event => {
+                self.data.extend(data_mapping(self.running, event));
+                self.pools().add(event);
+            }
         }
     }
 
     fn pools(&mut self) -> &mut Pools {
         self.pools.entry(self.running).or_default()
     }
+}
+
+/// The mapping of a file that the program may store to for itself.
+fn data_mapping(space: SpaceId, event: &Event) -> Option<DataMapping> {
+    let Event::Map(mapping) = event else {
+        return None;
+    };
+    let Backing::File { file, offset } = mapping.backing else {
+        return None;
+    };
+    (mapping.protection.write && !mapping.shared).then_some(DataMapping {
+        space,
+        file,
+        start: mapping.range.start.0,
+        offset,
+    })
 }
 
 impl Pools {

@@ -8,3 +8,4 @@ mod fixture;
 mod parts;
 mod phrases;
 mod round_trip;
+mod sites;
