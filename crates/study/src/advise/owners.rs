@@ -275,7 +275,7 @@ mod tests {
         let mut memory = OwnedMemory::default();
         let mut bytes = [None; 64];
         let mut random = broadleaf_units::SplitMix64::new(7);
-        let mut below = |n: u64| random.next_u64() % n;
+        let mut below = |n: u64| random.below(n);
         for _ in 0..500 {
             let (start, site) = (below(60), below(5) as usize);
             let end = start + below(64 - start);
