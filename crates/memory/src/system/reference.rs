@@ -32,7 +32,7 @@ impl System<'_> {
             address & (size.bytes() - 1)
         };
         Some(match pte.has_frame() {
-            true => (u64::from(pte.frame().0) << self.base.shift()) + inside(self.base),
+            true => (pte.frame().0 << self.base.shift()) + inside(self.base),
             false => ZERO_PAGE + inside(self.size(pte.level())),
         })
     }
