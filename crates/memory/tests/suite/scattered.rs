@@ -86,7 +86,7 @@ proptest! {
                     }
                 }
                 _ => {
-                    let first = number * superpages >> order << order;
+                    let first = (number * superpages) >> order << order;
                     if buddy.take(Frame(first), order) {
                         let taken: Vec<u64> = (first..first + (1 << order)).collect();
                         taken.iter().for_each(|frame| { free.remove(frame); });
