@@ -106,7 +106,8 @@ static UInt line_of(const ManagedFrame* f)
    Addr  table = at(f->code, CODE_LINES);
    SizeT bytes = at(table, OBJECT_SIZE);
    ULong unit = (f->instruction - (f->code + CODE_INSTRUCTIONS)) / 2, covered = 0;
-   if (!bl_readable(f->code + CODE_FIRST_LINE, 4) || !bl_readable(table + BYTES_DATA, bytes ? bytes : 1))
+   if (!bl_readable(f->code + CODE_FIRST_LINE, 4)
+       || !bl_readable(table + BYTES_DATA, bytes ? bytes : 1))
       return 0;
    Int          line = *(Int*)(f->code + CODE_FIRST_LINE);
    const UChar* p = (const UChar*)table + BYTES_DATA;

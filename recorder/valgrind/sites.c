@@ -224,9 +224,14 @@ void bl_sites_in_child(void)
 
 /* The calls of allocators. */
 
+/* Returns true if a call at this stack pointer is inside `call`. An exception or a longjmp may have
+   left `call`; then other calls soon overwrite its return address. */
 static Bool is_inside(const Call* call, Addr sp)
 {
-   return call->allocator && sp < call->sp && call->sp - sp < DEEPEST_CALL;
+   if (!call->allocator || sp >= call->sp || call->sp - sp >= DEEPEST_CALL)
+      return False;
+   return call->allocator->of_go
+          || (bl_readable(call->sp, sizeof(Addr)) && *(Addr*)call->sp == call->to);
 }
 
 static SizeT size_of_call(ThreadId tid, const Allocator* a)
@@ -305,8 +310,8 @@ static void returns(Addr place)
          return;
    }
    Addr start = REG(tid, RAX);
-   if (call->result_at)
-      start = bl_readable(call->result_at, sizeof(Addr)) && (Int)start == 0 ? *(Addr*)call->result_at : 0;
+   if (call->result_at && bl_readable(call->result_at, sizeof(Addr)))
+      start = (Int)start == 0 ? *(Addr*)call->result_at : 0;
    call->allocator = NULL;
    allocated(call->site, start, call->size);
 }
