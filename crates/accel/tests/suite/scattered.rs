@@ -170,17 +170,15 @@ fn machines_that_cannot_translate_them_are_refused() {
 fn colours_by_core_need_a_trace_with_cores() {
     let skylake = || machine("skylake").expect("a machine");
     let by_core = || plan(&["coloured(by=core)"], skylake()).expect("a plan");
-    let mut items = trace();
-    let error = replayed(&items, &by_core()).expect_err("no cores");
+    let error = replayed(&trace(), &by_core()).expect_err("no cores");
     assert!(error.to_string().contains("by=process"), "{error}");
-    items = Items::new(Grain::Page);
+    let mut items = Items::new(Grain::Page);
     items.event(map(0, 4 * BLOCK, Backing::Anonymous));
     for core in [0, 1, 0] {
         items.event(Event::CoreSwitch(CoreId(core)));
         items.visits((0..300).map(|page| store(u64::from(core) * BLOCK + page)));
     }
     let frames = by_core().with_frames();
-    let mut items = items;
     let outcome = run_after(&mut [], &mut items, &frames, &mut |_| {
         ControlFlow::Continue(())
     });

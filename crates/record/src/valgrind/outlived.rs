@@ -2,6 +2,7 @@
 //! that does not find the folder runs to its end without being recorded.
 
 use std::fs;
+use std::path::Path;
 use std::process::{Child, ExitStatus};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -29,6 +30,7 @@ fn start(workplace: &Workplace, script: &str) -> Child {
         command: ["sh", "-c", script].map(Into::into).into(),
         grain: Grain::Page,
         instructions: false,
+        sites: false,
         follow_children: true,
         clock: Clock::default(),
         prepare: |_| (),
@@ -36,7 +38,9 @@ fn start(workplace: &Workplace, script: &str) -> Child {
         recorder: "test".into(),
         measured: None,
     };
-    workplace.start(&options).expect("the program starts")
+    workplace
+        .start(Path::new("sh"), &options)
+        .expect("the program starts")
 }
 
 /// Waits for a program. Kills it after a minute.

@@ -249,7 +249,7 @@ mod tests {
                     start: VirtAddr(0x1000),
                     len: 0x1000,
                 },
-                protection: broadleaf_units::Rights::default(),
+                protection: broadleaf_units::Rights::READ_WRITE,
                 shared: false,
                 backing: Backing::File {
                     file: FileId(0),

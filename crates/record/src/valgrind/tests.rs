@@ -284,9 +284,10 @@ fn recorded(segments: &[Segment]) -> Vec<u8> {
         began: Instant::now(),
         instruction_pages: false,
         unit_shift: 12,
+        sites: false,
     };
     let mut sink = ProcessSink::new(setting, None, chunks, emptied);
-    let mut process = TracedProcess::new(12, false);
+    let mut process = TracedProcess::new(12, false, false);
     for segment in segments {
         process.segment(segment, &mut sink).unwrap().unwrap();
         process.end_chunk(&mut sink).unwrap();

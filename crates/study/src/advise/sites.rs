@@ -39,7 +39,7 @@ pub(super) fn by_site(choice: &Choice, owners: &SiteOwners) -> Vec<AdvisedSite> 
         .filter_map(|(at, gain)| Some(advised(owners.sites.get(*at)?, gain)));
     let mut sites: Vec<AdvisedSite> = sites.collect();
     // The sort is stable, so ties keep the order in which the sites appeared.
-    sites.sort_by(|one, other| other.cycles_gained.cmp(&one.cycles_gained));
+    sites.sort_by_key(|site| std::cmp::Reverse(site.cycles_gained));
     sites
 }
 
