@@ -242,7 +242,7 @@ fn python_names_the_line_of_the_script() {
         &folder,
         "tables.py",
         &[python, text(&path)],
-        ["realloc", "malloc"],
+        ["malloc"; 2],
         " ",
     );
 }
