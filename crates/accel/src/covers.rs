@@ -115,11 +115,11 @@ pub fn covers_all(policies: &[Box<dyn Policy>], machines: &[Machine]) -> Result<
     }
     for machine in machines {
         let name = || machine.name.clone();
-        if !machine.design.is_sets_with_lru() {
-            return Err(WhyNot::Design { machine: name() });
-        }
         if machine.caches.is_some() {
             return Err(WhyNot::Caches { machine: name() });
+        }
+        if !machine.design.is_sets_with_lru() {
+            return Err(WhyNot::Design { machine: name() });
         }
         if !machine.has_fixed_walk_costs() {
             return Err(WhyNot::Walks { machine: name() });
