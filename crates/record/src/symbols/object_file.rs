@@ -72,7 +72,7 @@ impl ObjectFile {
         {
             named.extend(more);
         }
-        named.sort_by(|(one, _), (other, _)| one.address.cmp(&other.address));
+        named.sort_by_key(|(one, _)| one.address);
         named.dedup_by(|(one, _), (other, _)| one.address == other.address);
         let (functions, variables): (Vec<_>, Vec<_>) =
             named.into_iter().partition(|(_, is_function)| *is_function);

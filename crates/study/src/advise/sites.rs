@@ -2,6 +2,7 @@
 //!
 //! A superpage's figures are divided among the sites of its memory, by their bytes in it.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use broadleaf_metrics::{AdvisedFrame, AdvisedSite};
@@ -39,7 +40,7 @@ pub(super) fn by_site(choice: &Choice, owners: &SiteOwners) -> Vec<AdvisedSite> 
         .filter_map(|(at, gain)| Some(advised(owners.sites.get(*at)?, gain)));
     let mut sites: Vec<AdvisedSite> = sites.collect();
     // The sort is stable, so ties keep the order in which the sites appeared.
-    sites.sort_by(|one, other| other.cycles_gained.cmp(&one.cycles_gained));
+    sites.sort_by_key(|site| Reverse(site.cycles_gained));
     sites
 }
 
