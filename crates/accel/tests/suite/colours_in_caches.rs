@@ -57,20 +57,11 @@ fn a_share_holds_less_than_the_cache() {
         read(&mut items, &pages);
     }
     let once = 256 * LINES;
-    assert_eq!(
-        misses(
-            &items,
-            ["fixed-4k", "coloured(shares=1)", "coloured(shares=1/8)"]
-        ),
-        [once, once, 4 * once]
-    );
-    assert_eq!(
-        misses(
-            &items,
-            ["fixed-2m", "scattered(shares=1)", "scattered(shares=1/8)"]
-        ),
-        [once, once, 4 * once]
-    );
+    let eighths = |policy| format!("{policy}(shares=1/8+1/8+1/8+1/8)");
+    for (whole, part) in [("fixed-4k", "coloured"), ("fixed-2m", "scattered")] {
+        let found = misses(&items, [whole, &eighths(part)]);
+        assert_eq!(found, [once, 4 * once], "{part}");
+    }
 }
 
 /// A process reads a mapping again and again. Between, another process passes 8 MiB through the
@@ -102,12 +93,8 @@ fn owners_with_shares_do_not_drive_each_other_out() {
     let (kept, passing) = (128 * LINES, 3 * 4 * BLOCK * LINES);
     let apart = kept + passing;
     let together = 3 * kept + passing;
-    assert_eq!(
-        misses(&items, ["fixed-4k", "coloured(shares=1/2+1/2)"]),
-        [together, apart]
-    );
-    assert_eq!(
-        misses(&items, ["fixed-2m", "scattered(shares=1/2+1/2)"]),
-        [together, apart]
-    );
+    for (whole, part) in [("fixed-4k", "coloured"), ("fixed-2m", "scattered")] {
+        // A quarter for each of four owners.
+        assert_eq!(misses(&items, [whole, part]), [together, apart], "{part}");
+    }
 }
