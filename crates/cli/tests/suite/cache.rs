@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
+use crate::cache_results::{age, entries_of};
 use crate::support::programs::{MIB, Part, areas, map, program, recording, stores};
 use crate::support::{
     broadleaf, fed, file, folder, golden, lackey, names, refused, stderr, succeeded,
@@ -52,24 +53,6 @@ pub(crate) fn aged_entries(caches: &Path) -> Vec<PathBuf> {
     let entries = entries_of(caches, "");
     entries.iter().for_each(|entry| age(entry));
     entries
-}
-
-/// The files of a cache whose names end like this.
-pub(crate) fn entries_of(caches: &Path, ending: &str) -> Vec<PathBuf> {
-    let Ok(found) = fs::read_dir(caches.join("broadleaf")) else {
-        return Vec::new();
-    };
-    let mut paths: Vec<PathBuf> = found.map(|entry| entry.unwrap().path()).collect();
-    paths.retain(|path| path.to_string_lossy().ends_with(ending));
-    paths.sort();
-    paths
-}
-
-/// Makes an entry look as if it were used long ago.
-pub(crate) fn age(entry: &Path) {
-    let long_ago = SystemTime::now() - Duration::from_secs(100_000);
-    let file = fs::File::open(entry).unwrap();
-    file.set_modified(long_ago).unwrap();
 }
 
 /// Returns true if a comparison has read or written the entry since.

@@ -2,11 +2,30 @@
 //! them.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
-use crate::cache::{age, aged_entries, compare, entries_of, quiet, random_text, was_used};
+use crate::cache::{aged_entries, compare, quiet, random_text, was_used};
 use crate::support::programs::{areas, program};
 use crate::support::{file, folder, lackey, stderr, succeeded};
+
+/// The files of a cache whose names end like this.
+pub(crate) fn entries_of(caches: &Path, ending: &str) -> Vec<PathBuf> {
+    let Ok(found) = fs::read_dir(caches.join("broadleaf")) else {
+        return Vec::new();
+    };
+    let mut paths: Vec<PathBuf> = found.map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.to_string_lossy().ends_with(ending));
+    paths.sort();
+    paths
+}
+
+/// Makes an entry look as if it were used long ago.
+pub(crate) fn age(entry: &Path) {
+    let long_ago = SystemTime::now() - Duration::from_secs(100_000);
+    let file = fs::File::open(entry).unwrap();
+    file.set_modified(long_ago).unwrap();
+}
 
 /// Runs a request on a trace whose entries look old. Returns true if results served it.
 fn served(caches: &Path, trace: &str, more: &[&str]) -> bool {

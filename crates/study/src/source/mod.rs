@@ -1,6 +1,7 @@
 //! Traces for a replay: a recording or a foreign trace, from a file or standard input.
 
 mod bound;
+mod content;
 mod damage;
 mod decoder;
 mod error;
@@ -20,7 +21,6 @@ mod stored;
 pub use error::ReadError;
 pub(crate) use head::header_of;
 
-use std::fs::File;
 use std::io;
 use std::path::Path;
 
@@ -206,25 +206,6 @@ impl Trace {
         let is_whole = self.damage.is_none() && !self.rewound && self.is_complete() != Some(false);
         let hash = (self.hash()).filter(|_| is_whole && self.kind != TraceKind::Reduced)?;
         Some((hash, self.bytes))
-    }
-
-    /// The hash and the number of the trace's bytes, by which results of the whole trace are known.
-    /// `None` if the trace was not read whole. After [`Trace::finish`].
-    pub(crate) fn content(&self) -> Option<(String, u64)> {
-        if let Some(entry) = &self.entry {
-            return Some((entry.hash.clone(), entry.bytes));
-        }
-        self.keepable()
-    }
-
-    /// The file that the trace is read from, if it is no stream.
-    pub(crate) fn file(&self) -> Option<File> {
-        self.origin.file()
-    }
-
-    /// The size of that file.
-    pub(crate) const fn file_size(&self) -> Option<u64> {
-        self.origin.size()
     }
 
     fn of(
