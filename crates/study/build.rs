@@ -16,13 +16,14 @@ fn main() {
     println!("cargo::rerun-if-changed={CRATES}");
     println!("cargo::rerun-if-changed=../../machines");
     println!("cargo::rerun-if-changed=../../Cargo.lock");
+    println!("cargo::rerun-if-changed=../../Cargo.toml");
     println!("cargo::rustc-env=BROADLEAF_SOURCES={:016x}", sources());
 }
 
 /// A hash of the code of all crates, of the machines and of the libraries' versions. Builds of
 /// equal code have equal hashes.
 fn sources() -> u64 {
-    let mut paths = vec![PathBuf::from("../../Cargo.lock")];
+    let mut paths = ["../../Cargo.lock", "../../Cargo.toml"].map(PathBuf::from).to_vec();
     for folder in [CRATES, "../../machines"] {
         add_files(Path::new(folder), &mut paths);
     }

@@ -1,4 +1,4 @@
-/* An agent for the Java virtual machine: it tells the recorder the call stacks of large objects.
+/* An agent for the Java virtual machine: it reports the call stacks of large objects.
 
    A JVM's heap is one mapping, so the recorder's tool sees no allocation in it. The agent asks the
    JVM for sampled allocations (JVM TI 11, JEP 331), and reports objects of 64 KiB or more. G1 does

@@ -55,7 +55,8 @@ static UInt         sites_used;
 
 /* Allocations of one site in one place. Small allocations of a block of 2 MiB are one run, larger
    ones a run for each start and size. A run is sent after 1, 2, 4, 8 ... allocations and at the
-   end, so a loop that allocates does not fill the trace. */
+   end, so a loop that makes equal allocations does not fill the trace. A run of large ones is also
+   sent before another run begins at its start: the last one of the trace owns the memory. */
 typedef struct _Run {
    struct _Run* next;
    UWord        key;
@@ -69,6 +70,10 @@ typedef struct _Run {
 #define SMALL (64UL << 10)
 #define RUN_BLOCK (2UL << 20)
 static VgHashTable* runs;
+
+/* The run that has the latest large allocation at a start. */
+typedef struct _LatestRun { struct _LatestRun* next; UWord key; Run* run; } LatestRun;
+static VgHashTable* latest_runs;
 
 static UWord mix(UWord h, UWord v)
 {
@@ -168,6 +173,23 @@ static Word different_runs(const void* a, const void* b)
    return r->site != s->site || r->place != s->place || r->size != s->size;
 }
 
+/* Makes a run the latest at its start. What the run before it has not sent goes first. */
+static void be_latest(Run* r)
+{
+   LatestRun* latest = VG_(HT_lookup)(latest_runs, r->place);
+   if (!latest) {
+      latest = VG_(malloc)("bl.latest", sizeof *latest);
+      latest->key = r->place;
+      latest->run = r;
+      VG_(HT_add_node)(latest_runs, latest);
+   }
+   if (latest->run == r)
+      return;
+   send_run(latest->run);
+   latest->run = r;
+   r->send_at = r->all + 1; /* at once: the run before was sent later than this one */
+}
+
 static void allocated(UInt site, Addr start, SizeT size)
 {
    Run  want = {.site = site};
@@ -185,6 +207,8 @@ static void allocated(UInt site, Addr start, SizeT size)
       r->send_at = 1;
       VG_(HT_add_node)(runs, r);
    }
+   if (!small)
+      be_latest(r);
    if (r->count == 0) {
       r->low = start;
       r->high = start + size;
@@ -196,7 +220,7 @@ static void allocated(UInt site, Addr start, SizeT size)
    r->count++;
    r->bytes += size;
    if (++r->all >= r->send_at) {
-      r->send_at *= 2;
+      r->send_at = r->all * 2;
       send_run(r);
    }
 }
@@ -387,4 +411,5 @@ void bl_sites_init(void)
    goroutine_calls = VG_(HT_construct)("bl.goroutines");
    sites = VG_(HT_construct)("bl.sites");
    runs = VG_(HT_construct)("bl.runs");
+   latest_runs = VG_(HT_construct)("bl.latest.runs");
 }

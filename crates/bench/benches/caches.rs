@@ -26,7 +26,7 @@ fn three_levels() -> Machine {
         cache(3, "8M", 16, 44),
     ];
     let rest = "[main-memory]\nlatency = 200\nbanks = 64\nbank-cycles = 40\n\
-                [core]\nwidth = 4\nwindow = 224\nwalkers = 2\nmegahertz = 4000\n";
+                [core]\nwidth = 4\nwindow = 224\nwalkers = 2\n";
     let (top, tables) = skylake.split_once("[[tlb]]").expect("a TLB");
     let kind = "caches = \"non-inclusive\"\n";
     let text = [top, kind, "[[tlb]]", tables, &levels.concat(), rest].concat();

@@ -2,9 +2,9 @@
 
 /// An entry of a cache. The word 0 is an unused entry.
 ///
-/// The low byte is the state: bit 0 is set in used entries, bit 1 in modified lines, bit 2 in lines
-/// that no other core's private caches hold, and bits 4 to 7 are the core that loaded the line. The
-/// number of the line fills the other bits.
+/// The low byte is the state. Bit 0 is set in used entries, and bit 1 in modified lines. Bit 2 is
+/// set in lines that no other core's private caches hold. Bits 4 to 7 are the core that loaded the
+/// line. The number of the line fills the other bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineEntry(u64);
 
@@ -30,6 +30,7 @@ impl LineEntry {
     /// The bits of entries that hold this line.
     #[inline]
     pub(crate) const fn key(line: u64) -> u64 {
+        debug_assert!(line >> (u64::BITS - STATE_BITS) == 0, "an address that is too large");
         line << STATE_BITS | USED
     }
 

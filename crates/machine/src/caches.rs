@@ -27,8 +27,6 @@ pub struct CoreSpec {
     pub window: u64,
     /// The page walks that run at a time, at most.
     pub walkers: usize,
-    /// The cycles of one microsecond: the frequency in MHz.
-    pub megahertz: u64,
 }
 
 /// The most instructions of one cycle.
@@ -37,8 +35,6 @@ const MOST_WIDTH: u64 = 64;
 const MOST_WINDOW: u64 = 1 << 16;
 /// The most page walks at a time.
 const MOST_WALKERS: usize = 64;
-/// The highest frequency, in MHz.
-const MOST_MEGAHERTZ: u64 = 100_000;
 
 /// A `[[cache]]` table, without the parameters of its replacement rule.
 #[derive(Deserialize)]
@@ -78,7 +74,6 @@ pub(crate) struct CoreText {
     width: Spanned<u64>,
     window: Spanned<u64>,
     walkers: Spanned<usize>,
-    megahertz: Spanned<u64>,
     #[serde(rename = "walks-from-level")]
     walks_from_level: Option<Spanned<usize>>,
 }
@@ -263,6 +258,5 @@ fn core_spec(text: &CoreText) -> Result<CoreSpec, Wrong> {
             "the instructions of a window are",
         )?,
         walkers,
-        megahertz: range(&text.megahertz, MOST_MEGAHERTZ, "the frequency in MHz is")?,
     })
 }

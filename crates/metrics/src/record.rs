@@ -115,8 +115,8 @@ impl Serialize for CellResult {
     }
 }
 
-/// Reads what [`Serialize`] wrote, but for the counts of caches. Computed metrics are computed again,
-/// so their fields are passed over.
+/// Reads what [`Serialize`] wrote, but for the counts of caches. Computed metrics are computed
+/// again, so their fields are passed over.
 impl<'de> Deserialize<'de> for CellResult {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         // The function that the derive of `remote = "Self"` writes.

@@ -8,7 +8,7 @@
 //!
 //! Limits: a trace holds no dependences between instructions. A chain of loads that wait for each
 //! other, such as a list, takes longer than this clock says: [`CoreClock::serial_cycles`] is the
-//! time if no two misses overlap, and the truth lies between. Branch prediction, functional units,
+//! time if no two misses overlap. Neither bounds a real machine. Branch prediction, functional units,
 //! store buffers and miss-status registers are not modelled.
 
 use broadleaf_machine::CoreSpec;
@@ -176,7 +176,6 @@ mod tests {
             width: 4,
             window: 128,
             walkers: 1,
-            megahertz: 1000,
         })
     }
 

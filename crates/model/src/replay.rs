@@ -189,7 +189,12 @@ impl<'a, 'p> Replay<'a, 'p> {
         while let Some(mut part) = source.next_part().map_err(Error::Source)? {
             self.begin_trace_part();
             while let Some(piece) = part.next().map_err(Error::Source)? {
-                if !matches!(piece, SourcePiece::Event(_)) {
+                // These pieces place pages.
+                let places = match &piece {
+                    SourcePiece::Event(event) => matches!(event, Event::Populate { .. }),
+                    _ => true,
+                };
+                if places {
                     self.core.check()?;
                 }
                 match piece {

@@ -54,7 +54,8 @@ impl NotedSynonyms {
     }
 }
 
-/// The bytes of the lines that walks read, as a power of two: those of the caches, if there are any.
+/// The bytes of the lines that walks read, as a power of two: those of the caches, if there are
+/// any.
 fn line_shift(machine: &Machine) -> u32 {
     let caches = machine.caches.as_ref();
     let shift = caches.map(|caches| caches.hierarchy.line_shift());

@@ -6,8 +6,8 @@ use broadleaf_units::{PageSize, WantedShares};
 /// above the offset in a page (Chen 2014, section I).
 ///
 /// Each owner has a share of the colours (static division). If no frame of a page's colour is free,
-/// the page gets another colour of its owner's share, and if the share has no free frame, any
-/// frame. A host counts both.
+/// the page gets another colour of its owner's share. If the share has no free frame, the page gets
+/// any frame. A host counts both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColourRule {
     /// The size of a way of the cache: it has the sets of one page of each colour.

@@ -82,7 +82,7 @@ impl SystemSupport {
     };
 
     /// Scattered superpages (Chen 2014), which are younger than the table. The system has to find
-    /// the same free regions in consecutive physical superpages, and its page tables hold the share.
+    /// the same free regions in consecutive physical superpages. Its page tables hold the share.
     pub const SCATTERED: Self = Self {
         kind: "scattered superpages",
         assignment: "static",

@@ -27,7 +27,7 @@ fn small(caches: &str) -> Machine {
     Machine::from_toml(&text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-const CORE: &str = "[core]\nwidth = 4\nwindow = 128\nwalkers = 1\nmegahertz = 1000\n";
+const CORE: &str = "[core]\nwidth = 4\nwindow = 128\nwalkers = 1\n";
 
 fn level(level: u32, size: &str, latency: u32) -> String {
     format!(

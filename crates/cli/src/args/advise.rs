@@ -19,9 +19,10 @@ use broadleaf_study::costs::costs;
 /// replayed too. Memory does not run short.
 ///
 /// Other formats express the same for programs that follow the advice: C that calls madvise, a
-/// profile for CBMM, a layout for Mosalloc. If the trace was recorded with --sites, a second table
-/// names the lines of the source whose memory gains, and call stacks can be written for flame
-/// graphs.
+/// profile for CBMM, a layout for Mosalloc.
+///
+/// If the trace was recorded with --sites, a second table names the lines of the source whose
+/// memory gains. Call stacks can be written for flame graphs.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

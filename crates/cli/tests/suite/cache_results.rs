@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::cache::{aged_entries, compare, quiet, random_text, was_used};
 use crate::support::programs::{areas, program};
-use crate::support::{file, folder, lackey, stderr, succeeded};
+use crate::support::{broadleaf, file, folder, lackey, stderr, succeeded};
 
 /// The files of a cache whose names end like this.
 pub(crate) fn entries_of(caches: &Path, ending: &str) -> Vec<PathBuf> {
@@ -64,6 +64,24 @@ fn the_same_request_is_not_replayed_twice() {
             fs::remove_dir_all(&caches).unwrap();
         }
     }
+}
+
+/// The counts of caches are kept too, and come back to the last figure.
+#[test]
+fn results_of_machines_with_caches_are_kept() {
+    let folder = folder("results-caches");
+    let caches = folder.join("caches");
+    let trace = folder.join("x.bl");
+    let trace = trace.to_str().expect("UTF-8");
+    let record = ["record", "--grain", "line", "-o", trace, "--", "true"];
+    let recorded = broadleaf(&record).output().expect("it was built");
+    if stderr(&recorded).contains("has no recorder") {
+        return;
+    }
+    succeeded(&recorded);
+    let more = ["--policy", "4k,greedy", "--machine", "chen2014-1core"];
+    assert!(!served(&caches, trace, &more));
+    assert!(served(&caches, trace, &more));
 }
 
 /// A request that differs in anything that counts is replayed.

@@ -100,7 +100,11 @@ fn c_names_malloc_mmap_and_variables() {
     if !compiled("gcc", &["-g", "-O1", "-o", text(&program), text(&path)]) {
         return;
     }
-    for (kind, allocator) in [("malloc", "malloc"), ("bss", "static data")] {
+    for (kind, allocator) in [
+        ("malloc", "malloc"),
+        ("reused", "malloc"),
+        ("bss", "static data"),
+    ] {
         let mark = format!("{kind} ");
         names_the_hot_line(
             &folder,

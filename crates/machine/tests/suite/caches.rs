@@ -23,7 +23,7 @@ fn the_caches_of_chen_are_those_of_his_table() {
         let memory = hierarchy.memory();
         assert_eq!((memory.latency, memory.banks), (130, 64));
         let core = caches.core;
-        assert_eq!((core.width, core.window, core.megahertz), (4, 128, 2540));
+        assert_eq!((core.width, core.window), (4, 128));
     }
 }
 
@@ -43,7 +43,7 @@ const REST: &str = "[[tlb]]\nname = \"tlb\"\nlevel = 1\nentries = 4\nways = 4\n\
 const CACHE: &str = "[[cache]]\nname = \"L1\"\nlevel = 1\nsize = \"4K\"\nways = 4\nline = 64\n\
                      latency = 2\nreplacement = \"lru\"\n";
 const MEMORY: &str = "[main-memory]\nlatency = 100\n";
-const CORE: &str = "[core]\nwidth = 4\nwindow = 128\nwalkers = 1\nmegahertz = 1000\n";
+const CORE: &str = "[core]\nwidth = 4\nwindow = 128\nwalkers = 1\n";
 
 /// A description with these top keys and tables.
 fn described(top: &str, tables: &[&str]) -> Result<Machine, MachineError> {

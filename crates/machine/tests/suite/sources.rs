@@ -20,7 +20,6 @@ const FIGURES: &[&str] = &[
     "width",
     "window",
     "walkers",
-    "megahertz",
 ];
 
 /// The lines with figures, each with the comments that belong to it: the one at its end, and those

@@ -4,7 +4,7 @@ use super::allocate::Given;
 use super::{Buddy, Frame};
 use std::ops::Range;
 
-/// Where the search for a free frame of each colour begins.
+/// The start of the search for a free frame of each colour.
 ///
 /// The colour of a frame is its number modulo the number of colours. No frame of a colour below its
 /// mark is free, so searches that find nothing are not repeated.

@@ -7,7 +7,7 @@ use std::ops::Range;
 /// The base-two logarithm of the base pages of a physical superpage.
 const ORDER: u8 = PageSize::SIZE_2M.shift() - PageSize::SIZE_4K.shift();
 
-/// Where the search for a place begins, by the configuration of the superpage. No place begins at a
+/// The start of the search for a place, by the configuration of the superpage. No place begins at a
 /// lower physical superpage.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PlaceMarks {
@@ -72,7 +72,9 @@ impl Buddy {
         }
         let mut zeroed = 0;
         for first in (base..base + parts).flat_map(of_part) {
-            zeroed += self.take_counted(Frame(first), order)?;
+            let taken = self.take_counted(Frame(first), order);
+            debug_assert!(taken.is_some(), "all regions of the place are free");
+            zeroed += taken.unwrap_or_default();
         }
         let first = Frame(scattering.first_frame(base));
         Some(super::Given { first, zeroed })

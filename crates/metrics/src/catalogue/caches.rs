@@ -67,15 +67,15 @@ static LEVELS: [[Metric; 7]; 3] = [of_level!(1, 0), of_level!(2, 1), of_level!(3
 static CYCLES: Metric = cost(
     "cycles",
     "cycles",
-    "The estimated cycles of the core, if misses overlap where its window allows: a lower bound, \
-     since a trace holds no dependences between instructions.",
+    "The estimated cycles of the core, if misses overlap where its window allows. A trace holds no \
+     dependences between instructions. Faults, copies and shootdowns take none of these cycles.",
     MetricFigure::Optional(|result| result.caches.as_ref()?.cycles),
 );
 
 static CYCLES_SERIAL: Metric = cost(
     "cycles_serial",
     "cycles",
-    "The estimated cycles of the core if no two misses overlap: an upper bound of the model.",
+    "The estimated cycles of the core if no two misses overlap.",
     MetricFigure::Optional(|result| result.caches.as_ref()?.serial_cycles),
 );
 

@@ -1,4 +1,4 @@
-//! What the results of a plan depend on, as text.
+//! A description of everything that the results of a plan depend on.
 
 use super::Plan;
 use std::fmt::Write;

@@ -40,7 +40,7 @@ impl FollowedCore {
 }
 
 impl Replay<'_, '_> {
-    /// Tells the worlds which core runs, if it changed and a policy needs to know it. Visits of the
+    /// Sets the core that runs in all worlds, if it changed and a policy needs to know it. Visits of the
     /// core before it are replayed first.
     pub(super) fn follow_core(&mut self) {
         let core = self.origins.now().core;

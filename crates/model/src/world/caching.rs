@@ -30,7 +30,12 @@ impl World<'_> {
         }
     }
 
-    /// Tells machines with caches that a visit begins.
+    fn has_caches(&self) -> bool {
+        let mut mmus = std::iter::once(&self.mmu).chain(&self.observers);
+        mmus.any(|mmu| mmu.cached.is_some())
+    }
+
+    /// Begins a visit on machines with caches.
     #[inline]
     pub(super) fn begin_access(&mut self, visit: &Visit) {
         let mmus = std::iter::once(&mut self.mmu).chain(&mut self.observers);
@@ -41,7 +46,7 @@ impl World<'_> {
 
     /// Lets machines with caches access the line of a visit, at the place that memory gave it.
     pub(super) fn access(&mut self, visit: &Visit, scene: &Scene<'_>) {
-        if self.recorder.is_some() {
+        if self.recorder.is_some() || !self.has_caches() {
             return;
         }
         // Observers translate now: walks read lines before the visit does.

@@ -52,11 +52,11 @@ struct Cuckoo {
 
 /// The pages of 4 KiB of a part, as a power of two.
 const PART_SHIFT: u32 = 9;
-/// The region of the entries that have the page sizes of parts.
-const PARTS: u64 = 1 << 62;
+/// The region of the entries that have the page sizes of parts. All addresses are below 2^62.
+const PARTS: u64 = 1 << 61;
 /// The address bits of one space's parts, and the spaces with parts of their own.
 const PARTS_SHIFT: u32 = 50;
-const PARTS_SPACES: u32 = 1 << 12;
+const PARTS_SPACES: u32 = 1 << 10;
 
 impl Cuckoo {
     fn new(choice: &PageTableChoice) -> Self {

@@ -5,8 +5,9 @@
 //! `--perf-basic-prof`.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
 
 /// The functions that one process lists.
 #[derive(Debug)]
@@ -33,8 +34,10 @@ impl JitSymbols {
         let listed = fs::metadata(&self.path).ok().filter(fs::Metadata::is_file);
         let size = listed.map_or(0, |file| file.len());
         if size != self.read {
-            self.read = size;
-            let text = fs::read(&self.path).unwrap_or_default();
+            // The file grows at its end. A shorter one is another file.
+            let from = if size > self.read { self.read } else { 0 };
+            let text = lines_from(&self.path, from).unwrap_or_default();
+            self.read = from + text.len() as u64;
             self.add(&String::from_utf8_lossy(&text));
         }
         let (start, (bytes, name)) = self.functions.range(..=address).next_back()?;
@@ -53,6 +56,17 @@ impl JitSymbols {
             }
         }
     }
+}
+
+/// The whole lines of a file from an offset on.
+fn lines_from(path: &Path, offset: u64) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::Start(offset))?;
+    let mut text = Vec::new();
+    file.read_to_end(&mut text)?;
+    let end = text.iter().rposition(|byte| *byte == b'\n');
+    text.truncate(end.map_or(0, |end| end + 1));
+    Ok(text)
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! The symbols and the debug information of one program or library.
 
 use std::cell::OnceCell;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use addr2line::Loader;
@@ -59,7 +60,7 @@ pub struct StaticVariable {
 impl ObjectFile {
     /// Reads the symbols of a file. Returns `None` if it is no ELF file or cannot be read.
     pub fn open(path: &Path) -> Option<Self> {
-        let bytes = fs::read(path).ok()?;
+        let bytes = elf_bytes(path)?;
         let file = object::File::parse(&*bytes).ok()?;
         let debug_file = separate_debug_file(&file).unwrap_or_else(|| path.to_owned());
         let symbols = |bytes: &[u8]| {
@@ -68,7 +69,7 @@ impl ObjectFile {
         };
         let mut named = named_ranges(&file);
         if debug_file != path
-            && let Some(more) = fs::read(&debug_file).ok().and_then(|bytes| symbols(&bytes))
+            && let Some(more) = elf_bytes(&debug_file).and_then(|bytes| symbols(&bytes))
         {
             named.extend(more);
         }
@@ -91,10 +92,10 @@ impl ObjectFile {
 
     /// Returns the address of the byte at a file offset, in the file's own numbering.
     pub fn address_at(&self, offset: u64) -> Option<u64> {
-        let holds =
-            |part: &&FileSegment| (part.offset..part.offset + part.file_bytes).contains(&offset);
-        let part = self.segments.iter().find(holds)?;
-        Some(part.address + (offset - part.offset))
+        self.segments.iter().find_map(|part| {
+            let inside = offset.checked_sub(part.offset)?;
+            (inside < part.file_bytes).then(|| part.address.wrapping_add(inside))
+        })
     }
 
     /// Returns the difference between the addresses of a process and those of the file, given a
@@ -196,6 +197,23 @@ impl ObjectFile {
     pub fn path(&self) -> &str {
         &self.path
     }
+}
+
+/// What an ELF file begins with.
+const ELF_MAGIC: [u8; 4] = *b"\x7fELF";
+
+/// Reads an ELF file. Returns `None` for other files, of which at most four bytes are read: a
+/// program may map large data files, and devices.
+pub(super) fn elf_bytes(path: &Path) -> Option<Vec<u8>> {
+    fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    let mut file = File::open(path).ok()?;
+    let mut bytes = vec![0; ELF_MAGIC.len()];
+    file.read_exact(&mut bytes).ok()?;
+    if bytes != ELF_MAGIC {
+        return None;
+    }
+    file.read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 impl FileSegment {

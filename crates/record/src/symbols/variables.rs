@@ -2,13 +2,14 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use gimli::{
     AttributeValue, DebuggingInformationEntry, Dwarf, EndianSlice, LittleEndian, Operation, Unit,
 };
 use object::{Object, ObjectSection};
+
+use super::object_file::elf_bytes;
 
 type Slice<'a> = EndianSlice<'a, LittleEndian>;
 
@@ -22,7 +23,7 @@ pub(super) struct VariablePlace {
 /// Returns the places of a file's variables by address. Returns `None` if the debug information
 /// cannot be read.
 pub(super) fn variable_places(path: &Path) -> Option<BTreeMap<u64, VariablePlace>> {
-    let bytes = fs::read(path).ok()?;
+    let bytes = elf_bytes(path)?;
     let file = object::File::parse(&*bytes).ok()?;
     let load = |id: gimli::SectionId| -> Result<Cow<'_, [u8]>, gimli::Error> {
         let section = file.section_by_name(id.name());

@@ -110,8 +110,10 @@ impl Workplace {
         if !options.is_empty() {
             options.push(" ");
         }
-        options.push("-agentpath:");
+        // Java takes quotes around an option with spaces.
+        options.push("\"-agentpath:");
         options.push(self.tool.path().join(JAVA_AGENT_FILE));
+        options.push("\"");
         options
     }
 

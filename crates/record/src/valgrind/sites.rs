@@ -103,7 +103,9 @@ impl ProcessSites {
         let mut parts = vec![(range.start, range.end - range.start, whole)];
         for variable in object.static_variables() {
             if range.contains(&variable.address) {
-                parts.push((variable.address, variable.bytes, variable.frame));
+                // A symbol table may say anything: the variable ends in its segment.
+                let bytes = variable.bytes.min(range.end - variable.address);
+                parts.push((variable.address, bytes, variable.frame));
             }
         }
         let mut events = Vec::new();

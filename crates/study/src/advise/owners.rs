@@ -1,6 +1,6 @@
 //! The owners of memory: the allocation sites that made it, from the events of a trace.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use broadleaf_trace::{Allocation, Event, Site};
 use broadleaf_units::{SiteId, SpaceId};
@@ -35,9 +35,21 @@ struct OwnedMemory {
     /// Ranges that one allocation fills: by the first byte, the byte after the last, and the site.
     /// They do not overlap. The latest allocation of a byte owns it.
     filled: BTreeMap<u64, (u64, usize)>,
+    /// The sites of mappings. Small allocations lie inside mappings, and beside other ranges.
+    mappings: BTreeSet<usize>,
     /// Runs of small allocations, by their blocks.
     runs: BTreeMap<u64, Vec<SmallRun>>,
 }
+
+/// The allocators that map memory, in which others make allocations.
+const MAPPING_ALLOCATORS: [&str; 6] = [
+    "mmap",
+    "mremap",
+    "brk",
+    "shmat",
+    "Python arena",
+    "JVM memory",
+];
 
 /// Small allocations of a site in one block.
 #[derive(Clone, Copy, Debug)]
@@ -58,9 +70,9 @@ impl SiteOwners {
     pub(super) fn add(&mut self, running: SpaceId, event: &Event) {
         match event {
             Event::SpaceStart { pid, .. } => {
-                if let Some(memory) = self.forked.remove(pid) {
-                    self.spaces.insert(running, memory);
-                }
+                // A number of a space that ended may be used again.
+                let memory = self.forked.remove(pid).unwrap_or_default();
+                self.spaces.insert(running, memory);
             }
             Event::Fork { child } => {
                 if let Some(memory) = self.spaces.get(&running) {
@@ -75,6 +87,9 @@ impl SiteOwners {
                 let index = self.index_of(site);
                 let space = self.spaces.entry(running).or_default();
                 space.numbers.insert(*number, index);
+                if MAPPING_ALLOCATORS.contains(&&*site.allocator) {
+                    space.mappings.insert(index);
+                }
             }
             Event::Allocation(allocation) => {
                 let space = self.spaces.entry(running).or_default();
@@ -115,7 +130,9 @@ impl OwnedMemory {
     fn add(&mut self, site: usize, allocation: &Allocation) {
         let start = allocation.start.0;
         let end = start.saturating_add(allocation.len);
-        if allocation.bytes >= allocation.len {
+        // Each allocation lies in the range, so all of them fill it if their sum says so.
+        let all = u128::from(allocation.len) * u128::from(allocation.count);
+        if u128::from(allocation.bytes) >= all {
             self.fill(start, end, site);
             return;
         }
@@ -123,7 +140,8 @@ impl OwnedMemory {
         runs.push(SmallRun {
             start,
             end,
-            bytes: allocation.bytes,
+            // Memory that was freed and made again counts once.
+            bytes: allocation.bytes.min(allocation.len),
             site,
         });
     }
@@ -155,7 +173,7 @@ impl OwnedMemory {
         let mut small = 0;
         for (_, runs) in self.runs.range(start / BLOCK..end.div_ceil(BLOCK)) {
             for run in runs {
-                let bytes = run.bytes_in(start, end);
+                let bytes = self.small_bytes(run, start, end);
                 *shares.entry(run.site).or_default() += bytes;
                 small += bytes;
             }
@@ -164,20 +182,37 @@ impl OwnedMemory {
         for (&from, &(to, site)) in before.into_iter().chain(self.filled.range(start..end)) {
             let bytes = to.min(end).saturating_sub(from.max(start));
             // Small allocations lie inside a mapping that another call made for them.
-            let bytes = bytes.saturating_sub(std::mem::take(&mut small));
-            *shares.entry(site).or_default() += bytes;
+            let cut = match self.mappings.contains(&site) {
+                true => bytes.min(small),
+                false => 0,
+            };
+            small -= cut;
+            *shares.entry(site).or_default() += bytes - cut;
         }
         shares.retain(|_, bytes| *bytes > 0);
         shares
     }
 }
 
-impl SmallRun {
-    /// The run's bytes in a range, if they are spread evenly.
-    fn bytes_in(&self, start: u64, end: u64) -> u64 {
-        let common = self.end.min(end).saturating_sub(self.start.max(start));
-        let length = self.end.saturating_sub(self.start).max(1);
-        (u128::from(self.bytes) * u128::from(common) / u128::from(length)) as u64
+impl OwnedMemory {
+    /// A run's bytes in a range, if they are spread evenly beside what larger allocations fill.
+    fn small_bytes(&self, run: &SmallRun, start: u64, end: u64) -> u64 {
+        let whole = self.beside_filled(run.start, run.end);
+        let common = self.beside_filled(run.start.max(start), run.end.min(end));
+        let bytes = run.bytes.min(whole);
+        (u128::from(bytes) * u128::from(common) / u128::from(whole.max(1))) as u64
+    }
+
+    /// The bytes of a range that no allocation fills but mappings.
+    fn beside_filled(&self, start: u64, end: u64) -> u64 {
+        if start >= end {
+            return 0;
+        }
+        let before = self.filled.range(..start).next_back();
+        let filled = before.into_iter().chain(self.filled.range(start..end));
+        let filled = filled.filter(|(_, (_, site))| !self.mappings.contains(site));
+        let bytes = filled.map(|(&from, &(to, _))| to.min(end).saturating_sub(from.max(start)));
+        (end - start).saturating_sub(bytes.sum())
     }
 }
 
@@ -241,6 +276,41 @@ mod tests {
         ]);
         let shares = owners.of_range(SPACE, 0, BLOCK / 2);
         assert_eq!(shares, BTreeMap::from([(0, BLOCK * 3 / 8), (1, BLOCK / 8)]));
+    }
+
+    /// A run of small allocations on both sides of a table, whose memory was made again and again,
+    /// does not take the table.
+    #[test]
+    fn small_allocations_around_a_table_do_not_own_it() {
+        let owners = owners(&[
+            Event::Site(SiteId(0), site("table")),
+            Event::Site(SiteId(1), site("small")),
+            made(0, 1000, 8000, 8000),
+            Event::Allocation(Allocation {
+                site: SiteId(1),
+                start: VirtAddr(0),
+                len: 10_000,
+                count: 300,
+                bytes: 300_000,
+            }),
+        ]);
+        let shares = |start, end| owners.of_range(SPACE, start, end);
+        assert_eq!(shares(1000, 9000), BTreeMap::from([(0, 8000)]));
+        assert_eq!(shares(0, 10_000), BTreeMap::from([(0, 8000), (1, 2000)]));
+    }
+
+    /// Small allocations in several mappings are counted once.
+    #[test]
+    fn small_allocations_take_from_all_mappings_around_them() {
+        let owners = owners(&[
+            Event::Site(SiteId(0), site("mmap")),
+            Event::Site(SiteId(1), site("malloc")),
+            made(0, 0, 100, 100),
+            made(0, 100, 100, 100),
+            made(1, 0, 200, 150),
+        ]);
+        let shares = owners.of_range(SPACE, 0, 200);
+        assert_eq!(shares, BTreeMap::from([(0, 50), (1, 150)]));
     }
 
     #[test]

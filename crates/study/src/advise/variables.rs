@@ -3,7 +3,7 @@
 //! A trace names the program and its hash. If the file is still the same, its symbols name the
 //! variables of `.data` and `.bss`.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::path::Path;
 
 use broadleaf_record::symbols::ObjectFile;
@@ -59,7 +59,9 @@ pub(super) fn add_variables(places: &mut TracePlaces, program: &RecordedProgram)
     }
 }
 
+/// The hash of a file. `None` for pipes and devices, which may have no end.
 fn hash(path: &str) -> Option<[u8; 32]> {
+    fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     let mut hasher = blake3::Hasher::new();
     hasher.update_reader(File::open(path).ok()?).ok()?;
     Some(*hasher.finalize().as_bytes())

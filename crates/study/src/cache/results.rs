@@ -26,7 +26,7 @@ pub(crate) struct ResultRequest<'a> {
 }
 
 /// Results as an entry holds them.
-#[derive(Serialize, Deserialize)]
+#[derive(PartialEq, Serialize, Deserialize)]
 struct Stored {
     trace: TraceSummary,
     results: Vec<CellResult>,
@@ -148,7 +148,7 @@ impl<'a> ResultRequest<'a> {
     fn write(&self, facts: &ResultFacts, stored: &Stored) -> io::Result<()> {
         let body = serde_json::to_vec(stored)?;
         let read = read(&body)?;
-        if read.results != stored.results || body.len() as u64 > self.cache.limit() {
+        if read != *stored || body.len() as u64 > self.cache.limit() {
             return Ok(());
         }
         let name = self.name(facts.bytes, &facts.hash);

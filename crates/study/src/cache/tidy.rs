@@ -7,8 +7,11 @@ use std::time::SystemTime;
 use broadleaf_filter::Family;
 
 use super::entry::{self, Facts};
-use super::folder::{NEW, TraceCache, name_of};
+use super::folder::{NEW, RESULTS, TraceCache, name_of};
 use super::results;
+
+/// The most results. They are small, and each comparison looks at all of them.
+const MOST_RESULTS: usize = 1000;
 
 /// Removes entries that the new entry makes stale, and then the least recently used entries until
 /// the cache keeps its limit. Another command may do the same at the same time.
@@ -37,6 +40,17 @@ pub(super) fn tidy(cache: &TraceCache, new: &Path, facts: &Facts) {
         }
     }
     entries.sort();
+    let is_result = |path: &Path| name_of(path).ends_with(RESULTS);
+    let results = entries.iter().filter(|(.., path)| is_result(path)).count();
+    let mut surplus = results.saturating_sub(MOST_RESULTS);
+    entries.retain(|(_, _, path)| {
+        let goes = surplus > 0 && is_result(path);
+        if goes {
+            surplus -= 1;
+            remove(path);
+        }
+        !goes
+    });
     let mut sum: u64 = entries.iter().map(|(_, bytes, _)| bytes).sum();
     for (_, bytes, path) in entries {
         if sum <= cache.limit() {

@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 /// share for each owner, in order. No two shares meet.
 ///
 /// While the needs exceed the regions, the largest need is halved, and of equal needs the first
-/// one. The largest share then comes first, so that each share is aligned. Regions that nobody
-/// needs stay unused. Chen (2014, section IV) divides by hand.
+/// one. The largest share then comes first, so that each share is aligned. Regions that no
+/// owner needs stay unused. Chen (2014, section IV) divides by hand.
 ///
 /// # Errors
 /// [`ColourError::Need`] if a need is no power of two, and [`ColourError::Owners`] if there are

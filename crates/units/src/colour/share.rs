@@ -19,8 +19,8 @@ impl RegionShare {
     /// A share of `count` regions from region `entry` on.
     ///
     /// # Errors
-    /// [`ColourError::Share`] if the share is empty, reaches beyond the regions, has a number of
-    /// regions that is no power of two, or does not begin at a multiple of this number.
+    /// [`ColourError::Share`] if the share is empty or reaches beyond the regions. The number of
+    /// its regions is a power of two, and the share begins at a multiple of this number.
     pub const fn new(entry: u64, count: u64, regions: ColourRegions) -> Result<Self, ColourError> {
         let fits = count.is_power_of_two() && entry < regions.count();
         if !fits || !entry.is_multiple_of(count) || count > regions.count() - entry {
@@ -111,9 +111,8 @@ const fn code_bits(regions: ColourRegions) -> u32 {
     u8::BITS - regions.number_bits().leading_zeros()
 }
 
-/// The bits that a configuration takes: 5 for eight regions. A TLB with a configuration in each
-/// entry has these bits for each entry, and one with a configuration for each set has them for each
-/// set (Chen 2014, section III.C).
+/// The bits that a configuration takes: 5 for eight regions (Chen 2014, section III.C). A TLB has
+/// them in each entry, or once for each set.
 pub const fn configuration_bits(regions: ColourRegions) -> u32 {
     regions.number_bits() as u32 + code_bits(regions)
 }

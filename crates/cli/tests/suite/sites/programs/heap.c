@@ -1,5 +1,6 @@
 /* Two tables of 24 MiB. The argument names the one that is used at random; the other is filled
-   once. `malloc`, `mmap` and `bss` select how both are made. */
+   once. `malloc`, `mmap` and `bss` select how both are made. With `reused`, the tables have the same
+   place, and the other one has it first. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,12 +15,28 @@ static char *mapped(void)
     return mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
+/* Allocations of the hot table, after some of the other one at the same place. */
+static char *reused(int first_is_hot)
+{
+    char *hot = NULL;
+    for (int i = 0; i < 6; i++) {
+        free(hot);
+        if ((i < 3) != first_is_hot)
+            hot = malloc(BYTES); /* reused first */
+        else
+            hot = malloc(BYTES); /* reused second */
+    }
+    return hot;
+}
+
 int main(int argc, char **argv)
 {
     char *first, *second;
     if (argc != 3)
         return 2;
-    if (strcmp(argv[1], "malloc") == 0) {
+    if (strcmp(argv[1], "reused") == 0) {
+        first = second = reused(strcmp(argv[2], "first") == 0);
+    } else if (strcmp(argv[1], "malloc") == 0) {
         first = malloc(BYTES); /* malloc first */
         second = malloc(BYTES); /* malloc second */
     } else if (strcmp(argv[1], "mmap") == 0) {

@@ -1,4 +1,5 @@
-// Two tables of 24 MiB. The argument names the one that is used at random; the other is filled once.
+// Two tables of 24 MiB. The argument names the one that is used at random. The other is filled
+// once.
 package main
 
 import "os"
