@@ -23,7 +23,9 @@ fn main() {
 /// A hash of the code of all crates, of the machines and of the libraries' versions. Builds of
 /// equal code have equal hashes.
 fn sources() -> u64 {
-    let mut paths = ["../../Cargo.lock", "../../Cargo.toml"].map(PathBuf::from).to_vec();
+    let mut paths = ["../../Cargo.lock", "../../Cargo.toml"]
+        .map(PathBuf::from)
+        .to_vec();
     for folder in [CRATES, "../../machines"] {
         add_files(Path::new(folder), &mut paths);
     }

@@ -30,7 +30,10 @@ impl LineEntry {
     /// The bits of entries that hold this line.
     #[inline]
     pub(crate) const fn key(line: u64) -> u64 {
-        debug_assert!(line >> (u64::BITS - STATE_BITS) == 0, "an address that is too large");
+        debug_assert!(
+            line >> (u64::BITS - STATE_BITS) == 0,
+            "an address that is too large"
+        );
         line << STATE_BITS | USED
     }
 

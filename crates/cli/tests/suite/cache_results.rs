@@ -33,7 +33,9 @@ fn served(caches: &Path, trace: &str, more: &[&str]) -> bool {
     let results = entries_of(caches, ".results");
     results.iter().for_each(|entry| age(entry));
     assert_eq!(quiet(&compare(caches, trace, more)), without, "{more:?}");
-    results.iter().any(|entry| was_used(entry))
+    results
+        .iter()
+        .any(|entry| entry.exists() && was_used(entry))
 }
 
 /// Results serve the same request, down to the frame and with curves too. The number of threads does
@@ -61,7 +63,7 @@ fn the_same_request_is_not_replayed_twice() {
             let again = served(&caches, trace, &[more, &["--threads", "1"]].concat());
             // What a policy with foresight chose is more than results.
             assert_eq!(again, more != ["--policy", "offline"], "{more:?}");
-            fs::remove_dir_all(&caches).unwrap();
+            let _ = fs::remove_dir_all(&caches);
         }
     }
 }

@@ -18,12 +18,21 @@ fn json(arguments: &[&str]) -> Value {
     serde_json::from_str(&succeeded(&output)).expect("the answer is JSON")
 }
 
+/// The machines that replay traces of pages: those without caches.
 fn machines() -> Vec<String> {
     let listed = json(&["list", "machines"]);
     let names = listed.as_array().expect("a list").iter();
     names
         .map(|machine| machine["name"].as_str().expect("a name").to_owned())
+        .filter(|name| !text_of(name).contains("[[cache]]"))
         .collect()
+}
+
+/// The description of a machine.
+fn text_of(name: &str) -> String {
+    let file = format!("../../machines/{name}.toml");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    std::fs::read_to_string(path).expect("a machine has a file")
 }
 
 /// Every power of two from 4 KiB to 8 MiB.
@@ -34,9 +43,7 @@ const ROMER: &[&str] = &[
 
 /// The page sizes of a machine's file in bytes: the keys of its costs.
 fn sizes_in_file(name: &str) -> Vec<String> {
-    let file = format!("../../machines/{name}.toml");
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
-    let text = std::fs::read_to_string(path).expect("a machine has a file");
+    let text = text_of(name);
     let (_, costs) = text.split_once("[walk-cycles]").expect("costs");
     let keys = costs.lines().filter_map(|line| line.split_once(" = "));
     let bytes = keys.map(|(size, _)| {
