@@ -170,6 +170,14 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
         false => covers_all(&policies, &machines),
     };
     let needs_frames = covered.err().filter(|_| !asks_for_memory);
+    // Where all policies have frames, the kernel's policy has them too, so that costs compare.
+    if needs_frames.is_some()
+        && let Some(name) = kernel.take()
+    {
+        policies.insert(asked.len(), crate::names::policy(&name)?);
+        asked.push(name.clone());
+        spellings.push(name);
+    }
     let by_walks = match &needs_frames {
         Some(_) => crate::machines::without_frames(&policies, &machines),
         None => Vec::new(),

@@ -35,6 +35,24 @@ fn text_of(name: &str) -> String {
     std::fs::read_to_string(path).expect("a machine has a file")
 }
 
+/// Where a machine needs the frames of memory, every policy has costs of faults, Linux's own too.
+#[test]
+fn all_default_policies_have_costs_on_a_machine_that_needs_frames() {
+    let trace = golden("blocks.bl");
+    let answer = json(&["compare", &trace, "--machine", "chen2014-scattered"]);
+    let results = answer["results"].as_array().expect("results");
+    assert!(results.len() > 18, "{}", results.len());
+    let is_linux = |result: &&Value| {
+        let policy = result["policy"].as_str().expect("a name");
+        policy.starts_with("linux")
+    };
+    assert_eq!(results.iter().filter(is_linux).count(), 1);
+    for result in results {
+        let cycles = result["fault_cycles"].as_u64();
+        assert!(cycles.is_some_and(|cycles| cycles > 0), "{result}");
+    }
+}
+
 /// Every power of two from 4 KiB to 8 MiB.
 const ROMER: &[&str] = &[
     "4096", "8192", "16384", "32768", "65536", "131072", "262144", "524288", "1048576", "2097152",

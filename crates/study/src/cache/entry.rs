@@ -61,6 +61,8 @@ pub struct ResultFacts {
     pub build: String,
     /// The hash of the reading and of the plan ([`broadleaf_model::Plan::identity`]).
     pub request: String,
+    /// The policies and the machines, for people.
+    pub of: String,
 }
 
 /// The facts of an entry, by its kind.
@@ -102,6 +104,14 @@ impl Facts {
         match self {
             Self::Reduced(_) => "reduced trace",
             Self::Results(_) => "results",
+        }
+    }
+
+    /// The policies and machines of results; empty for a reduced trace, which serves any policies.
+    pub fn of(&self) -> &str {
+        match self {
+            Self::Reduced(_) => "",
+            Self::Results(facts) => &facts.of,
         }
     }
 }

@@ -23,6 +23,8 @@ pub(crate) struct ResultRequest<'a> {
     cache: &'a TraceCache,
     /// The hash of the reading and of the plan.
     request: String,
+    /// The policies and the machines, for people.
+    of: String,
 }
 
 /// Results as an entry holds them.
@@ -66,7 +68,10 @@ impl<'a> ResultRequest<'a> {
              accesses\n{identity}"
         );
         let request = format!("blake3:{}", blake3::hash(text.as_bytes()).to_hex());
-        Some(Self { cache, request })
+        let policies = plan.policies().iter().map(|policy| policy.name());
+        let machines = plan.machines().iter().map(|machine| machine.name.clone());
+        let of = format!("{} on {}", few(policies), few(machines));
+        Some(Self { cache, request, of })
     }
 
     /// The results of the request for an open trace, if there are any. A damaged entry is removed.
@@ -133,6 +138,7 @@ impl<'a> ResultRequest<'a> {
             accesses: outcome.trace.accesses,
             build: build().to_owned(),
             request: self.request.clone(),
+            of: self.of.clone(),
         };
         let caches = outcome.results.iter().map(|result| result.caches.clone());
         let stored = Stored {
@@ -167,6 +173,16 @@ impl<'a> ResultRequest<'a> {
         let key = format!("{}\n{}", build(), self.request);
         let key = blake3::hash(key.as_bytes()).to_hex();
         format!("{}{RESULTS}", &key[..DIGITS / 2])
+    }
+}
+
+/// The first three names, and the number of the others.
+fn few(names: impl Iterator<Item = String>) -> String {
+    let names: Vec<String> = names.collect();
+    let first = names[..names.len().min(3)].join(", ");
+    match names.len().saturating_sub(3) {
+        0 => first,
+        more => format!("{first} and {more} more"),
     }
 }
 

@@ -27,6 +27,7 @@ impl TraceCache {
                 .column("size", Align::Right)
                 .column("accesses", Align::Right)
                 .column("kind", Align::Left)
+                .column("of", Align::Left)
                 .column("last used", Align::Left)
                 .column("trace", Align::Left);
             for entry in &entries {
@@ -34,6 +35,7 @@ impl TraceCache {
                     size(entry.bytes),
                     grouped(entry.facts.accesses()),
                     entry.facts.kind().to_owned(),
+                    printable(entry.facts.of()),
                     date(seconds(entry)),
                     printable(entry.facts.path()),
                 ]);
@@ -65,6 +67,7 @@ fn of_entry(entry: &CacheEntry) -> Value {
         "hash": entry.facts.hash(),
         "accesses": entry.facts.accesses(),
         "kind": entry.facts.kind(),
+        "of": entry.facts.of(),
         "bytes": entry.bytes,
         "used": seconds(entry),
     });
