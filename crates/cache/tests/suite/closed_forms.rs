@@ -77,8 +77,9 @@ fn cycles_are_those_of_all_lookups_on_the_way() {
 
 #[test]
 fn each_modified_line_is_written_once() {
-    for kind in CACHES.iter().filter(|kind| kind.movement.is_some()) {
-        let mut caches = hierarchy(kind.described.name, 1, vec![cache(1, 2, 2), cache(2, 4, 2)]);
+    // In these kinds, lines that are loaded reach the last level.
+    for kind in ["non-inclusive", "inclusive", "exclusive"] {
+        let mut caches = hierarchy(kind, 1, vec![cache(1, 2, 2), cache(2, 4, 2)]);
         for line in 0..64 {
             access(&mut caches, 0, line, AccessKind::Store);
             access(&mut caches, 0, line, AccessKind::Store);
@@ -87,7 +88,7 @@ fn each_modified_line_is_written_once() {
         for line in 1000..1064 {
             access(&mut caches, 0, line, AccessKind::Load);
         }
-        assert_eq!(caches.counts().memory.writes, 64, "{}", kind.described.name);
+        assert_eq!(caches.counts().memory.writes, 64, "{kind}");
     }
 }
 

@@ -25,9 +25,10 @@ struct Drawn {
     accesses: Vec<(usize, u64, u8, u64)>,
 }
 
+/// The kinds that the oracle knows.
 fn kinds() -> Vec<&'static CacheKind> {
     let kinds = CACHES.iter().copied();
-    kinds.filter(|kind| kind.movement.is_some()).collect()
+    kinds.filter(|kind| movement(kind).is_some()).collect()
 }
 
 fn drawn() -> impl Strategy<Value = Drawn> {
@@ -55,7 +56,8 @@ fn drawn() -> impl Strategy<Value = Drawn> {
         )
 }
 
-/// The cache of both models. A rule that the shape cannot have gives way to LRU.
+/// The cache of both models. A rule that the shape cannot have, or that the oracle does not know,
+/// gives way to LRU.
 fn both(
     (sets, ways, rule): DrawnCache,
     level: usize,
@@ -68,8 +70,10 @@ fn both(
         None => LineReplacementChoice::from(rule),
     };
     let value = rule.values().first().and_then(|value| value.number());
-    let slow = LineRuleSpec::named(rule.entry().described.name, value);
-    let slow = slow.unwrap_or_else(|| panic!("the oracle does not know {rule}"));
+    let (rule, slow) = match LineRuleSpec::named(rule.entry().described.name, value) {
+        Some(slow) => (rule, slow),
+        None => (broadleaf_cache::LineReplacement::lru(), LineRuleSpec::Lru),
+    };
     let latency = (level * level) as u64;
     let spec = CacheSpec {
         name: format!("L{level}"),
@@ -89,12 +93,13 @@ fn both(
     (spec, oracle)
 }
 
-fn movement(kind: &CacheKind) -> OracleMovement {
+/// The movement of the oracle. `None` for kinds that it does not know.
+fn movement(kind: &CacheKind) -> Option<OracleMovement> {
     match kind.described.name {
-        "non-inclusive" => OracleMovement::NonInclusive,
-        "inclusive" => OracleMovement::Inclusive,
-        "exclusive" => OracleMovement::Exclusive,
-        name => panic!("the oracle does not know {name}"),
+        "non-inclusive" => Some(OracleMovement::NonInclusive),
+        "inclusive" => Some(OracleMovement::Inclusive),
+        "exclusive" => Some(OracleMovement::Exclusive),
+        _ => None,
     }
 }
 
@@ -122,7 +127,7 @@ fn compare(drawn: &Drawn) {
     let spec = HierarchySpec::new(kind, drawn.cores, caches, 64, walk_level + 1, memory);
     let mut ours = CacheHierarchy::new(&spec.expect("a hierarchy")).expect("caches");
     let mut slow = OracleCaches::new(OracleCachesSpec {
-        movement: movement(kind),
+        movement: movement(kind).expect("a drawn kind is known"),
         cores: drawn.cores,
         first_of_instructions: first,
         levels,

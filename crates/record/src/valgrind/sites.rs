@@ -251,7 +251,10 @@ mod tests {
                     start: VirtAddr(0x1000),
                     len: 0x1000,
                 },
-                protection: broadleaf_units::Rights::READ_WRITE,
+                protection: broadleaf_units::Rights {
+                    write: false,
+                    ..broadleaf_units::Rights::READ_WRITE
+                },
                 shared: false,
                 backing: Backing::File {
                     file: FileId(0),
