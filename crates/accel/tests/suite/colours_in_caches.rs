@@ -26,7 +26,7 @@ fn chen() -> Machine {
 
 /// Loads from each line of these pages, in order.
 fn read(items: &mut Items, pages: &Range<u64>) {
-    items.visits((pages.start * LINES..pages.end * LINES).map(|line| load(line)));
+    items.visits((pages.start * LINES..pages.end * LINES).map(load));
 }
 
 /// The data misses of the last level under each policy.
