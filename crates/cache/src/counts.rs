@@ -1,4 +1,4 @@
-//! What a hierarchy counts.
+//! The counts of a hierarchy.
 
 use crate::spec::MOST_LEVELS;
 

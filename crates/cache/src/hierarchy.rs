@@ -140,7 +140,7 @@ impl CacheHierarchy {
         self.latencies[self.lines.levels - 1][0]
     }
 
-    /// Serves an access that missed the level `first`, after so many cycles.
+    /// Serves an access that missed the level `first`, after this number of cycles.
     fn miss(
         &mut self,
         request: &CacheRequest,
@@ -240,7 +240,7 @@ impl CacheHierarchy {
         self.lines.counts[core].levels[0].hits[data] += times;
     }
 
-    /// The counts, and what the last level holds.
+    /// The counts, with the occupancy of the last level.
     pub fn counts(&self) -> CacheCounts {
         self.lines.counted()
     }

@@ -105,7 +105,7 @@ impl CacheLines {
         self.levels
     }
 
-    /// The counts, and what the last level holds.
+    /// The counts, with the occupancy of the last level.
     pub(crate) fn counted(&self) -> CacheCounts {
         CacheCounts {
             cores: self.counts.clone(),

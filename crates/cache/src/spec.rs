@@ -74,7 +74,7 @@ pub enum CacheField {
     Cache(usize),
     /// The level of a cache.
     Level(usize),
-    /// What a cache serves.
+    /// The accesses that a cache serves.
     Serves(usize),
     /// The bytes of a cache.
     Bytes(usize),

@@ -6,7 +6,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What the name of each field begins with; the short name of the size follows.
+/// The beginning of the name of each field. The short name of the size follows.
 const FIELD: &str = "walks_";
 
 /// The number of walks by the size of the page found. Serialises as one field for each size: always

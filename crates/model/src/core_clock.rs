@@ -86,7 +86,7 @@ impl CoreClock {
         cycles.saturating_mul(self.width)
     }
 
-    /// Begins so many instructions. They wait for those that leave the window late.
+    /// Begins this number of instructions. They wait for those that leave the window late.
     #[inline]
     pub(crate) fn advance(&mut self, instructions: u64) {
         let last = self.instructions.saturating_add(instructions);

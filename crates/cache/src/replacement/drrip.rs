@@ -37,7 +37,7 @@ const LEADERS: usize = 32;
 /// The middle and the largest value of the counter of misses.
 const MIDDLE: u32 = 512;
 const LARGEST: u32 = 1023;
-/// Of so many distant fills, one is nearer.
+/// The number of fills of which one is near. The others are distant.
 const ONE_NEARER_IN: u32 = 32;
 
 fn refuses(sets: usize, _ways: usize) -> Option<String> {

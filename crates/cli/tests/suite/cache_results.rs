@@ -61,7 +61,7 @@ fn the_same_request_is_not_replayed_twice() {
             let caches = folder.join("caches");
             assert!(!served(&caches, trace, more), "{more:?}");
             let again = served(&caches, trace, &[more, &["--threads", "1"]].concat());
-            // What a policy with foresight chose is more than results.
+            // The choice of a policy with foresight is more than results.
             assert_eq!(again, more != ["--policy", "offline"], "{more:?}");
             let _ = fs::remove_dir_all(&caches);
         }

@@ -122,7 +122,7 @@ proptest! {
             if kind >= 4 {
                 world.map(space, Backing::Anonymous, 0..64 * BLOCK);
             }
-            // What a page table holds from the notices is what memory has.
+            // A page table holds from the notices the pages that memory has.
             for notice in world.system.notices(&world.spaces) {
                 match notice {
                     Notice::Mapped(space, leaf) => drop(leaves.insert((space, leaf.run), leaf)),

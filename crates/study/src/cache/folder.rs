@@ -44,7 +44,7 @@ pub struct TraceCache {
 /// An entry of the cache.
 #[derive(Clone, Debug)]
 pub struct CacheEntry {
-    /// The trace of the entry, and what the entry is good for.
+    /// The trace of the entry, and the use of the entry.
     pub facts: Facts,
     /// The size of its file.
     pub bytes: u64,
