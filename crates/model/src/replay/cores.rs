@@ -40,8 +40,8 @@ impl FollowedCore {
 }
 
 impl Replay<'_, '_> {
-    /// Sets the core that runs in all worlds, if it changed and a policy needs to know it. Visits of the
-    /// core before it are replayed first.
+    /// Sets the core that runs in all worlds, if it changed and a policy needs to know it. Visits
+    /// of the core before it are replayed first.
     pub(super) fn follow_core(&mut self) {
         let core = self.origins.now().core;
         if self.core.is_followed && core != self.core.core {
