@@ -1,6 +1,6 @@
 //! The counts of a hierarchy.
 
-use crate::spec::MOST_LEVELS;
+use crate::spec::{MOST_CORES, MOST_LEVELS};
 
 /// The cause of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,6 +43,9 @@ pub struct CoreCounts {
     pub transfers: u64,
     /// Stores to lines that other cores' private caches may have held.
     pub upgrades: u64,
+    /// Lines of the core that left the last level to make room, by the core whose access needed
+    /// the room.
+    pub lost_to: [u64; MOST_CORES],
 }
 
 /// The counts of main memory.

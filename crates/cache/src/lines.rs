@@ -147,6 +147,7 @@ impl CacheLines {
             let core = entry.core();
             if let Some(left) = left {
                 self.occupancy[left.core()] -= 1;
+                self.counts[left.core()].lost_to[missed.core] += 1;
             }
             self.occupancy[core] += 1;
             self.occupancy_peak[core] = self.occupancy_peak[core].max(self.occupancy[core]);

@@ -27,7 +27,14 @@ pub struct CoreSpec {
     pub window: u64,
     /// The page walks that run at a time, at most.
     pub walkers: usize,
+    /// The cycles that a TLB shootdown of other cores takes the core that sends it.
+    pub shootdown_sent: u64,
+    /// The cycles that a TLB shootdown takes each core that receives it.
+    pub shootdown_received: u64,
 }
+
+/// The most cycles of a shootdown.
+const MOST_SHOOTDOWN: u64 = 1_000_000;
 
 /// The most instructions of one cycle.
 const MOST_WIDTH: u64 = 64;
@@ -76,6 +83,10 @@ pub(crate) struct CoreText {
     walkers: Spanned<usize>,
     #[serde(rename = "walks-from-level")]
     walks_from_level: Option<Spanned<usize>>,
+    #[serde(rename = "shootdown-sent")]
+    shootdown_sent: Option<Spanned<u64>>,
+    #[serde(rename = "shootdown-received")]
+    shootdown_received: Option<Spanned<u64>>,
 }
 
 /// The parts of a description that are about caches.
@@ -250,7 +261,16 @@ fn core_spec(text: &CoreText) -> Result<CoreSpec, Wrong> {
         let message = format!("the page walks at a time are 1 to {MOST_WALKERS}");
         return Err((text.walkers.span().start, message));
     }
+    let cycles = |value: &Option<Spanned<u64>>| match value {
+        Some(value) if *value.get_ref() > MOST_SHOOTDOWN => {
+            let message = format!("the cycles of a shootdown are 0 to {MOST_SHOOTDOWN}");
+            Err((value.span().start, message))
+        }
+        value => Ok(value.as_ref().map_or(0, |value| *value.get_ref())),
+    };
     Ok(CoreSpec {
+        shootdown_sent: cycles(&text.shootdown_sent)?,
+        shootdown_received: cycles(&text.shootdown_received)?,
         width: range(&text.width, MOST_WIDTH, "the instructions of a cycle are")?,
         window: range(
             &text.window,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The counts of a level of the caches, for the core that ran the program.
+/// The counts of a level of the caches, for one core or for all cores that ran.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheLevelResult {
     /// The hits of data, of walks and of instructions.
@@ -32,8 +32,65 @@ pub struct CacheResult {
     pub memory_writes: u64,
     /// The cycles that reads waited for a bank of main memory.
     pub memory_wait_cycles: u64,
+    /// The lines of the last level that the cores loaded, at the end.
+    pub last_level_lines: u64,
+    /// The counts by core. Empty if one core ran.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cores: Vec<CoreResult>,
+}
+
+/// The counts of one of several cores that ran.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CoreResult {
+    /// The number of the core, from 0.
+    pub core: usize,
+    /// The instructions of the core; 0 if the trace does not count them.
+    pub instructions: u64,
+    /// The estimated cycles. `None` without instructions.
+    pub cycles: Option<u64>,
+    /// The levels of the caches, the first level first: the accesses of this core.
+    pub levels: Vec<CacheLevelResult>,
+    /// The page walks of the core.
+    pub walks: u64,
+    /// The cycles of these walks.
+    pub walk_cycles: u64,
     /// The lines of the last level that the core loaded, at the end.
     pub last_level_lines: u64,
+    /// The most lines of the last level that the core had loaded.
+    pub last_level_lines_peak: u64,
+    /// The lines of this core that left the last level to make room, by the core that needed the
+    /// room.
+    pub lines_lost_to: Vec<u64>,
+    /// The missing lines that came from another core's private caches.
+    pub transfers: u64,
+    /// The TLB shootdowns that the core sent to other cores.
+    pub shootdowns_sent: u64,
+    /// The TLB shootdowns that the core received.
+    pub shootdowns_received: u64,
+}
+
+impl CacheLevelResult {
+    /// Adds the counts of another core.
+    pub fn add(&mut self, more: &Self) {
+        for cause in 0..self.hits.len() {
+            self.hits[cause] += more.hits[cause];
+            self.misses[cause] += more.misses[cause];
+        }
+        self.written_back += more.written_back;
+    }
+}
+
+impl CoreResult {
+    /// The instructions of a cycle. `None` without instructions.
+    pub fn ipc(&self) -> Option<f64> {
+        let cycles = self.cycles.filter(|cycles| *cycles > 0)?;
+        Some(self.instructions as f64 / cycles as f64)
+    }
+
+    /// The misses of the last level, by cause.
+    pub fn last_level_misses(&self) -> [u64; 3] {
+        self.levels.last().map_or([0; 3], |level| level.misses)
+    }
 }
 
 impl CacheResult {

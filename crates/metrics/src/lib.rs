@@ -23,7 +23,7 @@ mod tlbmcpi;
 mod trapped;
 mod walks;
 
-pub use caches::{CacheLevelResult, CacheResult};
+pub use caches::{CacheLevelResult, CacheResult, CoreResult};
 pub use catalogue::{
     CACHE_METRICS, MEMORY_METRICS, METRICS, SAMPLE_METRICS, TLB_METRICS, TLBMCPI_METRICS,
     all_metrics, metric,

@@ -128,6 +128,12 @@ impl CoreClock {
         }
     }
 
+    /// Lets the core do nothing for some cycles, such as those of an interrupt.
+    pub(crate) const fn wait(&mut self, cycles: u64) {
+        self.now = self.now.saturating_add(self.slots(cycles));
+        self.add_serial(cycles);
+    }
+
     /// The slot at which a page walk can begin, from `slot` on, and the walker that is free then.
     pub(crate) fn free_walker(&self, slot: u64) -> (usize, u64) {
         let walkers = self.walkers.iter().enumerate();
@@ -176,6 +182,8 @@ mod tests {
             width: 4,
             window: 128,
             walkers: 1,
+            shootdown_sent: 0,
+            shootdown_received: 0,
         })
     }
 

@@ -22,8 +22,8 @@ pub(crate) struct Names {
     earlier: Option<u32>,
     /// Files by their paths, each as the first trace that names it does, and that trace.
     paths: BTreeMap<String, (Option<u32>, FileId)>,
-    /// Files of this trace that earlier ones named.
-    known: BTreeMap<FileId, FileId>,
+    /// Files of a trace that others named before.
+    known: BTreeMap<(Option<u32>, FileId), FileId>,
 }
 
 /// The error of a number that leaves no room for the numbers of other traces.
@@ -37,8 +37,14 @@ pub(crate) struct NoRoom {
 impl Names {
     /// Begins a trace: an earlier one by its index, or the last one.
     pub(crate) fn begin(&mut self, earlier: Option<usize>) {
+        self.resume(earlier);
+        let trace = self.earlier;
+        self.known.retain(|(of, _), _| *of != trace);
+    }
+
+    /// Continues a trace that began before.
+    pub(crate) fn resume(&mut self, earlier: Option<usize>) {
         self.earlier = earlier.map(|number| number as u32);
-        self.known.clear();
     }
 
     /// Returns true if the current trace is an earlier one.
@@ -66,7 +72,7 @@ impl Names {
     }
 
     fn file(&self, file: FileId) -> Result<FileId, NoRoom> {
-        match self.known.get(&file) {
+        match self.known.get(&(self.earlier, file)) {
             Some(known) => Ok(*known),
             None => self.name(file.0).map(FileId),
         }
@@ -119,10 +125,10 @@ impl Names {
         let (trace, first) = *first.or_insert((self.earlier, own));
         if trace == self.earlier {
             // The number may have belonged to another file.
-            self.known.remove(&file);
+            self.known.remove(&(self.earlier, file));
             return Ok(own);
         }
-        self.known.insert(file, first);
+        self.known.insert((self.earlier, file), first);
         Ok(first)
     }
 }

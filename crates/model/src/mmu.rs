@@ -1,6 +1,8 @@
 //! The address translation of one machine: its TLBs and its counts.
 
 pub(crate) mod cached;
+mod tags;
+mod totals;
 mod walks;
 
 use crate::future::LookupFuture;
@@ -12,20 +14,23 @@ use broadleaf_machine::Machine;
 use broadleaf_memory::Shootdown;
 use broadleaf_tlb::{Lookup, ReferenceKind, Tlb, TlbCounts, TlbRequest};
 use broadleaf_units::{AlignedRun, Asid, PageSize, SpaceId};
-use cached::CachedCore;
+use cached::CachedCores;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use tags::SpaceTags;
+pub(crate) use totals::TlbTotals;
 
 /// How often an instruction begins again at most.
 const MOST_BEGINNINGS: usize = 64;
 
-/// The address translation of one machine. It observes a memory, which reports the level of each
-/// page that is referenced and the translations that became stale.
+/// The address translation of one machine, or of one core of a machine. It observes a memory, which
+/// reports the level of each page that is referenced and the translations that became stale.
+///
+/// The tags, the page table and the caches are those of the machine. The core that runs holds
+/// them, and hands them over to the next one ([`Mmu::hand_over`]).
 pub(crate) struct Mmu<'a> {
     pub(crate) machine: &'a Machine,
     pub(super) tlb: Tlb,
-    pub(super) tags: BTreeMap<SpaceId, Asid>,
-    next_tag: usize,
+    pub(super) tags: SpaceTags,
     /// The running address space and its tag.
     pub(super) running: (SpaceId, Asid),
     /// The size of the TLB's translations for pages of a level, by level. If the TLB holds no pages
@@ -59,8 +64,8 @@ pub(crate) struct Mmu<'a> {
     instruction: Option<Vec<PageLookup>>,
     /// Translations were invalidated.
     pub(super) invalidated: bool,
-    /// The caches and the core's clock, if the machine has caches.
-    pub(super) cached: Option<Box<CachedCore>>,
+    /// The caches and the cores' clocks, if the machine has caches and this core runs.
+    pub(super) cached: Option<Box<CachedCores>>,
 }
 
 impl<'a> Mmu<'a> {
@@ -74,8 +79,7 @@ impl<'a> Mmu<'a> {
         Self {
             machine,
             tlb: Tlb::new(&machine.design),
-            tags: BTreeMap::new(),
-            next_tag: 0,
+            tags: SpaceTags::default(),
             running: (SpaceId(u32::MAX), Asid::default()),
             translated: translated.collect(),
             second_hits: 0,
@@ -93,7 +97,7 @@ impl<'a> Mmu<'a> {
             instruction: None,
             invalidated: false,
             cached: (machine.caches.as_ref())
-                .and_then(CachedCore::new)
+                .and_then(CachedCores::new)
                 .map(Box::new),
         }
     }
@@ -114,24 +118,45 @@ impl<'a> Mmu<'a> {
         }
     }
 
+    /// The number of cores that the machine has.
+    pub(super) fn cores(&self) -> usize {
+        let caches = self.machine.caches.as_ref();
+        caches.map_or(1, |caches| caches.hierarchy.cores())
+    }
+
     /// Switches to an address space. Returns the tag that another space loses to it, if one does.
     /// The translations of that tag are gone.
     pub(super) fn switch(&mut self, space: SpaceId) -> Option<Asid> {
-        if let Some(tag) = self.tags.get(&space) {
-            self.running = (space, *tag);
+        let (tag, is_reused) = self.tags.give(space);
+        self.running = (space, tag);
+        if !is_reused {
             return None;
         }
-        let tag = Asid::new(self.next_tag % Asid::COUNT).unwrap_or_default();
-        let is_reused = self.next_tag >= Asid::COUNT;
-        if is_reused {
-            self.invalidated = true;
-            self.tlb.invalidate_space(tag);
-            self.tags.retain(|_, other| *other != tag);
+        self.lose_tag(tag);
+        Some(tag)
+    }
+
+    /// Drops the translations of a tag, which another space receives.
+    pub(super) fn lose_tag(&mut self, tag: Asid) {
+        self.invalidated = true;
+        self.tlb.invalidate_space(tag);
+    }
+
+    /// Another core of the machine, which has run nothing.
+    pub(super) fn another_core(&self) -> Self {
+        Self {
+            cached: None,
+            instruction: self.instruction.as_ref().map(|_| Vec::new()),
+            ..Self::new(self.machine, &self.sizes)
         }
-        self.next_tag += 1;
-        self.tags.insert(space, tag);
-        self.running = (space, tag);
-        is_reused.then_some(tag)
+    }
+
+    /// Hands the parts of the machine that its cores share over to the core that runs next.
+    pub(super) fn hand_over(&mut self, next: &mut Self) {
+        next.tags = std::mem::take(&mut self.tags);
+        next.cached = self.cached.take();
+        next.listener = self.listener.take();
+        self.walked.hand_over(&mut next.walked);
     }
 
     /// The number of lookups at the beginning of `lookups` that need not be made: they hit the
@@ -277,29 +302,37 @@ impl<'a> Mmu<'a> {
     /// Drops the translations that became stale. Returns the tag of their space, if the TLB knows
     /// the space.
     pub(super) fn forget(&mut self, shootdown: &Shootdown) -> Option<Asid> {
-        self.walked.forget(shootdown);
-        match *shootdown {
+        let tag = match *shootdown {
             Shootdown::Nothing => None,
-            Shootdown::Superpage { space, run } => {
-                let tag = self.tags.get(&space).copied()?;
+            Shootdown::Superpage { space, .. } | Shootdown::Range { space, .. } => {
+                self.tags.get(space)
+            }
+            Shootdown::Space(space) => self.tags.remove(space),
+        };
+        self.forget_tagged(shootdown, tag);
+        tag
+    }
+
+    /// Drops the translations that became stale, whose space has this tag.
+    pub(super) fn forget_tagged(&mut self, shootdown: &Shootdown, tag: Option<Asid>) {
+        self.walked.forget(shootdown);
+        let Some(tag) = tag else {
+            return;
+        };
+        match *shootdown {
+            Shootdown::Nothing => {}
+            Shootdown::Superpage { run, .. } => {
                 self.invalidated = true;
                 // The TLB may hold an extent as smaller pages, which stay valid.
                 if self.translated.contains(&run.size) {
                     self.tlb.invalidate(tag, run.first, run.size);
                 }
-                Some(tag)
             }
-            Shootdown::Range { space, pages } => {
-                let tag = self.tags.get(&space).copied()?;
+            Shootdown::Range { pages, .. } => {
                 self.invalidated = true;
                 self.tlb.invalidate_range(tag, pages.first(), pages.len());
-                Some(tag)
             }
-            Shootdown::Space(space) => {
-                let tag = self.tags.remove(&space)?;
-                self.tlb.invalidate_space(tag);
-                Some(tag)
-            }
+            Shootdown::Space(_) => self.tlb.invalidate_space(tag),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod batches;
 mod cores;
+pub(crate) mod mix;
 
 use super::MemoryLimits;
 use super::earlier::Names;

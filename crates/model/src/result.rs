@@ -3,7 +3,7 @@
 use super::choices::{Choices, few_of};
 use super::follow::Follower;
 use super::limits::MemoryLimits;
-use super::mmu::Mmu;
+use super::mmu::{Mmu, TlbTotals};
 use super::replay::Replayed;
 use super::world::World;
 use super::worlds::Worlds;
@@ -43,6 +43,7 @@ pub(super) fn outcome(
         plan,
     );
     let rules = rule_notes(&worlds, best, plan);
+    let cores = idle_cores(&worlds, best);
     let results = results(&worlds, &stream, plan);
     interim.resize(plan.interim().len(), results.clone());
     let interim = interim.into_iter().map(&asked).collect();
@@ -56,7 +57,7 @@ pub(super) fn outcome(
         },
         results,
         interim,
-        notes: [notes(&stream), idle, rules, idle_cores(plan)].concat(),
+        notes: [notes(&stream), idle, rules, cores].concat(),
         choices: told.collect(),
         frames: frames(&worlds, best, plan),
         counters: best
@@ -72,20 +73,34 @@ fn counters(world: &World<'_>) -> ChargeCounters {
     charged.map_or_else(ChargeCounters::default, |charged| charged.counters())
 }
 
-/// A note for each machine of several cores: one core runs the program.
-fn idle_cores(plan: &Plan) -> Vec<String> {
-    let machines = plan.machines().iter();
-    let several = machines.filter_map(|machine| {
-        let cores = machine.caches.as_ref()?.hierarchy.cores();
-        (cores > 1).then(|| {
-            format!(
-                "{}: one of its {cores} cores runs the program with all its threads; the others \
-                 are idle",
-                machine.name
-            )
-        })
-    });
-    several.collect()
+/// A note for each machine of several cores: which of them ran.
+fn idle_cores(worlds: &Worlds<'_>, best: &[usize]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (world, mmu) in best.iter().map(|number| worlds.run(*number)) {
+        let all = mmu.cores();
+        if all == 1 {
+            continue;
+        }
+        let ran = world.cores_of(mmu).iter().flatten().count();
+        let note = match ran {
+            1 if world.cores() == 1 => format!(
+                "policy {} on {}: one of the {all} cores runs all threads, as the policy or the \
+                 replacement rule reckons with one TLB",
+                world.policy.name(),
+                mmu.machine.name
+            ),
+            1 => format!("{}: one of its {all} cores ran", mmu.machine.name),
+            ran => format!(
+                "{}: threads ran on {ran} of its {all} cores, in the recorded order; the cycles are \
+                 those of the core that took longest, as if no thread waited for another one",
+                mmu.machine.name
+            ),
+        };
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    notes
 }
 
 /// A note for each policy whose daemon had no turn.
@@ -248,9 +263,11 @@ pub(super) fn results(worlds: &Worlds<'_>, stream: &Stream, plan: &Plan) -> Vec<
 fn result((world, mmu): (&World<'_>, &Mmu<'_>), stream: &Stream, base_faults: u64) -> CellResult {
     let counters = world.system.counters();
     let totals = world.totals(&stream.spaces);
+    let cores = world.cores_of(mmu);
+    let lookups = TlbTotals::of(cores.iter().copied().flatten());
     let mut walks = Walks::new();
     let mut page_sizes = BTreeMap::new();
-    for (level, count) in mmu.walks.iter().enumerate() {
+    for (level, count) in lookups.walks.iter().enumerate() {
         let size = world.system.size(level);
         walks.add(mmu.translated[level], *count);
         page_sizes.insert(size.bytes(), totals.mappings[level]);
@@ -278,10 +295,10 @@ fn result((world, mmu): (&World<'_>, &Mmu<'_>), stream: &Stream, base_faults: u6
         policy: world.policy.name(),
         machine: mmu.machine.name.clone(),
         accesses,
-        l1_misses: mmu.second_hits + mmu.third_hits + walks.total(),
-        l2_misses: mmu.third_hits + walks.total(),
-        tlb: mmu.tlb_result(),
-        caches: mmu.cached.as_ref().map(|cached| cached.result()),
+        l1_misses: lookups.second_hits + lookups.third_hits + walks.total(),
+        l2_misses: lookups.third_hits + walks.total(),
+        tlb: mmu.tlb_result(&lookups),
+        caches: mmu.cached.as_ref().map(|cached| cached.result(&cores)),
         walks,
         walk_cycles,
         memory: Some(MemoryResult {

@@ -96,9 +96,16 @@ pub struct Stream {
     /// Spaces that ended, and stay until the next item.
     ending: Vec<SpaceId>,
     recent: Vec<Recent>,
-    /// Increases with every event. Then blocks are searched again, so that the facts of their
-    /// mappings are never stale.
+    /// The epoch of the running space. An event begins a new one. Then blocks are searched again,
+    /// so that the facts of their mappings are never stale.
     epoch: u32,
+    /// The epochs of the other spaces that ran since the last event.
+    epochs: BTreeMap<SpaceId, u32>,
+    /// The epoch that began last.
+    last_epoch: u32,
+    /// Moves the recent blocks of a space, so that programs with the same addresses do not displace
+    /// each other's.
+    offset: usize,
 }
 
 impl Stream {
@@ -117,6 +124,9 @@ impl Stream {
             ending: Vec::new(),
             recent: vec![NOTHING; RECENT],
             epoch: 1,
+            epochs: BTreeMap::new(),
+            last_epoch: 1,
+            offset: 0,
         }
     }
 
@@ -258,12 +268,18 @@ impl Stream {
         add(&mut self.summary.accesses, sums.accesses());
     }
 
+    /// The place of a block among the recent ones.
+    #[inline(always)]
+    const fn place_of(&self, number: BlockNumber) -> usize {
+        (number.0 as usize ^ self.offset) % RECENT
+    }
+
     /// The block of a page. Always inlined: returning the result through memory would stall each
     /// visit.
     #[inline(always)]
     fn block(&mut self, page: PageNumber, wait: &mut dyn FnMut()) -> Result<FoundBlock, Refused> {
         let number = GEOMETRY.block_of(page);
-        let recent = &self.recent[number.0 as usize % RECENT];
+        let recent = &self.recent[self.place_of(number)];
         if recent.number == number && recent.epoch == self.epoch {
             return Ok(recent.found);
         }
@@ -286,7 +302,8 @@ impl Stream {
             block,
             entered: self.spaces.was_entered(block),
         };
-        self.recent[number.0 as usize % RECENT] = Recent {
+        let place = self.place_of(number);
+        self.recent[place] = Recent {
             number,
             epoch: self.epoch,
             found,
@@ -323,12 +340,33 @@ impl Stream {
     /// The changes of an event for every memory; `Err` if the event lists the first mapping of a
     /// space that was already referenced.
     pub fn event(&mut self, event: &Event) -> Result<Vec<Change>, TooLate> {
-        self.epoch = self.epoch.wrapping_add(1);
-        if self.epoch == NOTHING.epoch {
-            self.recent.fill(NOTHING);
-            self.epoch = 1;
-        }
+        self.epochs.clear();
+        self.begin_epoch();
         crate::events::changes(self, event)
+    }
+
+    fn begin_epoch(&mut self) {
+        self.last_epoch = self.last_epoch.wrapping_add(1);
+        if self.last_epoch == NOTHING.epoch {
+            self.recent.fill(NOTHING);
+            self.epochs.clear();
+            self.last_epoch = 1;
+        }
+        self.epoch = self.last_epoch;
+    }
+
+    /// Another space runs, without an event: its program runs on another core all the time.
+    pub fn resume(&mut self, space: SpaceId) {
+        if space == self.running {
+            return;
+        }
+        self.epochs.insert(self.running, self.epoch);
+        self.running = space;
+        self.offset = (space.0 as usize).wrapping_mul(0x9e37_79b1) >> 16;
+        match self.epochs.get(&space) {
+            Some(epoch) => self.epoch = *epoch,
+            None => self.begin_epoch(),
+        }
     }
 }
 

@@ -4,8 +4,8 @@ use broadleaf_machine::Machine;
 use broadleaf_memory::{Notice, Shootdown};
 use broadleaf_metrics::TlbResult;
 use broadleaf_pagetable::{
-    PageTable, PageTableKind, SynonymSize, SynonymTable, TableRead, TableSize, WalkCaches,
-    WalkMeter,
+    PageTable, PageTableKind, SynonymSize, SynonymTable, TableRead, TableSize, WalkCacheCounts,
+    WalkCaches, WalkMeter,
 };
 use broadleaf_tlb::{Tlb, TlbRequest};
 use broadleaf_units::{Leaf, PageNumber, PageSize, SpaceId};
@@ -209,14 +209,22 @@ impl WalkedTable {
         self.meter.counts().lines
     }
 
-    /// The counts of walk caches, and of the tables if `is_shown`.
+    /// The counts of walk caches, if there are any.
+    pub(crate) fn walk_cache_counts(&self) -> Option<WalkCacheCounts> {
+        self.caches.as_ref().map(WalkCaches::counts)
+    }
+
+    /// Hands the tables over to another core of the machine, with the counts of what walks read.
+    pub(crate) fn hand_over(&mut self, next: &mut Self) {
+        next.table = self.table.take();
+        next.synonyms = self.synonyms.take();
+        std::mem::swap(&mut next.meter, &mut self.meter);
+        next.largest = std::mem::take(&mut self.largest);
+    }
+
+    /// The counts of the tables, if `is_shown`.
     pub(crate) fn result(&self, is_shown: bool) -> TlbResult {
         let mut result = TlbResult::default();
-        if let Some(caches) = &self.caches {
-            let counts = caches.counts();
-            result.walk_cache_hits = Some(counts.hits);
-            result.walk_reads = counts.reads;
-        }
         let Some(table) = self.table.as_ref().filter(|_| is_shown) else {
             return result;
         };

@@ -22,6 +22,16 @@ pub struct WalkCacheCounts {
     pub reads: u64,
 }
 
+impl WalkCacheCounts {
+    /// The sum with the counts of another core.
+    pub const fn plus(self, more: Self) -> Self {
+        Self {
+            hits: self.hits + more.hits,
+            reads: self.reads + more.reads,
+        }
+    }
+}
+
 /// The walk caches of one machine, each with exact LRU replacement in its sets. The bits above an
 /// entry's range choose the set.
 #[derive(Clone, Debug)]

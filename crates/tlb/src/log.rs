@@ -44,6 +44,22 @@ impl TlbCounts {
             scatter_cycles: self.scatter_cycles - earlier.scatter_cycles,
         }
     }
+
+    /// The sum with the counts of another TLB.
+    pub const fn plus(self, more: Self) -> Self {
+        Self {
+            subblock_misses: self.subblock_misses + more.subblock_misses,
+            table_reads: self.table_reads + more.table_reads,
+            modified_faults: self.modified_faults + more.modified_faults,
+            marked_pages: self.marked_pages + more.marked_pages,
+            extra_probes: self.extra_probes + more.extra_probes,
+            victim_hits: self.victim_hits + more.victim_hits,
+            prefetch_hits: self.prefetch_hits + more.prefetch_hits,
+            walk_entry_hits: self.walk_entry_hits + more.walk_entry_hits,
+            walk_reads: self.walk_reads + more.walk_reads,
+            scatter_cycles: self.scatter_cycles + more.scatter_cycles,
+        }
+    }
 }
 
 /// What the structures of a TLB report while they work.

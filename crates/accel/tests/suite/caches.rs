@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 /// A machine with TLBs of four pages, and these caches.
-fn small(caches: &str) -> Machine {
+pub(crate) fn small(caches: &str) -> Machine {
     let text = format!(
         "name = \"small\"\nsummary = \"small caches\"\ncaches = \"non-inclusive\"\n\
          [[tlb]]\nname = \"first\"\nlevel = 1\nentries = 4\nways = 4\nreplacement = \"lru\"\n\
@@ -27,9 +27,9 @@ fn small(caches: &str) -> Machine {
     Machine::from_toml(&text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-const CORE: &str = "[core]\nwidth = 4\nwindow = 128\nwalkers = 1\n";
+pub(crate) const CORE: &str = "[core]\nwidth = 4\nwindow = 128\nwalkers = 1\n";
 
-fn level(level: u32, size: &str, latency: u32) -> String {
+pub(crate) fn level(level: u32, size: &str, latency: u32) -> String {
     format!(
         "[[cache]]\nname = \"L{level}\"\nlevel = {level}\nsize = \"{size}\"\nways = 4\nline = 64\n\
          latency = {latency}\nreplacement = \"lru\"\n"
@@ -37,13 +37,13 @@ fn level(level: u32, size: &str, latency: u32) -> String {
 }
 
 /// 4 KiB of first level, and 4 MiB of second.
-fn two_levels(walk_level: u32) -> Machine {
+pub(crate) fn two_levels(walk_level: u32) -> Machine {
     let core = format!("{CORE}walks-from-level = {walk_level}\n");
     small(&[level(1, "4K", 2), level(2, "4M", 10), core].concat())
 }
 
 /// A visit to a line.
-fn visit(line: u64, loads: u32, stores: u32, instructions: u32) -> Visit {
+pub(crate) fn visit(line: u64, loads: u32, stores: u32, instructions: u32) -> Visit {
     Visit {
         unit: line,
         loads,
@@ -55,20 +55,20 @@ fn visit(line: u64, loads: u32, stores: u32, instructions: u32) -> Visit {
 }
 
 /// A trace of one mapping of 4096 pages, by line.
-fn lines(visits: impl IntoIterator<Item = Visit>) -> Items {
+pub(crate) fn lines(visits: impl IntoIterator<Item = Visit>) -> Items {
     let mut items = Items::new(Grain::Line);
     items.event(map(0, 4096, Backing::Anonymous));
     items.visits(visits);
     items
 }
 
-fn replayed(items: &Items, plan: &Plan) -> Outcome {
+pub(crate) fn replayed(items: &Items, plan: &Plan) -> Outcome {
     let mut items = items.clone();
     let outcome = run(&mut items, plan, &mut |_| ControlFlow::Continue(()));
     outcome.unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn plan(policies: &[&str], machines: &[Machine]) -> Plan {
+pub(crate) fn plan(policies: &[&str], machines: &[Machine]) -> Plan {
     let policies = policies.iter().map(|name| {
         let policy = broadleaf_policy::parse(name);
         policy.expect("a policy")
@@ -76,7 +76,7 @@ fn plan(policies: &[&str], machines: &[Machine]) -> Plan {
     Plan::new(policies.collect(), machines.to_vec()).expect("a plan")
 }
 
-fn one(items: &Items, machine: Machine) -> (CellResult, CacheResult) {
+pub(crate) fn one(items: &Items, machine: Machine) -> (CellResult, CacheResult) {
     let result = replayed(items, &plan(&["4k"], &[machine]))
         .results
         .remove(0);
@@ -84,7 +84,7 @@ fn one(items: &Items, machine: Machine) -> (CellResult, CacheResult) {
     (result, caches)
 }
 
-fn random_visits(seed: u64, count: usize) -> Vec<Visit> {
+pub(crate) fn random_visits(seed: u64, count: usize) -> Vec<Visit> {
     let mut rng = Rng::new(seed);
     let visits = (0..count).map(|_| {
         let line = match rng.below(4) {

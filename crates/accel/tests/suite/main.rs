@@ -14,6 +14,7 @@ mod filtered;
 mod forks;
 mod interim;
 mod kinds;
+mod mixes;
 mod neighbours;
 mod observers;
 mod offline;

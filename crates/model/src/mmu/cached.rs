@@ -1,32 +1,62 @@
-//! The caches of one machine, and the clock of its core.
+//! The caches of one machine, and the clocks of its cores.
+
+mod result;
 
 use crate::core_clock::CoreClock;
 use broadleaf_cache::{AccessKind, CacheAnswer, CacheHierarchy, CacheRequest};
-use broadleaf_machine::MachineCaches;
-use broadleaf_metrics::{CacheLevelResult, CacheResult};
+use broadleaf_machine::{CoreSpec, MachineCaches};
 use broadleaf_trace::{Lead, Visit};
 
 /// The physical addresses of page tables begin here, above all frames.
 const PAGE_TABLES: u64 = 1 << 52;
 
-/// The caches of a machine with the core that runs the program.
+/// The caches of a machine with its cores.
 #[derive(Debug)]
-pub(crate) struct CachedCore {
+pub(crate) struct CachedCores {
     hierarchy: CacheHierarchy,
-    clock: CoreClock,
-    core: usize,
+    /// The cores that have run, by number.
+    cores: Vec<TimedCore>,
+    /// The core that runs.
+    running: usize,
     /// The cycles of a hit of the first level: data and instructions.
     first_hits: [u64; 2],
+    /// True if a second hit in a row can change the replacement of a first level.
+    counts_repeats: bool,
+    spec: CoreSpec,
+}
+
+/// One core: its clock and its counts.
+#[derive(Debug)]
+struct TimedCore {
+    clock: CoreClock,
     /// The slot at which the last walk of the visit ends.
     walk_end: u64,
     /// The cycles of all walks.
     walk_cycles: u64,
-    /// True if a second hit in a row can change the replacement of a first level.
-    counts_repeats: bool,
+    /// The shootdowns that the core sent to others, and those that it received.
+    shootdowns: [u64; 2],
 }
 
-impl CachedCore {
-    /// Empty caches and an idle core.
+impl TimedCore {
+    /// An idle core.
+    fn new(spec: &CoreSpec) -> Self {
+        Self {
+            clock: CoreClock::new(spec),
+            walk_end: 0,
+            walk_cycles: 0,
+            shootdowns: [0; 2],
+        }
+    }
+
+    fn begin(&mut self) {
+        self.clock.begin();
+        self.walk_cycles = 0;
+        self.shootdowns = [0; 2];
+    }
+}
+
+impl CachedCores {
+    /// Empty caches, and idle cores of which the first runs.
     pub(crate) fn new(machine: &MachineCaches) -> Option<Self> {
         let hierarchy = CacheHierarchy::new(&machine.hierarchy)?;
         let first = |instructions| {
@@ -36,59 +66,96 @@ impl CachedCore {
         Some(Self {
             counts_repeats: hierarchy.counts_repeats(),
             hierarchy,
-            clock: CoreClock::new(&machine.core),
-            core: 0,
+            cores: vec![TimedCore::new(&machine.core)],
+            running: 0,
             first_hits: [first(false), first(true)],
-            walk_end: 0,
-            walk_cycles: 0,
+            spec: machine.core,
         })
     }
 
-    /// Counts from zero. Lines and the clock stay.
+    /// Counts from zero. Lines and clocks stay.
     pub(crate) fn begin(&mut self) {
         self.hierarchy.begin();
-        self.clock.begin();
-        self.walk_cycles = 0;
+        self.cores.iter_mut().for_each(TimedCore::begin);
     }
 
     /// The cycles of all walks.
-    pub(crate) const fn walk_cycles(&self) -> u64 {
-        self.walk_cycles
+    pub(crate) fn walk_cycles(&self) -> u64 {
+        self.cores.iter().map(|core| core.walk_cycles).sum()
+    }
+
+    /// Lets a core run from now on. The machine has the core.
+    pub(crate) fn run_on(&mut self, core: usize) {
+        while self.cores.len() <= core {
+            self.cores.push(TimedCore::new(&self.spec));
+        }
+        self.running = core;
+    }
+
+    /// The cycle in which the next instruction of the running core begins at the earliest.
+    pub(crate) fn now(&self) -> u64 {
+        let clock = &self.cores[self.running].clock;
+        clock.cycle(clock.now())
+    }
+
+    /// The running core makes other cores drop translations. Each of them waits, too.
+    pub(crate) fn shoot_down(&mut self, others: impl Iterator<Item = usize>) {
+        let mut sent = 0;
+        for other in others {
+            let core = &mut self.cores[other];
+            core.clock.wait(self.spec.shootdown_received);
+            core.shootdowns[1] += 1;
+            sent += 1;
+        }
+        if sent > 0 {
+            let core = &mut self.cores[self.running];
+            core.clock.wait(self.spec.shootdown_sent);
+            core.shootdowns[0] += 1;
+        }
     }
 
     fn access(&mut self, address: u64, kind: AccessKind, slot: u64) -> CacheAnswer {
         self.hierarchy.access(&CacheRequest {
-            core: self.core,
+            core: self.running,
             address,
             kind,
-            time: self.clock.cycle(slot),
+            time: self.cores[self.running].clock.cycle(slot),
         })
+    }
+
+    #[inline]
+    fn core(&mut self) -> &mut TimedCore {
+        &mut self.cores[self.running]
     }
 
     /// A visit begins, before its lookups: the first of its instructions begins.
     #[inline]
     pub(crate) fn begin_visit(&mut self, visit: &Visit) {
-        self.walk_end = 0;
+        let core = self.core();
+        core.walk_end = 0;
         if !visit.fetch {
-            self.clock.advance(u64::from(visit.instructions.min(1)));
+            core.clock.advance(u64::from(visit.instructions.min(1)));
         }
     }
 
     /// A walk reads these lines of the page table, one after the other.
     pub(crate) fn walk(&mut self, lines: &[u64]) {
         // Walks of one visit follow each other.
-        let ready = self.clock.now().max(self.walk_end);
-        let (walker, begin) = self.clock.free_walker(ready);
+        let core = self.core();
+        let ready = core.clock.now().max(core.walk_end);
+        let (walker, begin) = core.clock.free_walker(ready);
         let mut slot = begin;
         for line in lines {
             let address = PAGE_TABLES + (line << self.hierarchy.line_shift());
             let cycles = self.access(address, AccessKind::Walk, slot).cycles;
-            slot += self.clock.slots(cycles);
-            self.walk_cycles += cycles;
-            self.clock.add_serial(cycles);
+            let core = self.core();
+            slot += core.clock.slots(cycles);
+            core.walk_cycles += cycles;
+            core.clock.add_serial(cycles);
         }
-        self.clock.keep_walker(walker, slot);
-        self.walk_end = slot;
+        let core = self.core();
+        core.clock.keep_walker(walker, slot);
+        core.walk_end = slot;
     }
 
     /// Makes the accesses of a visit to the line at a physical address, after its lookups, and
@@ -98,28 +165,35 @@ impl CachedCore {
             if let Some(address) = address {
                 self.fetch(address);
             }
-            self.clock.advance(visit.instructions.into());
+            self.core().clock.advance(visit.instructions.into());
         } else {
             if let Some(address) = address {
                 self.refer(visit, address);
             }
             let others = visit.instructions.saturating_sub(1);
-            self.clock.advance(others.into());
+            self.core().clock.advance(others.into());
         }
     }
 
     /// Fetches a line of instructions. Later instructions wait for the line.
     fn fetch(&mut self, address: u64) {
-        let begin = self.clock.now().max(self.walk_end);
+        let begin = self.begin_of_access();
         let cycles = self.access(address, AccessKind::Fetch, begin).cycles;
         let late = cycles - self.first_hits[1].min(cycles);
-        self.clock.begins_at(begin + self.clock.slots(late));
-        self.clock.add_serial(late);
+        let clock = &mut self.core().clock;
+        clock.begins_at(begin + clock.slots(late));
+        clock.add_serial(late);
+    }
+
+    /// The slot in which an access of the visit begins, after its walks.
+    fn begin_of_access(&self) -> u64 {
+        let core = &self.cores[self.running];
+        core.clock.now().max(core.walk_end)
     }
 
     /// Makes the loads and stores of a visit.
     fn refer(&mut self, visit: &Visit, address: u64) {
-        let begin = self.clock.now().max(self.walk_end);
+        let begin = self.begin_of_access();
         let leads = visit.lead != Lead::None;
         let references = visit.accesses() + u64::from(leads);
         let stores_first = match visit.lead {
@@ -134,12 +208,13 @@ impl CachedCore {
         if references > 0 {
             let cycles = self.access(address, first, begin).cycles;
             let late = cycles - self.first_hits[0].min(cycles);
+            let clock = &mut self.core().clock;
             if first == AccessKind::Load {
-                self.clock.retires_at(begin + self.clock.slots(cycles));
-                self.clock.add_serial(late);
+                clock.retires_at(begin + clock.slots(cycles));
+                clock.add_serial(late);
             } else {
                 // A store waits for its translation alone: a buffer takes its data.
-                self.clock.retires_at(begin);
+                clock.retires_at(begin);
             }
         }
         let mut more = references.saturating_sub(1);
@@ -153,32 +228,6 @@ impl CachedCore {
             self.access(address, second, begin);
             more -= 1;
         }
-        self.hierarchy.repeat(self.core, more);
-    }
-
-    /// The counts since [`Self::begin`].
-    pub(crate) fn result(&self) -> CacheResult {
-        let counts = self.hierarchy.counts();
-        let core = &counts.cores[self.core];
-        let instructions = self.clock.instructions();
-        let is_known = instructions > 0;
-        let level = |level: usize| {
-            let counts = &core.levels[level];
-            CacheLevelResult {
-                hits: counts.hits,
-                misses: counts.misses,
-                written_back: counts.written_back,
-            }
-        };
-        CacheResult {
-            instructions,
-            cycles: is_known.then(|| self.clock.cycles()),
-            serial_cycles: is_known.then(|| self.clock.serial_cycles()),
-            levels: (0..self.hierarchy.levels()).map(level).collect(),
-            memory_reads: counts.memory.reads,
-            memory_writes: counts.memory.writes,
-            memory_wait_cycles: counts.memory.waited,
-            last_level_lines: counts.occupancy[self.core],
-        }
+        self.hierarchy.repeat(self.running, more);
     }
 }

@@ -1,6 +1,7 @@
 //! The walks of one machine: the page table that they read, and their counts and cycles.
 
 use super::Mmu;
+use super::totals::TlbTotals;
 use broadleaf_memory::Notice;
 use broadleaf_metrics::TlbResult;
 use broadleaf_tlb::{Structure, TlbRequest};
@@ -48,19 +49,15 @@ impl Mmu<'_> {
         (level, leaf)
     }
 
-    /// The counts of the TLB beside hits and misses. `None` if the TLB has sets of ways with exact
+    /// The counts of TLBs beside hits and misses. `None` if the TLBs have sets of ways with exact
     /// LRU replacement alone.
-    pub(crate) fn tlb_result(&self) -> Option<TlbResult> {
-        let walks: u64 = self.walks.iter().sum();
-        let counts = self.tlb.counts().since(self.counts_before);
+    pub(crate) fn tlb_result(&self, totals: &TlbTotals) -> Option<TlbResult> {
+        let (walks, counts) = (totals.all_walks(), totals.counts);
         // Tables whose walks cost what the page size says are built for tests alone.
         let is_shown = self.walked.has_table() && !self.machine.has_fixed_walk_costs();
         let has_more = !self.machine.design.is_sets_with_lru() || is_shown;
         let walked = self.walked.result(is_shown);
-        let walk_reads = match walked.walk_cache_hits {
-            Some(_) => walked.walk_reads,
-            None => counts.walk_reads,
-        };
+        let walk_caches = totals.walk_caches;
         let structures = self.machine.design.structures().iter();
         let bits = structures.filter_map(Structure::configuration_bits);
         let bits = bits.reduce(|one, other| one + other);
@@ -77,7 +74,8 @@ impl Mmu<'_> {
             victim_hits: counts.victim_hits,
             prefetch_hits: counts.prefetch_hits,
             walk_entry_hits: counts.walk_entry_hits,
-            walk_reads,
+            walk_cache_hits: walk_caches.map(|caches| caches.hits),
+            walk_reads: walk_caches.map_or(counts.walk_reads, |caches| caches.reads),
             ..walked
         })
     }

@@ -200,7 +200,7 @@ impl Replay<'_, '_> {
     }
 
     /// Lets all worlds replay the visits that were gathered.
-    fn flush(&mut self) {
+    pub(super) fn flush(&mut self) {
         if self.gathered.is_empty() {
             return;
         }
@@ -229,6 +229,14 @@ impl Replay<'_, '_> {
             filter.clear(gathered.all().len());
         }
         gathered.clear();
+    }
+
+    /// Continues the batch in another address space, after the visits that were gathered.
+    pub(super) fn resume(&mut self, space: SpaceId) {
+        self.flush();
+        self.batch.space = space;
+        self.stream.resume(space);
+        self.origins.switch(space);
     }
 
     /// Lets all worlds replay the rest of a batch, and then sample memory.

@@ -43,8 +43,8 @@ impl<'a> World<'a> {
             }
             recorder.gone(Place { space, page }, pages);
         }
-        if let (Some(charged), Some(tag)) = (&mut self.charged, self.mmu.tags.get(&extent.space)) {
-            charged.gone(*tag, page, pages);
+        if let (Some(charged), Some(tag)) = (&mut self.charged, self.mmu.tags.get(extent.space)) {
+            charged.gone(tag, page, pages);
         }
     }
 }

@@ -134,7 +134,7 @@ impl World<'_> {
             }
         }
         for (Place { space, page }, level) in schedule.beginning_at(self.moment) {
-            if let Some(tag) = self.mmu.tags.get(&space).copied() {
+            if let Some(tag) = self.mmu.tags.get(space) {
                 let first = page;
                 charged.due.push(Candidate { tag, first, level });
             }
@@ -167,8 +167,7 @@ impl World<'_> {
         if self.mmu.running.1 == tag {
             return Some(self.mmu.running.0);
         }
-        let known = self.mmu.tags.iter().find(|(_, known)| **known == tag);
-        known.map(|(space, _)| *space)
+        self.mmu.tags.space_of(tag)
     }
 }
 

@@ -3,6 +3,7 @@
 mod caching;
 mod changes;
 mod charging;
+mod cores;
 mod filtering;
 mod listening;
 mod references;
@@ -27,6 +28,7 @@ use broadleaf_policy::Policy;
 use broadleaf_tlb::RuleNeed;
 use broadleaf_trace::Visit;
 use broadleaf_units::{PageSize, SpaceId};
+use cores::ParkedCores;
 use filtering::WorldFilter;
 use samples::FIRST_INTERVAL;
 use std::ops::Range;
@@ -42,7 +44,10 @@ pub(crate) struct World<'a> {
     pub(crate) system: System<'a>,
     /// The first machine. The policy may be notified of its misses.
     mmu: Mmu<'a>,
-    /// The other machines, which observe the same memory; none if the policy is notified of misses.
+    /// The other cores of the first machine.
+    parked: ParkedCores<'a>,
+    /// The other machines, which observe the same memory; none if the policy is notified of misses,
+    /// or a machine has several cores.
     observers: Vec<Mmu<'a>>,
     /// Lookups that the observers have not made. Each observer makes many at a time, so that its
     /// TLB stays in the cache.
@@ -124,6 +129,7 @@ impl<'a> World<'a> {
             policy,
             system,
             mmu,
+            parked: ParkedCores::default(),
             observers: Vec::new(),
             waiting: Vec::new(),
             reads_tables: false,
@@ -185,6 +191,7 @@ impl<'a> World<'a> {
         self.instructions = 0;
         debug_assert!(self.waiting.is_empty(), "each part ends with its lookups");
         self.mmu.begin();
+        self.parked.iter_mut().for_each(|(_, mmu)| mmu.begin());
         self.observers.iter_mut().for_each(Mmu::begin);
         if let Some(charged) = &mut self.charged {
             charged.cycles = 0;
@@ -294,8 +301,8 @@ impl<'a> World<'a> {
     }
 
     /// Adds a machine that observes the memory, and returns its number. `None` if this machine
-    /// needs a memory of its own: it has other page sizes and needs its own, or the policy is
-    /// notified of its misses.
+    /// needs a memory of its own: it has other page sizes and needs its own, one of the machines has
+    /// several cores, or the policy is notified of its misses.
     pub(super) fn observe(&mut self, machine: &'a Machine, any_sizes: bool) -> Option<usize> {
         let is_observed_only = self.charged.is_none() && self.recorder.is_none();
         let same_sizes = self.mmu.machine.design.sizes() == machine.design.sizes();
@@ -305,6 +312,9 @@ impl<'a> World<'a> {
         let levels = 0..self.mmu.walks.len();
         let sizes: Vec<PageSize> = levels.map(|level| self.system.size(level)).collect();
         let observer = Mmu::new(machine, &sizes);
+        if observer.cores() > 1 || self.mmu.cores() > 1 {
+            return None;
+        }
         self.reads_tables |= observer.wants_tables();
         self.parts_loads |= machine.design.parts_loads_from_stores();
         self.counts_uses |= machine.design.needs(RuleNeed::Uses);

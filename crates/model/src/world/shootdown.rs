@@ -45,7 +45,9 @@ impl World<'_> {
             for mmu in &mut self.observers {
                 mmu.forget(&shootdown);
             }
-            let Some(tag) = self.mmu.forget(&shootdown) else {
+            let tag = self.mmu.forget(&shootdown);
+            self.parked_forget(&shootdown, tag);
+            let Some(tag) = tag else {
                 continue;
             };
             match shootdown {
@@ -107,7 +109,7 @@ impl World<'_> {
         for mmu in &mut self.observers {
             mmu.switch(space);
         }
-        if let Some(tag) = self.mmu.switch(space)
+        if let Some(tag) = self.switch_core(space)
             && let Some(charged) = &mut self.charged
         {
             charged.space_is_gone(tag);

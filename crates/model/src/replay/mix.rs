@@ -1,0 +1,316 @@
+//! A mix of programs: whose turn it is, and what each of them reads next.
+
+use super::{Replay, spaces_told};
+use crate::earlier::Names;
+use crate::filter::VisitSlice;
+use crate::outcome::refused;
+use crate::pool::Pool;
+use crate::result;
+use crate::stream::Stream;
+use crate::together::{MixOutcome, MixProgram};
+use crate::worlds::Worlds;
+use crate::{Error, MemoryLimits, Plan, ReplayProgress, Source, SourcePart, SourcePiece};
+use broadleaf_memory::GEOMETRY;
+use broadleaf_metrics::{CellResult, CoreResult};
+use broadleaf_trace::{Event, Visit};
+use broadleaf_units::SpaceId;
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+/// The turns between two calls of `progress`.
+const TURNS: u64 = 1 << 12;
+
+/// A mix that runs.
+pub(crate) struct Mix<'a, 'p, 's, S: Source> {
+    replay: Replay<'a, 'p>,
+    programs: Vec<RunningProgram<'s, S>>,
+    /// The instructions of a turn.
+    turn: u64,
+}
+
+/// A program that runs on its core.
+struct RunningProgram<'s, S: Source> {
+    source: &'s mut S,
+    /// The part of the trace that is read.
+    part: Option<S::Part>,
+    /// Visits that were read, and the next one of them.
+    visits: Vec<Visit>,
+    at: usize,
+    /// The address space that runs on the core.
+    space: SpaceId,
+    /// All address spaces that ran since the program began.
+    spaces: BTreeSet<SpaceId>,
+    /// The instructions of its work, and those that it has begun.
+    work: Option<u64>,
+    begun: u64,
+    /// Its counts when it had done its work.
+    done: Option<CoreResult>,
+    again: u64,
+    /// The cycle of its core.
+    now: u64,
+}
+
+/// The spaces whose mappings a trace lists, where the replay took one of them for one without.
+type Told = BTreeSet<SpaceId>;
+
+/// The end of a program's turn.
+#[derive(PartialEq, Eq)]
+enum Turn {
+    Ended,
+    /// All programs have done their work.
+    AllDone,
+    ToBeginAgain,
+}
+
+impl<'a, 'p, 's, S: Source> Mix<'a, 'p, 's, S> {
+    /// A mix before its first instruction.
+    pub(crate) fn new<'m: 's>(
+        programs: &'s mut [MixProgram<'m, S>],
+        worlds: Worlds<'a>,
+        stream: Stream,
+        plan: &'p Plan,
+        limits: &MemoryLimits,
+        pool: &'p Pool,
+    ) -> Self {
+        let caches = plan.machines().first().and_then(|one| one.caches.as_ref());
+        let programs = programs.iter_mut().map(|program| RunningProgram {
+            source: &mut *program.source,
+            part: None,
+            visits: Vec::new(),
+            at: 0,
+            space: SpaceId(0),
+            spaces: BTreeSet::new(),
+            work: program.work,
+            begun: 0,
+            done: None,
+            again: 0,
+            now: 0,
+        });
+        Self {
+            turn: caches.map_or(1, |caches| caches.core.window),
+            programs: programs.collect(),
+            replay: Replay::new(worlds, stream, plan, limits, pool),
+        }
+    }
+
+    /// Runs all programs until each has done its work. Returns `Ok(Err(..))` if the mix has to
+    /// begin again, and knows these spaces' mappings then.
+    pub(crate) fn run(
+        mut self,
+        state: &mut ReplayProgress,
+        progress: &mut dyn FnMut(ReplayProgress) -> ControlFlow<()>,
+    ) -> Result<Result<MixOutcome, Told>, Error<S::Error>> {
+        for number in 0..self.programs.len() {
+            self.begin(number)?;
+        }
+        let mut turns = 0_u64;
+        while self.programs.iter().any(|program| program.done.is_none()) {
+            let numbered = self.programs.iter().enumerate();
+            let next = numbered.min_by_key(|(_, program)| program.now);
+            let Some((number, _)) = next else {
+                break;
+            };
+            if self.take_turn(number)? == Turn::ToBeginAgain {
+                return self.told(number).map(Err);
+            }
+            if self.replay.worlds.all[0].ended.is_some() {
+                let why = "memory is used up: give --memory more, or leave it out";
+                return Err(Error::Memory(why.to_string()));
+            }
+            if turns.is_multiple_of(TURNS) {
+                state.accesses = self.replay.stream.now();
+                if progress(*state).is_break() {
+                    return Err(Error::Stopped);
+                }
+                let room = self.replay.refuse_more_than_may_be();
+                room.map_err(|why| refused(why, 1))?;
+            }
+            turns += 1;
+        }
+        let again = self.programs.iter().map(|program| program.again).collect();
+        let done = self.programs.iter_mut().map(|program| program.done.take());
+        let programs = done.map(Option::unwrap_or_default).collect();
+        let plan = self.replay.plan;
+        let mut replayed = self.replay.finish();
+        if let Some(mut listener) = replayed.worlds.take_listener(0) {
+            listener.end();
+        }
+        let whole = result::results(&replayed.worlds, &replayed.stream, plan);
+        Ok(Ok(MixOutcome {
+            whole: CellResult {
+                // No other policy ran beside.
+                faults_saved: 0,
+                ..whole.into_iter().next().unwrap_or_default()
+            },
+            programs,
+            again,
+        }))
+    }
+
+    /// Begins a program: its trace, from the first item on.
+    fn begin(&mut self, number: usize) -> Result<(), Error<S::Error>> {
+        let program = &mut self.programs[number];
+        let grain = program.source.grain();
+        let plan = self.replay.plan;
+        plan.check_grain(grain).map_err(Error::Memory)?;
+        self.replay.shift = u32::from(GEOMETRY.base().shift() - grain.shift());
+        self.replay.names.begin(Some(number));
+        program.space = self.replay.names.space(SpaceId(0))?;
+        program.spaces = BTreeSet::from([program.space]);
+        Ok(())
+    }
+
+    /// Lets a program run on its core until it has begun the instructions of a turn.
+    fn take_turn(&mut self, number: usize) -> Result<Turn, Error<S::Error>> {
+        self.replay.names.resume(Some(number));
+        self.replay.children = self.programs[number].source.holds_children();
+        self.replay.resume(self.programs[number].space);
+        self.replay.run_on_core(number);
+        let end = self.programs[number].begun.saturating_add(self.turn);
+        while self.programs[number].begun < end {
+            if self.programs[number].at == self.programs[number].visits.len() {
+                match self.read(number)? {
+                    Turn::Ended => {}
+                    turn => return Ok(turn),
+                }
+            }
+            let program = &mut self.programs[number];
+            let from = program.at;
+            while program.at < program.visits.len() && program.begun < end {
+                program.begun += u64::from(program.visits[program.at].instructions);
+                program.at += 1;
+            }
+            let visits = &program.visits[from..program.at];
+            let replayed = self.replay.visits(VisitSlice::Each(visits));
+            replayed.map_err(|why| refused(why, 1))?;
+            self.note_work(number);
+        }
+        self.replay.flush();
+        let program = &mut self.programs[number];
+        program.space = self.replay.stream.running;
+        program.now = self.replay.worlds.all[0].core_now();
+        Ok(Turn::Ended)
+    }
+
+    /// Keeps the counts of a program that has done its work.
+    fn note_work(&mut self, number: usize) {
+        let program = &self.programs[number];
+        let is_done = program.work.is_some_and(|work| program.begun >= work);
+        if is_done && program.done.is_none() {
+            self.keep_counts(number);
+        }
+    }
+
+    fn keep_counts(&mut self, number: usize) {
+        self.replay.flush();
+        let done = self.replay.worlds.all[0].core_result(number);
+        self.programs[number].done = Some(done);
+    }
+
+    /// Reads the next visits of a program, and applies the events before them. At the end of its
+    /// trace, the program begins again.
+    fn read(&mut self, number: usize) -> Result<Turn, Error<S::Error>> {
+        loop {
+            let program = &mut self.programs[number];
+            let Some(part) = &mut program.part else {
+                program.part = program.source.next_part().map_err(Error::Source)?;
+                if program.part.is_none() && self.begin_again(number)? == Turn::AllDone {
+                    return Ok(Turn::AllDone);
+                }
+                self.replay.begin_trace_part();
+                continue;
+            };
+            program.visits.clear();
+            program.at = 0;
+            match part.next().map_err(Error::Source)? {
+                Some(SourcePiece::Visits(visits)) => program.visits.extend_from_slice(visits),
+                Some(SourcePiece::Phrased(phrased)) => program.visits.extend(phrased.visits()),
+                Some(SourcePiece::Reduced(..)) => {
+                    let why = "a reduced form leaves visits out, and caches need them: give the \
+                               trace itself";
+                    return Err(Error::Memory(why.to_string()));
+                }
+                Some(SourcePiece::Event(event)) => {
+                    let event = self.replay.names.of(event)?;
+                    if let Event::SpaceSwitch(space) = &*event {
+                        program.spaces.insert(*space);
+                    }
+                    if self.replay.mix_event(&event)?.is_err() {
+                        return Ok(Turn::ToBeginAgain);
+                    }
+                }
+                None => {
+                    let closed = program.part.take().map(|part| program.source.close(part));
+                    let closed = closed.transpose().map_err(Error::Source)?;
+                    let is_last = closed.is_some_and(|closed| closed.is_break());
+                    if is_last && self.begin_again(number)? == Turn::AllDone {
+                        return Ok(Turn::AllDone);
+                    }
+                }
+            }
+            if !self.programs[number].visits.is_empty() {
+                return Ok(Turn::Ended);
+            }
+        }
+    }
+
+    /// The trace of a program has ended. If others have work to do, its processes end, and it begins
+    /// again.
+    fn begin_again(&mut self, number: usize) -> Result<Turn, Error<S::Error>> {
+        let program = &mut self.programs[number];
+        if program.begun == 0 {
+            let why = "the cores of a mix advance by instructions, and a trace counts none: record \
+                       the program again";
+            return Err(Error::Memory(why.to_string()));
+        }
+        if program.done.is_none() {
+            self.keep_counts(number);
+        }
+        if self.programs.iter().all(|program| program.done.is_some()) {
+            return Ok(Turn::AllDone);
+        }
+        let program = &mut self.programs[number];
+        self.replay.end_batch();
+        for space in &program.spaces {
+            self.replay.stream.switch(*space);
+            self.replay.stream.will_end();
+        }
+        self.replay.end_spaces();
+        let program = &mut self.programs[number];
+        program.source.rewind().map_err(Error::Source)?;
+        program.part = None;
+        program.again += 1;
+        self.begin(number)?;
+        self.replay.resume(self.programs[number].space);
+        Ok(Turn::Ended)
+    }
+
+    /// The spaces whose mappings the trace of a program lists.
+    fn told(&mut self, number: usize) -> Result<Told, Error<S::Error>> {
+        let mut told = Told::from([self.replay.stream.running]);
+        let program = &mut self.programs[number];
+        program.source.rewind().map_err(Error::Source)?;
+        let mut names = Names::default();
+        names.begin(Some(number));
+        told.extend(spaces_told(program.source, &names)?);
+        Ok(told)
+    }
+}
+
+impl Replay<'_, '_> {
+    /// Applies an event of a program. The inner `Err` says that the event lists the first mapping
+    /// of a space that was referenced before.
+    fn mix_event<E>(
+        &mut self,
+        event: &Event,
+    ) -> Result<Result<(), crate::stream::TooLate>, Error<E>> {
+        self.flush();
+        self.origins.event(event);
+        if let Event::Populate { range, touch, .. } = event {
+            let populated = self.populate(*range, *touch);
+            populated.map_err(|why| refused(why, 1))?;
+            return Ok(Ok(()));
+        }
+        Ok(self.event(event))
+    }
+}
