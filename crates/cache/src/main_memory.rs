@@ -16,12 +16,15 @@ pub struct MainMemorySpec {
     pub bank_cycles: u64,
 }
 
+/// The accesses that a bank remembers: the last ones in time.
+const MOST_REMEMBERED: usize = 32;
+
 /// Main memory.
 #[derive(Debug)]
 pub(crate) struct MainMemory {
     spec: MainMemorySpec,
-    /// The time from which each bank is free.
-    free: Vec<u64>,
+    /// The times at which accesses of each bank begin, in order. No two overlap.
+    busy: Vec<Vec<u64>>,
     pub(crate) counts: MemoryCounts,
 }
 
@@ -29,20 +32,35 @@ impl MainMemory {
     pub(crate) fn new(spec: MainMemorySpec) -> Self {
         Self {
             spec,
-            free: vec![0; spec.banks],
+            busy: vec![Vec::new(); spec.banks],
             counts: MemoryCounts::default(),
         }
     }
 
-    /// Takes the bank of a line from `time` on, or as soon as the bank is free. Returns the cycles
-    /// of waiting.
+    /// Takes the bank of a line for the first time from `time` on that is long enough. Returns the
+    /// cycles of waiting.
+    ///
+    /// Accesses do not come in the order of time: one core can be ahead of another one, and a walk
+    /// can begin late. An access waits for those alone whose time it would overlap.
     fn take_bank(&mut self, line: u64, time: u64) -> u64 {
-        if self.free.is_empty() {
+        if self.busy.is_empty() {
             return 0;
         }
-        let bank = (line % self.free.len() as u64) as usize;
-        let begin = time.max(self.free[bank]);
-        self.free[bank] = begin.saturating_add(self.spec.bank_cycles);
+        let cycles = self.spec.bank_cycles;
+        let bank = (line % self.busy.len() as u64) as usize;
+        let busy = &mut self.busy[bank];
+        let mut at = busy.partition_point(|begin| begin.saturating_add(cycles) <= time);
+        let mut begin = time;
+        while let Some(other) = busy.get(at)
+            && begin.saturating_add(cycles) > *other
+        {
+            begin = other.saturating_add(cycles);
+            at += 1;
+        }
+        busy.insert(at, begin);
+        if busy.len() > MOST_REMEMBERED {
+            busy.remove(0);
+        }
         begin - time
     }
 

@@ -135,6 +135,14 @@ const MACHINES: &[(&str, &str)] = &[
         include_str!("../../../machines/chen2014-4core.toml"),
     ),
     (
+        "chen2014-4core-scattered",
+        include_str!("../../../machines/chen2014-4core-scattered.toml"),
+    ),
+    (
+        "chen2014-4core-scattered-sets",
+        include_str!("../../../machines/chen2014-4core-scattered-sets.toml"),
+    ),
+    (
         "chen2014-scattered",
         include_str!("../../../machines/chen2014-scattered.toml"),
     ),

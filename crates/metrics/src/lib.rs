@@ -11,6 +11,7 @@ mod live;
 mod live_tables;
 mod memory;
 mod metric;
+mod mix;
 mod ranges;
 mod record;
 mod replayed;
@@ -36,6 +37,7 @@ pub use live::{
 pub use live_tables::{KernelTable, LiveTable, LiveTables, TABLES_SCHEMA};
 pub use memory::{MemoryAsked, MemoryResult, MemorySample, RanBefore};
 pub use metric::{Metric, MetricFigure, MetricValue};
+pub use mix::{AloneResult, MIX_SCHEMA, MixComparison, MixResult, MixedProgram, MixedTrace};
 pub use ranges::{ADVICE_SCHEMA, AdvisedMapping, AdvisedRange, BackingName, RangeAdvice};
 pub use record::{
     COMPARE_SCHEMA, CellResult, Comparison, Provenance, Recommendation, SuggestedCommand,

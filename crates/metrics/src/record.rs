@@ -131,6 +131,10 @@ struct ComputedFields<'a>(&'a CellResult);
 impl Serialize for ComputedFields<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
+        let caches = self.0.caches.as_ref();
+        if let Some(caches) = caches.filter(|caches| !caches.cores.is_empty()) {
+            map.serialize_entry("cores", &caches.cores)?;
+        }
         for metric in CACHE_METRICS {
             match metric.value(self.0) {
                 Some(MetricValue::Count(count)) => map.serialize_entry(metric.name, &count)?,

@@ -12,7 +12,7 @@ use crate::steps::Step;
 use crate::walked::WalkedTable;
 use broadleaf_machine::Machine;
 use broadleaf_memory::Shootdown;
-use broadleaf_tlb::{Lookup, ReferenceKind, Tlb, TlbCounts, TlbRequest};
+use broadleaf_tlb::{Lookup, ReferenceKind, Structure, Tlb, TlbCounts, TlbRequest};
 use broadleaf_units::{AlignedRun, Asid, PageSize, SpaceId};
 use cached::CachedCores;
 use std::cell::RefCell;
@@ -40,6 +40,10 @@ pub(crate) struct Mmu<'a> {
     pub(crate) second_hits: u64,
     /// Lookups that miss two levels of the TLB and hit the third.
     pub(crate) third_hits: u64,
+    /// True if entries of the TLB have scattering configurations of their own.
+    scatters: bool,
+    /// The cycles of scattered translations that the core's clock knows.
+    scattered: u64,
     /// The counts of the TLB when counting began.
     counts_before: TlbCounts,
     /// Walks by level of the page that is found.
@@ -84,6 +88,9 @@ impl<'a> Mmu<'a> {
             translated: translated.collect(),
             second_hits: 0,
             third_hits: 0,
+            scatters: (machine.design.structures().iter())
+                .any(|one: &Structure| one.configuration_bits_of_entry() > 0),
+            scattered: 0,
             counts_before: TlbCounts::default(),
             walks: vec![0; sizes.len()],
             sizes: sizes.to_vec(),
@@ -296,6 +303,19 @@ impl<'a> Mmu<'a> {
             };
             listener.step(step, counted.since(self.shown));
             self.shown = counted;
+        }
+    }
+
+    /// Tells the core's clock about the additions that the lookups of a visit made.
+    #[inline]
+    pub(super) fn note_scattering(&mut self) {
+        if !self.scatters {
+            return;
+        }
+        let so_far = self.tlb.counts().scatter_cycles;
+        let cycles = so_far - std::mem::replace(&mut self.scattered, so_far);
+        if let Some(cached) = self.cached.as_mut().filter(|_| cycles > 0) {
+            cached.add_translating(cycles);
         }
     }
 

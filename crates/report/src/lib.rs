@@ -22,6 +22,7 @@ mod live_tables;
 mod matrix;
 mod means;
 mod memory_figures;
+mod mix;
 mod nearest;
 mod next;
 pub mod number;
@@ -63,6 +64,7 @@ pub use live::{
 };
 pub use live_tables::live_tables;
 pub use means::{WithReferences, comparisons, means_table};
+pub use mix::{mix_columns, mix_table, write_mix_csv, write_mix_parquet};
 pub use nearest::nearest;
 pub use next::{command_line, next};
 pub use over_time::over_time;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use broadleaf_machine::grid_kinds;
 use clap::{Args, ValueEnum};
 
-use super::number::count;
+use super::number::{count, instructions};
 use super::{Bound, CacheUse, MemoryArgs, PageFile, ResultFile};
 use crate::commands::offered;
 
@@ -34,6 +34,7 @@ Examples:
   broadleaf compare gzip.bl --policy 4k,pop-64,linux --memory 75% --over-time
   broadleaf compare gzip.bl --policy pop-64 --policy 'promote if populated >= 64 and age >= 1e6'
   broadleaf compare gzip.bl sort.bl --policy 4k,pop-64          two traces, and means of ratios
+  broadleaf compare gcc.bl xz.bl --together --machine chen2014-4core-scattered
   broadleaf compare ls.lackey
   valgrind --tool=lackey --trace-mem=yes --log-fd=9 ls 9>&1 >/dev/null | broadleaf compare -
 
@@ -96,6 +97,22 @@ pub(crate) struct Compare {
     /// --engine trap`. TRACE must be a recording of `broadleaf record`.
     #[arg(long)]
     pub(crate) restart: bool,
+
+    /// Run all traces at the same time, a core each, on a machine with caches
+    ///
+    /// The table says how fast each program is beside the others, and which program took cache from
+    /// which. Record each program with --grain line. Without --policy, the policies are those of
+    /// Chen 2014: 4k, coloured(by=core), fixed-2m and scattered(by=core), as far as the machine can
+    /// run them.
+    #[arg(long, conflicts_with_all = ["curve", "restart", "over_time", "explain_plan", "html"])]
+    pub(crate) together: bool,
+
+    /// With --together, count the first N instructions of each program [default: all]
+    ///
+    /// A program that has done its work goes on, so that the others have its load. At the end of its
+    /// trace it begins again.
+    #[arg(long, value_name = "N", value_parser = instructions, requires = "together")]
+    pub(crate) work: Option<u64>,
 
     /// Set the format of the results
     #[arg(long, default_value = "table")]

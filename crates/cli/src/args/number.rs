@@ -21,3 +21,17 @@ pub(super) fn process(text: &str) -> Result<u32, String> {
         "a process is named by its number: `pgrep NAME` prints the numbers of a program".to_owned()
     })
 }
+
+/// Parses a number of instructions, at least one: `250000000` or `2.5e8`.
+pub(super) fn instructions(text: &str) -> Result<u64, String> {
+    let whole = text.parse::<u64>().ok();
+    let number = whole.or_else(|| {
+        let number = text.parse::<f64>().ok()?;
+        (1.0..=1e18)
+            .contains(&number)
+            .then_some(number.round() as u64)
+    });
+    number
+        .filter(|number| *number > 0)
+        .ok_or_else(|| "write a number of instructions from 1 on, as 250000000 or 2.5e8".to_owned())
+}

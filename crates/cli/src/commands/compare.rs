@@ -26,6 +26,9 @@ use broadleaf_study::shortage::refuse_lacking;
 use broadleaf_study::source::reduced::path_beside;
 
 pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
+    if options.together {
+        return super::together::run(options, view);
+    }
     refuse_to_overwrite(options)?;
     let machines = machines(&options.machine)?;
     let named = match &options.policies {

@@ -22,5 +22,6 @@ pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod service;
 pub(crate) mod tables;
+pub(crate) mod together;
 pub(crate) mod top;
 pub(crate) mod trap;

@@ -31,6 +31,8 @@ struct TimedCore {
     clock: CoreClock,
     /// The slot at which the last walk of the visit ends.
     walk_end: u64,
+    /// The cycles that the translation of the visit takes beside a walk.
+    translating: u64,
     /// The cycles of all walks.
     walk_cycles: u64,
     /// The shootdowns that the core sent to others, and those that it received.
@@ -43,6 +45,7 @@ impl TimedCore {
         Self {
             clock: CoreClock::new(spec),
             walk_end: 0,
+            translating: 0,
             walk_cycles: 0,
             shootdowns: [0; 2],
         }
@@ -133,9 +136,19 @@ impl CachedCores {
     pub(crate) fn begin_visit(&mut self, visit: &Visit) {
         let core = self.core();
         core.walk_end = 0;
+        core.translating = 0;
         if !visit.fetch {
             core.clock.advance(u64::from(visit.instructions.min(1)));
         }
+    }
+
+    /// The translations of the visit make `additions`, which take a cycle each. The first access
+    /// waits for one; the others hit the same line, and overlap.
+    #[inline]
+    pub(crate) fn add_translating(&mut self, additions: u64) {
+        let core = self.core();
+        core.translating = additions.min(1);
+        core.clock.add_serial(additions);
     }
 
     /// A walk reads these lines of the page table, one after the other.
@@ -177,7 +190,9 @@ impl CachedCores {
 
     /// Fetches a line of instructions. Later instructions wait for the line.
     fn fetch(&mut self, address: u64) {
-        let begin = self.begin_of_access();
+        // The front end hides the addition of a scattered superpage, as it hides a first-level hit.
+        let core = self.core();
+        let begin = core.clock.now().max(core.walk_end);
         let cycles = self.access(address, AccessKind::Fetch, begin).cycles;
         let late = cycles - self.first_hits[1].min(cycles);
         let clock = &mut self.core().clock;
@@ -185,10 +200,11 @@ impl CachedCores {
         clock.add_serial(late);
     }
 
-    /// The slot in which an access of the visit begins, after its walks.
+    /// The slot in which an access of the visit begins, after its translation.
     fn begin_of_access(&self) -> u64 {
         let core = &self.cores[self.running];
-        core.clock.now().max(core.walk_end)
+        let walked = core.clock.now().max(core.walk_end);
+        walked + core.clock.slots(core.translating)
     }
 
     /// Makes the loads and stores of a visit.

@@ -61,9 +61,11 @@ impl World<'_> {
         let offset = unit << (u32::from(GEOMETRY.base().shift()) - shift);
         // A visit without a reference may lie in a page that is not there.
         let address = self.system.physical(at, page, offset);
-        let mmus = std::iter::once(&mut self.mmu).chain(&mut self.observers);
-        for cached in mmus.filter_map(|mmu| mmu.cached.as_mut()) {
-            cached.visit(visit, address);
+        for mmu in std::iter::once(&mut self.mmu).chain(&mut self.observers) {
+            mmu.note_scattering();
+            if let Some(cached) = &mut mmu.cached {
+                cached.visit(visit, address);
+            }
         }
     }
 }

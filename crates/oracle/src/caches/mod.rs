@@ -75,7 +75,8 @@ struct Name {
 pub struct OracleCaches {
     spec: OracleCachesSpec,
     caches: Vec<(Name, Cache)>,
-    bank_free: Vec<u64>,
+    /// When each access of each bank begins, in any order.
+    bank_accesses: Vec<Vec<u64>>,
     counts: OracleCacheCounts,
     /// When main memory sees the access.
     memory_time: u64,
@@ -116,7 +117,7 @@ impl OracleCaches {
                 upgrades: vec![0; spec.cores],
                 ..OracleCacheCounts::default()
             },
-            bank_free: vec![0; spec.banks.0 as usize],
+            bank_accesses: vec![Vec::new(); spec.banks.0 as usize],
             caches,
             spec,
             memory_time: 0,
@@ -290,10 +291,20 @@ impl OracleCaches {
         if banks == 0 {
             return 0;
         }
-        let free = &mut self.bank_free[(line % banks) as usize];
-        let waited = free.saturating_sub(self.memory_time);
-        *free = self.memory_time + waited + busy;
-        waited
+        let accesses = &mut self.bank_accesses[(line % banks) as usize];
+        let now = self.memory_time;
+        // An access begins now or when another one ends, wherever it overlaps none.
+        let overlaps_none =
+            |begin: &u64| accesses.iter().all(|other| begin.abs_diff(*other) >= busy);
+        let ends = accesses.iter().map(|other| other + busy);
+        let begins = ends.filter(|end| *end > now).chain([now]);
+        let begin = begins.filter(overlaps_none).min().unwrap_or(now);
+        accesses.push(begin);
+        if accesses.len() > 32 {
+            let oldest = accesses.iter().min().copied();
+            accesses.retain(|begin| Some(*begin) != oldest);
+        }
+        begin - now
     }
 
     /// Places a line that was missed from level `first` on, and found at a level or in memory.

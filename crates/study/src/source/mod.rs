@@ -271,6 +271,11 @@ impl Trace {
         self.holds.map(|holds| holds.totals)
     }
 
+    /// Returns true if the index or the heads of the chunks show that a recording was cut short.
+    pub fn is_cut_short(&self) -> bool {
+        self.holds.is_some_and(|holds| !holds.is_all)
+    }
+
     /// The meter of this pass's bytes.
     pub fn meter(&self) -> Meter {
         self.meter.clone()
