@@ -70,6 +70,18 @@ pub struct CoreResult {
 }
 
 impl CacheLevelResult {
+    /// The counts since an earlier state.
+    pub fn since(&self, earlier: &Self) -> Self {
+        let less = |now: [u64; 3], before: [u64; 3]| {
+            std::array::from_fn(|cause| now[cause] - before[cause])
+        };
+        Self {
+            hits: less(self.hits, earlier.hits),
+            misses: less(self.misses, earlier.misses),
+            written_back: self.written_back - earlier.written_back,
+        }
+    }
+
     /// Adds the counts of another core.
     pub fn add(&mut self, more: &Self) {
         for cause in 0..self.hits.len() {
@@ -85,6 +97,31 @@ impl CoreResult {
     pub fn ipc(&self) -> Option<f64> {
         let cycles = self.cycles.filter(|cycles| *cycles > 0)?;
         Some(self.instructions as f64 / cycles as f64)
+    }
+
+    /// The counts since an earlier state of the same core. Occupancies stay.
+    pub fn since(&self, earlier: &Self) -> Self {
+        let before = |number: usize| earlier.levels.get(number).copied().unwrap_or_default();
+        let levels = self.levels.iter().enumerate();
+        let lost = self.lines_lost_to.iter().enumerate();
+        Self {
+            core: self.core,
+            instructions: self.instructions - earlier.instructions,
+            cycles: (self.cycles).map(|cycles| cycles - earlier.cycles.unwrap_or(0)),
+            levels: levels
+                .map(|(number, level)| level.since(&before(number)))
+                .collect(),
+            walks: self.walks - earlier.walks,
+            walk_cycles: self.walk_cycles - earlier.walk_cycles,
+            last_level_lines: self.last_level_lines,
+            last_level_lines_peak: self.last_level_lines_peak,
+            lines_lost_to: lost
+                .map(|(core, lines)| lines - earlier.lines_lost_to.get(core).unwrap_or(&0))
+                .collect(),
+            transfers: self.transfers - earlier.transfers,
+            shootdowns_sent: self.shootdowns_sent - earlier.shootdowns_sent,
+            shootdowns_received: self.shootdowns_received - earlier.shootdowns_received,
+        }
     }
 
     /// The misses of the last level, by cause.

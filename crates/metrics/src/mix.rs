@@ -13,7 +13,11 @@ pub struct MixComparison {
     pub schema: String,
     /// The programs, by core.
     pub programs: Vec<MixedTrace>,
-    /// The instructions of each program that are counted; `None` for its whole trace.
+    /// The instructions of each program before the mix began.
+    pub skipped: u64,
+    /// The instructions of each program after these that ran and were not counted.
+    pub warming: u64,
+    /// The instructions of each program that are counted; `None` for the rest of its trace.
     pub work: Option<u64>,
     /// The policy under which each program ran alone, for the ratios.
     pub alone_policy: String,

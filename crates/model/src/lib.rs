@@ -68,4 +68,4 @@ pub use plan::{MOST_THREADS, Plan};
 pub use plan_error::PlanError;
 pub use source::{Items, SomeItems, Source, SourcePart, SourcePiece};
 pub use steps::{Step, VisitStep};
-pub use together::{MixError, MixOutcome, MixProgram, check_mix, run_mix};
+pub use together::{MixError, MixOutcome, MixProgram, MixWork, check_mix, run_mix};

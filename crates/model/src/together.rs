@@ -4,8 +4,9 @@
 //! whose turn it is: the core whose clock is least runs its next instructions, as many as its window
 //! holds. So no core is ahead of another one by much more than a window.
 //!
-//! Each program has *work*: its instructions up to the count that the caller gives, or its whole
-//! trace. Its counts are those of its work. A program that has done its work goes on, so that the
+//! Each program has *work*: as many instructions as the caller says, or its whole trace. Its counts
+//! are those of its work. Before it, a program can be moved forward, and its caches can be warmed
+//! ([`MixWork`]). A program that has done its work goes on, so that the
 //! others have its load all the time; at the end of its trace it begins again as a new process. The
 //! mix ends when all programs have done their work.
 
@@ -27,8 +28,20 @@ use std::ops::ControlFlow;
 pub struct MixProgram<'s, S> {
     /// Its trace.
     pub source: &'s mut S,
-    /// The instructions of its work. `None`: those of its whole trace.
-    pub work: Option<u64>,
+    /// Its work.
+    pub work: MixWork,
+}
+
+/// The part of a trace that a mix counts, in instructions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MixWork {
+    /// The instructions before the mix begins. Memory sees their references, and neither TLBs nor
+    /// caches do.
+    pub skipped: u64,
+    /// The instructions after these that run and are not counted: they fill TLBs and caches.
+    pub warming: u64,
+    /// The instructions after these that are counted. `None`: the rest of the trace.
+    pub counted: Option<u64>,
 }
 
 /// The outcome of a mix.

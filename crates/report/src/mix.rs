@@ -347,6 +347,8 @@ mod tests {
                     ..MixedTrace::default()
                 })
                 .into(),
+            skipped: 0,
+            warming: 0,
             work: None,
             alone_policy: "4k".to_owned(),
             alone: Vec::new(),

@@ -11,7 +11,7 @@ use broadleaf_machine::Machine;
 use broadleaf_metrics::{
     AloneResult, CoreResult, MIX_SCHEMA, MixComparison, MixResult, MixedProgram, MixedTrace,
 };
-use broadleaf_model::{MemoryLimits, MixOutcome, MixProgram, Plan, check_mix, run_mix};
+use broadleaf_model::{MemoryLimits, MixOutcome, MixProgram, MixWork, Plan, check_mix, run_mix};
 use broadleaf_policy::Policy;
 use broadleaf_report::BASELINE;
 
@@ -29,8 +29,8 @@ pub struct MixRequest<'a> {
     pub traces: &'a [PathBuf],
     /// The maximum number of accesses of a trace; `None` derives a limit from its size.
     pub max_accesses: Option<u64>,
-    /// The instructions of each program that are counted; `None` for its whole trace.
-    pub work: Option<u64>,
+    /// The part of each trace that is counted.
+    pub work: MixWork,
     /// The policies. Each has a mix of its own.
     pub policies: AskedPolicies,
     /// The machines. Each has mixes of its own.
@@ -132,7 +132,9 @@ pub fn mix(request: MixRequest<'_>) -> Result<MixComparison, Failure> {
     Ok(MixComparison {
         schema: MIX_SCHEMA.to_owned(),
         programs: traces,
-        work: request.work,
+        skipped: request.work.skipped,
+        warming: request.work.warming,
+        work: request.work.counted,
         alone_policy: BASELINE.to_owned(),
         alone,
         results,

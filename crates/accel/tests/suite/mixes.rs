@@ -5,7 +5,7 @@ use crate::common::*;
 use broadleaf_machine::{Machine, machine};
 use broadleaf_metrics::{CacheResult, CoreResult};
 use broadleaf_model::{
-    Items, MixOutcome, MixProgram, SlowLookups, Step, StepListener, StepsWanted, run_mix,
+    Items, MixOutcome, MixProgram, MixWork, SlowLookups, Step, StepListener, StepsWanted, run_mix,
 };
 use broadleaf_oracle::random::Rng;
 use broadleaf_trace::{Advice, Backing, Event, Grain, Visit};
@@ -19,6 +19,14 @@ fn several(cores: usize, size: &str, more: &str) -> Machine {
     small(&[level(1, "4K", 2), level(2, size, 10), core].concat())
 }
 
+/// The first instructions of a trace, or all.
+fn first(counted: Option<u64>) -> MixWork {
+    MixWork {
+        counted,
+        ..MixWork::default()
+    }
+}
+
 fn mixed(programs: &[(Items, Option<u64>)], policy: &str, machine: Machine) -> MixOutcome {
     try_mix(programs, policy, machine).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -29,7 +37,7 @@ fn try_mix(
     machine: Machine,
 ) -> Result<MixOutcome, String> {
     let mut sources: Vec<Items> = programs.iter().map(|(items, _)| items.clone()).collect();
-    let works = programs.iter().map(|(_, work)| *work);
+    let works = programs.iter().map(|(_, work)| first(*work));
     let mut programs: Vec<_> = (sources.iter_mut().zip(works))
         .map(|(source, work)| MixProgram { source, work })
         .collect();
@@ -145,7 +153,7 @@ fn a_mix_is_a_recording_in_the_order_of_its_turns() {
         let steps = Arc::new(Mutex::new(Vec::new()));
         let outcome = {
             let mut sources: Vec<Items> = programs.iter().map(|one| one.0.clone()).collect();
-            let works = [3000, 900, 2000].map(Some);
+            let works = [3000, 900, 2000].map(Some).map(first);
             let mut running: Vec<_> = (sources.iter_mut().zip(works))
                 .map(|(source, work)| MixProgram { source, work })
                 .collect();
@@ -317,4 +325,49 @@ fn mixes_that_cannot_run_are_refused() {
     let none = lines([visit(0, 1, 0, 0)]);
     let counts = try_mix(&[(none, None)], "4k", several(2, "64K", "")).expect_err("no counts");
     assert!(counts.contains("instructions"), "{counts}");
+}
+
+/// Skipped references make pages resident, and reach neither TLBs nor caches. The counts after a
+/// warm-up are those of a longer run less those of its beginning.
+#[test]
+fn work_begins_after_skipping_and_warming() {
+    let items = lines(random_visits(5, 10_000));
+    let run = |work: MixWork| {
+        let mut source = items.clone();
+        let mut programs = [MixProgram {
+            source: &mut source,
+            work,
+        }];
+        let plan = plan(&["4k"], &[several(2, "64K", "")]);
+        let outcome = run_mix(&mut programs, &plan, &mut |_| ControlFlow::Continue(()));
+        outcome.unwrap_or_else(|error| panic!("{error}"))
+    };
+    let of = |skipped, warming, counted| {
+        run(MixWork {
+            skipped,
+            warming,
+            counted: Some(counted),
+        })
+    };
+    let (long, short) = (of(0, 0, 20_000), of(0, 0, 8000));
+    let warm = of(0, 8000, 12_000);
+    assert_eq!(warm.programs[0], long.programs[0].since(&short.programs[0]));
+    let skipped = of(8000, 0, 12_000);
+    // A turn ends after the last instruction of a window.
+    let counted = |of: &MixOutcome| of.programs[0].instructions;
+    assert!(counted(&skipped).abs_diff(counted(&warm)) <= 256);
+    assert!(skipped.programs[0].levels[1].misses[0] > warm.programs[0].levels[1].misses[0]);
+    assert_eq!(skipped.whole.page_faults, long.whole.page_faults);
+    let mut source = items.clone();
+    let mut programs = [MixProgram {
+        source: &mut source,
+        work: MixWork {
+            skipped: 1 << 40,
+            ..MixWork::default()
+        },
+    }];
+    let plan = plan(&["4k"], &[several(2, "64K", "")]);
+    let refused = run_mix(&mut programs, &plan, &mut |_| ControlFlow::Continue(()));
+    let message = refused.expect_err("too many").to_string();
+    assert!(message.contains("skip fewer"), "{message}");
 }

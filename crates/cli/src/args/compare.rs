@@ -114,6 +114,17 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "N", value_parser = instructions, requires = "together")]
     pub(crate) work: Option<u64>,
 
+    /// With --together, move each program forward by N instructions before the mix begins
+    ///
+    /// Memory sees the references of these instructions. TLBs and caches do not, so they are empty
+    /// then: --warm fills them.
+    #[arg(long, value_name = "N", value_parser = instructions, requires = "together")]
+    pub(crate) skip: Option<u64>,
+
+    /// With --together, run N instructions of each program before the counts begin
+    #[arg(long, value_name = "N", value_parser = instructions, requires = "together")]
+    pub(crate) warm: Option<u64>,
+
     /// Set the format of the results
     #[arg(long, default_value = "table")]
     pub(crate) format: CompareFormat,

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use broadleaf_model::MixWork;
 use broadleaf_report::{View, mix_table, write_mix_csv, write_mix_parquet};
 use broadleaf_study::compare::policies;
 use broadleaf_study::failure::Failure;
@@ -51,7 +52,11 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
     let request = MixRequest {
         traces: &options.trace,
         max_accesses: options.bound.max_accesses,
-        work: options.work,
+        work: MixWork {
+            skipped: options.skip.unwrap_or(0),
+            warming: options.warm.unwrap_or(0),
+            counted: options.work,
+        },
         policies: policies(&usual, &named, true)?,
         machines,
         memory: Some(&memory).filter(|_| asks_for_memory),

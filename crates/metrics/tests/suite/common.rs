@@ -59,6 +59,7 @@ pub(crate) fn whole_result() -> CellResult {
         memory_writes: next(),
         memory_wait_cycles: next(),
         last_level_lines: next(),
+        cores: Vec::new(),
     };
     let memory = MemoryResult {
         base_page_bytes: next(),

@@ -6,14 +6,15 @@ use crate::filter::VisitSlice;
 use crate::outcome::refused;
 use crate::pool::Pool;
 use crate::result;
-use crate::stream::Stream;
-use crate::together::{MixOutcome, MixProgram};
+use crate::stream::{Refused, Stream};
+use crate::together::{MixOutcome, MixProgram, MixWork};
 use crate::worlds::Worlds;
 use crate::{Error, MemoryLimits, Plan, ReplayProgress, Source, SourcePart, SourcePiece};
 use broadleaf_memory::GEOMETRY;
 use broadleaf_metrics::{CellResult, CoreResult};
+use broadleaf_trace::reduced::Sums;
 use broadleaf_trace::{Event, Visit};
-use broadleaf_units::SpaceId;
+use broadleaf_units::{PageNumber, SpaceId};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
@@ -40,10 +41,11 @@ struct RunningProgram<'s, S: Source> {
     space: SpaceId,
     /// All address spaces that ran since the program began.
     spaces: BTreeSet<SpaceId>,
-    /// The instructions of its work, and those that it has begun.
-    work: Option<u64>,
+    work: MixWork,
+    /// The instructions that it has begun since the mix began.
     begun: u64,
-    /// Its counts when it had done its work.
+    /// Its counts when its caches were warm, and when it had done its work.
+    warm: Option<CoreResult>,
     done: Option<CoreResult>,
     again: u64,
     /// The cycle of its core.
@@ -82,6 +84,7 @@ impl<'a, 'p, 's, S: Source> Mix<'a, 'p, 's, S> {
             spaces: BTreeSet::new(),
             work: program.work,
             begun: 0,
+            warm: None,
             done: None,
             again: 0,
             now: 0,
@@ -102,6 +105,9 @@ impl<'a, 'p, 's, S: Source> Mix<'a, 'p, 's, S> {
     ) -> Result<Result<MixOutcome, Told>, Error<S::Error>> {
         for number in 0..self.programs.len() {
             self.begin(number)?;
+            if self.skip(number)? == Turn::ToBeginAgain {
+                return self.told(number).map(Err);
+            }
         }
         let mut turns = 0_u64;
         while self.programs.iter().any(|program| program.done.is_none()) {
@@ -162,10 +168,7 @@ impl<'a, 'p, 's, S: Source> Mix<'a, 'p, 's, S> {
 
     /// Lets a program run on its core until it has begun the instructions of a turn.
     fn take_turn(&mut self, number: usize) -> Result<Turn, Error<S::Error>> {
-        self.replay.names.resume(Some(number));
-        self.replay.children = self.programs[number].source.holds_children();
-        self.replay.resume(self.programs[number].space);
-        self.replay.run_on_core(number);
+        self.turn_to(number);
         let end = self.programs[number].begun.saturating_add(self.turn);
         while self.programs[number].begun < end {
             if self.programs[number].at == self.programs[number].visits.len() {
@@ -192,19 +195,76 @@ impl<'a, 'p, 's, S: Source> Mix<'a, 'p, 's, S> {
         Ok(Turn::Ended)
     }
 
-    /// Keeps the counts of a program that has done its work.
+    /// Moves a program forward before the mix begins: memory alone sees its references.
+    fn skip(&mut self, number: usize) -> Result<Turn, Error<S::Error>> {
+        let skipped = self.programs[number].work.skipped;
+        self.turn_to(number);
+        let mut passed = 0;
+        while passed < skipped {
+            let program = &self.programs[number];
+            if program.at == program.visits.len() {
+                if self.read(number)? == Turn::ToBeginAgain {
+                    return Ok(Turn::ToBeginAgain);
+                }
+                if self.programs[number].again > 0 {
+                    let why = format!(
+                        "a trace has {passed} instructions, and {skipped} would be skipped: skip \
+                         fewer"
+                    );
+                    return Err(Error::Memory(why));
+                }
+            }
+            let program = &mut self.programs[number];
+            let from = program.at;
+            while program.at < program.visits.len() && passed < skipped {
+                passed += u64::from(program.visits[program.at].instructions);
+                program.at += 1;
+            }
+            let visits = &program.visits[from..program.at];
+            let forward = self.replay.forward(visits);
+            forward.map_err(|why| refused(why, 1))?;
+        }
+        self.programs[number].space = self.replay.stream.running;
+        Ok(Turn::Ended)
+    }
+
+    /// Lets a program's core run.
+    fn turn_to(&mut self, number: usize) {
+        self.replay.names.resume(Some(number));
+        self.replay.children = self.programs[number].source.holds_children();
+        self.replay.resume(self.programs[number].space);
+        self.replay.run_on_core(number);
+    }
+
+    /// Keeps the counts of a program whose caches are warm, or that has done its work.
     fn note_work(&mut self, number: usize) {
         let program = &self.programs[number];
-        let is_done = program.work.is_some_and(|work| program.begun >= work);
+        let MixWork {
+            warming, counted, ..
+        } = program.work;
+        if warming > 0 && program.warm.is_none() && program.begun >= warming {
+            let counts = self.counts(number);
+            self.programs[number].warm = Some(counts);
+        }
+        let program = &self.programs[number];
+        let is_done = counted.is_some_and(|counted| program.begun >= warming + counted);
         if is_done && program.done.is_none() {
             self.keep_counts(number);
         }
     }
 
-    fn keep_counts(&mut self, number: usize) {
+    fn counts(&mut self, number: usize) -> CoreResult {
         self.replay.flush();
-        let done = self.replay.worlds.all[0].core_result(number);
-        self.programs[number].done = Some(done);
+        self.replay.worlds.all[0].core_result(number)
+    }
+
+    fn keep_counts(&mut self, number: usize) {
+        let all = self.counts(number);
+        let program = &mut self.programs[number];
+        program.done = Some(match &program.warm {
+            Some(warm) => all.since(warm),
+            None => all,
+        });
     }
 
     /// Reads the next visits of a program, and applies the events before them. At the end of its
@@ -258,12 +318,12 @@ impl<'a, 'p, 's, S: Source> Mix<'a, 'p, 's, S> {
     /// again.
     fn begin_again(&mut self, number: usize) -> Result<Turn, Error<S::Error>> {
         let program = &mut self.programs[number];
-        if program.begun == 0 {
+        if program.begun == 0 && program.work.skipped == 0 {
             let why = "the cores of a mix advance by instructions, and a trace counts none: record \
                        the program again";
             return Err(Error::Memory(why.to_string()));
         }
-        if program.done.is_none() {
+        if program.done.is_none() && program.begun > 0 {
             self.keep_counts(number);
         }
         if self.programs.iter().all(|program| program.done.is_some()) {
@@ -298,6 +358,26 @@ impl<'a, 'p, 's, S: Source> Mix<'a, 'p, 's, S> {
 }
 
 impl Replay<'_, '_> {
+    /// Passes visits by: memory sees their references, and TLBs and caches do not.
+    fn forward(&mut self, visits: &[Visit]) -> Result<(), Refused> {
+        let space = self.stream.running;
+        for visit in visits {
+            let time = self.stream.now();
+            self.stream
+                .note_visit(PageNumber(visit.unit >> self.shift))?;
+            for world in &mut self.worlds.all {
+                world.forward(space, visit, self.shift, time, &self.stream);
+            }
+            self.stream.pass(&Sums {
+                loads: visit.loads.into(),
+                stores: visit.stores.into(),
+                instructions: visit.instructions.into(),
+                ..Sums::default()
+            });
+        }
+        Ok(())
+    }
+
     /// Applies an event of a program. The inner `Err` says that the event lists the first mapping
     /// of a space that was referenced before.
     fn mix_event<E>(

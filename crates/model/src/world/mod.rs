@@ -5,6 +5,7 @@ mod changes;
 mod charging;
 mod cores;
 mod filtering;
+mod forward;
 mod listening;
 mod references;
 mod samples;

@@ -1,0 +1,43 @@
+//! References that memory alone sees: a program is moved forward.
+
+use super::World;
+use crate::stream::Stream;
+use broadleaf_memory::system::Place;
+use broadleaf_trace::Visit;
+use broadleaf_units::{PageNumber, SpaceId};
+
+impl World<'_> {
+    /// Lets memory see the references of a visit. Neither TLBs nor caches do.
+    pub(crate) fn forward(
+        &mut self,
+        space: SpaceId,
+        visit: &Visit,
+        shift: u32,
+        time: u64,
+        stream: &Stream,
+    ) {
+        let fetches = visit.fetch && visit.instructions > 0;
+        if self.ended.is_some() || (visit.accesses() == 0 && !fetches) {
+            return;
+        }
+        if self.mmu.running.0 != space {
+            self.switch(space);
+        }
+        if self.system.is_inheriting(space) {
+            self.system.visited(space);
+        }
+        self.moment += 1;
+        if self.system.next_time() <= time {
+            self.system.set_moment(self.moment);
+            self.system.pass(&stream.spaces, time);
+            self.shoot_down(&stream.spaces);
+        }
+        let page = self.system.base_page(PageNumber(visit.unit >> shift));
+        let at = Place { space, page };
+        let store = visit.stores > 0;
+        if self.system.look(at, store).is_none() {
+            self.settle(at, time, store, stream);
+            self.shoot_down(&stream.spaces);
+        }
+    }
+}
