@@ -145,6 +145,7 @@ fn best<'r>(results: &[&'r MixResult]) -> Option<&'r MixResult> {
     let by = |one: &&&MixResult| one.weighted_speedup.unwrap_or(0.0);
     known
         .copied()
+        .rev() // The first of equals.
         .max_by(|one, other| by(&one).total_cmp(&by(&other)))
 }
 

@@ -357,7 +357,13 @@ fn work_begins_after_skipping_and_warming() {
     let counted = |of: &MixOutcome| of.programs[0].instructions;
     assert!(counted(&skipped).abs_diff(counted(&warm)) <= 256);
     assert!(skipped.programs[0].levels[1].misses[0] > warm.programs[0].levels[1].misses[0]);
-    assert_eq!(skipped.whole.page_faults, long.whole.page_faults);
+    // Pages of skipped references are resident: all faults are there, to within the last turn.
+    let faults = |of: &MixOutcome| of.whole.page_faults;
+    assert!(
+        faults(&skipped).abs_diff(faults(&long)) < 20,
+        "{}",
+        faults(&skipped)
+    );
     let mut source = items.clone();
     let mut programs = [MixProgram {
         source: &mut source,
