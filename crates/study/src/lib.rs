@@ -2,8 +2,9 @@
 //!
 //! [`compare()`] replays a trace under policies, on machines and in memories. [`advise()`]
 //! finds the parts of memory that are worth superpages. [`papers`] repeats the experiments of
-//! papers. [`mod@mix`] runs several traces at a time. [`mod@info`] describes a trace, [`mod@recode`] and [`mod@reduce`] write copies of
-//! it, and [`journal`] replays what a governor saw. [`trapping`] counts TLB misses by traps.
+//! papers. [`mod@mix`] runs several traces at a time. [`mod@info`] describes a trace,
+//! [`mod@recode`] and [`mod@reduce`] write copies of it, and [`journal`] replays what a governor
+//! saw. [`trapping`] counts TLB misses by traps.
 //! [`catalogues`] explains every name. A study opens files and reads the state of this machine.
 //! It knows no terminal: [`watch::Watch`] receives the progress, and the `log` crate receives
 //! notes.

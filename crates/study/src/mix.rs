@@ -126,7 +126,8 @@ pub fn mix(request: MixRequest<'_>) -> Result<MixComparison, Failure> {
             alone.extend(alone_results(run, outcome, &traces));
             continue;
         }
-        results.push(mix_result(run, outcome, &alone, &traces, &mut notes));
+        let work = request.work.counted;
+        results.push(mix_result(run, outcome, work, &alone, &traces, &mut notes));
     }
     let configuration = format!("{policies:?}\n{:?}\n{:?}", request.machines, request.work);
     Ok(MixComparison {
@@ -340,6 +341,7 @@ fn alone_results(run: &Run<'_>, outcome: MixOutcome, traces: &[MixedTrace]) -> V
 fn mix_result(
     run: &Run<'_>,
     outcome: MixOutcome,
+    work: Option<u64>,
     alone: &[AloneResult],
     traces: &[MixedTrace],
     notes: &mut Vec<String>,
@@ -350,13 +352,22 @@ fn mix_result(
         let is_it =
             |one: &&AloneResult| one.machine == run.machine.name && one.program == trace.name;
         let alone: Option<&CoreResult> = alone.iter().find(is_it).map(|one| &one.counts);
-        if *again > 0 {
-            let note = format!(
-                "{} ended before the others and began again, so that they had its load: under {} \
-                 on {}, {again} times",
-                trace.name, run.policy, run.machine.name
-            );
-            notes.push(note);
+        let ended_early = (*again > 0).then(|| {
+            format!(
+                "{} ended before the others and began again, so that they had its load",
+                trace.name
+            )
+        });
+        let is_short = work.filter(|work| counts.instructions < *work).map(|work| {
+            format!(
+                "{} has {} instructions to count, and {work} were asked for: all of them count",
+                trace.name, counts.instructions
+            )
+        });
+        for note in ended_early.into_iter().chain(is_short) {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
         }
         programs.push(MixedProgram::new(&trace.name, counts, alone, *again));
     }

@@ -5,7 +5,8 @@ use crate::common::*;
 use broadleaf_machine::{Machine, machine};
 use broadleaf_metrics::{CacheResult, CoreResult};
 use broadleaf_model::{
-    Items, MixOutcome, MixProgram, MixWork, SlowLookups, Step, StepListener, StepsWanted, run_mix,
+    Items, MixOutcome, MixProgram, MixWork, SlowLookups, Source, Step, StepListener, StepsWanted,
+    run_mix,
 };
 use broadleaf_oracle::random::Rng;
 use broadleaf_trace::{Advice, Backing, Event, Grain, Visit};
@@ -92,11 +93,13 @@ fn colours_keep_programs_apart() {
     let walk =
         |from: u64| lines((0..40_000).map(move |number| visit(from + number % 600, 1, 0, 4)));
     let machine = || several(2, "256K", "");
-    let policy = "coloured(by=process,shares=1/2)";
-    let mix = mixed(&[(walk(0), None), (walk(64), None)], policy, machine());
-    for (number, core) in mix.programs.iter().enumerate() {
-        // Walks read lines of page tables, which have no colour.
-        assert!(core.lines_lost_to[1 - number] < 100, "{core:?}");
+    for owner in ["process", "core"] {
+        let policy = format!("coloured(by={owner},shares=1/2)");
+        let mix = mixed(&[(walk(0), None), (walk(64), None)], &policy, machine());
+        for (number, core) in mix.programs.iter().enumerate() {
+            // Walks read lines of page tables, which have no colour.
+            assert!(core.lines_lost_to[1 - number] < 100, "{core:?}");
+        }
     }
 }
 
@@ -376,4 +379,32 @@ fn work_begins_after_skipping_and_warming() {
     let refused = run_mix(&mut programs, &plan, &mut |_| ControlFlow::Continue(()));
     let message = refused.expect_err("too many").to_string();
     assert!(message.contains("skip fewer"), "{message}");
+    programs[0].source.rewind().expect("a trace in memory");
+    programs[0].work = MixWork {
+        warming: 1 << 40,
+        ..MixWork::default()
+    };
+    let refused = run_mix(&mut programs, &plan, &mut |_| ControlFlow::Continue(()));
+    let message = refused.expect_err("too many").to_string();
+    assert!(message.contains("warm fewer"), "{message}");
+}
+
+/// An entry with a configuration of its own takes a cycle more for each first access; a set's
+/// configuration takes none.
+#[test]
+fn the_addition_of_a_scattered_superpage_takes_a_cycle() {
+    let items = lines((0..20_000).map(|number| visit(number % 64, 1, 0, 1)));
+    let of = |name: &str, policy: &str| caches(&items, policy, machine(name).expect("a machine"));
+    let entry = of("chen2014-4core-scattered", "scattered(by=core)");
+    let set = of("chen2014-4core-scattered-sets", "scattered(by=core)");
+    assert_eq!(entry.levels, set.levels);
+    let serial = |of: &CacheResult| of.serial_cycles.unwrap_or(0);
+    // The first access misses the TLB, and the walk gives the translation.
+    assert!(
+        serial(&entry).abs_diff(serial(&set) + 20_000) <= 1,
+        "{}",
+        serial(&entry)
+    );
+    let plain = of("chen2014-4core-scattered", "fixed-2m");
+    assert_eq!(serial(&plain), serial(&set));
 }

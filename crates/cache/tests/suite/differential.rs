@@ -181,6 +181,10 @@ fn compare_counts(ours: &CacheHierarchy, slow: &OracleCaches, drawn: &Drawn) {
             assert_eq!(found.dropped, wanted.dropped);
             assert_eq!(found.invalidated, wanted.taken);
         }
+        assert_eq!(
+            counts.cores[core].lost_to[..drawn.cores],
+            expected.lost[core]
+        );
         assert_eq!(counts.cores[core].transfers, expected.transfers[core]);
         assert_eq!(counts.cores[core].upgrades, expected.upgrades[core]);
         assert_eq!(counts.occupancy[core], slow.occupancy(core) as u64);

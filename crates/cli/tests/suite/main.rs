@@ -42,4 +42,5 @@ mod shortage;
 mod sites;
 mod support;
 mod tables;
+mod together;
 mod traps;

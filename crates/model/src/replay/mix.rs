@@ -203,15 +203,9 @@ impl<'a, 'p, 's, S: Source> Mix<'a, 'p, 's, S> {
         while passed < skipped {
             let program = &self.programs[number];
             if program.at == program.visits.len() {
-                if self.read(number)? == Turn::ToBeginAgain {
-                    return Ok(Turn::ToBeginAgain);
-                }
-                if self.programs[number].again > 0 {
-                    let why = format!(
-                        "a trace has {passed} instructions, and {skipped} would be skipped: skip \
-                         fewer"
-                    );
-                    return Err(Error::Memory(why));
+                let turn = self.read(number)?;
+                if turn == Turn::ToBeginAgain {
+                    return Ok(turn);
                 }
             }
             let program = &mut self.programs[number];
@@ -318,12 +312,23 @@ impl<'a, 'p, 's, S: Source> Mix<'a, 'p, 's, S> {
     /// again.
     fn begin_again(&mut self, number: usize) -> Result<Turn, Error<S::Error>> {
         let program = &mut self.programs[number];
-        if program.begun == 0 && program.work.skipped == 0 {
-            let why = "the cores of a mix advance by instructions, and a trace counts none: record \
-                       the program again";
+        let why = match program.work {
+            MixWork { skipped: 0, .. } if program.begun == 0 => {
+                "the cores of a mix advance by instructions, and a trace counts none: record the \
+                 program again"
+            }
+            _ if program.begun == 0 => {
+                "a trace ends before the instructions that are skipped: skip fewer"
+            }
+            MixWork { warming, .. } if program.again == 0 && program.begun <= warming => {
+                "a trace ends before its caches are warm: skip or warm fewer instructions"
+            }
+            _ => "",
+        };
+        if !why.is_empty() {
             return Err(Error::Memory(why.to_string()));
         }
-        if program.done.is_none() && program.begun > 0 {
+        if program.done.is_none() {
             self.keep_counts(number);
         }
         if self.programs.iter().all(|program| program.done.is_some()) {

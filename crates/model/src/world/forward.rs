@@ -3,7 +3,7 @@
 use super::World;
 use crate::stream::Stream;
 use broadleaf_memory::system::Place;
-use broadleaf_trace::Visit;
+use broadleaf_trace::{Lead, Visit};
 use broadleaf_units::{PageNumber, SpaceId};
 
 impl World<'_> {
@@ -16,8 +16,9 @@ impl World<'_> {
         time: u64,
         stream: &Stream,
     ) {
-        let fetches = visit.fetch && visit.instructions > 0;
-        if self.ended.is_some() || (visit.accesses() == 0 && !fetches) {
+        // A visit may have its only reference from an access that began on another page.
+        let references = visit.fetch || visit.accesses() > 0 || visit.lead != Lead::None;
+        if self.ended.is_some() || !references {
             return;
         }
         if self.mmu.running.0 != space {
@@ -34,7 +35,7 @@ impl World<'_> {
         }
         let page = self.system.base_page(PageNumber(visit.unit >> shift));
         let at = Place { space, page };
-        let store = visit.stores > 0;
+        let store = visit.stores > 0 || visit.lead == Lead::Store;
         if self.system.look(at, store).is_none() {
             self.settle(at, time, store, stream);
             self.shoot_down(&stream.spaces);

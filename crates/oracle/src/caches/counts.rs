@@ -23,6 +23,8 @@ pub struct OracleCacheCounts {
     pub levels: Vec<Vec<OracleLevelCounts>>,
     /// By core: lines that came from another core.
     pub transfers: Vec<u64>,
+    /// By core, then by the core whose access needed the room: lines that the last level replaced.
+    pub lost: Vec<Vec<u64>>,
     /// By core: stores to lines that others may have held.
     pub upgrades: Vec<u64>,
     /// Lines read from memory.

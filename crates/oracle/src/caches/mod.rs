@@ -113,6 +113,7 @@ impl OracleCaches {
         Self {
             counts: OracleCacheCounts {
                 levels: vec![vec![OracleLevelCounts::default(); last + 1]; spec.cores],
+                lost: vec![vec![0; spec.cores]; spec.cores],
                 transfers: vec![0; spec.cores],
                 upgrades: vec![0; spec.cores],
                 ..OracleCacheCounts::default()
@@ -328,6 +329,7 @@ impl OracleCaches {
             let modified = new.modified && level == first;
             let left = self.cache_mut(name).insert(CachedLine { modified, ..new });
             if let Some(left) = left {
+                self.note_lost(left, core, level);
                 self.leave(left, core, level, fetches);
             }
         }
@@ -344,6 +346,7 @@ impl OracleCaches {
         let Some(left) = self.cache_mut(name).insert(line) else {
             return;
         };
+        self.note_lost(left, core, level);
         if level < self.last() {
             self.counts.levels[left.core][level].written += 1;
             self.push_down(left, level + 1, fetches);
@@ -351,6 +354,13 @@ impl OracleCaches {
             self.counts.levels[left.core][level].written += 1;
             self.counts.memory_writes += 1;
             self.wait_for_bank(left.number);
+        }
+    }
+
+    /// The last level replaces a line for an access of a core.
+    fn note_lost(&mut self, left: CachedLine, core: usize, level: usize) {
+        if level == self.last() {
+            self.counts.lost[left.core][core] += 1;
         }
     }
 
@@ -383,6 +393,7 @@ impl OracleCaches {
             return;
         }
         if let Some(next) = self.cache_mut(name).insert(left) {
+            self.note_lost(next, core, level + 1);
             self.leave(next, core, level + 1, fetches);
         }
     }
