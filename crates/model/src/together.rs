@@ -70,8 +70,8 @@ pub enum MixError {
     },
     /// The programs are more than the cores.
     #[error(
-        "{machine} has {cores} cores, and {programs} programs need one each: give fewer traces, or \
-         write a larger count in the table [core] of its description"
+        "{programs} programs need a core each, and {machine} has cores for {cores} at most: give \
+         fewer traces, or write a larger count in the table [core] of its description"
     )]
     TooFewCores {
         /// The machine's name.
