@@ -5,6 +5,7 @@
 mod claim;
 mod generated;
 pub(crate) mod navarro2002;
+mod programs;
 mod recorded;
 mod repeat;
 mod replay;

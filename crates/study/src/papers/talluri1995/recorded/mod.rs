@@ -3,7 +3,6 @@
 
 mod counts;
 mod designs;
-mod inputs;
 mod placement;
 mod programs;
 mod runs;

@@ -14,11 +14,12 @@ use broadleaf_units::PageSize;
 
 use super::counts::{CountsFile, DesignCounts, WorldCounts};
 use super::designs::DESIGNS;
-use super::programs::{PROGRAMS, RecordedProgram};
+use super::programs::PROGRAMS;
 use super::worlds::{World, worlds};
 use crate::compare::available_threads;
 use crate::failure::{Failure, reason};
 use crate::papers::PaperSetting;
+use crate::papers::programs::RecordedProgram;
 use crate::papers::recorded::{open, recorded};
 use crate::watch::Work;
 use crate::{machines, names};

@@ -5,14 +5,24 @@ use std::path::Path;
 
 use crate::failure::{Failure, reason};
 
-pub(super) const FFT: &str = include_str!("inputs/fft.c");
-pub(super) const WAVES: &str = include_str!("inputs/waves.c");
-pub(super) const PARTICLES: &str = include_str!("inputs/particles.c");
-pub(super) const LEARN: &str = include_str!("inputs/learn.ml");
-pub(super) const POWER: &str = include_str!("inputs/power.py");
+pub(in crate::papers) const FFT: &str = include_str!("inputs/fft.c");
+pub(in crate::papers) const WAVES: &str = include_str!("inputs/waves.c");
+pub(in crate::papers) const PARTICLES: &str = include_str!("inputs/particles.c");
+pub(in crate::papers) const LEARN: &str = include_str!("inputs/learn.ml");
+pub(in crate::papers) const POWER: &str = include_str!("inputs/power.py");
+pub(in crate::papers) const LBM: &str = include_str!("inputs/lbm.c");
+pub(in crate::papers) const LATTICE: &str = include_str!("inputs/lattice.c");
+pub(in crate::papers) const FIELDS: &str = include_str!("inputs/fields.c");
+pub(in crate::papers) const SPARSE: &str = include_str!("inputs/sparse.c");
+pub(in crate::papers) const ROUTES: &str = include_str!("inputs/routes.c");
+pub(in crate::papers) const EVENTS: &str = include_str!("inputs/events.py");
 
 /// Writes an input to a folder.
-pub(super) fn write(folder: &Path, name: &str, text: impl AsRef<[u8]>) -> Result<(), Failure> {
+pub(in crate::papers) fn write(
+    folder: &Path,
+    name: &str,
+    text: impl AsRef<[u8]>,
+) -> Result<(), Failure> {
     let path = folder.join(name);
     std::fs::write(&path, text).map_err(|error| {
         let why = reason(&error);
@@ -21,7 +31,7 @@ pub(super) fn write(folder: &Path, name: &str, text: impl AsRef<[u8]>) -> Result
 }
 
 /// A text of numbers, as large as that many KiB.
-pub(super) fn text(kib: u32) -> String {
+pub(in crate::papers) fn text(kib: u32) -> String {
     let mut text = String::new();
     let mut number = 0_u64;
     while text.len() < (kib as usize) << 10 {
@@ -34,7 +44,7 @@ pub(super) fn text(kib: u32) -> String {
 
 /// An image of a disk of 78 MiB, in which a share of blocks holds text, in percent. The others are
 /// blank.
-pub(super) fn image(percent: u32) -> Vec<u8> {
+pub(in crate::papers) fn image(percent: u32) -> Vec<u8> {
     const BLOCK: usize = 64 << 10;
     const BLOCKS: usize = 1250;
     let share = percent as usize;
@@ -51,7 +61,7 @@ pub(super) fn image(percent: u32) -> Vec<u8> {
 }
 
 /// Functions in C that walk lists, with loops and switches.
-pub(super) fn code(functions: u32) -> String {
+pub(in crate::papers) fn code(functions: u32) -> String {
     let mut code = String::new();
     for number in 0..functions {
         let _ = writeln!(
@@ -81,8 +91,22 @@ pub(super) fn code(functions: u32) -> String {
     code
 }
 
+/// A query of SQL that joins two tables by a column without order.
+pub(in crate::papers) fn joins(rows: u32) -> String {
+    format!(
+        "CREATE TABLE one(id INTEGER PRIMARY KEY, other INT, text TEXT);\n\
+         CREATE TABLE two(id INTEGER PRIMARY KEY, worth INT, text TEXT);\n\
+         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {rows})\n\
+         INSERT INTO two SELECT i, i * 7919 % 10007, hex(i * 65537) || 'abcdefgh' FROM n;\n\
+         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {rows})\n\
+         INSERT INTO one SELECT i, 1 + i * 104729 % {rows}, 'row ' || i FROM n;\n\
+         SELECT sum(worth) FROM one JOIN two ON one.other = two.id WHERE one.id % 3 > 0;\n\
+         SELECT count(*) FROM one JOIN two ON one.other = two.id WHERE two.text > one.text;\n"
+    )
+}
+
 /// A square mesh of resistors, capacitors and diodes behind a pulse.
-pub(super) fn circuit(side: u32) -> String {
+pub(in crate::papers) fn circuit(side: u32) -> String {
     let mut circuit = "mesh\n".to_owned();
     for y in 0..side {
         for x in 0..side {
@@ -107,7 +131,7 @@ pub(super) fn circuit(side: u32) -> String {
 const GATES: u32 = 1000;
 
 /// A circuit of random gates between registers, for a number of clock cycles.
-pub(super) fn logic(cycles: u32) -> String {
+pub(in crate::papers) fn logic(cycles: u32) -> String {
     let last = GATES - 1;
     let mut logic =
         format!("module top;\nreg clock = 0;\nreg [{last}:0] state = 1;\nwire [{last}:0] next;\n");

@@ -1,27 +1,25 @@
 //! Mixes: several traces at the same time, each on a core of one machine, under several policies.
 
+mod runs;
+
 use std::num::NonZero;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::time::Duration;
 
 use broadleaf_machine::Machine;
 use broadleaf_metrics::{
     AloneResult, CoreResult, MIX_SCHEMA, MixComparison, MixResult, MixedProgram, MixedTrace,
 };
-use broadleaf_model::{MemoryLimits, MixOutcome, MixProgram, MixWork, Plan, check_mix, run_mix};
-use broadleaf_policy::Policy;
+use broadleaf_model::{MemoryLimits, MixOutcome, MixWork, check_mix};
 use broadleaf_report::BASELINE;
 
-use crate::compare::{AskedPolicies, available_threads, failure, within_machine};
+use crate::compare::AskedPolicies;
 use crate::failure::Failure;
 use crate::memory::MemoryRequest;
 use crate::provenance::provenance;
-use crate::source::origin::{PassCount, can_be_opened_again};
-use crate::source::{Trace, TraceReading, Whole};
-use crate::watch::{Watch, Work};
+use crate::source::origin::can_be_opened_again;
+use crate::watch::Watch;
+pub(crate) use runs::{MixRun, MixRunning, run_all};
+use runs::{open, plan};
 
 /// A request for a mix.
 pub struct MixRequest<'a> {
@@ -55,29 +53,12 @@ pub const MIX_POLICIES: [&str; 4] = [
 /// The policies of mixes without `--policy` that all of these machines can run.
 pub fn mix_policies(machines: &[Machine]) -> Vec<String> {
     let can_run = |name: &&str| {
-        machines.iter().all(|machine| {
-            let run = Run {
-                machine,
-                policy: (**name).to_owned(),
-                programs: 0..1,
-                is_alone: false,
-            };
-            plan(&run, None).is_ok()
-        })
+        machines
+            .iter()
+            .all(|machine| plan(name, machine, None).is_ok())
     };
     let policies = MIX_POLICIES.iter().filter(|name| can_run(name));
     policies.map(|name| (*name).to_owned()).collect()
-}
-
-/// One replay: a program alone, or all programs under a policy.
-struct Run<'r> {
-    machine: &'r Machine,
-    /// The name of the policy.
-    policy: String,
-    /// The numbers of the programs.
-    programs: std::ops::Range<usize>,
-    /// True if the program runs alone, to be compared with.
-    is_alone: bool,
 }
 
 /// Runs all programs together under each policy on each machine, and each program alone.
@@ -99,35 +80,33 @@ pub fn mix(request: MixRequest<'_>) -> Result<MixComparison, Failure> {
         }
     }
     let limits = limits(&request)?;
-    let count = traces.len();
     let mut runs = Vec::new();
     for machine in &request.machines {
-        runs.extend((0..count).map(|program| Run {
-            machine,
-            policy: BASELINE.to_owned(),
-            programs: program..program + 1,
-            is_alone: true,
-        }));
-        runs.extend(policies.iter().map(|policy| Run {
-            machine,
-            policy: policy.clone(),
-            programs: 0..count,
-            is_alone: false,
-        }));
-    }
-    // A plan shows at once that a policy and a machine do not go together.
-    for run in &runs {
-        plan(run, limits.as_ref())?;
-    }
-    let outcomes = all(&runs, &request, limits.as_ref(), &traces)?;
-    let (mut alone, mut results, mut notes) = (Vec::new(), Vec::new(), Vec::new());
-    for (run, outcome) in runs.iter().zip(outcomes) {
-        if run.is_alone {
-            alone.extend(alone_results(run, outcome, &traces));
-            continue;
+        for path in request.traces {
+            runs.push(MixRun::new(machine, BASELINE, std::slice::from_ref(path)));
         }
-        let work = request.work.counted;
-        results.push(mix_result(run, outcome, work, &alone, &traces, &mut notes));
+        for policy in &policies {
+            runs.push(MixRun::new(machine, policy, request.traces));
+        }
+    }
+    let running = MixRunning {
+        work: request.work,
+        limits: limits.as_ref(),
+        max_accesses: request.max_accesses,
+        threads: request.threads,
+        watch: request.watch,
+    };
+    let mut outcomes = run_all(&runs, &running)?.into_iter();
+    let (mut alone, mut results, mut notes) = (Vec::new(), Vec::new(), Vec::new());
+    for machine in &request.machines {
+        let alone_here = traces.iter().zip(outcomes.by_ref());
+        alone.extend(alone_here.map(|(trace, outcome)| alone_result(machine, trace, outcome)));
+        for outcome in outcomes.by_ref().take(policies.len()) {
+            let work = request.work.counted;
+            results.push(mix_result(
+                machine, outcome, work, &alone, &traces, &mut notes,
+            ));
+        }
     }
     let configuration = format!("{policies:?}\n{:?}\n{:?}", request.machines, request.work);
     Ok(MixComparison {
@@ -163,7 +142,7 @@ fn named(request: &MixRequest<'_>) -> Result<Vec<MixedTrace>, Failure> {
                 crate::output::shown(path)
             )));
         }
-        let trace = open(path, request)?;
+        let trace = open(path, request.max_accesses)?;
         if trace.is_cut_short() {
             return Err(Failure::Wrong(format!(
                 "{}: is truncated, because the recording was cut short, and a mix needs whole \
@@ -195,17 +174,6 @@ fn named(request: &MixRequest<'_>) -> Result<Vec<MixedTrace>, Failure> {
     Ok(traces)
 }
 
-fn open(path: &Path, request: &MixRequest<'_>) -> Result<Trace, Failure> {
-    let reading = TraceReading {
-        passes: PassCount::Several,
-        keep_going: false,
-        fetches: true,
-        by_instruction: false,
-        max_accesses: request.max_accesses,
-    };
-    Trace::open(path, reading, Whole::Memory)
-}
-
 /// The memory that the programs share; `None` for memory that never runs short.
 fn limits(request: &MixRequest<'_>) -> Result<Option<MemoryLimits>, Failure> {
     let (Some(memory), Some(first)) = (request.memory, request.traces.first()) else {
@@ -225,121 +193,16 @@ fn limits(request: &MixRequest<'_>) -> Result<Option<MemoryLimits>, Failure> {
     Ok(limits.map(|(limits, _)| limits))
 }
 
-fn policy(name: &str) -> Result<Box<dyn Policy>, Failure> {
-    crate::names::policy(name)
-}
-
-fn plan(run: &Run<'_>, limits: Option<&MemoryLimits>) -> Result<Plan, Failure> {
-    let (policies, machines) = (vec![policy(&run.policy)?], vec![run.machine.clone()]);
-    let unlimited = MemoryLimits {
-        code: true,
-        ..MemoryLimits::none()
-    };
-    let limits = limits.unwrap_or(&unlimited).clone();
-    let plan = Plan::within(policies, machines, limits).map_err(Failure::wrong)?;
-    Ok(within_machine(plan))
-}
-
-/// The outcomes of all runs, several at a time.
-fn all(
-    runs: &[Run<'_>],
-    request: &MixRequest<'_>,
-    limits: Option<&MemoryLimits>,
-    traces: &[MixedTrace],
-) -> Result<Vec<MixOutcome>, Failure> {
-    let threads = request.threads.map_or_else(available_threads, NonZero::get);
-    let next = AtomicUsize::new(0);
-    let (stop, done) = (AtomicBool::new(false), AtomicUsize::new(0));
-    let accesses: Vec<AtomicU64> = runs.iter().map(|_| AtomicU64::new(0)).collect();
-    let results: Vec<Mutex<Option<Result<MixOutcome, Failure>>>> =
-        runs.iter().map(|_| Mutex::new(None)).collect();
-    let expected = |run: &Run<'_>| -> u64 {
-        traces[run.programs.clone()]
-            .iter()
-            .map(|one| one.accesses)
-            .sum()
-    };
-    let expected = runs.iter().map(expected).sum();
-    std::thread::scope(|scope| {
-        for _ in 0..threads.min(runs.len()) {
-            scope.spawn(|| {
-                while !stop.load(Ordering::Relaxed) {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(run) = runs.get(number) else {
-                        break;
-                    };
-                    let outcome = one(run, request, limits, traces, &accesses[number], &stop);
-                    stop.fetch_or(outcome.is_err(), Ordering::Relaxed);
-                    if let Ok(mut result) = results[number].lock() {
-                        *result = Some(outcome);
-                    }
-                }
-                done.fetch_add(1, Ordering::Release);
-            });
-        }
-        let bar = request
-            .watch
-            .begin("running together", Work::Accesses(expected));
-        while done.load(Ordering::Acquire) < threads.min(runs.len()) {
-            std::thread::sleep(Duration::from_millis(50));
-            let passed = accesses.iter().map(|one| one.load(Ordering::Relaxed));
-            bar.set(0, passed.sum::<u64>().min(expected));
-        }
-    });
-    let results = results.into_iter().filter_map(|one| one.into_inner().ok()?);
-    // The first failure in the order of runs, so that the message depends on no thread.
-    let (failures, outcomes): (Vec<_>, Vec<_>) = results.partition(Result::is_err);
-    if let Some(Err(failure)) = failures.into_iter().next() {
-        return Err(failure);
-    }
-    outcomes.into_iter().collect()
-}
-
-fn one(
-    run: &Run<'_>,
-    request: &MixRequest<'_>,
-    limits: Option<&MemoryLimits>,
-    traces: &[MixedTrace],
-    passed: &AtomicU64,
-    stop: &AtomicBool,
-) -> Result<MixOutcome, Failure> {
-    let plan = plan(run, limits)?;
-    let paths = &request.traces[run.programs.clone()];
-    let opened = paths.iter().map(|path| open(path, request));
-    let mut sources = opened.collect::<Result<Vec<Trace>, Failure>>()?;
-    let mut programs: Vec<_> = sources
-        .iter_mut()
-        .map(|source| MixProgram {
-            source,
-            work: request.work,
-        })
-        .collect();
-    let outcome = run_mix(&mut programs, &plan, &mut |state| {
-        passed.store(state.accesses, Ordering::Relaxed);
-        match stop.load(Ordering::Relaxed) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
-    });
-    let names: Vec<&str> = traces[run.programs.clone()]
-        .iter()
-        .map(|one| &*one.path)
-        .collect();
-    outcome.map_err(|error| failure(error, &names.join(", ")))
-}
-
-fn alone_results(run: &Run<'_>, outcome: MixOutcome, traces: &[MixedTrace]) -> Vec<AloneResult> {
-    let programs = traces[run.programs.clone()].iter().zip(outcome.programs);
-    let alone = programs.map(|(trace, counts)| AloneResult {
-        machine: run.machine.name.clone(),
+fn alone_result(machine: &Machine, trace: &MixedTrace, outcome: MixOutcome) -> AloneResult {
+    AloneResult {
+        machine: machine.name.clone(),
         program: trace.name.clone(),
-        counts,
-    });
-    alone.collect()
+        counts: outcome.programs.into_iter().next().unwrap_or_default(),
+    }
 }
 
 fn mix_result(
-    run: &Run<'_>,
+    machine: &Machine,
     outcome: MixOutcome,
     work: Option<u64>,
     alone: &[AloneResult],
@@ -349,8 +212,7 @@ fn mix_result(
     let mut programs = Vec::new();
     let again = outcome.again.iter();
     for ((trace, counts), again) in traces.iter().zip(outcome.programs).zip(again) {
-        let is_it =
-            |one: &&AloneResult| one.machine == run.machine.name && one.program == trace.name;
+        let is_it = |one: &&AloneResult| one.machine == machine.name && one.program == trace.name;
         let alone: Option<&CoreResult> = alone.iter().find(is_it).map(|one| &one.counts);
         let ended_early = (*again > 0).then(|| {
             format!(

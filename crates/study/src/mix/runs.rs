@@ -1,0 +1,185 @@
+//! The replays of mixes, several at a time.
+
+use std::num::NonZero;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use broadleaf_machine::Machine;
+use broadleaf_model::{MemoryLimits, MixOutcome, MixProgram, MixWork, Plan, run_mix};
+
+use crate::compare::{available_threads, failure, within_machine};
+use crate::failure::Failure;
+use crate::output::shown;
+use crate::source::origin::PassCount;
+use crate::source::{Trace, TraceReading, Whole};
+use crate::watch::{Watch, Work};
+
+/// One replay: programs on the cores of a machine, under a policy.
+pub(crate) struct MixRun {
+    machine: Machine,
+    /// The name of the policy.
+    policy: String,
+    /// The traces of the programs, by core.
+    traces: Vec<PathBuf>,
+}
+
+impl MixRun {
+    /// A replay of traces on a machine, under the policy of this name.
+    pub(crate) fn new(machine: &Machine, policy: &str, traces: &[PathBuf]) -> Self {
+        Self {
+            machine: machine.clone(),
+            policy: policy.to_owned(),
+            traces: traces.to_vec(),
+        }
+    }
+}
+
+/// The setting that all replays share.
+pub(crate) struct MixRunning<'a> {
+    /// The part of each trace that is counted.
+    pub(crate) work: MixWork,
+    /// The memory of each replay; `None` for memory that never runs short.
+    pub(crate) limits: Option<&'a MemoryLimits>,
+    /// The maximum number of accesses of a trace; `None` derives a limit from its size.
+    pub(crate) max_accesses: Option<u64>,
+    /// The number of threads; `None` for as many as the process may use.
+    pub(crate) threads: Option<NonZero<usize>>,
+    /// Receives the progress.
+    pub(crate) watch: &'a dyn Watch,
+}
+
+/// Opens a trace that is replayed several times.
+pub(super) fn open(path: &Path, max_accesses: Option<u64>) -> Result<Trace, Failure> {
+    let reading = TraceReading {
+        passes: PassCount::Several,
+        keep_going: false,
+        fetches: true,
+        by_instruction: false,
+        max_accesses,
+    };
+    Trace::open(path, reading, Whole::Memory)
+}
+
+/// The plan of a policy on a machine.
+pub(super) fn plan(
+    policy: &str,
+    machine: &Machine,
+    limits: Option<&MemoryLimits>,
+) -> Result<Plan, Failure> {
+    let (policies, machines) = (vec![crate::names::policy(policy)?], vec![machine.clone()]);
+    let unlimited = MemoryLimits {
+        code: true,
+        ..MemoryLimits::none()
+    };
+    let limits = limits.unwrap_or(&unlimited).clone();
+    let plan = Plan::within(policies, machines, limits).map_err(Failure::wrong)?;
+    Ok(within_machine(plan))
+}
+
+/// The outcomes of all runs, in their order.
+///
+/// # Errors
+/// If a policy and a machine do not go together, or the first error of a replay.
+pub(crate) fn run_all(
+    runs: &[MixRun],
+    running: &MixRunning<'_>,
+) -> Result<Vec<MixOutcome>, Failure> {
+    // A plan shows at once that a policy and a machine do not go together.
+    for run in runs {
+        plan(&run.policy, &run.machine, running.limits)?;
+    }
+    let threads = running.threads.map_or_else(available_threads, NonZero::get);
+    let threads = threads.min(runs.len());
+    let next = AtomicUsize::new(0);
+    let (stop, done) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let accesses: Vec<AtomicU64> = runs.iter().map(|_| AtomicU64::new(0)).collect();
+    let results: Vec<Mutex<Option<Result<MixOutcome, Failure>>>> =
+        runs.iter().map(|_| Mutex::new(None)).collect();
+    let expected = expected(runs, running)?;
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(run) = runs.get(number) else {
+                        break;
+                    };
+                    let outcome = one(run, running, &accesses[number], &stop);
+                    stop.fetch_or(outcome.is_err(), Ordering::Relaxed);
+                    accesses[number].store(expected[number], Ordering::Relaxed);
+                    if let Ok(mut result) = results[number].lock() {
+                        *result = Some(outcome);
+                    }
+                }
+                done.fetch_add(1, Ordering::Release);
+            });
+        }
+        let all = expected.iter().sum();
+        let bar = running.watch.begin("running together", Work::Accesses(all));
+        while done.load(Ordering::Acquire) < threads {
+            std::thread::sleep(Duration::from_millis(50));
+            let passed = accesses.iter().zip(&expected);
+            let passed = passed.map(|(one, most)| one.load(Ordering::Relaxed).min(*most));
+            bar.set(0, passed.sum::<u64>());
+        }
+    });
+    let results = results.into_iter().filter_map(|one| one.into_inner().ok()?);
+    // The first failure in the order of runs, so that the message depends on no thread.
+    let (failures, outcomes): (Vec<_>, Vec<_>) = results.partition(Result::is_err);
+    if let Some(Err(failure)) = failures.into_iter().next() {
+        return Err(failure);
+    }
+    outcomes.into_iter().collect()
+}
+
+/// The accesses of the traces of each run. A run that counts a part of its traces ends earlier.
+fn expected(runs: &[MixRun], running: &MixRunning<'_>) -> Result<Vec<u64>, Failure> {
+    let mut known = std::collections::BTreeMap::<&Path, u64>::new();
+    let mut expected = Vec::new();
+    for run in runs {
+        let mut accesses = 0;
+        for path in &run.traces {
+            accesses += match known.get(path.as_path()) {
+                Some(accesses) => *accesses,
+                None => {
+                    let trace = open(path, running.max_accesses)?;
+                    let accesses = trace.totals().map_or(0, |totals| totals.accesses());
+                    *known.entry(path).or_insert(accesses)
+                }
+            };
+        }
+        expected.push(accesses);
+    }
+    Ok(expected)
+}
+
+fn one(
+    run: &MixRun,
+    running: &MixRunning<'_>,
+    passed: &AtomicU64,
+    stop: &AtomicBool,
+) -> Result<MixOutcome, Failure> {
+    let plan = plan(&run.policy, &run.machine, running.limits)?;
+    let paths = run.traces.iter();
+    let opened = paths.map(|path| open(path, running.max_accesses));
+    let mut sources = opened.collect::<Result<Vec<Trace>, Failure>>()?;
+    let mut programs: Vec<_> = sources
+        .iter_mut()
+        .map(|source| MixProgram {
+            source,
+            work: running.work,
+        })
+        .collect();
+    let outcome = run_mix(&mut programs, &plan, &mut |state| {
+        passed.store(state.accesses, Ordering::Relaxed);
+        match stop.load(Ordering::Relaxed) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    });
+    let names: Vec<String> = run.traces.iter().map(|path| shown(path)).collect();
+    outcome.map_err(|error| failure(error, &names.join(", ")))
+}
