@@ -7,6 +7,7 @@
 mod caches;
 mod catalogue;
 mod curve;
+mod interval;
 mod live;
 mod live_tables;
 mod memory;
@@ -30,6 +31,7 @@ pub use catalogue::{
     all_metrics, metric,
 };
 pub use curve::{CurvePoint, MachineSummary, StructureSummary};
+pub use interval::{MeanInterval, rank_correlation};
 pub use live::{
     BASELINE_SCHEMA, BaselineReport, BlockCounts, Governed, LiveReport, PolicyForecast,
     PopulationBar, ProcessReport, REPORT_SCHEMA, RunFigures, Stalls, UnseenProcess,

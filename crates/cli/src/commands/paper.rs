@@ -5,7 +5,7 @@ use broadleaf_study::output::print;
 use broadleaf_study::papers::{PaperRequest, Scale, repeat};
 
 use crate::args::PaperArgs;
-use crate::commands::record::record;
+use crate::commands::record::{ends_of, record};
 use crate::progress::Bars;
 
 pub(crate) fn run(options: &PaperArgs) -> Result<(), Failure> {
@@ -22,6 +22,7 @@ pub(crate) fn run(options: &PaperArgs) -> Result<(), Failure> {
         force: options.force,
         watch: &Bars,
         record: |options, path| record(options, path, false, true),
+        measure: ends_of,
     };
     let claims = repeat(&request, &mut |text| print(text))?;
     if options.strict && !claims.failed.is_empty() {

@@ -1,5 +1,6 @@
 //! `record`: runs a program and records its memory references.
 
+use std::ffi::OsString;
 use std::io::{IsTerminal, stdout};
 use std::num::NonZero;
 use std::os::unix::process::ExitStatusExt;
@@ -78,17 +79,21 @@ pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
 
 /// Runs the program with base pages and with huge pages, and prints the difference.
 fn measured(options: &RecordArgs, rounds: NonZero<u32>) -> Result<MeasuredEnds, Failure> {
+    let measured = ends_of(&options.command, rounds)?;
+    say!("measured: {}", measured_sentence(&measured));
+    Ok(measured)
+}
+
+/// Runs a command with base pages and with huge pages.
+pub(crate) fn ends_of(command: &[OsString], rounds: NonZero<u32>) -> Result<MeasuredEnds, Failure> {
     let end = measure_ends(&EndsRequest {
-        command: &options.command,
+        command,
         rounds,
         signals: &PROGRAM_SIGNALS,
         watch: &Bars,
     })?;
     match end {
-        EndsEnd::Measured(measured) => {
-            say!("measured: {}", measured_sentence(&measured));
-            Ok(measured)
-        }
+        EndsEnd::Measured(measured) => Ok(measured),
         EndsEnd::Interrupted(status) => Err(as_program(status)),
     }
 }

@@ -18,7 +18,7 @@ use crate::memory::MemoryRequest;
 use crate::provenance::provenance;
 use crate::source::origin::can_be_opened_again;
 use crate::watch::Watch;
-pub(crate) use runs::{MixRun, MixRunning, run_all};
+pub(crate) use runs::{MixRun, MixRunning, MixedPart, run_all};
 use runs::{open, plan};
 
 /// A request for a mix.
@@ -80,17 +80,21 @@ pub fn mix(request: MixRequest<'_>) -> Result<MixComparison, Failure> {
         }
     }
     let limits = limits(&request)?;
+    let parts = request.traces.iter().map(|path| MixedPart {
+        path: path.clone(),
+        work: request.work,
+    });
+    let parts: Vec<MixedPart> = parts.collect();
     let mut runs = Vec::new();
     for machine in &request.machines {
-        for path in request.traces {
-            runs.push(MixRun::new(machine, BASELINE, std::slice::from_ref(path)));
+        for part in &parts {
+            runs.push(MixRun::new(machine, BASELINE, std::slice::from_ref(part)));
         }
         for policy in &policies {
-            runs.push(MixRun::new(machine, policy, request.traces));
+            runs.push(MixRun::new(machine, policy, &parts));
         }
     }
     let running = MixRunning {
-        work: request.work,
         limits: limits.as_ref(),
         max_accesses: request.max_accesses,
         threads: request.threads,

@@ -22,25 +22,32 @@ pub(crate) struct MixRun {
     machine: Machine,
     /// The name of the policy.
     policy: String,
-    /// The traces of the programs, by core.
-    traces: Vec<PathBuf>,
+    /// The programs, by core.
+    programs: Vec<MixedPart>,
+}
+
+/// A trace of a mix, and the part of it that is counted.
+#[derive(Clone, Debug)]
+pub(crate) struct MixedPart {
+    /// The trace.
+    pub(crate) path: PathBuf,
+    /// The part.
+    pub(crate) work: MixWork,
 }
 
 impl MixRun {
-    /// A replay of traces on a machine, under the policy of this name.
-    pub(crate) fn new(machine: &Machine, policy: &str, traces: &[PathBuf]) -> Self {
+    /// A replay of programs on a machine, under the policy of this name.
+    pub(crate) fn new(machine: &Machine, policy: &str, programs: &[MixedPart]) -> Self {
         Self {
             machine: machine.clone(),
             policy: policy.to_owned(),
-            traces: traces.to_vec(),
+            programs: programs.to_vec(),
         }
     }
 }
 
 /// The setting that all replays share.
 pub(crate) struct MixRunning<'a> {
-    /// The part of each trace that is counted.
-    pub(crate) work: MixWork,
     /// The memory of each replay; `None` for memory that never runs short.
     pub(crate) limits: Option<&'a MemoryLimits>,
     /// The maximum number of accesses of a trace; `None` derives a limit from its size.
@@ -141,7 +148,7 @@ fn expected(runs: &[MixRun], running: &MixRunning<'_>) -> Result<Vec<u64>, Failu
     let mut expected = Vec::new();
     for run in runs {
         let mut accesses = 0;
-        for path in &run.traces {
+        for MixedPart { path, .. } in &run.programs {
             accesses += match known.get(path.as_path()) {
                 Some(accesses) => *accesses,
                 None => {
@@ -163,14 +170,15 @@ fn one(
     stop: &AtomicBool,
 ) -> Result<MixOutcome, Failure> {
     let plan = plan(&run.policy, &run.machine, running.limits)?;
-    let paths = run.traces.iter();
-    let opened = paths.map(|path| open(path, running.max_accesses));
+    let opened = run.programs.iter();
+    let opened = opened.map(|part| open(&part.path, running.max_accesses));
     let mut sources = opened.collect::<Result<Vec<Trace>, Failure>>()?;
     let mut programs: Vec<_> = sources
         .iter_mut()
-        .map(|source| MixProgram {
+        .zip(&run.programs)
+        .map(|(source, part)| MixProgram {
             source,
-            work: running.work,
+            work: part.work,
         })
         .collect();
     let outcome = run_mix(&mut programs, &plan, &mut |state| {
@@ -180,6 +188,6 @@ fn one(
             false => ControlFlow::Continue(()),
         }
     });
-    let names: Vec<String> = run.traces.iter().map(|path| shown(path)).collect();
+    let names: Vec<String> = run.programs.iter().map(|part| shown(&part.path)).collect();
     outcome.map_err(|error| failure(error, &names.join(", ")))
 }

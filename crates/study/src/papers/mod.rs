@@ -2,6 +2,7 @@
 //! in memories, and returns a table. The table holds the published figures, ours, and whether our
 //! figures agree with each claim of the paper.
 
+pub(crate) mod chen2014;
 mod claim;
 mod generated;
 pub(crate) mod navarro2002;
@@ -13,9 +14,12 @@ pub(crate) mod romer1995;
 mod table;
 pub(crate) mod talluri1995;
 
+use std::ffi::OsString;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use broadleaf_record::valgrind::{Finished, Options};
+use broadleaf_trace::MeasuredEnds;
 
 use crate::failure::Failure;
 use crate::watch::Watch;
@@ -37,6 +41,9 @@ pub enum Scale {
 /// Records the program of the options to a file that does not exist yet.
 pub type Record = fn(&Options, &Path) -> Result<Finished<()>, Failure>;
 
+/// Measures the run time of a command with base pages and with huge pages, for a number of rounds.
+pub type Measure = fn(&[OsString], NonZero<u32>) -> Result<MeasuredEnds, Failure>;
+
 /// The setting of an experiment.
 #[derive(Clone, Debug)]
 pub struct PaperSetting {
@@ -52,6 +59,8 @@ pub struct PaperSetting {
     pub watch: &'static dyn Watch,
     /// Records a program to a new file.
     pub record: Record,
+    /// Measures the run time of a program.
+    pub measure: Measure,
 }
 
 impl PaperSetting {
@@ -65,6 +74,7 @@ impl PaperSetting {
             folder: None,
             watch: &crate::watch::Unwatched,
             record: |_, _| Err(Failure::failed("tests of experiments record nothing")),
+            measure: |_, _| Err(Failure::failed("tests of experiments measure nothing")),
         }
     }
 
@@ -112,7 +122,12 @@ pub struct Paper {
 }
 
 /// All papers.
-pub const PAPERS: &[Paper] = &[navarro2002::PAPER, romer1995::PAPER, talluri1995::PAPER];
+pub const PAPERS: &[Paper] = &[
+    navarro2002::PAPER,
+    romer1995::PAPER,
+    talluri1995::PAPER,
+    chen2014::PAPER,
+];
 
 /// A dash for a missing figure.
 fn none() -> String {

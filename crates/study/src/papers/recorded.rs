@@ -32,7 +32,22 @@ pub(crate) fn recording(
     command: impl IntoIterator<Item = OsString>,
     work: &Path,
 ) -> Result<(Trace, u64), Failure> {
-    open(&recorded(setting, name, command, work)?)
+    open(&recorded(
+        setting,
+        RecordedDetail::Pages,
+        name,
+        command,
+        work,
+    )?)
+}
+
+/// The detail of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RecordedDetail {
+    /// The pages of data.
+    Pages,
+    /// The cache lines of data and of instructions.
+    Lines,
 }
 
 /// Records a command in the folder `work`, unless its recording exists already. Returns the path of
@@ -40,6 +55,7 @@ pub(crate) fn recording(
 /// again.
 pub(crate) fn recorded(
     setting: &PaperSetting,
+    detail: RecordedDetail,
     name: &str,
     command: impl IntoIterator<Item = OsString>,
     work: &Path,
@@ -51,17 +67,13 @@ pub(crate) fn recorded(
         return Ok(path);
     }
     log::info!("recording {name} ...");
-    let inside = ["env", "-C"].map(OsString::from).into_iter();
-    // The program's output must not appear between tables.
-    let silently = ["sh", "-c", "exec \"$0\" \"$@\" >/dev/null"].map(OsString::from);
     let options = Options {
-        command: inside
-            .chain([work.into()])
-            .chain(silently)
-            .chain(command)
-            .collect(),
-        grain: Grain::Page,
-        instructions: false,
+        command: silently_in(work, command),
+        grain: match detail {
+            RecordedDetail::Pages => Grain::Page,
+            RecordedDetail::Lines => Grain::Line,
+        },
+        instructions: detail == RecordedDetail::Lines,
         follow_children: true,
         sites: false,
         clock: Clock::default(),
@@ -86,6 +98,17 @@ pub(crate) fn recorded(
     }
     std::fs::rename(&unfinished, &path).map_err(failed)?;
     Ok(path)
+}
+
+/// The command, run in a folder without its output, which must not appear between tables.
+pub(crate) fn silently_in(
+    folder: &Path,
+    command: impl IntoIterator<Item = OsString>,
+) -> Vec<OsString> {
+    let inside = ["env", "-C"].map(OsString::from).into_iter();
+    let silently = ["sh", "-c", "exec \"$0\" \"$@\" >/dev/null"].map(OsString::from);
+    let words = inside.chain([folder.into()]).chain(silently);
+    words.chain(command).collect()
 }
 
 /// Opens a recording. Returns its number of accesses too.

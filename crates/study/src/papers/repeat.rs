@@ -9,7 +9,7 @@ use crate::names;
 use crate::output::{Access, Output, shown};
 use crate::watch::Watch;
 
-use super::{PAPERS, Paper, PaperClaim, PaperSetting, Record, Scale, csv, wrapped};
+use super::{Measure, PAPERS, Paper, PaperClaim, PaperSetting, Record, Scale, csv, wrapped};
 
 /// A paper to repeat.
 #[derive(Debug)]
@@ -30,6 +30,8 @@ pub struct PaperRequest<'a> {
     pub watch: &'static dyn Watch,
     /// Records a program to a new file.
     pub record: Record,
+    /// Measures the run time of a program.
+    pub measure: Measure,
 }
 
 /// The claims of a paper that was repeated.
@@ -61,6 +63,7 @@ pub fn repeat(
         folder: request.folder.map(Path::to_owned),
         watch: request.watch,
         record: request.record,
+        measure: request.measure,
     };
     let experiments = || {
         let all = paper.experiments.iter();

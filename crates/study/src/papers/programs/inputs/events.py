@@ -11,12 +11,12 @@ class Node:
     def __init__(self, number):
         self.number = number
         self.waiting = []
-        self.links = [chance.randrange(nodes) for _ in range(8)]
+        self.links = [int(nodes * chance.random()) for _ in range(4)]
         self.served = 0
 
 
 network = [Node(number) for number in range(nodes)]
-agenda = [(chance.random(), packet, chance.randrange(nodes)) for packet in range(nodes)]
+agenda = [(chance.random(), packet, int(nodes * chance.random())) for packet in range(nodes)]
 heapq.heapify(agenda)
 for _ in range(events):
     time, packet, place = heapq.heappop(agenda)
@@ -25,5 +25,5 @@ for _ in range(events):
     if len(node.waiting) > 4:
         node.waiting.pop(0)
     node.served += 1
-    heapq.heappush(agenda, (time + chance.random(), packet, node.links[packet % 8]))
+    heapq.heappush(agenda, (time + chance.random(), packet, node.links[packet % 4]))
 print(max(node.served for node in network))

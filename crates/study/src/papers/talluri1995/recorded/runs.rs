@@ -20,7 +20,7 @@ use crate::compare::available_threads;
 use crate::failure::{Failure, reason};
 use crate::papers::PaperSetting;
 use crate::papers::programs::RecordedProgram;
-use crate::papers::recorded::{open, recorded};
+use crate::papers::recorded::{RecordedDetail, open, recorded};
 use crate::watch::Work;
 use crate::{machines, names};
 
@@ -161,7 +161,7 @@ fn record(
         program.name,
         program.work_at(setting.scale)
     );
-    let path = recorded(setting, &name, command, work)?;
+    let path = recorded(setting, RecordedDetail::Pages, &name, command, work)?;
     let (_, references) = open(&path)?;
     let file = CountsFile::beside(&path);
     let mut counts = file.read();

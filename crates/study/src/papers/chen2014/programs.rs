@@ -1,0 +1,145 @@
+//! The ten recorded programs: memory-hungry programs of today, each for one of the paper's.
+
+use crate::papers::programs::{CC, RecordedProgram, compilation, compiled, inputs, words};
+
+/// The quick scale has 60 to 100 million instructions of each program; the full scale has about
+/// ten times as many. Tests use four programs that need a compiler alone.
+pub(super) const PROGRAMS: [RecordedProgram; 10] = [
+    RecordedProgram {
+        name: "gcc",
+        kind: "compiling",
+        represents: "gcc",
+        packages: "gcc libc6-dev",
+        needs: &[CC],
+        work: [1, 8, 80],
+        prepare: |folder, work| {
+            inputs::write(folder, "chen.c", inputs::code(work))?;
+            Ok(words(&compilation("chen")?, None))
+        },
+    },
+    RecordedProgram {
+        name: "xz",
+        kind: "compression with large tables",
+        represents: "mcf",
+        packages: "xz-utils",
+        needs: &["/usr/bin/xz"],
+        work: [0, 500, 8_000],
+        prepare: |folder, work| {
+            inputs::write(folder, "numbers", inputs::text(work))?;
+            Ok(words("/usr/bin/xz -k -f -T1 -6 numbers", None))
+        },
+    },
+    RecordedProgram {
+        name: "lbm",
+        kind: "lattice-Boltzmann",
+        represents: "lbm",
+        packages: "gcc libc6-dev",
+        needs: &[CC],
+        work: [1, 2, 22],
+        prepare: |folder, work| {
+            let side = if work == 1 { 100 } else { 320 };
+            compiled(folder, "lbm", inputs::LBM, &[])?;
+            Ok(words(&format!("./lbm {side}"), work))
+        },
+    },
+    RecordedProgram {
+        name: "sqlite",
+        kind: "database",
+        represents: "hmmer",
+        packages: "sqlite3",
+        needs: &["/usr/bin/sqlite3"],
+        work: [0, 6_000, 60_000],
+        prepare: |folder, work| {
+            inputs::write(folder, "joins.sql", inputs::joins(work))?;
+            let mut command = words("/usr/bin/sqlite3 :memory:", None);
+            command.push(".read joins.sql".to_owned());
+            Ok(command)
+        },
+    },
+    RecordedProgram {
+        name: "events",
+        kind: "discrete events in Python",
+        represents: "omnetpp",
+        packages: "python3",
+        needs: &["/usr/bin/python3"],
+        work: [0, 2_000, 40_000],
+        prepare: |folder, work| {
+            inputs::write(folder, "events.py", inputs::EVENTS)?;
+            Ok(words(&format!("/usr/bin/python3 events.py {work}"), work))
+        },
+    },
+    RecordedProgram {
+        name: "lattice",
+        kind: "lattice of matrices",
+        represents: "milc",
+        packages: "gcc libc6-dev",
+        needs: &[CC],
+        work: [0, 1, 4],
+        prepare: |folder, work| {
+            let side = if work == 1 { 12 } else { 16 };
+            compiled(folder, "lattice", inputs::LATTICE, &["-ffast-math"])?;
+            Ok(words(&format!("./lattice {side}"), work))
+        },
+    },
+    RecordedProgram {
+        name: "routes",
+        kind: "shortest routes",
+        represents: "astar",
+        packages: "gcc libc6-dev",
+        needs: &[CC],
+        work: [1, 2, 10],
+        prepare: |folder, work| {
+            let side = match work {
+                1 => 200,
+                2 => 700,
+                _ => 1_500,
+            };
+            compiled(folder, "routes", inputs::ROUTES, &[])?;
+            Ok(words(&format!("./routes {side}"), work))
+        },
+    },
+    RecordedProgram {
+        name: "sparse",
+        kind: "sparse linear algebra",
+        represents: "soplex",
+        packages: "gcc libc6-dev",
+        needs: &[CC],
+        work: [1, 3, 40],
+        prepare: |folder, work| {
+            let rows = if work == 1 { 20_000 } else { 140_000 };
+            compiled(folder, "sparse", inputs::SPARSE, &[])?;
+            Ok(words(&format!("./sparse {rows}"), work))
+        },
+    },
+    RecordedProgram {
+        name: "waves",
+        kind: "waves",
+        represents: "cactusADM",
+        packages: "gcc libc6-dev",
+        needs: &[CC],
+        work: [0, 4, 40],
+        prepare: |folder, work| {
+            compiled(folder, "waves", inputs::WAVES, &[])?;
+            Ok(words("./waves 1000", work))
+        },
+    },
+    RecordedProgram {
+        name: "fields",
+        kind: "electromagnetic fields",
+        represents: "GemsFDTD",
+        packages: "gcc libc6-dev",
+        needs: &[CC],
+        work: [0, 1, 10],
+        prepare: |folder, work| {
+            compiled(folder, "fields", inputs::FIELDS, &[])?;
+            Ok(words("./fields 120", work))
+        },
+    },
+];
+
+/// The program of today for a program of the paper.
+pub(super) fn program_for(represented: &str) -> Option<&'static RecordedProgram> {
+    PROGRAMS
+        .iter()
+        .find(|program| program.represents == represented)
+}
