@@ -4,7 +4,7 @@
 //! finds the parts of memory that are worth superpages. [`papers`] repeats the experiments of
 //! papers. [`mod@mix`] runs several traces at a time. [`mod@info`] describes a trace,
 //! [`mod@recode`] and [`mod@reduce`] write copies of it, and [`journal`] replays what a governor
-//! saw. [`trapping`] counts TLB misses by traps.
+//! saw. [`trapping`] counts TLB misses by traps. [`foreign`] imports and exports traces.
 //! [`catalogues`] explains every name. A study opens files and reads the state of this machine.
 //! It knows no terminal: [`watch::Watch`] receives the progress, and the `log` crate receives
 //! notes.
@@ -20,6 +20,7 @@ pub mod costs;
 pub mod demo;
 pub mod explained;
 pub mod failure;
+pub mod foreign;
 pub mod in_file;
 pub mod info;
 pub mod journal;

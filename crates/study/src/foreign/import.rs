@@ -1,0 +1,169 @@
+//! An import: another tool's trace, rewritten as one of ours.
+
+use std::path::{Path, PathBuf};
+
+use broadleaf_import::{
+    ImportBatch, ImportError, ImportOptions, ImportSource, LeftOut, TraceImporter, importable,
+};
+use broadleaf_report::number::{grouped, size};
+use broadleaf_trace::{Encoder, Grain, Header, WriteError, head_bytes};
+
+use crate::failure::Failure;
+use crate::output::{Access, Output, argument, refuse_input, shown, sweep};
+use crate::provenance::made_by;
+use crate::watch::{Watch, Work};
+
+/// The bytes that a trace's head reserves for the note with the counts of left-out records.
+const ROOM: usize = 1024;
+
+/// A trace to import.
+#[derive(Debug)]
+pub struct ImportRequest<'a> {
+    /// The name of the format.
+    pub format: &'a str,
+    /// The file or folder to read; `-` for standard input.
+    pub input: &'a Path,
+    /// The file to write; `None` for the name of the input with the ending `.bl`.
+    pub output: Option<&'a Path>,
+    /// The unit of a visit.
+    pub grain: Grain,
+    /// Imports the pages that instructions are fetched from as well.
+    pub instructions: bool,
+    /// Overwrites the output.
+    pub force: bool,
+    /// Receives the progress.
+    pub watch: &'a dyn Watch,
+}
+
+/// Imports a trace, and returns the path of the recording. Notes say what was imported and what was
+/// left out.
+///
+/// # Errors
+/// If no importer has the name, the output exists, or the trace cannot be read or is damaged.
+pub fn import(options: &ImportRequest<'_>) -> Result<PathBuf, Failure> {
+    let name = options.format;
+    let found = importable().find(|(format, _)| format.described.name == name);
+    let Some((_, entry)) = found else {
+        return Err(Failure::Wrong(format!("{name}: is no format to import")));
+    };
+    let path = output_path(options)?;
+    refuse_input(&path, [options.input])?;
+    sweep(options.input.parent().unwrap_or(Path::new(".")));
+    let source = ImportSource::open(options.input, &shown(options.input)).map_err(cannot_read)?;
+    let meter = source.meter();
+    let grain = options.grain;
+    let way = ImportOptions {
+        grain,
+        fetches: options.instructions,
+    };
+    // The first bytes are looked at before a name is claimed.
+    let mut importer = (entry.open)(source, &way).map_err(cannot_read)?;
+    let mut header = Header::new(grain);
+    importer.describe(&mut header);
+    header.recorder = made_by(&format!("import from {name}"));
+    let out = Output::create(Some(&path), options.force, Access::Owner)?;
+    if out.is_terminal() {
+        return Err(Failure::wrong(
+            "a trace is no text: give a file with -o, or a pipe",
+        ));
+    }
+    if importer.may_leave_out() && out.can_replace_start() {
+        header.room = ROOM;
+    }
+    let expected = meter.size().map_or(Work::Unknown, Work::Bytes);
+    let bar = options.watch.begin("importing", expected);
+    let mut out = write(importer.as_mut(), out, &header, &|accesses| {
+        bar.set(meter.read(), accesses);
+    })?;
+    drop(bar);
+    let name = out.name().to_owned();
+    let written = out.written();
+    let left_out = importer.left_out();
+    let left_out = (!left_out.is_empty()).then(|| in_words(&left_out));
+    // The numbers are known only now, so the head has kept room for them.
+    if let Some(text) = &left_out
+        && header.note_in_room(text.clone())
+    {
+        let head = head_bytes(&header).map_err(|error| cannot_write(&name, error))?;
+        let replaced = out.replace_start(&head);
+        replaced.map_err(|error| Failure::writing(&name, &error))?;
+    }
+    out.finish()?;
+    let counts = importer.counts();
+    log::info!(
+        "{name}: {} accesses and {} instructions from {} {}, a trace of {} ({:.3} bytes an access)",
+        grouped(counts.accesses()),
+        grouped(counts.instructions),
+        grouped(counts.records),
+        entry.records,
+        size(written),
+        written as f64 / counts.accesses().max(1) as f64,
+    );
+    if let Some(text) = left_out {
+        log::info!("{name}: {text}");
+    }
+    log::info!("next: broadleaf compare {}", argument(&path));
+    Ok(path)
+}
+
+/// The numbers of records that have no place in the trace.
+fn in_words(left_out: &[LeftOut]) -> String {
+    let each = left_out.iter();
+    let each = each.map(|left| format!("{} {}", grouped(left.count), left.what));
+    format!("left out: {}", each.collect::<Vec<_>>().join("; "))
+}
+
+/// Writes all that the importer reads.
+fn write(
+    importer: &mut dyn TraceImporter,
+    out: Output,
+    header: &Header,
+    progress: &dyn Fn(u64),
+) -> Result<Output, Failure> {
+    let name = out.name().to_owned();
+    let cannot_write = |error| cannot_write(&name, error);
+    let mut encoder = Encoder::new(out, header).map_err(cannot_write)?;
+    let mut batch = ImportBatch::default();
+    while importer.read(&mut batch).map_err(cannot_read)? {
+        for item in batch.items() {
+            encoder.item(&item).map_err(cannot_write)?;
+        }
+        batch.clear();
+        progress(importer.counts().accesses());
+    }
+    encoder.finish().map_err(cannot_write)
+}
+
+fn cannot_write(name: &str, error: WriteError) -> Failure {
+    match error {
+        WriteError::Io(error) => Failure::writing(name, &error),
+        error => Failure::Failed(format!("{name}: {error}")),
+    }
+}
+
+fn cannot_read(error: ImportError) -> Failure {
+    match error {
+        ImportError::Io { name, error } => Failure::reading(&name, &error),
+        error => Failure::Wrong(error.to_string()),
+    }
+}
+
+/// The path of `--output`, or INPUT with the ending `.bl`.
+fn output_path(options: &ImportRequest<'_>) -> Result<PathBuf, Failure> {
+    match (options.output, options.input.as_os_str() == "-") {
+        (Some(path), _) => Ok(path.to_owned()),
+        (None, true) => Err(Failure::wrong(
+            "a trace from standard input needs a name: give it with -o",
+        )),
+        (None, false) => {
+            let named = options.input.with_extension("bl");
+            if named == options.input {
+                return Err(Failure::Wrong(format!(
+                    "{}: would be written over by its import: give another name with -o",
+                    Path::display(&named)
+                )));
+            }
+            Ok(named)
+        }
+    }
+}
