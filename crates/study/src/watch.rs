@@ -17,6 +17,11 @@ pub enum Work {
 pub trait Watch: std::fmt::Debug + Sync {
     /// Begins a task. The task ends when the returned value is dropped.
     fn begin(&self, doing: &str, work: Work) -> Box<dyn Task>;
+
+    /// Returns true if the study shall stop. A study asks many times a second, and then fails.
+    fn is_stopped(&self) -> bool {
+        false
+    }
 }
 
 /// A task whose progress is watched.
