@@ -13,7 +13,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::arguments::{FILES, cache, event_costs, threads as thread_count};
-use crate::columns::of_objects;
+use crate::columns::of_ranges;
 use crate::errors::{exception, invalid};
 use crate::machines::machines;
 use crate::run::Run;
@@ -123,13 +123,9 @@ impl Advice {
 
     /// The ranges, the best first: one row each.
     fn table(&self) -> PyResult<Table> {
-        let failed = |error: &dyn std::fmt::Display| PyRuntimeError::new_err(error.to_string());
-        let ranges = self.advice.ranges.iter().map(serde_json::to_value);
-        let ranges = ranges
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|error| failed(&error))?;
-        of_objects(&ranges)
+        let batch = of_ranges(&self.advice.ranges);
+        batch
             .map(Table)
-            .map_err(|error| failed(&error))
+            .map_err(|error| PyRuntimeError::new_err(error.to_string()))
     }
 }

@@ -2,13 +2,10 @@
 
 use std::sync::Arc;
 
-use arrow_array::{
-    ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray, UInt64Array,
-};
+use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, UInt64Array};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
-use broadleaf_metrics::Comparison;
+use broadleaf_metrics::{AdvisedRange, CellResult, Comparison, CurvePoint};
 use broadleaf_report::{Column, Values, columns};
-use serde_json::Value;
 
 /// A comparison as one batch: the columns of `compare --format parquet`.
 ///
@@ -58,11 +55,11 @@ pub(crate) fn of_curves(comparison: &Comparison) -> Result<RecordBatch, ArrowErr
             points.map(move |point| (result, point))
         })
         .collect();
-    let text = |of: fn(&broadleaf_metrics::CellResult) -> &String| -> ArrayRef {
+    let text = |of: fn(&CellResult) -> &String| -> ArrayRef {
         let texts = points.iter().map(|(result, _)| Some(of(result)));
         Arc::new(texts.collect::<StringArray>())
     };
-    let count = |of: fn(&broadleaf_metrics::CurvePoint) -> u64| -> ArrayRef {
+    let count = |of: fn(&CurvePoint) -> u64| -> ArrayRef {
         let counts = points.iter().map(|(_, point)| of(point));
         Arc::new(UInt64Array::from_iter_values(counts))
     };
@@ -88,80 +85,52 @@ pub(crate) fn of_curves(comparison: &Comparison) -> Result<RecordBatch, ArrowErr
     )
 }
 
-/// Objects of JSON as one batch. A field becomes a column; a nested field becomes a column of its
-/// own, named `outer_inner`. Lists are JSON text.
+/// Ranges of advice: one row for each.
 ///
 /// # Errors
 /// As [`of_comparison`].
-pub(crate) fn of_objects(objects: &[Value]) -> Result<RecordBatch, ArrowError> {
-    let mut names: Vec<String> = Vec::new();
-    let rows: Vec<Vec<(String, &Value)>> = objects
-        .iter()
-        .map(|object| {
-            let mut row = Vec::new();
-            flatten("", object, &mut row);
-            row
-        })
-        .collect();
-    for (name, _) in rows.iter().flatten() {
-        if !names.contains(name) {
-            names.push(name.clone());
-        }
-    }
-    let column = |name: String| {
-        let value = |row: &Vec<(String, &'_ Value)>| {
-            row.iter()
-                .find(|(known, _)| *known == name)
-                .map(|(_, value)| (*value).clone())
-        };
-        let values: Vec<Option<Value>> = rows
-            .iter()
-            .map(|row| value(row).filter(|value| !value.is_null()))
-            .collect();
-        let array = of_values(&values);
-        (name, array, true)
+pub(crate) fn of_ranges(ranges: &[AdvisedRange]) -> Result<RecordBatch, ArrowError> {
+    let count = |name: &str, of: fn(&AdvisedRange) -> u64| -> NamedArray {
+        let values = UInt64Array::from_iter_values(ranges.iter().map(of));
+        (name.to_owned(), Arc::new(values), false)
     };
-    batch(names.into_iter().map(column).collect())
-}
-
-fn flatten<'v>(prefix: &str, value: &'v Value, row: &mut Vec<(String, &'v Value)>) {
-    let Value::Object(fields) = value else {
-        return;
+    let optional = |name: &str, of: fn(&AdvisedRange) -> Option<u64>| -> NamedArray {
+        let values: UInt64Array = ranges.iter().map(of).collect();
+        (name.to_owned(), Arc::new(values), true)
     };
-    for (name, value) in fields {
-        let name = match prefix {
-            "" => name.clone(),
-            prefix => format!("{prefix}_{name}"),
-        };
-        match value {
-            Value::Object(_) => flatten(&name, value, row),
-            value => row.push((name, value)),
-        }
-    }
-}
-
-/// The narrowest type that holds all values.
-fn of_values(values: &[Option<Value>]) -> ArrayRef {
-    let there = || values.iter().flatten();
-    let kind = match () {
-        () if there().all(Value::is_u64) => DataType::UInt64,
-        () if there().all(Value::is_i64) => DataType::Int64,
-        () if there().all(Value::is_number) => DataType::Float64,
-        () if there().all(Value::is_boolean) => DataType::Boolean,
-        () => DataType::Utf8,
+    let ratio = |name: &str, of: fn(&AdvisedRange) -> Option<f64>| -> NamedArray {
+        let values: Float64Array = ranges.iter().map(of).collect();
+        (name.to_owned(), Arc::new(values), true)
     };
-    let each = values.iter().map(Option::as_ref);
-    match kind {
-        DataType::UInt64 => Arc::new(each.map(|of| of?.as_u64()).collect::<UInt64Array>()),
-        DataType::Int64 => Arc::new(each.map(|of| of?.as_i64()).collect::<Int64Array>()),
-        DataType::Float64 => Arc::new(each.map(|of| of?.as_f64()).collect::<Float64Array>()),
-        DataType::Boolean => Arc::new(each.map(|of| of?.as_bool()).collect::<BooleanArray>()),
-        _ => {
-            let text = |of: &Value| match of {
-                Value::String(text) => text.clone(),
-                other => other.to_string(),
-            };
-            Arc::new(each.map(|of| of.map(text)).collect::<StringArray>())
-        }
-    }
+    let text = |name: &str, of: fn(&AdvisedRange) -> Option<String>| -> NamedArray {
+        let values: StringArray = ranges.iter().map(of).collect();
+        (name.to_owned(), Arc::new(values), true)
+    };
+    let gained = Int64Array::from_iter_values(ranges.iter().map(|range| range.cycles_gained));
+    batch(vec![
+        count("space", |range| range.space.into()),
+        optional("pid", |range| range.pid.map(u64::from)),
+        text("command", |range| Some(range.command.join(" "))),
+        count("start", |range| range.start),
+        count("end", |range| range.end),
+        count("superpage_bytes", |range| range.superpage_bytes),
+        count("superpages", |range| range.superpages),
+        text("backing", |range| {
+            Some(range.mapping.as_ref()?.backing.words().to_owned())
+        }),
+        text("path", |range| range.mapping.as_ref()?.path.clone()),
+        optional("mapping_start", |range| {
+            range.mapping.as_ref().map(|mapping| mapping.start)
+        }),
+        optional("mapping_end", |range| {
+            range.mapping.as_ref().map(|mapping| mapping.end)
+        }),
+        count("walks_spared", |range| range.walks_spared),
+        count("walk_cycles_spared", |range| range.walk_cycles_spared),
+        count("faults_spared", |range| range.faults_spared),
+        count("added_bytes", |range| range.added_bytes),
+        ("cycles_gained".to_owned(), Arc::new(gained), false),
+        ratio("gained_per_kib", |range| Some(range.gained_per_kib)),
+        ratio("gained_per_added_kib", |range| range.gained_per_added_kib),
+    ])
 }

@@ -1,6 +1,7 @@
 //! Traces as streams of Arrow batches.
 
 pub(crate) mod columns;
+mod joined;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use crate::record::GRAINS;
 use crate::run::Run;
 use crate::table::capsule;
 use crate::words::word_of;
+use joined::JoinedVisits;
 
 /// The numbers of leads in tables.
 pub(crate) const LEADS: [(u8, Lead); 3] = [(0, Lead::None), (1, Lead::Load), (2, Lead::Store)];
@@ -205,6 +207,7 @@ impl TraceStream {
             table: self.table,
             schema,
             rows: self.rows,
+            joined: JoinedVisits::default(),
             visits: 0,
             is_over: false,
         };
@@ -232,7 +235,8 @@ struct TraceBatches {
     table: TraceTable,
     schema: SchemaRef,
     rows: usize,
-    /// The visits that were read.
+    joined: JoinedVisits,
+    /// The visits of the table so far.
     visits: u64,
     is_over: bool,
 }
@@ -241,35 +245,43 @@ impl TraceBatches {
     /// Returns the next batch, or `None` at the end of a whole trace.
     fn read(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
         let (mut visits, mut places, mut rows) = (Vec::new(), Vec::<u64>::new(), Vec::new());
-        while visits.len().max(rows.len()) < self.rows {
+        let is_events = matches!(self.table, TraceTable::Events);
+        let is_full = |visits: &Vec<Visit>, rows: &Vec<EventRow>| match self.table {
+            TraceTable::Visits => visits.len() >= self.rows,
+            TraceTable::Events => rows.len() >= self.rows,
+        };
+        while !is_full(&visits, &rows) {
             match self.trace.next_item().map_err(external)? {
                 None => {
                     self.is_over = true;
+                    self.joined.end(&mut visits);
                     self.trace.finish().map_err(external)?;
                     break;
                 }
                 Some(Item::Visits(of)) => {
-                    self.visits += of.len() as u64;
-                    if matches!(self.table, TraceTable::Visits) {
-                        visits.extend_from_slice(of);
+                    for visit in of {
+                        self.joined.visit(visit, &mut visits);
                     }
                 }
                 Some(Item::Event(event)) => {
-                    if matches!(self.table, TraceTable::Events) {
-                        places.push(self.visits);
+                    self.joined.event(event, &mut visits);
+                    if is_events {
+                        places.push(self.visits + visits.len() as u64);
                         rows.push(row_of(event));
                     }
                 }
             }
-        }
-        if visits.is_empty() && rows.is_empty() {
-            return Ok(None);
+            if is_events {
+                self.visits += visits.len() as u64;
+                visits.clear();
+            }
         }
         match self.table {
-            TraceTable::Visits => visit_batch(&self.schema, &visits),
-            TraceTable::Events => events::batch(places, &rows),
+            TraceTable::Visits if visits.is_empty() => Ok(None),
+            TraceTable::Visits => visit_batch(&self.schema, &visits).map(Some),
+            TraceTable::Events if rows.is_empty() => Ok(None),
+            TraceTable::Events => events::batch(places, &rows).map(Some),
         }
-        .map(Some)
     }
 }
 
@@ -329,25 +341,35 @@ fn content_hash(file: &TraceFile, run: &Run) -> Result<String, Failure> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&[trace.grain().shift()]);
     let mut accesses = 0;
+    let (mut joined, mut visits) = (JoinedVisits::default(), Vec::new());
+    let hash_visits = |visits: &mut Vec<Visit>, hasher: &mut blake3::Hasher| {
+        for visit in visits.drain(..) {
+            hash_visit(&visit, hasher);
+        }
+    };
     while let Some(item) = trace.next_item()? {
         match item {
-            Item::Visits(visits) => {
-                for visit in visits {
-                    hash_visit(visit, &mut hasher);
+            Item::Visits(of) => {
+                for visit in of {
+                    joined.visit(visit, &mut visits);
                     accesses += visit.accesses();
                 }
             }
             Item::Event(event) => {
+                joined.event(event, &mut visits);
+                hash_visits(&mut visits, &mut hasher);
                 hasher.update(b"e");
-                let row: EventRow = row_of(event);
-                row.hash(&mut hasher);
+                row_of(event).hash(&mut hasher);
             }
         }
+        hash_visits(&mut visits, &mut hasher);
         task.set(meter.bytes(), accesses);
         if run.is_stopped() {
             return Err(Failure::failed("stopped"));
         }
     }
+    joined.end(&mut visits);
+    hash_visits(&mut visits, &mut hasher);
     drop(task);
     trace.finish()?;
     Ok(format!("blake3:{}", hasher.finalize().to_hex()))
