@@ -19,16 +19,17 @@ from maturin import (  # noqa: F401
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "python/data/scripts"
-"""The folder whose files maturin puts among the scripts: `data` in pyproject.toml."""
+"""The folder whose files maturin puts among the scripts: `data` in pyproject.toml. It must exist for every hook."""
+SCRIPTS.mkdir(parents=True, exist_ok=True)
 
 
 def _build_command() -> None:
     """Builds the command, in the profile of the extension, so that both share all libraries."""
-    build = ["cargo", "build", "--release", "--locked", "--bin", "broadleaf", "--message-format", "json-render-diagnostics"]
+    build = ["cargo", "build", "--release", "--locked", "--bin", "broadleaf"]
+    build += ["--message-format", "json-render-diagnostics"]
     output = subprocess.run(build, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
     messages = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
     programs = [message["executable"] for message in messages if message.get("executable")]
-    SCRIPTS.mkdir(parents=True, exist_ok=True)
     shutil.copy(programs[-1], SCRIPTS / "broadleaf")
 
 
