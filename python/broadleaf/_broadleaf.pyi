@@ -4,6 +4,24 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
 
+__all__ = [
+    "Advice",
+    "Comparison",
+    "Table",
+    "Trace",
+    "TraceStream",
+    "View",
+    "advise",
+    "build",
+    "compare",
+    "info",
+    "metrics",
+    "names",
+    "open_trace",
+    "record",
+    "write_trace",
+]
+
 _Progress = Callable[[str, int, int | None, str], object] | None
 
 @final

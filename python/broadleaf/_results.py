@@ -25,9 +25,12 @@ _SHOWN = 40
 class _ArrowResult:
     """A result that is a table: one row for each cell or range."""
 
-    @property
+    @cached_property
     def table(self) -> Table:
-        """The table in Arrow's memory layout."""
+        """The table in Arrow's memory layout. The class describes its columns."""
+        return self._make_table()
+
+    def _make_table(self) -> Table:
         raise NotImplementedError
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -97,15 +100,13 @@ def _html_list(sentences: list[str]) -> str:
 class Comparison(_ArrowResult):
     """The results of a comparison: one row for each policy and machine.
 
-    ``broadleaf.metrics()`` gives the unit and the meaning of each column.
+    The columns are those of ``broadleaf compare --format parquet``. ``broadleaf.metrics()`` gives the unit and the meaning of each column.
     """
 
     def __init__(self, native: _broadleaf.Comparison) -> None:
         self._native = native
 
-    @cached_property
-    def table(self) -> Table:
-        """The results in Arrow's memory layout. The columns are those of ``broadleaf compare --format parquet``."""
+    def _make_table(self) -> Table:
         return self._native.table()
 
     @cached_property
@@ -216,9 +217,7 @@ class Advice(_ArrowResult):
     def __init__(self, native: _broadleaf.Advice) -> None:
         self._native = native
 
-    @cached_property
-    def table(self) -> Table:
-        """The ranges in Arrow's memory layout."""
+    def _make_table(self) -> Table:
         return self._native.table()
 
     def to_dict(self) -> dict[str, Any]:

@@ -54,7 +54,8 @@ def test_every_library_reads_the_table(filled: Path) -> None:
     assert frame.select("policy", "machine", "walk_cycles").rows() == wanted
     pandas = comparison.to_pandas()
     assert list(zip(pandas["policy"], pandas["machine"], pandas["walk_cycles"], strict=True)) == wanted
-    assert duckdb.sql("select policy, machine, walk_cycles from comparison").fetchall() == wanted
+    found = duckdb.sql("select policy, machine, walk_cycles from comparison")
+    assert found is not None and found.fetchall() == wanted
     assert arrow.schema.field("walk_cycles").type == pa.uint64()
     assert set(arrow.column_names) >= {"trace_hash", "page_faults", "refusal_too_few_resident"}
     assert comparison.result("pop-64", "zen2")["machine"] == "zen2"
@@ -87,7 +88,7 @@ def test_a_machine_is_a_dict(filled: Path, golden: Path) -> None:
 
     refused({"tlbs": 1}, "unknown field `tlbs`")
     refused({"name": None}, "None is no value of a machine")
-    refused({"tlb": [{**machine["tlb"][0], "ways": 5}]}, "32 entries do not divide into sets of 5 ways")
+    refused({"tlb": [{**machine["tlb"][0], "ways": 5}]}, "machine small: `ways = 5`: 32 entries do not divide into sets of 5 ways")
     with pytest.raises(broadleaf.InvalidInput, match="two machines are called skylake"):
         broadleaf.compare(filled, "4k", ["skylake", {**machine, "name": "skylake"}])
 

@@ -62,7 +62,7 @@ def test_visits_and_events_are_counted_by_info(golden: Path) -> None:
     for path in sorted(golden.glob("*.bl")):
         trace, info = broadleaf.open_trace(path), broadleaf.info(path)
         visits = polars.DataFrame(trace.visits(batch_size=4096))
-        assert visits["loads"].sum() + visits["stores"].sum() == info.accesses
+        assert visits.select(polars.col("loads").sum() + polars.col("stores").sum()).item() == info.accesses
         events = polars.DataFrame(trace.events())
         assert dict(events["event"].value_counts().rows()) == info.to_dict()["events"]
         assert events["visit"].is_sorted()

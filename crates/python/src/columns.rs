@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, UInt64Array};
-use arrow_schema::{ArrowError, DataType, Field, Schema};
+use arrow_schema::{ArrowError, Field, Schema};
 use broadleaf_metrics::{AdvisedRange, CellResult, Comparison, CurvePoint};
 use broadleaf_report::{Column, Values, columns};
 

@@ -44,14 +44,18 @@ pub(crate) fn machines(py: Python<'_>, given: Vec<Bound<'_, PyAny>>) -> PyResult
 }
 
 /// A machine from a dict with the keys of a machine's TOML file. The reader of machines checks the
-/// dict as TOML text, so its errors are those of a file.
+/// dict as TOML text.
 fn of_dict(py: Python<'_>, description: &Bound<'_, PyDict>) -> PyResult<Machine> {
     let name = description.get_item("name")?;
     let name = name.map_or_else(|| "without a name".to_owned(), |name| name.to_string());
     let refuse = |error: &dyn std::fmt::Display| invalid(py, format!("machine {name}: {error}"));
     let value = toml_value(&name, description.as_any())?;
     let text = toml::to_string(&value).map_err(|error| refuse(&error))?;
-    Machine::from_toml(&text).map_err(|error| refuse(&error))
+    Machine::from_toml(&text).map_err(|error| {
+        // The user does not see the text, so the message shows the line instead of its number.
+        let line = text.lines().nth(error.line.saturating_sub(1)).unwrap_or_default();
+        refuse(&format!("`{line}`: {}", error.message))
+    })
 }
 
 /// A value of Python as a value of TOML.
