@@ -5,7 +5,8 @@
 #
 # Usage: setup.sh NEED...
 #   record: build Broadleaf and record programs · rust-tools: rustfmt and Clippy
-#   tests: the programs that tests record, and a browser · python: Python 3.11 with venv · web: npm, which builds the report page
+#   tests: the programs that tests record, and a browser · python: Python 3.11 with venv
+#   web: npm, which builds the report page
 #   bench: the programs of benchmarks · fuzz: cargo-fuzz
 #   dist: build packages · book: mdbook, which builds the book
 #   paper, talluri: the programs that `paper` records (talluri: those of talluri1995)

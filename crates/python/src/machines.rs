@@ -53,7 +53,10 @@ fn of_dict(py: Python<'_>, description: &Bound<'_, PyDict>) -> PyResult<Machine>
     let text = toml::to_string(&value).map_err(|error| refuse(&error))?;
     Machine::from_toml(&text).map_err(|error| {
         // The user does not see the text, so the message shows the line instead of its number.
-        let line = text.lines().nth(error.line.saturating_sub(1)).unwrap_or_default();
+        let line = text
+            .lines()
+            .nth(error.line.saturating_sub(1))
+            .unwrap_or_default();
         refuse(&format!("`{line}`: {}", error.message))
     })
 }

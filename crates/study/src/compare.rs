@@ -237,7 +237,7 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
         false => Ok(plan),
     });
     let plan = plan.map_err(Failure::wrong)?.on_threads(threads);
-    let plan = within_machine(plan);
+    let plan = within_machine(plan.around_workers(watch.around_workers()));
     let plan = match (curves, cache) {
         (true, _) => plan.with_curves(),
         (false, Some(_)) => plan.keeping_reduced(),
