@@ -22,6 +22,7 @@ from ._functions import (
     write_trace,
 )
 from ._memory import Memory
+from ._parts import Mapped, PageTable, Read, ReplacementRule
 from ._policy import Policy
 from ._progress import Progress, ProgressFunction
 from ._results import Advice, Comparison, Info, Recording, Report
@@ -35,12 +36,16 @@ __all__ = [
     "Info",
     "InvalidInput",
     "MachineLike",
+    "Mapped",
     "Memory",
+    "PageTable",
     "Policy",
     "PolicyLike",
     "Progress",
     "ProgressFunction",
+    "Read",
     "Recording",
+    "ReplacementRule",
     "Report",
     "Table",
     "Trace",

@@ -50,17 +50,18 @@ pub(crate) fn advise(
     use_cache: bool,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Advice> {
-    let mut machines = machines(py, vec![machine])?;
-    let machine = match (machines.pop(), machines.is_empty()) {
-        (Some(machine), true) => machine,
+    let run = Run::new(progress);
+    let asked = machines(py, vec![machine], run.error())?;
+    let machine = match &asked.machines[..] {
+        [machine] => machine.clone(),
         _ => return Err(invalid(py, "advice is for one machine")),
     };
     let files = value_of(py, "files", &files, &FILES)?;
     let by = value_of(py, "by", &by, &ORDERS)?;
     let costs = event_costs(py, costs.as_deref())?;
     let threads = thread_count(py, threads)?;
-    let cache = cache(py, use_cache)?;
-    let (advice, places) = Run::new(progress).work(py, |run| {
+    let cache = cache(py, use_cache && !asked.have_classes())?;
+    let (advice, places) = run.work(py, |run| {
         advise_on(AdviceRequest {
             trace: &trace,
             policy: choosing_policy(&policy)?,

@@ -51,7 +51,8 @@ pub(crate) fn compare(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Comparison> {
     let run = Run::new(progress);
-    let machines = machines_of(py, machines)?;
+    let asked = machines_of(py, machines, run.error())?;
+    let machines = asked.machines.clone();
     if machines.is_empty() {
         return Err(invalid(
             py,
@@ -69,7 +70,7 @@ pub(crate) fn compare(
     }
     let memory = memory_request(py, memory)?;
     let threads = thread_count(py, threads)?;
-    let cache = cache(py, use_cache)?;
+    let cache = cache(py, use_cache && !asked.have_classes())?;
     let answer = run.work(py, |run| {
         let policies = chosen_policies(&choices)?;
         if are_given {

@@ -15,6 +15,7 @@ mod info;
 mod logging;
 mod machines;
 mod needs;
+mod parts;
 mod policy;
 mod read;
 mod record;
