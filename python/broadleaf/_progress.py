@@ -13,6 +13,9 @@ ProgressFunction = Callable[[str, int, int | None, str], object]
 
 Progress = bool | ProgressFunction | None
 
+SHORT = 0.5
+"""Work of fewer seconds shows no bar, because the bar would only flash."""
+
 
 @contextmanager
 def watched(progress: Progress) -> Iterator[ProgressFunction | None]:
@@ -65,7 +68,9 @@ class _Bars:
         if self._bar is None or doing != self._doing or done < self._bar.n:
             self.complete()
             self.close()
-            self._bar = self._tqdm(desc=doing, total=total, unit=f" {unit}", unit_scale=True, leave=False)
+            self._bar = self._tqdm(
+                desc=doing, total=total, unit=f" {unit}", unit_scale=True, leave=False, delay=SHORT
+            )
             self._doing = doing
         self._bar.update(done - self._bar.n)
 

@@ -100,7 +100,8 @@ def _html_list(sentences: list[str]) -> str:
 class Comparison(_ArrowResult):
     """The results of a comparison: one row for each policy and machine.
 
-    The columns are those of ``broadleaf compare --format parquet``. ``broadleaf.metrics()`` gives the unit and the meaning of each column.
+    The columns are those of ``broadleaf compare --format parquet``. ``broadleaf.metrics()`` gives the unit and the
+    meaning of each column.
     """
 
     def __init__(self, native: _broadleaf.Comparison) -> None:

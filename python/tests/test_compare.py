@@ -88,7 +88,8 @@ def test_a_machine_is_a_dict(filled: Path, golden: Path) -> None:
 
     refused({"tlbs": 1}, "unknown field `tlbs`")
     refused({"name": None}, "None is no value of a machine")
-    refused({"tlb": [{**machine["tlb"][0], "ways": 5}]}, "machine small: `ways = 5`: 32 entries do not divide into sets of 5 ways")
+    message = "machine small: `ways = 5`: 32 entries do not divide into sets of 5 ways"
+    refused({"tlb": [{**machine["tlb"][0], "ways": 5}]}, message)
     with pytest.raises(broadleaf.InvalidInput, match="two machines are called skylake"):
         broadleaf.compare(filled, "4k", ["skylake", {**machine, "name": "skylake"}])
 
@@ -138,7 +139,12 @@ def test_progress_is_reported_and_may_fail(long: Path) -> None:
         broadleaf.compare(long, ["4k", "linux"], memory="64M", cache=False, progress=fail)
 
 
-def test_bars_are_drawn(long: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bars_are_drawn_unless_work_is_short(
+    long: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broadleaf.info(long, progress=True)
+    assert "reading" not in capsys.readouterr().err
+    monkeypatch.setattr("broadleaf._progress.SHORT", 0)
     broadleaf.compare(long, "4k", cache=False, progress=True)
     assert "comparing" in capsys.readouterr().err
     broadleaf.compare(long, "4k", cache=False)

@@ -29,7 +29,8 @@ def test_a_trace_that_is_read_and_written_has_the_same_content(golden: Path, tmp
     # A trace that Python wrote has the same bytes when Python writes it again.
     second = broadleaf.write_trace(tmp_path / "2.bl", again.visits(), again.events(), like=again)
     assert broadleaf.info(second).hash == broadleaf.info(first).hash
-    both = [broadleaf.compare(path, ["4k", "pop-64", "linux"], memory="unlimited").results for path in (trace.path, first)]
+    policies = ["4k", "pop-64", "linux"]
+    both = [broadleaf.compare(path, policies, memory="unlimited").results for path in (trace.path, first)]
     for result in both[0] + both[1]:
         # Memory is sampled at the ends of visits, and a writer joins visits that a chunk split.
         del result["over_time"]

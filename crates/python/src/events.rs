@@ -1,5 +1,7 @@
 //! Events of a trace as rows of a table, and back.
 
+mod fields;
+
 use std::sync::Arc;
 
 use arrow_array::{
@@ -9,10 +11,11 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use broadleaf_trace::{
     Advice, Allocation, Backing, Event, KernelTouch, Mapping, Range, Site, SiteFrame, TouchOrigin,
 };
-use broadleaf_units::{CoreId, FileId, Rights, SiteId, SpaceId, ThreadId, VirtAddr};
+use broadleaf_units::{CoreId, FileId, SiteId, SpaceId, ThreadId, VirtAddr};
 
 use crate::read::columns::{Hashed, NamedColumn};
 use crate::words::word_of;
+use fields::{from_json, known, need, rights_of, rights_text};
 
 /// Columns of events, all of which may lack a value.
 macro_rules! event_columns {
@@ -364,62 +367,5 @@ pub(crate) fn event_of(row: &EventRow) -> Result<Event, String> {
             bytes: *need(&row.allocated, "allocated", kind)?,
         }),
         other => return Err(format!("no event is called {other:?}")),
-    })
-}
-
-fn need<'v, T>(value: &'v Option<T>, column: &str, kind: &str) -> Result<&'v T, String> {
-    let of = match kind {
-        "" => String::new(),
-        kind => format!(" for the event {kind:?}"),
-    };
-    value
-        .as_ref()
-        .ok_or_else(|| format!("the column {column:?} has no value{of}"))
-}
-
-fn known<T: Copy>(word: &str, column: &str, words: &[(&str, T)]) -> Result<T, String> {
-    let found = words.iter().find(|(known, _)| *known == word);
-    found.map(|(_, value)| *value).ok_or_else(|| {
-        let known: Vec<&str> = words.iter().map(|(known, _)| *known).collect();
-        format!(
-            "the column {column:?} holds {word:?}: write {}",
-            known.join(", ")
-        )
-    })
-}
-
-fn from_json<T: for<'de> Deserialized<'de>>(text: &str, column: &str) -> Result<T, String> {
-    serde_json::from_str(text).map_err(|error| format!("the column {column:?}: {error}"))
-}
-
-/// A value that JSON describes.
-trait Deserialized<'de>: serde::Deserialize<'de> {}
-impl<'de, T: serde::Deserialize<'de>> Deserialized<'de> for T {}
-
-/// Rights as in `/proc/PID/maps`: `rw-`.
-fn rights_text(rights: Rights) -> String {
-    let letters = [
-        (rights.read, 'r'),
-        (rights.write, 'w'),
-        (rights.execute, 'x'),
-    ];
-    letters
-        .iter()
-        .map(|(is, letter)| if *is { *letter } else { '-' })
-        .collect()
-}
-
-fn rights_of(text: &str) -> Result<Rights, String> {
-    let is = |place: usize, letter: char| match text.chars().nth(place) {
-        Some('-') => Ok(false),
-        Some(found) if found == letter => Ok(true),
-        _ => Err(format!(
-            "the column \"rights\" holds {text:?}: write rights as \"rw-\""
-        )),
-    };
-    Ok(Rights {
-        read: is(0, 'r')?,
-        write: is(1, 'w')?,
-        execute: is(2, 'x')?,
     })
 }
