@@ -148,7 +148,11 @@ mod tests {
         });
         let pool = Pool::within(4, Some(&around)).unwrap();
         let done = AtomicUsize::new(0);
-        pool.run((0..100).map(|_| || drop(done.fetch_add(1, Ordering::Relaxed))));
+        pool.run((0..100).map(|_| {
+            || {
+                done.fetch_add(1, Ordering::Relaxed);
+            }
+        }));
         assert_eq!(ended.load(Ordering::Relaxed), 0);
         drop(pool);
         assert_eq!(done.into_inner(), 100);
