@@ -11,7 +11,6 @@ from pathlib import Path
 import maturin
 from maturin import (  # noqa: F401
     get_requires_for_build_editable,
-    get_requires_for_build_sdist,
     get_requires_for_build_wheel,
     prepare_metadata_for_build_editable,
     prepare_metadata_for_build_wheel,
@@ -44,4 +43,5 @@ def build_editable(wheel_directory, config_settings=None, metadata_directory=Non
 
 
 def build_sdist(sdist_directory, config_settings=None):  # noqa: ANN001, ANN201, D103
-    return maturin.build_sdist(sdist_directory, config_settings)
+    # Maturin packs the crates that the extension needs, and not those of the command.
+    raise RuntimeError("Broadleaf has no source distribution: install from a clone, with pip install PATH")
