@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import threading
 import traceback
@@ -201,6 +202,20 @@ def test_needs_decide_where_a_class_is_asked(filled: Path) -> None:
     result = broadleaf.compare(filled, Curious, memory="unlimited").results[0]
     assert {"fault", "scan", "miss"} <= points
     assert result["promotions"] > 0
+
+
+def test_a_view_has_all_fields(filled: Path) -> None:
+    fields: set[str] = set()
+
+    class Looking(broadleaf.Policy):
+        def decide(self, point: str, view: broadleaf.View) -> str:
+            fields.update(re.findall(r"(\w+): ", repr(view)))
+            missing = fields - set(dir(view)) - {"foreseen"}
+            assert not missing, missing
+            return "pass"
+
+    broadleaf.compare(filled, Looking)
+    assert len(fields) > 20
 
 
 def test_ctrl_c_ends_a_comparison(long: Path) -> None:
