@@ -11,3 +11,8 @@ class InvalidInput(BroadleafError, ValueError):
 
 class WorkFailed(BroadleafError, RuntimeError):
     """The work itself failed. The command ends with exit status 1."""
+
+
+for _class in (BroadleafError, InvalidInput, WorkFailed):
+    # Tracebacks show the name that users import.
+    _class.__module__ = "broadleaf"
