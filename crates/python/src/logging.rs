@@ -3,7 +3,7 @@
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use pyo3::prelude::*;
 
-/// Passes records to the Python logger `broadleaf`.
+/// A logger that passes records to the Python logger `broadleaf`.
 struct ToPython;
 
 static LOGGER: ToPython = ToPython;

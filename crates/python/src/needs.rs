@@ -36,7 +36,7 @@ const STORES: [(&str, StoreToShared); 3] = [
     ("superpage", StoreToShared::Superpage),
 ];
 
-/// Sets one field of [`Needs`].
+/// The setter of one field of [`Needs`].
 type SetNeed = fn(&mut Needs, &Bound<'_, PyAny>) -> PyResult<()>;
 
 /// The fields that a plain value of their type sets.

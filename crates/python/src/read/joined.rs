@@ -6,8 +6,8 @@
 
 use broadleaf_trace::{Event, Lead, Visit};
 
-/// Joins visits that follow each other in one unit, and gives instructions without a reference to
-/// the next visit.
+/// Visits on their way to a table. Those that follow each other in one unit are joined, and
+/// instructions without a reference go to the next visit.
 #[derive(Debug, Default)]
 pub(super) struct JoinedVisits {
     held: Option<Visit>,

@@ -229,7 +229,7 @@ fn visit_schema() -> SchemaRef {
     ]))
 }
 
-/// Reads one table of a trace, batch by batch.
+/// A reader of one table of a trace, batch by batch.
 struct TraceBatches {
     trace: OpenTrace,
     table: TraceTable,
