@@ -23,7 +23,7 @@ FMT_CHECK := find crates/*/src -name '*.rs' -exec rustfmt --check --edition 2024
 
 help:
 	@echo 'make demo    record a real program, compare the page-size policies, say which to choose'
-	@echo 'make test    everything that must hold: format, lints, layers, tests, documents, book'
+	@echo 'make test    everything that must hold: format, lints, layers, tests, documents, Python, book'
 	@echo 'make check   the quick part of it: format, lints, layers'
 	@echo 'make web     build the report page of web/ into web/dist, which is committed (needs npm)'
 	@echo 'make deep    run the scripts of hard use in tests/hard (long)'
@@ -39,7 +39,7 @@ demo:
 	@$(TARGET)/release/broadleaf demo
 
 test:
-	@scripts/setup.sh record rust-tools tests
+	@scripts/setup.sh record rust-tools tests python
 	cargo fmt --all --check
 	@$(FMT_CHECK)
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
@@ -49,6 +49,7 @@ test:
 	cargo build --release --locked --bin broadleaf --bin broadleaf-guarded
 	BROADLEAF=$(abspath $(TARGET))/release/broadleaf BROADLEAF_GUARDED=$(abspath $(TARGET))/release/broadleaf-guarded \
 		cargo test --workspace --locked
+	@BROADLEAF=$(abspath $(TARGET))/release/broadleaf scripts/python.sh
 	@scripts/setup.sh book
 	@scripts/book.sh
 

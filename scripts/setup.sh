@@ -5,7 +5,8 @@
 #
 # Usage: setup.sh NEED...
 #   record: build Broadleaf and record programs · rust-tools: rustfmt and Clippy
-#   tests: the programs that tests record, and a browser · web: npm, which builds the report page
+#   tests: the programs that tests record, and a browser · python: Python 3.11 with venv
+#   web: npm, which builds the report page
 #   bench: the programs of benchmarks · fuzz: cargo-fuzz
 #   dist: build packages · book: mdbook, which builds the book
 #   paper, talluri: the programs that `paper` records (talluri: those of talluri1995)
@@ -84,6 +85,11 @@ for what in "$@"; do
       if new_node; then
         need chromium eval 'command -v chromium || command -v chromium-browser || command -v google-chrome'
       fi
+      ;;
+    python)
+      need python3 "${PYTHON:-python3}" -c 'import sys; sys.exit(sys.version_info < (3, 11))'
+      # Debian splits the module venv off.
+      need python3-venv "${PYTHON:-python3}" -c 'import ensurepip, venv'
       ;;
     web) need npm command -v npm ;;
     bench)

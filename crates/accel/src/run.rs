@@ -5,7 +5,6 @@ use crate::feed::ListPool;
 use crate::passes::QuickPasses;
 use crate::quick;
 use broadleaf_model::foresight::ForeseenPromotions;
-use broadleaf_model::pool::Pool;
 use broadleaf_model::{
     Error, MOST_EARLIER, MemoryLimits, Outcome, Plan, ReplayProgress, Source, Sources, named,
 };
@@ -80,7 +79,7 @@ pub fn run_after<S: Source>(
         },
         listed: BTreeSet::new(),
         plan,
-        pool: Pool::new(plan.threads()).map_err(|reason| Error::NoThreads {
+        pool: plan.pool().map_err(|reason| Error::NoThreads {
             threads: plan.threads(),
             reason,
         })?,

@@ -3,12 +3,14 @@
 mod bounds;
 mod identity;
 mod one_memory;
+mod workers;
 
 use crate::foresight::{ForeseenPromotions, Promoted};
 use crate::future::MOST_NEXT_USES;
 use crate::limits::Layouts;
 use crate::listener::{StepListener, StepRequest, StepsWanted};
 use crate::plan_error::{check_future, check_scattering, check_superpages};
+use crate::pool::AroundWorker;
 use crate::{MemoryLimits, PlanError};
 use bounds::{MOST_BLOCKS, MOST_COURSE, MOST_KEPT};
 use broadleaf_machine::Machine;
@@ -36,6 +38,7 @@ pub struct Plan {
     expected: ForeseenPromotions,
     most_course: usize,
     threads: usize,
+    around_workers: Option<AroundWorker>,
     curves: bool,
     ranges: bool,
     limits: Option<Box<MemoryLimits>>,
@@ -269,6 +272,7 @@ impl Plan {
             expected: ForeseenPromotions::new(),
             most_course: MOST_COURSE,
             threads: 1,
+            around_workers: None,
             curves: false,
             ranges: false,
             limits: None,

@@ -116,8 +116,14 @@ pub enum Verdict {
 /// - At [`Point::Scan`], the host asks about the largest piece first.
 pub trait Policy: Send + Sync {
     /// The catalogue name with its parameters. [`crate::parse`] makes an equal policy from this
-    /// name.
+    /// name, if [`Policy::is_known_by_name`].
     fn name(&self) -> String;
+
+    /// Returns true if the name says all of the policy, so that results may be kept under its name.
+    /// A policy that its owner gives as a value ([`crate::GivenPolicy`]) returns false.
+    fn is_known_by_name(&self) -> bool {
+        true
+    }
 
     /// The requirements on the host. They never change.
     fn needs(&self) -> Needs {

@@ -17,6 +17,7 @@ mod colours;
 mod contract;
 mod error;
 mod expression;
+mod given;
 mod needs;
 mod parameter;
 mod parse;
@@ -33,6 +34,7 @@ pub use error::ParseError;
 pub use expression::{
     Expression, ExpressionError, ExpressionForm, ExpressionLine, FORM, Flag, Quantity, Unit,
 };
+pub use given::{GivenPolicy, NameRefused};
 pub use needs::{
     Beyond, Charges, Copies, Cycles, Effort, Foresight, NOMINAL_RATE, Needs, OfflineSearch,
     PageDaemon, Placement, PromotionOrder, ReadAround, Scan, StoreToShared,

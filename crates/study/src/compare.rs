@@ -33,10 +33,10 @@ use crate::watch::Watch;
 use kernel::kernel_results;
 use outcome::{HashedOutcome, Replayable};
 
-pub use asked::{AskedPolicies, policies};
+pub use asked::{AskedPolicies, PolicyChoice, chosen_policies, policies};
 pub use failures::{failure, not_canonical, refuse_empty};
-pub(crate) use replay::within_machine;
 pub use replay::{available_threads, replay};
+pub(crate) use replay::{going_on, within_machine};
 
 /// A request for a comparison.
 pub struct Request<'a> {
@@ -113,6 +113,7 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
                 mut policies,
                 mut spellings,
                 kernel,
+                given,
             },
         machines,
         threads,
@@ -215,6 +216,7 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
             trace,
             reading,
             threads,
+            given: &given,
             cache,
             asked: crate::memory::asked(memory, &limits, footprint),
             after_others: !memory.after.is_empty(),
@@ -235,7 +237,7 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
         false => Ok(plan),
     });
     let plan = plan.map_err(Failure::wrong)?.on_threads(threads);
-    let plan = within_machine(plan);
+    let plan = within_machine(plan.around_workers(watch.around_workers()));
     let plan = match (curves, cache) {
         (true, _) => plan.with_curves(),
         (false, Some(_)) => plan.keeping_reduced(),
@@ -350,6 +352,7 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
             reading,
             machines: plan.machines(),
             trace: &summary,
+            given: &given,
             threads,
             watch,
         };
@@ -383,5 +386,7 @@ fn may_hold_fetches(trace: &Trace) -> bool {
     header.is_none_or(|header| header.options.instruction_pages)
 }
 
+#[cfg(test)]
+mod given_tests;
 #[cfg(test)]
 mod tests;

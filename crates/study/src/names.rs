@@ -1,7 +1,7 @@
 //! Policies and machines by name, and the errors for unknown names.
 
 use broadleaf_machine::{Machine, NoMachine, machine_names};
-use broadleaf_policy::{ParseError, Policy, catalogue, parse};
+use broadleaf_policy::{GivenPolicy, ParseError, Policy, catalogue, parse};
 use broadleaf_report::nearest;
 
 use crate::failure::Failure;
@@ -13,6 +13,15 @@ use crate::policies_file::Named;
 /// [`Failure::Wrong`] if the name is unknown or a parameter is wrong.
 pub fn policy(name: &str) -> Result<Box<dyn Policy>, Failure> {
     policy_or(name, &[])
+}
+
+/// Makes a policy of an earlier replay again, by its name in results. `given` holds those that have
+/// no name in the catalogue.
+pub(crate) fn again(name: &str, given: &[GivenPolicy]) -> Result<Box<dyn Policy>, ParseError> {
+    match given.iter().find(|given| given.name() == name) {
+        Some(given) => Ok(Box::new(given.clone())),
+        None => parse(name),
+    }
 }
 
 /// Returns the policy with this name, or the user's expression with this name.

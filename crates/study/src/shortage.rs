@@ -7,7 +7,7 @@ use std::path::Path;
 use broadleaf_machine::Machine;
 use broadleaf_metrics::{CellResult, MemoryAsked};
 use broadleaf_model::{MemoryLimits, Plan};
-use broadleaf_policy::{ParameterKind, Policy};
+use broadleaf_policy::{GivenPolicy, ParameterKind, Policy};
 use broadleaf_report::number::{grouped, size};
 use broadleaf_report::{BASELINE, is_mostly_disk};
 use broadleaf_units::{PageSize, SizeSet};
@@ -15,6 +15,7 @@ use broadleaf_units::{PageSize, SizeSet};
 use crate::cache::TraceCache;
 use crate::failure::Failure;
 use crate::memory::footprint;
+use crate::names;
 use crate::source::origin::{PassCount, can_be_opened_again};
 use crate::source::{Trace, TraceReading, Whole};
 use crate::watch::Watch;
@@ -27,6 +28,8 @@ pub(crate) struct FinishedReplay<'a> {
     pub(crate) reading: TraceReading,
     pub(crate) threads: usize,
     /// Holds the reduced form of the trace, or keeps the form, when the footprint is measured.
+    /// The policies that were given as values.
+    pub(crate) given: &'a [GivenPolicy],
     pub(crate) cache: Option<&'a TraceCache>,
     pub(crate) asked: MemoryAsked,
     /// True if other traces were replayed before in the same memory. Their remaining pages take
@@ -115,7 +118,7 @@ impl FinishedReplay<'_> {
         let mut policies: Vec<Box<dyn Policy>> = Vec::new();
         for result in results {
             if policies.iter().all(|policy| policy.name() != result.policy) {
-                policies.push(broadleaf_policy::parse(&result.policy).map_err(Failure::failed)?);
+                policies.push(names::again(&result.policy, self.given).map_err(Failure::failed)?);
             }
         }
         if !can_be_opened_again(self.trace) || self.after_others {

@@ -1,5 +1,7 @@
 //! Progress of long work, for the program that shows it.
 
+use broadleaf_model::pool::AroundWorker;
+
 /// The amount of work that a task has to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
@@ -17,6 +19,16 @@ pub enum Work {
 pub trait Watch: std::fmt::Debug + Sync {
     /// Begins a task. The task ends when the returned value is dropped.
     fn begin(&self, doing: &str, work: Work) -> Box<dyn Task>;
+
+    /// The function that the life of each worker of a replay is inside, if there is one.
+    fn around_workers(&self) -> Option<AroundWorker> {
+        None
+    }
+
+    /// Returns true if the study shall stop. A study asks many times a second, and then fails.
+    fn is_stopped(&self) -> bool {
+        false
+    }
 }
 
 /// A task whose progress is watched.

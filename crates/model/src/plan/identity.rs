@@ -9,7 +9,8 @@ impl Plan {
     /// of room are no part of it.
     ///
     /// Returns `None` if the plan asks for more than results: interim results, frames, ranges,
-    /// listeners, or choices of a policy with foresight.
+    /// listeners, or choices of a policy with foresight. Returns `None` if a policy is given as a
+    /// value, which its name does not describe.
     pub fn identity(&self) -> Option<String> {
         // A field that is added has to be named here.
         let Self {
@@ -24,6 +25,7 @@ impl Plan {
             expected: _,
             most_course: _,
             threads: _,
+            around_workers: _,
             curves,
             ranges,
             limits,
@@ -42,7 +44,8 @@ impl Plan {
             let foresight = policy.needs().foresight;
             foresight.policy().is_none() && foresight != broadleaf_policy::Foresight::None
         });
-        if asks_for_more || chooses {
+        let is_value = policies.iter().any(|policy| !policy.is_known_by_name());
+        if asks_for_more || chooses || is_value {
             return None;
         }
         // The foreseen policies follow from the policies.

@@ -80,6 +80,8 @@ pub struct RecordProgress {
     pub bytes: u64,
     /// Time since the program was started.
     pub elapsed: Duration,
+    /// The process of the program, for a caller that ends the program early.
+    pub process: u32,
 }
 
 /// A recording that ended.
@@ -233,6 +235,7 @@ pub fn record<W: Write + Send>(
                 accesses,
                 bytes,
                 elapsed: began.elapsed(),
+                process: child.id(),
             });
             thread::sleep(Duration::from_millis(
                 if began.elapsed().as_millis() < 200 {

@@ -1,13 +1,12 @@
 //! A pass over a trace that reads the cache, and adds to the cache, as a comparison does.
 
-use std::ops::ControlFlow;
 use std::path::Path;
 
 use broadleaf_machine::Machine;
 use broadleaf_model::{Outcome, Plan, Source};
 
 use super::TraceCache;
-use crate::compare::{failure, within_machine};
+use crate::compare::{failure, going_on, within_machine};
 use crate::failure::Failure;
 use crate::source::events::{EventListener, HeardTrace};
 use crate::source::measured::Meter;
@@ -46,7 +45,7 @@ impl CachedPass<'_> {
         };
         let task = self.watch.begin(self.doing, trace.work());
         let meter = trace.meter();
-        let outcome = replay(&mut trace, &plan, task.as_ref(), &meter);
+        let outcome = self.replay(&mut trace, &plan, task.as_ref(), &meter);
         let outcome = outcome.map_err(|error| failure(error, trace.name()))?;
         self.end(&mut trace, &plan, &outcome)?;
         Ok(outcome)
@@ -63,7 +62,7 @@ impl CachedPass<'_> {
         let task = self.watch.begin(self.doing, trace.work());
         let meter = trace.meter();
         let mut heard = HeardTrace::new(&mut trace, listener);
-        let outcome = replay(&mut heard, &plan, task.as_ref(), &meter);
+        let outcome = self.replay(&mut heard, &plan, task.as_ref(), &meter);
         let outcome = outcome.map_err(|error| failure(error, trace.name()))?;
         self.end(&mut trace, &plan, &outcome)?;
         Ok(trace)
@@ -92,16 +91,17 @@ impl CachedPass<'_> {
         }
         Ok(())
     }
-}
 
-fn replay<S: Source>(
-    source: &mut S,
-    plan: &Plan,
-    task: &dyn Task,
-    meter: &Meter,
-) -> Result<Outcome, broadleaf_model::Error<S::Error>> {
-    broadleaf_accel::run(source, plan, &mut |state| {
-        task.set(meter.bytes(), state.accesses);
-        ControlFlow::Continue(())
-    })
+    fn replay<S: Source>(
+        &self,
+        source: &mut S,
+        plan: &Plan,
+        task: &dyn Task,
+        meter: &Meter,
+    ) -> Result<Outcome, broadleaf_model::Error<S::Error>> {
+        broadleaf_accel::run(source, plan, &mut |state| {
+            task.set(meter.bytes(), state.accesses);
+            going_on(self.watch)
+        })
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use broadleaf_policy::Policy;
+use broadleaf_policy::{GivenPolicy, Policy};
 
 use crate::answer::kernel::{SETTINGS, policy_of};
 use crate::failure::Failure;
@@ -18,6 +18,61 @@ pub struct AskedPolicies {
     pub(super) spellings: Vec<String>,
     /// Linux's policy with the settings of this machine, if the user chose no policy.
     pub(super) kernel: Option<String>,
+    /// The policies that were given as values.
+    pub(super) given: Vec<GivenPolicy>,
+}
+
+/// A choice of policies.
+#[derive(Clone)]
+pub enum PolicyChoice {
+    /// Names and expressions, separated by commas.
+    Named(String),
+    /// A policy as a value.
+    Given(GivenPolicy),
+}
+
+/// Returns the chosen policies, in order. Without a choice, returns those of [`policies`].
+///
+/// # Errors
+/// [`Failure::Wrong`] if a name is unknown, a parameter is wrong, or two values have one name.
+pub fn chosen_policies(choices: &[PolicyChoice]) -> Result<AskedPolicies, Failure> {
+    if choices.is_empty() {
+        return policies(&[], &[], true);
+    }
+    let mut asked = AskedPolicies::default();
+    for choice in choices {
+        match choice {
+            PolicyChoice::Named(names) => {
+                for name in names::apart(names) {
+                    asked.add(name, names::policy(name)?, true);
+                }
+            }
+            PolicyChoice::Given(policy) => {
+                let name = policy.name();
+                if asked.policies.iter().any(|other| other.name() == name) {
+                    return Err(Failure::Wrong(format!(
+                        "two policies are called {name:?}: give one of them another name"
+                    )));
+                }
+                asked.given.push(policy.clone());
+                asked.add(&name, Box::new(policy.clone()), true);
+            }
+        }
+    }
+    Ok(asked)
+}
+
+impl AskedPolicies {
+    /// Adds a policy. A second copy of a policy would give equal results, so it is left out.
+    fn add(&mut self, spelling: &str, policy: Box<dyn Policy>, warns: bool) {
+        let name = policy.name();
+        if self.policies.iter().all(|other| other.name() != name) {
+            self.policies.push(policy);
+            self.spellings.push(spelling.trim().to_owned());
+        } else if warns {
+            log::warn!("{}", repeated(spelling.trim(), &name));
+        }
+    }
 }
 
 /// Returns the policies with these names; `named` holds the user's named expressions. Without
@@ -36,31 +91,18 @@ pub fn policies(names: &[String], named: &[Named], warns: bool) -> Result<AskedP
             policies,
             spellings,
             kernel: policy_of(Path::new(SETTINGS)),
+            given: Vec::new(),
         });
     }
     let mut asked: Vec<&str> = names.iter().flat_map(|names| names::apart(names)).collect();
     if names.is_empty() {
         asked = named.iter().map(|named| &*named.name).collect();
     }
-    let mut policies: Vec<Box<dyn Policy>> = Vec::new();
-    let mut spellings = Vec::new();
+    let mut policies = AskedPolicies::default();
     for name in asked {
-        let policy = names::policy_or(name, named)?;
-        // A second copy of a policy would give equal results.
-        if policies.iter().any(|other| other.name() == policy.name()) {
-            if warns {
-                log::warn!("{}", repeated(name.trim(), &policy.name()));
-            }
-        } else {
-            policies.push(policy);
-            spellings.push(name.trim().to_owned());
-        }
+        policies.add(name, names::policy_or(name, named)?, warns);
     }
-    Ok(AskedPolicies {
-        policies,
-        spellings,
-        kernel: None,
-    })
+    Ok(policies)
 }
 
 /// The warning for a policy that was named before.

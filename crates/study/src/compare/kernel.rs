@@ -30,7 +30,7 @@ pub(super) fn kernel_results(
     let policies = AskedPolicies {
         policies: vec![names::policy(&policy)?],
         spellings: vec![policy.clone()],
-        kernel: None,
+        ..AskedPolicies::default()
     };
     let request = Request {
         policies,

@@ -41,11 +41,19 @@ pub fn replay(
         if let Some((_, bar)) = &shown {
             bar.set(meter.bytes(), state.accesses);
         }
-        ControlFlow::Continue(())
+        going_on(watch)
     };
     let outcome = broadleaf_accel::run_after(earlier, trace, plan, &mut show);
     drop(shown);
     outcome.map_err(|error| failure(error, &all[number].0))
+}
+
+/// Stops a replay if its watcher asks for it.
+pub(crate) fn going_on(watch: &dyn Watch) -> ControlFlow<()> {
+    match watch.is_stopped() {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    }
 }
 
 /// Limits a plan to the memory that the machine gives this process.

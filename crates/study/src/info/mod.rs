@@ -64,6 +64,9 @@ pub fn info(request: &InfoRequest<'_>) -> Result<TraceInfo, Failure> {
             return Err(not_canonical(trace.name(), page << 12, Some(trace.place())));
         }
         task.set(meter.bytes(), contents.accesses());
+        if request.watch.is_stopped() {
+            return Err(Failure::failed("stopped"));
+        }
     }
     drop(task);
     trace.finish()?;

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::claim::{Access, ClaimRefused, NameClaim};
@@ -33,7 +34,23 @@ pub struct Direct {
     has_head: bool,
     kept: KeptPath,
     /// Ends the thread that syncs, when dropped.
-    _syncing: Option<Sender<()>>,
+    _syncing: Option<Syncing>,
+}
+
+/// A thread that syncs a file. The thread has ended when this is dropped, so that no copy of the
+/// file's descriptor keeps the lock of its name.
+#[derive(Debug)]
+struct Syncing {
+    end: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Syncing {
+    fn drop(&mut self) {
+        self.end = None;
+        // A thread that panicked has no copy either.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
 }
 
 #[derive(Debug)]
@@ -98,12 +115,15 @@ impl Direct {
             return;
         };
         let (end, ended) = channel();
-        self._syncing = Some(end);
-        std::thread::spawn(move || {
+        let thread = std::thread::spawn(move || {
             while ended.recv_timeout(SYNC_EVERY) == Err(RecvTimeoutError::Timeout) {
                 // The last sync reports errors.
                 drop(file.sync_data());
             }
+        });
+        self._syncing = Some(Syncing {
+            end: Some(end),
+            thread: Some(thread),
         });
     }
 
@@ -229,6 +249,19 @@ mod tests {
         file.write_all(b"chunk").unwrap();
         drop(file);
         assert_eq!(fs::read(&path).unwrap(), b"headchunk");
+    }
+
+    #[test]
+    fn a_name_is_free_as_soon_as_its_file_is_finished() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.bl");
+        for _ in 0..200 {
+            let mut file = direct(&path, true, Replace::WhenWhole);
+            file.sync_now_and_then();
+            file.write_all(b"head").unwrap();
+            file.write_all(b"chunk").unwrap();
+            file.finish().unwrap();
+        }
     }
 
     #[test]

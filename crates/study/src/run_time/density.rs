@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 use broadleaf_machine::Machine;
 use broadleaf_metrics::{CellResult, TraceSummary};
 use broadleaf_model::{MemoryLimits, Plan, SlowLookups, Step, StepListener, StepsWanted};
-use broadleaf_policy::{Foresight, Policy};
+use broadleaf_policy::{Foresight, GivenPolicy, Policy};
 use broadleaf_report::BASELINE;
 use broadleaf_units::{PageSize, SpaceId};
 
@@ -23,6 +23,7 @@ use super::measured::ALL_HUGE;
 use super::table::{cycles_of_hits, middle_cost_of_walk};
 use crate::compare::{replay, within_machine};
 use crate::failure::Failure;
+use crate::names;
 use crate::source::origin::{PassCount, can_be_opened_again};
 use crate::source::{Trace, TraceReading, Whole};
 use crate::watch::Watch;
@@ -37,6 +38,8 @@ pub(crate) struct Weighing<'a> {
     pub(crate) machines: &'a [Machine],
     /// The counts of the trace.
     pub(crate) trace: &'a TraceSummary,
+    /// The policies that were given as values.
+    pub(crate) given: &'a [GivenPolicy],
     /// The number of threads.
     pub(crate) threads: usize,
     /// Receives the progress.
@@ -80,7 +83,7 @@ impl Weighing<'_> {
         // An expression of the user has no name that can be parsed if it was read from a file.
         let policies = policies
             .into_iter()
-            .filter_map(|name| broadleaf_policy::parse(name).ok())
+            .filter_map(|name| names::again(name, self.given).ok())
             .filter(|policy| policy.needs().foresight == Foresight::None);
         // Policies that need frames slow the others down, and have a replay of their own.
         let (with_frames, without): (Vec<_>, Vec<_>) =

@@ -1,0 +1,59 @@
+//! The extension module `broadleaf._broadleaf`: the functions of `study`, for the Python package
+//! `broadleaf` in `python/`.
+//!
+//! Long work releases the interpreter lock. Signals and progress are looked at a few times a
+//! second. Failures become exceptions with the same message.
+
+mod advise;
+mod arguments;
+mod catalogue;
+mod columns;
+mod compare;
+mod errors;
+mod events;
+mod info;
+mod logging;
+mod machines;
+mod needs;
+mod parts;
+mod policy;
+mod read;
+mod record;
+mod run;
+mod table;
+mod view;
+mod words;
+mod write;
+
+use pyo3::prelude::*;
+
+/// The Rust part of the package `broadleaf`.
+#[pymodule]
+#[pyo3(name = "_broadleaf")]
+mod extension {
+    #[pymodule_export]
+    use super::advise::{Advice, advise};
+    #[pymodule_export]
+    use super::catalogue::{build, metrics, names};
+    #[pymodule_export]
+    use super::compare::{Comparison, compare};
+    #[pymodule_export]
+    use super::info::info;
+    #[pymodule_export]
+    use super::read::{Trace, TraceStream, open_trace};
+    #[pymodule_export]
+    use super::record::record;
+    #[pymodule_export]
+    use super::table::Table;
+    #[pymodule_export]
+    use super::view::View;
+    #[pymodule_export]
+    use super::write::write_trace;
+    use super::{Bound, PyModule, PyResult, logging};
+
+    #[pymodule_init]
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        logging::listen();
+        Ok(())
+    }
+}

@@ -1,0 +1,65 @@
+"""Broadleaf: which page sizes should a program run with, and what would that cost?
+
+>>> import broadleaf
+>>> comparison = broadleaf.compare("gzip.bl", ["4k", "pop-64"])  # doctest: +SKIP
+>>> comparison.to_polars()  # doctest: +SKIP
+"""
+
+from ._broadleaf import Table, Trace, TraceStream, View, build
+from ._errors import BroadleafError, InvalidInput, WorkFailed
+from ._functions import (
+    MachineLike,
+    PolicyLike,
+    TracePath,
+    advise,
+    compare,
+    curve,
+    info,
+    metrics,
+    names,
+    open_trace,
+    record,
+    write_trace,
+)
+from ._memory import Memory
+from ._parts import Mapped, PageTable, Read, ReplacementRule
+from ._policy import Policy
+from ._progress import Progress, ProgressFunction
+from ._results import Advice, Comparison, Info, Recording, Report
+
+__version__: str = build()[0]
+
+__all__ = [
+    "Advice",
+    "BroadleafError",
+    "Comparison",
+    "Info",
+    "InvalidInput",
+    "MachineLike",
+    "Mapped",
+    "Memory",
+    "PageTable",
+    "Policy",
+    "PolicyLike",
+    "Progress",
+    "ProgressFunction",
+    "Read",
+    "Recording",
+    "ReplacementRule",
+    "Report",
+    "Table",
+    "Trace",
+    "TracePath",
+    "TraceStream",
+    "View",
+    "WorkFailed",
+    "advise",
+    "compare",
+    "curve",
+    "info",
+    "metrics",
+    "names",
+    "open_trace",
+    "record",
+    "write_trace",
+]
