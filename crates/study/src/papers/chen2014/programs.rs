@@ -2,8 +2,8 @@
 
 use crate::papers::programs::{CC, RecordedProgram, compilation, compiled, inputs, words};
 
-/// The quick scale has 60 to 100 million instructions of each program; the full scale has about
-/// ten times as many. Tests use four programs that need a compiler alone.
+/// The quick scale has 30 to 110 million instructions of each program; the full scale has ten times
+/// as many or more. Tests use four programs that need a compiler alone.
 pub(super) const PROGRAMS: [RecordedProgram; 10] = [
     RecordedProgram {
         name: "gcc",
@@ -11,22 +11,23 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         represents: "gcc",
         packages: "gcc libc6-dev",
         needs: &[CC],
-        work: [1, 8, 80],
+        work: [1, 2, 80],
         prepare: |folder, work| {
             inputs::write(folder, "chen.c", inputs::code(work))?;
             Ok(words(&compilation("chen")?, None))
         },
     },
     RecordedProgram {
-        name: "xz",
-        kind: "compression with large tables",
+        name: "sort",
+        kind: "sorting by pointers",
         represents: "mcf",
-        packages: "xz-utils",
-        needs: &["/usr/bin/xz"],
-        work: [0, 500, 8_000],
+        packages: "coreutils",
+        needs: &["/usr/bin/sort"],
+        work: [0, 1_000, 20_000],
         prepare: |folder, work| {
             inputs::write(folder, "numbers", inputs::text(work))?;
-            Ok(words("/usr/bin/xz -k -f -T1 -6 numbers", None))
+            let command = "/usr/bin/env LC_ALL=C /usr/bin/sort --parallel=1 -S 256M -k 2 numbers";
+            Ok(words(command, None))
         },
     },
     RecordedProgram {
@@ -37,7 +38,11 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         needs: &[CC],
         work: [1, 2, 22],
         prepare: |folder, work| {
-            let side = if work == 1 { 100 } else { 320 };
+            let side = match work {
+                1 => 100,
+                2 => 220,
+                _ => 320,
+            };
             compiled(folder, "lbm", inputs::LBM, &[])?;
             Ok(words(&format!("./lbm {side}"), work))
         },
@@ -48,7 +53,7 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         represents: "hmmer",
         packages: "sqlite3",
         needs: &["/usr/bin/sqlite3"],
-        work: [0, 6_000, 60_000],
+        work: [0, 3_000, 60_000],
         prepare: |folder, work| {
             inputs::write(folder, "joins.sql", inputs::joins(work))?;
             let mut command = words("/usr/bin/sqlite3 :memory:", None);
@@ -62,7 +67,7 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         represents: "omnetpp",
         packages: "python3",
         needs: &["/usr/bin/python3"],
-        work: [0, 2_000, 40_000],
+        work: [0, 1_000, 40_000],
         prepare: |folder, work| {
             inputs::write(folder, "events.py", inputs::EVENTS)?;
             Ok(words(&format!("/usr/bin/python3 events.py {work}"), work))
@@ -91,7 +96,7 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         prepare: |folder, work| {
             let side = match work {
                 1 => 200,
-                2 => 700,
+                2 => 450,
                 _ => 1_500,
             };
             compiled(folder, "routes", inputs::ROUTES, &[])?;
@@ -104,9 +109,13 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         represents: "soplex",
         packages: "gcc libc6-dev",
         needs: &[CC],
-        work: [1, 3, 40],
+        work: [1, 2, 40],
         prepare: |folder, work| {
-            let rows = if work == 1 { 20_000 } else { 140_000 };
+            let rows = match work {
+                1 => 20_000,
+                2 => 70_000,
+                _ => 140_000,
+            };
             compiled(folder, "sparse", inputs::SPARSE, &[])?;
             Ok(words(&format!("./sparse {rows}"), work))
         },
@@ -119,8 +128,9 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         needs: &[CC],
         work: [0, 4, 40],
         prepare: |folder, work| {
+            let side = if work == 4 { 700 } else { 1_000 };
             compiled(folder, "waves", inputs::WAVES, &[])?;
-            Ok(words("./waves 1000", work))
+            Ok(words(&format!("./waves {side}"), work))
         },
     },
     RecordedProgram {
@@ -131,8 +141,9 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         needs: &[CC],
         work: [0, 1, 10],
         prepare: |folder, work| {
+            let side = if work == 1 { 96 } else { 120 };
             compiled(folder, "fields", inputs::FIELDS, &[])?;
-            Ok(words("./fields 120", work))
+            Ok(words(&format!("./fields {side}"), work))
         },
     },
 ];

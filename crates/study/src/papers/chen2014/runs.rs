@@ -71,7 +71,7 @@ pub(super) struct ChenRuns {
 const fn window(scale: Scale) -> [u64; 2] {
     match scale {
         Scale::Tiny => [100_000, 300_000],
-        Scale::Quick => [1_000_000, 4_000_000],
+        Scale::Quick => [1_000_000, 3_000_000],
         Scale::Full => [10_000_000, 50_000_000],
     }
 }
