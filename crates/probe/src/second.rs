@@ -1,0 +1,126 @@
+//! The second level, which chases reach only while they miss the first.
+
+use crate::analysis::{closed, largest, open};
+use crate::chase::{Chase, copies_of_row, in_a_row, with_detection};
+use crate::index::index_bits;
+use crate::{ChaseOracle, Finding, LevelFound, TlbLevel};
+
+/// The pages that push others out of the first level, as a share of its entries.
+const PUSH: f64 = 1.15;
+
+/// A row of pages that lie in different sets of the second level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SpreadRow {
+    /// The pages, as a power of two.
+    pub shift: u32,
+}
+
+/// Finds the second level. `None` if no more pages fit all levels than fit the first.
+pub(crate) fn second_level(oracle: &mut dyn ChaseOracle, first: &LevelFound) -> Option<LevelFound> {
+    let unit = oracle.unit();
+    let capacity = largest(oracle, TlbLevel::All, &|count| in_a_row(count, unit));
+    let (Some(most), Some(of_first)) = (capacity.value, first.capacity.value) else {
+        let reason = "the capacity of a level is open";
+        return Some(open(capacity, Finding::open(reason), reason));
+    };
+    if most as f64 <= of_first as f64 * (1.0 + oracle.intruders()) {
+        return None;
+    }
+    let (row, ways) = ways(oracle, of_first);
+    let (Some(row), Some(found)) = (row, ways.value) else {
+        return Some(open(capacity, ways, "the ways are open"));
+    };
+    let Some(pushers) = Pushers::new(oracle, first, row, found) else {
+        let reason = "no chase reaches the second level's sets one at a time";
+        return Some(open(capacity, ways, reason));
+    };
+    let above = oracle.above();
+    let chase = |bits| pushers.chase(found, bits, above);
+    let bits = index_bits(oracle, TlbLevel::All, &chase);
+    Some(closed(oracle, capacity, ways, bits))
+}
+
+/// The ways: the most copies of a row that fit. The row is long enough that two copies miss the
+/// first level, and a row twice as long has as many copies, so both lie in different sets.
+fn ways(oracle: &mut dyn ChaseOracle, of_first: usize) -> (Option<SpreadRow>, Finding<usize>) {
+    let (above, unit) = (oracle.above(), oracle.unit());
+    let shift = (of_first as u64 / 2 + 1)
+        .next_power_of_two()
+        .trailing_zeros();
+    let mut copies = |shift: u32| {
+        largest(oracle, TlbLevel::All, &|count| {
+            copies_of_row(0..1 << shift, count as u64, unit, above)
+        })
+    };
+    let (short, long) = (copies(shift), copies(shift + 1));
+    match (short.value, long.value) {
+        // One copy of the row may fit the first level alone.
+        (Some(1), _) => (
+            None,
+            Finding::open("the second level has too few sets or ways"),
+        ),
+        (Some(one), Some(other)) if one == other => (
+            Some(SpreadRow { shift }),
+            Finding {
+                confidence: short.confidence.min(long.confidence),
+                ..short
+            },
+        ),
+        (Some(one), Some(other)) => {
+            let reason = format!(
+                "{one} pages fit each set of a row of {}, and {other} of a row of {}",
+                1 << shift,
+                2 << shift
+            );
+            (None, Finding::open(reason))
+        }
+        _ => (None, Finding::open(short.reason)),
+    }
+}
+
+/// The pages that push the tested pages out of the first level, and the split of the tested pages.
+pub(crate) struct Pushers {
+    pages: Vec<u64>,
+    moved: usize,
+}
+
+impl Pushers {
+    /// Pages that miss the first level whatever the detection bits are. `None` if a set of the
+    /// second level cannot hold both the tested pages and such pages.
+    pub(crate) fn new(
+        oracle: &dyn ChaseOracle,
+        first: &LevelFound,
+        row: SpreadRow,
+        ways: usize,
+    ) -> Option<Self> {
+        let of_set = first.ways.value?;
+        if let Some(moved) = Self::misses_alone(of_set, ways) {
+            let pages = Vec::new();
+            return Some(Self { pages, moved });
+        }
+        let moved = ways.div_ceil(2);
+        let of_first = first.capacity.value? as f64;
+        let in_row = (1_u64 << row.shift) - 1;
+        let copies = (of_first * PUSH / in_row as f64).ceil().max(1.0) as u64;
+        let moved = moved.min(ways.checked_sub(copies as usize)?);
+        let (above, unit) = (oracle.above(), oracle.unit());
+        let pages = copies_of_row(1..in_row + 1, copies, unit, above).offsets;
+        (moved > 0).then_some(Self { pages, moved })
+    }
+
+    /// The tested pages that move, if both parts of the tested pages push themselves out of a set
+    /// of the first level.
+    pub(crate) fn misses_alone(of_first: usize, ways: usize) -> Option<usize> {
+        let moved = ways.div_ceil(2);
+        (moved > of_first && ways + 1 - moved > of_first).then_some(moved)
+    }
+
+    /// A chase that fits if and only if the detection bits lead to another set.
+    pub(crate) fn chase(&self, ways: usize, detection: u64, above: u32) -> Chase {
+        let mut chase = with_detection(ways, self.moved, detection, above);
+        let tested = chase.offsets.clone();
+        let others = self.pages.iter().filter(|page| !tested.contains(page));
+        chase.offsets.extend(others);
+        chase
+    }
+}

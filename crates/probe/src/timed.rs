@@ -1,0 +1,283 @@
+//! Decisions by the cycles that chases cost.
+
+use crate::{Chase, ChaseOracle, TlbLevel, Verdict};
+
+/// The costs of chases on a processor. A chase over the same cache lines in few pages is the
+/// control: its cost is taken off.
+pub trait ChaseCosts {
+    /// Returns the cycles of a load beyond those of the control, in one random order. `None` if
+    /// the chase cannot be mapped.
+    fn extra(&mut self, pages: &[u64]) -> Option<f64>;
+
+    /// Returns the cycles of a reference of a string, repeated in its own order, beyond those of
+    /// the control.
+    fn string(&mut self, pages: &[u64]) -> Option<f64>;
+
+    /// The lowest address bit that chases keep above every index.
+    fn above(&self) -> u32;
+
+    /// The bytes of a page.
+    fn unit(&self) -> u64;
+
+    /// The most pages of a chase.
+    fn most_pages(&self) -> usize;
+}
+
+/// The costs by which chases are judged, in cycles of a load.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Calibration {
+    /// The cycles that a hit of the second level takes more than one of the first. `None` if no
+    /// second level shows.
+    pub second_hit: Option<f64>,
+    /// The cycles that a walk takes more than a hit of the last level, its tables in a cache.
+    pub walk: f64,
+    /// The difference of repeated costs where they should be alike.
+    pub noise: f64,
+}
+
+/// The reason why costs cannot be judged.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CalibrationError {
+    /// A chase cannot be mapped.
+    Unmapped,
+    /// Equal chases differ by so many cycles.
+    Noisy(f64),
+    /// No number of pages costs more than few pages do.
+    Flat,
+}
+
+impl std::fmt::Display for CalibrationError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unmapped => f.write_str("the kernel does not map the pages of the chases"),
+            Self::Noisy(cycles) => write!(
+                f,
+                "the times are too noisy: equal chases differ by {cycles:.1} cycles a load"
+            ),
+            Self::Flat => f.write_str("many pages cost no more than few, so no TLB shows"),
+        }
+    }
+}
+
+/// The most cycles by which equal chases may differ: a third of a cheap second-level hit.
+const MOST_NOISE: f64 = 1.5;
+/// The share of the noise-free steps of a ladder within which costs form a plateau.
+const PLATEAU: f64 = 0.2;
+/// The rungs of a plateau, at least.
+const LEAST_RUNGS: usize = 3;
+/// The pages of the ladder's rungs: two for each doubling.
+const LOWEST: usize = 8;
+
+/// The cost of each rung of a ladder of pages in a row: the pages, and the least cycles of a load
+/// beyond the control.
+pub fn ladder(costs: &mut dyn ChaseCosts, orders: usize) -> Option<Vec<(usize, f64)>> {
+    let mut rungs = Vec::new();
+    let mut count = LOWEST;
+    while count <= costs.most_pages() {
+        for pages in [count, count * 3 / 2] {
+            if pages > costs.most_pages() {
+                break;
+            }
+            let row: Vec<u64> = (0..pages as u64).map(|page| page * costs.unit()).collect();
+            let mut least = f64::INFINITY;
+            for _ in 0..orders {
+                least = least.min(costs.extra(&row)?);
+            }
+            rungs.push((pages, least));
+        }
+        count *= 2;
+    }
+    Some(rungs)
+}
+
+/// Finds the costs of a second-level hit and of a walk.
+///
+/// # Errors
+/// [`CalibrationError`] if chases cannot run, or if their costs say nothing.
+pub fn calibrate(costs: &mut dyn ChaseCosts) -> Result<Calibration, CalibrationError> {
+    /// Repetitions of a small chase that show the noise, and orders of each rung.
+    const REPEATED: usize = 9;
+    const ORDERS: usize = 3;
+    let small: Vec<u64> = (0..LOWEST as u64).map(|page| page * costs.unit()).collect();
+    let mut repeated = Vec::new();
+    for _ in 0..REPEATED {
+        repeated.push(costs.extra(&small).ok_or(CalibrationError::Unmapped)?);
+    }
+    repeated.sort_by(f64::total_cmp);
+    // Rare disturbances do not count: the least of several trials decides later.
+    let noise = repeated[REPEATED / 2] - repeated[0];
+    if noise > MOST_NOISE {
+        return Err(CalibrationError::Noisy(noise));
+    }
+    let rungs = ladder(costs, ORDERS).ok_or(CalibrationError::Unmapped)?;
+    let extras: Vec<f64> = rungs.iter().map(|(_, extra)| *extra).collect();
+    calibration(&extras, noise)
+}
+
+/// The calibration from the costs of a ladder's rungs.
+fn calibration(extras: &[f64], noise: f64) -> Result<Calibration, CalibrationError> {
+    let base = extras.first().copied().unwrap_or(0.0);
+    let highest = extras.iter().copied().fold(0.0, f64::max);
+    // A second-level hit takes two cycles at least.
+    let least = (base + 4.0 * noise).max(base + 2.0);
+    if highest <= least {
+        return Err(CalibrationError::Flat);
+    }
+    let plateau = first_plateau(extras, least, highest / 2.0);
+    let walk = highest - plateau.unwrap_or(base);
+    Ok(Calibration {
+        second_hit: plateau.map(|cost| cost - base),
+        // Far tables cost more than near ones, and the judgement is on the safe side with less.
+        walk: walk / 2.0,
+        noise,
+    })
+}
+
+/// The cost of the first plateau above `least`, if it is below `most`.
+fn first_plateau(extras: &[f64], least: f64, most: f64) -> Option<f64> {
+    let mut best: Option<(usize, f64)> = None;
+    for (at, cost) in extras.iter().enumerate() {
+        if *cost <= least || *cost >= most {
+            continue;
+        }
+        let alike = |other: &&f64| (**other - cost).abs() <= PLATEAU * cost;
+        let rungs = extras[at..].iter().take_while(alike).count();
+        let is_longer = best.is_none_or(|(known, _)| rungs > known);
+        if rungs >= LEAST_RUNGS && is_longer {
+            let mut costs: Vec<f64> = extras[at..at + rungs].to_vec();
+            costs.sort_by(f64::total_cmp);
+            best = Some((rungs, costs[rungs / 2]));
+        }
+    }
+    best.map(|(_, cost)| cost)
+}
+
+/// An oracle that judges chases by their costs.
+pub struct Timed<'a> {
+    costs: &'a mut dyn ChaseCosts,
+    calibration: Calibration,
+    groups: usize,
+    orders: usize,
+}
+
+/// The share of misses up to which a chase fits, in the best of several orders.
+const FITS: f64 = 0.15;
+
+impl<'a> Timed<'a> {
+    /// An oracle. Each answer is the majority of `groups` groups, and each group takes the best of
+    /// `orders` random orders.
+    pub fn new(
+        costs: &'a mut dyn ChaseCosts,
+        calibration: Calibration,
+        groups: usize,
+        orders: usize,
+    ) -> Self {
+        Self {
+            costs,
+            calibration,
+            groups: groups.max(1),
+            orders: orders.max(1),
+        }
+    }
+
+    /// The share of tested pages that miss a level, for a cost of all loads.
+    fn share(&self, level: TlbLevel, extra: f64, chase: &Chase) -> f64 {
+        let Calibration {
+            second_hit, walk, ..
+        } = self.calibration;
+        let hit = second_hit.unwrap_or(0.0);
+        let dilution = chase.offsets.len() as f64 / chase.tested.max(1) as f64;
+        match (level, second_hit) {
+            (TlbLevel::First, Some(hit)) => extra / hit * dilution,
+            _ => (extra - hit).max(0.0) / walk * dilution,
+        }
+    }
+}
+
+impl std::fmt::Debug for Timed<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Timed")
+            .field("calibration", &self.calibration)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ChaseOracle for Timed<'_> {
+    fn fits(&mut self, level: TlbLevel, chase: &Chase) -> Option<Verdict> {
+        let mut fitting = 0;
+        for _ in 0..self.groups {
+            let mut least = f64::INFINITY;
+            for _ in 0..self.orders {
+                least = least.min(self.costs.extra(&chase.offsets)?);
+            }
+            fitting += usize::from(self.share(level, least, chase) < FITS);
+        }
+        let fits = 2 * fitting > self.groups;
+        let agreeing = if fits { fitting } else { self.groups - fitting };
+        Some(Verdict {
+            fits,
+            confidence: agreeing as f64 / self.groups as f64,
+        })
+    }
+
+    fn miss_ratio(
+        &mut self,
+        level: TlbLevel,
+        string: &[u64],
+        all_miss: &[u64],
+        _: u64,
+    ) -> Option<f64> {
+        let base = match level {
+            TlbLevel::First => 0.0,
+            TlbLevel::All => self.calibration.second_hit?,
+        };
+        let (cost, full) = (self.costs.string(string)?, self.costs.string(all_miss)?);
+        let least = 4.0 * self.calibration.noise + 1.0;
+        let is_clear = full - base > least;
+        is_clear.then(|| ((cost - base) / (full - base)).clamp(0.0, 1.0))
+    }
+
+    fn above(&self) -> u32 {
+        self.costs.above()
+    }
+
+    fn unit(&self) -> u64 {
+        self.costs.unit()
+    }
+
+    fn most_pages(&self) -> usize {
+        self.costs.most_pages()
+    }
+
+    fn intruders(&self) -> f64 {
+        0.04
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ladder_has_a_plateau_of_second_level_hits() {
+        // A Zen 5 core, measured.
+        let extras = [
+            0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 6.9, 6.9, 6.9, 6.9, 6.9, 6.9, 6.9, 7.5, 8.0, 9.0,
+            17.5, 27.0, 40.0, 49.0, 60.0, 70.0,
+        ];
+        let found = calibration(&extras, 0.1).expect("costs");
+        assert_eq!(found.second_hit, Some(6.9));
+        assert!((30.0..33.0).contains(&found.walk), "{found:?}");
+    }
+
+    #[test]
+    fn a_ladder_without_a_plateau_has_no_second_level() {
+        let extras = [0.0, 0.0, 0.0, 20.0, 30.0, 30.0, 31.0, 30.0];
+        let found = calibration(&extras, 0.1).expect("costs");
+        assert_eq!(found.second_hit, None);
+        assert_eq!(
+            calibration(&[0.0, 0.3, 0.1], 0.1),
+            Err(CalibrationError::Flat)
+        );
+    }
+}

@@ -1,0 +1,5 @@
+//! The chases against every machine of the catalogue, and against times with jitter.
+
+mod catalogue;
+
+mod whole;
