@@ -112,22 +112,31 @@ pub(crate) fn closed(
         )),
         None => Finding::open(bits.reason.clone()),
     };
-    let entries = match (ways.value, &index.value, capacity.value) {
-        (Some(ways_of_set), Some(function), Some(most)) => {
-            let entries = ways_of_set * function.sets() as usize;
-            let differs = (entries as f64 - most as f64).abs() / entries.max(1) as f64;
-            match differs <= AGREEMENT * oracle.intruders() {
-                true => Finding {
-                    value: Some(entries),
-                    confidence: ways.confidence.min(index.confidence),
-                    reason: String::new(),
-                },
-                false => Finding::open(format!(
-                    "ways times sets are {entries}, and {most} pages in a row fit"
-                )),
-            }
-        }
-        _ => Finding::open("the ways or the index are open"),
+    let (Some(of_set), Some(function), Some(most)) = (ways.value, &index.value, capacity.value)
+    else {
+        let reason = "the ways or the index are open";
+        return LevelFound {
+            index,
+            bits,
+            ..open(capacity, ways, reason)
+        };
+    };
+    let entries = of_set * usize::try_from(function.sets()).unwrap_or(usize::MAX / of_set);
+    let differs = (entries as f64 - most as f64).abs() / entries.max(1) as f64;
+    if differs > AGREEMENT * oracle.intruders() {
+        let reason = format!(
+            "the chases contradict each other: {of_set} ways, index {function}, and {most} pages \
+             in a row"
+        );
+        return LevelFound {
+            bits,
+            ..open(capacity, Finding::open(reason.as_str()), &reason)
+        };
+    }
+    let entries = Finding {
+        value: Some(entries),
+        confidence: ways.confidence.min(index.confidence),
+        reason: String::new(),
     };
     LevelFound {
         capacity,

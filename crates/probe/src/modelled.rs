@@ -95,6 +95,13 @@ impl Modelled {
         }
     }
 
+    /// The TLB with one page of each unit in chases, for organisations whose entries have several.
+    #[must_use]
+    pub fn with_single_pages(mut self) -> Self {
+        self.unit = self.size.bytes();
+        self
+    }
+
     /// Refers to an address, and loads the page after a miss.
     fn refer(&self, tlb: &mut Tlb, address: u64) -> Lookup {
         let page = PageNumber(address >> PageSize::SIZE_4K.shift());

@@ -7,12 +7,22 @@ use crate::{ChaseOracle, Finding, LevelFound, TlbLevel};
 
 /// The pages that push others out of the first level, as a share of its entries.
 const PUSH: f64 = 1.15;
+/// The number of shorter rows that are tried.
+const SHORTER_ROWS: usize = 4;
 
 /// A row of pages that lie in different sets of the second level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SpreadRow {
     /// The pages, as a power of two.
     pub shift: u32,
+}
+
+impl SpreadRow {
+    /// The pages but the last. Structures that take turns get the copies of a page in turn only if
+    /// a row has an odd number of pages.
+    fn pages(self) -> std::ops::Range<u64> {
+        0..(1 << self.shift) - 1
+    }
 }
 
 /// Finds the second level. `None` if no more pages fit all levels than fit the first.
@@ -40,42 +50,38 @@ pub(crate) fn second_level(oracle: &mut dyn ChaseOracle, first: &LevelFound) -> 
     Some(closed(oracle, capacity, ways, bits))
 }
 
-/// The ways: the most copies of a row that fit. The row is long enough that two copies miss the
-/// first level, and a row twice as long has as many copies, so both lie in different sets.
+/// The ways: the most copies of a row that fit, if a row half as long has as many. Then the pages
+/// of the longer row lie in different sets. The copies of both rows miss the first level.
 fn ways(oracle: &mut dyn ChaseOracle, of_first: usize) -> (Option<SpreadRow>, Finding<usize>) {
     let (above, unit) = (oracle.above(), oracle.unit());
-    let shift = (of_first as u64 / 2 + 1)
-        .next_power_of_two()
-        .trailing_zeros();
+    let longest = (of_first as u64 + 1).next_power_of_two().trailing_zeros();
     let mut copies = |shift: u32| {
         largest(oracle, TlbLevel::All, &|count| {
-            copies_of_row(0..1 << shift, count as u64, unit, above)
+            copies_of_row(SpreadRow { shift }.pages(), count as u64, unit, above)
         })
     };
-    let (short, long) = (copies(shift), copies(shift + 1));
-    match (short.value, long.value) {
-        // One copy of the row may fit the first level alone.
-        (Some(1), _) => (
-            None,
-            Finding::open("the second level has too few sets or ways"),
-        ),
-        (Some(one), Some(other)) if one == other => (
-            Some(SpreadRow { shift }),
-            Finding {
-                confidence: short.confidence.min(long.confidence),
-                ..short
-            },
-        ),
-        (Some(one), Some(other)) => {
-            let reason = format!(
-                "{one} pages fit each set of a row of {}, and {other} of a row of {}",
-                1 << shift,
-                2 << shift
+    let mut long = copies(longest);
+    for shift in (1..longest).rev().take(SHORTER_ROWS) {
+        let short = copies(shift);
+        let (Some(of_short), Some(of_long)) = (short.value, long.value) else {
+            return (None, Finding::open(short.reason + &long.reason));
+        };
+        let pages = of_short as f64 * ((1_u64 << shift) - 1) as f64;
+        if of_short == of_long && of_short > 1 && pages > of_first as f64 * PUSH {
+            let confidence = short.confidence.min(long.confidence);
+            let row = SpreadRow { shift: shift + 1 };
+            return (
+                Some(row),
+                Finding {
+                    confidence,
+                    ..short
+                },
             );
-            (None, Finding::open(reason))
         }
-        _ => (None, Finding::open(short.reason)),
+        long = short;
     }
+    let reason = "rows of different lengths have different numbers of copies that fit";
+    (None, Finding::open(reason))
 }
 
 /// The pages that push the tested pages out of the first level, and the split of the tested pages.

@@ -103,16 +103,14 @@ fn the_miss_ratio_curve_of_a_random_rule_gives_the_capacity() {
             return;
         }
         found += 1;
-        let mut modelled = Modelled::alone(structure, size);
-        // A block of pages is referred to once a page, and only the first reference misses.
-        let pages = modelled.unit() / size.bytes();
+        let mut modelled = Modelled::alone(structure, size).with_single_pages();
         for more in [1.25, 1.5, 2.0] {
             let wanted = (structure.entries - structure.wired) as f64;
             let count = (wanted * more) as usize;
             let Chase { offsets, .. } = far_apart(count, modelled.above());
             let ratios = (0..8).map(|start| {
                 let ratio = modelled.miss_ratio(TlbLevel::First, &offsets, &[], start);
-                ratio.expect("a ratio") * pages as f64
+                ratio.expect("a ratio")
             });
             let ratio = ratios.sum::<f64>() / 8.0;
             let entries = entries_of_ratio(ratio, count);
