@@ -39,7 +39,7 @@ pub use inherited::{
 pub use kernel::{Kernel, KernelError};
 pub use linux::{
     Abilities, ChaseBacking, ChaseCost, ChaseTimer, Description, EntryRun, KernelTables, Linux,
-    MOST_NODES, MeasuredFaultCosts, Obstacle, ThpControl, ThpSetting, Usage, allow_only_advised,
+    MeasuredFaultCosts, Obstacle, SpanCost, ThpControl, ThpSetting, Usage, allow_only_advised,
     allow_thp, core_clock, forbid_thp, ignore_thp_switches, measure_fault_costs, pin, thp_control,
     wait_for,
 };

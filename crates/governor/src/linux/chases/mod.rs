@@ -1,37 +1,32 @@
 //! Random cyclic pointer chases on this machine, timed.
 //!
-//! Every page of a chase holds one node, on one cache line. Base pages alias a small file in
-//! memory: 64 pages of addresses share one page of memory and use different lines of it. So the
-//! data stays in the nearest cache, whatever the number of pages is, and the control chase visits
-//! the same lines through few pages.
+//! Every page of a chase holds one node, on one cache line. Pages alias a small file in memory: 64
+//! base pages of addresses share one page of memory and use different lines of it. So the data
+//! stays in the nearest cache, whatever the number of pages is, and the control chase visits the
+//! same lines through few pages.
 #![allow(unsafe_code, reason = "mappings of this process, and pointers in them")]
 
+mod memory;
+
+use memory::{LINE, LINES, Mapped, PAGE, PageFile};
 use std::hint::black_box;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// The size of a base page, and of a cache line.
-const PAGE: u64 = 4 << 10;
-const LINE: u64 = 64;
-const LINES: u64 = PAGE / LINE;
-const BLOCK: u64 = 2 << 20;
 /// The pages that a control chase visits at a time.
 const CONTROL_PAGES: usize = 32;
 /// The most nodes of a chase. Each is a mapping, of which a process has 65,530.
-pub const MOST_NODES: usize = 32 << 10;
-/// The lowest address of chases: programs and libraries of 64-bit Linux lie above or far below.
-const BASE: u64 = 1 << 44;
+const MOST_NODES: usize = 32 << 10;
 
-/// The backing of a chase's pages.
+/// The pages of a chase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChaseBacking {
-    /// Base pages that alias a small file in memory.
+    /// Base pages.
     Base,
-    /// Anonymous huge pages of 2 MiB. A chase is refused if the kernel does not give them.
+    /// Huge pages of 2 MiB.
     Huge,
-    /// Anonymous memory in base pages, with memory of its own for each page.
-    Plain,
+    /// Huge pages of 1 GiB, if the administrator has reserved one.
+    Giant,
 }
 
 /// The cost of a chase.
@@ -44,10 +39,21 @@ pub struct ChaseCost {
     pub misses: Option<f64>,
 }
 
+/// The nanoseconds of a load over a span of memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SpanCost {
+    /// Each load waits for the one before.
+    pub dependent: f64,
+    /// No load waits for another.
+    pub independent: f64,
+}
+
 /// A timer of chases, which owns the memory that base pages alias.
 #[derive(Debug)]
 pub struct ChaseTimer {
-    memory: OwnedFd,
+    base: PageFile,
+    huge: Option<PageFile>,
+    giant: Option<PageFile>,
     counter: Option<perf_event::Counter>,
     random: u64,
 }
@@ -58,25 +64,26 @@ impl ChaseTimer {
     /// # Errors
     /// Returns the kernel's error if the memory cannot be made.
     pub fn new(seed: u64) -> io::Result<Self> {
-        // SAFETY: a literal name. A result that is not negative is a new file descriptor without
-        // another owner.
-        let memory = unsafe {
-            let fd = libc::memfd_create(c"broadleaf-probe".as_ptr(), libc::MFD_CLOEXEC);
-            if fd < 0 {
-                return Err(io::Error::last_os_error());
-            }
-            OwnedFd::from_raw_fd(fd)
-        };
-        let bytes = (MOST_NODES as u64 / LINES) * PAGE;
-        // SAFETY: no pointers.
-        if unsafe { libc::ftruncate(memory.as_raw_fd(), bytes as libc::off_t) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
         Ok(Self {
-            memory,
+            base: PageFile::base(MOST_NODES as u64 / LINES * PAGE)?,
+            huge: PageFile::huge(),
+            giant: PageFile::giant(),
             counter: crate::counters::own_tlb_misses(),
             random: seed | 1,
         })
+    }
+
+    /// The most pages of a chase; 0 if this machine gives no such pages.
+    pub fn most_pages(&self, backing: ChaseBacking) -> usize {
+        self.file(backing).map_or(0, PageFile::most_pages)
+    }
+
+    const fn file(&self, backing: ChaseBacking) -> Option<&PageFile> {
+        match backing {
+            ChaseBacking::Base => Some(&self.base),
+            ChaseBacking::Huge => self.huge.as_ref(),
+            ChaseBacking::Giant => self.giant.as_ref(),
+        }
     }
 
     /// Returns true if the processor counts TLB misses.
@@ -93,10 +100,10 @@ impl ChaseTimer {
         backing: ChaseBacking,
         samples: usize,
     ) -> Option<ChaseCost> {
-        if offsets.is_empty() || offsets.len() > MOST_NODES {
+        if offsets.is_empty() || offsets.len() > self.most_pages(backing) {
             return None;
         }
-        let mapped = Mapped::new(offsets, backing, self.memory.as_raw_fd())?;
+        let mapped = Mapped::new(offsets, self.file(backing)?)?;
         let mut order: Vec<usize> = (0..offsets.len()).collect();
         self.shuffle(&mut order);
         Some(self.chase(&mapped.nodes, &order, samples))
@@ -106,7 +113,7 @@ impl ChaseTimer {
     /// [`CONTROL_PAGES`] pages are visited at a time, so the TLBs hardly matter.
     pub fn time_control(&mut self, nodes: usize, samples: usize) -> Option<ChaseCost> {
         let pages = (nodes as u64).div_ceil(LINES);
-        let mapped = Mapped::whole(pages, self.memory.as_raw_fd())?;
+        let mapped = Mapped::whole(pages, &self.base)?;
         let mut order: Vec<usize> = (0..nodes).collect();
         for part in order.chunks_mut(CONTROL_PAGES * LINES as usize) {
             self.shuffle(part);
@@ -118,42 +125,50 @@ impl ChaseTimer {
 
     /// Times a string of pages that is repeated in its own order. A page may come several times, on
     /// a line of its own each time, so a string has at most 64 pages.
-    pub fn time_string(&mut self, offsets: &[u64], samples: usize) -> Option<ChaseCost> {
+    pub fn time_string(
+        &mut self,
+        offsets: &[u64],
+        backing: ChaseBacking,
+        samples: usize,
+    ) -> Option<ChaseCost> {
         if offsets.is_empty() || offsets.len() as u64 > LINES {
             return None;
         }
-        let mut mapped = Mapped::empty();
-        for (at, offset) in offsets.iter().enumerate() {
-            let place = BASE.checked_add(*offset)?;
-            if !mapped.ranges.contains(&(place, PAGE)) {
-                mapped.map(place, PAGE, Some((self.memory.as_raw_fd(), 0)))?;
-            }
-            let node = place + at as u64 * LINE;
-            mapped.nodes.push(node as *mut usize);
+        let mapped = Mapped::string(offsets, self.file(backing)?)?;
+        // References in no order lead to an arbitrary state of replacement.
+        let mut order: Vec<usize> = (0..offsets.len()).collect();
+        self.shuffle(&mut order);
+        for at in &order {
+            // SAFETY: the nodes are aligned words of live mappings.
+            black_box(unsafe { mapped.nodes[*at].read_volatile() });
         }
         let order: Vec<usize> = (0..offsets.len()).collect();
         Some(self.chase(&mapped.nodes, &order, samples))
     }
 
-    /// Times chases over `lines` lines of huge memory that are `step` bytes apart, dependent and
-    /// independent. Returns the nanoseconds of a load of both.
+    /// Times chases over a line of each base page of anonymous memory, dependent and independent
+    /// loads. Returns the nanoseconds of a load of both. `None` if the kernel does not give such
+    /// pages.
     pub fn time_span(
         &mut self,
-        span: u64,
+        bytes: u64,
         backing: ChaseBacking,
         samples: usize,
-    ) -> Option<(f64, f64)> {
-        let mapped = Mapped::span(span, backing)?;
-        let count = (span / PAGE) as usize;
-        // A line of each page, in different sets of the caches.
-        let node = |at: u64| (mapped.first + at * PAGE + at * 7 % LINES * LINE) as *mut usize;
-        let nodes: Vec<*mut usize> = (0..count as u64).map(node).collect();
-        let mut order: Vec<usize> = (0..count).collect();
+    ) -> Option<SpanCost> {
+        let mapped = Mapped::span(bytes, backing)?;
+        let count = bytes / PAGE;
+        // The lines of a page are spread, so that no set of a cache has more than its share.
+        let line = |at: u64| at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58;
+        let node = |at: u64| (mapped.first + at * PAGE + line(at) * LINE) as *mut usize;
+        let nodes: Vec<*mut usize> = (0..count).map(node).collect();
+        let mut order: Vec<usize> = (0..nodes.len()).collect();
         self.shuffle(&mut order);
         let dependent = self.chase(&nodes, &order, samples).nanoseconds;
         let independent = (0..samples).map(|_| independent(&nodes, &order));
-        let independent = independent.fold(f64::INFINITY, f64::min);
-        Some((dependent, independent))
+        Some(SpanCost {
+            dependent,
+            independent: independent.fold(f64::INFINITY, f64::min),
+        })
     }
 
     /// Links the nodes in this order, and goes round them.
@@ -243,145 +258,6 @@ pub fn core_clock() -> f64 {
     f64::from(2 * STEPS) / quickest.as_nanos().max(1) as f64
 }
 
-/// Mappings of a chase, and the addresses of its nodes.
-struct Mapped {
-    ranges: Vec<(u64, u64)>,
-    nodes: Vec<*mut usize>,
-    first: u64,
-}
-
-impl Mapped {
-    const fn empty() -> Self {
-        Self {
-            ranges: Vec::new(),
-            nodes: Vec::new(),
-            first: 0,
-        }
-    }
-
-    /// Pages at offsets, each with a node.
-    fn new(offsets: &[u64], backing: ChaseBacking, memory: i32) -> Option<Self> {
-        let mut mapped = Self::empty();
-        for (at, offset) in offsets.iter().enumerate() {
-            let at = at as u64;
-            let place = BASE.checked_add(*offset)?;
-            let line = at % LINES * LINE;
-            let inside = match backing {
-                ChaseBacking::Base => {
-                    mapped.map(place, PAGE, Some((memory, at / LINES * PAGE)))?;
-                    line
-                }
-                ChaseBacking::Plain => {
-                    mapped.map(place, PAGE, None)?;
-                    line
-                }
-                ChaseBacking::Huge => {
-                    mapped.map(place, BLOCK, None)?;
-                    mapped.advise(place, BLOCK, libc::MADV_HUGEPAGE)?;
-                    line + at / LINES % (BLOCK / PAGE) * PAGE
-                }
-            };
-            mapped.nodes.push((place + inside) as *mut usize);
-        }
-        mapped.touch(backing)?;
-        Some(mapped)
-    }
-
-    /// Pages of the file in a row.
-    fn whole(pages: u64, memory: i32) -> Option<Self> {
-        let mut mapped = Self::empty();
-        mapped.first = BASE;
-        mapped.map(BASE, pages * PAGE, Some((memory, 0)))?;
-        Some(mapped)
-    }
-
-    /// One range of anonymous memory.
-    fn span(bytes: u64, backing: ChaseBacking) -> Option<Self> {
-        let mut mapped = Self::empty();
-        mapped.first = BASE;
-        let bytes = bytes.next_multiple_of(BLOCK);
-        mapped.map(BASE, bytes, None)?;
-        let advice = match backing {
-            ChaseBacking::Huge => libc::MADV_HUGEPAGE,
-            _ => libc::MADV_NOHUGEPAGE,
-        };
-        mapped.advise(BASE, bytes, advice)?;
-        let touched = (0..bytes).step_by(PAGE as usize);
-        mapped.nodes = touched.map(|at| (BASE + at) as *mut usize).collect();
-        mapped.touch(backing)?;
-        mapped.nodes = Vec::new();
-        Some(mapped)
-    }
-
-    fn map(&mut self, place: u64, bytes: u64, file: Option<(i32, u64)>) -> Option<()> {
-        let flags = match file {
-            Some(_) => libc::MAP_SHARED | libc::MAP_POPULATE,
-            None => libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-        };
-        let (fd, offset) = file.unwrap_or((-1, 0));
-        // SAFETY: a new mapping, which replaces none.
-        let mapped = unsafe {
-            libc::mmap(
-                place as *mut libc::c_void,
-                bytes as usize,
-                libc::PROT_READ | libc::PROT_WRITE,
-                flags | libc::MAP_FIXED_NOREPLACE,
-                fd,
-                offset as libc::off_t,
-            )
-        };
-        if mapped == libc::MAP_FAILED {
-            return None;
-        }
-        self.ranges.push((mapped as u64, bytes));
-        // Kernels before 4.17 take the place as a hint.
-        (mapped as u64 == place).then_some(())
-    }
-
-    fn advise(&self, place: u64, bytes: u64, advice: i32) -> Option<()> {
-        // SAFETY: the range is a mapping of this value, and no advice of this file drops content.
-        let answer = unsafe { libc::madvise(place as *mut libc::c_void, bytes as usize, advice) };
-        (answer == 0).then_some(())
-    }
-
-    /// Writes to every node. Returns `None` if huge pages were asked for and are not there.
-    fn touch(&self, backing: ChaseBacking) -> Option<()> {
-        let before = match backing {
-            ChaseBacking::Huge => anonymous_huge_bytes()?,
-            _ => 0,
-        };
-        for node in &self.nodes {
-            // SAFETY: the node is in a mapping of this value.
-            unsafe { node.write_volatile(1) };
-        }
-        if backing == ChaseBacking::Huge {
-            let bytes: u64 = self.ranges.iter().map(|(_, bytes)| bytes).sum();
-            let got = anonymous_huge_bytes()?.saturating_sub(before);
-            return (got >= bytes).then_some(());
-        }
-        Some(())
-    }
-}
-
-impl Drop for Mapped {
-    fn drop(&mut self) {
-        for (place, bytes) in &self.ranges {
-            // SAFETY: the mapping is this value's own.
-            unsafe { libc::munmap(*place as *mut libc::c_void, *bytes as usize) };
-        }
-    }
-}
-
-/// The anonymous huge pages of this process, in bytes, as its `smaps` has them.
-fn anonymous_huge_bytes() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/self/smaps_rollup").ok()?;
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("AnonHugePages:"))?;
-    let kib: u64 = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;
-    Some(kib << 10)
-}
-
 /// Pins the calling thread to a processor.
 pub fn pin(cpu: usize) -> bool {
     // SAFETY: a structure of bits, for which zeroes are values; the call reads it alone.
@@ -415,6 +291,11 @@ mod tests {
         );
         assert!(timer.time(&[], ChaseBacking::Base, 3).is_none());
         assert!(timer.time(&[0, 0], ChaseBacking::Base, 3).is_none());
+        let string = timer.time_string(&[0, PAGE, 0, PAGE * 2], ChaseBacking::Base, 3);
+        assert!(string.is_some());
+        let span = timer.time_span(8 << 20, ChaseBacking::Base, 3);
+        let span = span.expect("base pages");
+        assert!(span.independent < span.dependent, "{span:?}");
     }
 
     #[test]
