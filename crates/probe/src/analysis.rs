@@ -36,18 +36,26 @@ pub struct Analysis {
     pub inclusion: Finding<Inclusion>,
 }
 
+/// The number of steps of an analysis.
+pub const STEPS: u64 = 4;
+
 /// The share of a level's entries by which ways times sets may exceed the capacity in a row, in
 /// shares that other translations take. Walk entries, code and neighbours compete for the sets.
 const AGREEMENT: f64 = 10.0;
 
-/// Finds the structure of the TLB that an oracle answers for.
-pub fn analyse(oracle: &mut dyn ChaseOracle) -> Analysis {
+/// Finds the structure of the TLB that an oracle answers for. `step` is called before each of the
+/// [`STEPS`] steps.
+pub fn analyse(oracle: &mut dyn ChaseOracle, step: &mut dyn FnMut()) -> Analysis {
+    step();
     let mut first = first_level(oracle);
+    step();
     first.rules = first_rule(oracle, &first);
+    step();
     let mut second = second_level(oracle, &first);
     if let Some(second) = &mut second {
         second.rules = second_rule(oracle, &first, second);
     }
+    step();
     let inclusion = match &second {
         Some(second) => inclusion(oracle, &first, second),
         None => Finding::open("there is no second level"),

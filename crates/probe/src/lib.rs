@@ -17,7 +17,7 @@ mod replacement;
 mod second;
 mod timed;
 
-pub use analysis::{Analysis, LevelFound, analyse, first_level};
+pub use analysis::{Analysis, LevelFound, STEPS, analyse, first_level};
 pub use chase::{Chase, far_apart, in_a_row, with_detection};
 pub use finding::Finding;
 pub use inclusion::Inclusion;
@@ -25,4 +25,6 @@ pub use index::{IndexBits, index_bits};
 pub use modelled::Modelled;
 pub use oracle::{ChaseOracle, TlbLevel, Verdict};
 pub use replacement::{RuleSignature, signature};
-pub use timed::{Calibration, CalibrationError, ChaseCosts, Timed, calibrate, ladder};
+pub use timed::{
+    Calibration, CalibrationError, ChaseCosts, ChaseReading, Timed, calibrate, ladder,
+};

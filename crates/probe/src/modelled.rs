@@ -102,6 +102,19 @@ impl Modelled {
         self
     }
 
+    /// The least shares of references that miss the first level, and all levels, in a round of a
+    /// chase.
+    pub fn least_shares(&self, chase: &[u64]) -> (f64, f64) {
+        let mut tlb = Tlb::new(&self.design);
+        let pages = chase.len() * (self.unit / self.size.bytes()) as usize;
+        let rounds = (0..self.rounds).map(|_| self.round(&mut tlb, chase));
+        let least = rounds.fold((usize::MAX, usize::MAX), |least, misses| {
+            (least.0.min(misses.0), least.1.min(misses.1))
+        });
+        let share = |misses: usize| misses as f64 / pages as f64;
+        (share(least.0), share(least.1))
+    }
+
     /// Refers to an address, and loads the page after a miss.
     fn refer(&self, tlb: &mut Tlb, address: u64) -> Lookup {
         let page = PageNumber(address >> PageSize::SIZE_4K.shift());

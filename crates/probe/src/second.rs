@@ -7,6 +7,8 @@ use crate::{ChaseOracle, Finding, LevelFound, TlbLevel};
 
 /// The pages that push others out of the first level, as a share of its entries.
 const PUSH: f64 = 1.15;
+/// The length of the longest row at least, as a power of two.
+const LONGEST_ROW: u32 = 4;
 /// The number of shorter rows that are tried.
 const SHORTER_ROWS: usize = 4;
 
@@ -54,7 +56,8 @@ pub(crate) fn second_level(oracle: &mut dyn ChaseOracle, first: &LevelFound) -> 
 /// of the longer row lie in different sets. The copies of both rows miss the first level.
 fn ways(oracle: &mut dyn ChaseOracle, of_first: usize) -> (Option<SpreadRow>, Finding<usize>) {
     let (above, unit) = (oracle.above(), oracle.unit());
-    let longest = (of_first as u64 + 1).next_power_of_two().trailing_zeros();
+    let longest = (of_first as u64 + 1).next_power_of_two();
+    let longest = longest.trailing_zeros().max(LONGEST_ROW);
     let mut copies = |shift: u32| {
         largest(oracle, TlbLevel::All, &|count| {
             copies_of_row(SpreadRow { shift }.pages(), count as u64, unit, above)

@@ -2,12 +2,40 @@
 
 use crate::{Chase, ChaseOracle, TlbLevel, Verdict};
 
+/// The cost of a load of a chase.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ChaseReading {
+    /// The cycles beyond those of the control.
+    pub extra: f64,
+    /// The TLB misses that the processor counted. `None` without a counter.
+    pub misses: Option<f64>,
+}
+
+impl ChaseReading {
+    /// The lesser of both costs.
+    fn least(self, other: Self) -> Self {
+        let both = self.misses.zip(other.misses);
+        Self {
+            extra: self.extra.min(other.extra),
+            misses: both.map(|(one, other)| one.min(other)),
+        }
+    }
+}
+
+/// The least costs of several random orders.
+fn least(costs: &mut dyn ChaseCosts, pages: &[u64], orders: usize) -> Option<ChaseReading> {
+    let mut least = costs.reading(pages)?;
+    for _ in 1..orders {
+        least = least.least(costs.reading(pages)?);
+    }
+    Some(least)
+}
+
 /// The costs of chases on a processor. A chase over the same cache lines in few pages is the
 /// control: its cost is taken off.
 pub trait ChaseCosts {
-    /// Returns the cycles of a load beyond those of the control, in one random order. `None` if
-    /// the chase cannot be mapped.
-    fn extra(&mut self, pages: &[u64]) -> Option<f64>;
+    /// Returns the cost of a load in one random order. `None` if the chase cannot be mapped.
+    fn reading(&mut self, pages: &[u64]) -> Option<ChaseReading>;
 
     /// Returns the cycles of a reference of a string, repeated in its own order, beyond those of
     /// the control.
@@ -33,6 +61,8 @@ pub struct Calibration {
     pub walk: f64,
     /// The difference of repeated costs where they should be alike.
     pub noise: f64,
+    /// The level whose misses the processor's counter counts. `None` without a counter.
+    pub counted: Option<TlbLevel>,
 }
 
 /// The reason why costs cannot be judged.
@@ -68,9 +98,8 @@ const LEAST_RUNGS: usize = 3;
 /// The pages of the ladder's rungs: two for each doubling.
 const LOWEST: usize = 8;
 
-/// The cost of each rung of a ladder of pages in a row: the pages, and the least cycles of a load
-/// beyond the control.
-pub fn ladder(costs: &mut dyn ChaseCosts, orders: usize) -> Option<Vec<(usize, f64)>> {
+/// The cost of each rung of a ladder of pages in a row: the pages, and the least cost of a load.
+pub fn ladder(costs: &mut dyn ChaseCosts, orders: usize) -> Option<Vec<(usize, ChaseReading)>> {
     let mut rungs = Vec::new();
     let mut count = LOWEST;
     while count <= costs.most_pages() {
@@ -79,11 +108,7 @@ pub fn ladder(costs: &mut dyn ChaseCosts, orders: usize) -> Option<Vec<(usize, f
                 break;
             }
             let row: Vec<u64> = (0..pages as u64).map(|page| page * costs.unit()).collect();
-            let mut least = f64::INFINITY;
-            for _ in 0..orders {
-                least = least.min(costs.extra(&row)?);
-            }
-            rungs.push((pages, least));
+            rungs.push((pages, least(costs, &row, orders)?));
         }
         count *= 2;
     }
@@ -101,7 +126,8 @@ pub fn calibrate(costs: &mut dyn ChaseCosts) -> Result<Calibration, CalibrationE
     let small: Vec<u64> = (0..LOWEST as u64).map(|page| page * costs.unit()).collect();
     let mut repeated = Vec::new();
     for _ in 0..REPEATED {
-        repeated.push(costs.extra(&small).ok_or(CalibrationError::Unmapped)?);
+        let reading = costs.reading(&small).ok_or(CalibrationError::Unmapped)?;
+        repeated.push(reading.extra);
     }
     repeated.sort_by(f64::total_cmp);
     // Rare disturbances do not count: the least of several trials decides later.
@@ -110,12 +136,13 @@ pub fn calibrate(costs: &mut dyn ChaseCosts) -> Result<Calibration, CalibrationE
         return Err(CalibrationError::Noisy(noise));
     }
     let rungs = ladder(costs, ORDERS).ok_or(CalibrationError::Unmapped)?;
-    let extras: Vec<f64> = rungs.iter().map(|(_, extra)| *extra).collect();
-    calibration(&extras, noise)
+    let readings: Vec<ChaseReading> = rungs.iter().map(|(_, reading)| *reading).collect();
+    calibration(&readings, noise)
 }
 
 /// The calibration from the costs of a ladder's rungs.
-fn calibration(extras: &[f64], noise: f64) -> Result<Calibration, CalibrationError> {
+fn calibration(readings: &[ChaseReading], noise: f64) -> Result<Calibration, CalibrationError> {
+    let extras: Vec<f64> = readings.iter().map(|reading| reading.extra).collect();
     let base = extras.first().copied().unwrap_or(0.0);
     let highest = extras.iter().copied().fold(0.0, f64::max);
     // A second-level hit takes two cycles at least.
@@ -123,14 +150,36 @@ fn calibration(extras: &[f64], noise: f64) -> Result<Calibration, CalibrationErr
     if highest <= least {
         return Err(CalibrationError::Flat);
     }
-    let plateau = first_plateau(extras, least, highest / 2.0);
+    let plateau = first_plateau(&extras, least, highest / 2.0);
     let walk = highest - plateau.unwrap_or(base);
     Ok(Calibration {
         second_hit: plateau.map(|cost| cost - base),
         // Far tables cost more than near ones, and the judgement is on the safe side with less.
         walk: walk / 2.0,
         noise,
+        counted: counted(readings, plateau),
     })
+}
+
+/// The level whose misses a counter counts: the first if loads count that hit the second level,
+/// and all levels if walks alone do.
+fn counted(readings: &[ChaseReading], plateau: Option<f64>) -> Option<TlbLevel> {
+    /// The misses of a load that clearly misses, and of one that clearly does not.
+    const CLEAR: (f64, f64) = (0.7, 0.1);
+    let of_walks = readings.last()?.misses?;
+    if of_walks < CLEAR.0 {
+        return None;
+    }
+    let Some(plateau) = plateau else {
+        return Some(TlbLevel::All);
+    };
+    let near = |one: &&ChaseReading| (one.extra - plateau).abs() <= PLATEAU / 4.0 * plateau;
+    let of_hits = readings.iter().find(near)?.misses?;
+    match of_hits {
+        hits if hits >= CLEAR.0 => Some(TlbLevel::First),
+        hits if hits <= CLEAR.1 => Some(TlbLevel::All),
+        _ => None,
+    }
 }
 
 /// The cost of the first plateau above `least`, if it is below `most`.
@@ -180,17 +229,23 @@ impl<'a> Timed<'a> {
         }
     }
 
-    /// The share of tested pages that miss a level, for a cost of all loads.
-    fn share(&self, level: TlbLevel, extra: f64, chase: &Chase) -> f64 {
+    /// The share of tested pages that miss a level, for a cost of all loads. A counter of the
+    /// level decides, and else the cycles.
+    fn share(&self, level: TlbLevel, reading: ChaseReading, chase: &Chase) -> f64 {
         let Calibration {
-            second_hit, walk, ..
+            second_hit,
+            walk,
+            counted,
+            ..
         } = self.calibration;
-        let hit = second_hit.unwrap_or(0.0);
         let dilution = chase.offsets.len() as f64 / chase.tested.max(1) as f64;
-        match (level, second_hit) {
-            (TlbLevel::First, Some(hit)) => extra / hit * dilution,
-            _ => (extra - hit).max(0.0) / walk * dilution,
-        }
+        let hit = second_hit.unwrap_or(0.0);
+        let share = match (reading.misses, level, second_hit) {
+            (Some(misses), ..) if counted == Some(level) => misses,
+            (_, TlbLevel::First, Some(hit)) => reading.extra / hit,
+            _ => (reading.extra - hit).max(0.0) / walk,
+        };
+        share * dilution
     }
 }
 
@@ -206,10 +261,7 @@ impl ChaseOracle for Timed<'_> {
     fn fits(&mut self, level: TlbLevel, chase: &Chase) -> Option<Verdict> {
         let mut fitting = 0;
         for _ in 0..self.groups {
-            let mut least = f64::INFINITY;
-            for _ in 0..self.orders {
-                least = least.min(self.costs.extra(&chase.offsets)?);
-            }
+            let least = least(self.costs, &chase.offsets, self.orders)?;
             fitting += usize::from(self.share(level, least, chase) < FITS);
         }
         let fits = 2 * fitting > self.groups;
@@ -258,6 +310,14 @@ impl ChaseOracle for Timed<'_> {
 mod tests {
     use super::*;
 
+    fn readings(extras: &[f64]) -> Vec<ChaseReading> {
+        let reading = |extra: &f64| ChaseReading {
+            extra: *extra,
+            misses: None,
+        };
+        extras.iter().map(reading).collect()
+    }
+
     #[test]
     fn a_ladder_has_a_plateau_of_second_level_hits() {
         // A Zen 5 core, measured.
@@ -265,19 +325,40 @@ mod tests {
             0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 6.9, 6.9, 6.9, 6.9, 6.9, 6.9, 6.9, 7.5, 8.0, 9.0,
             17.5, 27.0, 40.0, 49.0, 60.0, 70.0,
         ];
-        let found = calibration(&extras, 0.1).expect("costs");
+        let found = calibration(&readings(&extras), 0.1).expect("costs");
         assert_eq!(found.second_hit, Some(6.9));
+        assert_eq!(found.counted, None);
         assert!((30.0..33.0).contains(&found.walk), "{found:?}");
     }
 
     #[test]
     fn a_ladder_without_a_plateau_has_no_second_level() {
         let extras = [0.0, 0.0, 0.0, 20.0, 30.0, 30.0, 31.0, 30.0];
-        let found = calibration(&extras, 0.1).expect("costs");
+        let found = calibration(&readings(&extras), 0.1).expect("costs");
         assert_eq!(found.second_hit, None);
         assert_eq!(
-            calibration(&[0.0, 0.3, 0.1], 0.1),
+            calibration(&readings(&[0.0, 0.3, 0.1]), 0.1),
             Err(CalibrationError::Flat)
         );
+    }
+
+    #[test]
+    fn the_level_of_a_counter_shows_in_the_ladder() {
+        let extras = [0.0, 0.0, 7.0, 7.0, 7.0, 7.0, 20.0, 40.0];
+        let with = |of_hits: f64, of_walks: f64| {
+            let mut readings = readings(&extras);
+            for one in &mut readings {
+                one.misses = Some(match one.extra {
+                    0.0 => 0.0,
+                    7.0 => of_hits,
+                    _ => of_walks,
+                });
+            }
+            calibration(&readings, 0.1).expect("costs").counted
+        };
+        assert_eq!(with(1.0, 1.0), Some(TlbLevel::First));
+        assert_eq!(with(0.01, 0.98), Some(TlbLevel::All));
+        assert_eq!(with(0.4, 0.98), None);
+        assert_eq!(with(0.0, 0.0), None);
     }
 }

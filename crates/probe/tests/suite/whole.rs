@@ -40,7 +40,7 @@ fn check(words: &str, found: &LevelFound, structures: &[&Structure], size: PageS
 fn examine(name: &str, size: PageSize) -> Option<Analysis> {
     let design = machine(name).expect("a machine").design;
     let mut modelled = Modelled::new(&design, size, ReferenceKind::Load)?;
-    let found = analyse(&mut modelled);
+    let found = analyse(&mut modelled, &mut || ());
     let words = format!("{name}, {}", size.short_name());
     let plain = |of: &&&Structure| of.role.fills == Fills::Walks;
     let (first, second) = (structures(&design, 1, size), structures(&design, 2, size));
@@ -88,5 +88,5 @@ fn no_determined_value_is_wrong_and_most_are_determined() {
         }
     }
     println!("{values} of {possible}");
-    assert!(values * 100 >= possible * 80, "{values} of {possible}");
+    assert!(values * 100 >= possible * 97, "{values} of {possible}");
 }
