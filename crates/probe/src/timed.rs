@@ -211,6 +211,10 @@ pub struct Timed<'a> {
 
 /// The share of misses up to which a chase fits, in the best of several orders.
 const FITS: f64 = 0.15;
+/// The same where most pages are not tested, so that noise counts several times.
+const FITS_AMONG: f64 = 0.4;
+/// The pages for each tested page from which noise counts several times.
+const MANY_OTHERS: f64 = 2.0;
 
 impl<'a> Timed<'a> {
     /// An oracle. Each answer is the majority of `groups` groups, and each group takes the best of
@@ -262,7 +266,13 @@ impl ChaseOracle for Timed<'_> {
         let mut fitting = 0;
         for _ in 0..self.groups {
             let least = least(self.costs, &chase.offsets, self.orders)?;
-            fitting += usize::from(self.share(level, least, chase) < FITS);
+            let others = chase.offsets.len() as f64 / chase.tested.max(1) as f64;
+            let most = if others < MANY_OTHERS {
+                FITS
+            } else {
+                FITS_AMONG
+            };
+            fitting += usize::from(self.share(level, least, chase) < most);
         }
         let fits = 2 * fitting > self.groups;
         let agreeing = if fits { fitting } else { self.groups - fitting };
