@@ -4,7 +4,7 @@
 //! finds the parts of memory that are worth superpages. [`papers`] repeats the experiments of
 //! papers. [`mod@mix`] runs several traces at a time. [`mod@info`] describes a trace,
 //! [`mod@recode`] and [`mod@reduce`] write copies of it, and [`journal`] replays what a governor
-//! saw. [`trapping`] counts TLB misses by traps.
+//! saw. [`trapping`] counts TLB misses by traps. [`probing`] measures the TLBs of this machine.
 //! [`catalogues`] explains every name. A study opens files and reads the state of this machine.
 //! It knows no terminal: [`watch::Watch`] receives the progress, and the `log` crate receives
 //! notes.
@@ -33,6 +33,7 @@ pub mod output;
 pub mod page;
 pub mod papers;
 pub mod policies_file;
+pub mod probing;
 pub mod provenance;
 pub mod recode;
 pub mod recording;
