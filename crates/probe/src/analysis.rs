@@ -1,6 +1,6 @@
 //! The analysis: capacities, ways and index bits of the levels of a TLB.
 
-use crate::chase::{Chase, far_apart, in_a_row, with_detection};
+use crate::chase::{Chase, far_apart, in_a_row, part_of, with_detection};
 use crate::inclusion::{Inclusion, inclusion};
 use crate::index::{IndexBits, index_bits};
 use crate::replacement::{first_rule, second_rule};
@@ -85,9 +85,8 @@ pub fn first_level(oracle: &mut dyn ChaseOracle) -> LevelFound {
         let none = capacity.map(|_| IndexBits::default());
         return closed(oracle, capacity, ways, none);
     }
-    // The larger part stays, so that each part fits by itself.
-    let moved = found.div_ceil(2);
-    let chase = |bits| with_detection(found, moved, bits, above);
+    let part = part_of(found);
+    let chase = |bits| with_detection(part, bits, above);
     let bits = index_bits(oracle, TlbLevel::First, &chase);
     closed(oracle, capacity, ways, bits)
 }

@@ -34,15 +34,19 @@ pub fn far_apart(count: usize, above: u32) -> Chase {
     Chase::of((0..count as u64).map(|number| number << above).collect())
 }
 
-/// Pages one more than the ways: they differ in bits from `above` up, and `moved` of them in
-/// `detection` too. They fit if the detection bits lead those to another set.
-pub fn with_detection(ways: usize, moved: usize, detection: u64, above: u32) -> Chase {
-    let stays = (ways + 1 - moved) as u64;
-    let page = |number: u64| match number < stays {
-        true => number << above,
-        false => (number - stays) << above | detection,
-    };
-    Chase::of((0..=ways as u64).map(page).collect())
+/// Twice `part` pages that differ in bits from `above` up, and half of them in the detection bits
+/// too. They fit if a set holds one part, and the detection bits lead the other to another set.
+pub fn with_detection(part: usize, detection: u64, above: u32) -> Chase {
+    let part = part as u64;
+    let stays = (0..part).map(|number| number << above);
+    let moved = (part..2 * part).map(|number| number << above | detection);
+    Chase::of(stays.chain(moved).collect())
+}
+
+/// The pages of a part: fewer than the ways, so that other translations do not matter, and so many
+/// that two parts exceed one set.
+pub(crate) fn part_of(ways: usize) -> usize {
+    (ways * 3 / 4).max(ways / 2 + 1).min(ways)
 }
 
 /// Pages in a row of `unit` bytes with `copies` copies of the row that differ in the bits from

@@ -1,7 +1,7 @@
 //! The second level, which chases reach only while they miss the first.
 
 use crate::analysis::{closed, largest, open};
-use crate::chase::{Chase, copies_of_row, in_a_row, with_detection};
+use crate::chase::{Chase, copies_of_row, in_a_row, part_of, with_detection};
 use crate::index::index_bits;
 use crate::{ChaseOracle, Finding, LevelFound, TlbLevel};
 
@@ -47,7 +47,7 @@ pub(crate) fn second_level(oracle: &mut dyn ChaseOracle, first: &LevelFound) -> 
         return Some(open(capacity, ways, reason));
     };
     let above = oracle.above();
-    let chase = |bits| pushers.chase(found, bits, above);
+    let chase = |bits| pushers.chase(bits, above);
     let bits = index_bits(oracle, TlbLevel::All, &chase);
     Some(closed(oracle, capacity, ways, bits))
 }
@@ -87,10 +87,10 @@ fn ways(oracle: &mut dyn ChaseOracle, of_first: usize) -> (Option<SpreadRow>, Fi
     (None, Finding::open(reason))
 }
 
-/// The pages that push the tested pages out of the first level, and the split of the tested pages.
+/// The pages that push the tested pages out of the first level, and the parts of the tested pages.
 pub(crate) struct Pushers {
     pages: Vec<u64>,
-    moved: usize,
+    part: usize,
 }
 
 impl Pushers {
@@ -102,31 +102,28 @@ impl Pushers {
         row: SpreadRow,
         ways: usize,
     ) -> Option<Self> {
-        let of_set = first.ways.value?;
-        if let Some(moved) = Self::misses_alone(of_set, ways) {
+        if let Some(part) = Self::misses_alone(first.ways.value?, ways) {
             let pages = Vec::new();
-            return Some(Self { pages, moved });
+            return Some(Self { pages, part });
         }
-        let moved = ways.div_ceil(2);
         let of_first = first.capacity.value? as f64;
         let in_row = (1_u64 << row.shift) - 1;
         let copies = (of_first * PUSH / in_row as f64).ceil().max(1.0) as u64;
-        let moved = moved.min(ways.checked_sub(copies as usize)?);
+        let part = part_of(ways).min(ways.checked_sub(copies as usize)?);
         let (above, unit) = (oracle.above(), oracle.unit());
         let pages = copies_of_row(1..in_row + 1, copies, unit, above).offsets;
-        (moved > 0).then_some(Self { pages, moved })
+        (2 * part > ways).then_some(Self { pages, part })
     }
 
-    /// The tested pages that move, if both parts of the tested pages push themselves out of a set
-    /// of the first level.
+    /// The pages of a part, if both parts push themselves out of a set of the first level.
     pub(crate) fn misses_alone(of_first: usize, ways: usize) -> Option<usize> {
-        let moved = ways.div_ceil(2);
-        (moved > of_first && ways + 1 - moved > of_first).then_some(moved)
+        let part = part_of(ways);
+        (part > of_first).then_some(part)
     }
 
     /// A chase that fits if and only if the detection bits lead to another set.
-    pub(crate) fn chase(&self, ways: usize, detection: u64, above: u32) -> Chase {
-        let mut chase = with_detection(ways, self.moved, detection, above);
+    pub(crate) fn chase(&self, detection: u64, above: u32) -> Chase {
+        let mut chase = with_detection(self.part, detection, above);
         let tested = chase.offsets.clone();
         let others = self.pages.iter().filter(|page| !tested.contains(page));
         chase.offsets.extend(others);

@@ -6,12 +6,14 @@ use broadleaf_governor::{ChaseBacking, ChaseTimer, core_clock};
 use broadleaf_probe::{ChaseCosts, ChaseReading};
 use broadleaf_units::PageSize;
 
-/// The lowest address bit of chases that is above every index. User addresses have 47 bits, and
-/// chases begin at bit 44, so a thousand pages can be so far apart.
-const ABOVE: u32 = 34;
+/// The address bits that are tried as those above every index, in this order. User addresses have
+/// 47 bits, and chases begin at bit 44. The walks of very far pages need entries of the page table
+/// of their own, which some second levels hold too. Some first-level caches confuse pages that are
+/// alike in the lower 32 bits, if a chase has more than 64.
+pub(super) const ABOVE: [u32; 3] = [34, 26, 24];
 /// The same for pages of 2 MiB, whose index bits are higher, and of 1 GiB.
-const ABOVE_HUGE: u32 = 38;
-const ABOVE_GIANT: u32 = 41;
+const ABOVE_HUGE: u32 = 36;
+const ABOVE_GIANT: u32 = 40;
 /// The chases after which the core clock is measured again.
 const CLOCK_EVERY: u32 = 64;
 /// The most base pages of a chase.
@@ -21,6 +23,8 @@ const MOST_PAGES: usize = 16 << 10;
 pub(super) struct HardwareChases<'a> {
     timer: &'a mut ChaseTimer,
     size: PageSize,
+    /// The lowest address bit above every index.
+    above: u32,
     /// The samples of each order. The quickest counts.
     samples: usize,
     /// The nanoseconds of control chases, by the number of nodes.
@@ -35,11 +39,21 @@ impl<'a> HardwareChases<'a> {
         Self {
             timer,
             size,
+            above: match size {
+                PageSize::SIZE_4K => ABOVE[0],
+                PageSize::SIZE_2M => ABOVE_HUGE,
+                _ => ABOVE_GIANT,
+            },
             samples,
             controls: BTreeMap::new(),
             clock: core_clock(),
             until_clock: CLOCK_EVERY,
         }
+    }
+
+    /// Takes the address bits from this one up as those above every index.
+    pub(super) const fn set_above(&mut self, above: u32) {
+        self.above = above;
     }
 
     fn backing(&self) -> ChaseBacking {
@@ -99,11 +113,7 @@ impl ChaseCosts for HardwareChases<'_> {
     }
 
     fn above(&self) -> u32 {
-        match self.size {
-            PageSize::SIZE_4K => ABOVE,
-            PageSize::SIZE_2M => ABOVE_HUGE,
-            _ => ABOVE_GIANT,
-        }
+        self.above
     }
 
     fn unit(&self) -> u64 {

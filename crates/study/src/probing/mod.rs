@@ -26,7 +26,7 @@ use crate::native::fingerprint;
 use crate::provenance::provenance;
 use crate::watch::{Task, Watch, Work};
 use description::{Described, describe};
-use hardware::HardwareChases;
+use hardware::{ABOVE, HardwareChases};
 
 /// What to measure.
 #[derive(Clone, Copy, Debug)]
@@ -135,7 +135,7 @@ fn measure(
     step();
     let mut chases = HardwareChases::new(&mut timer, PageSize::SIZE_4K, effort.samples);
     let calibration = calibrate(&mut chases).map_err(unjudged)?;
-    let base = analysed(&mut chases, calibration, effort, step);
+    let base = base_pages(&mut chases, calibration, effort, step);
     let mut values = values::of_analysis(&base, "4k");
     step();
     values.extend(costs::walks(&mut chases, "4k", calibration, Some(&base)));
@@ -211,6 +211,34 @@ fn analysed(
 ) -> Analysis {
     let mut timed = Timed::new(chases, calibration, effort.groups, effort.orders);
     analyse(&mut timed, step)
+}
+
+/// The findings on base pages: the first that determine the entries of both levels, or those that
+/// determine most.
+fn base_pages(
+    chases: &mut HardwareChases<'_>,
+    calibration: Calibration,
+    effort: Effort,
+    step: &mut dyn FnMut(),
+) -> Analysis {
+    let entries = |found: &Analysis| {
+        let second = found.second.as_ref();
+        let of_second = second.is_none_or(|level| level.entries.value.is_some());
+        usize::from(found.first.entries.value.is_some()) + usize::from(of_second)
+    };
+    chases.set_above(ABOVE[0]);
+    let mut best = analysed(chases, calibration, effort, step);
+    for above in &ABOVE[1..] {
+        if entries(&best) == 2 {
+            break;
+        }
+        chases.set_above(*above);
+        let found = analysed(chases, calibration, effort, &mut || ());
+        if entries(&found) > entries(&best) {
+            best = found;
+        }
+    }
+    best
 }
 
 /// The findings on pages of 2 MiB.
