@@ -78,11 +78,7 @@ pub fn first_level(oracle: &mut dyn ChaseOracle) -> LevelFound {
     // Other translations take a few entries of a set that is the whole level.
     let lost = (most as f64 * oracle.intruders()) as usize;
     if found + lost >= most {
-        let ways = Finding {
-            value: Some(most),
-            ..capacity.clone()
-        };
-        let none = capacity.map(|_| IndexBits::default());
+        let none = ways.map(|_| IndexBits::default());
         return closed(oracle, capacity, ways, none);
     }
     let part = part_of(found);

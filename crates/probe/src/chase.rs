@@ -8,25 +8,28 @@ pub struct Chase {
     /// The number of pages that compete for one place. The others only push translations out of
     /// the first level.
     pub tested: usize,
+    /// True for pages in a row, which overflow one set after the other.
+    pub is_row: bool,
 }
 
 impl Chase {
     /// A chase whose pages are all tested.
     pub const fn of(offsets: Vec<u64>) -> Self {
         let tested = offsets.len();
-        Self { offsets, tested }
-    }
-
-    /// The chase with other pages that are not tested.
-    pub fn among(mut self, fillers: &[u64]) -> Self {
-        self.offsets.extend(fillers);
-        self
+        Self {
+            offsets,
+            tested,
+            is_row: false,
+        }
     }
 }
 
 /// Pages one after the other, of `unit` bytes each.
 pub fn in_a_row(count: usize, unit: u64) -> Chase {
-    Chase::of((0..count as u64).map(|number| number * unit).collect())
+    Chase {
+        is_row: true,
+        ..Chase::of((0..count as u64).map(|number| number * unit).collect())
+    }
 }
 
 /// Pages that differ only in the bits from `above` up, which no index uses.

@@ -209,12 +209,12 @@ pub struct Timed<'a> {
     orders: usize,
 }
 
-/// The share of misses up to which a chase fits, in the best of several orders.
+/// The share of misses up to which pages of one set fit the first level, in the best of several
+/// orders. Random rules miss by no more than a fifth if one page is too many.
 const FITS: f64 = 0.15;
-/// The same where most pages are not tested, so that noise counts several times.
-const FITS_AMONG: f64 = 0.4;
-/// The pages for each tested page from which noise counts several times.
-const MANY_OTHERS: f64 = 2.0;
+/// The share of misses up to which other chases fit. Code, walk entries and neighbours take some
+/// entries of the last level, and a few pages more than fit make most of a row miss.
+const MOSTLY_FITS: f64 = 0.4;
 
 impl<'a> Timed<'a> {
     /// An oracle. Each answer is the majority of `groups` groups, and each group takes the best of
@@ -266,11 +266,9 @@ impl ChaseOracle for Timed<'_> {
         let mut fitting = 0;
         for _ in 0..self.groups {
             let least = least(self.costs, &chase.offsets, self.orders)?;
-            let others = chase.offsets.len() as f64 / chase.tested.max(1) as f64;
-            let most = if others < MANY_OTHERS {
-                FITS
-            } else {
-                FITS_AMONG
+            let most = match (level, chase.is_row) {
+                (TlbLevel::First, false) => FITS,
+                _ => MOSTLY_FITS,
             };
             fitting += usize::from(self.share(level, least, chase) < most);
         }
