@@ -117,11 +117,15 @@ pub(crate) fn closed(
     };
     let (Some(of_set), Some(function), Some(most)) = (ways.value, &index.value, capacity.value)
     else {
-        let reason = "the ways or the index are open";
+        // Ways that no index confirms may be those of half a structure, or of none.
+        let reason = match ways.value {
+            Some(of_set) => format!("{of_set} pages seem to fill a set, and the index is open"),
+            None => ways.reason.clone(),
+        };
         return LevelFound {
             index,
             bits,
-            ..open(capacity, ways, reason)
+            ..open(capacity, Finding::open(reason.as_str()), &reason)
         };
     };
     let entries = of_set * usize::try_from(function.sets()).unwrap_or(usize::MAX / of_set);

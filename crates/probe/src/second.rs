@@ -44,7 +44,7 @@ pub(crate) fn second_level(oracle: &mut dyn ChaseOracle, first: &LevelFound) -> 
     };
     let Some(pushers) = Pushers::new(oracle, first, row, found) else {
         let reason = "no chase reaches the second level's sets one at a time";
-        return Some(open(capacity, ways, reason));
+        return Some(open(capacity, Finding::open(reason), reason));
     };
     let above = oracle.above();
     let chase = |bits| pushers.chase(bits, above);
