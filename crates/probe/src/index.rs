@@ -32,6 +32,12 @@ impl IndexBits {
         (paired == self.pairs.len()).then_some(groups)
     }
 
+    /// The number of sets that the bits select. `None` if the pairs contradict each other.
+    pub fn sets(&self) -> Option<usize> {
+        let groups = u32::try_from(self.groups()?.len()).ok()?;
+        1_usize.checked_shl(groups)
+    }
+
     /// The index function with these bits. `None` if it is no exclusive or of ranges of bits.
     pub fn function(&self) -> Option<IndexFunction> {
         let groups = self.groups()?;

@@ -1,7 +1,7 @@
 //! The second level, which chases reach only while they miss the first.
 
 use crate::analysis::{closed, largest, open};
-use crate::chase::{Chase, copies_of_row, in_a_row, part_of, with_detection};
+use crate::chase::{Chase, copies_of_row, in_a_row, with_detection};
 use crate::index::index_bits;
 use crate::{ChaseOracle, Finding, LevelFound, TlbLevel};
 
@@ -88,6 +88,9 @@ fn ways(oracle: &mut dyn ChaseOracle, of_first: usize) -> (Option<SpreadRow>, Fi
 }
 
 /// The pages that push the tested pages out of the first level, and the parts of the tested pages.
+///
+/// A part is as large as the ways allow: walk entries and code may hide some ways, and two parts
+/// still have to exceed a set.
 pub(crate) struct Pushers {
     pages: Vec<u64>,
     part: usize,
@@ -109,7 +112,7 @@ impl Pushers {
         let of_first = first.capacity.value? as f64;
         let in_row = (1_u64 << row.shift) - 1;
         let copies = (of_first * PUSH / in_row as f64).ceil().max(1.0) as u64;
-        let part = part_of(ways).min(ways.checked_sub(copies as usize)?);
+        let part = ways.checked_sub(copies as usize)?;
         let (above, unit) = (oracle.above(), oracle.unit());
         let pages = copies_of_row(1..in_row + 1, copies, unit, above).offsets;
         (2 * part > ways).then_some(Self { pages, part })
@@ -117,8 +120,7 @@ impl Pushers {
 
     /// The pages of a part, if both parts push themselves out of a set of the first level.
     pub(crate) fn misses_alone(of_first: usize, ways: usize) -> Option<usize> {
-        let part = part_of(ways);
-        (part > of_first).then_some(part)
+        (ways > of_first).then_some(ways)
     }
 
     /// A chase that fits if and only if the detection bits lead to another set.

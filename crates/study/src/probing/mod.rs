@@ -14,7 +14,8 @@ use broadleaf_governor::{ChaseTimer, pin};
 use broadleaf_machine::Machine;
 use broadleaf_metrics::{PROBE_SCHEMA, Probed, ProbedFigure, ProbedValue};
 use broadleaf_probe::{
-    Analysis, Calibration, CalibrationError, ChaseCosts, Modelled, STEPS, Timed, analyse, calibrate,
+    Analysis, Calibration, CalibrationError, ChaseCosts, IndexBits, LevelFound, Modelled, STEPS,
+    Timed, analyse, calibrate,
 };
 use broadleaf_tlb::ReferenceKind;
 use broadleaf_units::PageSize;
@@ -213,28 +214,45 @@ fn analysed(
     analyse(&mut timed, step)
 }
 
+/// The most ways of a level's set that index bits may leave.
+const PLAUSIBLE_WAYS: usize = 32;
+/// The score of a level that is determined.
+const DETERMINED: usize = 3;
+
 /// The findings on base pages: the first that determine the entries of both levels, or those that
-/// determine most.
+/// determine most. Index bits without contradiction are better than others.
 fn base_pages(
     chases: &mut HardwareChases<'_>,
     calibration: Calibration,
     effort: Effort,
     step: &mut dyn FnMut(),
 ) -> Analysis {
-    let entries = |found: &Analysis| {
-        let second = found.second.as_ref();
-        let of_second = second.is_none_or(|level| level.entries.value.is_some());
-        usize::from(found.first.entries.value.is_some()) + usize::from(of_second)
+    let determined = |found: &Analysis| {
+        let of_level = |level: &LevelFound| {
+            let sets = level.bits.value.as_ref().and_then(IndexBits::sets);
+            let ways = level
+                .capacity
+                .value
+                .zip(sets)
+                .map(|(most, sets)| most / sets);
+            let is_plausible = ways.is_some_and(|ways| (2..=PLAUSIBLE_WAYS).contains(&ways));
+            2 * usize::from(level.entries.value.is_some()) + usize::from(is_plausible)
+        };
+        let of_second = found.second.as_ref().map_or(DETERMINED, of_level);
+        (
+            2 * usize::from(found.first.entries.value.is_some()),
+            of_second,
+        )
     };
     chases.set_above(ABOVE[0]);
     let mut best = analysed(chases, calibration, effort, step);
     for above in &ABOVE[1..] {
-        if entries(&best) == 2 {
+        if determined(&best) >= (2, 2) {
             break;
         }
         chases.set_above(*above);
         let found = analysed(chases, calibration, effort, &mut || ());
-        if entries(&found) > entries(&best) {
+        if determined(&found) > determined(&best) {
             best = found;
         }
     }
