@@ -39,9 +39,11 @@ pub struct Analysis {
 /// The number of steps of an analysis.
 pub const STEPS: u64 = 4;
 
-/// The share of a level's entries by which ways times sets may exceed the capacity in a row, in
-/// shares that other translations take. Walk entries, code and neighbours compete for the sets.
-const AGREEMENT: f64 = 10.0;
+/// The shares by which ways times sets may differ from the capacity in a row, in shares that other
+/// translations take. No more pages than entries fit. Walk entries, code and neighbours compete for
+/// the last level, so fewer may fit there.
+const MORE_FIT: f64 = 2.5;
+const FEWER_FIT: [f64; 2] = [4.0, 10.0];
 
 /// Finds the structure of the TLB that an oracle answers for. `step` is called before each of the
 /// [`STEPS`] steps.
@@ -69,8 +71,8 @@ pub fn analyse(oracle: &mut dyn ChaseOracle, step: &mut dyn FnMut()) -> Analysis
 
 /// Finds the structure of the first level, without its replacement.
 pub fn first_level(oracle: &mut dyn ChaseOracle) -> LevelFound {
-    let (above, unit) = (oracle.above(), oracle.unit());
-    let capacity = largest(oracle, TlbLevel::First, &|count| in_a_row(count, unit));
+    let above = oracle.above();
+    let capacity = capacity(oracle, TlbLevel::First);
     let ways = largest(oracle, TlbLevel::First, &|count| far_apart(count, above));
     let (Some(most), Some(found)) = (capacity.value, ways.value) else {
         return open(capacity, ways, "the ways are open");
@@ -79,12 +81,12 @@ pub fn first_level(oracle: &mut dyn ChaseOracle) -> LevelFound {
     let lost = (most as f64 * oracle.intruders()) as usize;
     if found + lost >= most {
         let none = ways.map(|_| IndexBits::default());
-        return closed(oracle, capacity, ways, none);
+        return closed(oracle, TlbLevel::First, capacity, ways, none);
     }
     let part = part_of(found);
     let chase = |bits| with_detection(part, bits, above);
     let bits = index_bits(oracle, TlbLevel::First, &chase);
-    closed(oracle, capacity, ways, bits)
+    closed(oracle, TlbLevel::First, capacity, ways, bits)
 }
 
 /// A level whose ways or whose bits are open.
@@ -103,6 +105,7 @@ pub(crate) fn open(capacity: Finding<usize>, ways: Finding<usize>, reason: &str)
 /// capacity in a row agree.
 pub(crate) fn closed(
     oracle: &dyn ChaseOracle,
+    level: TlbLevel,
     capacity: Finding<usize>,
     ways: Finding<usize>,
     bits: Finding<IndexBits>,
@@ -129,8 +132,10 @@ pub(crate) fn closed(
         };
     };
     let entries = of_set * usize::try_from(function.sets()).unwrap_or(usize::MAX / of_set);
-    let differs = (entries as f64 - most as f64).abs() / entries.max(1) as f64;
-    if differs > AGREEMENT * oracle.intruders() {
+    let of_row = entries as f64 / most as f64;
+    let fewer = FEWER_FIT[usize::from(level == TlbLevel::All)];
+    let agrees = 1.0 - MORE_FIT * oracle.intruders()..=1.0 + fewer * oracle.intruders();
+    if !agrees.contains(&of_row) {
         let reason = format!(
             "the chases contradict each other: {of_set} ways, index {function}, and {most} pages \
              in a row"
@@ -161,6 +166,26 @@ fn words(bits: &IndexBits) -> String {
     let pairs = bits.pairs.iter();
     let pairs: Vec<String> = pairs.map(|(low, high)| format!("{low}^{high}")).collect();
     format!("bits {} (pairs {})", list.join(" "), pairs.join(" "))
+}
+
+/// The most pages in a row that fit a level: the median of several answers, and their agreement.
+pub(crate) fn capacity(oracle: &mut dyn ChaseOracle, level: TlbLevel) -> Finding<usize> {
+    let unit = oracle.unit();
+    let mut found = Vec::new();
+    for _ in 0..oracle.repeats() {
+        let one = largest(oracle, level, &|count| in_a_row(count, unit));
+        match one.value {
+            Some(count) => found.push(count),
+            None => return one,
+        }
+    }
+    found.sort_unstable();
+    let (least, most) = (found[0], found[found.len() - 1]);
+    Finding {
+        value: Some(found[found.len() / 2]),
+        confidence: least as f64 / most as f64,
+        reason: String::new(),
+    }
 }
 
 /// The largest number of pages with which a chase fits. The number is open if one page does not

@@ -227,6 +227,10 @@ impl ChaseOracle for Modelled {
         MOST_PAGES
     }
 
+    fn repeats(&self) -> usize {
+        1
+    }
+
     fn intruders(&self) -> f64 {
         0.0
     }

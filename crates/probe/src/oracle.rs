@@ -56,6 +56,9 @@ pub trait ChaseOracle {
     /// The most pages of a chase.
     fn most_pages(&self) -> usize;
 
+    /// The number of times that a capacity is determined. The median counts. 1 for a model.
+    fn repeats(&self) -> usize;
+
     /// The share of a level's entries that other translations may take meanwhile, such as those of
     /// the chase's own code. 0 for a model.
     fn intruders(&self) -> f64;

@@ -1,9 +1,9 @@
 //! The second level, which chases reach only while they miss the first.
 
-use crate::analysis::{closed, largest, open};
-use crate::chase::{Chase, copies_of_row, in_a_row, with_detection};
+use crate::analysis::{capacity, closed, largest, open};
+use crate::chase::{Chase, copies_of_row, with_detection};
 use crate::index::index_bits;
-use crate::{ChaseOracle, Finding, LevelFound, TlbLevel};
+use crate::{ChaseOracle, Finding, IndexBits, LevelFound, TlbLevel};
 
 /// The pages that push others out of the first level, as a share of its entries.
 const PUSH: f64 = 1.15;
@@ -29,8 +29,7 @@ impl SpreadRow {
 
 /// Finds the second level. `None` if no more pages fit all levels than fit the first.
 pub(crate) fn second_level(oracle: &mut dyn ChaseOracle, first: &LevelFound) -> Option<LevelFound> {
-    let unit = oracle.unit();
-    let capacity = largest(oracle, TlbLevel::All, &|count| in_a_row(count, unit));
+    let capacity = capacity(oracle, TlbLevel::All);
     let (Some(most), Some(of_first)) = (capacity.value, first.capacity.value) else {
         let reason = "the capacity of a level is open";
         return Some(open(capacity, Finding::open(reason), reason));
@@ -38,19 +37,86 @@ pub(crate) fn second_level(oracle: &mut dyn ChaseOracle, first: &LevelFound) -> 
     if most as f64 <= of_first as f64 * (1.0 + oracle.intruders()) {
         return None;
     }
+    let found = by_sets(oracle, first, of_first, capacity);
+    match found.index.value {
+        Some(_) => Some(found),
+        None => Some(by_halves(oracle, most, found)),
+    }
+}
+
+/// Finds the ways and the index by pages of single sets.
+fn by_sets(
+    oracle: &mut dyn ChaseOracle,
+    first: &LevelFound,
+    of_first: usize,
+    capacity: Finding<usize>,
+) -> LevelFound {
     let (row, ways) = ways(oracle, of_first);
     let (Some(row), Some(found)) = (row, ways.value) else {
-        return Some(open(capacity, ways, "the ways are open"));
+        return open(capacity, ways, "the ways are open");
     };
     let Some(pushers) = Pushers::new(oracle, first, row, found) else {
         let reason = "no chase reaches the second level's sets one at a time";
-        return Some(open(capacity, Finding::open(reason), reason));
+        return open(capacity, Finding::open(reason), reason);
     };
     let above = oracle.above();
     let chase = |bits| pushers.chase(bits, above);
     let bits = index_bits(oracle, TlbLevel::All, &chase);
-    Some(closed(oracle, capacity, ways, bits))
+    closed(oracle, TlbLevel::All, capacity, ways, bits)
 }
+
+/// The pages of a chase that leaves an index bit out, as a share of the capacity: more than half
+/// of it fits only if the bit is in no index, or in one that another bit serves too.
+const LEFT_OUT: f64 = 0.7;
+/// The bits above those of the capacity's pages that are tried.
+const HIGHER_BITS: u32 = 4;
+
+/// Finds the bits that halve the capacity if pages do not differ in them. They are less exact than
+/// pages of single sets, since combined bits stay hidden, and need no ways.
+fn by_halves(oracle: &mut dyn ChaseOracle, most: usize, found: LevelFound) -> LevelFound {
+    let lowest = oracle.unit().trailing_zeros();
+    let highest = lowest + most.next_power_of_two().trailing_zeros() + HIGHER_BITS;
+    let count = (most as f64 * LEFT_OUT) as u64;
+    let (mut bits, mut answers) = (Vec::new(), Vec::new());
+    for bit in lowest..highest.min(oracle.above()) {
+        let page = |number: u64| {
+            let below = (1_u64 << (bit - lowest)) - 1;
+            (number & below) << lowest | (number & !below) << (lowest + 1)
+        };
+        let chase = Chase {
+            is_row: true,
+            ..Chase::of((0..count).map(page).collect())
+        };
+        let Some(answer) = oracle.fits(TlbLevel::All, &chase) else {
+            return found;
+        };
+        answers.push(answer);
+        if !answer.fits {
+            bits.push(bit);
+        }
+    }
+    let ways = most >> bits.len();
+    if !PLAUSIBLE_WAYS.contains(&ways) {
+        return found;
+    }
+    let list: Vec<String> = bits.iter().map(u32::to_string).collect();
+    let reason = format!(
+        "the bits {} each halve the capacity, which leaves about {ways} ways",
+        list.join(" ")
+    );
+    let pairs = Vec::new();
+    let bits = Finding::of(IndexBits { bits, pairs }, &answers);
+    LevelFound {
+        entries: Finding::open(reason.as_str()),
+        ways: Finding::open(reason.as_str()),
+        index: Finding::open(reason),
+        bits,
+        ..found
+    }
+}
+
+/// The ways that a level may have by its capacity and its bits.
+const PLAUSIBLE_WAYS: std::ops::RangeInclusive<usize> = 2..=32;
 
 /// The ways: the most copies of a row that fit, if a row half as long has as many. Then the pages
 /// of the longer row lie in different sets. The copies of both rows miss the first level.

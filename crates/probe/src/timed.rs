@@ -212,6 +212,8 @@ pub struct Timed<'a> {
 /// The share of misses up to which pages of one set fit the first level, in the best of several
 /// orders. Random rules miss by no more than a fifth if one page is too many.
 const FITS: f64 = 0.15;
+/// The most repeats of a capacity, which takes long.
+const MOST_REPEATS: usize = 3;
 /// The share of misses up to which other chases fit. Code, walk entries and neighbours take some
 /// entries of the last level, and a few pages more than fit make most of a row miss.
 const MOSTLY_FITS: f64 = 0.4;
@@ -272,7 +274,11 @@ impl ChaseOracle for Timed<'_> {
             };
             fitting += usize::from(self.share(level, least, chase) < most);
         }
-        let fits = 2 * fitting > self.groups;
+        // A row fits if some order of it does: disturbances only ever add misses.
+        let fits = match chase.is_row {
+            true => fitting > 0,
+            false => 2 * fitting > self.groups,
+        };
         let agreeing = if fits { fitting } else { self.groups - fitting };
         Some(Verdict {
             fits,
@@ -307,6 +313,10 @@ impl ChaseOracle for Timed<'_> {
 
     fn most_pages(&self) -> usize {
         self.costs.most_pages()
+    }
+
+    fn repeats(&self) -> usize {
+        self.groups.min(MOST_REPEATS)
     }
 
     fn intruders(&self) -> f64 {

@@ -8,7 +8,7 @@ mod hardware;
 mod values;
 
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use broadleaf_governor::{ChaseTimer, pin};
 use broadleaf_machine::Machine;
@@ -59,7 +59,7 @@ struct Effort {
 
 /// The efforts of a full probe and of a quick one.
 const FULL: Effort = Effort {
-    samples: 7,
+    samples: 5,
     groups: 5,
     orders: 3,
 };
@@ -214,8 +214,10 @@ fn analysed(
     analyse(&mut timed, step)
 }
 
+/// The time after which no other bits are tried.
+const LONG: Duration = Duration::from_secs(90);
 /// The most ways of a level's set that index bits may leave.
-const PLAUSIBLE_WAYS: usize = 32;
+const PLAUSIBLE_WAYS: std::ops::RangeInclusive<usize> = 2..=32;
 /// The score of a level that is determined.
 const DETERMINED: usize = 3;
 
@@ -235,7 +237,7 @@ fn base_pages(
                 .value
                 .zip(sets)
                 .map(|(most, sets)| most / sets);
-            let is_plausible = ways.is_some_and(|ways| (2..=PLAUSIBLE_WAYS).contains(&ways));
+            let is_plausible = ways.is_some_and(|ways| PLAUSIBLE_WAYS.contains(&ways));
             2 * usize::from(level.entries.value.is_some()) + usize::from(is_plausible)
         };
         let of_second = found.second.as_ref().map_or(DETERMINED, of_level);
@@ -244,10 +246,12 @@ fn base_pages(
             of_second,
         )
     };
+    let began = Instant::now();
     chases.set_above(ABOVE[0]);
     let mut best = analysed(chases, calibration, effort, step);
     for above in &ABOVE[1..] {
-        if determined(&best) >= (2, 2) {
+        // A busy machine takes longer, and the last bits are worth no third attempt then.
+        if determined(&best) >= (2, 2) || began.elapsed() > LONG {
             break;
         }
         chases.set_above(*above);
