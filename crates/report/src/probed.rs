@@ -14,7 +14,7 @@ pub fn probe_table(probed: &Probed, view: View) -> String {
         .map_or_else(String::new, |cpu| format!(", CPU {cpu}"));
     let clock = probed.cycles_per_nanosecond;
     let clock = clock.map_or_else(String::new, |clock| format!(", {clock:.2} GHz"));
-    let head = format!("{}{cpu}{clock}\n", probed.processor);
+    let head = format!("{}{cpu}{clock}", probed.processor);
     let mut out = paragraph(&head, Style::Plain, view);
     out += &paragraph(&method(probed), Style::Plain, view);
     out.push('\n');
