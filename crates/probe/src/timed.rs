@@ -213,7 +213,7 @@ pub struct Timed<'a> {
 /// orders. Random rules miss by no more than a fifth if one page is too many.
 const FITS: f64 = 0.15;
 /// The most repeats of a capacity, which takes long.
-const MOST_REPEATS: usize = 3;
+const MOST_REPEATS: usize = 5;
 /// The share of misses up to which other chases fit. Code, walk entries and neighbours take some
 /// entries of the last level, and a few pages more than fit make most of a row miss.
 const MOSTLY_FITS: f64 = 0.4;

@@ -99,6 +99,8 @@ impl<'a> HardwareChases<'a> {
 impl ChaseCosts for HardwareChases<'_> {
     fn reading(&mut self, pages: &[u64]) -> Option<ChaseReading> {
         let backing = self.backing();
+        // The first control of a number of lines takes the place of the pages.
+        self.control(pages.len())?;
         let cost = self.timer.time(pages, backing, self.samples)?;
         Some(ChaseReading {
             extra: self.extra(pages.len(), cost.nanoseconds)?,

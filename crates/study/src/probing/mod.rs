@@ -59,12 +59,12 @@ struct Effort {
 const FULL: Effort = Effort {
     samples: 5,
     groups: 5,
-    orders: 3,
+    orders: 4,
 };
 const QUICK: Effort = Effort {
     samples: 5,
     groups: 3,
-    orders: 2,
+    orders: 4,
 };
 /// The steps besides those of the analyses of both page sizes: calibrations, costs and spans.
 const OTHER_STEPS: u64 = 8;

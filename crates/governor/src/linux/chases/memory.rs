@@ -100,6 +100,7 @@ impl PageFile {
 }
 
 /// Mappings of a chase, and the addresses of its nodes.
+#[derive(Debug)]
 pub(super) struct Mapped {
     ranges: Vec<(u64, u64)>,
     pub(super) nodes: Vec<*mut usize>,
