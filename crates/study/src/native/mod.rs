@@ -19,8 +19,8 @@ pub(crate) use own::file_of_user;
 pub const NATIVE: &str = "native";
 
 /// What a user does if no machine fits.
-const MEASURE: &str = "Measure its TLBs with `broadleaf probe`, or describe them in a file like those on \
-                       the book's page of machines: --machine FILE.toml";
+const MEASURE: &str = "Measure its TLBs with `broadleaf probe`, or describe them in a file like \
+                       those on the book's page of machines: --machine FILE.toml";
 
 /// A kind of core of this computer, and the machine that fits it.
 struct NativeCore {

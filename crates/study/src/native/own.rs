@@ -69,7 +69,8 @@ pub(super) fn own_machine(
     let is_here = here.len() == 1 && here.contains(there);
     if !is_here {
         log::warn!(
-            "--machine {NATIVE}: {name} was measured on another processor ({there}), and is not used"
+            "--machine {NATIVE}: {name} was measured on another processor ({there}), and is not \
+             used"
         );
         return Ok(None);
     }

@@ -82,7 +82,7 @@ pub fn probe(request: &ProbeRequest<'_>, watch: &dyn Watch) -> Result<ProbeOutco
         // The chases have a thread of their own, which stays on the processor.
         let measuring = scope.spawn(move || {
             let mut step = || {
-                // Nobody listens if the command ends early.
+                // The receiver is gone if the command ends early.
                 let _ = sender.send(());
             };
             match pin(cpu) {
