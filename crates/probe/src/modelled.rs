@@ -1,5 +1,7 @@
 //! A modelled TLB whose chases are counted.
 
+use broadleaf_machine::Machine;
+
 use crate::{Chase, ChaseOracle, TlbLevel, Verdict};
 use broadleaf_tlb::{
     Design, IndexFunction, Lookup, Organisation, ReferenceKind, Replacement, Role, Structure, Tlb,
@@ -51,6 +53,12 @@ impl Modelled {
         };
         let design = Design::new(vec![structure]).ok()?;
         Self::new(&design, PageSize::SIZE_4K, ReferenceKind::Load)
+    }
+
+    /// The TLB of a machine, which loads look up for pages of this size. `None` if no structure
+    /// holds such pages.
+    pub fn of_machine(machine: &Machine, size: PageSize) -> Option<Self> {
+        Self::new(&machine.design, size, ReferenceKind::Load)
     }
 
     /// A TLB that references of this kind look up for pages of this size. `None` if no structure

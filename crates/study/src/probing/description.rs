@@ -239,11 +239,10 @@ mod tests {
     use super::*;
     use broadleaf_machine::{Machine, machine};
     use broadleaf_probe::{Modelled, analyse};
-    use broadleaf_tlb::ReferenceKind;
 
     fn analysis(name: &str, size: PageSize) -> Analysis {
-        let design = machine(name).expect("a machine").design;
-        let modelled = Modelled::new(&design, size, ReferenceKind::Load);
+        let machine = machine(name).expect("a machine");
+        let modelled = Modelled::of_machine(&machine, size);
         analyse(&mut modelled.expect("pages"), &mut || ())
     }
 

@@ -15,7 +15,6 @@ use broadleaf_governor::{ChaseTimer, pin};
 use broadleaf_machine::Machine;
 use broadleaf_metrics::{PROBE_SCHEMA, Probed, ProbedFigure, ProbedValue};
 use broadleaf_probe::{CalibrationError, Modelled, STEPS, analyse, calibrate};
-use broadleaf_tlb::ReferenceKind;
 use broadleaf_units::PageSize;
 use rustix::thread::{CpuSet, sched_getaffinity};
 
@@ -225,8 +224,7 @@ pub fn probe_model(name: &str, configuration: &str) -> Result<Probed, Failure> {
     let machine = machine(name)?;
     let mut values = Vec::new();
     for size in machine.design.sizes() {
-        let kind = ReferenceKind::Load;
-        if let Some(mut modelled) = Modelled::new(&machine.design, *size, kind) {
+        if let Some(mut modelled) = Modelled::of_machine(&machine, *size) {
             let found = analyse(&mut modelled, &mut || ());
             values.extend(values::of_analysis(&found, &size.short_name().to_string()));
         }
