@@ -91,6 +91,11 @@ impl std::fmt::Display for CalibrationError {
 
 /// The most cycles by which equal chases may differ: a third of a cheap second-level hit.
 const MOST_NOISE: f64 = 1.5;
+/// The pages of a chase of far pages, and their distance as a power of two: a GiB.
+const FAR_PAGES: u64 = 256;
+const FAR_SHIFT: u32 = 30;
+/// The cost of a walk of a far page, in walks whose tables are near, at least.
+const FAR_COST: f64 = 3.0;
 /// The share of the noise-free steps of a ladder within which costs form a plateau.
 const PLATEAU: f64 = 0.2;
 /// The rungs of a plateau, at least.
@@ -137,7 +142,18 @@ pub fn calibrate(costs: &mut dyn ChaseCosts) -> Result<Calibration, CalibrationE
     }
     let rungs = ladder(costs, ORDERS).ok_or(CalibrationError::Unmapped)?;
     let readings: Vec<ChaseReading> = rungs.iter().map(|(_, reading)| *reading).collect();
-    calibration(&readings, noise)
+    let mut found = calibration(&readings, noise)?;
+    // The longest rungs need much of a cache, which neighbours may take. Far pages need little.
+    let count = FAR_PAGES.min(costs.most_pages() as u64);
+    let far: Vec<u64> = (0..count).map(|page| page << FAR_SHIFT).collect();
+    if let Some(far) = least(costs, &far, ORDERS) {
+        let beyond = far.extra - found.second_hit.unwrap_or(0.0);
+        let cap = beyond / FAR_COST;
+        if cap > MOST_NOISE {
+            found.walk = found.walk.min(cap);
+        }
+    }
+    Ok(found)
 }
 
 /// The calibration from the costs of a ladder's rungs.
