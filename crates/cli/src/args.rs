@@ -15,6 +15,7 @@ mod memory;
 mod number;
 mod page;
 mod paper;
+mod probe;
 mod recode;
 mod record;
 mod reduce;
@@ -43,6 +44,7 @@ pub(crate) use info::InfoArgs;
 pub(crate) use memory::{FilesAt, MemoryArgs};
 pub(crate) use page::{PageFile, write_page};
 pub(crate) use paper::PaperArgs;
+pub(crate) use probe::ProbeArgs;
 pub(crate) use recode::Recode;
 pub(crate) use record::{Engine, Grain, RecordArgs};
 pub(crate) use reduce::Reduce;
@@ -121,6 +123,7 @@ pub(crate) enum Command {
     Report(Report),
     Top(Top),
     Tables(Tables),
+    Probe(ProbeArgs),
     List(ListArgs),
     Explain(Explain),
     Paper(PaperArgs),

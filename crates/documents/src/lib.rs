@@ -159,6 +159,7 @@ pub fn run(document: &Path, folder: &Path) -> Result<(), String> {
             .env("PATH", &path)
             .env("NO_COLOR", "1")
             .env("XDG_CACHE_HOME", folder.join(".caches"))
+            .env("XDG_CONFIG_HOME", folder.join(".config"))
             .env_remove("BROADLEAF_CACHE_SIZE")
             .output()
             .expect("bash runs");

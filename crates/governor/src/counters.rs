@@ -14,11 +14,6 @@ pub struct Counters {
 impl Counters {
     /// Starts the counters.
     pub fn of_children() -> Self {
-        let tlb = Cache {
-            which: CacheId::DTLB,
-            operation: CacheOp::READ,
-            result: CacheResult::MISS,
-        };
         let begun = |builder: &mut Builder<'_>| {
             // A kernel may allow the counting of programs though it does not allow counting in the
             // kernel.
@@ -33,7 +28,7 @@ impl Counters {
             Some(counter)
         };
         Self {
-            tlb_misses: begun(&mut Builder::new(tlb)),
+            tlb_misses: begun(&mut Builder::new(TLB_MISSES)),
             cycles: begun(&mut Builder::new(Hardware::CPU_CYCLES)),
         }
     }
@@ -47,4 +42,24 @@ impl Counters {
     pub fn cycles(&mut self) -> Option<u64> {
         self.cycles.as_mut()?.read().ok()
     }
+}
+
+/// Loads that missed the data TLBs.
+const TLB_MISSES: Cache = Cache {
+    which: CacheId::DTLB,
+    operation: CacheOp::READ,
+    result: CacheResult::MISS,
+};
+
+/// Starts a counter of the calling thread's loads that missed the data TLBs, if the processor has
+/// such a counter.
+pub(crate) fn own_tlb_misses() -> Option<Counter> {
+    let mut counter = Builder::new(TLB_MISSES)
+        .observe_self()
+        .any_cpu()
+        .exclude_kernel(true)
+        .build()
+        .ok()?;
+    counter.enable().ok()?;
+    Some(counter)
 }

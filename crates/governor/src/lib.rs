@@ -38,9 +38,10 @@ pub use inherited::{
 };
 pub use kernel::{Kernel, KernelError};
 pub use linux::{
-    Abilities, Description, EntryRun, KernelTables, Linux, MeasuredFaultCosts, Obstacle,
-    ThpControl, ThpSetting, Usage, allow_only_advised, allow_thp, forbid_thp, ignore_thp_switches,
-    measure_fault_costs, thp_control, wait_for,
+    Abilities, ChaseBacking, ChaseCost, ChaseTimer, Description, EntryRun, KernelTables, Linux,
+    MeasuredFaultCosts, Obstacle, SpanCost, ThpControl, ThpSetting, Usage, allow_only_advised,
+    allow_thp, core_clock, forbid_thp, ignore_thp_switches, measure_fault_costs, pin, thp_control,
+    wait_for,
 };
 pub use plan::{Came, Outcome, PromotionRun, TickPlan};
 pub use seen::{

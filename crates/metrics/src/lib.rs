@@ -13,6 +13,7 @@ mod live_tables;
 mod memory;
 mod metric;
 mod mix;
+mod probed;
 mod ranges;
 mod record;
 mod replayed;
@@ -40,6 +41,7 @@ pub use live_tables::{KernelTable, LiveTable, LiveTables, TABLES_SCHEMA};
 pub use memory::{MemoryAsked, MemoryResult, MemorySample, RanBefore};
 pub use metric::{Metric, MetricFigure, MetricValue};
 pub use mix::{AloneResult, MIX_SCHEMA, MixComparison, MixResult, MixedProgram, MixedTrace};
+pub use probed::{PROBE_SCHEMA, Probed, ProbedFigure, ProbedSpan, ProbedValue};
 pub use ranges::{ADVICE_SCHEMA, AdvisedMapping, AdvisedRange, BackingName, RangeAdvice};
 pub use record::{
     COMPARE_SCHEMA, CellResult, Comparison, Provenance, Recommendation, SuggestedCommand,

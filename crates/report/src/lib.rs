@@ -31,6 +31,7 @@ mod page;
 mod paint;
 mod parquet;
 mod printable;
+mod probed;
 mod ranges;
 mod recommendation;
 mod replayed;
@@ -72,6 +73,7 @@ pub use page::Page;
 pub use paint::{Paint, Style, View};
 pub use parquet::{WriteParquetError, write_parquet};
 pub use printable::printable;
+pub use probed::probe_table;
 pub use ranges::{
     NO_SITES, NOTHING_PAYS, cbmm, flame_graph, folded, madvise, of_one_process, process_of,
     range_table,

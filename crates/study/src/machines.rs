@@ -13,11 +13,12 @@ use broadleaf_trace::Header;
 use broadleaf_units::PageSize;
 
 use crate::failure::Failure;
-use crate::native::{NATIVE, native};
+use crate::native::{NATIVE, native, own_machine};
 use crate::{in_file, names};
 
 /// Returns the machines of these names, files, patterns and grids. One text may hold several names,
-/// separated by commas, or one grid. `native` means the machines that fit this computer.
+/// separated by commas, or one grid. `native` means the machine that `broadleaf probe` measured
+/// on this computer, or those that fit it.
 ///
 /// # Errors
 /// Those of [`machine`] and [`native`]. [`Failure::Wrong`] if two files describe machines of one
@@ -49,6 +50,14 @@ pub fn machines(names: &[String]) -> Result<Vec<Machine>, Failure> {
 
 /// Adds the machine of a name, or those of a pattern or of this computer, where they are not yet.
 fn add<'n>(name: &'n str, machines: &mut Vec<(&'n str, Machine)>) -> Result<(), Failure> {
+    if name == NATIVE
+        && let Some(own) = own_machine()?
+    {
+        if machines.iter().all(|(_, known)| known.name != own.name) {
+            machines.push((name, own));
+        }
+        return Ok(());
+    }
     let fitting: Vec<&str> = match name {
         NATIVE => native()?,
         pattern if is_pattern(pattern) => machine_names()
@@ -127,6 +136,9 @@ fn fits(pattern: &str, name: &str) -> bool {
 /// describes no machine.
 pub fn machine(name: &str) -> Result<Machine, Failure> {
     if name == NATIVE {
+        if let Some(own) = own_machine()? {
+            return Ok(own);
+        }
         let fitting = native()?;
         let none =
             || Failure::wrong("no machine fits this computer: see `broadleaf list machines`");

@@ -38,6 +38,8 @@ impl PageSize {
     pub const SIZE_4K: Self = Self { shift: 12 };
     /// 2 MiB, the superpage of x86-64 that this project's first models use.
     pub const SIZE_2M: Self = Self { shift: 21 };
+    /// 1 GiB, the larger superpage of x86-64.
+    pub const SIZE_1G: Self = Self { shift: 30 };
 
     /// The page size of `1 << shift` bytes, or `None` if an address cannot express that size.
     pub const fn from_shift(shift: u8) -> Option<Self> {

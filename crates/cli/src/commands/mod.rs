@@ -15,6 +15,7 @@ pub(crate) mod man;
 mod manual;
 pub(crate) mod offered;
 pub(crate) mod paper;
+pub(crate) mod probe;
 pub(crate) mod recode;
 pub(crate) mod record;
 pub(crate) mod reduce;

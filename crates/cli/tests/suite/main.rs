@@ -27,6 +27,7 @@ mod packaging;
 mod page;
 mod paper;
 mod pipes;
+mod probe;
 mod recode;
 mod record;
 mod recording;

@@ -7,6 +7,7 @@ mod abilities;
 mod asked;
 mod calls;
 mod cgroup;
+mod chases;
 mod entries;
 mod everyone;
 mod fault_costs;
@@ -39,6 +40,7 @@ pub use abilities::{Abilities, Obstacle, ThpSetting};
 pub use calls::{
     ThpControl, Usage, allow_only_advised, allow_thp, forbid_thp, thp_control, wait_for,
 };
+pub use chases::{ChaseBacking, ChaseCost, ChaseTimer, SpanCost, core_clock, pin};
 pub use entries::{EntryRun, KernelTables};
 pub use fault_costs::{MeasuredFaultCosts, measure_fault_costs};
 pub use procfs::Description;

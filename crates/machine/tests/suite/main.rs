@@ -1,7 +1,6 @@
 //! The tests of the `machine` crate: one binary, one module for each subject.
 
 mod caches;
-mod catalogue_chases;
 mod chases;
 mod designs;
 mod figures;

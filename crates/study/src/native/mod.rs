@@ -4,20 +4,23 @@
 
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 mod cpuid;
+mod own;
 mod proc;
 
 use std::path::Path;
 
-use broadleaf_machine::{CoreFacts, NativeFit, NoFit, native_machine};
+use broadleaf_machine::{CoreFacts, Machine, NativeFit, NoFit, native_machine};
 
 use crate::failure::Failure;
+
+pub(crate) use own::file_of_user;
 
 /// The name of the machines of this computer.
 pub const NATIVE: &str = "native";
 
 /// What a user does if no machine fits.
-const MEASURE: &str = "Measure its TLBs and describe them in a file like those on the book's page \
-                       of machines: --machine FILE.toml";
+const MEASURE: &str = "Measure its TLBs with `broadleaf probe`, or describe them in a file like \
+                       those on the book's page of machines: --machine FILE.toml";
 
 /// A kind of core of this computer, and the machine that fits it.
 struct NativeCore {
@@ -36,6 +39,30 @@ pub fn native() -> Result<Vec<&'static str>, Failure> {
         log::info!("{note}");
     }
     Ok(names)
+}
+
+/// Returns the machine that `broadleaf probe` measured on this computer, if its file is there and
+/// belongs to these processors. A note names the file.
+///
+/// # Errors
+/// [`Failure::Wrong`] if the file describes no machine.
+pub(crate) fn own_machine() -> Result<Option<Machine>, Failure> {
+    let Some(file) = file_of_user() else {
+        return Ok(None);
+    };
+    let found = own::own_machine(&file, &cores(Path::new("/")))?;
+    Ok(found.map(|(machine, note)| {
+        log::info!("{note}");
+        machine
+    }))
+}
+
+/// The facts of a processor in words, by which its machine file is recognised.
+pub(crate) fn fingerprint(cpu: usize) -> String {
+    let cores = cores(Path::new("/"));
+    let found = cores.iter().find(|(known, _)| *known == cpu);
+    let facts = found.or(cores.first());
+    facts.map_or_else(String::new, |(_, facts)| own::words(facts))
 }
 
 /// The facts of each processor.

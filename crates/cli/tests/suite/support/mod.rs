@@ -27,6 +27,11 @@ pub(crate) fn broadleaf(arguments: &[&str]) -> Command {
         .args(arguments)
         .env_remove("NO_COLOR")
         .env("BROADLEAF_CACHE_SIZE", NO_CACHE)
+        // The machine that the user measured is no part of the tests.
+        .env(
+            "XDG_CONFIG_HOME",
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join("no-config"),
+        )
         .stdin(Stdio::null());
     command
 }
