@@ -60,6 +60,6 @@ pub(crate) fn copies_of_row(
     unit: u64,
     above: u32,
 ) -> Chase {
-    let copy = |copy: u64| row.clone().map(move |page| copy << above | page * unit);
+    let copy = |copy: u64| row.clone().map(move |page| (copy << above) | (page * unit));
     Chase::of((0..copies).flat_map(copy).collect())
 }

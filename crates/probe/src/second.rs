@@ -95,7 +95,8 @@ fn by_halves(oracle: &mut dyn ChaseOracle, most: usize, found: LevelFound) -> Le
             bits.push(bit);
         }
     }
-    let ways = most >> bits.len();
+    let sets = 1_usize << bits.len();
+    let ways = (most + sets / 2) / sets;
     if !PLAUSIBLE_WAYS.contains(&ways) {
         return found;
     }

@@ -18,7 +18,8 @@ use crate::commands::offered::machines;
 ///
 /// The machine file is `broadleaf/machine.toml` in XDG_CONFIG_HOME, or in ~/.config. `--machine
 /// native` then means that machine, on the processor that was measured. Other programs on the
-/// processor disturb the times: leave the machine alone meanwhile. A probe takes a minute or two.
+/// processor disturb the times: leave the machine alone meanwhile. A probe takes half a minute, or
+/// a few minutes on a busy machine.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

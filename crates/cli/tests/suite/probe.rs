@@ -60,7 +60,8 @@ fn names_are_refused_before_the_work() {
     let new = new.to_str().expect("a path");
     let text = refused(&run(&["probe", "--cpu", "100000", "-o", new]));
     assert!(text.contains("may not run there"), "{text}");
-    refused(&run(&["probe", "--machine", "skylake", "--quick"]));
+    let both = run(&["probe", "--machine", "skylake", "--quick"]);
+    assert_eq!(both.status.code(), Some(2));
     refused(&run(&["probe", "--machine", "skylark"]));
 }
 

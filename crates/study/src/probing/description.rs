@@ -112,7 +112,10 @@ impl Shape {
 
     /// The shape that is chosen for a level of this capacity: eight ways and the lowest bits.
     fn chosen(capacity: usize, size: PageSize) -> Self {
-        let entries = capacity.next_power_of_two().max(8);
+        // A row may exceed the entries by some, so the nearest power of two counts.
+        let above = capacity.next_power_of_two();
+        let is_nearer = 4 * capacity >= 3 * above;
+        let entries = if is_nearer { above } else { above / 2 }.max(8);
         let sets = (entries / 8) as u64;
         Self {
             entries,
@@ -310,6 +313,11 @@ mod tests {
         let (_, second) = read.design.holding(2, PageSize::SIZE_4K).expect("a level");
         assert_eq!(second.entries, 2048);
         assert!(file.chosen.contains(&"L2 4k structure".to_owned()));
+        let entries = |capacity| Shape::chosen(capacity, PageSize::SIZE_4K).entries;
+        assert_eq!(
+            [3400, 4096, 4341, 7000].map(entries),
+            [4096, 4096, 4096, 8192]
+        );
         assert!(file.chosen.contains(&"L1 2m structure".to_owned()));
         base.first.entries = Finding::open("noise");
         let nothing = describe(&Described {
