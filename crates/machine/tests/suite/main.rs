@@ -11,4 +11,5 @@ mod oracle;
 mod organisations;
 mod price;
 mod replacement;
+mod rule_chases;
 mod sources;

@@ -2,7 +2,7 @@
 
 use crate::papers::programs::{CC, RecordedProgram, compilation, compiled, inputs, words};
 
-/// The quick scale has 30 to 110 million instructions of each program; the full scale has ten times
+/// The quick scale has 30 to 100 million instructions of each program; the full scale has ten times
 /// as many or more. Tests use four programs that need a compiler alone.
 pub(super) const PROGRAMS: [RecordedProgram; 10] = [
     RecordedProgram {
@@ -11,23 +11,22 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         represents: "gcc",
         packages: "gcc libc6-dev",
         needs: &[CC],
-        work: [1, 2, 80],
+        work: [1, 1, 80],
         prepare: |folder, work| {
             inputs::write(folder, "chen.c", inputs::code(work))?;
             Ok(words(&compilation("chen")?, None))
         },
     },
     RecordedProgram {
-        name: "sort",
-        kind: "sorting by pointers",
+        name: "network",
+        kind: "paths in a random network",
         represents: "mcf",
-        packages: "coreutils",
-        needs: &["/usr/bin/sort"],
-        work: [0, 1_000, 20_000],
+        packages: "gcc libc6-dev",
+        needs: &[CC],
+        work: [0, 2, 30],
         prepare: |folder, work| {
-            inputs::write(folder, "numbers", inputs::text(work))?;
-            let command = "/usr/bin/env LC_ALL=C /usr/bin/sort --parallel=1 -S 256M -k 2 numbers";
-            Ok(words(command, None))
+            compiled(folder, "network", inputs::NETWORK, &[])?;
+            Ok(words("./network 300000", work))
         },
     },
     RecordedProgram {
@@ -81,7 +80,7 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         needs: &[CC],
         work: [0, 1, 4],
         prepare: |folder, work| {
-            let side = if work == 1 { 12 } else { 16 };
+            let side = if work == 1 { 11 } else { 16 };
             compiled(folder, "lattice", inputs::LATTICE, &["-ffast-math"])?;
             Ok(words(&format!("./lattice {side}"), work))
         },
@@ -92,15 +91,11 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         represents: "astar",
         packages: "gcc libc6-dev",
         needs: &[CC],
-        work: [1, 2, 10],
+        work: [200, 700, 1_500],
         prepare: |folder, work| {
-            let side = match work {
-                1 => 200,
-                2 => 450,
-                _ => 1_500,
-            };
+            let routes = if work > 1_000 { 6 } else { 1 };
             compiled(folder, "routes", inputs::ROUTES, &[])?;
-            Ok(words(&format!("./routes {side}"), work))
+            Ok(words(&format!("./routes {work}"), routes))
         },
     },
     RecordedProgram {
@@ -113,8 +108,8 @@ pub(super) const PROGRAMS: [RecordedProgram; 10] = [
         prepare: |folder, work| {
             let rows = match work {
                 1 => 20_000,
-                2 => 70_000,
-                _ => 140_000,
+                2 => 200_000,
+                _ => 400_000,
             };
             compiled(folder, "sparse", inputs::SPARSE, &[])?;
             Ok(words(&format!("./sparse {rows}"), work))

@@ -14,6 +14,7 @@ pub(in crate::papers) const LBM: &str = include_str!("inputs/lbm.c");
 pub(in crate::papers) const LATTICE: &str = include_str!("inputs/lattice.c");
 pub(in crate::papers) const FIELDS: &str = include_str!("inputs/fields.c");
 pub(in crate::papers) const SPARSE: &str = include_str!("inputs/sparse.c");
+pub(in crate::papers) const NETWORK: &str = include_str!("inputs/network.c");
 pub(in crate::papers) const ROUTES: &str = include_str!("inputs/routes.c");
 pub(in crate::papers) const EVENTS: &str = include_str!("inputs/events.py");
 
