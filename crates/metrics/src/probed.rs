@@ -29,7 +29,7 @@ pub struct Probed {
     pub spans: Vec<ProbedSpan>,
     /// The names of the open values.
     pub undetermined: Vec<String>,
-    /// What the machine file has by choice and not by measurement, in words.
+    /// The values of the machine file that were chosen and not measured, in words.
     pub chosen: Vec<String>,
     /// The machine file that was written.
     pub machine_file: Option<String>,

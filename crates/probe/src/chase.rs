@@ -47,7 +47,7 @@ pub fn with_detection(part: usize, detection: u64, above: u32) -> Chase {
 }
 
 /// The pages of a part of the first level: fewer than the ways, so that other translations do not
-/// matter, and so many that two parts exceed one set.
+/// matter, and enough pages that two parts exceed one set.
 pub(crate) fn part_of(ways: usize) -> usize {
     (ways * 3 / 4).max(ways / 2 + 1).min(ways)
 }

@@ -70,7 +70,7 @@ pub struct Calibration {
 pub enum CalibrationError {
     /// A chase cannot be mapped.
     Unmapped,
-    /// Equal chases differ by so many cycles.
+    /// The cycles by which equal chases differ.
     Noisy(f64),
     /// No number of pages costs more than few pages do.
     Flat,

@@ -67,7 +67,7 @@ pub fn probe_table(probed: &Probed, view: View) -> String {
 /// The width of the units at least.
 const UNIT_WIDTH: usize = 12;
 
-/// The way in which chases were judged, and what a page of 2 MiB is to the TLB.
+/// The way in which chases were judged, and the entry that a page of 2 MiB takes in the TLB.
 fn method(probed: &Probed) -> String {
     let judged = match probed.method.as_str() {
         "counter" => "Chases are judged by the processor's counter of TLB misses and by time.",

@@ -1,5 +1,5 @@
-//! The analysis through all levels of whole machines, as on hardware: what it determines is right,
-//! and the rest is open.
+//! The analysis of whole machines through all levels, as on hardware. Each determined value is
+//! right, and the rest is open.
 
 use crate::catalogue::determined;
 use broadleaf_machine::{machine, machine_names};
@@ -15,7 +15,7 @@ fn structures(design: &Design, level: usize, size: PageSize) -> Vec<&Structure> 
     design.structures().iter().filter(holds).collect()
 }
 
-/// Asserts that what is determined on a level is what the machine's file has.
+/// Asserts that each determined value of a level is that of the machine file.
 fn check(words: &str, found: &LevelFound, structures: &[&Structure], size: PageSize) {
     let sum = |of: fn(&Structure) -> usize| structures.iter().map(|one| of(one)).sum::<usize>();
     let (entries, ways) = (

@@ -9,7 +9,7 @@ use broadleaf_probe::{Analysis, Finding, LevelFound};
 use broadleaf_tlb::{IndexFunction, Replacement};
 use broadleaf_units::PageSize;
 
-/// What a machine file is made from.
+/// The inputs of a machine file.
 #[derive(Debug)]
 pub(super) struct Described<'a> {
     /// The processor, as `--machine native` compares it.
@@ -26,7 +26,7 @@ pub(super) struct Described<'a> {
     pub open: &'a [String],
 }
 
-/// A machine file, and what it has by choice.
+/// A machine file, and its chosen values.
 #[derive(Debug, PartialEq)]
 pub(super) struct MachineText {
     pub text: String,
@@ -126,7 +126,7 @@ impl Shape {
     }
 }
 
-/// The lowest bits of a page number that select so many sets.
+/// The lowest bits of a page number that select one of this number of sets.
 fn low_bits(sets: u64, size: PageSize) -> String {
     let low = u32::from(size.shift());
     match sets.trailing_zeros() {
