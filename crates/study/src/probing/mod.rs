@@ -4,6 +4,7 @@
 
 mod costs;
 mod description;
+mod file;
 mod hardware;
 mod pages;
 mod values;
@@ -24,6 +25,7 @@ use crate::native::fingerprint;
 use crate::provenance::provenance;
 use crate::watch::{Task, Watch, Work};
 use description::{Described, describe};
+pub use file::probe_to_file;
 use hardware::HardwareChases;
 
 /// What to measure.
@@ -251,7 +253,7 @@ pub fn probe_model(name: &str, configuration: &str) -> Result<Probed, Failure> {
 ///
 /// # Errors
 /// [`Failure::Wrong`] if no home folder is known. [`Failure::Failed`] if the folder cannot be made.
-pub fn file_of_user() -> Result<std::path::PathBuf, Failure> {
+fn file_of_user() -> Result<std::path::PathBuf, Failure> {
     let file = crate::native::file_of_user().ok_or_else(|| {
         Failure::wrong(
             "no folder for the machine file is known: set HOME or XDG_CONFIG_HOME to an absolute \
