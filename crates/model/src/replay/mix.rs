@@ -308,7 +308,7 @@ impl<'a, 'p, 's, S: Source> Mix<'a, 'p, 's, S> {
         }
     }
 
-    /// The trace of a program has ended. If others have work to do, its processes end, and it begins
+    /// The trace of a program has ended. If others have work to do, its processes end and it begins
     /// again.
     fn begin_again(&mut self, number: usize) -> Result<Turn, Error<S::Error>> {
         let program = &mut self.programs[number];
@@ -383,8 +383,7 @@ impl Replay<'_, '_> {
         Ok(())
     }
 
-    /// Applies an event of a program. The inner `Err` says that the event lists the first mapping
-    /// of a space that was referenced before.
+    /// Applies an event. The inner `Err`: a space that was referenced has its first mapping now.
     fn mix_event<E>(
         &mut self,
         event: &Event,

@@ -1,5 +1,5 @@
-//! Page tables that are Python classes. The class says what a walk reads. Which page is mapped
-//! where is known beside it, so a class cannot make a translation wrong.
+//! Page tables that are Python classes. The class gives the reads of a walk. The engine knows the
+//! frame of each page, so a class cannot make a translation wrong.
 
 use std::collections::BTreeMap;
 

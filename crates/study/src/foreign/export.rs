@@ -35,8 +35,8 @@ pub struct ExportRequest<'a> {
     pub watch: &'a dyn Watch,
 }
 
-/// Exports a trace, and returns the path of the output. Notes say what was exported and what was
-/// left out.
+/// Exports a trace, and returns the path of the output. Notes count the exported references and the
+/// parts that were left out.
 ///
 /// # Errors
 /// If no exporter has the name, the output exists, the trace is damaged, or the format has no form

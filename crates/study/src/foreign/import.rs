@@ -35,8 +35,8 @@ pub struct ImportRequest<'a> {
     pub watch: &'a dyn Watch,
 }
 
-/// Imports a trace, and returns the path of the recording. Notes say what was imported and what was
-/// left out.
+/// Imports a trace, and returns the path of the recording. Notes count the imported accesses and
+/// the records that were left out.
 ///
 /// # Errors
 /// If no importer has the name, the output exists, or the trace cannot be read or is damaged.
