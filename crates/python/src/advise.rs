@@ -95,8 +95,8 @@ impl Advice {
         range_table(&self.advice, top, view)
     }
 
-    /// The advice for another program: `madvise`, `cbmm`, `mosalloc`, `folded` or `flamegraph`. With
-    /// it come notes on advice that the format cannot express.
+    /// The advice for another program: `madvise`, `cbmm`, `mosalloc`, `folded` or `flamegraph`.
+    /// With it come notes on advice that the format cannot express.
     fn format(&self, py: Python<'_>, name: &str, top: usize) -> PyResult<(String, Vec<String>)> {
         let needs_sites = matches!(name, "folded" | "flamegraph");
         if needs_sites && !self.places.has_sites() {
