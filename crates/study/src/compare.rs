@@ -5,6 +5,7 @@ mod failures;
 mod kernel;
 mod notes;
 mod outcome;
+mod rendered;
 mod replay;
 
 use std::num::NonZero;
@@ -35,6 +36,7 @@ use outcome::{HashedOutcome, Replayable};
 
 pub use asked::{AskedPolicies, PolicyChoice, chosen_policies, policies};
 pub use failures::{failure, not_canonical, refuse_empty};
+pub use rendered::{ComparisonFormat, Rendering};
 pub use replay::{available_threads, replay};
 pub(crate) use replay::{going_on, within_machine};
 

@@ -4,6 +4,7 @@ use std::num::NonZero;
 use std::path::PathBuf;
 
 use broadleaf_machine::grid_kinds;
+use broadleaf_study::compare::ComparisonFormat;
 use clap::{Args, ValueEnum};
 
 use super::number::{count, instructions};
@@ -171,6 +172,18 @@ pub(crate) enum CompareFormat {
     Parquet,
     /// With --curve, a picture of the curves
     Svg,
+}
+
+impl From<CompareFormat> for ComparisonFormat {
+    fn from(format: CompareFormat) -> Self {
+        match format {
+            CompareFormat::Table => Self::Table,
+            CompareFormat::Json => Self::Json,
+            CompareFormat::Csv => Self::Csv,
+            CompareFormat::Parquet => Self::Parquet,
+            CompareFormat::Svg => Self::Svg,
+        }
+    }
 }
 
 /// The long help of `--machine`, with the kinds of grids of the catalogue.

@@ -4,14 +4,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use broadleaf_machine::Machine;
-use broadleaf_metrics::{CellResult, Comparison};
-use broadleaf_policy::{Policy, Refusal};
-use broadleaf_report::{
-    Align, BASELINE, Glyphs, Grid, REFERENCE, View, WithReferences, comparison_table, comparisons,
-    curves, curves_svg, design_space, means_table, over_time, write_csv, write_curves_csv,
-    write_curves_parquet, write_parquet,
-};
-use broadleaf_study::compare::{ComparisonAnswer, Request, compare, policies};
+use broadleaf_metrics::CellResult;
+use broadleaf_policy::Policy;
+use broadleaf_report::{Align, BASELINE, Glyphs, Grid, REFERENCE, View};
+use broadleaf_study::compare::{Rendering, Request, compare, policies};
 use broadleaf_study::machines::{design_space_policies, is_design_space, machines};
 
 use crate::args::{Compare, CompareFormat, write_page};
@@ -20,7 +16,6 @@ use crate::say;
 use crate::terminal::glyphs;
 use broadleaf_study::explained::PlannedAccelerator;
 use broadleaf_study::failure::Failure;
-use broadleaf_study::output::json;
 use broadleaf_study::policies_file;
 use broadleaf_study::shortage::refuse_lacking;
 use broadleaf_study::source::reduced::path_beside;
@@ -56,11 +51,15 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
             "Parquet is no text: give a file with -o, or a pipe",
         ));
     }
-    let view = options.result.view(view);
-    let glyphs = if options.result.is_given() {
-        Glyphs::Ascii
-    } else {
-        glyphs()
+    let rendering = Rendering {
+        format: options.format.into(),
+        of_curves: options.curve,
+        over_time: options.over_time,
+        glyphs: match options.result.is_given() {
+            true => Glyphs::Ascii,
+            false => glyphs(),
+        },
+        view: options.result.view(view),
     };
     let memory = options.memory.request();
     let cache = options.cache.cache()?;
@@ -102,8 +101,7 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
         }
         answers.push(answer);
     }
-    let bytes = render(&answers, options, glyphs, view)?;
-    out.write_all(&bytes)
+    out.write_all(&rendering.bytes(&answers)?)
         .map_err(|error| Failure::writing(out.name(), &error))?;
     out.finish()?;
     write_page(page, || match &answers[..] {
@@ -183,85 +181,4 @@ fn refuse_to_overwrite(options: &Compare) -> Result<(), Failure> {
     let read: Vec<&Path> = read.chain(free).chain(types).collect();
     options.page.refuse(read.iter().copied())?;
     options.result.refuse(read)
-}
-
-/// The answers in the format of the options.
-fn render(
-    answers: &[ComparisonAnswer],
-    options: &Compare,
-    glyphs: Glyphs,
-    view: View,
-) -> Result<Vec<u8>, Failure> {
-    let mut bytes = Vec::new();
-    let refusals: Vec<&str> = Refusal::ALL.iter().map(|refusal| refusal.name()).collect();
-    let all: Vec<WithReferences<'_>> = answers
-        .iter()
-        .map(ComparisonAnswer::with_references)
-        .collect();
-    let owned = || all.iter().map(|(comparison, _)| (*comparison).clone());
-    match options.format {
-        CompareFormat::Table => {
-            let mut texts: Vec<String> = answers
-                .iter()
-                .map(|answer| text(answer, options, glyphs, view))
-                .collect();
-            if all.len() > 1 {
-                texts.push(means_table(&comparisons(&all), view));
-            }
-            bytes = texts.join("\n").into_bytes();
-        }
-        CompareFormat::Json => {
-            bytes = match &all[..] {
-                [(comparison, _)] => json(comparison)?,
-                several => json(&comparisons(several))?,
-            }
-            .into_bytes();
-        }
-        CompareFormat::Svg => {
-            let results = owned().flat_map(|comparison| comparison.results);
-            let picture = curves_svg(&results.collect::<Vec<_>>()).map_err(Failure::wrong)?;
-            bytes = picture.into_bytes();
-        }
-        CompareFormat::Csv => {
-            let comparisons: Vec<Comparison> = owned().collect();
-            match options.curve {
-                true => write_curves_csv(&comparisons, &mut bytes),
-                false => write_csv(&comparisons, &refusals, &mut bytes),
-            }
-            .map_err(Failure::failed)?;
-        }
-        CompareFormat::Parquet => {
-            let comparisons: Vec<Comparison> = owned().collect();
-            match options.curve {
-                true => write_curves_parquet(&comparisons, &mut bytes),
-                false => write_parquet(&comparisons, &refusals, &mut bytes),
-            }
-            .map_err(Failure::failed)?;
-        }
-    }
-    Ok(bytes)
-}
-
-/// One answer for people.
-fn text(answer: &ComparisonAnswer, options: &Compare, glyphs: Glyphs, view: View) -> String {
-    let comparison = &answer.comparison;
-    let mut text = design_space(comparison, glyphs, view);
-    if text.is_empty() {
-        text = table(answer, view);
-    }
-    let mut pictures = vec![curves(&comparison.results, glyphs, view)];
-    if options.over_time {
-        let accesses = comparison.trace.accesses;
-        pictures.push(over_time(&comparison.results, accesses, glyphs, view));
-    }
-    for picture in pictures.iter().filter(|picture| !picture.is_empty()) {
-        text.push('\n');
-        text.push_str(picture);
-    }
-    text
-}
-
-/// The answer as a table.
-pub(crate) fn table(answer: &ComparisonAnswer, view: View) -> String {
-    answer.with_context(|comparison, context| comparison_table(comparison, context, view))
 }

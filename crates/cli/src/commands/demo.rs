@@ -6,7 +6,6 @@ use broadleaf_record::scratch::{Purpose, Scratch};
 use broadleaf_report::View;
 use broadleaf_report::number::grouped;
 
-use super::compare::table;
 use super::record::record_to;
 use crate::args::Demo;
 use crate::progress::Bars;
@@ -47,7 +46,7 @@ pub(crate) fn run(options: &Demo, view: View) -> Result<(), Failure> {
     }
     say!("replaying it under every policy ...");
     let answer = compare_sort(&recording, &Bars)?;
-    print(&table(&answer, view))?;
+    print(&answer.table(view))?;
     if let Some(path) = &options.output {
         say!("next: broadleaf advise {}", shown(path));
     }

@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use broadleaf_governor::{Kernel, Linux, send_signal, was_ignored};
+use broadleaf_governor::{send_signal, was_ignored};
 use broadleaf_live::govern::{HandedOver, ProgramSignals};
-use rustix::process::{Pid, Signal, getpgid, getpid, getsid, kill_process};
+use broadleaf_live::relatives::{ancestors, children, is_orphaned, state};
+use rustix::process::{Pid, Signal, getpid, kill_process};
 use signal_hook::consts::{
     FORBIDDEN, SIGABRT, SIGBUS, SIGCHLD, SIGCONT, SIGINT, SIGPIPE, SIGQUIT, SIGSYS, SIGTRAP,
     SIGTSTP, SIGTTIN, SIGTTOU, SIGWINCH, SIGXCPU, SIGXFSZ,
@@ -198,43 +199,4 @@ fn pass_on(signal: i32) {
             let _ = send_signal(child.as_raw_nonzero().get(), signal);
         }
     }
-}
-
-/// The processes that this one started and has not waited for.
-fn children() -> Vec<Pid> {
-    let mut linux = Linux::new();
-    let own = linux.process(std::process::id());
-    let children = own.map_or(Vec::new(), |own| linux.children(own));
-    let pids = children.iter().map(|child| i32::try_from(child.pid).ok());
-    pids.filter_map(|pid| pid.and_then(Pid::from_raw)).collect()
-}
-
-/// Returns true if no ancestor of this process could continue its process group (POSIX: an orphaned
-/// process group).
-fn is_orphaned() -> bool {
-    let (group, session) = (getpgid(None).ok(), getsid(None).ok());
-    let outside = ancestors(getpid()).find(|pid| getpgid(Some(*pid)).ok() != group);
-    outside.is_none_or(|pid| getsid(Some(pid)).ok() != session)
-}
-
-/// The parent of a process, its parent, and so on.
-fn ancestors(pid: Pid) -> impl Iterator<Item = Pid> {
-    let parent = |pid: &Pid| {
-        let parent = status(*pid)?.1;
-        Pid::from_raw(parent)
-    };
-    std::iter::successors(parent(&pid), parent)
-}
-
-/// The letter of the state of a process.
-fn state(pid: Pid) -> Option<char> {
-    status(pid).map(|(state, _)| state)
-}
-
-/// The state of a process, and its parent (`proc_pid_stat(5)`).
-fn status(pid: Pid) -> Option<(char, i32)> {
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
-    // The name is in brackets and may hold any letter.
-    let mut fields = stat.rsplit_once(") ")?.1.split(' ');
-    Some((fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
 }
