@@ -26,6 +26,7 @@ mod service;
 mod shell;
 mod size;
 mod tables;
+mod validate;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -54,6 +55,7 @@ pub(crate) use result::ResultFile;
 pub(crate) use service::ServiceArgs;
 pub(crate) use shell::{Completions, Man};
 pub(crate) use tables::Tables;
+pub(crate) use validate::ValidateArgs;
 
 /// Would huge pages make a program faster, which page sizes should it run with, and what would that
 /// cost?
@@ -124,6 +126,7 @@ pub(crate) enum Command {
     Top(Top),
     Tables(Tables),
     Probe(ProbeArgs),
+    Validate(ValidateArgs),
     List(ListArgs),
     Explain(Explain),
     Paper(PaperArgs),

@@ -91,6 +91,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Top(options) => commands::top::run(&options, view),
         Command::Tables(options) => commands::tables::run(&options, view),
         Command::Probe(options) => commands::probe::run(&options, view),
+        Command::Validate(options) => commands::validate::run(&options, view),
         Command::List(options) => commands::list::run(&options, view),
         Command::Explain(options) => commands::explain::run(&options, view),
         Command::Paper(options) => commands::paper::run(&options),

@@ -17,3 +17,4 @@ pub mod survey;
 pub mod tables;
 pub mod top;
 mod users;
+pub mod validate;

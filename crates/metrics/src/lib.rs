@@ -24,6 +24,7 @@ mod sites;
 mod tlb;
 mod tlbmcpi;
 mod trapped;
+mod validation;
 mod walks;
 
 pub use caches::{CacheLevelResult, CacheResult, CoreResult};
@@ -58,4 +59,8 @@ pub use sites::{AdvisedFrame, AdvisedSite};
 pub use tlb::TlbResult;
 pub use tlbmcpi::Tlbmcpi;
 pub use trapped::{TRAP_SCHEMA, Trapped};
+pub use validation::{
+    ChangeCheck, MeasuredSetting, OrderCheck, PredictedSetting, VALIDATION_SCHEMA,
+    ValidatedSetting, ValidationReport, WholePrediction,
+};
 pub use walks::Walks;

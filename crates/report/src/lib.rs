@@ -40,6 +40,7 @@ mod signal;
 mod stay;
 mod table;
 mod trapped;
+mod validation;
 
 pub use advice::{
     Advice, BASELINE, REFERENCE, RULE, RULE_OF_MEMORY, added_bytes, added_share, advise,
@@ -84,3 +85,4 @@ pub use run_time::run_time_sentence;
 pub use signal::signal;
 pub use table::comparison_table;
 pub use trapped::trap_table;
+pub use validation::validation_table;

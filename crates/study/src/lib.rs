@@ -5,7 +5,7 @@
 //! papers. [`mod@mix`] runs several traces at a time. [`mod@info`] describes a trace,
 //! [`mod@recode`] and [`mod@reduce`] write copies of it, and [`journal`] replays what a governor
 //! saw. [`trapping`] counts TLB misses by traps. [`foreign`] imports and exports traces.
-//! [`probing`] measures the TLBs of this machine.
+//! [`probing`] measures the TLBs of this machine, and [`predicting`] predicts run times.
 //! [`catalogues`] explains every name. A study opens files and reads the state of this machine.
 //! It knows no terminal: [`watch::Watch`] receives the progress, and the `log` crate receives
 //! notes.
@@ -35,6 +35,7 @@ pub mod output;
 pub mod page;
 pub mod papers;
 pub mod policies_file;
+pub mod predicting;
 pub mod probing;
 pub mod provenance;
 pub mod recode;

@@ -26,3 +26,4 @@ pub(crate) mod tables;
 pub(crate) mod together;
 pub(crate) mod top;
 pub(crate) mod trap;
+pub(crate) mod validate;

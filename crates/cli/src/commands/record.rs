@@ -5,12 +5,12 @@ use std::io::{IsTerminal, stdout};
 use std::num::NonZero;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use broadleaf_governor::{MayLack, inherit_closed_streams, inherit_signals};
 use broadleaf_live::govern::{EndsEnd, EndsRequest, measure_ends};
-use broadleaf_record::valgrind::{self, Finished, Options};
-use broadleaf_trace::{DEFAULT_LEVEL, MeasuredEnds};
+use broadleaf_record::valgrind::{self, Clock, Finished, Options};
+use broadleaf_trace::{DEFAULT_LEVEL, Grain, MeasuredEnds};
 use signal_hook::consts::SIGSEGV;
 
 use crate::args::{Engine, RecordArgs};
@@ -75,6 +75,26 @@ pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
         );
     }
     Ok(())
+}
+
+/// The recording of a command and its children by page, with its run times at both ends. As when
+/// its time was measured, the command has no input, and its standard output is thrown away.
+pub(crate) fn plain_recording(command: &[OsString], ends: MeasuredEnds) -> Options {
+    Options {
+        command: command.to_vec(),
+        grain: Grain::Page,
+        instructions: false,
+        follow_children: true,
+        sites: false,
+        clock: Clock::default(),
+        prepare: |command| {
+            as_inherited(command);
+            command.stdin(Stdio::null()).stdout(Stdio::null());
+        },
+        level: DEFAULT_LEVEL,
+        recorder: made_by("tool for Valgrind"),
+        measured: Some(ends),
+    }
 }
 
 /// Runs the program with base pages and with huge pages, and prints the difference.

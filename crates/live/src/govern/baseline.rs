@@ -115,25 +115,33 @@ pub enum EndsEnd {
 /// # Errors
 /// If this machine cannot make huge pages for another process, or the program fails.
 pub fn measure_ends(request: &EndsRequest<'_>) -> Result<EndsEnd, Failure> {
-    if let Some(obstacle) = obstacles(false, false).iter().find(|one| one.is_fatal()) {
-        return Err(Failure::Failed(format!(
-            "the run time with huge pages cannot be measured: {obstacle}"
-        )));
-    }
-    let costs = measure_fault_costs();
+    refuse_obstacles("the run time with huge pages cannot be measured")?;
     let turns = Turns {
         command: request.command,
         signals: request.signals,
         watch: request.watch,
     };
     let arms = [Arm::BasePages, Arm::HugePages];
-    let figures = match turns.take(&arms, request.rounds.get())? {
-        TurnsEnd::Figures(figures) => figures,
-        TurnsEnd::Interrupted(status) => return Ok(EndsEnd::Interrupted(status)),
-    };
-    let rounds = figures[0].iter().zip(&figures[1]);
+    Ok(match turns.take(&arms, request.rounds.get())? {
+        TurnsEnd::Figures(figures) => EndsEnd::Measured(ends_of_runs(&figures[0], &figures[1])),
+        TurnsEnd::Interrupted(status) => EndsEnd::Interrupted(status),
+    })
+}
+
+/// Refuses to measure if this machine cannot make huge pages for another process.
+pub(super) fn refuse_obstacles(consequence: &str) -> Result<(), Failure> {
+    match obstacles(false, false).iter().find(|one| one.is_fatal()) {
+        Some(obstacle) => Err(Failure::Failed(format!("{consequence}: {obstacle}"))),
+        None => Ok(()),
+    }
+}
+
+/// The runs at both ends as recordings hold them, with the costs of page faults on this machine.
+pub(super) fn ends_of_runs(base: &[RunFigures], huge: &[RunFigures]) -> MeasuredEnds {
+    let costs = measure_fault_costs();
+    let rounds = base.iter().zip(huge);
     let nanos = |cost: Option<Duration>| cost.map_or(0, |cost| cost.as_nanos() as u64);
-    Ok(EndsEnd::Measured(MeasuredEnds {
+    MeasuredEnds {
         rounds: rounds
             .map(|(base, huge)| [base, huge].map(end_run))
             .collect(),
@@ -142,7 +150,7 @@ pub fn measure_ends(request: &EndsRequest<'_>) -> Result<EndsEnd, Failure> {
             huge_nanos: nanos(costs.huge),
             collapse_nanos: nanos(costs.collapse),
         },
-    }))
+    }
 }
 
 fn end_run(run: &RunFigures) -> EndRun {

@@ -10,11 +10,13 @@ use broadleaf_governor::{
     ignore_thp_switches,
 };
 use broadleaf_metrics::RunFigures;
-use broadleaf_policy::parse;
+use broadleaf_policy::{Policy, parse};
+use broadleaf_report::BASELINE;
 use rustix::process::Signal;
 
 use super::child::{ProgramSignals, cannot_wait, ending, governor_of, spawn};
 use super::govern;
+use super::kernel_setting::KernelSetting;
 use super::limits::ManyFiles;
 use broadleaf_study::failure::Failure;
 use broadleaf_study::watch::{Watch, Work};
@@ -31,6 +33,8 @@ pub(super) enum Arm<'a> {
     HugePages,
     /// Under a policy, as `run` does it. The function makes the ward.
     Governed(&'a dyn Fn() -> Result<Ward, Failure>),
+    /// As the kernel makes huge pages under a setting.
+    Kernel(KernelSetting),
     /// As the system is set.
     AsSet,
 }
@@ -113,6 +117,7 @@ impl Turns<'_> {
                 let _ = allow_only_advised();
                 Some(ward()?)
             }
+            Arm::Kernel(_) => Some(onlooker()?),
             Arm::AsSet => {
                 allow_thp().map_err(|error| cannot("allow huge pages", &error))?;
                 None
@@ -121,10 +126,19 @@ impl Turns<'_> {
         let mut counters = Counters::of_children();
         let began = Instant::now();
         let handed_over = self.signals.hand_over();
+        // The switch is changed only while signals are for the program, so that it is set back.
+        let switched = match arm {
+            Arm::Kernel(setting) => {
+                let what = format!("set its switch to {}", setting.name());
+                Some(setting.apply().map_err(|error| cannot(&what, &error))?)
+            }
+            _ => None,
+        };
+        let looks_only = matches!(arm, Arm::Kernel(_));
         let child = spawn(command)?;
         handed_over.started(child.id());
         let (status, spent) = if let Some(ward) = ward {
-            let mut governor = governor_of(&child, ward, false)?;
+            let mut governor = governor_of(&child, ward, looks_only)?;
             let _many = ManyFiles::allowed();
             let ended = ending(child, self.signals);
             let mut status = None;
@@ -148,6 +162,7 @@ impl Turns<'_> {
             let ended = ending(child, self.signals);
             (ended.recv().map_err(Failure::failed)?, None)
         };
+        drop(switched);
         drop(handed_over);
         let elapsed = began.elapsed();
         let (status, usage) = status.map_err(cannot_wait)?;
@@ -188,6 +203,11 @@ enum OneRun {
 
 /// A ward that makes all huge pages that fit, soon after the first page of a block is resident.
 fn all_huge() -> Result<Ward, Failure> {
+    Ok(prompt_ward(parse(ALL_HUGE).map_err(Failure::failed)?))
+}
+
+/// A ward that makes the huge pages that a policy wants, soon and without limits.
+pub(super) fn prompt_ward(policy: Box<dyn Policy>) -> Ward {
     let budgets = Budgets {
         added: Allowance::Unlimited,
         pressure: 10_000,
@@ -197,10 +217,17 @@ fn all_huge() -> Result<Ward, Failure> {
         interval: Duration::from_millis(10),
         ..Budgets::DEFAULT
     };
-    Ok(Ward::new(
-        parse(ALL_HUGE).map_err(Failure::failed)?,
-        budgets,
-    ))
+    Ward::new(policy, budgets)
+}
+
+/// A ward that only looks, so that the huge pages that the kernel makes are seen.
+fn onlooker() -> Result<Ward, Failure> {
+    let policy = parse(BASELINE).map_err(Failure::failed)?;
+    let budgets = Budgets {
+        interval: Duration::from_millis(50),
+        ..Budgets::DEFAULT
+    };
+    Ok(Ward::new(policy, budgets))
 }
 
 fn cannot(what: &str, error: &std::io::Error) -> Failure {

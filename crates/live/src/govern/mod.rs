@@ -5,9 +5,11 @@ mod baseline;
 mod child;
 mod ends;
 mod journal;
+mod kernel_setting;
 mod limits;
 mod outcome;
 mod run;
+mod settings;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,8 +23,10 @@ use broadleaf_study::names;
 pub use attach::Attached;
 pub use baseline::{BaselineEnd, BaselineRequest, EndsEnd, EndsRequest, baseline, measure_ends};
 pub use child::{HandedOver, ProgramSignals};
+pub use kernel_setting::KernelSetting;
 pub use outcome::governed_text;
 pub use run::{RunEnd, run};
+pub use settings::{LiveSetting, MeasuredSettings, SettingsEnd, SettingsRequest, measure_settings};
 
 /// A policy on live processes, and its limits.
 pub struct GovernRequest {

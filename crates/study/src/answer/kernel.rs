@@ -18,11 +18,23 @@ const IN_MILLISECOND: u64 = 1_000_000;
 /// Returns the policy `linux` with the settings in a folder like [`SETTINGS`]. Returns `None` if
 /// the folder has no settings: this kernel has no huge pages of this kind.
 pub fn policy_of(folder: &Path) -> Option<String> {
+    policy_with(folder, &enabled(folder)?)
+}
+
+/// Returns the setting of the switch `enabled`: `always`, `madvise` or `never`. Returns `None` if
+/// the folder has no settings.
+pub fn enabled(folder: &Path) -> Option<String> {
+    chosen(&fs::read_to_string(folder.join("enabled")).ok()?)
+}
+
+/// Returns the policy of [`policy_of`], but with this setting of the switch `enabled`.
+pub fn policy_with(folder: &Path, enabled: &str) -> Option<String> {
     let read = |name: &str| {
         let text = fs::read_to_string(folder.join(name)).ok()?;
         Some(text.trim().to_owned())
     };
-    let mut parameters = vec![("enabled", chosen(&read("enabled")?)?)];
+    read("enabled")?;
+    let mut parameters = vec![("enabled", enabled.to_owned())];
     parameters.extend(read("defrag").and_then(|text| Some(("defrag", chosen(&text)?))));
     for (parameter, file) in SWITCHES {
         let on = read(file).map(|text| if text == "0" { "off" } else { "on" });

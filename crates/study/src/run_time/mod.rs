@@ -7,7 +7,7 @@ mod table;
 use std::collections::{BTreeMap, BTreeSet};
 
 use broadleaf_machine::Machine;
-use broadleaf_metrics::CellResult;
+use broadleaf_metrics::{CellResult, RunTime, TraceSummary};
 use broadleaf_report::BASELINE;
 use broadleaf_trace::MeasuredEnds;
 
@@ -79,6 +79,19 @@ pub(crate) fn add_run_times(
         result.run_time = by_measurement.or_else(|| table::run_time(result, base, trace));
     }
     Ok(())
+}
+
+/// Returns the run time by the table of walk costs, relative to `base`. Returns `None` if the
+/// machine is not one of today, or the trace does not count instructions.
+pub(crate) fn estimate(
+    result: &CellResult,
+    base: &CellResult,
+    trace: &TraceSummary,
+    machine: &Machine,
+) -> Option<RunTime> {
+    is_of_today(machine)
+        .then(|| table::run_time(result, base, trace))
+        .flatten()
 }
 
 /// Returns what policies of equal walks have in common.

@@ -1,0 +1,160 @@
+//! Predictions of a program beside measurements of the same program, for several settings of huge
+//! pages.
+
+mod checks;
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use broadleaf_metrics::{
+    MeasuredSetting, PredictedSetting, RunFigures, SecondsRange, VALIDATION_SCHEMA,
+    ValidatedSetting, ValidationReport, WholePrediction, percentiles,
+};
+use broadleaf_study::answer::kernel::{SETTINGS, policy_with};
+use broadleaf_study::failure::Failure;
+use broadleaf_study::predicting::{OneMachine, Prediction, PredictionRequest, predict};
+use broadleaf_study::provenance::provenance;
+use broadleaf_study::watch::Watch;
+
+use crate::govern::{LiveSetting, MeasuredSettings};
+use checks::{change_of, order_of};
+
+/// The bytes of a huge page.
+const HUGE: u64 = 2 << 20;
+/// The base pages of a huge page.
+const PAGES_OF_HUGE: u64 = 512;
+
+/// A request to compare predictions with measurements.
+pub struct ValidationRequest<'a> {
+    /// The program and its arguments.
+    pub command: &'a [OsString],
+    /// The measurement.
+    pub measured: MeasuredSettings,
+    /// The recording of the program, which holds the run times at both ends.
+    pub trace: &'a Path,
+    /// The machine.
+    pub machine: OneMachine,
+    /// The configuration's text, whose hash is in the report.
+    pub configuration: &'a str,
+    /// Receives the progress.
+    pub watch: &'a dyn Watch,
+}
+
+/// Predicts what was measured, and compares.
+///
+/// # Errors
+/// If the recording cannot be replayed, or the kernel's settings cannot be read.
+pub fn validation(request: ValidationRequest<'_>) -> Result<ValidationReport, Failure> {
+    let OneMachine { machine, note } = request.machine;
+    let MeasuredSettings {
+        settings,
+        mut notes,
+        ..
+    } = request.measured;
+    notes.extend(note);
+    let policies: Result<Vec<String>, Failure> =
+        settings.iter().map(|(setting, _)| model(setting)).collect();
+    let policies = policies?;
+    let predictions = predict(&PredictionRequest {
+        trace: request.trace,
+        policies: &policies,
+        machine: &machine,
+        threads: None,
+        watch: request.watch,
+    })?;
+    let base = settings.first().map_or(&[][..], |(_, runs)| runs);
+    let last = settings.len().saturating_sub(1);
+    let mut all = Vec::new();
+    for (at, ((setting, runs), prediction)) in settings.iter().zip(&predictions.all).enumerate() {
+        let measured = measured_setting(runs, base);
+        let predicted = predicted_setting(prediction, base);
+        let is_end = at == 0 || at == last;
+        all.push(ValidatedSetting {
+            name: setting.name().to_owned(),
+            policy: policies[at].clone(),
+            is_end,
+            change: change_of(&measured, &predicted).filter(|_| !is_end),
+            measured,
+            predicted,
+            whole: WholePrediction {
+                tlb_misses: prediction.result.l2_misses,
+                walk_cycles: prediction.result.walk_cycles,
+                run_time: prediction.estimate,
+            },
+            runs: runs.clone(),
+        });
+    }
+    let words = request.command.iter();
+    let configuration = format!("{}\n{machine:?}", request.configuration);
+    Ok(ValidationReport {
+        schema: VALIDATION_SCHEMA.to_owned(),
+        command: words
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect(),
+        machine: machine.name,
+        trace: predictions.trace,
+        order: order_of(&all),
+        settings: all,
+        notes,
+        provenance: provenance(&configuration),
+    })
+}
+
+/// The policy of the model that stands for a setting.
+fn model(setting: &LiveSetting) -> Result<String, Failure> {
+    match setting {
+        LiveSetting::Never => Ok("4k".to_owned()),
+        LiveSetting::Policy(name) => Ok(name.clone()),
+        LiveSetting::AllHuge => Ok("greedy".to_owned()),
+        LiveSetting::Kernel(kernel) => policy_with(Path::new(SETTINGS), kernel.name())
+            .ok_or_else(|| Failure::failed("the kernel's settings of huge pages cannot be read")),
+    }
+}
+
+fn measured_setting(runs: &[RunFigures], base: &[RunFigures]) -> MeasuredSetting {
+    let range = |of: fn(&RunFigures) -> f64| {
+        let values: Vec<f64> = runs.iter().map(of).collect();
+        let [low, middle, high] = percentiles(&values).unwrap_or_default();
+        SecondsRange { low, middle, high }
+    };
+    let saved: Vec<f64> = (base.iter().zip(runs))
+        .filter(|(base, _)| base.user_seconds > 0.0)
+        .map(|(base, run)| 1.0 - run.user_seconds / base.user_seconds)
+        .collect();
+    MeasuredSetting {
+        user_seconds: range(|run| run.user_seconds),
+        system_seconds: range(|run| run.system_seconds),
+        saved: percentiles(&saved).unwrap_or_default(),
+        page_faults: median(runs, |run| Some(run.page_faults)).unwrap_or(0),
+        huge_pages_peak: median(runs, |run| Some(run.huge_bytes_peak? / HUGE)),
+        tlb_misses: median(runs, |run| run.tlb_misses),
+        cycles: median(runs, |run| run.cycles),
+    }
+}
+
+/// The median of a count, if every run has it.
+fn median(runs: &[RunFigures], of: impl Fn(&RunFigures) -> Option<u64>) -> Option<u64> {
+    let values: Option<Vec<f64>> = runs.iter().map(|run| Some(of(run)? as f64)).collect();
+    percentiles(&values?).map(|[_, middle, _]| middle.round() as u64)
+}
+
+fn predicted_setting(prediction: &Prediction, base: &[RunFigures]) -> PredictedSetting {
+    let result = &prediction.result;
+    let run_time = result.run_time.as_ref();
+    let user_seconds = run_time.and_then(|run_time| run_time.user_seconds);
+    let system: Vec<f64> = base.iter().map(|run| run.system_seconds).collect();
+    let faults = run_time.and_then(|run_time| run_time.fault_seconds);
+    let made = result.promotions.saturating_sub(result.demotions);
+    PredictedSetting {
+        user_seconds,
+        saved: user_seconds.and(run_time.map(|run_time| run_time.gain())),
+        system_seconds: percentiles(&system)
+            .zip(faults)
+            .map(|([_, middle, _], faults)| (middle - faults.saved + faults.paid).max(0.0)),
+        page_faults: result.page_faults,
+        huge_pages_peak: match &result.memory {
+            Some(memory) => memory.peak_superpage_pages / PAGES_OF_HUGE,
+            None => made,
+        },
+    }
+}
