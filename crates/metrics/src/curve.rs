@@ -46,3 +46,14 @@ pub struct StructureSummary {
     /// The number of entries of each set.
     pub ways: u64,
 }
+
+/// The misses of one interval of a trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MissSample {
+    /// Accesses from the beginning of the trace to the end of the interval.
+    pub time: u64,
+    /// Lookups of the interval that missed the first level.
+    pub l1_misses: u64,
+    /// Lookups of the interval that missed all levels.
+    pub l2_misses: u64,
+}

@@ -32,7 +32,7 @@ pub use catalogue::{
     CACHE_METRICS, MEMORY_METRICS, METRICS, SAMPLE_METRICS, TLB_METRICS, TLBMCPI_METRICS,
     all_metrics, metric,
 };
-pub use curve::{CurvePoint, MachineSummary, StructureSummary};
+pub use curve::{CurvePoint, MachineSummary, MissSample, StructureSummary};
 pub use interval::{MeanInterval, rank_correlation};
 pub use live::{
     BASELINE_SCHEMA, BaselineReport, BlockCounts, Governed, LiveReport, PolicyForecast,
@@ -60,7 +60,7 @@ pub use tlb::TlbResult;
 pub use tlbmcpi::Tlbmcpi;
 pub use trapped::{TRAP_SCHEMA, Trapped};
 pub use validation::{
-    ChangeCheck, MeasuredSetting, OrderCheck, PredictedSetting, VALIDATION_SCHEMA,
+    ChangeCheck, MeasuredSetting, MissRateCurve, OrderCheck, PredictedSetting, VALIDATION_SCHEMA,
     ValidatedSetting, ValidationReport, WholePrediction,
 };
 pub use walks::Walks;

@@ -2,7 +2,7 @@
 
 use crate::{
     CACHE_METRICS, CacheResult, CurvePoint, METRICS, MachineSummary, MemoryAsked, MemoryResult,
-    MetricFigure, MetricValue, RunTime, TlbResult, Walks,
+    MetricFigure, MetricValue, MissSample, RunTime, TlbResult, Walks,
 };
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -83,6 +83,9 @@ pub struct CellResult {
     /// The misses of TLBs with other geometries; absent without `--curve`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub curve: Option<Vec<CurvePoint>>,
+    /// The misses by interval of the trace; absent without `--over-time`, and with limited memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub misses_over_time: Option<Vec<MissSample>>,
     /// The other counts of the TLB; absent if the TLB has sets of ways with exact LRU replacement
     /// alone.
     #[serde(flatten)]

@@ -22,6 +22,9 @@ pub struct ValidationReport {
     pub settings: Vec<ValidatedSetting>,
     /// The order of the settings by run time.
     pub order: OrderCheck,
+    /// Miss rates over accesses, predicted and measured; empty without counters over time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub curves: Vec<MissRateCurve>,
     /// Notes on the measurement and the predictions.
     pub notes: Vec<String>,
     /// The provenance of this result.
@@ -116,4 +119,27 @@ pub struct OrderCheck {
     pub agreeing: u64,
     /// The pairs of the opposite order, the faster one of the measurement first.
     pub disagreeing: Vec<[String; 2]>,
+}
+
+/// The rate of TLB misses over the accesses of a run, smoothed by a mean filter: measured by
+/// counters, and predicted (Zhu 2018, figures 4.4 to 4.12).
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct MissRateCurve {
+    /// The setting.
+    pub setting: String,
+    /// The file of the counters.
+    pub file: String,
+    /// The events that were added up to accesses, to misses, and to misses of code.
+    pub events: [Vec<String>; 3],
+    /// Intervals of the file in which accesses or misses were not counted.
+    pub left_out: u64,
+    /// The points of the measured curve: accesses so far, and misses for each 1,000 accesses.
+    pub measured: Vec<[f64; 2]>,
+    /// The points of the predicted curve, at the same shares of all accesses.
+    pub predicted: Vec<[f64; 2]>,
+    /// Misses for each 1,000 accesses of the whole run: measured and predicted.
+    pub whole: [f64; 2],
+    /// The mean distance of the curves, as a factor: 1 if they are equal. `None` if no point of
+    /// both is above zero.
+    pub factor: Option<f64>,
 }

@@ -92,6 +92,7 @@ pub(crate) fn compare(
             machines,
             threads,
             curves,
+            misses_over_time: false,
             restarts,
             memory: Some(&memory),
             cache: cache.as_ref(),

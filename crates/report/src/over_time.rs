@@ -1,4 +1,6 @@
-//! Pictures of memory over time: a few small plots for each policy and machine.
+//! Pictures of memory and of TLB misses over time: a few small plots for each policy and machine.
+
+mod misses;
 
 use broadleaf_metrics::{CellResult, MemoryResult, MemorySample};
 
@@ -7,6 +9,7 @@ use crate::curve::Canvas;
 use crate::grid::paragraph;
 use crate::number::{grouped, short, size};
 use crate::{Glyphs, Style, View};
+use misses::misses;
 
 /// The number of rows of a plot.
 const ROWS: usize = 3;
@@ -17,21 +20,24 @@ const WIDEST: usize = 100;
 /// The width if the width of the output is unknown.
 const USUAL: usize = 80;
 
-/// Renders the pictures of `results` of a trace with this number of accesses. Returns an empty text
-/// without the frame-level model. Equal quantities have equal scales.
+/// Renders the pictures of `results` of a trace with this number of accesses: of memory that is
+/// limited, otherwise of misses. Returns an empty text without samples. Equal quantities have equal
+/// scales.
 pub fn over_time(results: &[CellResult], accesses: u64, glyphs: Glyphs, view: View) -> String {
+    let mut out = misses(results, accesses, glyphs, view);
+    out.push_str(&memory(results, accesses, glyphs, view));
+    out
+}
+
+fn memory(results: &[CellResult], accesses: u64, glyphs: Glyphs, view: View) -> String {
     let limited: Vec<(&CellResult, &MemoryResult)> = (results.iter())
+        .filter(|result| result.misses_over_time.is_none())
         .filter_map(|result| Some((result, result.memory.as_ref()?)))
         .collect();
     if limited.is_empty() {
         return String::new();
     }
-    let columns = view
-        .width
-        .unwrap_or(USUAL)
-        .min(WIDEST)
-        .saturating_sub(LABEL + 2)
-        .max(8);
+    let columns = columns_of(view);
     let mut out = paragraph(
         &format!(
             "Over time, from left to right: a character is {} accesses wide. \
@@ -62,6 +68,12 @@ pub fn over_time(results: &[CellResult], accesses: u64, glyphs: Glyphs, view: Vi
         }
     }
     out
+}
+
+/// The characters of a plot's width.
+fn columns_of(view: View) -> usize {
+    let width = view.width.unwrap_or(USUAL).min(WIDEST);
+    width.saturating_sub(LABEL + 2).max(8)
 }
 
 /// One quantity of one result.

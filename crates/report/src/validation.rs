@@ -1,13 +1,16 @@
 //! Predictions beside measurements, as tables and sentences.
 
+mod curve;
+
 use broadleaf_metrics::{SecondsRange, ValidatedSetting, ValidationReport};
 
 use crate::number::{counted, grouped, percent, short};
 use crate::run_time::ratios;
-use crate::{Align, Grid, Style, View, paragraph};
+use crate::{Align, Glyphs, Grid, Style, View, paragraph};
+use curve::miss_rates;
 
 /// Renders a validation: run times, counts, whole predictions, and what agrees.
-pub fn validation_table(report: &ValidationReport, view: View) -> String {
+pub fn validation_table(report: &ValidationReport, glyphs: Glyphs, view: View) -> String {
     let mut text = String::new();
     let say = |text: &mut String, line: &str| {
         text.push_str(&paragraph(line, Style::Plain, view));
@@ -38,6 +41,10 @@ pub fn validation_table(report: &ValidationReport, view: View) -> String {
     text.push('\n');
     text.push_str(&whole(report, view));
     text.push('\n');
+    for curve in &report.curves {
+        text.push_str(&miss_rates(curve, glyphs, view));
+        text.push('\n');
+    }
     for line in verdicts(report) {
         say(&mut text, &line);
     }
@@ -237,10 +244,11 @@ mod tests {
                 agreeing: 1,
                 disagreeing: vec![["all huge".to_owned(), "pop-256".to_owned()]],
             },
+            curves: vec![],
             notes: vec!["always was not measured: no".to_owned()],
             provenance: Provenance::default(),
         };
-        let text = validation_table(&report, View::default());
+        let text = validation_table(&report, Glyphs::Ascii, View::default());
         for line in [
             "never     2.000 (1.900 to 2.100) s               measured end",
             "pop-256   1.600 (1.500 to 1.700) s  1.650 (1.550 to 1.750) s  20.0%      18.0%",
@@ -256,7 +264,7 @@ mod tests {
         }
         let mut counted = report.clone();
         counted.settings[0].measured.tlb_misses = Some(1_000_000);
-        let text = validation_table(&counted, View::default());
+        let text = validation_table(&counted, Glyphs::Ascii, View::default());
         assert!(
             text.contains("counted") && !text.contains("counts no"),
             "{text}"

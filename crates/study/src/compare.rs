@@ -3,6 +3,7 @@
 mod asked;
 mod failures;
 mod kernel;
+mod misses;
 mod notes;
 mod outcome;
 mod rendered;
@@ -22,6 +23,7 @@ use crate::answer::{AnsweredProgram, add_commands, can_be_run};
 use crate::cache::TraceCache;
 use crate::explained::{ShowPlan, explained};
 use crate::failure::Failure;
+use crate::listening::Listening;
 use crate::memory::MemoryRequest;
 use crate::output::argument;
 use crate::provenance::provenance;
@@ -32,6 +34,7 @@ use crate::source::{Trace, TraceReading, Whole, header_of};
 use crate::watch::Watch;
 
 use kernel::kernel_results;
+use misses::add_misses;
 use outcome::{HashedOutcome, Replayable};
 
 pub use asked::{AskedPolicies, PolicyChoice, chosen_policies, policies};
@@ -56,6 +59,8 @@ pub struct Request<'a> {
     pub threads: Option<NonZero<usize>>,
     /// Count the misses of TLBs with other geometries too.
     pub curves: bool,
+    /// Count the misses over time too, where memory is not limited.
+    pub misses_over_time: bool,
     /// Let each instruction begin again after a TLB miss.
     pub restarts: bool,
     /// The memory of the frame-level model, if the user gave one.
@@ -120,6 +125,7 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
         machines,
         threads,
         curves,
+        misses_over_time,
         restarts,
         memory,
         cache,
@@ -258,7 +264,7 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
         earlier.push(Trace::open(path, reading, Whole::Memory)?);
     }
     let plan = plan.expecting(trace.take_foreseen());
-    let plan = match earlier.iter().chain([&trace]).any(may_hold_fetches) {
+    let plan = match earlier.iter().chain([&trace]).any(Trace::may_hold_fetches) {
         true => plan,
         false => plan.without_fetches(),
     };
@@ -325,6 +331,7 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
             machines: plan.machines().to_vec(),
             threads: NonZero::new(threads),
             curves: false,
+            misses_over_time: false,
             restarts: false,
             memory,
             cache,
@@ -350,14 +357,19 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
     if !asks_for_memory {
         let measured = head.as_ref().and_then(|head| head.measured.as_ref());
         let weighing = Weighing {
-            path,
-            reading,
-            machines: plan.machines(),
             trace: &summary,
-            given: &given,
-            threads,
-            watch,
+            listening: Listening {
+                path,
+                reading,
+                machines: plan.machines(),
+                given: &given,
+                threads,
+                watch,
+            },
         };
+        if misses_over_time {
+            add_misses(&mut results, &summary, &weighing.listening)?;
+        }
         add_run_times(&mut results, &references, measured, &weighing)?;
     }
     let asked_memory = match done {
@@ -380,12 +392,6 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
     add_commands(comparison, references, &program, &argument(path));
     answer.comparison.damage = trace.damage();
     Ok(answer)
-}
-
-/// Returns false if a trace surely holds no instruction fetches.
-fn may_hold_fetches(trace: &Trace) -> bool {
-    let header = trace.header();
-    header.is_none_or(|header| header.options.instruction_pages)
 }
 
 #[cfg(test)]

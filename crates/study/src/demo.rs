@@ -48,6 +48,7 @@ pub fn sort_of_lines(folder: &Path) -> io::Result<Options> {
 /// Those of [`compare`].
 pub fn compare_sort(recording: &Path, watch: &dyn Watch) -> Result<ComparisonAnswer, Failure> {
     let request = Request {
+        misses_over_time: false,
         restarts: false,
         watch,
         memory: None,

@@ -34,6 +34,8 @@ pub struct PredictionRequest<'a> {
     pub policies: &'a [String],
     /// The machine.
     pub machine: &'a Machine,
+    /// Predict misses over time too.
+    pub misses_over_time: bool,
     /// The number of threads; `None` for as many as the process may use.
     pub threads: Option<NonZero<usize>>,
     /// Receives the progress.
@@ -100,6 +102,7 @@ pub fn predict(request: &PredictionRequest<'_>) -> Result<Predictions, Failure> 
             machines: vec![request.machine.clone()],
             threads: request.threads,
             curves: false,
+            misses_over_time: request.misses_over_time,
             restarts: false,
             memory: None,
             cache: None,

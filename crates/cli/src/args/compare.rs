@@ -79,8 +79,12 @@ pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) memory: MemoryArgs,
 
-    /// Plot the use of memory over time below the table, for each policy; needs --memory
-    #[arg(long, requires = "sized")]
+    /// Plot TLB misses over time below the table, for each policy; with --memory, the use of memory
+    ///
+    /// JSON has `misses_over_time` for each result: the misses of each of 1,024 intervals of the
+    /// trace. This takes one more replay, which leaves out no visit. With --memory, JSON has the
+    /// samples of memory as `over_time`.
+    #[arg(long, conflicts_with = "restart")]
     pub(crate) over_time: bool,
 
     /// Count and plot the misses of TLBs of every other size too

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::num::NonZero;
 use std::path::PathBuf;
 
+use broadleaf_live::validate::CountersFile;
 use clap::{Args, ValueHint};
 
 use super::TableOrJson;
@@ -51,6 +52,17 @@ pub(crate) struct ValidateArgs {
     /// memory meanwhile get that setting too. Needs root
     #[arg(long)]
     pub(crate) set_switch: bool,
+
+    /// Draw the misses over time beside those of counters: FILE is the output of `perf stat -I 100
+    /// -x,`, from this machine or another, while the program ran with SETTING [default: never]. May
+    /// be given several times
+    ///
+    /// Misses of code are subtracted, and interpolated where they were not counted. Curves are
+    /// smoothed by a mean filter of 77 intervals. `perf stat -I 100 -x, -o FILE -e
+    /// L1-dcache-loads,L1-dcache-stores,dTLB-load-misses,dTLB-store-misses,iTLB-load-misses` writes
+    /// such a file.
+    #[arg(long, value_name = "[SETTING=]FILE", value_parser = str::parse::<CountersFile>)]
+    pub(crate) counters: Vec<CountersFile>,
 
     /// Keep the recording in FILE [default: it is removed]
     #[arg(long, value_name = "FILE")]

@@ -85,6 +85,7 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
             explain_plan: options.explain_plan.then_some(&show_plan),
             watch: &Bars,
             curves: options.curve,
+            misses_over_time: options.over_time,
             restarts: options.restart,
         };
         let mut answer = compare(request, extra)?;

@@ -6,7 +6,7 @@ use std::path::Path;
 use broadleaf_live::govern::{SettingsEnd, SettingsRequest, measure_settings};
 use broadleaf_live::validate::{ValidationRequest, validation};
 use broadleaf_record::scratch::{Purpose, Scratch};
-use broadleaf_report::{View, validation_table};
+use broadleaf_report::{Glyphs, View, validation_table};
 use broadleaf_study::failure::{Failure, reason};
 use broadleaf_study::output::{Access, Output, json, refuse_input};
 use broadleaf_study::predicting::one_machine;
@@ -17,10 +17,13 @@ use super::govern::{PROGRAM_SIGNALS, as_program};
 use super::record::{plain_recording, record_to};
 use crate::args::{TableOrJson, ValidateArgs};
 use crate::progress::Bars;
+use crate::terminal::glyphs;
 
 pub(crate) fn run(options: &ValidateArgs, view: View) -> Result<(), Failure> {
     // Everything that can be wrong is refused before the program runs.
     let machine = one_machine(options.machine.as_deref())?;
+    let counters = (options.counters.iter()).map(|file| Ok((file.clone(), file.read()?)));
+    let counters = counters.collect::<Result<Vec<_>, Failure>>()?;
     let files = options.keep.iter().chain(&options.output);
     for file in files {
         refuse_input(file, options.command.iter().map(Path::new))?;
@@ -55,13 +58,17 @@ pub(crate) fn run(options: &ValidateArgs, view: View) -> Result<(), Failure> {
         measured,
         trace: &trace,
         machine,
+        counters,
         configuration: &format!("{options:?}"),
         watch: &Bars,
     })?;
     // A file has no width.
-    let view = options.output.as_ref().map_or(view, |_| View::default());
+    let (view, glyphs) = match options.output {
+        Some(_) => (View::default(), Glyphs::Ascii),
+        None => (view, glyphs()),
+    };
     let text = match options.format {
-        TableOrJson::Table => validation_table(&report, view),
+        TableOrJson::Table => validation_table(&report, glyphs, view),
         TableOrJson::Json => json(&report)?,
     };
     let mut out = place;

@@ -45,3 +45,4 @@ mod support;
 mod tables;
 mod together;
 mod traps;
+mod validate;

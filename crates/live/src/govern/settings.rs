@@ -18,6 +18,9 @@ use broadleaf_study::failure::Failure;
 use broadleaf_study::names::apart;
 use broadleaf_study::watch::Watch;
 
+/// The least rounds whose spread says something.
+const FEW: u32 = 5;
+
 /// A way to run a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LiveSetting {
@@ -86,8 +89,17 @@ pub enum SettingsEnd {
 /// If a policy cannot decide on live processes, this machine cannot make huge pages for another
 /// process, or the program fails.
 pub fn measure_settings(request: &SettingsRequest<'_>) -> Result<SettingsEnd, Failure> {
+    let policies = request.policies.iter().flat_map(|names| apart(names));
+    let policies: Result<Vec<String>, Failure> =
+        policies.map(|name| Ok(live_policy(name)?.name())).collect();
+    let policies = policies?;
     refuse_obstacles("the run time with huge pages cannot be measured")?;
     let mut notes = Vec::new();
+    if request.rounds.get() < FEW {
+        notes.push(format!(
+            "fewer than {FEW} rounds show large differences alone: repeat with --rounds 7"
+        ));
+    }
     let mut settings = vec![LiveSetting::Never];
     for kernel in [KernelSetting::Advised, KernelSetting::Always] {
         match kernel.why_not(request.may_switch) {
@@ -96,8 +108,7 @@ pub fn measure_settings(request: &SettingsRequest<'_>) -> Result<SettingsEnd, Fa
         }
     }
     let mut wards: Vec<Box<dyn Fn() -> Result<Ward, Failure>>> = Vec::new();
-    for name in request.policies.iter().flat_map(|names| apart(names)) {
-        let name = live_policy(name)?.name();
+    for name in policies {
         settings.push(LiveSetting::Policy(name.clone()));
         // A policy has no copy, but its name makes it again.
         wards.push(Box::new(move || {

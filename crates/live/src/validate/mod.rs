@@ -2,6 +2,7 @@
 //! pages.
 
 mod checks;
+mod curves;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -12,12 +13,16 @@ use broadleaf_metrics::{
 };
 use broadleaf_study::answer::kernel::{SETTINGS, policy_with};
 use broadleaf_study::failure::Failure;
+use broadleaf_study::perf_counters::CounterCurve;
 use broadleaf_study::predicting::{OneMachine, Prediction, PredictionRequest, predict};
 use broadleaf_study::provenance::provenance;
 use broadleaf_study::watch::Watch;
 
 use crate::govern::{LiveSetting, MeasuredSettings};
 use checks::{change_of, order_of};
+use curves::curve_of;
+
+pub use curves::CountersFile;
 
 /// The bytes of a huge page.
 const HUGE: u64 = 2 << 20;
@@ -34,6 +39,8 @@ pub struct ValidationRequest<'a> {
     pub trace: &'a Path,
     /// The machine.
     pub machine: OneMachine,
+    /// Counters that were read over time, with their files.
+    pub counters: Vec<(CountersFile, CounterCurve)>,
     /// The configuration's text, whose hash is in the report.
     pub configuration: &'a str,
     /// Receives the progress.
@@ -59,6 +66,7 @@ pub fn validation(request: ValidationRequest<'_>) -> Result<ValidationReport, Fa
         trace: request.trace,
         policies: &policies,
         machine: &machine,
+        misses_over_time: !request.counters.is_empty(),
         threads: None,
         watch: request.watch,
     })?;
@@ -84,6 +92,19 @@ pub fn validation(request: ValidationRequest<'_>) -> Result<ValidationReport, Fa
             runs: runs.clone(),
         });
     }
+    let mut curves = Vec::new();
+    for (file, counted) in &request.counters {
+        let of = all.iter().position(|one| one.name == file.setting);
+        let result = of.map(|at| &predictions.all[at].result);
+        match result.and_then(|result| curve_of(file, counted, result)) {
+            Some(curve) => curves.push(curve),
+            None => notes.push(format!(
+                "{}: there is no setting {}, so nothing is compared with these counters",
+                file.path.display(),
+                file.setting
+            )),
+        }
+    }
     let words = request.command.iter();
     let configuration = format!("{}\n{machine:?}", request.configuration);
     Ok(ValidationReport {
@@ -95,6 +116,7 @@ pub fn validation(request: ValidationRequest<'_>) -> Result<ValidationReport, Fa
         trace: predictions.trace,
         order: order_of(&all),
         settings: all,
+        curves,
         notes,
         provenance: provenance(&configuration),
     })

@@ -55,6 +55,7 @@ fn compared(
         machines: vec![names::machine("skylake")?],
         threads: None,
         curves: false,
+        misses_over_time: false,
         restarts: false,
         memory,
         cache,

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use broadleaf_metrics::Comparison;
+use broadleaf_metrics::{Comparison, MissSample};
 
 use super::{Request, compare, policies};
 use crate::cache::{Facts, TraceCache};
@@ -14,6 +14,7 @@ fn compared(trace: &Path, cache: &TraceCache, asked: &[&str]) -> (Comparison, Ve
     let asked: Vec<String> = asked.iter().map(|name| (*name).to_owned()).collect();
     let watch = NotingWatch::default();
     let request = Request {
+        misses_over_time: false,
         restarts: false,
         trace,
         keep_going: false,
@@ -83,4 +84,51 @@ fn an_entry_learns_promotions_that_it_lacks() {
     compared(&path, &cache, &["4k"]);
     assert!(foreseen_in(&cache).is_empty());
     foresees_once(&path, &cache);
+}
+
+/// The intervals divide the misses of the whole trace, under policies with frames and without. A
+/// page that returns after the TLBs have lost it misses again.
+#[test]
+fn the_misses_of_all_intervals_are_those_of_the_trace() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("x.bl");
+    let pages = (0..40_000u64).map(|number| number * 7919 % 5000);
+    fs::write(&path, recording("program", pages)).expect("a trace");
+    let names = ["4k", "greedy", "linux", "navarro", "freebsd"].map(str::to_owned);
+    let watch = NotingWatch::default();
+    let request = Request {
+        misses_over_time: true,
+        restarts: false,
+        trace: &path,
+        keep_going: false,
+        max_accesses: None,
+        policies: policies(&names, &[], true).expect("policies"),
+        machines: ["skylake", "zen2"]
+            .map(|name| names::machine(name).expect("a machine"))
+            .to_vec(),
+        threads: None,
+        curves: false,
+        memory: None,
+        cache: None,
+        explain_plan: None,
+        watch: &watch,
+    };
+    let answer = compare(request, &[]).expect("a comparison");
+    let results = &answer.comparison.results;
+    assert_eq!(results.len(), 10);
+    for result in results {
+        let samples = result.misses_over_time.as_ref().expect("samples");
+        let sum = |of: fn(&MissSample) -> u64| samples.iter().map(of).sum::<u64>();
+        let name = (&result.policy, &result.machine);
+        assert_eq!(sum(|one| one.l1_misses), result.l1_misses, "{name:?}");
+        assert_eq!(sum(|one| one.l2_misses), result.l2_misses, "{name:?}");
+        let last = samples.last().expect("a sample");
+        assert_eq!(last.time, answer.comparison.trace.accesses);
+        assert!(samples.is_sorted_by(|one, other| one.time < other.time));
+    }
+    let walks = |policy: &str| {
+        let mut of = results.iter().filter(|result| result.policy == policy);
+        of.next().expect("a result").l2_misses
+    };
+    assert!(walks("4k") > 10 * walks("greedy"), "{}", walks("4k"));
 }

@@ -8,42 +8,24 @@
 //! instructions since the walk before.
 
 use std::collections::BTreeMap;
-use std::num::NonZero;
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use broadleaf_machine::Machine;
 use broadleaf_metrics::{CellResult, TraceSummary};
-use broadleaf_model::{MemoryLimits, Plan, SlowLookups, Step, StepListener, StepsWanted};
-use broadleaf_policy::{Foresight, GivenPolicy, Policy};
+use broadleaf_model::{SlowLookups, Step, StepListener};
 use broadleaf_report::BASELINE;
 use broadleaf_units::{PageSize, SpaceId};
 
 use super::measured::ALL_HUGE;
 use super::table::{cycles_of_hits, middle_cost_of_walk};
-use crate::compare::{replay, within_machine};
 use crate::failure::Failure;
-use crate::names;
-use crate::source::origin::{PassCount, can_be_opened_again};
-use crate::source::{Trace, TraceReading, Whole};
-use crate::watch::Watch;
+use crate::listening::Listening;
 
 /// The replays that weigh walks.
 pub(crate) struct Weighing<'a> {
-    /// The trace.
-    pub(crate) path: &'a Path,
-    /// The options of reading it.
-    pub(crate) reading: TraceReading,
-    /// The machines.
-    pub(crate) machines: &'a [Machine],
+    /// The replays.
+    pub(crate) listening: Listening<'a>,
     /// The counts of the trace.
     pub(crate) trace: &'a TraceSummary,
-    /// The policies that were given as values.
-    pub(crate) given: &'a [GivenPolicy],
-    /// The number of threads.
-    pub(crate) threads: usize,
-    /// Receives the progress.
-    pub(crate) watch: &'a dyn Watch,
 }
 
 /// The cycles that policies lose to walks and second-level hits, by policy and machine.
@@ -77,40 +59,7 @@ impl Weighing<'_> {
         policies: impl IntoIterator<Item = &'p str>,
     ) -> Result<WeighedCycles, Failure> {
         let mut weighed = WeighedCycles::default();
-        if !can_be_opened_again(self.path) {
-            return Ok(weighed);
-        }
-        // An expression of the user has no name that can be parsed if it was read from a file.
-        let policies = policies
-            .into_iter()
-            .filter_map(|name| names::again(name, self.given).ok())
-            .filter(|policy| policy.needs().foresight == Foresight::None);
-        // Policies that need frames slow the others down, and have a replay of their own.
-        let (with_frames, without): (Vec<_>, Vec<_>) =
-            policies.partition(|policy| policy.needs().needs_frames());
-        for (policies, limits) in [(without, None), (with_frames, Some(MemoryLimits::none()))] {
-            if !policies.is_empty() {
-                self.replay(policies, limits, &mut weighed)?;
-            }
-        }
-        Ok(weighed)
-    }
-
-    fn replay(
-        &self,
-        mut policies: Vec<Box<dyn Policy>>,
-        limits: Option<MemoryLimits>,
-        weighed: &mut WeighedCycles,
-    ) -> Result<(), Failure> {
-        for end in [BASELINE, ALL_HUGE] {
-            policies.push(broadleaf_policy::parse(end).map_err(Failure::failed)?);
-        }
-        let machines = self.machines.to_vec();
-        let plan = match limits {
-            None => Plan::new(policies, machines),
-            Some(limits) => Plan::within(policies, machines, limits),
-        };
-        let heard = Arc::new(Mutex::new(BTreeMap::new()));
+        let heard = Heard::default();
         let cost = self.cost();
         let results = Arc::clone(&heard);
         let listener = move |policy: &str, machine: &str| -> Option<Box<dyn StepListener>> {
@@ -122,19 +71,8 @@ impl Weighing<'_> {
                 results: Arc::clone(&results),
             }))
         };
-        let plan = plan.map_err(Failure::wrong)?;
-        let plan = plan.with_listeners(StepsWanted::EachVisit, listener);
-        let plan = within_machine(match NonZero::new(self.threads) {
-            Some(threads) => plan.on_threads(threads.get()),
-            None => plan,
-        });
-        let reading = TraceReading {
-            passes: PassCount::Several,
-            ..self.reading
-        };
-        let mut trace = Trace::open(self.path, reading, Whole::Work)?;
-        replay(&mut [], &mut trace, &plan, self.watch)?;
-        trace.finish()?;
+        self.listening
+            .replay(policies, &[BASELINE, ALL_HUGE], &listener)?;
         let heard = heard
             .lock()
             .map_err(|_| Failure::failed("a replay failed"))?;
@@ -145,7 +83,7 @@ impl Weighing<'_> {
                 .0
                 .extend(cycles.map(|cycles| ((policy.clone(), machine.clone()), cycles)));
         }
-        Ok(())
+        Ok(weighed)
     }
 
     /// The cost of a walk that comes some accesses after the walk before.

@@ -32,9 +32,8 @@ pub(crate) fn add_run_times(
     measured: Option<&MeasuredEnds>,
     weighing: &Weighing<'_>,
 ) -> Result<(), Failure> {
-    let Weighing {
-        machines, trace, ..
-    } = weighing;
+    let Weighing { listening, trace } = weighing;
+    let machines = listening.machines;
     let is_described = |result: &CellResult| {
         (machines.iter()).any(|machine| machine.name == result.machine && is_of_today(machine))
     };

@@ -1,5 +1,6 @@
 //! The totals that a recording's index holds.
 
+use super::Trace;
 use super::bound::work;
 use super::origin::Origin;
 use broadleaf_trace::{Totals, TraceIndex};
@@ -25,5 +26,13 @@ impl Holds {
             work: work(&index.totals()),
             is_all: index.complete,
         })
+    }
+}
+
+impl Trace {
+    /// Returns false if the trace surely holds no instruction fetches.
+    pub(crate) fn may_hold_fetches(&self) -> bool {
+        let header = self.header();
+        header.is_none_or(|header| header.options.instruction_pages)
     }
 }
