@@ -250,7 +250,7 @@ mod tests {
         };
         let text = validation_table(&report, Glyphs::Ascii, View::default());
         for line in [
-            "never     2.000 (1.900 to 2.100) s               measured end",
+            "never     2.000 (1.900 to 2.100) s              measured end   0.0%",
             "pop-256   1.600 (1.500 to 1.700) s  1.650 (1.550 to 1.750) s  20.0%      18.0%",
             "pop-256        12,345     12,000           7",
             "medians of 3 rounds in turns",

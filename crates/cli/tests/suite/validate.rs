@@ -7,11 +7,12 @@ use serde_json::Value;
 use crate::support::live::{can_govern, is_installed};
 use crate::support::{folder, run, stderr, succeeded};
 
-/// A program that stores to 64 MiB from `mmap`.
-const PROGRAM: &str = "import mmap
+/// A program that stores to 64 MiB from `mmap`, and lives long enough for the governor.
+const PROGRAM: &str = "import mmap, time
 memory = mmap.mmap(-1, 64 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 for turn in range(3):
     for page in range(64 << 8): memory[page << 12] = 1
+time.sleep(0.5)
 ";
 
 /// Every setting has a measurement and a prediction, and the kernel's own counts agree with them.

@@ -1,6 +1,6 @@
 //! Hints: the probable places of translations, so that a lookup seldom searches a whole set.
 
-use broadleaf_units::{AlignedRun, Asid};
+use broadleaf_units::{AlignedRun, Asid, PageNumber, PageSize};
 
 /// The most slots, so that the hints of the largest structure take 12 MiB. Slots that several
 /// entries share make lookups slower and change no answer.
@@ -16,6 +16,10 @@ pub(super) struct WayHints {
     places: Vec<[u32; 2]>,
     entries: Vec<u32>,
     shift: u32,
+    /// The number of entries by the size of their runs, and a bit for each size that has any. Bit
+    /// and index are the size's shift.
+    of_size: [u32; u64::BITS as usize],
+    sizes: u64,
 }
 
 impl WayHints {
@@ -26,6 +30,8 @@ impl WayHints {
             places: vec![[0; 2]; slots],
             entries: vec![0; slots],
             shift: u64::BITS - slots.ilog2(),
+            of_size: [0; u64::BITS as usize],
+            sizes: 0,
         }
     }
 
@@ -59,8 +65,33 @@ impl WayHints {
         self.entries[self.slot(tag, run)] > 0
     }
 
+    /// Returns true if an entry of any size may hold a page. Runs are aligned, so each size has one
+    /// run around the page.
+    #[inline]
+    pub(super) fn may_cover(&self, tag: Asid, page: PageNumber) -> bool {
+        let mut sizes = self.sizes;
+        while sizes != 0 {
+            let shift = sizes.trailing_zeros() as u8;
+            sizes &= sizes - 1;
+            let size = PageSize::from_shift(shift);
+            if size.is_none_or(|size| self.may_hold(tag, AlignedRun::around(page, size))) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Returns true if an entry has a smaller run than this size.
+    #[inline]
+    pub(super) const fn has_smaller(&self, size: PageSize) -> bool {
+        self.sizes & ((1 << size.shift()) - 1) != 0
+    }
+
     /// An entry came to this place.
     pub(super) fn add(&mut self, tag: Asid, run: AlignedRun, place: usize) {
+        let shift = run.size.shift();
+        self.of_size[usize::from(shift)] += 1;
+        self.sizes |= 1 << shift;
         let slot = self.slot(tag, run);
         self.entries[slot] += 1;
         self.learn(tag, run, place);
@@ -68,6 +99,12 @@ impl WayHints {
 
     /// An entry went.
     pub(super) fn remove(&mut self, tag: Asid, run: AlignedRun) {
+        let shift = run.size.shift();
+        let left = &mut self.of_size[usize::from(shift)];
+        *left -= 1;
+        if *left == 0 {
+            self.sizes &= !(1 << shift);
+        }
         let slot = self.slot(tag, run);
         self.entries[slot] -= 1;
     }
@@ -76,7 +113,6 @@ impl WayHints {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use broadleaf_units::{PageNumber, PageSize};
 
     #[test]
     fn hints_of_the_largest_structure_are_small() {
@@ -100,5 +136,22 @@ mod tests {
         assert!((0..1000).all(|page| !hints.may_hold(Asid::ZERO, run(page))));
         hints.learn(Asid::ZERO, run(5), 3);
         assert_eq!(hints.guesses(Asid::ZERO, run(5)), [3, 5]);
+    }
+
+    #[test]
+    fn an_entry_of_any_size_covers_its_pages_until_it_goes() {
+        let mut hints = WayHints::new(16);
+        let large = AlignedRun::around(PageNumber(512), PageSize::SIZE_2M);
+        let small = AlignedRun::around(PageNumber(3), PageSize::SIZE_4K);
+        hints.add(Asid::ZERO, large, 1);
+        hints.add(Asid::ZERO, small, 2);
+        let covers = |hints: &WayHints, page| hints.may_cover(Asid::ZERO, PageNumber(page));
+        assert!([3, 512, 1023].iter().all(|page| covers(&hints, *page)));
+        assert!(hints.has_smaller(PageSize::SIZE_2M) && !hints.has_smaller(PageSize::SIZE_4K));
+        hints.remove(Asid::ZERO, small);
+        assert!(!covers(&hints, 3) && covers(&hints, 700));
+        assert!(!hints.has_smaller(PageSize::SIZE_2M));
+        hints.remove(Asid::ZERO, large);
+        assert!((0..2000).all(|page| !covers(&hints, page)));
     }
 }

@@ -27,8 +27,6 @@ pub(super) struct SubblockSets {
     entries: Vec<Option<SubblockEntry>>,
     /// The probable places of entries, by their blocks.
     hints: WayHints,
-    /// True if the entries of a page have one run of pages, whatever the page's size is.
-    has_one_run: bool,
     replacement: ReplacementState,
 }
 
@@ -63,8 +61,6 @@ impl SubblockSets {
             has_sets: structure.sets() > 1,
             entries: vec![None; structure.entries],
             hints: WayHints::new(structure.entries),
-            has_one_run: structure.pages.len() == 1
-                || !rules.own_blocks && structure.pages.iter().all(|of| of.0 <= rules.block),
             replacement: ReplacementState::new(structure),
         }
     }
@@ -150,6 +146,11 @@ impl SubblockSets {
         }
     }
 
+    /// Returns true if a lookup finds only entries whose run is that of the looked-up size.
+    const fn is_exact(&self, request: &TlbRequest) -> bool {
+        self.rules.own_blocks || self.has_sets || request.tag.is_of_tables()
+    }
+
     /// What an entry holds of a page of a size.
     fn held(&self, way: usize, request: &TlbRequest, size: PageSize) -> EntryHolds {
         let Some(entry) = &self.entries[way] else {
@@ -158,8 +159,7 @@ impl SubblockSets {
         if entry.tag != request.tag || !entry.run.contains(request.page) {
             return EntryHolds::Nothing;
         }
-        let is_exact = self.rules.own_blocks || self.has_sets || request.tag.is_of_tables();
-        if is_exact && entry.run != self.run_of(request, size) {
+        if self.is_exact(request) && entry.run != self.run_of(request, size) {
             return EntryHolds::Nothing;
         }
         entry.pages[entry.subblock_of(request.page)].map_or(EntryHolds::Block, EntryHolds::Page)
@@ -218,7 +218,11 @@ impl Entries for SubblockSets {
             return EntryLookup::Nothing;
         };
         let block = self.run_of(request, size);
-        if self.has_one_run && !self.hints.may_hold(request.tag, block) {
+        let may_hold = match self.is_exact(request) {
+            true => self.hints.may_hold(request.tag, block),
+            false => self.hints.may_cover(request.tag, request.page),
+        };
+        if !may_hold {
             return EntryLookup::Nothing;
         }
         // A page has one entry, so a guess that has the page is what a search would find.

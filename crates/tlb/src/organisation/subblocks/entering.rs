@@ -52,7 +52,8 @@ impl SubblockSets {
         spare: Option<usize>,
         log: &mut TlbLog,
     ) {
-        if self.has_one_run && !self.hints.may_hold(new.tag, new.run) {
+        // An overlapping run is smaller, or one of those around the first page.
+        if !self.hints.has_smaller(new.run.size) && !self.hints.may_cover(new.tag, new.run.first) {
             return;
         }
         let step = new.step();
