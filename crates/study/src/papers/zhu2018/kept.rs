@@ -17,7 +17,7 @@ use crate::provenance::made_by;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct KeptResults {
     /// The program that made the results, with its version. Others are made again.
-    by: String,
+    pub(super) by: String,
     pub(super) command: String,
     pub(super) references: u64,
     /// The results of all policies on the thesis's machine.

@@ -3,7 +3,6 @@
 mod block_uses;
 mod chapter4;
 mod chapter5;
-mod claims;
 mod curves;
 mod files;
 mod kept;
