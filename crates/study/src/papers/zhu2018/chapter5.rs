@@ -101,7 +101,11 @@ pub(super) fn table(all: &ZhuRuns) -> Table {
         "recall",
         "accuracy",
     ];
-    let mut table = Table::new("Figure 5.1: predictors of frequent accesses", text, &columns);
+    let mut table = Table::new(
+        "Figure 5.1: predictors of frequent accesses",
+        text,
+        &columns,
+    );
     let mut best = [0.0_f64; 3];
     for (predictor, best) in PREDICTORS.iter().zip(&mut best) {
         for threshold in predictor.thresholds {
@@ -209,7 +213,13 @@ mod tests {
             populated,
             ..BlockUse::default()
         };
-        let blocks = [block(9, 100), block(5, 70), block(1, 80), block(7, 3), block(0, 1)];
+        let blocks = [
+            block(9, 100),
+            block(5, 70),
+            block(1, 80),
+            block(7, 3),
+            block(0, 1),
+        ];
         let prediction = Prediction::of(&blocks, |block| block.populated >= 64, 5);
         let expected = Prediction {
             all: 5,

@@ -48,7 +48,10 @@ fn average(run: &ZhuRun, policy: &str, figure: fn(&CellResult) -> u64) -> f64 {
 /// Table 6.2.
 pub(super) fn overheads(all: &ZhuRuns) -> Result<Table, Failure> {
     let names = POLICIES.iter().map(|(policy, _)| *policy);
-    let columns: Vec<&str> = ["program", "pages", "whose"].into_iter().chain(names).collect();
+    let columns: Vec<&str> = ["program", "pages", "whose"]
+        .into_iter()
+        .chain(names)
+        .collect();
     let text = "Pages for each touched reservation of a file: read from disk and never touched, and \
                 clean in superpages at the end. Programs without such reservations are left out. \
                 Policies with zeroes alone are left out, as in the thesis. The thresholds of its \
@@ -74,8 +77,14 @@ pub(super) fn overheads(all: &ZhuRuns) -> Result<Table, Failure> {
                 table.row(first.into_iter().chain(written));
             }
             let first = [run.program.name, name, "here"].map(str::to_owned);
-            let here = POLICIES.iter().map(|(policy, _)| average(run, policy, figure));
-            table.row(first.into_iter().chain(here.map(|value| format!("{value:.1}"))));
+            let here = POLICIES
+                .iter()
+                .map(|(policy, _)| average(run, policy, figure));
+            table.row(
+                first
+                    .into_iter()
+                    .chain(here.map(|value| format!("{value:.1}"))),
+            );
         }
     }
     let (mut suits, mut programs) = (0, 0);
@@ -87,7 +96,10 @@ pub(super) fn overheads(all: &ZhuRuns) -> Result<Table, Failure> {
         suits += usize::from(FIGURES.iter().all(is_less));
         programs += 1;
         for (sum, policy) in sums.iter_mut().zip(["dirty-64", POP_64]) {
-            *sum += FIGURES.iter().map(|(_, _, figure)| average(run, policy, *figure)).sum::<f64>();
+            *sum += FIGURES
+                .iter()
+                .map(|(_, _, figure)| average(run, policy, *figure))
+                .sum::<f64>();
         }
     }
     let text = "a threshold of dirty pages suits files: dirty-64 reads and marks no more pages than \

@@ -33,7 +33,9 @@ pub(super) fn saved_share(all: &ZhuRuns) -> Table {
         let means: Vec<f64> = policies.iter().map(mean_of).collect();
         means.is_sorted_by(|one, next| one >= next)
     };
-    let pop = ["greedy", "pop-64", "pop-128", "pop-256", "pop-461", "pop-509"];
+    let pop = [
+        "greedy", "pop-64", "pop-128", "pop-256", "pop-461", "pop-509",
+    ];
     let life = ["greedy", "life-1e6", "life-1e7", "life-1e8", "life-1e9"];
     table
         .direction(
@@ -75,7 +77,9 @@ pub(super) fn zeroed(all: &ZhuRuns) -> Table {
         };
         for (policy, published) in [(GREEDY, greedy), (POP_64, pop)] {
             let here = of(run, policy).unwrap_or_default();
-            claim.number(published, here, |value| format!("{program}, {policy}: {value:.1}"));
+            claim.number(published, here, |value| {
+                format!("{program}, {policy}: {value:.1}")
+            });
         }
     }
     claim.because("other programs, whose memory is laid out by another allocator");

@@ -53,11 +53,7 @@ impl ZhuRun {
     }
 
     /// A figure of a policy.
-    pub(super) fn figure(
-        &self,
-        policy: &str,
-        figure: impl Fn(&CellResult) -> u64,
-    ) -> Option<f64> {
+    pub(super) fn figure(&self, policy: &str, figure: impl Fn(&CellResult) -> u64) -> Option<f64> {
         self.of(policy).map(|cell| figure(cell) as f64)
     }
 

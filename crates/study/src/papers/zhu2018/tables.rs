@@ -137,10 +137,8 @@ pub(super) fn miss_rates(all: &ZhuRuns) -> Table {
     };
     let dtlb = |cell: &CellResult| cell.l1_misses;
     let stlb = |cell: &CellResult| cell.l2_misses;
-    let figures: [(&str, f64, fn(&CellResult) -> u64); 2] = [
-        ("DTLB", MISS_RATES[0], dtlb),
-        ("STLB", MISS_RATES[1], stlb),
-    ];
+    let figures: [(&str, f64, fn(&CellResult) -> u64); 2] =
+        [("DTLB", MISS_RATES[0], dtlb), ("STLB", MISS_RATES[1], stlb)];
     for (name, published, figure) in figures {
         table.row([
             name.to_owned(),
@@ -156,8 +154,12 @@ pub(super) fn miss_rates(all: &ZhuRuns) -> Table {
             first > second && spared(stlb) > spared(dtlb),
             "the DTLB misses more often than the STLB, and its misses fall less with pop-64",
         )
-        .number(81.0, 100.0 * spared(stlb), |value| format!("STLB -{value:.0} %"))
-        .number(47.0, 100.0 * spared(dtlb), |value| format!("DTLB -{value:.0} %"))
+        .number(81.0, 100.0 * spared(stlb), |value| {
+            format!("STLB -{value:.0} %")
+        })
+        .number(47.0, 100.0 * spared(dtlb), |value| {
+            format!("DTLB -{value:.0} %")
+        })
         .because("the thesis gives means of ratios, and this table the ratio of sums");
     table
 }

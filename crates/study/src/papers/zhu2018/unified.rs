@@ -20,13 +20,7 @@ pub(super) fn table(all: &ZhuRuns) -> Result<Table, Failure> {
     let text = "Misses of the program for 605.mcf, relative to FreeBSD on the split DTLB. The \
                 thesis does not give the index functions of unified DTLBs; here bits 15 to 12 select \
                 the set of a 4 KiB page, and bits 24 to 21 that of a 2 MiB page.";
-    let columns = [
-        "DTLB",
-        "FreeBSD: thesis",
-        "here",
-        "pop-64: thesis",
-        "here",
-    ];
+    let columns = ["DTLB", "FreeBSD: thesis", "here", "pop-64: thesis", "here"];
     let title = "Table 6.4: DTLB misses of three DTLBs";
     let mut table = Table::new(title, text, &columns);
     let thesis = table_6_4()?;
@@ -49,9 +43,8 @@ pub(super) fn table(all: &ZhuRuns) -> Result<Table, Failure> {
         table.row(cells);
     }
     let text = "superpages promoted early gain more from a unified DTLB than FreeBSD's do";
-    let gain = |policy: &str, machine: &str| {
-        Some(ratio(policy, machine)? / ratio(policy, DESIGNS[0].1)?)
-    };
+    let gain =
+        |policy: &str, machine: &str| Some(ratio(policy, machine)? / ratio(policy, DESIGNS[0].1)?);
     let gains: Option<Vec<[f64; 2]>> = UNIFIED
         .iter()
         .map(|machine| {

@@ -38,11 +38,11 @@ pub(super) const SIMPLEX: RecordedProgram = RecordedProgram {
     represents: "605.mcf",
     packages: PACKAGES,
     needs: &[CC],
-    work: [500, 6_000, 200_000],
+    work: [500, 1_500, 200_000],
     prepare: |folder, work| {
         let sides = match work {
             500 => "20000 8",
-            6_000 => "100000 8",
+            1_500 => "100000 8",
             _ => "400000 8",
         };
         command(folder, "simplex", inputs::SIMPLEX, sides, work)
@@ -126,11 +126,11 @@ pub(super) const UPDATES: RecordedProgram = RecordedProgram {
     represents: "gups",
     packages: PACKAGES,
     needs: &[CC],
-    work: [1, 8, 300],
+    work: [1, 4, 300],
     prepare: |folder, work| {
         let mib = match work {
             1 => "16",
-            8 => "256",
+            4 => "256",
             _ => "4096",
         };
         command(folder, "updates", inputs::UPDATES, mib, work)

@@ -16,7 +16,7 @@ pub(super) const GCC: RecordedProgram = RecordedProgram {
     represents: "gcc",
     packages: "gcc libc6-dev",
     needs: &[CC],
-    work: [1, 40, 2_400],
+    work: [1, 12, 2_400],
     prepare: |folder, work| {
         inputs::write(folder, "zhu.c", inputs::code(work))?;
         Ok(words(&compilation("zhu")?, None))
@@ -60,7 +60,7 @@ pub(super) const XZ: RecordedProgram = RecordedProgram {
     represents: "xz",
     packages: "xz-utils",
     needs: &["/usr/bin/xz"],
-    work: [0, 4, 200],
+    work: [0, 1, 200],
     prepare: |folder, work| {
         inputs::write(folder, "large", inputs::text(work << 10))?;
         Ok(words("/usr/bin/xz -k -f -T1 -9 large", None))
@@ -132,8 +132,7 @@ fn bank(folder: &Path, work: u32) -> Result<Vec<String>, Failure> {
 
 /// The folder of the newest version of PostgreSQL.
 fn newest_server() -> Result<PathBuf, Failure> {
-    let failed =
-        |error: std::io::Error| Failure::failed(format!("{SERVERS}: {}", reason(&error)));
+    let failed = |error: std::io::Error| Failure::failed(format!("{SERVERS}: {}", reason(&error)));
     let mut newest: Option<(u32, PathBuf)> = None;
     for entry in std::fs::read_dir(SERVERS).map_err(failed)? {
         let entry = entry.map_err(failed)?;
