@@ -29,7 +29,7 @@ pub(crate) const PAPER: Paper = Paper {
               recorded references. The traces hold references of user mode alone, and they are \
               shorter: the thesis traces 10^11 references of a whole system for each program. \
               Reservations follow the mappings of Linux, and no memory runs short.",
-    cycles_per_access: 0.5,
+    cycles_per_access: 1.5,
     switches: None,
     experiments: &[
         Experiment {

@@ -135,11 +135,10 @@ pub(super) fn miss_rates(all: &ZhuRuns) -> Table {
         let misses = |run: &ZhuRun| run.figure(policy, figure).unwrap_or_default();
         all.runs.iter().map(misses).sum::<f64>() / accesses.max(1) as f64
     };
-    let dtlb = |cell: &CellResult| cell.l1_misses;
-    let stlb = |cell: &CellResult| cell.l2_misses;
-    let figures: [(&str, f64, fn(&CellResult) -> u64); 2] =
-        [("DTLB", MISS_RATES[0], dtlb), ("STLB", MISS_RATES[1], stlb)];
-    for (name, published, figure) in figures {
+    let dtlb: fn(&CellResult) -> u64 = |cell| cell.l1_misses;
+    let stlb: fn(&CellResult) -> u64 = |cell| cell.l2_misses;
+    let names = ["DTLB", "STLB"].into_iter();
+    for ((name, published), figure) in names.zip(MISS_RATES).zip([dtlb, stlb]) {
         table.row([
             name.to_owned(),
             format!("{published:.1e}"),
