@@ -20,6 +20,7 @@ pub(in crate::papers) const ROUTES: &str = include_str!("inputs/routes.c");
 pub(in crate::papers) const EVENTS: &str = include_str!("inputs/events.py");
 pub(in crate::papers) const SIMPLEX: &str = include_str!("inputs/simplex.c");
 pub(in crate::papers) const UPDATES: &str = include_str!("inputs/updates.c");
+pub(in crate::papers) const PACKETS: &str = include_str!("inputs/packets.c");
 pub(in crate::papers) const ANNEAL: &str = include_str!("inputs/anneal.c");
 pub(in crate::papers) const PAGERANK: &str = include_str!("inputs/pagerank.c");
 pub(in crate::papers) const CLIMATE: &str = include_str!("inputs/climate.c");

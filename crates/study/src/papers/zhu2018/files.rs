@@ -54,8 +54,8 @@ pub(super) fn overheads(all: &ZhuRuns) -> Result<Table, Failure> {
         .collect();
     let text = "Pages for each touched reservation of a file: read from disk and never touched, and \
                 clean in superpages at the end. Programs without such reservations are left out. \
-                Policies with zeroes alone are left out, as in the thesis. The thresholds of its \
-                columns of dirty-x are ambiguous; 64 and 128 fit.";
+                The policies are the thesis's; the thresholds of its columns of dirty-x are \
+                ambiguous, and 64 and 128 fit.";
     let mut table = Table::new(
         "Table 6.2: disk I/O for reservations of files",
         text,

@@ -70,8 +70,8 @@ pub(super) fn table(all: &ZhuRuns) -> Result<Table, Failure> {
         });
     }
     claim.because(
-        "another network simplex: its nodes and arcs fill few superpages, which the split DTLB \
-         holds too",
+        "our network simplex fills its blocks at the start, so FreeBSD promotes as many of them as \
+         pop-64 does",
     );
     Ok(table)
 }

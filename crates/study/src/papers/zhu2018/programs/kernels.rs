@@ -25,9 +25,9 @@ pub(super) const NETWORK: RecordedProgram = RecordedProgram {
     represents: "429.mcf",
     packages: PACKAGES,
     needs: &[CC],
-    work: [1, 6, 400],
+    work: [1, 6, 150],
     prepare: |folder, work| {
-        let nodes = if work > 100 { "2000000" } else { "400000" };
+        let nodes = if work == 150 { "2000000" } else { "400000" };
         command(folder, "network", inputs::NETWORK, nodes, work)
     },
 };
@@ -38,7 +38,7 @@ pub(super) const SIMPLEX: RecordedProgram = RecordedProgram {
     represents: "605.mcf",
     packages: PACKAGES,
     needs: &[CC],
-    work: [500, 1_500, 200_000],
+    work: [500, 1_500, 60_000],
     prepare: |folder, work| {
         let sides = match work {
             500 => "20000 8",
@@ -55,10 +55,23 @@ pub(super) const LBM: RecordedProgram = RecordedProgram {
     represents: "lbm",
     packages: PACKAGES,
     needs: &[CC],
-    work: [0, 8, 160],
+    work: [0, 8, 100],
     prepare: |folder, work| {
         let side = if work == 8 { "600" } else { "1300" };
         command(folder, "lbm", inputs::LBM, side, work)
+    },
+};
+
+pub(super) const PACKETS: RecordedProgram = RecordedProgram {
+    name: "packets",
+    kind: "network of queues",
+    represents: "omnetpp",
+    packages: PACKAGES,
+    needs: &[CC],
+    work: [0, 600, 10_000],
+    prepare: |folder, work| {
+        let nodes = if work == 600 { "200000" } else { "2000000" };
+        command(folder, "packets", inputs::PACKETS, nodes, work)
     },
 };
 
@@ -68,7 +81,7 @@ pub(super) const CLIMATE: RecordedProgram = RecordedProgram {
     represents: "cam4",
     packages: PACKAGES,
     needs: &[CC],
-    work: [0, 6, 200],
+    work: [0, 6, 100],
     prepare: |folder, work| {
         let around = if work == 6 { "192" } else { "288" };
         command(folder, "climate", inputs::CLIMATE, around, work)
@@ -81,7 +94,7 @@ pub(super) const WAVES: RecordedProgram = RecordedProgram {
     represents: "roms",
     packages: PACKAGES,
     needs: &[CC],
-    work: [0, 6, 400],
+    work: [0, 6, 100],
     prepare: |folder, work| {
         let side = if work == 6 { "1600" } else { "3000" };
         command(folder, "waves", inputs::WAVES, side, work)
@@ -107,7 +120,7 @@ pub(super) const PAGERANK: RecordedProgram = RecordedProgram {
     represents: "graphchi",
     packages: PACKAGES,
     needs: &[CC],
-    work: [1, 3, 60],
+    work: [1, 3, 30],
     prepare: |folder, work| {
         let vertices = match work {
             1 => "100000",

@@ -12,7 +12,7 @@ pub(super) const PROGRAMS: [RecordedProgram; 17] = [
     packaged::GCC,
     kernels::SIMPLEX,
     kernels::LBM,
-    packaged::EVENTS,
+    kernels::PACKETS,
     kernels::CLIMATE,
     packaged::CHESS,
     kernels::WAVES,

@@ -1,4 +1,4 @@
-//! Programs of Debian's packages, and programs for its Python and its Java.
+//! Programs of Debian's packages, and programs for its Java.
 
 use std::path::{Path, PathBuf};
 
@@ -16,26 +16,10 @@ pub(super) const GCC: RecordedProgram = RecordedProgram {
     represents: "gcc",
     packages: "gcc libc6-dev",
     needs: &[CC],
-    work: [1, 12, 2_400],
+    work: [1, 12, 300],
     prepare: |folder, work| {
         inputs::write(folder, "zhu.c", inputs::code(work))?;
         Ok(words(&compilation("zhu")?, None))
-    },
-};
-
-pub(super) const EVENTS: RecordedProgram = RecordedProgram {
-    name: "events",
-    kind: "network of queues",
-    represents: "omnetpp",
-    packages: "python3",
-    needs: &["/usr/bin/python3"],
-    work: [0, 40_000, 2_000_000],
-    prepare: |folder, work| {
-        inputs::write(folder, "events.py", inputs::EVENTS)?;
-        Ok(words(
-            &format!("/usr/bin/python3 events.py {}", work / 2),
-            work,
-        ))
     },
 };
 
@@ -45,7 +29,7 @@ pub(super) const CHESS: RecordedProgram = RecordedProgram {
     represents: "deepsjeng",
     packages: "stockfish",
     needs: &["/usr/games/stockfish"],
-    work: [0, 4, 9],
+    work: [0, 4, 8],
     prepare: |_, work| {
         let mib = if work == 4 { 32 } else { 2_048 };
         // The engine reports on standard error.
@@ -60,7 +44,7 @@ pub(super) const XZ: RecordedProgram = RecordedProgram {
     represents: "xz",
     packages: "xz-utils",
     needs: &["/usr/bin/xz"],
-    work: [0, 1, 200],
+    work: [0, 1, 20],
     prepare: |folder, work| {
         inputs::write(folder, "large", inputs::text(work << 10))?;
         Ok(words("/usr/bin/xz -k -f -T1 -9 large", None))
@@ -73,7 +57,7 @@ pub(super) const DERBY: RecordedProgram = RecordedProgram {
     represents: "derby",
     packages: "libderby-java default-jdk-headless",
     needs: &["/usr/bin/java", JAVAC, DERBY_CLASSES],
-    work: [0, 100, 20_000],
+    work: [0, 100, 3_000],
     prepare: |folder, work| {
         inputs::write(folder, "Telco.java", inputs::TELCO)?;
         done(folder, JAVAC, &["Telco.java"])?;
@@ -89,7 +73,7 @@ pub(super) const TRADES: RecordedProgram = RecordedProgram {
     represents: "tradesoap",
     packages: "default-jdk-headless",
     needs: &["/usr/bin/java", JAVAC],
-    work: [0, 400, 40_000],
+    work: [0, 400, 10_000],
     prepare: |folder, work| {
         inputs::write(folder, "Trades.java", inputs::TRADES)?;
         done(folder, JAVAC, &["Trades.java"])?;
@@ -105,7 +89,7 @@ pub(super) const POSTGRESQL: RecordedProgram = RecordedProgram {
     represents: "postgresql",
     packages: "postgresql postgresql-contrib",
     needs: &[SERVERS, "/usr/bin/psql"],
-    work: [0, 100, 10_000],
+    work: [0, 100, 5_000],
     prepare: bank,
 };
 
@@ -151,7 +135,7 @@ pub(super) const REDIS: RecordedProgram = RecordedProgram {
     represents: "redis",
     packages: "redis-server redis-tools",
     needs: &["/usr/bin/redis-server", "/usr/bin/redis-benchmark"],
-    work: [0, 40, 2_000],
+    work: [0, 40, 500],
     prepare: |folder, work| {
         inputs::write(folder, "redis.sh", inputs::REDIS)?;
         Ok(words("/bin/sh redis.sh", work))
@@ -164,7 +148,7 @@ pub(super) const SVM: RecordedProgram = RecordedProgram {
     represents: "svm.mnist",
     packages: "libsvm-tools",
     needs: &["/usr/bin/svm-train"],
-    work: [0, 500, 6_000],
+    work: [0, 1_000, 3_000],
     prepare: |folder, work| {
         inputs::write(folder, "digits", inputs::digits(work))?;
         Ok(words("/usr/bin/svm-train -q -t 0 digits model", None))
