@@ -52,8 +52,8 @@ pub(super) fn overheads(all: &ZhuRuns) -> Result<Table, Failure> {
         .into_iter()
         .chain(names)
         .collect();
-    let text = "Pages for each touched reservation of a file: read from disk and never touched, and \
-                clean in superpages at the end. Programs without such reservations are left out. \
+    let text = "Pages for each touched reservation of a file: read from disk and never touched, \
+                and clean in superpages at the end. Programs without such reservations are left out. \
                 The policies are the thesis's; the thresholds of its columns of dirty-x are \
                 ambiguous, and 64 and 128 fit.";
     let mut table = Table::new(
@@ -102,8 +102,8 @@ pub(super) fn overheads(all: &ZhuRuns) -> Result<Table, Failure> {
                 .sum::<f64>();
         }
     }
-    let text = "a threshold of dirty pages suits files: dirty-64 reads and marks no more pages than \
-                pop-64";
+    let text = "a threshold of dirty pages suits files: dirty-64 reads and marks no more pages \
+                than pop-64";
     let [dirty, pop] = sums;
     let claim = table.direction(programs > 0 && suits == programs && dirty < pop, text);
     claim.words(

@@ -176,8 +176,8 @@ pub(super) fn table(all: &ZhuRuns) -> Result<Table, Failure> {
         )
         .words(&hers.written(), ours.written())
         .because(format!(
-            "pop-64 zeroes more than {:.0} percent of greedy's pages in {}: blocks that have 64 pages \
-             stay part-filled in these short runs",
+            "pop-64 zeroes more than {:.0} percent of greedy's pages in {}: blocks that have 64 \
+             pages stay part-filled in these short runs",
             100.0 * SMALL,
             zeroing(all).join(", ")
         ));
@@ -226,8 +226,8 @@ pub(super) fn table(all: &ZhuRuns) -> Result<Table, Failure> {
         )
         .number(mean, base, |value| format!("x{value:.2}"))
         .because(
-            "traces are shorter and programs smaller: FreeBSD fills few blocks before a trace ends, \
-             and one program of the thesis misses the STLB almost never under FreeBSD",
+            "traces are shorter and programs smaller: FreeBSD fills few blocks before a trace \
+             ends, and one program of the thesis misses the STLB almost never under FreeBSD",
         );
     Ok(table)
 }

@@ -21,8 +21,8 @@ use crate::failure::Failure;
 
 pub(crate) const PAPER: Paper = Paper {
     name: "zhu2018",
-    title: "Zhu: Exploring Superpage Promotion Policies for Efficient Address Translation (Rice University, \
-            2018)",
+    title: "Zhu: Exploring Superpage Promotion Policies for Efficient Address Translation (Rice \
+            University, 2018)",
     source: "thesis",
     remarks: "Programs of the kinds of the thesis's seventeen are recorded under Valgrind, and \
               replayed on its Skylake TLBs under its eighteen policies. Counts are exact for the \

@@ -92,7 +92,7 @@ pub(super) fn zeroed(all: &ZhuRuns) -> Table {
         )
         .number(128.48, greedy, |value| format!("greedy {value:.1}"))
         .number(23.81, pop, |value| format!("pop-64 {value:.1}"))
-        .because("other programs: most of ours fill the blocks that they begin, and xz and servers do not");
+        .because("most of our programs fill the blocks that they begin; xz and servers do not");
     table
 }
 
@@ -105,7 +105,7 @@ fn falsely_dirty(cell: &CellResult) -> u64 {
     }
 }
 
-/// The same of files.
+/// The clean pages in superpages of files that the system takes for modified.
 fn falsely_dirty_of_files(cell: &CellResult) -> u64 {
     match cell.policy == FREEBSD {
         true => cell.false_dirty_pages_file,
@@ -145,8 +145,8 @@ pub(super) fn false_dirty(all: &ZhuRuns) -> Table {
 /// Averages for each reservation, by kind of reservation.
 pub(super) fn by_kind(all: &ZhuRuns) -> Table {
     let text = "Sums over all programs, divided by all touched reservations of the kind. Table 6.5 \
-                has means over the programs instead. Pages are zeroed for anonymous memory, and read \
-                from disk for files.";
+                has means over the programs instead. Pages are zeroed for anonymous memory, and \
+                read from disk for files.";
     let columns = [
         "policy",
         "faults saved",
@@ -162,8 +162,8 @@ pub(super) fn by_kind(all: &ZhuRuns) -> Table {
     let files = sum(&ZhuRun::file_reservations);
     let whole = sum(&ZhuRun::reservations);
     table.text = format!(
-        "{} The programs touched {anonymous:.0} reservations of anonymous memory, and {files:.0} of \
-         files.",
+        "{} The programs touched {anonymous:.0} reservations of anonymous memory, and {files:.0} \
+         of files.",
         table.text
     );
     for policy in compared() {

@@ -18,8 +18,8 @@ const DESIGNS: [(&str, &str); 3] = [
 
 pub(super) fn table(all: &ZhuRuns) -> Result<Table, Failure> {
     let text = "Misses of the program for 605.mcf, relative to FreeBSD on the split DTLB. The \
-                thesis does not give the index functions of unified DTLBs; here bits 15 to 12 select \
-                the set of a 4 KiB page, and bits 24 to 21 that of a 2 MiB page.";
+                thesis does not give the index functions of unified DTLBs; here bits 15 to 12 \
+                select the set of a 4 KiB page, and bits 24 to 21 that of a 2 MiB page.";
     let columns = ["DTLB", "FreeBSD: thesis", "here", "pop-64: thesis", "here"];
     let title = "Table 6.4: DTLB misses of three DTLBs";
     let mut table = Table::new(title, text, &columns);

@@ -34,10 +34,12 @@ class Trades {
                     .append("<shares>" + (1 + (random >>> 20) % 100) + "</shares>")
                     .append("<price>" + (100 + (random >>> 30) % 9000) / 100.0 + "</price>")
                     .append("</buy></Body></Envelope>");
-            Document document = builder.parse(new InputSource(new StringReader(message.toString())));
+            StringReader reader = new StringReader(message.toString());
+            Document document = builder.parse(new InputSource(reader));
             Element order = (Element) document.getElementsByTagName("buy").item(0);
-            Holding holding = new Holding(text(order, "symbol"),
-                    Integer.parseInt(text(order, "shares")), Double.parseDouble(text(order, "price")));
+            int shares = Integer.parseInt(text(order, "shares"));
+            double price = Double.parseDouble(text(order, "price"));
+            Holding holding = new Holding(text(order, "symbol"), shares, price);
             List<Holding> of = holdings.get(text(order, "account"));
             of.add(holding);
             for (Holding one : of) worth += one.shares() * one.price();
