@@ -53,8 +53,8 @@ pub(super) fn overheads(all: &ZhuRuns) -> Result<Table, Failure> {
         .chain(names)
         .collect();
     let text = "Pages for each touched reservation of a file: read from disk and never touched, \
-                and clean in superpages at the end. Programs without such reservations are left out. \
-                The policies are the thesis's; the thresholds of its columns of dirty-x are \
+                and clean in superpages at the end. Programs without such reservations are left \
+                out. The policies are the thesis's; the thresholds of its columns of dirty-x are \
                 ambiguous, and 64 and 128 fit.";
     let mut table = Table::new(
         "Table 6.2: disk I/O for reservations of files",
