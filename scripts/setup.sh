@@ -9,7 +9,8 @@
 #   web: npm, which builds the report page
 #   bench: the programs of benchmarks · fuzz: cargo-fuzz
 #   dist: build packages · book: mdbook, which builds the book
-#   paper, talluri: the programs that `paper` records (talluri: those of talluri1995)
+#   paper, talluri, zhu: the programs that `paper` records (talluri: those of talluri1995, zhu: those
+#   of zhu2018)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -116,6 +117,17 @@ for what in "$@"; do
       need ngspice command -v ngspice
       need iverilog command -v iverilog
       need ocaml-interp command -v ocaml
+      ;;
+    zhu)
+      need python3 command -v python3
+      need xz-utils command -v xz
+      need stockfish test -e /usr/games/stockfish
+      need libsvm-tools command -v svm-train
+      need redis-server command -v redis-server
+      need redis-tools command -v redis-benchmark
+      need postgresql eval 'test -d /usr/lib/postgresql && command -v psql'
+      need default-jdk-headless command -v javac
+      need libderby-java test -e /usr/share/java/derby.jar
       ;;
     dist)
       need debhelper command -v dh

@@ -16,15 +16,16 @@ use crate::commands::offered;
 /// (superpage and subblock TLBs: chip areas, access times, execution times from the thesis's
 /// misses; misses, speedups, placement of pages and page tables of ten recorded programs), chen2014
 /// (superpages beside page colouring, in a cache that four programs share: throughput, fairness and
-/// misses of sixteen mixes of recorded programs).
+/// misses of sixteen mixes of recorded programs), zhu2018 (eighteen policies of promotion: misses,
+/// zeroed pages and disk reads of seventeen recorded programs).
 ///
 /// Counts are exact, speedups are estimates from them. Without --full, programs are reference
 /// streams modelled on the kernels of the paper's programs, in less memory. This takes less than
 /// two minutes. With --full, memory and programs have the paper's sizes, which takes much longer.
 /// Installed programs (gcc, sqlite3, xz, python3; compress and ngspice for romer1995) are then
-/// recorded and replayed as well. talluri1995 and chen2014 record at every scale and take longer;
-/// --tiny needs gcc alone. With -o, an interrupted run of talluri1995 goes on where it ended, and
-/// chen2014 keeps its recordings.
+/// recorded and replayed as well. talluri1995, chen2014 and zhu2018 record at every scale and take
+/// longer; --tiny needs gcc alone. With -o, an interrupted run of talluri1995 or zhu2018 goes on
+/// where it ended, and chen2014 keeps its recordings.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -32,10 +33,11 @@ Examples:
   broadleaf paper romer1995
   broadleaf paper talluri1995 -o talluri               keeps all cells of Appendix I
   broadleaf paper chen2014 -o chen                     keeps recordings of the ten programs
+  broadleaf paper zhu2018 -o zhu                       keeps all points of figure 5.1
   broadleaf paper navarro2002 --full -o navarro        keeps tables and recordings
   broadleaf paper navarro2002 --cycles-per-access 3    on a slower processor")]
 pub(crate) struct PaperArgs {
-    /// The paper: navarro2002, romer1995, talluri1995, chen2014
+    /// The paper: navarro2002, romer1995, talluri1995, chen2014, zhu2018
     #[arg(value_name = "PAPER", value_parser = offered::papers(), hide_possible_values = true)]
     pub(crate) name: String,
 
@@ -48,7 +50,7 @@ pub(crate) struct PaperArgs {
     pub(crate) tiny: bool,
 
     /// Set the cycles of an access that misses no TLB [default: 1.5; 3 for romer1995 and
-    /// talluri1995; chen2014 estimates all cycles]
+    /// talluri1995; chen2014 estimates all cycles, and zhu2018 needs none]
     #[arg(long, value_name = "CYCLES", value_parser = cycles)]
     pub(crate) cycles_per_access: Option<f64>,
 

@@ -26,6 +26,7 @@ mod memory;
 mod packaging;
 mod page;
 mod paper;
+mod paper_zhu;
 mod pipes;
 mod probe;
 mod recode;

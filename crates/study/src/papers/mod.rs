@@ -13,6 +13,7 @@ mod replay;
 pub(crate) mod romer1995;
 mod table;
 pub(crate) mod talluri1995;
+pub(crate) mod zhu2018;
 
 use std::ffi::OsString;
 use std::num::NonZero;
@@ -127,6 +128,7 @@ pub const PAPERS: &[Paper] = &[
     romer1995::PAPER,
     talluri1995::PAPER,
     chen2014::PAPER,
+    zhu2018::PAPER,
 ];
 
 /// A dash for a missing figure.

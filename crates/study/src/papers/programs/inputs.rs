@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::failure::{Failure, reason};
+pub(in crate::papers) use crate::papers::programs::digits::digits;
 
 pub(in crate::papers) const FFT: &str = include_str!("inputs/fft.c");
 pub(in crate::papers) const WAVES: &str = include_str!("inputs/waves.c");
@@ -17,6 +18,16 @@ pub(in crate::papers) const SPARSE: &str = include_str!("inputs/sparse.c");
 pub(in crate::papers) const NETWORK: &str = include_str!("inputs/network.c");
 pub(in crate::papers) const ROUTES: &str = include_str!("inputs/routes.c");
 pub(in crate::papers) const EVENTS: &str = include_str!("inputs/events.py");
+pub(in crate::papers) const SIMPLEX: &str = include_str!("inputs/simplex.c");
+pub(in crate::papers) const UPDATES: &str = include_str!("inputs/updates.c");
+pub(in crate::papers) const PACKETS: &str = include_str!("inputs/packets.c");
+pub(in crate::papers) const ANNEAL: &str = include_str!("inputs/anneal.c");
+pub(in crate::papers) const PAGERANK: &str = include_str!("inputs/pagerank.c");
+pub(in crate::papers) const CLIMATE: &str = include_str!("inputs/climate.c");
+pub(in crate::papers) const TELCO: &str = include_str!("inputs/Telco.java");
+pub(in crate::papers) const TRADES: &str = include_str!("inputs/Trades.java");
+pub(in crate::papers) const REDIS: &str = include_str!("inputs/redis.sh");
+pub(in crate::papers) const POSTGRES: &str = include_str!("inputs/postgres.sh");
 
 /// Writes an input to a folder.
 pub(in crate::papers) fn write(

@@ -1,5 +1,6 @@
 //! Programs to record: their commands, their inputs, and the packages that have them.
 
+mod digits;
 pub(super) mod inputs;
 
 use std::ffi::OsString;

@@ -1,0 +1,98 @@
+//! Zhu 2018: eighteen policies of promotion on simulated Skylake TLBs.
+
+mod block_uses;
+mod chapter4;
+mod chapter5;
+mod curves;
+mod files;
+mod kept;
+mod means;
+mod overheads;
+mod policies;
+mod programs;
+mod published;
+mod ratios;
+mod runs;
+mod tables;
+mod unified;
+
+use super::{Experiment, Paper, PaperSetting, Table, none};
+use crate::failure::Failure;
+
+pub(crate) const PAPER: Paper = Paper {
+    name: "zhu2018",
+    title: "Zhu: Exploring Superpage Promotion Policies for Efficient Address Translation (Rice \
+            University, 2018)",
+    source: "thesis",
+    remarks: "Programs of the kinds of the thesis's seventeen are recorded under Valgrind, and \
+              replayed on its Skylake TLBs under its eighteen policies. Counts are exact for the \
+              recorded references. The traces hold references of user mode alone, and they are \
+              shorter: the thesis traces 10^11 references of a whole system for each program. \
+              Reservations follow the mappings of Linux, and no memory runs short.",
+    cycles_per_access: 1.5,
+    switches: None,
+    experiments: &[
+        Experiment {
+            tables: &["table-4-1"],
+            run: |_| Ok(vec![chapter4::table()?]),
+            only_full: false,
+        },
+        Experiment {
+            tables: &[
+                "programs",
+                "figure-4-4",
+                "figure-4-6",
+                "figure-5-1",
+                "figure-5-1-blocks",
+                "figure-6-1",
+                "figure-6-2",
+                "figure-6-3",
+                "figure-6-4",
+                "figure-6-5",
+                "figure-6-6",
+                "figure-6-7",
+                "table-6-2",
+                "table-6-3",
+                "table-6-4",
+                "table-6-5",
+                "by-reservation",
+                "combination",
+                "broken",
+                "miss-rates",
+            ],
+            run: recorded,
+            only_full: false,
+        },
+        Experiment {
+            tables: &["not-produced"],
+            run: |_| Ok(vec![tables::not_produced()]),
+            only_full: false,
+        },
+    ],
+};
+
+fn recorded(setting: &PaperSetting) -> Result<Vec<Table>, Failure> {
+    let all = runs::all(setting)?;
+    Ok(vec![
+        tables::programs(&all)?,
+        curves::table(&all, "429.mcf"),
+        curves::table(&all, "605.mcf"),
+        chapter5::table(&all),
+        chapter5::blocks(&all),
+        ratios::dtlb_misses(&all),
+        ratios::stlb_misses(&all),
+        ratios::walk_cycles(&all),
+        overheads::saved_share(&all),
+        overheads::saved_faults(&all),
+        overheads::zeroed(&all),
+        overheads::false_dirty(&all),
+        files::overheads(&all)?,
+        files::reservations(&all)?,
+        unified::table(&all)?,
+        means::table(&all)?,
+        overheads::by_kind(&all),
+        files::combination(&all),
+        tables::broken(&all),
+        tables::miss_rates(&all),
+    ])
+}
