@@ -12,6 +12,7 @@ mod compression;
 mod error;
 mod export;
 mod import;
+mod lines;
 mod records;
 mod source;
 
@@ -32,5 +33,7 @@ broadleaf_units::catalogue! {
         lackey::LACKEY,
         drmemtrace::DRMEMTRACE,
         champsim::CHAMPSIM,
+        dinero::DINERO,
+        csv::CSV,
     ];
 }

@@ -1,0 +1,239 @@
+//! References as comma-separated values, from scripts and notebooks.
+
+use broadleaf_trace::{DataAccess, Fold, Header};
+use broadleaf_units::Described;
+
+use crate::batch::ImportBatch;
+use crate::catalogue::ForeignFormat;
+use crate::error::ImportError;
+use crate::import::{
+    ImportCounts, ImportEntry, ImportOptions, LeftOut, OpenedImport, TraceImporter,
+};
+use crate::lines::{Lines, hexadecimal, number, shown};
+use crate::source::ImportSource;
+
+/// The largest access that a row may state, in bytes.
+const MOST_BYTES: u64 = 1 << 16;
+
+/// The catalogue's entry.
+pub(crate) static CSV: ForeignFormat = ForeignFormat {
+    described: Described {
+        name: "csv",
+        summary: "comma-separated values (.csv): one reference a row, with columns by name",
+        explanation: "The first line names the columns, in any order. `address` is needed: decimal, \
+                  or hexadecimal after 0x. `kind` is load, store or fetch (also r, w, i and the \
+                  like); without this column, each row is a load. `size` is in bytes, and 1 \
+                  without this column. A fetch is an instruction. Other columns are left out. \
+                  Values have no quotation marks and no commas. Read by `import csv`, also from \
+                  standard input and compressed.",
+        source: "RFC 4180, without quotation",
+    },
+    import: Some(ImportEntry {
+        open,
+        records: "rows",
+    }),
+    export: None,
+    sample: include_bytes!("sample"),
+};
+
+/// The places of the columns.
+struct Columns {
+    address: usize,
+    kind: Option<usize>,
+    size: Option<usize>,
+    count: usize,
+}
+
+impl Columns {
+    /// The columns that a first line names.
+    fn of(line: &[u8]) -> Result<Self, String> {
+        let names: Vec<String> = fields(line)
+            .map(|name| String::from_utf8_lossy(name).to_ascii_lowercase())
+            .collect();
+        let mut places = [None; 3];
+        for (place, wanted) in places.iter_mut().zip(["address", "kind", "size"]) {
+            let mut found = names.iter().enumerate().filter(|(_, name)| *name == wanted);
+            *place = found.next().map(|(at, _)| at);
+            if found.next().is_some() {
+                return Err(format!("two columns are called \"{wanted}\""));
+            }
+        }
+        let [address, kind, size] = places;
+        let address = address.ok_or(
+            "no column is called \"address\": the first line names the columns, as in \
+             address,kind,size",
+        )?;
+        Ok(Self {
+            address,
+            kind,
+            size,
+            count: names.len(),
+        })
+    }
+
+    /// The columns that are not read.
+    fn others(&self) -> usize {
+        self.count - 1 - usize::from(self.kind.is_some()) - usize::from(self.size.is_some())
+    }
+}
+
+/// The values of a row, without the blanks around them.
+fn fields(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(|byte| *byte == b',').map(<[u8]>::trim_ascii)
+}
+
+/// The kind of a reference.
+#[derive(Clone, Copy)]
+enum Kind {
+    Data(DataAccess),
+    Fetch,
+}
+
+impl Kind {
+    fn of(word: &[u8]) -> Option<Self> {
+        match word.to_ascii_lowercase().as_slice() {
+            b"load" | b"l" | b"read" | b"r" => Some(Self::Data(DataAccess::Load)),
+            b"store" | b"s" | b"write" | b"w" => Some(Self::Data(DataAccess::Store)),
+            b"fetch" | b"f" | b"instruction" | b"i" => Some(Self::Fetch),
+            _ => None,
+        }
+    }
+}
+
+/// One row.
+struct Row {
+    kind: Kind,
+    first: u64,
+    last: u64,
+}
+
+impl Row {
+    fn of(line: &[u8], columns: &Columns) -> Result<Self, String> {
+        let (mut address, mut kind, mut size) = (None, None, None);
+        let mut count = 0;
+        for (at, value) in fields(line).enumerate() {
+            count += 1;
+            match at {
+                at if at == columns.address => address = Some(value),
+                at if Some(at) == columns.kind => kind = Some(value),
+                at if Some(at) == columns.size => size = Some(value),
+                _ => {}
+            }
+        }
+        if count != columns.count {
+            let columns = columns.count;
+            return Err(format!("it has {count} values for {columns} columns"));
+        }
+        let address = address.unwrap_or_default();
+        let is_hexadecimal = address.starts_with(b"0x") || address.starts_with(b"0X");
+        let first = match is_hexadecimal {
+            true => hexadecimal(address),
+            false => number(address, 10),
+        };
+        let first = first.ok_or_else(|| {
+            let address = shown(address);
+            format!("{address} is no address: write it in decimal, or in hexadecimal after 0x")
+        })?;
+        let kind = kind.map_or(Some(Kind::Data(DataAccess::Load)), Kind::of);
+        let kind = kind.ok_or("the kind is none of load, store and fetch")?;
+        let size = size.map_or(Some(1), |size| number(size, 10));
+        let size = size.filter(|size| (1..=MOST_BYTES).contains(size));
+        let size = size.ok_or_else(|| format!("the size is not between 1 and {MOST_BYTES}"))?;
+        let last = first
+            .checked_add(size - 1)
+            .ok_or("the access reaches past the end of the address space")?;
+        Ok(Self { kind, first, last })
+    }
+}
+
+struct CsvImporter {
+    lines: Lines,
+    columns: Columns,
+    fold: Fold,
+    fetches: bool,
+    counts: ImportCounts,
+    ended: bool,
+}
+
+fn open(source: ImportSource, options: &ImportOptions) -> OpenedImport {
+    let mut lines = Lines::new(source.decompressed()?);
+    let columns = Columns::of(lines.next()?.unwrap_or_default());
+    let columns = columns.map_err(|reason| lines.bad(reason))?;
+    Ok(Box::new(CsvImporter {
+        lines,
+        columns,
+        fold: Fold::new(options.grain),
+        fetches: options.fetches,
+        counts: ImportCounts::default(),
+        ended: false,
+    }))
+}
+
+impl TraceImporter for CsvImporter {
+    fn describe(&self, header: &mut Header) {
+        header.options.instruction_counts = self.columns.kind.is_some();
+        header.options.instruction_pages = self.fetches;
+        let sizes = match self.columns.size {
+            Some(_) => "",
+            None => ", and each access is taken to be of 1 byte",
+        };
+        header.notes.push(format!(
+            "imported from comma-separated values: nothing is known of mappings{sizes}"
+        ));
+    }
+
+    fn read(&mut self, batch: &mut ImportBatch) -> Result<bool, ImportError> {
+        let before = batch.len();
+        let visits = &mut batch.visits;
+        for _ in 0..16 * ImportBatch::GOAL {
+            if self.ended || visits.len() >= before + ImportBatch::GOAL {
+                break;
+            }
+            let Some(line) = self.lines.next()? else {
+                self.ended = true;
+                self.fold.cut(visits);
+                break;
+            };
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            let row = match Row::of(line, &self.columns) {
+                Ok(row) => row,
+                Err(reason) => return Err(self.lines.bad(reason)),
+            };
+            self.counts.records += 1;
+            match row.kind {
+                Kind::Data(access) => {
+                    match access {
+                        DataAccess::Load => self.counts.loads += 1,
+                        DataAccess::Store => self.counts.stores += 1,
+                    }
+                    self.fold.access(access, row.first, row.last, visits);
+                }
+                Kind::Fetch => {
+                    self.counts.instructions += 1;
+                    match self.fetches {
+                        true => self.fold.fetch(row.first, visits),
+                        false => self.fold.instruction(),
+                    }
+                }
+            }
+        }
+        Ok(!self.ended || batch.len() > before)
+    }
+
+    fn counts(&self) -> ImportCounts {
+        self.counts
+    }
+
+    fn may_leave_out(&self) -> bool {
+        true
+    }
+
+    fn left_out(&self) -> Vec<LeftOut> {
+        LeftOut::some(&[(self.columns.others() as u64, "columns of other names")])
+    }
+}
+
+#[cfg(test)]
+mod tests;

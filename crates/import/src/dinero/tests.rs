@@ -1,0 +1,66 @@
+use super::*;
+use broadleaf_trace::{Grain, Visit};
+use std::io::Cursor;
+
+fn import(text: &str) -> Result<(Vec<Visit>, ImportCounts, Vec<LeftOut>), String> {
+    let options = ImportOptions {
+        grain: Grain::Page,
+        fetches: false,
+    };
+    let source = ImportSource::stream("x", Cursor::new(text.as_bytes().to_vec()));
+    let mut importer = open(source, &options).map_err(|error| error.to_string())?;
+    let mut batch = ImportBatch::default();
+    while importer
+        .read(&mut batch)
+        .map_err(|error| error.to_string())?
+    {}
+    Ok((batch.visits, importer.counts(), importer.left_out()))
+}
+
+#[test]
+fn both_forms_hold_the_same_references() {
+    let (visits, counts, left_out) = import("2 400000\n0 1ffe comment\n1 2001\n4 0\n").unwrap();
+    assert_eq!(
+        (counts.loads, counts.stores, counts.instructions),
+        (1, 1, 1)
+    );
+    assert_eq!((counts.records, left_out[0].count), (4, 1));
+    let units: Vec<u64> = visits.iter().map(|visit| visit.unit).collect();
+    // An address is moved down to a multiple of 4, so that no reference crosses a page.
+    assert_eq!(units, [1, 2]);
+    let (extended, ..) = import("i 400000 4\nr 0x1ffc 4\nw 2000 4\nc 0 0\n").unwrap();
+    assert_eq!(extended, visits);
+    let (crossing, ..) = import("r 1ffe 10\n").unwrap();
+    assert_eq!(crossing.len(), 2, "16 bytes reach into the next page");
+}
+
+#[test]
+fn wrong_lines_are_refused_with_their_place() {
+    for (text, says) in [
+        (
+            "0 1000\n5 1000\n",
+            "line 2 (at byte 7): the label \"5\" is none of",
+        ),
+        ("0\n", "line 1 (at byte 0): no label and address"),
+        (
+            "0 10000000000000000\n",
+            "\"10000000000000000\" is no hexadecimal address",
+        ),
+        ("r 1000\n", "\"\" is no hexadecimal size"),
+        (
+            "r 1000 ffffffff\n",
+            "\"ffffffff\" is no hexadecimal size of at most",
+        ),
+        (
+            "r ffffffffffffffff 2\n",
+            "past the end of the address space",
+        ),
+        (
+            "0 1000\nr 1000 4\n",
+            "line 2 (at byte 7): the line has the other form",
+        ),
+    ] {
+        let refused = import(text).unwrap_err();
+        assert!(refused.contains(says), "{refused}");
+    }
+}
