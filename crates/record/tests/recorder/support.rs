@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::sync::OnceLock;
 
-use broadleaf_record::valgrind::{Clock, Options, RecordError, record};
+use broadleaf_record::valgrind::{Clock, Engine, Options, RecordError, record};
 use broadleaf_trace::{Event, Grain, Item, Lead, Totals, TraceReader, Visit};
 
 /// Returns true if programs can be recorded here. Otherwise it prints the reason.
@@ -66,6 +66,7 @@ pub(crate) fn folder() -> tempfile::TempDir {
 /// Returns options for recording `command` at page grain.
 pub(crate) fn options<S: AsRef<std::ffi::OsStr>>(command: &[S]) -> Options {
     Options {
+        engine: Engine::Valgrind,
         command: command.iter().map(OsString::from).collect(),
         grain: Grain::Page,
         instructions: false,
