@@ -53,6 +53,8 @@ static void handles(ULong signal, Addr action)
                    || signal == SIGTRAP;
    if (is_fault && action && bl_copy(&handler, action, sizeof handler))
       fault_handlers[signal] = handler;
+   if (handler > 1)
+      bl_distrust_all(); /* a fault may leave references out */
 }
 
 /* Returns true if a call makes a process, not a thread. */

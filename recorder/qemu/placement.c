@@ -217,6 +217,7 @@ static Addr reserve(Addr wish, ULong len, int prot, int flags)
 }
 
 /* The functions of the C library that QEMU calls. */
+#pragma GCC visibility push(default)
 
 void* mmap64(void* at, size_t len, int prot, int flags, int fd, off64_t offset)
 {
@@ -313,3 +314,4 @@ int kill(pid_t pid, int signal)
    }
    return syscall(SYS_kill, pid, signal);
 }
+#pragma GCC visibility pop

@@ -32,25 +32,39 @@ typedef ULong    Addr;
 
 /* shapes.c. A block is a piece of translated code. The plugin interface does not tell which
    references an instruction makes, so they are learned: a *shape* is a list of references that an
-   execution of a block has made. A shape is a pattern of the wire. */
-typedef struct _Block Block;
-typedef struct {
-   ULong  address;
-   UShort index;
-   UChar  loose; /* its references are neither merged nor paired: see translate.c */
-} Insn;
+   execution of a block has made. A shape is a pattern of the wire.
 
+   An execution is compared with the predicted shape of its block. After TRIALS executions that were
+   as predicted, a shape is *trusted*: its references are no longer counted, because only a fault
+   could leave one out. A shape is never trusted if an instruction makes its references under a
+   condition, or if the program handles faults. */
+typedef struct _Block Block;
+typedef struct _Insn  Insn;
 typedef struct {
-   const Insn* insn; /* END after the last */
+   const Insn* insn; /* NULL after the last */
    UInt        info; /* the callback's */
    UInt        span; /* bytes after the first */
-   ULong       last; /* the latest address, or NOWHERE */
+   Addr        now;  /* the address in the latest execution */
+   Addr        last; /* the address that the reader knows of, or NOWHERE */
+   ULong       made; /* the execution that made it last, if it is counted */
 } Step;
+
+enum { LOOSE = 1, CONDITIONAL = 2 };
+struct _Insn {
+   ULong  address;
+   Step*  step;  /* the one or two that need no counting, in the predicted shape */
+   Step*  steps; /* all of them, or NULL */
+   UShort index;
+   UChar  kind; /* LOOSE, CONDITIONAL: see translate.c */
+};
 
 typedef struct _Shape {
    struct _Shape* next; /* of the same block */
    Block*         block;
    UInt           pattern;
+   UInt           state; /* at the beginning of an execution */
+   const Step*    end;
+   UInt           trials; /* left until it is trusted */
    UInt           from, to; /* the instructions */
    UInt           n, bases;
    UInt           words;
@@ -58,6 +72,7 @@ typedef struct _Shape {
    UShort*        base; /* the step of each base */
    Step           steps[];
 } Shape;
+#define TRIALS 32
 
 struct _Block {
    struct _Block* next; /* with the same hash */
@@ -65,6 +80,7 @@ struct _Block {
    Shape*         shapes;
    ULong          hash;
    UInt           n;
+   bool           is_wary; /* none of its shapes is trusted */
    Insn           insns[];
 };
 
@@ -72,23 +88,28 @@ struct _Block {
 typedef struct { const Insn* insn; UInt info; ULong address; } Made;
 
 #define NOWHERE (1ULL << 63) /* in no unit that a program can reach */
-#define END ((const Insn*)1)
 
 extern Shape bl_unknown; /* the prediction for a block that has not been executed */
 Block* bl_block(const Insn* insns, UInt n);
+void bl_predict(Block* b, Shape* p);
+void bl_trust(Shape* p);
+void bl_distrust(Block* b);
+void bl_distrust_all(void); /* and all shapes to come */
 /* Returns the shape with these references and instructions. Returns NULL if the tables are full. */
 Shape* bl_shape(Block* b, UInt from, UInt to, const Made* made, UInt n);
 void bl_forget_places(void);
 void bl_describe_again(void);
 
-/* execute.c. The execution in progress. */
+/* execute.c. The execution in progress. The end of an execution has nothing to do but to write the
+   pattern if its state is 0. */
+enum { COUNTED = 1, LEFT = 2, COLLECTING = 4 };
 typedef struct {
-   Step*  next; /* the expected reference */
-   Shape* shape;
-   Block* block; /* NULL between executions */
-   ULong  left;  /* the bits in which addresses differ from the latest ones */
-   UInt   from;  /* its first instruction */
-   UInt   n;     /* references in `made`, if the prediction failed */
+   UInt   state;
+   UInt   from;   /* its first instruction */
+   UInt   n;      /* references in `made` */
+   ULong  number;
+   Shape* shape;  /* the predicted one */
+   Block* block;  /* NULL between executions */
    Made*  made;
 } Run;
 
@@ -110,8 +131,9 @@ void bl_on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb* tb);
 /* ring.c */
 #define ROOM ((WIRE_MAX_STEPS + 8) * sizeof(ULong))
 extern bool          bl_recording;
-extern UInt*         bl_at;  /* the place of the next word */
-extern ULong*        bl_low; /* right above the place of the next number */
+extern UInt*         bl_at;   /* the place of the next word */
+extern ULong*        bl_low;  /* right above the place of the next number */
+extern UInt*         bl_full; /* a word at this place or above has no room for its numbers */
 extern volatile bool bl_waits_for_room;
 void bl_ring_open(void);
 void bl_ring_close(UInt ended);

@@ -22,6 +22,7 @@ bool              bl_recording = false;
 volatile bool     bl_waits_for_room = false;
 UInt*             bl_at;
 ULong*            bl_low;
+UInt*             bl_full;
 static WireHeader* ring;
 static ULong       fork_of; /* the fork that made this process, or its own last fork */
 /* A private segment is filled and then copied to the ring, because another core reads the ring. */
@@ -36,6 +37,7 @@ static void begin_segment(void)
 {
    bl_at = (UInt*)filling;
    bl_low = (ULong*)(filling + WIRE_SEGMENT_BYTES);
+   bl_full = (UInt*)((UChar*)bl_low - ROOM);
 }
 
 void bl_say(const char* what) { dprintf(2, "recorder: %s\n", what); }
@@ -189,6 +191,7 @@ void bl_record(UInt kind, const ULong* payload, UInt words)
       memcpy(bl_low - 1 - words, payload, words * sizeof(ULong));
    *bl_at++ = WIRE_RECORD | kind;
    bl_low -= 1 + words;
+   bl_full = (UInt*)((UChar*)bl_low - ROOM);
 }
 
 void put(Payload* p, ULong v)

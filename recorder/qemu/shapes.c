@@ -8,7 +8,12 @@
 #define BUCKETS (1u << 17)
 #define MOST_PATTERNS ((1u << 22) - 1)
 
-Shape bl_unknown = {.steps = {{.insn = NULL}}};
+Shape bl_unknown = {.state = COLLECTING};
+
+/* The step of an instruction whose references are counted, or that is not expected to make any. The
+   callback looks at two. */
+static Step no_step[2] = {{.info = ~0u}, {.info = ~0u}};
+static bool trust_none;
 
 static Block*  buckets[BUCKETS];
 static Shape** in_order; /* by pattern */
@@ -27,14 +32,14 @@ Block* bl_block(const Insn* insns, UInt n)
 {
    ULong hash = 0x9e3779b97f4a7c15ULL ^ n;
    for (UInt i = 0; i < n; i++) {
-      hash = (hash ^ insns[i].address ^ (ULong)insns[i].loose << 63) * 0xff51afd7ed558ccdULL;
+      hash = (hash ^ insns[i].address ^ (ULong)insns[i].kind << 62) * 0xff51afd7ed558ccdULL;
       hash ^= hash >> 32;
    }
    Block** bucket = &buckets[hash % BUCKETS];
    for (Block* b = *bucket; b; b = b->next) {
       bool same = b->hash == hash && b->n == n;
       for (UInt i = 0; same && i < n; i++)
-         same = b->insns[i].address == insns[i].address && b->insns[i].loose == insns[i].loose;
+         same = b->insns[i].address == insns[i].address && b->insns[i].kind == insns[i].kind;
       if (same)
          return b;
    }
@@ -44,6 +49,10 @@ Block* bl_block(const Insn* insns, UInt n)
    b->hash = hash;
    b->n = n;
    memcpy(b->insns, insns, n * sizeof(Insn));
+   for (UInt i = 0; i < n; i++) {
+      b->insns[i].step = no_step;
+      b->is_wary = b->is_wary || (insns[i].kind & CONDITIONAL);
+   }
    *bucket = b;
    return b;
 }
@@ -70,7 +79,7 @@ static UInt kind_of(UInt info)
 static Reference* join(Reference* all, UInt n, const Insn* insn, Addr address, UInt bytes,
                        UInt kind)
 {
-   for (UInt i = n; i > 0 && all[i - 1].insn == insn && !insn->loose; i--) {
+   for (UInt i = n; i > 0 && all[i - 1].insn == insn && !(insn->kind & LOOSE); i--) {
       Reference* r = &all[i - 1];
       if (kind != 3 && r->loads == (kind == 1) && r->stores == (kind == 2)
           && r->address + r->bytes == address) {
@@ -85,7 +94,7 @@ static Reference* join(Reference* all, UInt n, const Insn* insn, Addr address, U
 static bool pairs(const Reference* all, UInt n, const Reference* store)
 {
    for (UInt i = 0; i < n; i++)
-      if (all[i].insn == store->insn && !store->insn->loose && all[i].loads && !all[i].stores
+      if (all[i].insn == store->insn && !(store->insn->kind & LOOSE) && all[i].loads && !all[i].stores
           && all[i].address == store->address)
          return true;
    return false;
@@ -98,7 +107,7 @@ static UInt merge(Shape* p, const Made* made, UInt n, Reference* all)
    for (UInt i = 0; i < n; i++) {
       UInt kind = kind_of(made[i].info);
       UInt bytes = 1u << qemu_plugin_mem_size_shift(made[i].info);
-      p->steps[i] = (Step){made[i].insn, made[i].info, bytes - 1, NOWHERE};
+      p->steps[i] = (Step){made[i].insn, made[i].info, bytes - 1, 0, NOWHERE, 0};
       Reference* r = join(all, references, made[i].insn, made[i].address, bytes, kind);
       if (!r) {
          r = &all[references];
@@ -147,7 +156,9 @@ static Shape* new_shape(Block* b, UInt from, UInt to, const Made* made, UInt n)
    p->from = from;
    p->to = to;
    p->n = n;
-   p->steps[n].insn = END;
+   p->end = p->steps + n;
+   p->state = COUNTED;
+   p->trials = TRIALS;
    p->items = allocate((to - from + 4 * references + 1) * sizeof(ULong));
    p->base = allocate((references + 1) * sizeof(UShort));
    for (UInt i = from; i < to; i++) {
@@ -200,6 +211,65 @@ Shape* bl_shape(Block* b, UInt from, UInt to, const Made* made, UInt n)
    b->shapes = p;
    describe(p);
    return p;
+}
+
+/* Returns true if the callback can tell the references of an instruction apart without counting. */
+static bool is_simple(const Step* s, const Step* end)
+{
+   bool has_second = s + 1 < end && s[1].insn == s->insn;
+   bool has_third = has_second && s + 2 < end && s[2].insn == s->insn;
+   return !has_third && !(has_second && s[1].info == s->info);
+}
+
+static void look_ahead(Block* b, Shape* p)
+{
+   for (UInt i = 0; i < b->n; i++) {
+      b->insns[i].step = no_step;
+      b->insns[i].steps = NULL;
+   }
+   for (UInt i = p->n; i > 0; i--) {
+      Insn* insn = &b->insns[p->steps[i - 1].insn->index];
+      insn->steps = &p->steps[i - 1];
+   }
+   for (UInt i = 0; p->state == 0 && i < b->n; i++)
+      if (b->insns[i].steps && is_simple(b->insns[i].steps, p->end))
+         b->insns[i].step = b->insns[i].steps;
+}
+
+/* Makes a shape the predicted one of its block. */
+void bl_predict(Block* b, Shape* p)
+{
+   if (b->shape == p)
+      return;
+   b->shape = p;
+   look_ahead(b, p);
+}
+
+/* Trusts a shape that has been right in all of its trials. */
+void bl_trust(Shape* p)
+{
+   if (trust_none || p->block->is_wary)
+      return;
+   p->state = 0;
+   if (p->block->shape == p)
+      look_ahead(p->block, p);
+}
+
+void bl_distrust(Block* b)
+{
+   b->is_wary = true;
+   for (Shape* p = b->shapes; p; p = p->next)
+      p->state = COUNTED;
+   if (b->shape != &bl_unknown)
+      look_ahead(b, b->shape);
+}
+
+void bl_distrust_all(void)
+{
+   trust_none = true;
+   for (UInt i = 0; i < patterns; i++)
+      if (in_order[i]->state == 0)
+         bl_distrust(in_order[i]->block);
 }
 
 /* Forgets the places of all references, for a new reader. */

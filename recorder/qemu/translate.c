@@ -4,7 +4,7 @@
    pieces of a vector. A store is paired with a load of the same instruction and memory. Both rules
    hold for every execution of most instructions, because one address operand gives all of their
    references. Loose instructions are the others: strings, gathers, and those with two operands in
-   memory. */
+   memory. Conditional instructions do not make all of their references each time. */
 #include "recorder.h"
 
 #include <stdlib.h>
@@ -12,24 +12,35 @@
 
 #define MOST_INSNS 4096
 
-/* Returns true for a loose opcode of the map 0F. */
-static bool loose_0f(const UChar* code) { return code[0] == 0xf7; /* maskmovq, maskmovdqu */ }
+/* Returns the kind of an opcode of the map 0F. */
+static UInt kind_0f(const UChar* code)
+{
+   switch (code[0]) {
+      case 0xf7: /* maskmovq, maskmovdqu */
+         return LOOSE | CONDITIONAL;
+      case 0xae: case 0xc7: /* fxsave, xsave and their like; cmpxchg16b */
+         return CONDITIONAL;
+      default:
+         return 0;
+   }
+}
 
-/* Returns true for a loose opcode without a map. */
-static bool loose_plain(const UChar* code, size_t left)
+/* Returns the kind of an opcode without a map. */
+static UInt kind_plain(const UChar* code, size_t left)
 {
    UInt extension = left > 1 ? code[1] >> 3 & 7 : 0;
    switch (code[0]) {
       case 0x6c: case 0x6d: case 0x6e: case 0x6f: /* ins, outs */
       case 0xa4: case 0xa5: case 0xa6: case 0xa7: /* movs, cmps */
       case 0xaa: case 0xab: case 0xac: case 0xad: case 0xae: case 0xaf: /* stos, lods, scas */
+         return LOOSE | CONDITIONAL;
       case 0xc8: case 0xc9: /* enter, leave */
       case 0x8f: /* pop to memory */
-         return true;
+         return LOOSE;
       case 0xff: /* calls, jumps and pushes with an operand in memory */
-         return extension == 2 || extension == 3 || extension == 6;
+         return extension == 2 || extension == 3 || extension == 6 ? LOOSE : 0;
       default:
-         return false;
+         return 0;
    }
 }
 
@@ -40,7 +51,7 @@ static bool is_prefix(UChar byte)
           || byte == 0x65;
 }
 
-static bool is_loose_x86(const UChar* code, size_t bytes)
+static UInt kind_x86(const UChar* code, size_t bytes)
 {
    size_t i = 0;
    while (i < bytes && is_prefix(code[i]))
@@ -48,30 +59,33 @@ static bool is_loose_x86(const UChar* code, size_t bytes)
    if (i < bytes && (code[i] & 0xf0) == 0x40)
       i++; /* REX */
    if (i + 1 >= bytes)
-      return i < bytes && loose_plain(code + i, 1);
+      return i < bytes ? kind_plain(code + i, 1) : 0;
    if (code[i] == 0x0f)
-      return loose_0f(code + i + 1);
+      return kind_0f(code + i + 1);
    if (code[i] == 0xc5 && i + 2 < bytes) /* VEX with two bytes: map 0F */
-      return loose_0f(code + i + 2);
+      return kind_0f(code + i + 2);
    if (code[i] == 0xc4 && i + 3 < bytes) {
       UInt map = code[i + 1] & 0x1f;
       UInt op = code[i + 3];
-      return map == 1 ? loose_0f(code + i + 3) : map == 2 && op >= 0x90 && op <= 0x93;
+      bool gathers = map == 2 && op >= 0x90 && op <= 0x93;
+      return map == 1 ? kind_0f(code + i + 3) : gathers ? LOOSE | CONDITIONAL : 0;
    }
-   return loose_plain(code + i, bytes - i);
+   return kind_plain(code + i, bytes - i);
 }
 
-/* The vector extension SVE has gathers, scatters and masks. */
-static bool is_loose_aarch64(const UChar* code, size_t bytes)
+/* The vector extension SVE has gathers, scatters and masks. A store-exclusive may store nothing. */
+static UInt kind_aarch64(const UChar* code, size_t bytes)
 {
    UChar top = bytes == 4 ? code[3] & 0xfe : 0;
-   return top == 0x84 || top == 0xa4 || top == 0xc4 || top == 0xe4;
+   if (top == 0x84 || top == 0xa4 || top == 0xc4 || top == 0xe4)
+      return LOOSE | CONDITIONAL;
+   return bytes == 4 && (code[3] & 0x3f) == 0x08 ? CONDITIONAL : 0;
 }
 
-static bool is_loose(const UChar* code, size_t bytes)
+static UInt kind_of(const UChar* code, size_t bytes)
 {
-   return strcmp(bl_set.target, "x86_64") == 0 ? is_loose_x86(code, bytes)
-                                               : is_loose_aarch64(code, bytes);
+   return strcmp(bl_set.target, "x86_64") == 0 ? kind_x86(code, bytes)
+                                               : kind_aarch64(code, bytes);
 }
 
 /* The recorder reads the program's memory at the program's own addresses. */
@@ -95,8 +109,8 @@ void bl_on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb* tb)
       return;
    for (size_t i = 0; i < n; i++) {
       const struct qemu_plugin_insn* insn = qemu_plugin_tb_get_insn(tb, i);
-      insns[i] = (Insn){qemu_plugin_insn_vaddr(insn), i,
-                        is_loose(qemu_plugin_insn_data(insn), qemu_plugin_insn_size(insn))};
+      insns[i] = (Insn){qemu_plugin_insn_vaddr(insn), NULL, NULL, i,
+                        kind_of(qemu_plugin_insn_data(insn), qemu_plugin_insn_size(insn))};
    }
    check_base(qemu_plugin_tb_get_insn(tb, 0));
    Block* b = bl_block(insns, n);
