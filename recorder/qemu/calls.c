@@ -133,6 +133,10 @@ void bl_on_call(qemu_plugin_id_t id, unsigned cpu, int64_t number, uint64_t a1, 
       case CALL_EXECVE: case CALL_EXECVEAT:
          executes(call);
          break;
+      case CALL_KILL:
+         if ((pid_t)a1 == getpid() && a2 == SIGKILL)
+            bl_ends(0, false);
+         break;
       case CALL_CLONE: case CALL_CLONE3: case CALL_FORK:
          if (bl_set.children && forks(call, bl_call.arg))
             bl_ring_forks();

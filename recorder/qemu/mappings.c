@@ -79,24 +79,42 @@ static void send_file_map(Addr start, ULong len, UInt prot, UInt flags, const st
                   file_number(of->st_dev, of->st_ino, of->st_size, path), offset);
 }
 
-/* Returns PROT_EXEC if an ELF file has code at this offset. QEMU does not map the program's code as
-   code of its own, so the kernel's list of mappings does not say. */
-static UInt is_code(const char* path, ULong offset)
+typedef struct { ULong start, end; } Code;
+
+/* Returns the first part of an ELF file with code that ends above an offset. QEMU does not map the
+   program's code as code of its own, so the kernel's list of mappings does not say. */
+static Code code_above(const char* path, ULong offset)
 {
    Elf64_Ehdr head;
    Elf64_Phdr part;
-   UInt       prot = 0;
+   Code       found = {~0UL, ~0UL};
    int        fd = open(path, O_RDONLY | O_CLOEXEC);
    if (fd < 0)
-      return 0;
+      return found;
    if (read(fd, &head, sizeof head) == sizeof head && memcmp(head.e_ident, ELFMAG, SELFMAG) == 0)
       for (UInt i = 0; i < head.e_phnum; i++)
          if (pread(fd, &part, sizeof part, head.e_phoff + i * sizeof part) == sizeof part
              && part.p_type == PT_LOAD && (part.p_flags & PF_X)
-             && offset >= PAGE_DOWN(part.p_offset) && offset < part.p_offset + part.p_filesz)
-            prot = PROT_EXEC;
+             && PAGE_UP(part.p_offset + part.p_filesz) > offset && part.p_offset < found.start)
+            found = (Code){PAGE_DOWN(part.p_offset), PAGE_UP(part.p_offset + part.p_filesz)};
    close(fd);
-   return prot;
+   return found;
+}
+
+/* Records a listed mapping of a file, in pieces with code and without. */
+static void send_pieces(Addr start, Addr end, UInt prot, UInt flags, const struct stat* of,
+                        const char* path, ULong offset)
+{
+   while (start < end) {
+      Code  code = code_above(path, offset);
+      bool  is_code = code.start <= offset;
+      ULong len = (is_code ? code.end : code.start) - offset;
+      if (len > end - start)
+         len = end - start;
+      send_file_map(start, len, prot | (is_code ? PROT_EXEC : 0), flags, of, path, offset);
+      start += len;
+      offset += len;
+   }
 }
 
 static void send_stack(void)
@@ -125,7 +143,7 @@ static void send_listed(Addr start, Addr end, const char* rights, ULong offset, 
       if (stat(path, &of) != 0 || of.st_ino != ino)
          of = (struct stat){.st_mode = S_IFREG, .st_dev = dev, .st_ino = ino,
                             .st_size = offset + (end - start)};
-      send_file_map(start, end - start, prot | is_code(path, offset), flags, &of, path, offset);
+      send_pieces(start, end, prot, flags, &of, path, offset);
       return;
    }
    if (bl_brk_base && start < bl_brk_end && end > bl_brk_base) {

@@ -93,20 +93,25 @@ void bl_placement_init(const char* target, bool dynamic, bool interpreted)
 }
 
 /* Returns true if the kernel moves the mapping of the present call to a place for superpages. Two
-   mappings are tried, because one alone might be there by chance. */
+   mappings with a page between them are tried, because one alone might be there by chance. */
 static bool kernel_aligns(ULong len, int flags, int fd, ULong offset)
 {
-   Addr r[2];
+   Addr between = (Addr)-1, r[2];
    bool yes = true;
    if (len < SUPERPAGE)
       return false;
    for (int i = 0; i < 2; i++) {
       r[i] = map(0, len, PROT_NONE, flags | MAP_NORESERVE, fd, offset);
       yes = yes && !failed(r[i]) && ((r[i] - offset) & (SUPERPAGE - 1)) == 0;
+      if (i == 0 && !failed(r[0]))
+         between = map(r[0] - PAGE, PAGE, PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
    }
    for (int i = 0; i < 2; i++)
       if (!failed(r[i]))
          syscall(SYS_munmap, r[i], len);
+   if (!failed(between))
+      syscall(SYS_munmap, between, PAGE);
    return yes;
 }
 

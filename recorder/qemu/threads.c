@@ -169,5 +169,5 @@ void bl_threads_in_child(unsigned cpu)
    latest = -1;
    bl_owner = -1;
    bl_turn_is_over = false;
-   threads[cpu].is_known = threads[cpu].has_aside = false;
+   threads[cpu] = (Thread){.tid = syscall(SYS_gettid), .is_known = true};
 }

@@ -186,7 +186,10 @@ mod tests {
                 assert_eq!(guest.processor, processor);
                 assert_eq!(guest.name, "program");
                 assert_eq!(guest.arguments, words("a b"));
-                assert_eq!((guest.is_dynamic, guest.is_interpreted), (kind == 3, interpreted));
+                assert_eq!(
+                    (guest.is_dynamic, guest.is_interpreted),
+                    (kind == 3, interpreted)
+                );
             }
         }
     }
@@ -212,7 +215,11 @@ mod tests {
             (elf(2, 243, 2, false), 0o755, "another processor"),
             (elf(2, 62, 2, false), 0o4755, "set-user-ID"),
             (b"hello".to_vec(), 0o755, "neither an ELF program"),
-            (elf(2, 62, 2, false)[..40].to_vec(), 0o755, "neither an ELF program"),
+            (
+                elf(2, 62, 2, false)[..40].to_vec(),
+                0o755,
+                "neither an ELF program",
+            ),
         ] {
             let file = written(folder.path(), "program", &bytes, mode);
             let error = Guest::of(&file, &words("program")).expect_err("it is refused");

@@ -119,7 +119,8 @@ fn joined(before: &[&str], last: &OsStr) -> OsString {
 /// Returns a text with its commas doubled, as QEMU's options want it.
 fn quoted(text: &OsStr) -> OsString {
     let bytes = text.as_bytes().iter();
-    let double = bytes.flat_map(|&byte| std::iter::repeat_n(byte, if byte == b',' { 2 } else { 1 }));
+    let double =
+        bytes.flat_map(|&byte| std::iter::repeat_n(byte, if byte == b',' { 2 } else { 1 }));
     OsString::from_vec(double.collect())
 }
 
