@@ -15,6 +15,7 @@ mod damage;
 mod design_space;
 mod dynamorio;
 mod export;
+mod engines;
 mod expressions;
 mod golden;
 mod govern;
