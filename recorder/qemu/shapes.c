@@ -57,6 +57,8 @@ Block* bl_block(const Insn* insns, UInt n)
    return b;
 }
 
+#define WIDEST 64u /* the bytes of the widest vector */
+
 /* A reference as the trace has it. Pieces of one access are merged, because QEMU reports a vector
    of 16 bytes as two accesses of 8. */
 typedef struct {
@@ -82,7 +84,7 @@ static Reference* join(Reference* all, UInt n, const Insn* insn, Addr address, U
    for (UInt i = n; i > 0 && all[i - 1].insn == insn && !(insn->kind & LOOSE); i--) {
       Reference* r = &all[i - 1];
       if (kind != 3 && r->loads == (kind == 1) && r->stores == (kind == 2)
-          && r->address + r->bytes == address) {
+          && r->address + r->bytes == address && r->bytes + bytes <= WIDEST) {
          r->bytes += bytes;
          return r;
       }

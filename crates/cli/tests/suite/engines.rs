@@ -86,11 +86,14 @@ fn qemu_and_valgrind_count_the_same() {
     let [ours, theirs] = ["qemu", "valgrind"].map(|engine| recorded(&folder, engine, &program));
     let counts = [&ours, &theirs].map(|trace| json(&["info", trace]));
     for name in COUNTS {
-        let [ours, theirs] = [0, 1].map(|which| counts[which]["trace"][name].as_f64());
+        let [ours, theirs] = [0, 1].map(|which| counts[which][name].as_f64());
         let (ours, theirs) = (ours.expect(name), theirs.expect(name));
         eprintln!("{name}: {ours} under QEMU, {theirs} under Valgrind");
         assert!(theirs > 1e6, "{name}: {theirs}");
-        assert!(differ(ours, theirs) <= OF_COUNTS, "{name}: {ours}, {theirs}");
+        assert!(
+            differ(ours, theirs) <= OF_COUNTS,
+            "{name}: {ours}, {theirs}"
+        );
     }
     let (ours, theirs) = (misses(&ours), misses(&theirs));
     assert!(theirs.len() >= 18, "{theirs:?}");
@@ -126,7 +129,7 @@ fn a_program_of_another_processor_is_recorded() {
         assert!(built.expect("it starts").success());
         let trace = recorded(&folder, "qemu", &program);
         let info = json(&["info", &trace]);
-        let loads = info["trace"]["loads"].as_u64().expect("a count");
+        let loads = info["loads"].as_u64().expect("a count");
         assert!((100_000..200_000).contains(&loads), "{flag}: {loads}");
         assert_eq!(info["processes"][0]["exit_status"], 0);
         std::fs::remove_file(trace).expect("it can be removed");
@@ -142,10 +145,22 @@ fn what_the_engine_lacks_is_refused_by_name() {
         broadleaf(&all).output().expect("it starts")
     };
     for (option, says) in [
-        (&["--sites"][..], "--sites is an option of --engine valgrind"),
-        (&["--clock", "date"], "--clock date is an option of --engine"),
-        (&["--clock-rate", "7"], "--clock-rate is an option of --engine"),
-        (&["--policy", "4k"], "--policy is an option of --engine trap"),
+        (
+            &["--sites"][..],
+            "--sites is an option of --engine valgrind",
+        ),
+        (
+            &["--clock", "date"],
+            "--clock date is an option of --engine",
+        ),
+        (
+            &["--clock-rate", "7"],
+            "--clock-rate is an option of --engine",
+        ),
+        (
+            &["--policy", "4k"],
+            "--policy is an option of --engine trap",
+        ),
         (&["--machine", "skylake"], "an option of --engine trap"),
     ] {
         let line = refused(&record(&[option, &["--", "true"]].concat()));
@@ -165,10 +180,18 @@ fn what_the_engine_lacks_is_refused_by_name() {
 fn a_missing_qemu_is_named_with_its_package() {
     let folder = folder("engines-missing");
     let trace = folder.join("x.bl").display().to_string();
-    let output = broadleaf(&["record", "--engine", "qemu", "-o", &trace, "--", "/bin/true"])
-        .env("PATH", &folder)
-        .output()
-        .expect("it starts");
+    let output = broadleaf(&[
+        "record",
+        "--engine",
+        "qemu",
+        "-o",
+        &trace,
+        "--",
+        "/bin/true",
+    ])
+    .env("PATH", &folder)
+    .output()
+    .expect("it starts");
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("apt-get install qemu-user"), "{said}");
@@ -177,10 +200,18 @@ fn a_missing_qemu_is_named_with_its_package() {
     let qemu = file(&folder, "qemu-x86_64", script.as_bytes());
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(qemu, mode).expect("a mode");
-    let output = broadleaf(&["record", "--engine", "qemu", "-o", &trace, "--", "/bin/true"])
-        .env("PATH", &folder)
-        .output()
-        .expect("it starts");
+    let output = broadleaf(&[
+        "record",
+        "--engine",
+        "qemu",
+        "-o",
+        &trace,
+        "--",
+        "/bin/true",
+    ])
+    .env("PATH", &folder)
+    .output()
+    .expect("it starts");
     let said = stderr(&output);
     assert!(said.contains("loads no plugins"), "{said}");
 }
