@@ -72,7 +72,7 @@ pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
         say!("warning: the recorder itself may have made the program fail. Likely cause: {cause}");
     }
     say!("next: broadleaf compare {}", argument(&path));
-    if finished.status.signal() == Some(SIGSEGV) {
+    if finished.status.signal() == Some(SIGSEGV) && options.engine == Engine::Valgrind {
         say!(
             "broadleaf has no option --main-stacksize, which Valgrind may recommend above: if the \
             stack overflowed, raise its limit (ulimit -s) and record again"

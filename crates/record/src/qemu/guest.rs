@@ -5,8 +5,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use crate::valgrind::RecordError;
-use crate::valgrind::{executable, interpreter_line};
+use crate::valgrind::{RecordError, executable, has_sanitizer, interpreter_line};
 
 /// The depth to which script interpreters that are scripts are followed, as in Linux.
 const SCRIPTS: usize = 5;
@@ -82,6 +81,12 @@ impl Guest {
                 return Err(refused(
                     "is a set-user-ID or set-group-ID program, and QEMU gives it no rights: record \
                      a copy without these bits (cp, then chmod ug-s)",
+                ));
+            }
+            if has_sanitizer(&file) {
+                return Err(refused(
+                    "was built with a sanitizer, which reserves terabytes of addresses, and QEMU \
+                     notes each page of them: build it without -fsanitize",
                 ));
             }
             let is_interpreted = has_interpreter(&open, &start);
