@@ -150,6 +150,7 @@ void bl_on_call(qemu_plugin_id_t id, unsigned cpu, int64_t number, uint64_t a1, 
 
 static void in_child(unsigned cpu)
 {
+   bl_drop();
    bl_touches_in_child();
    bl_ring_abandon();
    bl_threads_in_child(cpu);

@@ -140,6 +140,13 @@ void bl_conclude(const Block* following)
    bl_run.shape = &bl_unknown;
 }
 
+/* Forgets the execution in progress. In a forked child it is that of another thread. */
+void bl_drop(void)
+{
+   bl_run = (Run){.state = COLLECTING, .number = bl_run.number, .shape = &bl_unknown,
+                  .made = collected};
+}
+
 /* Collects a reference that was not expected. */
 static void unexpected(const Insn* insn, UInt info, Addr address)
 {
@@ -236,8 +243,7 @@ void bl_set_aside(Run* to)
       memcpy(room, collected, bl_run.n * sizeof(Made));
    else
       to->n = 0;
-   bl_run = (Run){.state = COLLECTING, .number = to->number, .shape = &bl_unknown,
-                  .made = collected};
+   bl_drop();
 }
 
 void bl_resume(const Run* from)

@@ -124,6 +124,7 @@ void bl_on_reference_in_turn(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t 
 void bl_conclude(const Block* following); /* ends the execution in progress */
 void bl_set_aside(Run* to); /* moves the execution in progress to `to` */
 void bl_resume(const Run* from);
+void bl_drop(void);
 
 /* translate.c */
 void bl_on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb* tb);

@@ -23,6 +23,7 @@
 typedef struct {
    int  tid;
    bool is_known;
+   bool waits;     /* for the baton; it may have it already and not know */
    bool has_aside; /* the baton was taken from it during an execution */
    Run  aside;
 } Thread;
@@ -69,13 +70,13 @@ static char state_of(int tid)
    return end && end[1] ? end[2] : '?';
 }
 
-/* Takes the baton from an owner that sleeps inside QEMU. The owner is looked at once more after the
+/* Takes the baton from an owner that sleeps inside QEMU, and not here. The owner is looked at once more after the
    baton has changed hands: if it still sleeps then, it finds out before it executes anything. */
 static void steal(unsigned cpu)
 {
    int     old = bl_owner;
-   Thread* t = &threads[old];
-   if (bl_waits_for_room || state_of(t->tid) != 'S')
+   Thread* t = &threads[old < 0 ? 0 : old];
+   if (old < 0 || t->waits || bl_waits_for_room || state_of(t->tid) != 'S')
       return;
    __atomic_store_n(&bl_owner, (int)cpu, __ATOMIC_SEQ_CST);
    if (bl_waits_for_room || state_of(t->tid) != 'S') {
@@ -91,6 +92,7 @@ static void steal(unsigned cpu)
 static void wait_for_turn(unsigned cpu)
 {
    waiting[waiters++] = cpu;
+   threads[cpu].waits = true;
    while (bl_owner != (int)cpu) {
       struct timespec until;
       clock_gettime(CLOCK_REALTIME, &until);
@@ -103,6 +105,7 @@ static void wait_for_turn(unsigned cpu)
           && waiting[0] == cpu)
          steal(cpu);
    }
+   threads[cpu].waits = false;
 }
 
 void bl_take_turn(unsigned cpu)

@@ -29,7 +29,8 @@ fn compiled(folder: &Path, compiler: &str) -> Option<PathBuf> {
         eprintln!("SKIPPED: {compiler} is not installed");
         return None;
     }
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/engines/kinds.c");
+    let source = "../record/tests/recorder/programs/kinds.c";
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(source);
     let program = folder.join("kinds");
     let status = Command::new(compiler)
         .args(["-O2", "-static", "-o"])

@@ -181,6 +181,21 @@ pub(crate) fn children_of_every_kind_are_in_order() {
     assert_eq!(children_in_order(&followed(&[program])).len(), 4);
 }
 
+/// The threads that do not fork are stopped anywhere, and their references belong to the parent.
+#[test]
+pub(crate) fn a_fork_among_busy_threads_is_in_order() {
+    if !can_record() {
+        return;
+    }
+    let place = folder();
+    let Some(program) = compiled("spinning", &["-pthread"], place.path()) else {
+        return;
+    };
+    let recording = followed(&[program]);
+    assert!(recording.status.success(), "{:?}", recording.status);
+    assert_eq!(children_in_order(&recording).len(), 12);
+}
+
 #[test]
 pub(crate) fn a_pipeline_is_in_order() {
     if !can_record() || !has("sort") {

@@ -1,7 +1,63 @@
 //! The recorder's tests with QEMU in place of Valgrind.
 
-use crate::support::with_qemu;
+use std::path::Path;
+
+use broadleaf_record::valgrind::Engine;
+use broadleaf_trace::{Event, Visit};
+
+use crate::support::{can_record, compiled, folder, has, merge, options, trace_with, with_qemu};
 use crate::{counts, forks, grains, kernel, placement, processes, signals};
+
+/// The bytes of the large array of `programs/kinds.c`.
+const CELLS: u64 = 16 << 20;
+
+/// Returns the visits to the large array, in order, with pages counted from its first.
+fn visits_of_cells(program: &Path, engine: Engine) -> Vec<Visit> {
+    let mut options = options(&[program, Path::new("plain")]);
+    options.engine = engine;
+    let recording = trace_with(&options).expect("the recording works");
+    let events = recording.events(0);
+    let start = events.iter().find_map(|event| match event {
+        Event::Map(mapping) if mapping.range.len == CELLS => Some(mapping.range.start.0),
+        _ => None,
+    });
+    let first = start.expect("the array's mapping") >> 12;
+    let mut visits = Vec::new();
+    for visit in recording.visits(0) {
+        let unit = visit.unit.wrapping_sub(first);
+        if unit < CELLS >> 12 && visit.accesses() > 0 {
+            let instructions = 0;
+            let visit = Visit {
+                unit,
+                instructions,
+                ..visit
+            };
+            merge(&mut visits, visit);
+        }
+    }
+    visits
+}
+
+/// Each update of the array is a load and a store, at a place that depends on the ones before.
+#[test]
+fn references_have_the_order_of_valgrinds() {
+    let place = folder();
+    if !can_record() || !has("qemu-x86_64") {
+        return;
+    }
+    let Some(program) = compiled("kinds", &["-static"], place.path()) else {
+        return;
+    };
+    let theirs = visits_of_cells(&program, Engine::Valgrind);
+    let ours = visits_of_cells(&program, Engine::Qemu);
+    assert!(theirs.len() > 600_000, "{}", theirs.len());
+    assert!(
+        ours == theirs,
+        "{} visits, {} by Valgrind",
+        ours.len(),
+        theirs.len()
+    );
+}
 
 #[test]
 fn forks_a_fork_comes_before_its_child() {
@@ -21,6 +77,11 @@ fn forks_a_fork_from_which_the_parent_never_returns_is_reported() {
 #[test]
 fn forks_children_of_every_kind_are_in_order() {
     with_qemu(forks::children_of_every_kind_are_in_order);
+}
+
+#[test]
+fn forks_a_fork_among_busy_threads_is_in_order() {
+    with_qemu(forks::a_fork_among_busy_threads_is_in_order);
 }
 
 #[test]
