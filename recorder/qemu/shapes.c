@@ -1,5 +1,5 @@
-/* The tables of blocks and of the shapes of their executions. A block that is translated again keeps
-   its shapes, so recordings do not depend on QEMU's translation cache. */
+/* The tables of blocks and of the shapes of their executions. A block that is translated again
+   keeps its shapes, so recordings do not depend on QEMU's translation cache. */
 #include "recorder.h"
 
 #include <stdlib.h>
@@ -95,8 +95,9 @@ static Reference* join(Reference* all, UInt n, const Insn* insn, Addr address, U
 /* Returns true if the store belongs to a load of the same instruction and memory. */
 static bool pairs(const Reference* all, UInt n, const Reference* store)
 {
-   for (UInt i = 0; i < n; i++)
-      if (all[i].insn == store->insn && !(store->insn->kind & LOOSE) && all[i].loads && !all[i].stores
+   bool may = !(store->insn->kind & LOOSE);
+   for (UInt i = 0; may && i < n; i++)
+      if (all[i].insn == store->insn && all[i].loads && !all[i].stores
           && all[i].address == store->address)
          return true;
    return false;
@@ -122,7 +123,10 @@ static UInt merge(Shape* p, const Made* made, UInt n, Reference* all)
    return references;
 }
 
-static void item(Shape* p, ULong kind, ULong argument) { p->items[p->words++] = kind | argument << 8; }
+static void item(Shape* p, ULong kind, ULong argument)
+{
+   p->items[p->words++] = kind | argument << 8;
+}
 
 static void reference_item(Shape* p, const Reference* r, UInt kind)
 {

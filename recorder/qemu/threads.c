@@ -70,8 +70,9 @@ static char state_of(int tid)
    return end && end[1] ? end[2] : '?';
 }
 
-/* Takes the baton from an owner that sleeps inside QEMU, and not here. The owner is looked at once more after the
-   baton has changed hands: if it still sleeps then, it finds out before it executes anything. */
+/* Takes the baton from an owner that sleeps inside QEMU, and not here. The owner is looked at once
+   more after the baton has changed hands: if it still sleeps then, it finds out before it executes
+   anything. */
 static void steal(unsigned cpu)
 {
    int     old = bl_owner;

@@ -1,6 +1,8 @@
 //! `record --engine`: QEMU and Valgrind record the same references, and policies have the same
 //! misses on both recordings. Refusals name the option or the package.
 
+#![allow(clippy::disallowed_macros, reason = "a test may print")]
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
