@@ -230,6 +230,8 @@ void bl_execute(Addr path, Addr args, Addr env, int folder, bool recorded)
    Words a = {0}, e = {0};
    Found found;
    bool  native = strcmp(bl_set.target, "x86_64") == 0;
+   if (access(bl_set.plugin, R_OK) != 0) /* the recording has ended */
+      recorded = false;
    if ((!recorded && native) || !bl_copy_text(text, path, sizeof text))
       return;
    if (folder == AT_FDCWD || text[0] == '/')
