@@ -25,6 +25,7 @@
 
 #define SUPERPAGE 0x200000UL
 #define MOST_ATTACHED 256
+#define TRIES 4 /* mappings that show where the kernel puts one */
 
 static const Addr end_of_lower = 0x500000000000UL; /* executables and heaps */
 static const Addr upper = 0x600000000000UL;        /* mappings and the stack */
@@ -92,26 +93,30 @@ void bl_placement_init(const char* target, bool dynamic, bool interpreted)
    is_ready = true;
 }
 
-/* Returns true if the kernel moves the mapping of the present call to a place for superpages. Two
-   mappings with a page between them are tried, because one alone might be there by chance. */
+/* Returns true if the kernel moves the mapping of the present call to a place for superpages. Some
+   mappings are tried, each with a page below it, because one alone might be there by chance. QEMU's
+   memory has several holes that end at such a place. */
 static bool kernel_aligns(ULong len, int flags, int fd, ULong offset)
 {
-   Addr between = (Addr)-1, r[2];
+   Addr tried[TRIES], below[TRIES];
    bool yes = true;
+   UInt n = 0;
    if (len < SUPERPAGE)
       return false;
-   for (int i = 0; i < 2; i++) {
-      r[i] = map(0, len, PROT_NONE, flags | MAP_NORESERVE, fd, offset);
-      yes = yes && !failed(r[i]) && ((r[i] - offset) & (SUPERPAGE - 1)) == 0;
-      if (i == 0 && !failed(r[0]))
-         between = map(r[0] - PAGE, PAGE, PROT_NONE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+   for (; yes && n < TRIES; n++) {
+      tried[n] = map(0, len, PROT_NONE, flags | MAP_NORESERVE, fd, offset);
+      below[n] = (Addr)-1;
+      yes = !failed(tried[n]) && ((tried[n] - offset) & (SUPERPAGE - 1)) == 0;
+      if (yes)
+         below[n] = map(tried[n] - PAGE, PAGE, PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
    }
-   for (int i = 0; i < 2; i++)
-      if (!failed(r[i]))
-         syscall(SYS_munmap, r[i], len);
-   if (!failed(between))
-      syscall(SYS_munmap, between, PAGE);
+   while (n-- > 0) {
+      if (!failed(tried[n]))
+         syscall(SYS_munmap, tried[n], len);
+      if (!failed(below[n]))
+         syscall(SYS_munmap, below[n], PAGE);
+   }
    return yes;
 }
 
