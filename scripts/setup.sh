@@ -79,9 +79,14 @@ for what in "$@"; do
       need libc6-dev test -e /usr/include/stdlib.h
       # The package has the headers and the library that the recorder is compiled against.
       need valgrind eval 'command -v valgrind && test -e /usr/include/valgrind/pub_tool_basics.h'
+      # The programs under which `record --engine qemu` runs a program. Nothing is compiled against
+      # them.
+      need qemu-user command -v qemu-x86_64
       ;;
     tests)
       need sqlite3 command -v sqlite3
+      # A program of another processor is recorded.
+      need gcc-aarch64-linux-gnu command -v aarch64-linux-gnu-gcc
       # The tests of the report page run where Node.js is new enough for its tools.
       if new_node; then
         need chromium eval 'command -v chromium || command -v chromium-browser || command -v google-chrome'

@@ -1,4 +1,5 @@
-//! Compiles the Valgrind tool (`recorder/valgrind`) against the distribution's valgrind package.
+//! Compiles the plugin for QEMU (`recorder/qemu`), and the Valgrind tool (`recorder/valgrind`)
+//! against the distribution's valgrind package.
 //! The program carries the compiled tool inside, and the package's launcher, so it records on
 //! machines without the package. Without the package, the program is built without the tool, and
 //! `record` says what to install.
@@ -32,6 +33,12 @@ fn main() {
             fs::write(file, []).expect("OUT_DIR can be written to");
         }
     }
+    let plugin = out.join("broadleaf-qemu.so");
+    if let Err(why) = build_plugin(&source.join("../qemu"), &out.join("qemu"), &plugin) {
+        println!("cargo::warning=`record --engine qemu` will not work in this build: {why}");
+        fs::write(&plugin, []).expect("OUT_DIR can be written to");
+    }
+    println!("cargo::rustc-env=BROADLEAF_QEMU={}", plugin.display());
     println!("cargo::rustc-env=BROADLEAF_TOOL={}", tool.display());
     println!("cargo::rustc-env=BROADLEAF_LAUNCHER={}", launcher.display());
     println!("cargo::rustc-env=BROADLEAF_JAVA_AGENT={}", agent.display());
@@ -60,6 +67,25 @@ fn build(source: &Path, work: &Path, tool: &Path, agent: &Path) -> Result<(), St
     if !Path::new("/usr/include/valgrind/pub_tool_basics.h").exists() {
         return Err("the valgrind package is missing (apt-get install valgrind)".into());
     }
+    make(source, work)?;
+    strip(&work.join("broadleaf-amd64-linux"), tool)?;
+    fs::copy(work.join("broadleaf-java.so"), agent).map_err(|e| e.to_string())?;
+    Ok(())
+}
+
+/// Compiles the plugin for QEMU (`recorder/qemu`). It needs no file of QEMU.
+fn build_plugin(source: &Path, work: &Path, plugin: &Path) -> Result<(), String> {
+    println!("cargo::rerun-if-changed={}", source.display());
+    if env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("linux")
+        || env::var("CARGO_CFG_TARGET_ARCH").as_deref() != Ok("x86_64")
+    {
+        return Err("the recorder is for Linux on x86-64".into());
+    }
+    make(source, work)?;
+    strip(&work.join("broadleaf-qemu.so"), plugin)
+}
+
+fn make(source: &Path, work: &Path) -> Result<(), String> {
     let made = Command::new("make")
         .arg("-C")
         .arg(source)
@@ -68,20 +94,18 @@ fn build(source: &Path, work: &Path, tool: &Path, agent: &Path) -> Result<(), St
         .env_remove("MFLAGS")
         .output()
         .map_err(|e| format!("make could not be run: {e}"))?;
-    if !made.status.success() {
-        return Err(String::from_utf8_lossy(&made.stderr)
-            .trim()
-            .replace('\n', " | "));
+    if made.status.success() {
+        return Ok(());
     }
-    let built = work.join("broadleaf-amd64-linux");
-    let strip = Command::new("strip")
-        .arg("-o")
-        .arg(tool)
-        .arg(&built)
-        .status();
-    if !strip.is_ok_and(|s| s.success()) {
-        fs::copy(&built, tool).map_err(|e| e.to_string())?;
+    let words = String::from_utf8_lossy(&made.stderr);
+    Err(words.trim().replace('\n', " | "))
+}
+
+/// Copies a built file without its symbols, or with them where `strip` is missing.
+fn strip(built: &Path, to: &Path) -> Result<(), String> {
+    let strip = Command::new("strip").arg("-o").arg(to).arg(built).status();
+    if !strip.is_ok_and(|status| status.success()) {
+        fs::copy(built, to).map_err(|e| e.to_string())?;
     }
-    fs::copy(work.join("broadleaf-java.so"), agent).map_err(|e| e.to_string())?;
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use broadleaf_record::valgrind::{self, Clock, Options};
+use broadleaf_record::valgrind::{self, Clock, Engine, Options};
 use broadleaf_study::failure::Failure;
 use broadleaf_study::output::{refuse_input, shown};
 use broadleaf_study::provenance::made_by;
@@ -68,6 +68,7 @@ pub(crate) fn record(
         ("wall", Clock::Wall),
     ];
     let options = Options {
+        engine: Engine::Valgrind,
         command,
         grain: value_of(py, "grain", &grain, &GRAINS)?,
         instructions,

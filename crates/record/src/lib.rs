@@ -1,5 +1,6 @@
 //! Recorders: live programs become traces, or counts of the TLB misses that trap.
 
+mod qemu;
 pub mod scratch;
 pub mod symbols;
 pub mod trap;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use broadleaf_record::valgrind::{Clock, Options};
+use broadleaf_record::valgrind::{Clock, Engine, Options};
 use broadleaf_report::number::grouped;
 use broadleaf_trace::{DEFAULT_LEVEL, Grain};
 
@@ -29,6 +29,7 @@ pub fn sort_of_lines(folder: &Path) -> io::Result<Options> {
     let command = ["env", "LC_ALL=C", "sort", "--parallel=1", "-o"].map(Into::into);
     let files = [folder.join("sorted").into(), text.into()];
     Ok(Options {
+        engine: Engine::Valgrind,
         command: command.into_iter().chain(files).collect(),
         grain: Grain::Page,
         instructions: false,

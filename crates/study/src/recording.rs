@@ -117,10 +117,15 @@ fn explain(error: RecordError, path: &Path, kept: &KeptPath) -> Failure {
     let name = shown(path);
     match error {
         RecordError::NoProgram { program, error } => Failure::cannot_run(&program, &error),
-        RecordError::NoCommand | RecordError::CannotRun { .. } | RecordError::Path(_) => {
-            Failure::wrong(error)
-        }
-        RecordError::NotBuilt | RecordError::NothingRecorded(_) => Failure::failed(error),
+        RecordError::NoCommand
+        | RecordError::CannotRun { .. }
+        | RecordError::EngineLacks(_)
+        | RecordError::Path(_) => Failure::wrong(error),
+        RecordError::NotBuilt
+        | RecordError::QemuNotBuilt
+        | RecordError::NoQemu(_)
+        | RecordError::NoPlugins(_)
+        | RecordError::NothingRecorded(_) => Failure::failed(error),
         RecordError::Folder { folder, error } => Failure::Failed(format!(
             "{}: cannot make the recorder's temporary files there: {}; TMPDIR can name another \
              folder",

@@ -5,7 +5,7 @@ use std::num::NonZero;
 use std::path::PathBuf;
 
 use broadleaf_record::trap::Mechanism;
-use broadleaf_record::valgrind::Clock;
+use broadleaf_record::valgrind::{self, Clock};
 use clap::{Args, ValueEnum, ValueHint};
 
 use broadleaf_study::failure::Failure;
@@ -130,16 +130,21 @@ impl RecordArgs {
     /// # Errors
     /// [`Failure::Wrong`] with the option.
     pub(crate) fn check_engine(&self) -> Result<(), Failure> {
+        let of_trap = vec![
+            ("--machine", self.machine.is_some()),
+            ("--policy", self.policy.is_some()),
+            ("--mechanism", self.mechanism.is_some()),
+            ("--format", self.format.is_some()),
+        ];
+        let of_valgrind = vec![
+            ("--sites", self.sites),
+            ("--clock date", self.clock == ClockName::Date),
+            ("--clock-rate", self.clock_rate != Clock::RATE),
+        ];
         let (others, given): (_, Vec<(&str, bool)>) = match self.engine {
-            Engine::Valgrind => (
-                "trap",
-                vec![
-                    ("--machine", self.machine.is_some()),
-                    ("--policy", self.policy.is_some()),
-                    ("--mechanism", self.mechanism.is_some()),
-                    ("--format", self.format.is_some()),
-                ],
-            ),
+            Engine::Valgrind => ("trap", of_trap),
+            Engine::Qemu if !of_trap.iter().any(|(_, given)| *given) => ("valgrind", of_valgrind),
+            Engine::Qemu => ("trap", of_trap),
             Engine::Trap => (
                 "valgrind",
                 vec![
@@ -175,9 +180,21 @@ impl RecordArgs {
 pub(crate) enum Engine {
     /// Broadleaf's tool for the distribution's Valgrind
     Valgrind,
+    /// Broadleaf's plugin for the distribution's QEMU (qemu-user): programs of x86-64 and AArch64,
+    /// which see the real clock
+    Qemu,
     /// No trace: the TLB misses of data references are counted while the program runs. Each traps;
     /// between them, the program runs at its own speed
     Trap,
+}
+
+impl From<Engine> for valgrind::Engine {
+    fn from(engine: Engine) -> Self {
+        match engine {
+            Engine::Qemu => Self::Qemu,
+            Engine::Valgrind | Engine::Trap => Self::Valgrind,
+        }
+    }
 }
 
 /// How the trap engine closes pages.

@@ -50,6 +50,7 @@ pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
     let measured = options.measure.map(|rounds| measured(options, rounds));
     let measured = measured.transpose()?;
     let what = Options {
+        engine: options.engine.into(),
         command: options.command.clone(),
         grain: options.grain.into(),
         instructions: options.instructions,
@@ -58,7 +59,10 @@ pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
         clock: options.clock(),
         prepare: as_inherited,
         level: DEFAULT_LEVEL,
-        recorder: made_by("tool for Valgrind"),
+        recorder: made_by(match options.engine {
+            Engine::Qemu => "plugin for QEMU",
+            _ => "tool for Valgrind",
+        }),
         measured,
     };
     // On a terminal, the output of the program and a bar would mix.
@@ -68,7 +72,7 @@ pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
         say!("warning: the recorder itself may have made the program fail. Likely cause: {cause}");
     }
     say!("next: broadleaf compare {}", argument(&path));
-    if finished.status.signal() == Some(SIGSEGV) {
+    if finished.status.signal() == Some(SIGSEGV) && options.engine == Engine::Valgrind {
         say!(
             "broadleaf has no option --main-stacksize, which Valgrind may recommend above: if the \
             stack overflowed, raise its limit (ulimit -s) and record again"

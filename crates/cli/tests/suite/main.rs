@@ -14,6 +14,7 @@ mod compare;
 mod damage;
 mod design_space;
 mod dynamorio;
+mod engines;
 mod export;
 mod expressions;
 mod golden;

@@ -53,10 +53,20 @@ pub(super) fn likely_cause(program: &Path, status: ExitStatus) -> Option<&'stati
     if status.signal() == Some(libc::SIGILL) {
         return Some(UNKNOWN_INSTRUCTION);
     }
+    sanitizer(program).map(|sanitizer| sanitizer.cause)
+}
+
+/// Returns the sanitizer that a program was built with.
+fn sanitizer(program: &Path) -> Option<&'static Sanitizer> {
     let elf = Elf::open(program)?;
     let has =
         |sanitizer: &&Sanitizer| elf.needs(&sanitizer.libraries) || elf.defines(sanitizer.function);
-    SANITIZERS.iter().find(has).map(|sanitizer| sanitizer.cause)
+    SANITIZERS.iter().find(has)
+}
+
+/// Returns true if a program was built with a sanitizer, whose library reserves terabytes.
+pub(crate) fn has_sanitizer(program: &Path) -> bool {
+    sanitizer(program).is_some()
 }
 
 #[cfg(test)]

@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 
 use super::control::Control;
 use super::life::LifePipe;
-use super::session::{Clock, Options, RecordError};
+use super::session::{Clock, Engine, Options, RecordError};
+use crate::qemu::{Emulated, PLUGIN, PLUGIN_FILE};
 use crate::scratch::{self, Purpose, Scratch};
 
 /// The tool, as built with this program. It is empty if the build had no Valgrind.
@@ -52,17 +53,20 @@ pub(super) struct Workplace {
 }
 
 impl Workplace {
-    pub(super) fn new() -> Result<Self, RecordError> {
-        if TOOL.is_empty() {
-            return Err(RecordError::NotBuilt);
-        }
+    pub(super) fn new(engine: Engine) -> Result<Self, RecordError> {
+        let files: &[(&str, &[u8])] = match engine {
+            Engine::Valgrind if TOOL.is_empty() => return Err(RecordError::NotBuilt),
+            Engine::Qemu if PLUGIN.is_empty() => return Err(RecordError::QemuNotBuilt),
+            Engine::Valgrind => &[
+                (TOOL_FILE, TOOL),
+                (LAUNCHER_FILE, LAUNCHER),
+                (JAVA_AGENT_FILE, JAVA_AGENT),
+            ],
+            Engine::Qemu => &[(PLUGIN_FILE, PLUGIN)],
+        };
         let tool = folder_for(Purpose::Tool)?;
         let in_tool = in_folder(Purpose::Tool);
-        for (name, bytes) in [
-            (TOOL_FILE, TOOL),
-            (LAUNCHER_FILE, LAUNCHER),
-            (JAVA_AGENT_FILE, JAVA_AGENT),
-        ] {
+        for (name, bytes) in files {
             let file = tool.path().join(name);
             fs::write(&file, bytes).map_err(in_tool)?;
             fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).map_err(in_tool)?;
@@ -91,8 +95,20 @@ impl Workplace {
         self.rings.path().join(name)
     }
 
-    /// Starts the program. Interrupts from the terminal reach it as if it ran alone.
-    pub(super) fn start(&self, program: &Path, options: &Options) -> Result<Child, RecordError> {
+    /// Starts the program, under QEMU if it is `emulated`. Interrupts from the terminal reach it as
+    /// if it ran alone.
+    pub(super) fn start(
+        &self,
+        program: &Path,
+        emulated: Option<&Emulated>,
+        options: &Options,
+    ) -> Result<Child, RecordError> {
+        if let Some(emulated) = emulated {
+            let plugin = self.tool.path().join(PLUGIN_FILE);
+            let mut command = emulated.command(&plugin, self.rings.path(), options);
+            (options.prepare)(&mut command);
+            return spawn(&mut command).map_err(RecordError::Io);
+        }
         let mut ring_folder = OsString::from("--ring-dir=");
         ring_folder.push(self.rings.path());
         let mut command = Command::new(self.tool.path().join(TOOL_FILE));

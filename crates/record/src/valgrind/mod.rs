@@ -31,5 +31,6 @@ mod tests;
 mod totals;
 mod wire;
 
-pub(crate) use program::find as find_program;
-pub use session::{Clock, Finished, Options, RecordError, RecordProgress, record};
+pub(crate) use cause::has_sanitizer;
+pub(crate) use program::{executable, find as find_program, interpreter_line};
+pub use session::{Clock, Engine, Finished, Options, RecordError, RecordProgress, record};

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 use broadleaf_trace::Grain;
 
 use super::launch::Workplace;
-use super::session::{Clock, Options, RecordError};
+use super::session::{Clock, Engine, Options, RecordError};
 
 /// Returns folders without a recorder. Returns `None` and prints the reason if programs cannot be
 /// recorded here.
 fn workplace() -> Option<Workplace> {
-    match Workplace::new() {
+    match Workplace::new(Engine::Valgrind) {
         Ok(workplace) => Some(workplace),
         Err(error @ RecordError::NotBuilt) => {
             eprintln!("skipped: {error}");
@@ -27,6 +27,7 @@ fn workplace() -> Option<Workplace> {
 
 fn start(workplace: &Workplace, script: &str) -> Child {
     let options = Options {
+        engine: Engine::Valgrind,
         command: ["sh", "-c", script].map(Into::into).into(),
         grain: Grain::Page,
         instructions: false,
@@ -39,7 +40,7 @@ fn start(workplace: &Workplace, script: &str) -> Child {
         measured: None,
     };
     workplace
-        .start(Path::new("sh"), &options)
+        .start(Path::new("sh"), None, &options)
         .expect("the program starts")
 }
 

@@ -49,7 +49,7 @@ pub(crate) fn find(name: &OsStr) -> Result<PathBuf, RecordError> {
 ///
 /// # Errors
 /// Returns the error with which `execve` fails.
-fn executable(path: &Path) -> io::Result<()> {
+pub(crate) fn executable(path: &Path) -> io::Result<()> {
     let data = fs::metadata(path)?;
     if data.is_file() && data.permissions().mode() & 0o111 != 0 {
         Ok(())
@@ -104,9 +104,17 @@ pub(super) fn check(program: &Path) -> Result<(), RecordError> {
 
 /// Returns the interpreter that a script's first line names.
 fn interpreter(start: &[u8]) -> Option<PathBuf> {
+    interpreter_line(start).map(|(interpreter, _)| interpreter)
+}
+
+/// Returns the interpreter that a script's first line names, and the argument behind it.
+pub(crate) fn interpreter_line(start: &[u8]) -> Option<(PathBuf, Option<OsString>)> {
     let line = start.strip_prefix(b"#!")?.split(|&b| b == b'\n').next()?;
-    let name = line.trim_ascii().split(u8::is_ascii_whitespace).next()?;
-    (!name.is_empty()).then(|| OsString::from_vec(name.to_vec()).into())
+    let line = line.trim_ascii();
+    let name = line.split(u8::is_ascii_whitespace).next()?;
+    let text = |bytes: &[u8]| (!bytes.is_empty()).then(|| OsString::from_vec(bytes.to_vec()));
+    let argument = line[name.len()..].trim_ascii();
+    Some((text(name)?.into(), text(argument)))
 }
 
 /// Returns the reason for which an ELF file is not a program of 64-bit x86.

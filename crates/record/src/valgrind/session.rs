@@ -21,10 +21,24 @@ use super::process::BadWords;
 use super::program;
 use super::readers::Readers;
 use super::sink::RecordSetting;
+use crate::qemu::Emulated;
+
+/// The engine that runs the recorded program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// The tool for Valgrind.
+    #[default]
+    Valgrind,
+    /// The plugin of QEMU's user-mode programs. It records no allocation sites, and the program
+    /// sees the real clock.
+    Qemu,
+}
 
 /// The program to record, with the options of the recording.
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// The engine that runs the program.
+    pub engine: Engine,
     /// The program and its arguments.
     pub command: Vec<OsString>,
     /// The unit in which the trace names places.
@@ -156,10 +170,32 @@ pub enum RecordError {
         (on Debian: apt-get install valgrind gcc make, then build again)"
     )]
     NotBuilt,
+    /// A C compiler was missing when this program was built.
+    #[error(
+        "this build of Broadleaf has no recorder for QEMU, because a C compiler was missing when \
+        it was built (on Debian: apt-get install gcc make, then build again)"
+    )]
+    QemuNotBuilt,
+    /// QEMU is not installed.
+    #[error(
+        "--engine qemu runs programs under {0}, and PATH has no {0} \
+        (on Debian: apt-get install qemu-user)"
+    )]
+    NoQemu(&'static str),
+    /// QEMU's program loads no plugins.
+    #[error(
+        "{} loads no plugins: --engine qemu needs a QEMU that was built with them, such as \
+        qemu-user 7.2 of Debian 12",
+        .0.display()
+    )]
+    NoPlugins(PathBuf),
+    /// The engine has no such option.
+    #[error("--engine qemu has no {0}: record with --engine valgrind")]
+    EngineLacks(&'static str),
     /// The program began to run, but nothing was recorded.
     #[error(
         "the program ended ({0}) before it could be recorded; \
-        Valgrind's own words are above, if it had any"
+        the words of Valgrind or QEMU are above, if it had any"
     )]
     NothingRecorded(ExitStatus),
     /// The trace could not be written. The part that was written before can be read.
@@ -204,13 +240,17 @@ pub fn record<W: Write + Send>(
 ) -> Result<Finished<W>, RecordError> {
     let name = options.command.first().ok_or(RecordError::NoCommand)?;
     let program = program::find(name)?;
-    program::check(&program)?;
-    let mut workplace = Workplace::new()?;
+    let emulated = match options.engine {
+        Engine::Valgrind => program::check(&program).map(|()| None)?,
+        Engine::Qemu if options.sites => return Err(RecordError::EngineLacks("--sites")),
+        Engine::Qemu => Some(Emulated::find(&program, &options.command)?),
+    };
+    let mut workplace = Workplace::new(options.engine)?;
     let writer = TraceWriter::new(output, &header(options, &program)?)?;
     let shared = Shared::new(writer, options.level);
 
     let began = Instant::now();
-    let mut child = workplace.start(&program, options)?;
+    let mut child = workplace.start(&program, emulated.as_ref(), options)?;
     let outcome = thread::scope(|scope| {
         let setting = RecordSetting {
             began,
@@ -273,7 +313,10 @@ pub fn record<W: Write + Send>(
         processes: counted.processes,
         spaces: counted.spaces,
         status,
-        likely_cause: cause::likely_cause(&program, status),
+        likely_cause: match options.engine {
+            Engine::Valgrind => cause::likely_cause(&program, status),
+            Engine::Qemu => None,
+        },
         elapsed: began.elapsed(),
     })
 }
@@ -308,7 +351,13 @@ fn header(options: &Options, program: &Path) -> io::Result<Header> {
             "memory accesses made by the kernel are not counted".into(),
             "mappings have their places of native Linux without address randomisation, modulo 2 MiB"
                 .into(),
-            "threads ran one at a time, in the order that Valgrind's scheduler chose".into(),
+            match options.engine {
+                Engine::Valgrind => {
+                    "threads ran one at a time, in the order that Valgrind's scheduler chose"
+                }
+                Engine::Qemu => "threads ran one at a time under QEMU, in turns",
+            }
+            .into(),
         ],
         room: 0,
     })

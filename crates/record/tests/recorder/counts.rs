@@ -82,7 +82,7 @@ fn library(of: &str) -> Option<(tempfile::TempDir, PathBuf)> {
 }
 
 #[test]
-fn every_reference_is_lackeys() {
+pub(crate) fn every_reference_is_lackeys() {
     // With a variable of this name in the environment, the recorder leaves the name as it is. A
     // static program only looks at names.
     const VARIABLE: &str = "LD_PRELOAD=libc.so.6";
@@ -152,7 +152,7 @@ fn python() -> Option<String> {
 }
 
 #[test]
-fn two_recordings_are_the_same() {
+pub(crate) fn two_recordings_are_the_same() {
     if !can_record() || !has("gzip") {
         return;
     }

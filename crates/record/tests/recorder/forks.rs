@@ -124,7 +124,7 @@ fn shared_with(program: &Path, children: u64) {
 }
 
 #[test]
-fn a_fork_comes_before_its_child() {
+pub(crate) fn a_fork_comes_before_its_child() {
     if !can_record() {
         return;
     }
@@ -138,7 +138,7 @@ fn a_fork_comes_before_its_child() {
 }
 
 #[test]
-fn fifty_children_at_a_time_are_in_order() {
+pub(crate) fn fifty_children_at_a_time_are_in_order() {
     if !can_record() {
         return;
     }
@@ -152,7 +152,7 @@ fn fifty_children_at_a_time_are_in_order() {
 /// A parent that its child suspends, as `vfork` does, cannot name the child. A killed parent never
 /// does.
 #[test]
-fn a_fork_from_which_the_parent_never_returns_is_reported() {
+pub(crate) fn a_fork_from_which_the_parent_never_returns_is_reported() {
     use std::os::unix::process::ExitStatusExt;
     if !can_record() {
         return;
@@ -170,7 +170,7 @@ fn a_fork_from_which_the_parent_never_returns_is_reported() {
 }
 
 #[test]
-fn children_of_every_kind_are_in_order() {
+pub(crate) fn children_of_every_kind_are_in_order() {
     if !can_record() {
         return;
     }
@@ -181,8 +181,23 @@ fn children_of_every_kind_are_in_order() {
     assert_eq!(children_in_order(&followed(&[program])).len(), 4);
 }
 
+/// The threads that do not fork are stopped anywhere, and their references belong to the parent.
 #[test]
-fn a_pipeline_is_in_order() {
+pub(crate) fn a_fork_among_busy_threads_is_in_order() {
+    if !can_record() {
+        return;
+    }
+    let place = folder();
+    let Some(program) = compiled("spinning", &["-pthread"], place.path()) else {
+        return;
+    };
+    let recording = followed(&[program]);
+    assert!(recording.status.success(), "{:?}", recording.status);
+    assert_eq!(children_in_order(&recording).len(), 12);
+}
+
+#[test]
+pub(crate) fn a_pipeline_is_in_order() {
     if !can_record() || !has("sort") {
         return;
     }
@@ -195,7 +210,7 @@ fn a_pipeline_is_in_order() {
 /// A very short program may end before the reader of the program before it has noticed that one's
 /// end.
 #[test]
-fn a_program_comes_after_the_program_that_it_replaces() {
+pub(crate) fn a_program_comes_after_the_program_that_it_replaces() {
     if !can_record() {
         return;
     }

@@ -5,7 +5,7 @@ use broadleaf_trace::{Grain, Visit};
 use crate::support::{TestRecording, can_record, compiled, folder, options, totals, trace_with};
 
 #[test]
-fn every_grain_counts_the_same() {
+pub(crate) fn every_grain_counts_the_same() {
     if !can_record() {
         return;
     }

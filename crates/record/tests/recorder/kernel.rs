@@ -18,7 +18,7 @@ const PAGE: u64 = 4096;
 
 /// `programs/locked.c` has 1,000 locked instructions and no other reference.
 #[test]
-fn a_locked_instruction_is_one_load_and_one_store() {
+pub(crate) fn a_locked_instruction_is_one_load_and_one_store() {
     let place = folder();
     let flags = ["-nostdlib", "-static", "-mcx16"];
     if !can_record() {
@@ -35,7 +35,7 @@ fn a_locked_instruction_is_one_load_and_one_store() {
 /// 13,659 faults of a Go program that adds to each element of a fresh array. With the load first,
 /// the model counted 21,940.
 #[test]
-fn an_instruction_that_modifies_memory_stores_first() {
+pub(crate) fn an_instruction_that_modifies_memory_stores_first() {
     let place = folder();
     if !can_record() {
         return;
@@ -56,7 +56,7 @@ fn an_instruction_that_modifies_memory_stores_first() {
 /// The pages of each kind that a recording of `programs/populated.c` populates on request, in
 /// order.
 #[test]
-fn populated_memory_is_reported_by_page() {
+pub(crate) fn populated_memory_is_reported_by_page() {
     use KernelTouch::{AsMapped, Load, Store};
     let place = folder();
     if !can_record() {
@@ -112,7 +112,7 @@ fn recorded_soon(command: &[&Path]) -> TestRecording {
 
 /// `programs/written.c` names 64 TiB in calls that read 18, 19, 21 and 16 pages.
 #[test]
-fn a_call_reports_the_pages_that_it_read_and_not_those_that_it_names() {
+pub(crate) fn a_call_reports_the_pages_that_it_read_and_not_those_that_it_names() {
     let place = folder();
     if !can_record() {
         return;
@@ -136,7 +136,7 @@ fn a_call_reports_the_pages_that_it_read_and_not_those_that_it_names() {
 }
 
 #[test]
-fn pages_move_and_leave_their_mapping() {
+pub(crate) fn pages_move_and_leave_their_mapping() {
     let place = folder();
     if !can_record() {
         return;
@@ -189,7 +189,7 @@ fn times(clock: Clock) -> Option<Vec<i64>> {
 /// The program executes 40 to 60 million instructions. That takes 400 to 600 ms by a clock of 100
 /// to a microsecond, on any machine.
 #[test]
-fn the_programs_clock_runs_by_its_instructions() {
+pub(crate) fn the_programs_clock_runs_by_its_instructions() {
     if !can_record() {
         return;
     }
@@ -228,7 +228,7 @@ fn clocks_hold(name: &str, flags: &[&str], clock: Clock, follow_children: bool) 
 
 /// Processor time never goes back. The processor time of a child begins at zero.
 #[test]
-fn processor_time_goes_on_and_begins_anew_in_a_child() {
+pub(crate) fn processor_time_goes_on_and_begins_anew_in_a_child() {
     for follow_children in [false, true] {
         clocks_hold("processor_time", &[], Clock::Program(1), follow_children);
     }
@@ -236,12 +236,12 @@ fn processor_time_goes_on_and_begins_anew_in_a_child() {
 
 /// Two threads may wait by one deadline, and a handler may leave a wait.
 #[test]
-fn a_deadline_stays_the_programs_own() {
+pub(crate) fn a_deadline_stays_the_programs_own() {
     clocks_hold("deadlines", &["-pthread"], Clock::Date(1_000_000), false);
 }
 
 #[test]
-fn only_the_clock_of_the_date_runs_the_date() {
+pub(crate) fn only_the_clock_of_the_date_runs_the_date() {
     if !can_record() {
         return;
     }

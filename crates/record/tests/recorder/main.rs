@@ -7,6 +7,7 @@ mod grains;
 mod kernel;
 mod placement;
 mod processes;
+mod qemu;
 mod signals;
 mod support;
 mod traps;

@@ -106,22 +106,22 @@ fn same_as_natively(name: &str, flags: &[&str]) {
 }
 
 #[test]
-fn of_a_program_with_its_position_free() {
+pub(crate) fn of_a_program_with_its_position_free() {
     same_as_natively("position-independent", &["-pie", "-fpie", "-pthread"]);
 }
 
 #[test]
-fn of_a_program_with_a_fixed_position() {
+pub(crate) fn of_a_program_with_a_fixed_position() {
     same_as_natively("fixed", &["-no-pie", "-fno-pie", "-pthread"]);
 }
 
 #[test]
-fn of_a_static_program() {
+pub(crate) fn of_a_static_program() {
     same_as_natively("static", &["-static", "-pthread"]);
 }
 
 #[test]
-fn a_mapping_without_room_is_reported() {
+pub(crate) fn a_mapping_without_room_is_reported() {
     if !can_record() {
         return;
     }

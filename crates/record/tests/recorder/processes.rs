@@ -8,7 +8,7 @@ use broadleaf_trace::Event;
 use crate::support::{RecordingPiece, can_record, compiled, folder, options, recorded, trace_with};
 
 #[test]
-fn a_visit_belongs_to_the_thread_that_runs() {
+pub(crate) fn a_visit_belongs_to_the_thread_that_runs() {
     if !can_record() {
         return;
     }
@@ -55,7 +55,7 @@ fn a_visit_belongs_to_the_thread_that_runs() {
 }
 
 #[test]
-fn children_of_every_kind_are_followed_or_left_alone() {
+pub(crate) fn children_of_every_kind_are_followed_or_left_alone() {
     if !can_record() {
         return;
     }
@@ -97,7 +97,7 @@ fn children_of_every_kind_are_followed_or_left_alone() {
 }
 
 #[test]
-fn a_program_that_is_killed_is_recorded_up_to_there() {
+pub(crate) fn a_program_that_is_killed_is_recorded_up_to_there() {
     use std::os::unix::process::ExitStatusExt;
     if !can_record() {
         return;
@@ -118,7 +118,7 @@ fn a_program_that_is_killed_is_recorded_up_to_there() {
 
 /// The actions before a pause are in the file during the pause.
 #[test]
-fn a_pause_finds_the_recording_safe() {
+pub(crate) fn a_pause_finds_the_recording_safe() {
     if !can_record() {
         return;
     }
@@ -131,7 +131,7 @@ fn a_pause_finds_the_recording_safe() {
 }
 
 #[test]
-fn a_pipeline_s_output_is_right_and_all_of_it_is_recorded() {
+pub(crate) fn a_pipeline_s_output_is_right_and_all_of_it_is_recorded() {
     if !can_record() {
         return;
     }

@@ -57,7 +57,7 @@ fn record_and_check(program: &Path, place: &Path, timer: bool) -> Vec<Visit> {
 }
 
 #[test]
-fn nothing_is_lost_or_done_twice() {
+pub(crate) fn nothing_is_lost_or_done_twice() {
     if !can_record() {
         return;
     }
@@ -82,7 +82,7 @@ fn nothing_is_lost_or_done_twice() {
 /// A handler that does not ask for the fault's address leaves the recorder inexact until the first
 /// fault. Later accesses must be recorded all the same.
 #[test]
-fn a_fault_whose_address_is_not_asked_for_upsets_nothing() {
+pub(crate) fn a_fault_whose_address_is_not_asked_for_upsets_nothing() {
     if !can_record() {
         return;
     }

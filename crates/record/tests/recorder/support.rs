@@ -1,20 +1,40 @@
 //! Programs to record, and recordings read back.
 
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::sync::OnceLock;
 
-use broadleaf_record::valgrind::{Clock, Options, RecordError, record};
+use broadleaf_record::valgrind::{Clock, Engine, Options, RecordError, record};
 use broadleaf_trace::{Event, Grain, Item, Lead, Totals, TraceReader, Visit};
+
+thread_local! {
+    /// The engine of this thread's recordings.
+    static ENGINE: Cell<Engine> = const { Cell::new(Engine::Valgrind) };
+}
+
+/// Runs a test with recordings by QEMU.
+pub(crate) fn with_qemu(test: fn()) {
+    ENGINE.set(Engine::Qemu);
+    test();
+    ENGINE.set(Engine::Valgrind);
+}
 
 /// Returns true if programs can be recorded here. Otherwise it prints the reason.
 pub(crate) fn can_record() -> bool {
-    static CAN: OnceLock<bool> = OnceLock::new();
-    *CAN.get_or_init(|| match trace(&["true"]) {
+    static VALGRIND: OnceLock<bool> = OnceLock::new();
+    static QEMU: OnceLock<bool> = OnceLock::new();
+    let can = match ENGINE.get() {
+        Engine::Valgrind => &VALGRIND,
+        Engine::Qemu => &QEMU,
+    };
+    *can.get_or_init(|| match trace(&["true"]) {
         Ok(_) => true,
-        Err(error @ RecordError::NotBuilt) => {
+        Err(
+            error @ (RecordError::NotBuilt | RecordError::QemuNotBuilt | RecordError::NoQemu(_)),
+        ) => {
             eprintln!("skipped: {error}");
             false
         }
@@ -66,6 +86,7 @@ pub(crate) fn folder() -> tempfile::TempDir {
 /// Returns options for recording `command` at page grain.
 pub(crate) fn options<S: AsRef<std::ffi::OsStr>>(command: &[S]) -> Options {
     Options {
+        engine: ENGINE.get(),
         command: command.iter().map(OsString::from).collect(),
         grain: Grain::Page,
         instructions: false,

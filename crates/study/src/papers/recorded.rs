@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use broadleaf_record::valgrind::{Clock, Options};
+use broadleaf_record::valgrind::{Clock, Engine, Options};
 use broadleaf_trace::{DEFAULT_LEVEL, Grain};
 
 use super::PaperSetting;
@@ -68,6 +68,7 @@ pub(crate) fn recorded(
     }
     log::info!("recording {name} ...");
     let options = Options {
+        engine: Engine::Valgrind,
         command: silently_in(work, command),
         grain: match detail {
             RecordedDetail::Pages => Grain::Page,
