@@ -1,27 +1,22 @@
 //! Signals: Ctrl-C removes unfinished files and ends the process at once.
 
-mod child;
-
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use broadleaf_governor::{end_by, was_ignored};
+use broadleaf_live::passed_on;
 use broadleaf_live::service::ServiceSignal;
 use broadleaf_study::unfinished::remove_unfinished;
 use signal_hook::consts::{
     SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGUSR1, SIGUSR2,
     SIGWINCH,
 };
+use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::origin::WithOrigin;
-use signal_hook::iterator::{Handle, SignalsInfo};
-
-pub(crate) use child::{LeftToChild, PassedOn};
 
 /// The listener that gets a signal, in place of its effect on the process.
 static LISTENER: Mutex<Option<Listener>> = Mutex::new(None);
-/// The handle that adds signals to those that are caught.
-static HANDLE: OnceLock<Handle> = OnceLock::new();
 /// A function that restores the terminal.
 static AT_END: Mutex<Option<fn()>> = Mutex::new(None);
 
@@ -40,11 +35,12 @@ pub(crate) fn handle() {
             return;
         }
     };
-    let _ = HANDLE.set(signals.handle());
+    passed_on::catch_with(signals.handle());
     std::thread::spawn(move || {
         for origin in signals.forever() {
             // Some signals are caught only to be passed on to a child.
-            if child::took(&origin) || was_ignored(origin.signal) || child::is_own(&origin) {
+            if passed_on::took(&origin) || was_ignored(origin.signal) || passed_on::is_own(&origin)
+            {
                 continue;
             }
             match origin.signal {

@@ -3,7 +3,7 @@
 //! [`govern`] starts a program under a policy, or attaches to processes. [`service`] governs the
 //! processes that a file of rules picks. [`tables`] builds page tables for a
 //! process. [`survey`] looks at processes once, and [`top`] again and again. [`relatives`] finds the
-//! processes around this one. Requests go in, and outcomes come back as values. The crate knows no command line and no
+//! processes around this one, and [`passed_on`] passes signals on to a program. Requests go in, and outcomes come back as values. The crate knows no command line and no
 //! terminal. The `log` crate receives notes, [`broadleaf_study::watch::Watch`] receives progress,
 //! and the caller decides what signals mean.
 #![forbid(unsafe_code)]
@@ -11,6 +11,7 @@
 
 pub mod govern;
 mod obstacles;
+pub mod passed_on;
 pub mod relatives;
 pub mod service;
 pub mod survey;

@@ -13,6 +13,7 @@ use broadleaf_live::govern::{
     Attached, BaselineEnd, BaselineRequest, GovernRequest, JournalRequest, baseline, governed_text,
     live_policy,
 };
+use broadleaf_live::passed_on::PassedOn;
 use broadleaf_metrics::LiveReport;
 use broadleaf_report::{View, baseline_table, command_line};
 use rustix::process::{
@@ -20,7 +21,7 @@ use rustix::process::{
 };
 
 use crate::args::{Attach, Govern, Run, TableOrJson};
-use crate::interrupt::{EndSignal, PassedOn};
+use crate::interrupt::EndSignal;
 use crate::progress::Bars;
 use crate::say;
 use broadleaf_study::failure::Failure;

@@ -9,13 +9,13 @@ use std::process::{Command, Stdio};
 
 use broadleaf_governor::{MayLack, inherit_closed_streams, inherit_signals};
 use broadleaf_live::govern::{EndsEnd, EndsRequest, measure_ends};
+use broadleaf_live::passed_on::LeftToChild;
 use broadleaf_record::valgrind::{self, Clock, Finished, Options};
 use broadleaf_trace::{DEFAULT_LEVEL, Grain, MeasuredEnds};
 use signal_hook::consts::SIGSEGV;
 
 use crate::args::{Engine, RecordArgs};
 use crate::commands::govern::{PROGRAM_SIGNALS, as_program};
-use crate::interrupt::LeftToChild;
 use crate::progress::{Bars, TaskBar};
 use broadleaf_study::failure::Failure;
 use broadleaf_study::measured_ends::measured_sentence;

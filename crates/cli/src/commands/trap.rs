@@ -3,6 +3,7 @@
 use std::io::{Write, stderr};
 use std::path::Path;
 
+use broadleaf_live::passed_on::LeftToChild;
 use broadleaf_report::{View, trap_table};
 use broadleaf_study::failure::Failure;
 use broadleaf_study::output::{Access, Output, json, refuse_input};
@@ -10,7 +11,6 @@ use broadleaf_study::recording::program_end;
 use broadleaf_study::trapping::{TrapRequest, trap};
 
 use crate::args::{RecordArgs, TableOrJson};
-use crate::interrupt::LeftToChild;
 
 pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
     let Some(machine) = &options.machine else {

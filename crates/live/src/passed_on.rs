@@ -1,19 +1,23 @@
 //! Signals while a child runs. They are passed on to the child, which decides what they mean.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use broadleaf_governor::{send_signal, was_ignored};
-use broadleaf_live::govern::{HandedOver, ProgramSignals};
-use broadleaf_live::relatives::{ancestors, children, is_orphaned, state};
 use rustix::process::{Pid, Signal, getpid, kill_process};
 use signal_hook::consts::{
     FORBIDDEN, SIGABRT, SIGBUS, SIGCHLD, SIGCONT, SIGINT, SIGPIPE, SIGQUIT, SIGSYS, SIGTRAP,
     SIGTSTP, SIGTTIN, SIGTTOU, SIGWINCH, SIGXCPU, SIGXFSZ,
 };
+use signal_hook::iterator::Handle;
 use signal_hook::low_level::siginfo::{Cause, Origin};
 
+use crate::govern::{HandedOver, ProgramSignals};
+use crate::relatives::{ancestors, children, is_orphaned, state};
+
+/// The handle that adds signals to those that are caught.
+static HANDLE: OnceLock<Handle> = OnceLock::new();
 /// True while a child decides what signals mean.
 static LEFT_TO_CHILD: AtomicBool = AtomicBool::new(false);
 /// True after a child was started.
@@ -41,15 +45,20 @@ static ENDED: Mutex<Option<Instant>> = Mutex::new(None);
 /// may have been sent to the group and arrive here later. The child's report must still be printed.
 const AFTERMATH: Duration = Duration::from_millis(100);
 
+/// Adds signals with this handle to those that are caught, while a child decides what they mean.
+pub fn catch_with(handle: Handle) {
+    let _ = HANDLE.set(handle);
+}
+
 /// Leaves signals to a child for as long as the value lives. The child decides what signals mean,
 /// and a program that ends by one ends its recording.
 #[derive(Debug)]
-pub(crate) struct LeftToChild(());
+pub struct LeftToChild(());
 
 impl LeftToChild {
     /// Leaves signals to a child that is about to be started. Stops keep their effect on this
     /// process. Until [`LeftToChild::begun`] a signal that finds no child ends this process.
-    pub(crate) fn starting() -> Self {
+    pub fn starting() -> Self {
         BEGUN.store(false, Ordering::SeqCst);
         LEFT_TO_CHILD.store(true, Ordering::SeqCst);
         Self(())
@@ -67,7 +76,7 @@ impl LeftToChild {
             // for the child fails.
             let _ = signal_hook::flag::register(SIGCHLD, Arc::default());
         }
-        if let Some(handle) = super::HANDLE.get() {
+        if let Some(handle) = HANDLE.get() {
             for signal in (1..=LAST).filter(|signal| can_be_passed_on(*signal)) {
                 // A signal that cannot be caught keeps its effect.
                 let _ = handle.add_signal(signal);
@@ -79,7 +88,7 @@ impl LeftToChild {
     }
 
     /// Notes that the child was started. Its number is needed only if /proc cannot list it.
-    pub(crate) fn begun(&self, child: Option<u32>) {
+    pub fn begun(&self, child: Option<u32>) {
         CHILD.store(child.unwrap_or(0), Ordering::SeqCst);
         BEGUN.store(true, Ordering::SeqCst);
     }
@@ -87,7 +96,7 @@ impl LeftToChild {
 
 /// Passes signals on to programs under a policy.
 #[derive(Debug)]
-pub(crate) struct PassedOn;
+pub struct PassedOn;
 
 impl ProgramSignals for PassedOn {
     fn hand_over(&self) -> Box<dyn HandedOver> {
@@ -131,7 +140,7 @@ fn can_be_passed_on(signal: i32) -> bool {
 
 /// Returns true if the kernel sent a signal because of an act of this process itself. For a write
 /// to a pipe without a reader, the kernel names this process as the sender.
-pub(super) fn is_own(origin: &Origin) -> bool {
+pub fn is_own(origin: &Origin) -> bool {
     let sender = origin.process.and_then(|sender| Pid::from_raw(sender.pid));
     (matches!(origin.cause, Cause::Kernel | Cause::Unknown) || sender == Some(getpid()))
         && matches!(
@@ -141,7 +150,7 @@ pub(super) fn is_own(origin: &Origin) -> bool {
 }
 
 /// Returns true if a signal was for a child. The child has it already, or gets it now.
-pub(super) fn took(origin: &Origin) -> bool {
+pub fn took(origin: &Origin) -> bool {
     if !LEFT_TO_CHILD.load(Ordering::SeqCst) {
         let ended = *ENDED.lock().unwrap_or_else(PoisonError::into_inner);
         return ended.is_some_and(|at| at.elapsed() < AFTERMATH);
