@@ -86,6 +86,7 @@ pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
 pub(crate) fn plain_recording(command: &[OsString], ends: MeasuredEnds) -> Options {
     Options {
         command: command.to_vec(),
+        engine: valgrind::Engine::Valgrind,
         grain: Grain::Page,
         instructions: false,
         follow_children: true,
