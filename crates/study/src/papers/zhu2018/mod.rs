@@ -14,6 +14,8 @@ mod published;
 mod ratios;
 mod runs;
 mod tables;
+#[cfg(test)]
+mod tests;
 mod unified;
 
 use super::{Experiment, Paper, PaperSetting, Table, none};

@@ -38,7 +38,7 @@ pub(super) const SIMPLEX: RecordedProgram = RecordedProgram {
     represents: "605.mcf",
     packages: PACKAGES,
     needs: &[CC],
-    work: [500, 1_500, 60_000],
+    work: [500, 1_500, 20_000],
     prepare: |folder, work| {
         let sides = match work {
             500 => "20000 8",
