@@ -10,6 +10,7 @@ mod curve;
 mod interval;
 mod live;
 mod live_tables;
+mod map;
 mod memory;
 mod metric;
 mod mix;
@@ -38,6 +39,7 @@ pub use live::{
     PopulationBar, ProcessReport, REPORT_SCHEMA, RunFigures, Stalls, UnseenProcess,
 };
 pub use live_tables::{KernelTable, LiveTable, LiveTables, TABLES_SCHEMA};
+pub use map::{AddressMap, MapBlock, MapDecision, MapMapping, MapRow, WalkNode};
 pub use memory::{MemoryAsked, MemoryResult, MemorySample, RanBefore};
 pub use metric::{Metric, MetricFigure, MetricValue};
 pub use mix::{AloneResult, MIX_SCHEMA, MixComparison, MixResult, MixedProgram, MixedTrace};

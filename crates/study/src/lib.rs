@@ -26,6 +26,7 @@ pub mod in_file;
 pub mod info;
 pub mod journal;
 pub mod machines;
+pub mod map;
 pub mod measured_ends;
 pub mod memory;
 pub mod mix;

@@ -13,6 +13,7 @@ use broadleaf_report::{
 };
 use broadleaf_study::compare::{ComparisonAnswer, Request, compare, policies};
 use broadleaf_study::machines::{design_space_policies, is_design_space, machines};
+use broadleaf_study::map::{MapRequest, add_maps};
 
 use crate::args::{Compare, CompareFormat, write_page};
 use crate::progress::Bars;
@@ -99,6 +100,23 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
             if answer.comparison.results.iter().any(is_it) {
                 answer.comparison.notes.push(named.note(file));
             }
+        }
+        if let Some(machine) = machines.first()
+            && (options.page.is_given() || !options.map.is_empty())
+        {
+            let request = MapRequest {
+                trace,
+                policies: &options.map,
+                named: &named,
+                machine,
+                memory: Some(&memory),
+                keep_going: options.keep_going,
+                max_accesses: options.bound.max_accesses,
+                threads: options.threads,
+                cache: cache.as_ref(),
+                watch: &Bars,
+            };
+            add_maps(&mut answer.comparison, &request)?;
         }
         answers.push(answer);
     }

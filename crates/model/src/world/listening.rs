@@ -1,9 +1,10 @@
 //! Steps for listeners: visits or single accesses, with their lookups.
 
 use super::{Scene, World};
-use crate::listener::{StepListener, StepRequest, StepsWanted};
+use crate::listener::{HeardDecision, MemoryLook, StepListener, StepRequest, StepsWanted};
 use crate::origin::OriginCursor;
 use crate::steps::{Step, VisitStep};
+use broadleaf_memory::AddressSpaces;
 use broadleaf_tlb::ReferenceKind;
 use broadleaf_trace::Visit;
 
@@ -13,13 +14,69 @@ impl World<'_> {
         let policy = self.policy.name();
         let mmu = self.mmu_mut(machine);
         mmu.listener = (request.make)(&policy, &mmu.machine.name);
-        if mmu.listener.is_some() {
-            self.steps_wanted = Some(request.wanted);
+        let Some(wants) = mmu.listener.as_ref().map(|one| one.wants_decisions()) else {
+            return;
+        };
+        self.steps_wanted = Some(request.wanted);
+        if wants {
+            self.system.keep_decisions();
+        }
+        self.next_look = self.wanted_look();
+    }
+
+    /// The first time at which a listener wants to look at memory; `u64::MAX` if none wants to.
+    pub(super) fn wanted_look(&self) -> u64 {
+        let mmus = std::iter::once(&self.mmu).chain(&self.observers);
+        let listeners = mmus.filter_map(|mmu| mmu.listener.as_ref());
+        let times = listeners.filter_map(|listener| listener.looks_at());
+        times.min().unwrap_or(u64::MAX)
+    }
+
+    /// All listeners.
+    fn listeners(&mut self) -> impl Iterator<Item = &mut Box<dyn StepListener>> {
+        self.mmus_mut().filter_map(|mmu| mmu.listener.as_mut())
+    }
+
+    /// Lets the listeners hear the decisions so far, and look at memory.
+    fn look(&mut self, time: u64, spaces: &AddressSpaces) {
+        self.tell_decisions();
+        let Self {
+            mmu,
+            observers,
+            system,
+            ..
+        } = self;
+        let look = MemoryLook::new(time, spaces, system);
+        for mmu in std::iter::once(mmu).chain(observers) {
+            if let Some(listener) = &mut mmu.listener {
+                listener.look(&look);
+            }
+        }
+        self.next_look = self.wanted_look();
+    }
+
+    /// Tells the listeners about decisions that they have not heard.
+    fn tell_decisions(&mut self) {
+        if !self.system.has_decisions() {
+            return;
+        }
+        for decision in self.system.take_decisions() {
+            let heard = HeardDecision::of(&decision, &self.system);
+            self.listeners().for_each(|one| one.decision(&heard));
         }
     }
 
-    /// Takes away the listener of the machine of that number.
-    pub(crate) fn take_listener(&mut self, machine: usize) -> Option<Box<dyn StepListener>> {
+    /// Takes away the listener of the machine of that number, after its last look. The trace ended
+    /// after `now` accesses, unless memory was used up before.
+    pub(crate) fn take_listener(
+        &mut self,
+        machine: usize,
+        now: u64,
+        spaces: &AddressSpaces,
+    ) -> Option<Box<dyn StepListener>> {
+        if self.next_look < u64::MAX || self.system.has_decisions() {
+            self.look(self.ended.unwrap_or(now), spaces);
+        }
         self.mmu_mut(machine).listener.take()
     }
 
@@ -28,10 +85,14 @@ impl World<'_> {
         let part = scene.part;
         let mut origins = OriginCursor::new(part.origins, part.shift);
         let (mut time, mut instructions) = (part.begin, part.instructions);
+        self.listeners().for_each(|one| one.events_passed());
         for number in 0..part.visits.len() {
             let visit = part.visits.visit(number);
             let origin = origins.next(number, &visit);
             instructions = instructions.saturating_add(visit.instructions.into());
+            if time >= self.next_look {
+                self.look(time, &scene.stream.spaces);
+            }
             if part.references(&visit) {
                 self.instructions = instructions;
                 let step = Step {
@@ -98,8 +159,9 @@ impl World<'_> {
 
     /// Shows a step to the listeners of all machines, after the lookups of all machines.
     fn show(&mut self, step: &Step, scene: &Scene<'_>) {
-        self.translate_now(Some(&scene.stream.spaces));
-        self.mmu.show(step);
-        self.observers.iter_mut().for_each(|mmu| mmu.show(step));
+        let spaces = &scene.stream.spaces;
+        self.translate_now(Some(spaces));
+        self.tell_decisions();
+        self.mmus_mut().for_each(|mmu| mmu.show(step, spaces));
     }
 }

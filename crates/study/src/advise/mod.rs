@@ -133,13 +133,7 @@ pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, TracePlaces), 
         doing: mappings::DOING,
         watch: request.watch,
     };
-    let mut places = mappings::places(&mut trace, &pass)?;
-    let has_sites = places.has_sites();
-    if let Some(program) = trace.header().and_then(|header| header.program.as_ref())
-        && !has_sites
-    {
-        variables::add_variables(&mut places, program);
-    }
+    let places = events_of(&mut trace, &pass)?;
     let mut summary = outcome.trace;
     summary.path = trace.name().to_owned();
     summary.hash = trace.hash().unwrap_or_default();
@@ -172,6 +166,20 @@ pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, TracePlaces), 
         provenance: provenance(&configuration),
     };
     Ok((advice, places))
+}
+
+/// Reads the places of a trace's mappings and its allocation sites. The trace was read to its end.
+///
+/// # Errors
+/// If the trace is damaged or unreadable.
+pub(crate) fn events_of(trace: &mut Trace, pass: &CachedPass<'_>) -> Result<TracePlaces, Failure> {
+    let mut places = mappings::places(trace, pass)?;
+    if !places.has_sites()
+        && let Some(program) = trace.header().and_then(|header| header.program.as_ref())
+    {
+        variables::add_variables(&mut places, program);
+    }
+    Ok(places)
 }
 
 /// Returns true if the TLB is the one that choices assume: one fully associative structure.

@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use broadleaf_trace::{Backing, Event};
+use broadleaf_trace::{Backing, Event, Site, SiteFrame};
 use broadleaf_units::{FileId, SpaceId};
 
+use super::location::named_frame;
 use super::owners::SiteOwners;
 use super::pool::Pool;
 use super::variables::DataMapping;
@@ -55,6 +56,16 @@ impl TracePlaces {
         !self.owners.is_empty()
     }
 
+    /// The allocation sites of a range's memory, with their bytes in it.
+    pub(crate) fn sites_of(&self, space: SpaceId, start: u64, end: u64) -> Vec<(String, u64)> {
+        let shares = self.owners.of_range(space, start, end).into_iter();
+        let named = shares.filter_map(|(site, bytes)| {
+            let site = &self.owners.sites.get(site)?.site;
+            Some((site_name(site), bytes))
+        });
+        named.collect()
+    }
+
     /// Adds the next event of the trace.
     pub(super) fn add(&mut self, event: &Event) {
         self.owners.add(self.running, event);
@@ -86,6 +97,23 @@ impl TracePlaces {
 
     fn pools(&mut self) -> &mut Pools {
         self.pools.entry(self.running).or_default()
+    }
+}
+
+/// The name of a site: function, file and line, as far as they are known.
+fn site_name(site: &Site) -> String {
+    let frame = named_frame(&site.frames).map(|at| &site.frames[at]);
+    match frame {
+        Some(SiteFrame {
+            function,
+            file,
+            line,
+        }) if *line > 0 => {
+            let file = file.rsplit('/').next().unwrap_or(file);
+            format!("{function} ({file}:{line})")
+        }
+        Some(frame) if !frame.function.is_empty() => frame.function.clone(),
+        _ => site.allocator.clone(),
     }
 }
 
