@@ -11,6 +11,7 @@
 
 pub mod govern;
 mod obstacles;
+pub mod page;
 pub mod service;
 pub mod survey;
 pub mod tables;

@@ -4,6 +4,7 @@
 //! not depend on the engine that counted, so any source of results gives the same tables and pages.
 #![forbid(unsafe_code)]
 
+mod answer;
 mod caches;
 mod catalogue;
 mod curve;
@@ -27,6 +28,9 @@ mod tlbmcpi;
 mod trapped;
 mod walks;
 
+pub use answer::{
+    ANSWER_SCHEMA, PAPER_SCHEMA, PageAnswer, PaperRecord, PaperTable, PaperVerdict,
+};
 pub use caches::{CacheLevelResult, CacheResult, CoreResult};
 pub use catalogue::{
     CACHE_METRICS, MEMORY_METRICS, METRICS, SAMPLE_METRICS, TLB_METRICS, TLBMCPI_METRICS,

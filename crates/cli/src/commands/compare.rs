@@ -11,9 +11,9 @@ use broadleaf_report::{
     curves, curves_svg, design_space, means_table, over_time, write_csv, write_curves_csv,
     write_curves_parquet, write_parquet,
 };
-use broadleaf_study::compare::{ComparisonAnswer, Request, compare, policies};
+use broadleaf_study::compare::{ComparisonAnswer, Request, policies};
 use broadleaf_study::machines::{design_space_policies, is_design_space, machines};
-use broadleaf_study::map::{MapRequest, add_maps};
+use broadleaf_study::map::compare_with_maps;
 
 use crate::args::{Compare, CompareFormat, write_page};
 use crate::progress::Bars;
@@ -21,7 +21,8 @@ use crate::say;
 use crate::terminal::glyphs;
 use broadleaf_study::explained::PlannedAccelerator;
 use broadleaf_study::failure::Failure;
-use broadleaf_study::output::json;
+use broadleaf_study::output::{Output, json};
+use broadleaf_study::page::comparison_page;
 use broadleaf_study::policies_file;
 use broadleaf_study::shortage::refuse_lacking;
 use broadleaf_study::source::reduced::path_beside;
@@ -30,7 +31,7 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
     if options.together {
         return super::together::run(options, view);
     }
-    refuse_to_overwrite(options)?;
+    let page = refuse_to_overwrite(options)?;
     let machines = machines(&options.machine)?;
     let named = match &options.policies {
         Some(file) => policies_file::read(file)?,
@@ -51,7 +52,6 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
     }
     refuse_formats(options)?;
     let mut out = options.result.create()?;
-    let page = options.result.create_page(&options.page)?;
     if options.format == CompareFormat::Parquet && out.is_terminal() {
         return Err(Failure::wrong(
             "Parquet is no text: give a file with -o, or a pipe",
@@ -73,6 +73,8 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
         CompareFormat::Table if machines.iter().all(has_superpages) => &[BASELINE, REFERENCE],
         _ => &[BASELINE],
     };
+    let maps = page.is_some() || !options.map.is_empty();
+    let maps = maps.then_some(&options.map[..]);
     let mut answers = Vec::new();
     for (trace, policies) in options.trace.iter().zip(asked) {
         let request = Request {
@@ -89,7 +91,7 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
             curves: options.curve,
             restarts: options.restart,
         };
-        let mut answer = compare(request, extra)?;
+        let mut answer = compare_with_maps(request, extra, maps, &named)?;
         // A result has the canonical form of an expression. A note gives the name from the file.
         for (file, named) in options
             .policies
@@ -101,23 +103,6 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
                 answer.comparison.notes.push(named.note(file));
             }
         }
-        if let Some(machine) = machines.first()
-            && (options.page.is_given() || !options.map.is_empty())
-        {
-            let request = MapRequest {
-                trace,
-                policies: &options.map,
-                named: &named,
-                machine,
-                memory: Some(&memory),
-                keep_going: options.keep_going,
-                max_accesses: options.bound.max_accesses,
-                threads: options.threads,
-                cache: cache.as_ref(),
-                watch: &Bars,
-            };
-            add_maps(&mut answer.comparison, &request)?;
-        }
         answers.push(answer);
     }
     let bytes = render(&answers, options, glyphs, view)?;
@@ -125,7 +110,7 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
         .map_err(|error| Failure::writing(out.name(), &error))?;
     out.finish()?;
     write_page(page, || match &answers[..] {
-        [answer] => broadleaf_study::page::page(&answer.comparison, &answer.references),
+        [answer] => comparison_page(answer),
         _ => Err(Failure::wrong(ONE_TRACE_A_PAGE)),
     })
 }
@@ -150,7 +135,7 @@ fn refuse_formats(options: &Compare) -> Result<(), Failure> {
             "SVG shows the curves of one trace: give one trace at a time",
         ));
     }
-    if options.page.is_given() && options.trace.len() > 1 {
+    if options.page.html.is_some() && options.trace.len() > 1 {
         return Err(Failure::wrong(ONE_TRACE_A_PAGE));
     }
     let pipes = options
@@ -186,8 +171,8 @@ fn show_plan(accelerators: &[PlannedAccelerator]) {
     }
 }
 
-/// Refuses to overwrite a file that is read.
-fn refuse_to_overwrite(options: &Compare) -> Result<(), Failure> {
+/// Refuses to overwrite a file that is read, and opens the page.
+fn refuse_to_overwrite(options: &Compare) -> Result<Option<Output>, Failure> {
     // The reduced forms beside the traces may be read in their place.
     let traces = options.trace.iter().map(PathBuf::as_path);
     let beside: Vec<PathBuf> = traces.clone().map(path_beside).collect();
@@ -199,8 +184,8 @@ fn refuse_to_overwrite(options: &Compare) -> Result<(), Failure> {
     let types = options.memory.pagetypeinfo.iter().map(PathBuf::as_path);
     let read = machines.chain(traces).chain(earlier).chain(named);
     let read: Vec<&Path> = read.chain(free).chain(types).collect();
-    options.page.refuse(read.iter().copied())?;
-    options.result.refuse(read)
+    options.result.refuse(read.iter().copied())?;
+    options.result.open_page(&options.page, &read)
 }
 
 /// The answers in the format of the options.

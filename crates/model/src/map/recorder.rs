@@ -189,8 +189,10 @@ impl StepListener for MapRecorder {
     }
 
     fn look(&mut self, look: &MemoryLook<'_>) {
-        // No access ends the bin of a look at the end of the trace.
-        let bin = self.bin(look.time.saturating_sub(1));
+        // The look comes after the end of a bin, or at the end of the trace inside the last one.
+        let passed = look.time.saturating_sub(self.begun) / self.bin_accesses;
+        let bin = passed.saturating_sub(1).max(self.next_bin.into());
+        let bin = bin.min(u64::from(self.bins) - 1) as u32;
         self.recent = None;
         for block in &mut self.blocks {
             block.now = BlockState::default();

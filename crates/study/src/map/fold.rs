@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use broadleaf_metrics::MapRow;
-use broadleaf_model::map::RecordedBlock;
+use broadleaf_model::map::{RecordedBlock, RecordedMapping};
 use broadleaf_units::PageSize;
 
 /// The rows of a mapping, if a row has `factor` blocks.
@@ -15,8 +15,23 @@ pub(super) fn rows(blocks: &[RecordedBlock], factor: u64) -> Vec<MapRow> {
     rows
 }
 
+/// The number of blocks of a row: the smallest power of two with at most `most` rows.
+pub(super) fn factor(mappings: &[&RecordedMapping], most: usize) -> u64 {
+    let mut factor = 1;
+    loop {
+        let each = mappings
+            .iter()
+            .map(|mapping| row_count(&mapping.blocks, factor));
+        // Addresses have fewer bits than that.
+        if each.sum::<usize>() <= most || factor >= 1 << 42 {
+            return factor;
+        }
+        factor *= 2;
+    }
+}
+
 /// The number of rows of a mapping.
-pub(super) fn row_count(blocks: &[RecordedBlock], factor: u64) -> usize {
+fn row_count(blocks: &[RecordedBlock], factor: u64) -> usize {
     let rows = blocks.chunk_by(|one, other| one.number / factor == other.number / factor);
     rows.count()
 }

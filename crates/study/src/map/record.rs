@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use broadleaf_metrics::{AddressMap, BackingName, MapBlock, MapDecision, MapMapping};
 use broadleaf_model::Decided;
 use broadleaf_model::map::{BlockHistory, MapKind, RecordedMap, RecordedMapping};
+use broadleaf_report::number::grouped;
 use broadleaf_units::{PageSize, SpaceId};
 
-use super::fold::{over_time, row, row_count, rows, states};
+use super::fold::{factor, over_time, row, rows, states};
 use super::tree::walk_tree;
 use crate::advise::places::TracePlaces;
 
@@ -30,29 +31,32 @@ pub(super) fn address_map(
 ) -> AddressMap {
     let mut folded = Vec::new();
     let (listed, rest) = listed(&map.mappings);
-    let factor = factor(&listed);
+    let factor = factor(&listed, MOST_ROWS.max(listed.len()));
     let mut mappings: Vec<MapMapping> = (listed.iter())
         .map(|mapping| mapping_record(mapping, factor, places))
         .collect();
     if !rest.is_empty() {
         folded.push(format!(
-            "{} mappings with few walks are one row",
+            "{} mappings with few walks are one row.",
             rest.len()
         ));
         mappings.push(rest_record(&rest));
     }
     if factor > 1 {
-        folded.push(format!("a row of the map is {factor} blocks of 2 MiB"));
+        folded.push(format!(
+            "A row is {factor} blocks of 2 MiB, or a part of them."
+        ));
     }
     let (blocks, left_out) = blocks(map, &listed);
     if left_out > 0 {
         folded.push(format!(
-            "{left_out} blocks with fewer walks and decisions have no history here"
+            "{left_out} blocks with fewer walks and decisions have no history here."
         ));
     }
     folded.push(format!(
-        "time has {} bins of {} accesses",
-        map.bins, map.bin_accesses
+        "Time has {} bins of {} accesses.",
+        map.bins,
+        grouped(map.bin_accesses)
     ));
     AddressMap {
         policy: policy.to_owned(),
@@ -63,7 +67,7 @@ pub(super) fn address_map(
         block_bytes: PageSize::SIZE_2M.bytes(),
         mappings,
         blocks,
-        walk_tree: walk_tree(policy, &map.mappings, factor, places),
+        walk_tree: walk_tree(policy, &map.mappings, places),
         folded,
     }
 }
@@ -88,20 +92,6 @@ fn listed(all: &[RecordedMapping]) -> (Vec<&RecordedMapping>, Vec<&RecordedMappi
         }
     }
     (listed, rest)
-}
-
-/// The number of blocks of a row: the smallest power of two with few enough rows.
-fn factor(mappings: &[&RecordedMapping]) -> u64 {
-    let mut factor = 1;
-    loop {
-        let each = mappings
-            .iter()
-            .map(|mapping| row_count(&mapping.blocks, factor));
-        if each.sum::<usize>() <= MOST_ROWS.max(mappings.len()) || factor >= 1 << 40 {
-            return factor;
-        }
-        factor *= 2;
-    }
 }
 
 fn mapping_record(mapping: &RecordedMapping, factor: u64, places: &TracePlaces) -> MapMapping {

@@ -5,27 +5,30 @@ use std::collections::BTreeMap;
 
 use broadleaf_metrics::{BackingName, WalkNode};
 use broadleaf_model::map::{RecordedBlock, RecordedMapping};
+use broadleaf_report::number::size;
 use broadleaf_units::{PageSize, SpaceId};
 
+use super::fold::factor;
 use super::record::named;
 use crate::advise::places::TracePlaces;
 
+/// The most ranges of a mapping.
+const MOST_RANGES: usize = 8;
 /// The most parts of a part.
 const MOST_PARTS: usize = 24;
 /// Parts with less than this share of all cycles, in thousandths, are added up.
 const LEAST_THOUSANDTHS: u64 = 1;
 
-/// The tree of walk cycles. Ranges are aligned and have `factor` blocks at most.
+/// The tree of walk cycles.
 pub(super) fn walk_tree(
     policy: &str,
     mappings: &[RecordedMapping],
-    factor: u64,
     places: &TracePlaces,
 ) -> WalkNode {
     let spaces = mappings.chunk_by(|one, other| one.space == other.space);
     let mut programs: Vec<WalkNode> = spaces
         .map(|mappings| {
-            let parts = mappings.iter().map(|one| of_mapping(one, factor, places));
+            let parts = mappings.iter().map(|one| of_mapping(one, places));
             let space = mappings.first().map_or(SpaceId(0), |one| one.space);
             node(program(space, places), "program", parts.collect())
         })
@@ -61,7 +64,8 @@ fn node(name: String, kind: &str, parts: Vec<WalkNode>) -> WalkNode {
     }
 }
 
-fn of_mapping(mapping: &RecordedMapping, factor: u64, places: &TracePlaces) -> WalkNode {
+fn of_mapping(mapping: &RecordedMapping, places: &TracePlaces) -> WalkNode {
+    let factor = factor(&[mapping], MOST_RANGES);
     let (backing, path) = named(mapping, places);
     let file = path
         .as_deref()
@@ -83,7 +87,7 @@ fn of_mapping(mapping: &RecordedMapping, factor: u64, places: &TracePlaces) -> W
         let address = |block: u64| block << PageSize::SIZE_2M.shift();
         let cycles: u64 = blocks.iter().map(RecordedBlock::all_walk_cycles).sum();
         let parts = of_sites(mapping.space, blocks, places);
-        let name = format!("{:#x} to {:#x}", address(start), address(end));
+        let name = format!("{:#x}, {}", address(start), size(address(end - start)));
         WalkNode {
             walk_cycles: cycles,
             ..node(name, "range", parts)
