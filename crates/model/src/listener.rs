@@ -12,6 +12,9 @@ pub enum StepsWanted {
     /// One step for each visit with a reference, and for each visit of fetches if memory holds
     /// code. A visit is a run of references to one page or line by one thread.
     EachVisit,
+    /// As [`StepsWanted::EachVisit`], without visits that a filter leaves out: they change no
+    /// memory, hit the first level of every TLB, and refer to pages that were referenced before.
+    EachChange,
     /// One step for each access, for each lead, and for each visit of fetches if memory holds code.
     EachAccess,
 }

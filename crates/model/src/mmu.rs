@@ -308,7 +308,11 @@ impl<'a> Mmu<'a> {
             third_hits: self.third_hits,
             walks: self.walks.iter().sum(),
         };
-        let cycles = self.walk_cycles();
+        // Only walks take cycles.
+        let cycles = match counted.walks == self.shown.walks {
+            true => self.shown_cycles,
+            false => self.walk_cycles(),
+        };
         let surroundings = StepSurroundings {
             spaces,
             walk_cycles: cycles - self.shown_cycles,

@@ -1,14 +1,14 @@
 //! The result of a replayed journal, for people.
 
-use crate::number::{grouped, size};
+use crate::number::{counted, grouped, size};
 use crate::{Align, Grid, Style, View, paragraph};
 use broadleaf_metrics::Replayed;
 
 /// Returns the sentence that compares the decisions with those of the journal.
 pub fn replay_verdict(replayed: &Replayed) -> String {
     let ticks = format!(
-        "{} ticks in {:.1} s",
-        grouped(replayed.ticks),
+        "{} in {:.1} s",
+        counted(replayed.ticks, "tick"),
         replayed.elapsed_seconds
     );
     match &replayed.difference {

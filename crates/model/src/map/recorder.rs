@@ -31,17 +31,32 @@ pub struct MapRecorder {
     /// The ranges of pages of each kind of memory: the first, and the one after the last.
     ranges: BTreeMap<(SpaceId, MapKind), BTreeMap<u64, u64>>,
     histories: BTreeMap<(SpaceId, u64), BlockHistory>,
-    recent: Option<Recent>,
+    /// Pages that were looked up since the last events, by the low bits of their numbers.
+    recent: Vec<Recent>,
+    /// The number of times that mappings may have changed.
+    generation: u64,
     maps: RecordedMaps,
 }
 
-/// The block of the last page, and the pages that lie in the same block and mapping.
-#[derive(Clone, Debug)]
+/// The block of a page, as mappings were at a generation.
+#[derive(Clone, Copy, Debug)]
 struct Recent {
+    generation: u64,
     space: SpaceId,
-    pages: Range<u64>,
+    page: u64,
     block: usize,
 }
+
+/// The number of pages that are found without their mappings.
+const RECENT: usize = 1 << 12;
+
+/// No page.
+const NOTHING: Recent = Recent {
+    generation: u64::MAX,
+    space: SpaceId(u32::MAX),
+    page: u64::MAX,
+    block: 0,
+};
 
 /// A block that is being recorded.
 #[derive(Clone, Debug)]
@@ -74,7 +89,8 @@ impl MapRecorder {
             blocks: Vec::new(),
             ranges: BTreeMap::new(),
             histories: BTreeMap::new(),
-            recent: None,
+            recent: vec![NOTHING; RECENT],
+            generation: 0,
             maps,
         }
     }
@@ -87,35 +103,27 @@ impl MapRecorder {
 
     /// The block of a page of 4 KiB, by the mapping that the page has now.
     fn block_of(&mut self, space: SpaceId, page: u64, spaces: &AddressSpaces) -> usize {
-        if let Some(recent) = &self.recent
-            && recent.space == space
-            && recent.pages.contains(&page)
-        {
+        let recent = self.recent[page as usize % RECENT];
+        if (recent.generation, recent.space, recent.page) == (self.generation, space, page) {
             return recent.block;
         }
         let number = page / BLOCK_PAGES;
         let around = number * BLOCK_PAGES..(number + 1) * BLOCK_PAGES;
         let mapping = spaces.mapping_at(space, page);
         let kind = mapping.map_or(MapKind::Unlisted, |mapping| MapKind::of(mapping.backing));
-        let whole = mapping.map_or(around.clone(), |mapping| {
-            mapping.pages.start..mapping.pages.end
-        });
-        // A page beside all mappings may have a mapping next to it in its block.
-        let pages = match mapping {
-            Some(_) => whole.start.max(around.start)..whole.end.min(around.end),
-            None => page..page + 1,
-        };
+        let whole = mapping.map_or(around, |mapping| mapping.pages.start..mapping.pages.end);
         add_range(self.ranges.entry((space, kind)).or_default(), whole);
         let next = self.blocks.len();
         let block = *self.index.entry((space, kind, number)).or_insert(next);
         if block == next {
             self.blocks.push(OpenBlock::new(number));
         }
-        self.recent = Some(Recent {
+        self.recent[page as usize % RECENT] = Recent {
+            generation: self.generation,
             space,
-            pages,
+            page,
             block,
-        });
+        };
         block
     }
 
@@ -163,7 +171,7 @@ impl StepListener for MapRecorder {
         self.blocks.clear();
         self.ranges.clear();
         self.histories.clear();
-        self.recent = None;
+        self.generation += 1;
     }
 
     fn step(&mut self, _step: &Step, _slow: SlowLookups) {}
@@ -180,7 +188,7 @@ impl StepListener for MapRecorder {
     }
 
     fn events_passed(&mut self) {
-        self.recent = None;
+        self.generation += 1;
     }
 
     fn looks_at(&self) -> Option<u64> {
@@ -189,11 +197,8 @@ impl StepListener for MapRecorder {
     }
 
     fn look(&mut self, look: &MemoryLook<'_>) {
-        // The look comes after the end of a bin, or at the end of the trace inside the last one.
-        let passed = look.time.saturating_sub(self.begun) / self.bin_accesses;
-        let bin = passed.saturating_sub(1).max(self.next_bin.into());
-        let bin = bin.min(u64::from(self.bins) - 1) as u32;
-        self.recent = None;
+        // A look that is late found no step in the bins since then.
+        let bin = self.next_bin.min(self.bins - 1);
         for block in &mut self.blocks {
             block.now = BlockState::default();
         }
@@ -206,11 +211,11 @@ impl StepListener for MapRecorder {
                 now.wasted += u32::from(!page.used);
             }
         }
-        self.recent = None;
         for block in &mut self.blocks {
             block.end_look(bin);
         }
-        self.next_bin = bin + 1;
+        let passed = look.time.saturating_sub(self.begun) / self.bin_accesses;
+        self.next_bin = (bin + 1).max(passed.min(self.bins.into()) as u32);
     }
 
     fn wants_decisions(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use super::{Scene, World};
 use crate::listener::{HeardDecision, MemoryLook, StepListener, StepRequest, StepsWanted};
-use crate::origin::OriginCursor;
+use crate::origin::{OriginCursor, StepOrigin};
 use crate::steps::{Step, VisitStep};
 use broadleaf_memory::AddressSpaces;
 use broadleaf_tlb::ReferenceKind;
@@ -35,6 +35,13 @@ impl World<'_> {
     /// All listeners.
     fn listeners(&mut self) -> impl Iterator<Item = &mut Box<dyn StepListener>> {
         self.mmus_mut().filter_map(|mmu| mmu.listener.as_mut())
+    }
+
+    /// Lets the listeners look at memory, if the time of a look has come.
+    pub(super) fn look_if_due(&mut self, time: u64, spaces: &AddressSpaces) {
+        if time >= self.next_look {
+            self.look(time, spaces);
+        }
     }
 
     /// Lets the listeners hear the decisions so far, and look at memory.
@@ -85,14 +92,12 @@ impl World<'_> {
         let part = scene.part;
         let mut origins = OriginCursor::new(part.origins, part.shift);
         let (mut time, mut instructions) = (part.begin, part.instructions);
-        self.listeners().for_each(|one| one.events_passed());
+        self.pass_events();
         for number in 0..part.visits.len() {
             let visit = part.visits.visit(number);
             let origin = origins.next(number, &visit);
             instructions = instructions.saturating_add(visit.instructions.into());
-            if time >= self.next_look {
-                self.look(time, &scene.stream.spaces);
-            }
+            self.look_if_due(time, &scene.stream.spaces);
             if part.references(&visit) {
                 self.instructions = instructions;
                 let step = Step {
@@ -121,7 +126,7 @@ impl World<'_> {
         wanted: StepsWanted,
         scene: &Scene<'_>,
     ) -> Option<()> {
-        if step.visit.fetches || wanted == StepsWanted::EachVisit {
+        if step.visit.fetches || wanted != StepsWanted::EachAccess {
             return self.visit_showing(step, VisitStep::uses(visit), scene);
         }
         let origin = step.origin;
@@ -142,6 +147,31 @@ impl World<'_> {
             self.show(&access, scene);
         }
         Some(())
+    }
+
+    /// Replays a visit that a filter kept, and shows the step to the listeners, if there are any;
+    /// `None` where memory is used up.
+    pub(super) fn visit_kept(
+        &mut self,
+        step: &VisitStep,
+        uses: u64,
+        scene: &Scene<'_>,
+    ) -> Option<()> {
+        if self.steps_wanted.is_none() {
+            return self.visit(step, uses, scene);
+        }
+        self.look_if_due(step.first_time(), &scene.stream.spaces);
+        let origin = StepOrigin {
+            space: scene.part.space,
+            ..StepOrigin::default()
+        };
+        let visit = *step;
+        self.visit_showing(&Step { visit, origin }, uses, scene)
+    }
+
+    /// Tells the listeners that events may have passed.
+    pub(super) fn pass_events(&mut self) {
+        self.listeners().for_each(|one| one.events_passed());
     }
 
     /// Replays the references of one step, and shows the step to the listeners; `None` where memory

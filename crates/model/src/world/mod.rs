@@ -262,9 +262,10 @@ impl<'a> World<'a> {
     }
 
     /// Samples memory at the end of a batch, whose last visit began at `time`.
-    pub(crate) fn end_batch(&mut self, time: u64) {
+    pub(crate) fn end_batch(&mut self, time: u64, spaces: &AddressSpaces) {
         if self.ended.is_none() {
             self.look_around(time);
+            self.look_if_due(time, spaces);
         }
     }
 

@@ -52,7 +52,7 @@ pub fn replay_answer(replayed: &Replayed) -> PageAnswer {
     let least = |added: u64| u64::MAX - added;
     let best = replayed.policies.iter().filter(|row| row.estimated);
     let best = best.max_by_key(|row| (row.huge_bytes_peak, least(row.added_bytes_peak)));
-    if let Some(best) = best {
+    if let Some(best) = best.filter(|row| row.huge_bytes_peak > 0) {
         sentence.push_str(&format!(
             " Of the other policies, {} would have had most memory in huge pages: {}, for {} more \
              memory.",
@@ -60,6 +60,8 @@ pub fn replay_answer(replayed: &Replayed) -> PageAnswer {
             size(best.huge_bytes_peak),
             size(best.added_bytes_peak),
         ));
+    } else if best.is_some() {
+        sentence.push_str(" No other policy would have made a huge page.");
     }
     let answer = PageAnswer::new(program.join(" "), sentence);
     let policy = best.or(replayed.policies.first()).map(|row| &row.policy);
@@ -105,7 +107,7 @@ pub fn live_answer(report: &LiveReport) -> PageAnswer {
     }
     let about = match report.processes.as_slice() {
         [one] => format!("process {} ({})", one.pid, printable(&one.command)),
-        several => counted(several.len() as u64, "process").replace("processs", "processes"),
+        several => format!("{} processes", grouped(several.len() as u64)),
     };
     let Some((process, forecast)) = most_gain(report) else {
         return PageAnswer::new(about, "No policy would make a huge page now.");

@@ -62,7 +62,7 @@ impl MapsOf<'_> {
             let recorder = MapRecorder::new(policy, machine, accesses, MOST_BINS, maps);
             Some(Box::new(recorder))
         };
-        let plan = plan.with_listeners(StepsWanted::EachVisit, listener);
+        let plan = plan.with_listeners(StepsWanted::EachChange, listener);
         let plan = within_machine(plan.on_threads(self.threads));
         let mut earlier = Vec::new();
         for path in self.earlier {
