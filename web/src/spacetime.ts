@@ -113,12 +113,12 @@ export function strip(
 /** The key of shades of heat: a strip, and the cycles at its ends. */
 export function heatKey(left: number, top: number, most: number): SVGGElement {
   const group = s("g", { class: "axis", "aria-hidden": "true" });
-  const name = s("text", { x: left, y: top + 9 }, "walk cycles of a row in a bin: 0");
+  const name = s("text", { x: left, y: top + 9 }, "walk cycles of a bin: 0");
   group.append(name);
   for (let shade = 1; shade <= SHADES; shade += 1) {
     group.append(
       s("rect", {
-        x: left + 198 + shade * 11,
+        x: left + 128 + shade * 11,
         y: top,
         width: 11,
         height: 10,
@@ -127,7 +127,7 @@ export function heatKey(left: number, top: number, most: number): SVGGElement {
       }),
     );
   }
-  group.append(s("text", { x: left + 198 + (SHADES + 1) * 11 + 6, y: top + 9 }, short(most)));
+  group.append(s("text", { x: left + 128 + (SHADES + 1) * 11 + 6, y: top + 9 }, short(most)));
   return group;
 }
 

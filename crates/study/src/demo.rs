@@ -49,6 +49,7 @@ pub fn sort_of_lines(folder: &Path) -> io::Result<Options> {
 }
 
 /// The file of the page: the one that the user named, or the first free name in the current folder.
+/// If nothing can be written there, the file is in the folder for temporary files.
 ///
 /// # Errors
 /// If the file cannot be made.
@@ -60,7 +61,11 @@ pub fn page_of(asked: Option<&Path>, force: bool) -> Result<Output, Failure> {
     let mut names = std::iter::once("broadleaf-demo.html".to_owned()).chain(names);
     let free = names.find(|name| !Path::new(name).exists());
     let name = free.unwrap_or_else(|| "broadleaf-demo.html".to_owned());
-    Output::create(Some(Path::new(&name)), force, Access::Everyone)
+    let here = Output::create(Some(Path::new(&name)), force, Access::Everyone);
+    here.or_else(|_| {
+        let path = std::env::temp_dir().join(format!("{}-{name}", std::process::id()));
+        Output::create(Some(&path), force, Access::Everyone)
+    })
 }
 
 /// Compares all policies on the recording of `sort`, with a map. `stays` is true if the recording

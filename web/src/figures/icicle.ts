@@ -100,6 +100,11 @@ export function icicleFigure(maps: AddressMap[]): HTMLElement | null {
             rx: 4,
             style: `fill:var(--series-${series(node)})`,
           }),
+        ),
+        // Beside the button, whose name is longer than what fits.
+        s(
+          "g",
+          { class: "part-words", "aria-hidden": "true" },
           s(
             "text",
             { x: from + 7, y: node.depth * LEVEL + 18, class: "part-name" },

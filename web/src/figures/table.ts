@@ -26,7 +26,7 @@ export function tableFigure<Row>(
     class: "scroll",
     tabindex: 0,
     role: "region",
-    "aria-label": parts.title,
+    "aria-label": `Table: ${parts.title}`,
   });
   const order = (): Row[] => {
     const by = columns.find(({ name }) => name === sorted.column);

@@ -7,8 +7,8 @@ use broadleaf_machine::Machine;
 use broadleaf_metrics::{CellResult, Comparison};
 use broadleaf_policy::{Policy, Refusal};
 use broadleaf_report::{
-    Align, BASELINE, Glyphs, Grid, REFERENCE, View, WithReferences, comparison_table, comparisons,
-    curves, curves_svg, design_space, means_table, over_time, write_csv, write_curves_csv,
+    BASELINE, Glyphs, REFERENCE, View, WithReferences, comparison_table, comparisons, curves,
+    curves_svg, design_space, means_table, over_time, write_csv, write_curves_csv,
     write_curves_parquet, write_parquet,
 };
 use broadleaf_study::compare::{ComparisonAnswer, Request, policies};
@@ -19,7 +19,7 @@ use crate::args::{Compare, CompareFormat, write_page};
 use crate::progress::Bars;
 use crate::say;
 use crate::terminal::glyphs;
-use broadleaf_study::explained::PlannedAccelerator;
+use broadleaf_study::explained::{PlannedAccelerator, plan_table};
 use broadleaf_study::failure::Failure;
 use broadleaf_study::output::{Output, json};
 use broadleaf_study::page::comparison_page;
@@ -152,23 +152,8 @@ fn refuse_formats(options: &Compare) -> Result<(), Failure> {
 
 /// Prints the accelerators of a plan to standard error.
 fn show_plan(accelerators: &[PlannedAccelerator]) {
-    let mut grid = Grid::new()
-        .column("accelerator", Align::Left)
-        .column("used", Align::Left)
-        .column("what it does, or why it is not used", Align::Left);
-    for planned in accelerators {
-        let (used, text) = match &planned.why_not {
-            None => (
-                "yes",
-                format!("{}; relies on {}", planned.does, planned.relies_on),
-            ),
-            Some(why) => ("no", why.clone()),
-        };
-        grid.row([planned.name.to_owned(), used.to_owned(), text]);
-    }
-    for line in grid.render(say::table_view()).lines() {
-        say!("{line}");
-    }
+    let table = plan_table(accelerators, say::table_view());
+    table.lines().for_each(|line| say!("{line}"));
 }
 
 /// Refuses to overwrite a file that is read, and opens the page.

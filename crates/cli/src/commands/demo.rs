@@ -31,6 +31,7 @@ pub(crate) fn run(options: &Demo, view: View) -> Result<(), Failure> {
         None => folder.path().join("sort.bl"),
     };
     let output = claim(&recording, options.force)?;
+    let page = page_of(options.page.html.as_deref(), options.force)?;
     let what = sort_of_lines(folder.path()).map_err(failed)?;
     say!(
         "recording `sort` while it sorts {} lines ...",
@@ -47,7 +48,6 @@ pub(crate) fn run(options: &Demo, view: View) -> Result<(), Failure> {
         None => say!("recorded {size_and_end}"),
     }
     say!("replaying it under every policy ...");
-    let page = page_of(options.page.html.as_deref(), options.force)?;
     let answer = compare_sort(&recording, options.output.is_some(), &Bars)?;
     print(&table(&answer, view))?;
     write_page(Some(page), || comparison_page(&answer))?;

@@ -50,6 +50,25 @@ pub struct RepeatedClaims {
     pub record: PaperRecord,
 }
 
+impl RepeatedClaims {
+    /// Returns an error if a claim does not agree or is not shown.
+    ///
+    /// # Errors
+    /// Names the claims.
+    pub fn all_agree(&self) -> Result<(), Failure> {
+        if self.failed.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::Failed(format!(
+            "{} of {} claims of {} do not agree or are not shown: {}",
+            self.failed.len(),
+            self.all,
+            self.paper,
+            self.failed.join("; ")
+        )))
+    }
+}
+
 /// Repeats the experiments of a paper. `print` gets the text of each table as soon as the table is
 /// done.
 ///
