@@ -97,6 +97,7 @@ export function mapFigures(maps: AddressMap[]): HTMLElement[] {
     const wide = width >= 760;
     const left = wide ? Math.min(300, width * 0.24) : 0;
     const edge = wide ? 58 : 0;
+    const letters = Math.floor(left / 6.6);
     const numbers = shown();
     const rows = numbers.reduce((sum, number) => sum + (mappings[number]?.rows.length ?? 0), 0);
     const height = Math.max(3, Math.min(16, Math.floor(520 / Math.max(1, rows))));
@@ -118,7 +119,7 @@ export function mapFigures(maps: AddressMap[]): HTMLElement[] {
         s(
           "text",
           { x: 0, y: top + 12 + place * 17, class: place === 0 ? "band-name" : "band-words" },
-          line,
+          wide && line.length > letters ? `${line.slice(0, letters - 1)}…` : line,
         ),
       );
       const begin = wide ? top : top + lines.length * 17 + 4;

@@ -144,7 +144,7 @@ pub(super) fn named(
     mapping: &RecordedMapping,
     places: &TracePlaces,
 ) -> (Option<BackingName>, Option<String>) {
-    let path = |file| places.files.get(&file).cloned();
+    let path = |file| places.path(mapping.space, file);
     let pools = places.pools.get(&mapping.space);
     match mapping.kind {
         MapKind::Unlisted => (None, None),
