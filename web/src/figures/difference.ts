@@ -24,9 +24,7 @@ function result(record: AnyRecord, name: string): Result | null {
   const add = (key: string, value: object): void => void rows.set(key, numbers(value));
   if (kind(record) === "compare" || kind(record) === "advice") {
     const cells = (record["results"] ?? []) as Cell[];
-    const machines = new Set(cells.map(({ machine }) => machine));
-    for (const cell of cells)
-      add(machines.size > 1 ? `${cell.policy} on ${cell.machine}` : cell.policy, cell);
+    for (const cell of cells) add(`${cell.policy} on ${cell.machine}`, cell);
   } else if (kind(record) === "replay") {
     const policies = (record["policies"] ?? []) as { policy: string; max_added: string }[];
     for (const row of policies) add(`${row.policy} within ${row.max_added}`, row);

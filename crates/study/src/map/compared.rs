@@ -8,6 +8,7 @@ use broadleaf_metrics::Comparison;
 use broadleaf_model::MemoryLimits;
 use broadleaf_policy::{Foresight, Policy};
 use broadleaf_report::BASELINE;
+use broadleaf_report::number::grouped;
 
 use super::MapsOf;
 use crate::advise::read_events;
@@ -112,6 +113,20 @@ impl AskedMaps<'_> {
             watch: self.watch,
         };
         comparison.maps = maps.under(policies)?;
+        for map in &mut comparison.maps {
+            let mut results = comparison.results.iter();
+            let result = results.find(|one| one.policy == map.policy && one.machine == map.machine);
+            if let Some(result) = result
+                && result.walk_cycles != map.walk_tree.walk_cycles
+            {
+                map.folded.push(format!(
+                    "The table has {} walk cycles, and the map {}: forked processes share memory \
+                     in the map's replay.",
+                    grouped(result.walk_cycles),
+                    grouped(map.walk_tree.walk_cycles)
+                ));
+            }
+        }
         Ok(())
     }
 
