@@ -28,9 +28,7 @@ mod tlbmcpi;
 mod trapped;
 mod walks;
 
-pub use answer::{
-    ANSWER_SCHEMA, PAPER_SCHEMA, PageAnswer, PaperRecord, PaperTable, PaperVerdict,
-};
+pub use answer::{ANSWER_SCHEMA, PAPER_SCHEMA, PageAnswer, PaperRecord, PaperTable, PaperVerdict};
 pub use caches::{CacheLevelResult, CacheResult, CoreResult};
 pub use catalogue::{
     CACHE_METRICS, MEMORY_METRICS, METRICS, SAMPLE_METRICS, TLB_METRICS, TLBMCPI_METRICS,

@@ -1,8 +1,8 @@
 //! The result record of `compare`.
 
 use crate::{
-    AddressMap, CACHE_METRICS, CacheResult, CurvePoint, METRICS, MachineSummary, MemoryAsked, MemoryResult,
-    MetricFigure, MetricValue, RunTime, TlbResult, Walks,
+    AddressMap, CACHE_METRICS, CacheResult, CurvePoint, METRICS, MachineSummary, MemoryAsked,
+    MemoryResult, MetricFigure, MetricValue, RunTime, TlbResult, Walks,
 };
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Deserializer, Serialize};

@@ -110,7 +110,9 @@ impl<'a, 'p> Replay<'a, 'p> {
     ) -> Self {
         let mut worlds = worlds;
         let designs = || plan.machines().iter().map(|machine| &machine.design);
-        let filters = !limits.code && !plan.replays_all_visits() && plan.steps_wanted().is_none_or(leaves_out);
+        let filters = !limits.code
+            && !plan.replays_all_visits()
+            && plan.steps_wanted().is_none_or(leaves_out);
         let filters = filters && !plan.has_caches();
         let filter = (filters && broadleaf_filter::Recency::covers(designs()))
             .then(|| SharedFilter::new(designs()));
