@@ -3,6 +3,7 @@
 import "./fonts.css";
 import "./style.css";
 import "./figures.css";
+import "./maps.css";
 import { h } from "./dom";
 import { differenceFigure } from "./figures/difference";
 import { save } from "./download";
@@ -10,8 +11,9 @@ import { kind, parse, type AnyRecord, type Cell, type Metric, type PolicyEntry }
 import { themeButton } from "./theme";
 import { showTips } from "./tip";
 import { adviseView } from "./views/advise";
+import { baselineView } from "./views/baseline";
 import { compareView, type Beside } from "./views/compare";
-import { baselineView, liveView } from "./views/live";
+import { liveView } from "./views/live";
 import { paperView } from "./views/paper";
 import { replayView } from "./views/replay";
 

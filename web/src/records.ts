@@ -87,8 +87,10 @@ export interface Structure {
   ways: number;
 }
 
-/** A state of a part of memory: the bin at whose end it began, then resident pages, those of them in
- * huge pages, and those that the program has not referenced. */
+/**
+ * A state of a part of memory: the bin at whose end it began, then resident pages, those of them
+ * in huge pages, and those that the program has not referenced.
+ */
 export type MapState = [bin: number, populated: number, promoted: number, wasted: number];
 
 export interface MapRow {

@@ -166,7 +166,10 @@ export function blockFigure(maps: AddressMap[]): {
   const made = figure({
     name: "block",
     title: "One block, and what the policy decided about it",
-    lead: ["A block is an aligned region of the size of a huge page. The map chooses it, or you do."],
+    lead: [
+      "A block is an aligned region of the size of a huge page. ",
+      "The map chooses it, or you do.",
+    ],
     controls: [
       place,
       h(

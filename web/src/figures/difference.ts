@@ -62,7 +62,9 @@ function table(one: Result, other: Result, all: boolean, metrics: Map<string, Me
   const fields = new Set<string>();
   for (const name of names) {
     const there = other.rows.get(name) ?? {};
-    for (const field of Object.keys(one.rows.get(name) ?? {})) if (field in there) fields.add(field);
+    for (const field of Object.keys(one.rows.get(name) ?? {})) {
+      if (field in there) fields.add(field);
+    }
   }
   const first = FIRST.filter((field) => fields.has(field));
   const shown = all ? [...first, ...[...fields].filter((field) => !first.includes(field))] : first;
@@ -192,7 +194,12 @@ export function differenceFigure(record: AnyRecord, known: Metric[]): HTMLElemen
   return h(
     "section",
     { class: "figure wide screen-only", id: "difference", "aria-labelledby": "difference-heading" },
-    h("header", {}, h("h2", { id: "difference-heading" }, "The difference to another result"), exported),
+    h(
+      "header",
+      {},
+      h("h2", { id: "difference-heading" }, "The difference to another result"),
+      exported,
+    ),
     h(
       "p",
       { class: "lead" },

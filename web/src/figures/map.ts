@@ -25,6 +25,11 @@ const FIRST = 6;
 /** The height of the areas of a band. */
 const AREA = 34;
 
+/** A number of pages as a size. */
+function bytes(pages: number): string {
+  return size(pages * PAGE);
+}
+
 /** The text beside a band. */
 function words(mapping: MapMapping, map: AddressMap, total: number): string[] {
   const share = total > 0 ? mapping.walk_cycles / total : 0;
@@ -32,8 +37,8 @@ function words(mapping: MapMapping, map: AddressMap, total: number): string[] {
   return [
     mappingName(mapping, map),
     `${range} · ${percent(share)} of walks`,
-    `touched ${size(mapping.touched_pages * PAGE)}, populated ${size(mapping.populated_pages * PAGE)}`,
-    `promoted ${size(mapping.promoted_pages * PAGE)}, wasted ${size(mapping.wasted_pages * PAGE)}`,
+    `touched ${bytes(mapping.touched_pages)}, populated ${bytes(mapping.populated_pages)}`,
+    `promoted ${bytes(mapping.promoted_pages)}, wasted ${bytes(mapping.wasted_pages)}`,
   ];
 }
 
@@ -210,7 +215,8 @@ export function mapFigures(maps: AddressMap[]): HTMLElement[] {
     const places = [...made.element.querySelectorAll<SVGElement>(".map-row")];
     const at = places.findIndex((row) => row === document.activeElement);
     if (at < 0) return;
-    const moved = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: places.length - 1 }[event.key];
+    const last = places.length - 1;
+    const moved = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: last }[event.key];
     const go = moved === undefined ? undefined : places[moved];
     if (go) {
       event.preventDefault();
@@ -288,8 +294,9 @@ export function mapFigures(maps: AddressMap[]): HTMLElement[] {
     name: "map",
     title: "The address space over time",
     lead: [
-      "A band is a mapping: above, its resident memory; below, a row of heat for each part of it, ",
-      "the lowest address first. A row shows one block below the map. Arrow keys move between rows.",
+      "A band is a mapping: above, its resident memory; below, a row of heat for each part, ",
+      "the lowest address first. Choose a row to see one of its blocks. ",
+      "Arrow keys move between rows.",
     ],
     controls: [
       ...(maps.length > 1

@@ -109,7 +109,7 @@ fn a_page_holds_what_json_prints_and_replaces_no_file() {
     assert!(refused(&input).contains("would be written over"));
 }
 
-/// A map is in the result if a page or the user asks for it, and the page of `demo` has a free name.
+/// A map is in the result if a page or the user asks for it.
 #[test]
 fn maps_are_recorded_on_demand() {
     let folder = folder("page-maps");
