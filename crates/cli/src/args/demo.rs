@@ -9,9 +9,8 @@ use super::PageFile;
 /// Record, compare and recommend, for a program that is already installed
 ///
 /// Records `sort` while it sorts generated lines, compares all policies on the recording and says
-/// which to choose and why. Takes some seconds. The last line names the commands for your own
-/// program. The recording is removed at the end, unless -o names a file. A page of figures stays in
-/// the current folder; its name is printed.
+/// which to choose and why. Takes some seconds. A page of figures stays in the current folder, and
+/// its name is printed. The recording is removed at the end, unless -o names a file.
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
     /// Keep the recording in FILE
