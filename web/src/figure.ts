@@ -20,6 +20,8 @@ export interface FigureParts {
   body?: Node;
   /** The data of what is shown now. */
   rows: () => Rows;
+  /** More below the drawing. */
+  below?: Node;
   /** A note below, such as a limit of the figures. */
   note?: string;
   /** Takes the whole width of the page. */
@@ -126,6 +128,7 @@ export function figure(parts: FigureParts): { element: HTMLElement; redraw: () =
     parts.lead && h("p", { class: "lead" }, parts.lead),
     parts.controls && parts.controls.length > 0 && h("div", { class: "controls" }, parts.controls),
     parts.draw ? canvas : parts.body,
+    parts.below,
     parts.note && h("p", { class: "note" }, parts.note),
     parts.draw && data,
   );

@@ -3,12 +3,19 @@
 import "./fonts.css";
 import "./style.css";
 import "./figures.css";
+import "./maps.css";
 import { h } from "./dom";
+import { differenceFigure } from "./figures/difference";
 import { save } from "./download";
 import { kind, parse, type AnyRecord, type Cell, type Metric, type PolicyEntry } from "./records";
 import { themeButton } from "./theme";
 import { showTips } from "./tip";
+import { adviseView } from "./views/advise";
+import { baselineView } from "./views/baseline";
 import { compareView, type Beside } from "./views/compare";
+import { liveView } from "./views/live";
+import { paperView } from "./views/paper";
+import { replayView } from "./views/replay";
 
 const LEAF =
   '<svg viewBox="0 0 24 24" aria-hidden="true">' +
@@ -65,9 +72,14 @@ function beside(records: AnyRecord[]): Beside {
 /** The views by the kind of record, with the title of the page. */
 const VIEWS: Record<
   string,
-  { title: string; view: (record: AnyRecord, beside: Beside) => Node[] }
+  { title: string; view: (record: AnyRecord, beside: Beside, records: AnyRecord[]) => Node[] }
 > = {
   compare: { title: "Comparison of policies", view: compareView },
+  advice: { title: "Memory that is worth huge pages", view: adviseView },
+  report: { title: "Live processes", view: liveView },
+  baseline: { title: "A program in turns", view: baselineView },
+  replay: { title: "A replayed journal", view: replayView },
+  paper: { title: "A repeated paper", view: paperView },
 };
 
 function show(): void {
@@ -82,10 +94,14 @@ function show(): void {
   const found = VIEWS[kind(main)];
   if (!found) return;
   document.title = `${found.title} · Broadleaf`;
+  const known = beside(records);
   page.append(
     header(records, found.title),
-    h("main", { id: "content", tabindex: -1 }, found.view(main, beside(records))),
+    h("main", { id: "content", tabindex: -1 }, found.view(main, known, records)),
   );
+  // The difference is the last figure of each page that has one.
+  const difference = differenceFigure(main, known.metrics);
+  if (difference) page.querySelector(".figures")?.append(difference);
   showTips();
 }
 

@@ -87,12 +87,90 @@ export interface Structure {
   ways: number;
 }
 
+/**
+ * A state of a part of memory: the bin at whose end it began, then resident pages, those of them
+ * in huge pages, and those that the program has not referenced.
+ */
+export type MapState = [bin: number, populated: number, promoted: number, wasted: number];
+
+export interface MapRow {
+  start: number;
+  blocks: number;
+  touched_pages: number;
+  walk_cycles: number[];
+  states: MapState[];
+}
+
+export interface MapMapping {
+  space: number;
+  program: string;
+  backing: string | null;
+  path?: string;
+  start: number;
+  end: number;
+  mappings?: number;
+  blocks: number;
+  touched_pages: number;
+  populated_pages: number;
+  promoted_pages: number;
+  wasted_pages: number;
+  walks: number;
+  walk_cycles: number;
+  rows: MapRow[];
+}
+
+export interface MapDecision {
+  time: number;
+  until: number;
+  decision: string;
+  piece_bytes: number;
+  count: number;
+  populated: [number, number];
+}
+
+export interface MapBlock {
+  space: number;
+  start: number;
+  mapping: number;
+  first_reference: number | null;
+  touched_pages: number;
+  walks: number;
+  walk_cycles: number;
+  walk_cycles_over_time: number[];
+  states: MapState[];
+  history: MapDecision[];
+  history_left_out: number;
+  decisions: Record<string, number>;
+}
+
+export interface WalkNode {
+  name: string;
+  kind: "program" | "mapping" | "range" | "site" | "rest";
+  walk_cycles: number;
+  parts?: WalkNode[];
+}
+
+/** The address-space map of a policy on a machine. Pages have 4 KiB. */
+export interface AddressMap {
+  policy: string;
+  machine: string;
+  accesses: number;
+  bin_accesses: number;
+  bins: number;
+  block_bytes: number;
+  mappings: MapMapping[];
+  blocks: MapBlock[];
+  walk_tree: WalkNode;
+  folded: string[];
+}
+
 export interface Comparison {
   schema: string;
   trace: TraceSummary;
   memory?: Record<string, unknown>;
   machines?: { name: string; structures: Structure[] }[];
   results: Cell[];
+  maps?: AddressMap[];
   advice: Advice[];
   damage: string | null;
   notes: string[];

@@ -82,10 +82,14 @@ export async function saved(page, figure, kind) {
   return fs.readFileSync(await (await waiting).path(), "utf8");
 }
 
-/** The rows of a CSV text without quoted cells, as objects. */
+/** The rows of a CSV text, as objects. No cell has a line break. */
 export function rows(text) {
+  const cells = (line) =>
+    [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(([, quoted, plain]) =>
+      quoted === undefined ? plain : quoted.replaceAll('""', '"'),
+    );
   const [head, ...lines] = text.trim().split("\n");
-  const fields = head.split(",");
-  const row = (line) => Object.fromEntries(line.split(",").map((cell, i) => [fields[i], cell]));
+  const fields = cells(head);
+  const row = (line) => Object.fromEntries(cells(line).map((cell, i) => [fields[i], cell]));
   return lines.map(row);
 }

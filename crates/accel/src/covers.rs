@@ -97,6 +97,7 @@ pub(crate) fn no_listeners(plan: &Plan) -> Result<(), WhyNot> {
     let steps = match plan.steps_wanted() {
         None => return Ok(()),
         Some(StepsWanted::EachVisit) => "a step for each visit",
+        Some(StepsWanted::EachChange) => "a step for each visit that changes something",
         Some(StepsWanted::EachAccess) => "a step for each access",
     };
     Err(WhyNot::Steps { steps })

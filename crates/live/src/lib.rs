@@ -11,6 +11,7 @@
 
 pub mod govern;
 mod obstacles;
+pub mod page;
 pub mod passed_on;
 pub mod relatives;
 pub mod service;

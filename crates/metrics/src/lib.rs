@@ -4,12 +4,14 @@
 //! not depend on the engine that counted, so any source of results gives the same tables and pages.
 #![forbid(unsafe_code)]
 
+mod answer;
 mod caches;
 mod catalogue;
 mod curve;
 mod interval;
 mod live;
 mod live_tables;
+mod map;
 mod memory;
 mod metric;
 mod mix;
@@ -27,6 +29,7 @@ mod trapped;
 mod validation;
 mod walks;
 
+pub use answer::{ANSWER_SCHEMA, PAPER_SCHEMA, PageAnswer, PaperRecord, PaperTable, PaperVerdict};
 pub use caches::{CacheLevelResult, CacheResult, CoreResult};
 pub use catalogue::{
     CACHE_METRICS, MEMORY_METRICS, METRICS, SAMPLE_METRICS, TLB_METRICS, TLBMCPI_METRICS,
@@ -39,6 +42,7 @@ pub use live::{
     PopulationBar, ProcessReport, REPORT_SCHEMA, RunFigures, Stalls, UnseenProcess,
 };
 pub use live_tables::{KernelTable, LiveTable, LiveTables, TABLES_SCHEMA};
+pub use map::{AddressMap, MapBlock, MapDecision, MapMapping, MapRow, WalkNode};
 pub use memory::{MemoryAsked, MemoryResult, MemorySample, RanBefore};
 pub use metric::{Metric, MetricFigure, MetricValue};
 pub use mix::{AloneResult, MIX_SCHEMA, MixComparison, MixResult, MixedProgram, MixedTrace};

@@ -1,6 +1,6 @@
 //! Advice by range: the ranges in which a program's superpages pay, and their gain.
 
-use crate::{AdvisedSite, CellResult, MemoryAsked, Provenance, TraceSummary};
+use crate::{AddressMap, AdvisedSite, CellResult, MemoryAsked, Provenance, TraceSummary};
 use serde::Serialize;
 
 /// The name and version of the schema of [`RangeAdvice`].
@@ -36,6 +36,9 @@ pub struct RangeAdvice {
     pub sites: Vec<AdvisedSite>,
     /// The results without superpages (`4k`), and with all chosen superpages.
     pub results: Vec<CellResult>,
+    /// Maps of memory over time; absent without `--html`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub maps: Vec<AddressMap>,
     /// A description of unreadable parts, if the trace is damaged.
     pub damage: Option<String>,
     /// Notes on the trace and the model that the interpretation of the figures needs.

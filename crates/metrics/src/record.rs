@@ -1,8 +1,8 @@
 //! The result record of `compare`.
 
 use crate::{
-    CACHE_METRICS, CacheResult, CurvePoint, METRICS, MachineSummary, MemoryAsked, MemoryResult,
-    MetricFigure, MetricValue, MissSample, RunTime, TlbResult, Walks,
+    AddressMap, CACHE_METRICS, CacheResult, CurvePoint, METRICS, MachineSummary, MemoryAsked,
+    MemoryResult, MetricFigure, MetricValue, MissSample, RunTime, TlbResult, Walks,
 };
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -232,6 +232,9 @@ pub struct Comparison {
     /// One result for each policy and machine: policies in the requested order, machines within
     /// each.
     pub results: Vec<CellResult>,
+    /// Maps of memory over time; absent without `--map` or `--html`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub maps: Vec<AddressMap>,
     /// One recommendation for each machine with a choice; empty until the host fills it in.
     pub advice: Vec<Recommendation>,
     /// A description of unreadable parts, if the trace is damaged; `None` until the host fills it
@@ -257,6 +260,7 @@ impl Comparison {
             memory: None,
             machines: Vec::new(),
             results,
+            maps: Vec::new(),
             advice: Vec::new(),
             damage: None,
             notes,

@@ -33,6 +33,7 @@ mod future;
 mod gathered;
 mod limits;
 mod listener;
+pub mod map;
 mod mapped;
 mod mmu;
 mod offline;
@@ -55,11 +56,14 @@ mod walked;
 mod world;
 mod worlds;
 
+pub use broadleaf_memory::AddressSpaces;
 pub use broadleaf_memory::frames::{ALLOCATORS, Allocator, Buddyinfo, Pagetypeinfo, Start};
-pub use broadleaf_memory::system::{Costs, Files, Place};
+pub use broadleaf_memory::system::{Costs, Decided, Files, Place};
 pub use earlier::MOST_EARLIER;
 pub use limits::MemoryLimits;
-pub use listener::{SlowLookups, StepListener, StepsWanted};
+pub use listener::{
+    HeardDecision, LookedPage, MemoryLook, SlowLookups, StepListener, StepSurroundings, StepsWanted,
+};
 pub use offline::{Choice, ChosenPiece, ChosenRange, LeftCharges, Region};
 pub use origin::StepOrigin;
 pub use outcome::{Error, Outcome, ReplayProgress, refused};

@@ -6,12 +6,12 @@ mod totals;
 mod walks;
 
 use crate::future::LookupFuture;
-use crate::listener::{SlowLookups, StepListener};
+use crate::listener::{SlowLookups, StepListener, StepSurroundings};
 use crate::mapped::{MappedMemory, PageLookup, share_of, walk_of};
 use crate::steps::Step;
 use crate::walked::WalkedTable;
 use broadleaf_machine::Machine;
-use broadleaf_memory::Shootdown;
+use broadleaf_memory::{AddressSpaces, Shootdown};
 use broadleaf_tlb::{Lookup, ReferenceKind, Structure, Tlb, TlbCounts, TlbRequest};
 use broadleaf_units::{AlignedRun, Asid, PageSize, SpaceId};
 use cached::CachedCores;
@@ -62,6 +62,8 @@ pub(crate) struct Mmu<'a> {
     pub(super) listener: Option<Box<dyn StepListener>>,
     /// The lookups that the listener knows.
     shown: SlowLookups,
+    /// The cycles of walks that the listener knows.
+    shown_cycles: u64,
     /// The future of the lookups, if a replacement rule needs to know it.
     pub(super) future: Option<LookupFuture>,
     /// The lookups of the running instruction, if instructions begin again after a miss.
@@ -100,6 +102,7 @@ impl<'a> Mmu<'a> {
             parts_loads: machine.design.parts_loads_from_stores(),
             listener: None,
             shown: SlowLookups::default(),
+            shown_cycles: 0,
             future: None,
             instruction: None,
             invalidated: false,
@@ -109,8 +112,8 @@ impl<'a> Mmu<'a> {
         }
     }
 
-    /// Counts from zero. The contents of the TLB stay.
-    pub(super) fn begin(&mut self) {
+    /// Counts from zero after so many accesses. The contents of the TLB stay.
+    pub(super) fn begin(&mut self, now: u64) {
         self.second_hits = 0;
         self.third_hits = 0;
         self.counts_before = self.tlb.counts();
@@ -120,8 +123,9 @@ impl<'a> Mmu<'a> {
         if let Some(cached) = &mut self.cached {
             cached.begin();
         }
+        self.shown_cycles = self.walk_cycles();
         if let Some(listener) = &mut self.listener {
-            listener.begin();
+            listener.begin_at(now);
         }
     }
 
@@ -164,6 +168,7 @@ impl<'a> Mmu<'a> {
         next.cached = self.cached.take();
         next.listener = self.listener.take();
         self.walked.hand_over(&mut next.walked);
+        next.shown_cycles = next.walk_cycles();
     }
 
     /// The number of lookups at the beginning of `lookups` that need not be made: they hit the
@@ -294,16 +299,27 @@ impl<'a> Mmu<'a> {
     }
 
     /// Shows a step to the machine's listener, with the lookups since the step before.
-    pub(super) fn show(&mut self, step: &Step) {
-        if let Some(listener) = &mut self.listener {
-            let counted = SlowLookups {
-                second_hits: self.second_hits,
-                third_hits: self.third_hits,
-                walks: self.walks.iter().sum(),
-            };
-            listener.step(step, counted.since(self.shown));
-            self.shown = counted;
-        }
+    pub(super) fn show(&mut self, step: &Step, spaces: &AddressSpaces) {
+        let Some(mut listener) = self.listener.take() else {
+            return;
+        };
+        let counted = SlowLookups {
+            second_hits: self.second_hits,
+            third_hits: self.third_hits,
+            walks: self.walks.iter().sum(),
+        };
+        // Only walks take cycles.
+        let cycles = match counted.walks == self.shown.walks {
+            true => self.shown_cycles,
+            false => self.walk_cycles(),
+        };
+        let surroundings = StepSurroundings {
+            spaces,
+            walk_cycles: cycles - self.shown_cycles,
+        };
+        listener.step_in(step, counted.since(self.shown), &surroundings);
+        (self.shown, self.shown_cycles) = (counted, cycles);
+        self.listener = Some(listener);
     }
 
     /// Tells the core's clock about the additions that the lookups of a visit made.

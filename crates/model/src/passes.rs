@@ -56,7 +56,8 @@ pub fn run<S: Source>(
     let worlds = || Ok(worlds()?.knowing(&uses));
     let mut replayed = passes.replay(worlds)?;
     let best = replayed.worlds.best(plan);
-    let listeners = best.iter().map(|run| replayed.worlds.take_listener(*run));
+    let (worlds, stream) = (&mut replayed.worlds, &replayed.stream);
+    let listeners = best.iter().map(|run| worlds.take_listener(*run, stream));
     let mut listeners: Vec<_> = listeners.collect();
     let followers = follow::followers(plan, &replayed.worlds, &best);
     let mut outcome = result::outcome(replayed, &best, &choices, plan);

@@ -16,7 +16,7 @@ use crate::outcome::refused;
 use crate::pool::Pool;
 use crate::populate::parts;
 use crate::stream::{Refused, Stream, TooLate};
-use crate::{Error, Plan, ReplayProgress, Source, SourcePart, SourcePiece};
+use crate::{Error, Plan, ReplayProgress, Source, SourcePart, SourcePiece, StepsWanted};
 use batches::{OpenBatch, UnusualVisits};
 use broadleaf_memory::GEOMETRY;
 use broadleaf_metrics::CellResult;
@@ -64,6 +64,11 @@ pub(super) fn spaces_told<S: Source>(
     Ok(told)
 }
 
+/// Returns true if listeners want no step that a filter leaves out.
+fn leaves_out(wanted: StepsWanted) -> bool {
+    wanted == StepsWanted::EachChange
+}
+
 /// Worlds that are going through traces.
 pub(super) struct Replay<'a, 'p> {
     worlds: Worlds<'a>,
@@ -105,7 +110,9 @@ impl<'a, 'p> Replay<'a, 'p> {
     ) -> Self {
         let mut worlds = worlds;
         let designs = || plan.machines().iter().map(|machine| &machine.design);
-        let filters = !limits.code && !plan.replays_all_visits() && plan.listening().is_none();
+        let filters = !limits.code
+            && !plan.replays_all_visits()
+            && plan.steps_wanted().is_none_or(leaves_out);
         let filters = filters && !plan.has_caches();
         let filter = (filters && broadleaf_filter::Recency::covers(designs()))
             .then(|| SharedFilter::new(designs()));

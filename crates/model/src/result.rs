@@ -174,7 +174,7 @@ pub(super) fn follow(
             continue;
         }
         outcome.results[follower.pair] = last[world].clone();
-        listeners[follower.pair] = replayed.worlds.take_listener(world);
+        listeners[follower.pair] = replayed.worlds.take_listener(world, &replayed.stream);
         for (number, interim) in outcome.interim.iter_mut().enumerate() {
             let found = replayed.interim.get(number).unwrap_or(&last);
             interim[follower.pair] = found[world].clone();

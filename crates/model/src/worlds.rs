@@ -226,10 +226,14 @@ impl<'a> Worlds<'a> {
         (world, world.mmu(run.machine))
     }
 
-    /// Takes away the listener to a run.
-    pub(super) fn take_listener(&mut self, number: usize) -> Option<Box<dyn StepListener>> {
+    /// Takes away the listener to a run. `stream` is at the end of the trace.
+    pub(super) fn take_listener(
+        &mut self,
+        number: usize,
+        stream: &Stream,
+    ) -> Option<Box<dyn StepListener>> {
         let MachineRun { world, machine } = self.runs[number];
-        self.all[world].take_listener(machine)
+        self.all[world].take_listener(machine, stream.now(), &stream.spaces)
     }
 
     /// Lets each world use the shared filter if the filter covers the world. Returns false if none

@@ -73,6 +73,7 @@ pub(crate) fn advise(
             keep_going,
             max_accesses,
             cache: cache.as_ref(),
+            maps: false,
             watch: run,
         })
     })?;

@@ -52,12 +52,7 @@ const REACHED: f64 = 0.5;
 /// Renders a table of medians, one row for each way to run the program, and the changes of user and
 /// system time against base pages.
 pub fn baseline_table(report: &BaselineReport, view: View) -> String {
-    let ways = [
-        ("4 KiB pages", &report.base_pages),
-        ("as the system is set", &report.without),
-        (&*report.policy, &report.with),
-        ("all huge pages", &report.huge_pages),
-    ];
+    let ways = ways(report);
     let is_known = |figure: &&RunFigure| {
         let mut runs = ways.iter().flat_map(|(_, runs)| runs.iter());
         runs.any(|run| (figure.1)(run).is_some())
@@ -83,21 +78,61 @@ pub fn baseline_table(report: &BaselineReport, view: View) -> String {
     );
     text.push('\n');
     text.push_str(&paragraph(&heading, Style::Plain, view));
-    for (kind, of) in [
-        ("user", user as fn(&RunFigures) -> f64),
-        ("system", |run| run.system_seconds),
-    ] {
-        for (name, runs) in &ways[1..] {
-            if let Some(change) = change(&report.base_pages, runs, of) {
-                let line = format!("  {kind} time, {name}: {change}");
-                text.push_str(&paragraph(&line, Style::Plain, view));
-            }
-        }
+    for BaselineChange {
+        kind,
+        way,
+        sentence,
+    } in baseline_changes(report)
+    {
+        let line = format!("  {kind} time, {way}: {sentence}");
+        text.push_str(&paragraph(&line, Style::Plain, view));
     }
     for note in notes(report) {
         text.push_str(&paragraph(&note, Style::Plain, view));
     }
     text
+}
+
+/// The ways to run the program, each with its runs. Base pages are first.
+fn ways(report: &BaselineReport) -> [(&str, &Vec<RunFigures>); 4] {
+    [
+        ("4 KiB pages", &report.base_pages),
+        ("as the system is set", &report.without),
+        (&*report.policy, &report.with),
+        ("all huge pages", &report.huge_pages),
+    ]
+}
+
+/// The change of a time against base pages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BaselineChange {
+    /// The kind of time: `user` or `system`.
+    pub kind: &'static str,
+    /// The way to run the program.
+    pub way: String,
+    /// The change: its median, and the tenth to the ninetieth percentile.
+    pub sentence: String,
+}
+
+/// The changes of user and system time against base pages.
+pub fn baseline_changes(report: &BaselineReport) -> Vec<BaselineChange> {
+    let times = [
+        ("user", user as fn(&RunFigures) -> f64),
+        ("system", |run| run.system_seconds),
+    ];
+    let mut changes = Vec::new();
+    for (kind, of) in times {
+        for (way, runs) in &ways(report)[1..] {
+            if let Some(sentence) = change(&report.base_pages, runs, of) {
+                changes.push(BaselineChange {
+                    kind,
+                    way: (*way).to_owned(),
+                    sentence,
+                });
+            }
+        }
+    }
+    changes
 }
 
 const fn user(run: &RunFigures) -> f64 {

@@ -46,7 +46,7 @@ pub use advice::{
     Advice, BASELINE, REFERENCE, RULE, RULE_OF_MEMORY, added_bytes, added_share, advise,
     keeps_memory, saves_enough,
 };
-pub use baseline::{baseline_table, change_sentence};
+pub use baseline::{BaselineChange, baseline_changes, baseline_table, change_sentence};
 pub use columns::{Column, Values, columns};
 pub use csv::write_csv;
 pub use curve::{
@@ -70,7 +70,7 @@ pub use mix::{mix_columns, mix_table, write_mix_csv, write_mix_parquet};
 pub use nearest::nearest;
 pub use next::{command_line, next};
 pub use over_time::over_time;
-pub use page::Page;
+pub use page::{Page, advice_answer, baseline_answer, live_answer, paper_answer, replay_answer};
 pub use paint::{Paint, Style, View};
 pub use parquet::{WriteParquetError, write_parquet};
 pub use printable::printable;
@@ -80,7 +80,7 @@ pub use ranges::{
     range_table,
 };
 pub use recommendation::{Context, recommendations};
-pub use replayed::replay_table;
+pub use replayed::{replay_table, replay_verdict};
 pub use run_time::run_time_sentence;
 pub use signal::signal;
 pub use table::comparison_table;

@@ -1,20 +1,25 @@
 //! The result of a replayed journal, for people.
 
-use crate::number::{grouped, size};
+use crate::number::{counted, grouped, size};
 use crate::{Align, Grid, Style, View, paragraph};
 use broadleaf_metrics::Replayed;
 
-/// Renders a line that compares the decisions, and a table of policies.
-pub fn replay_table(replayed: &Replayed, view: View) -> String {
+/// Returns the sentence that compares the decisions with those of the journal.
+pub fn replay_verdict(replayed: &Replayed) -> String {
     let ticks = format!(
-        "{} ticks in {:.1} s",
-        grouped(replayed.ticks),
+        "{} in {:.1} s",
+        counted(replayed.ticks, "tick"),
         replayed.elapsed_seconds
     );
-    let verdict = match &replayed.difference {
-        None => format!("{ticks}: each decision is the same again.\n"),
-        Some(difference) => format!("{ticks}: NOT the same again. {difference}\n"),
-    };
+    match &replayed.difference {
+        None => format!("{ticks}: each decision is the same again."),
+        Some(difference) => format!("{ticks}: NOT the same again. {difference}"),
+    }
+}
+
+/// Renders a line that compares the decisions, and a table of policies.
+pub fn replay_table(replayed: &Replayed, view: View) -> String {
+    let verdict = replay_verdict(replayed);
     let mut grid = Grid::new()
         .column("policy", Align::Left)
         .column("allowed", Align::Right)
@@ -42,7 +47,7 @@ pub fn replay_table(replayed: &Replayed, view: View) -> String {
             grouped(row.refusals.values().sum()),
         ]);
     }
-    let mut text = format!("{verdict}\n{}", grid.render(view));
+    let mut text = format!("{verdict}\n\n{}", grid.render(view));
     if replayed.policies.iter().any(|row| row.estimated) {
         text.push('\n');
         text.push_str(&paragraph(

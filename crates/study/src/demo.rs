@@ -5,18 +5,24 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use broadleaf_record::valgrind::{Clock, Engine, Options};
+use broadleaf_report::BASELINE;
 use broadleaf_report::number::grouped;
 use broadleaf_trace::{DEFAULT_LEVEL, Grain};
 
-use crate::compare::{ComparisonAnswer, Request, compare, policies};
+use crate::compare::{ComparisonAnswer, Request, policies};
 use crate::failure::Failure;
 use crate::machines::machines;
+use crate::map::compare_with_maps;
+use crate::output::{Access, Output, argument};
 use crate::provenance::made_by;
 use crate::watch::Watch;
 
 /// The number of lines to sort. Their text and `sort`'s table of them take more than the 6 MiB that
 /// the second-level TLB of the machine `skylake` reaches with 4 KiB pages.
 pub const LINES: u64 = 220_000;
+
+/// The most pages of a folder that have a name of their own.
+const MOST_PAGES: u32 = 1000;
 
 /// Writes the lines to a folder, and returns the recording of `sort` while it sorts them there.
 ///
@@ -43,11 +49,36 @@ pub fn sort_of_lines(folder: &Path) -> io::Result<Options> {
     })
 }
 
-/// Compares all policies on the recording of `sort`.
+/// The file of the page: the one that the user named, or the first free name in the current folder.
+/// If nothing can be written there, the file is in the folder for temporary files.
 ///
 /// # Errors
-/// Those of [`compare`].
-pub fn compare_sort(recording: &Path, watch: &dyn Watch) -> Result<ComparisonAnswer, Failure> {
+/// If the file cannot be made.
+pub fn page_of(asked: Option<&Path>, force: bool) -> Result<Output, Failure> {
+    if let Some(path) = asked {
+        return Output::create(Some(path), force, Access::Everyone);
+    }
+    let names = (2..MOST_PAGES).map(|number| format!("broadleaf-demo-{number}.html"));
+    let mut names = std::iter::once("broadleaf-demo.html".to_owned()).chain(names);
+    let free = names.find(|name| !Path::new(name).exists());
+    let name = free.unwrap_or_else(|| "broadleaf-demo.html".to_owned());
+    let here = Output::create(Some(Path::new(&name)), force, Access::Everyone);
+    here.or_else(|_| {
+        let path = std::env::temp_dir().join(format!("{}-{name}", std::process::id()));
+        Output::create(Some(&path), force, Access::Everyone)
+    })
+}
+
+/// Compares all policies on the recording of `sort`, with a map. `stays` is true if the recording
+/// outlives the command.
+///
+/// # Errors
+/// Those of [`compare_with_maps`].
+pub fn compare_sort(
+    recording: &Path,
+    stays: bool,
+    watch: &dyn Watch,
+) -> Result<ComparisonAnswer, Failure> {
     let request = Request {
         misses_over_time: false,
         restarts: false,
@@ -64,7 +95,13 @@ pub fn compare_sort(recording: &Path, watch: &dyn Watch) -> Result<ComparisonAns
         threads: None,
         curves: false,
     };
-    let mut answer = compare(request, &[])?;
+    let mut answer = compare_with_maps(request, &[BASELINE], Some(&[]), &[])?;
+    if !stays {
+        let gone = argument(recording);
+        for advice in &mut answer.comparison.advice {
+            advice.commands.retain(|one| !one.command.contains(&gone));
+        }
+    }
     answer.comparison.trace.path = format!("sort of {} lines", grouped(LINES));
     Ok(answer)
 }

@@ -2,6 +2,7 @@
 
 use broadleaf_accel::explain;
 use broadleaf_model::Plan;
+use broadleaf_report::{Align, Grid, View};
 
 use crate::source::Trace;
 
@@ -42,4 +43,23 @@ pub(crate) fn explained(plan: &Plan, trace: &Trace) -> Vec<PlannedAccelerator> {
         }
     });
     planned.collect()
+}
+
+/// The accelerators of a plan as a table.
+pub fn plan_table(accelerators: &[PlannedAccelerator], view: View) -> String {
+    let mut grid = Grid::new()
+        .column("accelerator", Align::Left)
+        .column("used", Align::Left)
+        .column("what it does, or why it is not used", Align::Left);
+    for planned in accelerators {
+        let (used, text) = match &planned.why_not {
+            None => (
+                "yes",
+                format!("{}; relies on {}", planned.does, planned.relies_on),
+            ),
+            Some(why) => ("no", why.clone()),
+        };
+        grid.row([planned.name.to_owned(), used.to_owned(), text]);
+    }
+    grid.render(view)
 }

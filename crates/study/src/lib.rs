@@ -27,6 +27,7 @@ pub mod info;
 pub mod journal;
 mod listening;
 pub mod machines;
+pub mod map;
 pub mod measured_ends;
 pub mod memory;
 pub mod mix;

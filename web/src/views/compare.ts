@@ -4,6 +4,8 @@ import { answerSection, tiles, type Answer, type SuggestedCommand } from "../ans
 import { h } from "../dom";
 import { curvesFigure } from "../figures/curves";
 import { frontierFigure } from "../figures/frontier";
+import { icicleFigure } from "../figures/icicle";
+import { mapFigures } from "../figures/map";
 import { matrixFigure } from "../figures/matrix";
 import { memoryFigure } from "../figures/memory";
 import { refusalsFigure } from "../figures/refusals";
@@ -153,11 +155,14 @@ export function compareView(record: AnyRecord, beside: Beside): Node[] {
   });
   const advised = new Map(advice.map(({ machine, policy }) => [machine, policy]));
   const usable = baselines.filter((cell) => cell.out_of_memory_after === undefined);
+  const maps = comparison.maps ?? [];
   const figures: (Node | null | false)[] = [
     matrixFigure(results, usable, advised, beside.metrics, beside.summaries),
     usable.length > 0 && results.length > 1 && frontierFigure(results, usable, advised),
     results.some((cell) => cell.curve) && curvesFigure(results, comparison.machines ?? [], advised),
     results.some((cell) => (cell.over_time?.length ?? 0) > 1) && memoryFigure(results),
+    icicleFigure(maps),
+    ...mapFigures(maps),
     refusalsFigure(
       onMachine(results, machines[0] ?? ""),
       "How often a policy was asked about a block and left it as it was, by reason.",

@@ -14,6 +14,7 @@ mod filtered;
 mod forks;
 mod interim;
 mod kinds;
+mod maps;
 mod mixes;
 mod neighbours;
 mod observers;

@@ -7,7 +7,7 @@ use broadleaf_model::Costs;
 use clap::{Args, ValueEnum};
 
 use super::number::count;
-use super::{Bound, CacheUse, FilesAt, ResultFile};
+use super::{Bound, CacheUse, FilesAt, PageFile, ResultFile};
 use crate::commands::offered;
 use broadleaf_study::costs::costs;
 
@@ -79,6 +79,9 @@ pub(crate) struct Advise {
 
     #[command(flatten)]
     pub(crate) result: ResultFile,
+
+    #[command(flatten)]
+    pub(crate) page: PageFile,
 
     #[command(flatten)]
     pub(crate) bound: Bound,

@@ -95,6 +95,14 @@ pub(crate) struct Compare {
     #[arg(long)]
     pub(crate) curve: bool,
 
+    /// Record maps of memory over time under these policies, for JSON and --html [default with
+    /// --html: the recommended policy and 4k]
+    ///
+    /// A map has the pages, walks and decisions of each block. It takes a replay of its own.
+    #[arg(long, value_name = "NAME", value_parser = offered::policies())]
+    #[arg(hide_possible_values = true)]
+    pub(crate) map: Vec<String>,
+
     /// Let each instruction begin again after a TLB miss, from its first reference on
     ///
     /// Processors whose TLBs software fills do so. An instruction that refers to several pages may
@@ -109,7 +117,8 @@ pub(crate) struct Compare {
     /// which. Record each program with --grain line. Without --policy, the policies are those of
     /// Chen 2014: 4k, coloured(by=core), fixed-2m and scattered(by=core), as far as the machine can
     /// run them.
-    #[arg(long, conflicts_with_all = ["curve", "restart", "over_time", "explain_plan", "html"])]
+    #[arg(long, conflicts_with_all = ["curve", "restart", "over_time", "explain_plan"])]
+    #[arg(conflicts_with_all = ["html", "map"])]
     pub(crate) together: bool,
 
     /// With --together, count the first N instructions of each program [default: all]

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use broadleaf_governor::{Allowance, NotAnAllowance, StallLimit, percent};
 use clap::{Args, ValueHint};
 
-use super::TableOrJson;
 use super::number::{process, rounds};
 use super::size::size;
+use super::{PageFile, TableOrJson};
 
 /// Run a program with huge pages (THP) where a policy wants them
 ///
@@ -140,6 +140,9 @@ pub(crate) struct Govern {
     /// Set the format of the summary
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub(crate) format: TableOrJson,
+
+    #[command(flatten)]
+    pub(crate) page: PageFile,
 
     /// Write the summary to FILE [default: the table to standard error, JSON to standard output]
     #[arg(short, long, value_name = "FILE")]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::PageFile;
 use crate::commands::offered;
 
 /// Repeat a paper's experiments, and print its figures beside ours
@@ -68,8 +69,11 @@ pub(crate) struct PaperArgs {
     #[arg(short, long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Overwrite tables that FOLDER has
-    #[arg(long, requires = "output")]
+    #[command(flatten)]
+    pub(crate) page: PageFile,
+
+    /// Overwrite the page and the tables that FOLDER has
+    #[arg(long)]
     pub(crate) force: bool,
 }
 

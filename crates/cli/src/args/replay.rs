@@ -6,7 +6,7 @@ use broadleaf_governor::Allowance;
 use clap::Args;
 
 use super::govern::allowance;
-use super::{ResultFile, TableOrJson};
+use super::{PageFile, ResultFile, TableOrJson};
 use crate::commands::offered;
 
 /// Check the decisions of a journal, and estimate what other policies would have achieved
@@ -49,4 +49,7 @@ pub(crate) struct Replay {
 
     #[command(flatten)]
     pub(crate) result: ResultFile,
+
+    #[command(flatten)]
+    pub(crate) page: PageFile,
 }

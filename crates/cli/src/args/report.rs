@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::TableOrJson;
 use super::number::process;
+use super::{PageFile, TableOrJson};
 use crate::commands::offered;
 
 /// Show how full the memory of running processes is, and what policies would do to it now
@@ -57,6 +57,13 @@ pub(crate) struct Report {
     /// Set the format of the report
     #[arg(long, default_value = "table")]
     pub(crate) format: TableOrJson,
+
+    #[command(flatten)]
+    pub(crate) page: PageFile,
+
+    /// Overwrite the page if it exists
+    #[arg(long, requires = "html")]
+    pub(crate) force: bool,
 }
 
 /// Watch which processes would gain from huge pages, on the whole terminal

@@ -55,10 +55,13 @@ impl ResultFile {
     /// Opens the file of a page that is written beside the result.
     ///
     /// # Errors
-    /// Those of [`PageFile::create`]. [`Failure::Wrong`] if both are the same file.
-    pub(crate) fn create_page(&self, page: &PageFile) -> Result<Option<Output>, Failure> {
-        page.refuse_same(self.output.as_deref())?;
-        page.create(self.force)
+    /// Those of [`PageFile::open`].
+    pub(crate) fn open_page(
+        &self,
+        page: &PageFile,
+        read: &[&Path],
+    ) -> Result<Option<Output>, Failure> {
+        page.open(read, self.output.as_deref(), self.force)
     }
 
     /// Returns true if a file was named.

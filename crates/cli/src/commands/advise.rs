@@ -12,8 +12,9 @@ use broadleaf_study::advise::{AdviceRequest, advise, choosing_policy, mosalloc};
 use broadleaf_study::failure::Failure;
 use broadleaf_study::machines::machine;
 use broadleaf_study::output::{argument, json};
+use broadleaf_study::page::advice_page;
 
-use crate::args::{Advise, AdviseFormat};
+use crate::args::{Advise, AdviseFormat, write_page};
 use crate::progress::Bars;
 
 /// The default number of ranges in the table.
@@ -22,6 +23,7 @@ const ROWS: usize = 20;
 pub(crate) fn run(options: &Advise, view: View) -> Result<(), Failure> {
     let read = [&*options.trace, Path::new(&options.machine)];
     options.result.refuse(read)?;
+    let page = options.result.open_page(&options.page, &read)?;
     let machine = machine(&options.machine)?;
     let policy = choosing_policy(&options.policy)?;
     let cache = options.cache.cache()?;
@@ -38,6 +40,7 @@ pub(crate) fn run(options: &Advise, view: View) -> Result<(), Failure> {
         keep_going: options.keep_going,
         max_accesses: options.bound.max_accesses,
         cache: cache.as_ref(),
+        maps: page.is_some(),
         watch: &Bars,
     })?;
     let most = options.top.map_or_else(
@@ -80,7 +83,8 @@ pub(crate) fn run(options: &Advise, view: View) -> Result<(), Failure> {
     }
     out.write_all(text.as_bytes())
         .map_err(|error| Failure::writing(out.name(), &error))?;
-    out.finish()
+    out.finish()?;
+    write_page(page, || advice_page(&advice))
 }
 
 /// The next command: the same advice as C, or the comparison of policies.

@@ -6,16 +6,19 @@ use std::path::{Path, PathBuf};
 use broadleaf_machine::Machine;
 use broadleaf_metrics::CellResult;
 use broadleaf_policy::Policy;
-use broadleaf_report::{Align, BASELINE, Glyphs, Grid, REFERENCE, View};
-use broadleaf_study::compare::{Rendering, Request, compare, policies};
+use broadleaf_report::{BASELINE, Glyphs, REFERENCE, View};
+use broadleaf_study::compare::{Rendering, Request, policies};
 use broadleaf_study::machines::{design_space_policies, is_design_space, machines};
+use broadleaf_study::map::compare_with_maps;
 
 use crate::args::{Compare, CompareFormat, write_page};
 use crate::progress::Bars;
 use crate::say;
 use crate::terminal::glyphs;
-use broadleaf_study::explained::PlannedAccelerator;
+use broadleaf_study::explained::{PlannedAccelerator, plan_table};
 use broadleaf_study::failure::Failure;
+use broadleaf_study::output::Output;
+use broadleaf_study::page::comparison_page;
 use broadleaf_study::policies_file;
 use broadleaf_study::shortage::refuse_lacking;
 use broadleaf_study::source::reduced::path_beside;
@@ -24,7 +27,7 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
     if options.together {
         return super::together::run(options, view);
     }
-    refuse_to_overwrite(options)?;
+    let page = refuse_to_overwrite(options)?;
     let machines = machines(&options.machine)?;
     let named = match &options.policies {
         Some(file) => policies_file::read(file)?,
@@ -45,7 +48,6 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
     }
     refuse_formats(options)?;
     let mut out = options.result.create()?;
-    let page = options.result.create_page(&options.page)?;
     if options.format == CompareFormat::Parquet && out.is_terminal() {
         return Err(Failure::wrong(
             "Parquet is no text: give a file with -o, or a pipe",
@@ -71,6 +73,8 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
         CompareFormat::Table if machines.iter().all(has_superpages) => &[BASELINE, REFERENCE],
         _ => &[BASELINE],
     };
+    let maps = page.is_some() || !options.map.is_empty();
+    let maps = maps.then_some(&options.map[..]);
     let mut answers = Vec::new();
     for (trace, policies) in options.trace.iter().zip(asked) {
         let request = Request {
@@ -88,7 +92,7 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
             misses_over_time: options.over_time,
             restarts: options.restart,
         };
-        let mut answer = compare(request, extra)?;
+        let mut answer = compare_with_maps(request, extra, maps, &named)?;
         // A result has the canonical form of an expression. A note gives the name from the file.
         for (file, named) in options
             .policies
@@ -106,7 +110,7 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
         .map_err(|error| Failure::writing(out.name(), &error))?;
     out.finish()?;
     write_page(page, || match &answers[..] {
-        [answer] => broadleaf_study::page::page(&answer.comparison, &answer.references),
+        [answer] => comparison_page(answer),
         _ => Err(Failure::wrong(ONE_TRACE_A_PAGE)),
     })
 }
@@ -131,7 +135,7 @@ fn refuse_formats(options: &Compare) -> Result<(), Failure> {
             "SVG shows the curves of one trace: give one trace at a time",
         ));
     }
-    if options.page.is_given() && options.trace.len() > 1 {
+    if options.page.html.is_some() && options.trace.len() > 1 {
         return Err(Failure::wrong(ONE_TRACE_A_PAGE));
     }
     let pipes = options
@@ -148,27 +152,12 @@ fn refuse_formats(options: &Compare) -> Result<(), Failure> {
 
 /// Prints the accelerators of a plan to standard error.
 fn show_plan(accelerators: &[PlannedAccelerator]) {
-    let mut grid = Grid::new()
-        .column("accelerator", Align::Left)
-        .column("used", Align::Left)
-        .column("what it does, or why it is not used", Align::Left);
-    for planned in accelerators {
-        let (used, text) = match &planned.why_not {
-            None => (
-                "yes",
-                format!("{}; relies on {}", planned.does, planned.relies_on),
-            ),
-            Some(why) => ("no", why.clone()),
-        };
-        grid.row([planned.name.to_owned(), used.to_owned(), text]);
-    }
-    for line in grid.render(say::table_view()).lines() {
-        say!("{line}");
-    }
+    let table = plan_table(accelerators, say::table_view());
+    table.lines().for_each(|line| say!("{line}"));
 }
 
-/// Refuses to overwrite a file that is read.
-fn refuse_to_overwrite(options: &Compare) -> Result<(), Failure> {
+/// Refuses to overwrite a file that is read, and opens the page.
+fn refuse_to_overwrite(options: &Compare) -> Result<Option<Output>, Failure> {
     // The reduced forms beside the traces may be read in their place.
     let traces = options.trace.iter().map(PathBuf::as_path);
     let beside: Vec<PathBuf> = traces.clone().map(path_beside).collect();
@@ -180,6 +169,6 @@ fn refuse_to_overwrite(options: &Compare) -> Result<(), Failure> {
     let types = options.memory.pagetypeinfo.iter().map(PathBuf::as_path);
     let read = machines.chain(traces).chain(earlier).chain(named);
     let read: Vec<&Path> = read.chain(free).chain(types).collect();
-    options.page.refuse(read.iter().copied())?;
-    options.result.refuse(read)
+    options.result.refuse(read.iter().copied())?;
+    options.result.open_page(&options.page, &read)
 }

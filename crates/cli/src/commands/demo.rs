@@ -7,11 +7,12 @@ use broadleaf_report::View;
 use broadleaf_report::number::grouped;
 
 use super::record::record_to;
-use crate::args::Demo;
+use crate::args::{Demo, write_page};
 use crate::progress::Bars;
-use broadleaf_study::demo::{LINES, compare_sort, sort_of_lines};
+use broadleaf_study::demo::{LINES, compare_sort, page_of, sort_of_lines};
 use broadleaf_study::failure::{Failure, reason};
 use broadleaf_study::output::{print, shown};
+use broadleaf_study::page::comparison_page;
 use broadleaf_study::recording::{claim, size_and_end};
 use broadleaf_study::unfinished::Unfinished;
 
@@ -29,6 +30,7 @@ pub(crate) fn run(options: &Demo, view: View) -> Result<(), Failure> {
         None => folder.path().join("sort.bl"),
     };
     let output = claim(&recording, options.force)?;
+    let page = page_of(options.page.html.as_deref(), options.force)?;
     let what = sort_of_lines(folder.path()).map_err(failed)?;
     say!(
         "recording `sort` while it sorts {} lines ...",
@@ -45,8 +47,9 @@ pub(crate) fn run(options: &Demo, view: View) -> Result<(), Failure> {
         None => say!("recorded {size_and_end}"),
     }
     say!("replaying it under every policy ...");
-    let answer = compare_sort(&recording, &Bars)?;
+    let answer = compare_sort(&recording, options.output.is_some(), &Bars)?;
     print(&answer.table(view))?;
+    write_page(Some(page), || comparison_page(&answer))?;
     if let Some(path) = &options.output {
         say!("next: broadleaf advise {}", shown(path));
     }

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::num::NonZero;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
@@ -13,6 +13,7 @@ use broadleaf_live::govern::{
     Attached, BaselineEnd, BaselineRequest, GovernRequest, JournalRequest, baseline, governed_text,
     live_policy,
 };
+use broadleaf_live::page::{baseline_page, live_page};
 use broadleaf_live::passed_on::PassedOn;
 use broadleaf_metrics::LiveReport;
 use broadleaf_report::{View, baseline_table, command_line};
@@ -20,7 +21,7 @@ use rustix::process::{
     DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit,
 };
 
-use crate::args::{Attach, Govern, Run, TableOrJson};
+use crate::args::{Attach, Govern, Run, TableOrJson, write_page};
 use crate::interrupt::EndSignal;
 use crate::progress::Bars;
 use crate::say;
@@ -36,13 +37,13 @@ pub(crate) fn run(options: &Run, view: View) -> Result<(), Failure> {
         None => format!("{:?}", options.govern),
     };
     let request = request(&options.govern, configuration)?;
-    let place = place(&options.govern)?;
+    let (place, page) = (place(&options.govern)?, open_page(&options.govern)?);
     if let Some(rounds) = options.baseline {
-        return run_baseline(options, &request, rounds, place, view);
+        return run_baseline(options, &request, rounds, (place, page), view);
     }
     let end = broadleaf_live::govern::run(&request, &options.command, &PROGRAM_SIGNALS)?;
-    let is_reported = end.was_governed || place.is_some();
-    if is_reported && let Err(failure) = tell(&options.govern, place, &end.report) {
+    let is_reported = end.was_governed || place.is_some() || page.is_some();
+    if is_reported && let Err(failure) = tell(&options.govern, place, page, &end.report) {
         // The program has done its work, and its exit status must not change.
         say!("cannot report what was done: {failure}");
     }
@@ -69,21 +70,21 @@ pub(crate) fn run(options: &Run, view: View) -> Result<(), Failure> {
 
 pub(crate) fn attach(options: &Attach) -> Result<(), Failure> {
     let request = request(&options.govern, format!("{:?}", options.govern))?;
-    let place = place(&options.govern)?;
+    let (place, page) = (place(&options.govern)?, open_page(&options.govern)?);
     let attached = Attached::new(&request, &options.pids)?;
     let signal = EndSignal::new();
     let time = options.seconds.map(Duration::from_secs_f64);
     let report = attached.govern(time, &mut |time| {
         !matches!(signal.wait(time), Err(RecvTimeoutError::Timeout))
     });
-    tell(&options.govern, place, &report)
+    tell(&options.govern, place, page, &report)
 }
 
 fn run_baseline(
     options: &Run,
     request: &GovernRequest,
     rounds: NonZero<u32>,
-    place: Option<Output>,
+    (place, page): (Option<Output>, Option<Output>),
     view: View,
 ) -> Result<(), Failure> {
     let end = baseline(&BaselineRequest {
@@ -107,7 +108,8 @@ fn run_baseline(
         TableOrJson::Json => json(&*report)?,
     };
     // The program's standard output is thrown away, so that of this process is free for the result.
-    print(Some(place.unwrap_or_else(Output::stdout)), &text)
+    print(Some(place.unwrap_or_else(Output::stdout)), &text)?;
+    write_page(page, || baseline_page(&report))
 }
 
 fn request(options: &Govern, configuration: String) -> Result<GovernRequest, Failure> {
@@ -122,7 +124,7 @@ fn request(options: &Govern, configuration: String) -> Result<GovernRequest, Fai
                 .map(|word| word.to_string_lossy().into_owned())
                 .collect(),
         }),
-        with_processes: options.format == TableOrJson::Json,
+        with_processes: options.format == TableOrJson::Json || options.page.html.is_some(),
         configuration,
     })
 }
@@ -157,13 +159,26 @@ fn place(options: &Govern) -> Result<Option<Output>, Failure> {
         .transpose()
 }
 
-/// Prints the report in the format that is wanted.
-fn tell(options: &Govern, place: Option<Output>, report: &LiveReport) -> Result<(), Failure> {
+/// Opens the page's file first, as the report's.
+fn open_page(options: &Govern) -> Result<Option<Output>, Failure> {
+    let journal = options.journal.as_deref();
+    let journal: Vec<&Path> = journal.into_iter().collect();
+    (options.page).open(&journal, options.output.as_deref(), options.force)
+}
+
+/// Prints the report in the format that is wanted, and writes the page.
+fn tell(
+    options: &Govern,
+    place: Option<Output>,
+    page: Option<Output>,
+    report: &LiveReport,
+) -> Result<(), Failure> {
     let text = match options.format {
         TableOrJson::Table => governed_text(report, &options.max_added.to_string()),
         TableOrJson::Json => json(report)?,
     };
-    print(place, &text)
+    print(place, &text)?;
+    write_page(page, || live_page(report))
 }
 
 fn print(place: Option<Output>, text: &str) -> Result<(), Failure> {

@@ -2,13 +2,15 @@
 
 use broadleaf_study::failure::Failure;
 use broadleaf_study::output::print;
+use broadleaf_study::page::paper_page;
 use broadleaf_study::papers::{PaperRequest, Scale, repeat};
 
-use crate::args::PaperArgs;
+use crate::args::{PaperArgs, write_page};
 use crate::commands::record::{ends_of, record};
 use crate::progress::Bars;
 
 pub(crate) fn run(options: &PaperArgs) -> Result<(), Failure> {
+    let page = options.page.open(&[], None, options.force)?;
     let request = PaperRequest {
         name: &options.name,
         scale: match (options.tiny, options.full) {
@@ -25,14 +27,7 @@ pub(crate) fn run(options: &PaperArgs) -> Result<(), Failure> {
         measure: ends_of,
     };
     let claims = repeat(&request, &mut |text| print(text))?;
-    if options.strict && !claims.failed.is_empty() {
-        return Err(Failure::Failed(format!(
-            "{} of {} claims of {} do not agree or are not shown: {}",
-            claims.failed.len(),
-            claims.all,
-            claims.paper,
-            claims.failed.join("; ")
-        )));
-    }
-    Ok(())
+    write_page(page, || paper_page(&claims.record))?;
+    let strict = options.strict.then(|| claims.all_agree());
+    strict.unwrap_or(Ok(()))
 }

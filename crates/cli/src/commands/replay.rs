@@ -6,11 +6,15 @@ use broadleaf_report::{View, command_line, next, replay_table};
 use broadleaf_study::failure::Failure;
 use broadleaf_study::journal::{ReplayRequest, asked_policies, replay};
 use broadleaf_study::output::json;
+use broadleaf_study::page::replay_page;
 
-use crate::args::{Replay, TableOrJson};
+use crate::args::{Replay, TableOrJson, write_page};
 
 pub(crate) fn run(options: &Replay, view: View) -> Result<(), Failure> {
     options.result.refuse([&*options.journal])?;
+    let page = options
+        .result
+        .open_page(&options.page, &[&options.journal])?;
     let policies = asked_policies(&options.policy)?;
     let mut out = options.result.create()?;
     let view = options.result.view(view);
@@ -31,6 +35,7 @@ pub(crate) fn run(options: &Replay, view: View) -> Result<(), Failure> {
     out.write_all(text.as_bytes())
         .map_err(|error| Failure::writing(out.name(), &error))?;
     out.finish()?;
+    write_page(page, || replay_page(&replayed))?;
     match replayed.difference {
         None => Ok(()),
         Some(difference) => Err(Failure::Failed(format!(

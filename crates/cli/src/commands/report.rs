@@ -1,21 +1,24 @@
 //! `report`: how full the memory of running processes is, and what policies would do to it.
 
+use broadleaf_live::page::live_page;
 use broadleaf_live::survey::{Scope, survey};
 use broadleaf_metrics::{LiveReport, PolicyForecast};
 use broadleaf_report::{View, all_processes, next, process_table};
 
-use crate::args::{Report, TableOrJson};
+use crate::args::{Report, TableOrJson, write_page};
 use crate::terminal::shades;
 use broadleaf_study::failure::Failure;
 use broadleaf_study::output::{json, print};
 
 pub(crate) fn run(options: &Report, view: View) -> Result<(), Failure> {
+    let page = options.page.open(&[], None, options.force)?;
     let scope = match options.all {
         true => Scope::All,
         false => Scope::Pids(&options.pid),
     };
     let survey = survey(scope, &options.policy)?;
     let has_processes = survey.has_processes();
+    write_page(page, || live_page(&survey.report))?;
     match options.format {
         // The object is whole, with an empty list.
         TableOrJson::Json => {

@@ -109,6 +109,35 @@ fn a_page_holds_what_json_prints_and_replaces_no_file() {
     assert!(refused(&input).contains("would be written over"));
 }
 
+/// A map is in the result if a page or the user asks for it.
+#[test]
+fn maps_are_recorded_on_demand() {
+    let folder = folder("page-maps");
+    let trace = file(&folder, "x.lackey", lackey(700).as_bytes());
+    let compare = |more: &[&str]| -> Value {
+        let options = ["compare", &trace, "--policy", "pop-64", "--format", "json"];
+        let output = run(&[&options[..], more].concat());
+        serde_json::from_str(&succeeded(&output)).expect("JSON")
+    };
+    assert!(compare(&[]).get("maps").is_none());
+    let maps = |value: &Value| -> Vec<String> {
+        let maps = value["maps"].as_array().expect("maps");
+        maps.iter()
+            .map(|map| map["policy"].as_str().expect("a policy").to_owned())
+            .collect()
+    };
+    let asked = compare(&["--map", "linux,pop-64"]);
+    assert_eq!(maps(&asked), ["linux", "pop-64"]);
+    let page = folder.join("x.html");
+    let paged = compare(&["--html", text(&page)]);
+    assert_eq!(maps(&paged), ["pop-64", "4k"]);
+    let cycles = |value: &Value| value["results"][0]["walk_cycles"].clone();
+    assert_eq!(cycles(&paged), paged["maps"][0]["walk_tree"]["walk_cycles"]);
+    assert_eq!(cycles(&paged), cycles(&compare(&[])));
+    let unknown = run(&["compare", &trace, "--map", "pop64"]);
+    assert!(refused(&unknown).contains("pop-64"));
+}
+
 /// The committed page is what its sources build, so that a build with Cargo alone has the newest.
 #[test]
 fn the_committed_page_is_that_of_its_sources() {
@@ -153,6 +182,8 @@ fn pages(folder: &Path) {
         text(trace.expect("a recording")).to_owned()
     };
     let (sort, blocks) = (named("sort.bl"), named("blocks.bl"));
+    let offline = ["advise", &sort];
+    page("advise", &offline);
     page("compare-curve", &["compare", &sort, "--curve"]);
     page(
         "compare-machines",
@@ -166,6 +197,30 @@ fn pages(folder: &Path) {
     let policies = "4k,freebsd,linux,navarro,pop-64";
     let memory = ["compare", &blocks, "--memory", "200%", "--policy", policies];
     page("compare-memory", &memory);
+    // Pages of commands that print no JSON to a file.
+    let html = |name: &str| folder.join(format!("{name}.html"));
+    let (live, paper) = (html("report"), html("paper"));
+    let pid = std::process::id().to_string();
+    let report = run(&["report", &pid, "--format", "json", "--html", text(&live)]);
+    fs::write(folder.join("report.json"), succeeded(&report)).expect("JSON is written");
+    let experiments = ["paper", "navarro2002", "--tiny", "--html", text(&paper)];
+    succeeded(&run(&experiments));
+    let journal = folder.join("run.journal");
+    let governed = ["run", "--dry-run", "--journal", text(&journal), "--html"];
+    let program = [
+        "--format",
+        "json",
+        "-o",
+        text(&folder.join("run.json")),
+        "--",
+        "true",
+    ]
+    .map(str::to_owned);
+    let program = program.each_ref().map(String::as_str);
+    succeeded(&run(
+        &[&governed[..], &[text(&html("run"))], &program].concat()
+    ));
+    page("replay", &["replay", text(&journal)]);
 }
 
 #[test]
@@ -182,7 +237,7 @@ fn a_browser_shows_the_figures_of_the_json() {
     }
     let (written, shots) = (folder("pages"), folder("page-screenshots"));
     pages(&written);
-    let tests = ["tests/all.test.mjs", "tests/compare.test.mjs"];
+    let tests = ["all", "compare", "map", "pages"].map(|name| format!("tests/{name}.test.mjs"));
     let output = Command::new("node")
         .args(["--test", "--test-concurrency=1"])
         .args(tests)

@@ -81,7 +81,7 @@ impl System<'_> {
             return false;
         }
         if !self.policy.may_be_due(charged) {
-            self.refuse(Refusal::TooFewMisses);
+            self.refuse(piece, Refusal::TooFewMisses);
             return false;
         }
         let view = View {
@@ -99,7 +99,7 @@ impl System<'_> {
                 self.promote(spaces, piece, &view, effort)
             }
             Verdict::Stay(reason) => {
-                self.refuse(reason);
+                self.refuse(piece, reason);
                 false
             }
             Verdict::Demote | Verdict::Pass => false,

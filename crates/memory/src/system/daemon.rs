@@ -204,7 +204,7 @@ impl System<'_> {
                 let view = self.view(spaces, piece, at.page, 0);
                 match self.policy.decide(Point::Short, &view) {
                     Verdict::Demote => self.demote(piece),
-                    Verdict::Stay(reason) => self.refuse(reason),
+                    Verdict::Stay(reason) => self.refuse(piece, reason),
                     Verdict::Promote | Verdict::Pass => {}
                 }
             }

@@ -13,7 +13,7 @@ impl System<'_> {
             return;
         }
         self.counters.demotions += 1;
-        self.note_change(piece.first, piece.level, false);
+        self.note_change(piece, false);
         self.fault_cycles += self.costs.demotion;
         let below = piece.level - 1;
         let each = self.pages(below);

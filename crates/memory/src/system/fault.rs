@@ -107,20 +107,20 @@ impl System<'_> {
             match self.policy.decide(Point::Fault, &view) {
                 Verdict::Promote => {}
                 Verdict::Stay(reason) => {
-                    self.refuse(reason);
+                    self.refuse(piece, reason);
                     continue;
                 }
                 Verdict::Demote | Verdict::Pass => continue,
             }
             if let Some(reason) = Self::cannot_be_mapped(view.coverage) {
-                self.refuse(reason);
+                self.refuse(piece, reason);
             } else if view.populated > 1 || view.swapped > 0 {
                 wanted = wanted.or(Some((piece, view)));
             } else if zeroes {
                 self.map_zeroes(piece);
                 return Ok(());
             } else if behind.file.is_some() && !self.can_be_filled(spaces, piece) {
-                self.refuse(broadleaf_policy::Refusal::NotInPlace);
+                self.refuse(piece, broadleaf_policy::Refusal::NotInPlace);
             } else {
                 if self.scatters(level) {
                     if self.fill_scattered(spaces, piece) {
@@ -133,7 +133,7 @@ impl System<'_> {
                         return Ok(());
                     }
                 }
-                self.refuse(broadleaf_policy::Refusal::NoExtent);
+                self.refuse(piece, broadleaf_policy::Refusal::NoExtent);
             }
         }
         if zeroes {

@@ -18,6 +18,7 @@ mod copies;
 mod counters;
 mod counts;
 mod daemon;
+mod decisions;
 mod demote;
 mod fault;
 mod footprint;
@@ -47,6 +48,7 @@ mod unprotect;
 pub use appraise::Appraisal;
 pub use ask::Foreseen;
 pub use counters::SystemCounters;
+pub use decisions::{Decided, PieceDecision, ResidentPage};
 pub use sample::{Sample, Totals as SystemTotals};
 pub use schedule::{Resized, Schedule, Span};
 pub use spec::{Costs, Files, Spec};
@@ -55,7 +57,7 @@ pub use table::Place;
 use crate::frames::{Buddy, Frame, Runs, Wired};
 use crate::reservations::{Key, ReservationId, Reservations};
 use crate::{AddressSpaces, Shootdown};
-use broadleaf_policy::{Needs, Policy, Refusal, Refusals};
+use broadleaf_policy::{Needs, Policy, Refusals};
 use broadleaf_units::{AlignedRun, PageNumber, PageSize, PageSizes, Rights, SpaceId, SplitMix64};
 use colouring::Colouring;
 use frame_table::FrameTable;
@@ -159,6 +161,8 @@ pub struct System<'a> {
     fault_cycles: u64,
     foreseen: Option<Foreseen<'a>>,
     log: schedule::Log,
+    /// Decisions that a listener has not heard; `None` if no listener wants them.
+    decisions: Option<Vec<PieceDecision>>,
     /// The references so far, by which a schedule goes.
     moment: u64,
 }
@@ -251,6 +255,7 @@ impl<'a> System<'a> {
             fault_cycles: 0,
             foreseen,
             log: schedule::Log::default(),
+            decisions: None,
             moment: 0,
         }
     }
@@ -259,6 +264,7 @@ impl<'a> System<'a> {
     pub fn begin_counting(&mut self) {
         self.counters = self.counters.begun();
         self.refusals = Refusals::default();
+        self.take_decisions();
         self.tables.note_filled();
     }
 
@@ -378,18 +384,6 @@ impl<'a> System<'a> {
         let counters = &mut self.counters;
         counters.peak_resident = counters.peak_resident.max(counters.resident);
         counters.peak_in_superpages = counters.peak_in_superpages.max(counters.in_superpages);
-    }
-
-    fn refuse(&mut self, reason: Refusal) {
-        self.refusals.count(reason);
-    }
-
-    fn forget_range(&mut self, at: Place, pages: u64) {
-        let pages = self.units(at.page, pages);
-        self.shootdowns.push(Shootdown::Range {
-            space: at.space,
-            pages,
-        });
     }
 
     fn facts(&self, spaces: &AddressSpaces, piece: Piece, page: u64) -> crate::Facts {

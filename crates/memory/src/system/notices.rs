@@ -1,7 +1,7 @@
 //! The leaves of a system's page tables, and notices of their changes.
 
 use super::{Place, Pte, System};
-use crate::{AddressSpaces, Notice};
+use crate::{AddressSpaces, Notice, Shootdown};
 use broadleaf_units::{AlignedRun, Leaf, PageSize, Rights, Scattering, SpaceId};
 use std::collections::BTreeSet;
 
@@ -54,6 +54,15 @@ impl System<'_> {
     /// The rights of a range may have changed: the next notices have those of its pages.
     pub(super) fn notice_rights(&mut self, space: SpaceId, from: u64, to: u64) {
         self.tables.note_unchanged(space, from, to);
+    }
+
+    /// The translations of a range are stale.
+    pub(super) fn forget_range(&mut self, at: Place, pages: u64) {
+        let pages = self.units(at.page, pages);
+        self.shootdowns.push(Shootdown::Range {
+            space: at.space,
+            pages,
+        });
     }
 
     /// The page that maps this place, as if its mapping allowed loads and stores. `None` if the

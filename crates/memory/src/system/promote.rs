@@ -28,7 +28,7 @@ impl System<'_> {
             return false;
         }
         if let Some(reason) = Self::cannot_be_mapped(view.coverage) {
-            self.refuse(reason);
+            self.refuse(piece, reason);
             return false;
         }
         if self.needs.repairs {
@@ -52,7 +52,7 @@ impl System<'_> {
                 true
             }
             Way::ByCopying if self.needs.copies == Copies::Never => {
-                self.refuse(Refusal::NotInPlace);
+                self.refuse(piece, Refusal::NotInPlace);
                 false
             }
             Way::ByCopying if self.begin_stream(spaces, piece) => false,
@@ -265,12 +265,12 @@ impl System<'_> {
             }
         };
         if !self.places(piece).all(movable) {
-            self.refuse(Refusal::NotInPlace);
+            self.refuse(piece, Refusal::NotInPlace);
             return None;
         }
         let extent = self.extent(spaces, piece.level, effort);
         if extent.is_none() {
-            self.refuse(Refusal::NoExtent);
+            self.refuse(piece, Refusal::NoExtent);
         }
         extent
     }
@@ -337,7 +337,7 @@ impl System<'_> {
     /// The pages of a piece are one from now on, in the share of this number in the tree of shares.
     fn raise_in(&mut self, piece: Piece, share: u8) {
         self.counters.promotions += 1;
-        self.note_change(piece.first, piece.level, true);
+        self.note_change(piece, true);
         self.fault_cycles += self.costs.promotion(self.pages(piece.level));
         let mut added = 0;
         for (at, number) in self.places(piece).zip(0..) {

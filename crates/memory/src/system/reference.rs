@@ -116,7 +116,7 @@ impl System<'_> {
             match self.policy.decide(Point::StoreToCleanSuperpage, &view) {
                 Verdict::Demote => self.demote(piece),
                 Verdict::Stay(reason) => {
-                    self.refuse(reason);
+                    self.refuse(piece, reason);
                     break;
                 }
                 Verdict::Promote | Verdict::Pass => break,
@@ -169,7 +169,7 @@ impl System<'_> {
                 false
             }
             Verdict::Stay(reason) => {
-                self.refuse(reason);
+                self.refuse(piece, reason);
                 false
             }
             Verdict::Demote | Verdict::Pass => false,

@@ -159,7 +159,7 @@ impl System<'_> {
                         found.push(ScannedPiece { piece, rank });
                     }
                     Verdict::Demote if mapped == level => self.demote(piece),
-                    Verdict::Stay(reason) => self.refuse(reason),
+                    Verdict::Stay(reason) => self.refuse(piece, reason),
                     Verdict::Promote | Verdict::Demote | Verdict::Pass => {}
                 }
             }

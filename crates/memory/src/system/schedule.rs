@@ -1,6 +1,6 @@
 //! When pieces of memory are to become superpages, for a policy that knows the whole trace.
 
-use super::{Foreseen, Place, System};
+use super::{Decided, Foreseen, Piece, Place, System};
 use std::collections::BTreeMap;
 
 /// The moments at which a piece may become a superpage. Hosts number the references of a trace; the
@@ -145,8 +145,16 @@ impl System<'_> {
         self.moment = moment;
     }
 
-    pub(super) fn note_change(&mut self, first: Place, level: usize, promoted: bool) {
+    pub(super) fn note_change(&mut self, piece: Piece, promoted: bool) {
+        let Piece { first, level } = piece;
         let moment = self.moment;
+        self.note_decision(
+            piece,
+            match promoted {
+                true => Decided::Promoted,
+                false => Decided::Demoted,
+            },
+        );
         let Log {
             changes,
             most,

@@ -101,7 +101,7 @@ impl System<'_> {
                 self.fill_extent(spaces, piece, first);
                 return Ok(());
             }
-            self.refuse(broadleaf_policy::Refusal::NoExtent);
+            self.refuse(piece, broadleaf_policy::Refusal::NoExtent);
         } else {
             self.forget_range(at, 1);
             self.tables.set(at, Pte::NONE);

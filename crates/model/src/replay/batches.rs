@@ -245,7 +245,8 @@ impl Replay<'_, '_> {
         if self.batch.visits > 0 {
             let last = self.batch.last;
             let worlds = self.worlds.all.iter_mut();
-            worlds.for_each(|world| world.end_batch(last));
+            let spaces = &self.stream.spaces;
+            worlds.for_each(|world| world.end_batch(last, spaces));
             self.batch.visits = 0;
         }
     }

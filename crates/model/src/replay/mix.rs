@@ -138,7 +138,7 @@ impl<'a, 'p, 's, S: Source> Mix<'a, 'p, 's, S> {
         let programs = done.map(Option::unwrap_or_default).collect();
         let plan = self.replay.plan;
         let mut replayed = self.replay.finish();
-        if let Some(mut listener) = replayed.worlds.take_listener(0) {
+        if let Some(mut listener) = replayed.worlds.take_listener(0, &replayed.stream) {
             listener.end();
         }
         let whole = result::results(&replayed.worlds, &replayed.stream, plan);

@@ -69,6 +69,10 @@ impl World<'_> {
             return;
         };
         filter.unsettled = self.system.unsettled();
+        self.pass_events();
+        let Some(filter) = &mut self.filter else {
+            return;
+        };
         // Memory that was disturbed once is likely to be disturbed again soon. Leaving the shared
         // filter takes longer than not using it.
         let begins_alone = std::mem::take(&mut filter.was_disturbed);
@@ -100,7 +104,7 @@ impl World<'_> {
             }
             self.set_stage(FilterStage::Shared(number));
             // A filter serves exact LRU alone: no rule counts the uses.
-            if self.visit(&step, 1, scene).is_none() {
+            if self.visit_kept(&step, 1, scene).is_none() {
                 self.leave(LeavingPoint::AfterKept(number), scene.part);
                 let sums = self.filter.as_ref().map(|filter| filter.resume.1);
                 let instructions = sums.map_or(0, |sums| sums.instructions);
@@ -182,7 +186,10 @@ impl World<'_> {
             }
             self.instructions = instructions;
             let step = VisitStep::of(&visit, part.shift, begin);
-            if self.visit(&step, VisitStep::uses(&visit), scene).is_none() {
+            if self
+                .visit_kept(&step, VisitStep::uses(&visit), scene)
+                .is_none()
+            {
                 return;
             }
         }

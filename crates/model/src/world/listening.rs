@@ -1,9 +1,10 @@
 //! Steps for listeners: visits or single accesses, with their lookups.
 
 use super::{Scene, World};
-use crate::listener::{StepListener, StepRequest, StepsWanted};
-use crate::origin::OriginCursor;
+use crate::listener::{HeardDecision, MemoryLook, StepListener, StepRequest, StepsWanted};
+use crate::origin::{OriginCursor, StepOrigin};
 use crate::steps::{Step, VisitStep};
+use broadleaf_memory::AddressSpaces;
 use broadleaf_tlb::ReferenceKind;
 use broadleaf_trace::Visit;
 
@@ -13,13 +14,76 @@ impl World<'_> {
         let policy = self.policy.name();
         let mmu = self.mmu_mut(machine);
         mmu.listener = (request.make)(&policy, &mmu.machine.name);
-        if mmu.listener.is_some() {
-            self.steps_wanted = Some(request.wanted);
+        let Some(wants) = mmu.listener.as_ref().map(|one| one.wants_decisions()) else {
+            return;
+        };
+        self.steps_wanted = Some(request.wanted);
+        if wants {
+            self.system.keep_decisions();
+        }
+        self.next_look = self.wanted_look();
+    }
+
+    /// The first time at which a listener wants to look at memory; `u64::MAX` if none wants to.
+    pub(super) fn wanted_look(&self) -> u64 {
+        let mmus = std::iter::once(&self.mmu).chain(&self.observers);
+        let listeners = mmus.filter_map(|mmu| mmu.listener.as_ref());
+        let times = listeners.filter_map(|listener| listener.looks_at());
+        times.min().unwrap_or(u64::MAX)
+    }
+
+    /// All listeners.
+    fn listeners(&mut self) -> impl Iterator<Item = &mut Box<dyn StepListener>> {
+        self.mmus_mut().filter_map(|mmu| mmu.listener.as_mut())
+    }
+
+    /// Lets the listeners look at memory, if the time of a look has come.
+    pub(super) fn look_if_due(&mut self, time: u64, spaces: &AddressSpaces) {
+        if time >= self.next_look {
+            self.look(time, spaces);
         }
     }
 
-    /// Takes away the listener of the machine of that number.
-    pub(crate) fn take_listener(&mut self, machine: usize) -> Option<Box<dyn StepListener>> {
+    /// Lets the listeners hear the decisions so far, and look at memory.
+    fn look(&mut self, time: u64, spaces: &AddressSpaces) {
+        self.tell_decisions();
+        let Self {
+            mmu,
+            observers,
+            system,
+            ..
+        } = self;
+        let look = MemoryLook::new(time, spaces, system);
+        for mmu in std::iter::once(mmu).chain(observers) {
+            if let Some(listener) = &mut mmu.listener {
+                listener.look(&look);
+            }
+        }
+        self.next_look = self.wanted_look();
+    }
+
+    /// Tells the listeners about decisions that they have not heard.
+    fn tell_decisions(&mut self) {
+        if !self.system.has_decisions() {
+            return;
+        }
+        for decision in self.system.take_decisions() {
+            let heard = HeardDecision::of(&decision, &self.system);
+            self.listeners().for_each(|one| one.decision(&heard));
+        }
+    }
+
+    /// Takes away the listener of the machine of that number, after its last look. The trace ended
+    /// after `now` accesses, unless memory was used up before.
+    pub(crate) fn take_listener(
+        &mut self,
+        machine: usize,
+        now: u64,
+        spaces: &AddressSpaces,
+    ) -> Option<Box<dyn StepListener>> {
+        if self.next_look < u64::MAX || self.system.has_decisions() {
+            self.look(self.ended.unwrap_or(now), spaces);
+        }
         self.mmu_mut(machine).listener.take()
     }
 
@@ -28,10 +92,12 @@ impl World<'_> {
         let part = scene.part;
         let mut origins = OriginCursor::new(part.origins, part.shift);
         let (mut time, mut instructions) = (part.begin, part.instructions);
+        self.pass_events();
         for number in 0..part.visits.len() {
             let visit = part.visits.visit(number);
             let origin = origins.next(number, &visit);
             instructions = instructions.saturating_add(visit.instructions.into());
+            self.look_if_due(time, &scene.stream.spaces);
             if part.references(&visit) {
                 self.instructions = instructions;
                 let step = Step {
@@ -60,7 +126,7 @@ impl World<'_> {
         wanted: StepsWanted,
         scene: &Scene<'_>,
     ) -> Option<()> {
-        if step.visit.fetches || wanted == StepsWanted::EachVisit {
+        if step.visit.fetches || wanted != StepsWanted::EachAccess {
             return self.visit_showing(step, VisitStep::uses(visit), scene);
         }
         let origin = step.origin;
@@ -83,6 +149,31 @@ impl World<'_> {
         Some(())
     }
 
+    /// Replays a visit that a filter kept, and shows the step to the listeners, if there are any;
+    /// `None` where memory is used up.
+    pub(super) fn visit_kept(
+        &mut self,
+        step: &VisitStep,
+        uses: u64,
+        scene: &Scene<'_>,
+    ) -> Option<()> {
+        if self.steps_wanted.is_none() {
+            return self.visit(step, uses, scene);
+        }
+        self.look_if_due(step.first_time(), &scene.stream.spaces);
+        let origin = StepOrigin {
+            space: scene.part.space,
+            ..StepOrigin::default()
+        };
+        let visit = *step;
+        self.visit_showing(&Step { visit, origin }, uses, scene)
+    }
+
+    /// Tells the listeners that events may have passed.
+    pub(super) fn pass_events(&mut self) {
+        self.listeners().for_each(|one| one.events_passed());
+    }
+
     /// Replays the references of one step, and shows the step to the listeners; `None` where memory
     /// is used up. A step is not shown if it has no reference, or if its first finds no memory.
     fn visit_showing(&mut self, step: &Step, uses: u64, scene: &Scene<'_>) -> Option<()> {
@@ -98,8 +189,9 @@ impl World<'_> {
 
     /// Shows a step to the listeners of all machines, after the lookups of all machines.
     fn show(&mut self, step: &Step, scene: &Scene<'_>) {
-        self.translate_now(Some(&scene.stream.spaces));
-        self.mmu.show(step);
-        self.observers.iter_mut().for_each(|mmu| mmu.show(step));
+        let spaces = &scene.stream.spaces;
+        self.translate_now(Some(spaces));
+        self.tell_decisions();
+        self.mmus_mut().for_each(|mmu| mmu.show(step, spaces));
     }
 }

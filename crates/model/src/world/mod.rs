@@ -65,6 +65,8 @@ pub(crate) struct World<'a> {
     continues: bool,
     /// The steps that listeners want; `None` if there is no listener.
     steps_wanted: Option<StepsWanted>,
+    /// The time of the next look of a listener; `u64::MAX` if none wants to look.
+    next_look: u64,
     /// The filter of the world; `None` if the world replays every visit.
     filter: Option<Box<WorldFilter>>,
     /// The instructions of the trace up to the last visit that was replayed. A filter keeps them up
@@ -138,6 +140,7 @@ impl<'a> World<'a> {
             counts_uses: machine.design.needs(RuleNeed::Uses),
             continues: false,
             steps_wanted: None,
+            next_look: u64::MAX,
             filter: None,
             instructions: 0,
             recorder: None,
@@ -191,9 +194,10 @@ impl<'a> World<'a> {
         self.system.begin_counting();
         self.instructions = 0;
         debug_assert!(self.waiting.is_empty(), "each part ends with its lookups");
-        self.mmu.begin();
-        self.parked.iter_mut().for_each(|(_, mmu)| mmu.begin());
-        self.observers.iter_mut().for_each(Mmu::begin);
+        self.mmu.begin(now);
+        self.parked.iter_mut().for_each(|(_, mmu)| mmu.begin(now));
+        self.observers.iter_mut().for_each(|mmu| mmu.begin(now));
+        self.next_look = self.wanted_look();
         if let Some(charged) = &mut self.charged {
             charged.cycles = 0;
         }
@@ -258,9 +262,10 @@ impl<'a> World<'a> {
     }
 
     /// Samples memory at the end of a batch, whose last visit began at `time`.
-    pub(crate) fn end_batch(&mut self, time: u64) {
+    pub(crate) fn end_batch(&mut self, time: u64, spaces: &AddressSpaces) {
         if self.ended.is_none() {
             self.look_around(time);
+            self.look_if_due(time, spaces);
         }
     }
 

@@ -93,6 +93,7 @@ pub(super) fn advice(ranges: Vec<AdvisedRange>) -> RangeAdvice {
         ranked_by: "gain".to_owned(),
         ranges,
         ranges_left_out: 0,
+        maps: Vec::new(),
         sites: Vec::new(),
         results: vec![
             result("4k", 60_000, 1000),

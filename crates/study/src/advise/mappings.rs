@@ -51,7 +51,7 @@ pub(super) fn places(trace: &mut Trace, pass: &CachedPass<'_>) -> Result<TracePl
     Ok(of_events(trace, pass.watch)?)
 }
 
-fn of_events(trace: &mut Trace, watch: &dyn Watch) -> Result<TracePlaces, ReadError> {
+pub(super) fn of_events(trace: &mut Trace, watch: &dyn Watch) -> Result<TracePlaces, ReadError> {
     let mut places = TracePlaces::default();
     let task = watch.begin(DOING, trace.work());
     trace.each_event(task.as_ref(), &mut places)?;

@@ -22,9 +22,10 @@ use broadleaf_report::BASELINE;
 use crate::cache::{CachedPass, TraceCache};
 use crate::compare::{available_threads, refuse_empty, replay, within_machine};
 use crate::failure::Failure;
+use crate::map::MapsOf;
 use crate::provenance::provenance;
 use crate::shortage::{left_out, refuse_lacking};
-use crate::source::origin::PassCount;
+use crate::source::origin::{PassCount, can_be_opened_again};
 use crate::source::{Trace, TraceReading, Whole};
 use crate::watch::Watch;
 use crate::{costs, names};
@@ -53,6 +54,8 @@ pub struct AdviceRequest<'a> {
     /// Holds the reduced form of the trace for the pass over the mappings, or keeps the form. The
     /// replays need each visit and read the trace.
     pub cache: Option<&'a TraceCache>,
+    /// Record maps of memory over time, with the chosen superpages and without.
+    pub maps: bool,
     /// Receives the progress.
     pub watch: &'a dyn Watch,
 }
@@ -104,6 +107,7 @@ pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, TracePlaces), 
     let exact = is_exact(&machine);
     let limits = limits(request.files, request.costs);
     let memory = asked(&limits);
+    let mapped = limits.clone();
     let configuration = format!("{name}\n{machine:?}\n{limits:?}");
     let machines = vec![machine.clone()];
     let baseline = broadleaf_policy::parse(BASELINE).map_err(Failure::failed)?;
@@ -133,13 +137,7 @@ pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, TracePlaces), 
         doing: mappings::DOING,
         watch: request.watch,
     };
-    let mut places = mappings::places(&mut trace, &pass)?;
-    let has_sites = places.has_sites();
-    if let Some(program) = trace.header().and_then(|header| header.program.as_ref())
-        && !has_sites
-    {
-        variables::add_variables(&mut places, program);
-    }
+    let places = events_of(&mut trace, &pass)?;
     let mut summary = outcome.trace;
     summary.path = trace.name().to_owned();
     summary.hash = trace.hash().unwrap_or_default();
@@ -154,6 +152,21 @@ pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, TracePlaces), 
         ranges::ranked(choice, &places, request.by)
     });
     let sites = chosen.map_or_else(Vec::new, |choice| sites::by_site(choice, &places.owners));
+    let maps = match request.maps && can_be_opened_again(request.trace) {
+        true => MapsOf {
+            path: request.trace,
+            reading,
+            machine: &machine,
+            limits: mapped,
+            earlier: &[],
+            accesses: summary.accesses,
+            threads,
+            places: &places,
+            watch: request.watch,
+        }
+        .under(vec![names::policy(&name)?, names::policy(BASELINE)?])?,
+        false => Vec::new(),
+    };
     let advice = RangeAdvice {
         schema: ADVICE_SCHEMA.to_owned(),
         trace: summary,
@@ -167,11 +180,40 @@ pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, TracePlaces), 
         ranges,
         sites,
         results: outcome.results,
+        maps,
         damage: trace.damage(),
         notes,
         provenance: provenance(&configuration),
     };
     Ok((advice, places))
+}
+
+/// Reads the places of a trace's mappings and its allocation sites. The trace was read to its end.
+///
+/// # Errors
+/// If the trace is damaged or unreadable.
+fn events_of(trace: &mut Trace, pass: &CachedPass<'_>) -> Result<TracePlaces, Failure> {
+    let places = mappings::places(trace, pass)?;
+    Ok(with_variables(places, trace))
+}
+
+/// Reads the places of a trace's mappings and its allocation sites, in a pass over the trace.
+///
+/// # Errors
+/// If the trace is damaged or unreadable.
+pub(crate) fn read_events(trace: &mut Trace, watch: &dyn Watch) -> Result<TracePlaces, Failure> {
+    let places = mappings::of_events(trace, watch)?;
+    Ok(with_variables(places, trace))
+}
+
+/// Adds the variables of the program, if the trace has no allocation sites.
+fn with_variables(mut places: TracePlaces, trace: &Trace) -> TracePlaces {
+    if !places.has_sites()
+        && let Some(program) = trace.header().and_then(|header| header.program.as_ref())
+    {
+        variables::add_variables(&mut places, program);
+    }
+    places
 }
 
 /// Returns true if the TLB is the one that choices assume: one fully associative structure.

@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use broadleaf_trace::{Backing, Event};
+use broadleaf_trace::{Backing, Event, Site, SiteFrame};
 use broadleaf_units::{FileId, SpaceId};
 
+use super::location::named_frame;
 use super::owners::SiteOwners;
 use super::pool::Pool;
 use super::variables::DataMapping;
@@ -14,8 +15,10 @@ use super::variables::DataMapping;
 #[derive(Debug, Default)]
 pub struct TracePlaces {
     pub(crate) processes: BTreeMap<SpaceId, SpaceProcess>,
-    /// Paths of files.
+    /// Paths of files, as the trace named them last.
     pub(crate) files: BTreeMap<FileId, String>,
+    /// Paths of files by address space. Each program of a trace numbers its files anew.
+    files_of: BTreeMap<SpaceId, BTreeMap<FileId, String>>,
     pub(crate) pools: BTreeMap<SpaceId, Pools>,
     /// The allocation sites.
     pub(super) owners: SiteOwners,
@@ -55,12 +58,42 @@ impl TracePlaces {
         !self.owners.is_empty()
     }
 
+    /// The path of a file that an address space maps, if the trace names it.
+    pub(crate) fn path(&self, space: SpaceId, file: FileId) -> Option<String> {
+        let own = self.files_of.get(&space).and_then(|files| files.get(&file));
+        own.or_else(|| self.files.get(&file)).cloned()
+    }
+
+    /// A process begins with the files of its parent.
+    fn inherit_files(&mut self, parent: u32) {
+        let is_parent = |(_, process): &(&SpaceId, &SpaceProcess)| process.pid == parent;
+        let parent = self.processes.iter().rfind(is_parent);
+        let files = parent.and_then(|(space, _)| self.files_of.get(space));
+        let files = files.cloned().unwrap_or_default();
+        self.files_of.insert(self.running, files);
+    }
+
+    /// The allocation sites of a range's memory, with their bytes in it.
+    pub(crate) fn sites_of(&self, space: SpaceId, start: u64, end: u64) -> Vec<(String, u64)> {
+        let shares = self.owners.of_range(space, start, end).into_iter();
+        let named = shares.filter_map(|(site, bytes)| {
+            let site = &self.owners.sites.get(site)?.site;
+            Some((site_name(site), bytes))
+        });
+        named.collect()
+    }
+
     /// Adds the next event of the trace.
     pub(super) fn add(&mut self, event: &Event) {
         self.owners.add(self.running, event);
         match event {
             Event::SpaceSwitch(space) => self.running = *space,
-            Event::SpaceStart { pid, command, .. } => {
+            Event::SpaceStart {
+                pid,
+                parent,
+                command,
+            } => {
+                self.inherit_files(*parent);
                 let process = SpaceProcess {
                     pid: *pid,
                     command: command.clone(),
@@ -76,6 +109,8 @@ impl TracePlaces {
             }
             Event::File { id, path, .. } => {
                 self.files.insert(*id, path.clone());
+                let files = self.files_of.entry(self.running).or_default();
+                files.insert(*id, path.clone());
             }
             event => {
                 self.data.extend(data_mapping(self.running, event));
@@ -86,6 +121,23 @@ impl TracePlaces {
 
     fn pools(&mut self) -> &mut Pools {
         self.pools.entry(self.running).or_default()
+    }
+}
+
+/// The name of a site: function, file and line, as far as they are known.
+fn site_name(site: &Site) -> String {
+    let frame = named_frame(&site.frames).map(|at| &site.frames[at]);
+    match frame {
+        Some(SiteFrame {
+            function,
+            file,
+            line,
+        }) if *line > 0 => {
+            let file = file.rsplit('/').next().unwrap_or(file);
+            format!("{function} ({file}:{line})")
+        }
+        Some(frame) if !frame.function.is_empty() => frame.function.clone(),
+        _ => site.allocator.clone(),
     }
 }
 
@@ -253,5 +305,29 @@ mod tests {
         assert_eq!(place(1), Some(0x3000));
         assert_eq!(place(2), Some(0));
         assert_eq!(places.processes[&SpaceId(2)].command, ["cc1"]);
+    }
+
+    #[test]
+    fn each_program_has_files_of_its_own_numbers_and_those_of_its_parent() {
+        let file = |id, path: &str| Event::File {
+            id: FileId(id),
+            path: path.to_owned(),
+            size: 0,
+        };
+        let mut places = TracePlaces::default();
+        for event in [
+            started(1, "sh"),
+            file(0, "/bin/sh"),
+            file(1, "/lib/c"),
+            Event::SpaceSwitch(SpaceId(1)),
+            started(8, "cc1"),
+            file(0, "/bin/cc1"),
+        ] {
+            places.add(&event);
+        }
+        let path = |space, id| places.path(SpaceId(space), FileId(id));
+        assert_eq!(path(0, 0).as_deref(), Some("/bin/sh"));
+        assert_eq!(path(1, 0).as_deref(), Some("/bin/cc1"));
+        assert_eq!(path(1, 1).as_deref(), Some("/lib/c"));
     }
 }

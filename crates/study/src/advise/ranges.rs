@@ -62,7 +62,7 @@ fn advised(range: &ChosenRange, run: &[ChosenPiece], places: &TracePlaces) -> Op
 
 /// The mapping of a range that begins at `start`.
 fn mapping(region: &Region, space: SpaceId, start: u64, places: &TracePlaces) -> AdvisedMapping {
-    let path = |file: FileId| places.files.get(&file).cloned();
+    let path = |file: FileId| places.path(space, file);
     let pools = places.pools.get(&space);
     if region.backing == Backing::Anonymous
         && let Some(file) = pools.and_then(|pools| pools.static_data(start))

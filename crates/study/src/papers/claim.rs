@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use broadleaf_metrics::PaperVerdict;
+
 use super::table::wrapped;
 
 /// Magnitudes that differ by a larger factor than this need a reason.
@@ -99,6 +101,18 @@ impl PaperClaim {
         let reason = self.reason().map(|reason| format!("reason: {reason}"));
         for line in wrapped(reason.as_deref().unwrap_or_default(), 96) {
             let _ = writeln!(out, "    {line}");
+        }
+    }
+
+    /// The claim as a record.
+    pub fn record(&self) -> PaperVerdict {
+        let [_, claim, agrees, paper, here, reason] = self.cells("");
+        PaperVerdict {
+            claim,
+            agrees,
+            paper,
+            here,
+            reason,
         }
     }
 

@@ -39,6 +39,17 @@ pub enum Scale {
     Full,
 }
 
+impl Scale {
+    /// The name of the scale.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tiny => "tiny",
+            Self::Quick => "quick",
+            Self::Full => "full",
+        }
+    }
+}
+
 /// Records the program of the options to a file that does not exist yet.
 pub type Record = fn(&Options, &Path) -> Result<Finished<()>, Failure>;
 

@@ -4,9 +4,12 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 
+use broadleaf_metrics::{PAPER_SCHEMA, PaperRecord};
+
 use crate::failure::{Failure, reason};
 use crate::names;
 use crate::output::{Access, Output, shown};
+use crate::provenance::provenance;
 use crate::watch::Watch;
 
 use super::{Measure, PAPERS, Paper, PaperClaim, PaperSetting, Record, Scale, csv, wrapped};
@@ -43,6 +46,27 @@ pub struct RepeatedClaims {
     pub all: usize,
     /// The claims that do not agree or are not shown.
     pub failed: Vec<String>,
+    /// The tables and all claims.
+    pub record: PaperRecord,
+}
+
+impl RepeatedClaims {
+    /// Returns an error if a claim does not agree or is not shown.
+    ///
+    /// # Errors
+    /// Names the claims.
+    pub fn all_agree(&self) -> Result<(), Failure> {
+        if self.failed.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::Failed(format!(
+            "{} of {} claims of {} do not agree or are not shown: {}",
+            self.failed.len(),
+            self.all,
+            self.paper,
+            self.failed.join("; ")
+        )))
+    }
 }
 
 /// Repeats the experiments of a paper. `print` gets the text of each table as soon as the table is
@@ -82,6 +106,7 @@ pub fn repeat(
     let mut contents = Vec::new();
     let mut claims = vec![PaperClaim::COLUMNS.map(str::to_owned).to_vec()];
     let mut failed = Vec::new();
+    let mut tables = Vec::new();
     let mut not_shown = 0;
     for experiment in experiments() {
         for (table, name) in (experiment.run)(&setting)?.iter().zip(experiment.tables) {
@@ -89,6 +114,7 @@ pub fn repeat(
             print(&shown)?;
             text.push_str(&shown);
             contents.push(table.csv());
+            tables.push(table.record(name));
             for claim in &table.claims {
                 claims.push(claim.cells(name).to_vec());
                 not_shown += usize::from(claim.is_not_shown);
@@ -121,6 +147,23 @@ pub fn repeat(
     Ok(RepeatedClaims {
         paper: paper.name,
         all,
+        record: PaperRecord {
+            schema: PAPER_SCHEMA.to_owned(),
+            paper: paper.name.to_owned(),
+            title: paper.title.to_owned(),
+            source: paper.source.to_owned(),
+            remarks: paper
+                .remarks
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" "),
+            scale: scale.name().to_owned(),
+            tables,
+            claims: all as u64,
+            agreeing: (all - failed.len()) as u64,
+            not_shown: not_shown as u64,
+            provenance: provenance(&format!("{} {scale:?} {:?}", paper.name, request.without)),
+        },
         failed,
     })
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use broadleaf_metrics::PaperTable;
+
 use super::claim::PaperClaim;
 
 /// A table with the paper's claims.
@@ -87,6 +89,23 @@ impl Table {
             claim.write(source, &mut out);
         }
         out
+    }
+
+    /// The table as a record. Only files have tables that are too long for people.
+    pub fn record(&self, name: &str) -> PaperTable {
+        let (rows, rows_left_out) = match self.only_in_files {
+            true => (Vec::new(), self.rows.len() as u64),
+            false => (self.rows.clone(), 0),
+        };
+        PaperTable {
+            name: name.to_owned(),
+            title: self.title.clone(),
+            text: self.text.clone(),
+            columns: self.columns.clone(),
+            rows,
+            rows_left_out,
+            claims: self.claims.iter().map(PaperClaim::record).collect(),
+        }
     }
 
     /// Formats the table for programs: a row of heads, then the figures.

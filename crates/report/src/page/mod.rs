@@ -1,13 +1,17 @@
 //! The report page: one HTML file that holds its results, draws them and works offline.
 
+mod answers;
+
 use std::collections::BTreeSet;
 
-use broadleaf_metrics::{CellResult, all_metrics};
+use broadleaf_metrics::{CellResult, PageAnswer, all_metrics};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+pub use answers::{advice_answer, baseline_answer, live_answer, paper_answer, replay_answer};
+
 /// The page without results. `make web` builds it from `web/`.
-const EMPTY_PAGE: &str = include_str!("../../../web/dist/report.html");
+const EMPTY_PAGE: &str = include_str!("../../../../web/dist/report.html");
 /// The part of the page that holds the results.
 const EMPTY_RECORDS: &str = r#"<script id="broadleaf-records" type="application/json">[]</script>"#;
 
@@ -21,6 +25,18 @@ impl Page {
     /// A page without a record.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The page of a record, with its answer and the meaning of its metrics, as HTML.
+    ///
+    /// # Errors
+    /// If the record has no form in JSON.
+    pub fn answering(
+        record: &impl Serialize,
+        answer: &PageAnswer,
+    ) -> Result<String, serde_json::Error> {
+        let page = Self::new().with(record)?.with(answer)?.with_metrics()?;
+        Ok(page.html())
     }
 
     /// Adds a record: an object with a schema, as `--format json` prints it.

@@ -1,13 +1,28 @@
 //! Report pages: results with everything that a page needs to explain them.
 
+mod file;
+
 use broadleaf_machine::Machine;
-use broadleaf_metrics::{CellResult, MachineSummary, StructureSummary};
-use broadleaf_report::Page;
+use broadleaf_metrics::{
+    CellResult, MachineSummary, PaperRecord, RangeAdvice, Replayed, StructureSummary,
+};
+use broadleaf_report::{Page, advice_answer, paper_answer, replay_answer};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::catalogues::{CatalogueName, entries};
+use crate::compare::ComparisonAnswer;
 use crate::failure::Failure;
+
+pub use file::{open_page, page_path, write_page};
+
+/// Returns the page of a comparison as HTML.
+///
+/// # Errors
+/// If the comparison has no form in JSON.
+pub fn comparison_page(answer: &ComparisonAnswer) -> Result<String, Failure> {
+    page(&answer.comparison, &answer.references)
+}
 
 /// Returns the page of a result as HTML. `references` are results of other policies, which the page
 /// compares with.
@@ -28,6 +43,30 @@ pub fn page(result: &impl Serialize, references: &[CellResult]) -> Result<String
         .and_then(|page| page.with(&policies))
         .map_err(Failure::failed)?;
     Ok(page.html())
+}
+
+/// Returns the page of advice as HTML.
+///
+/// # Errors
+/// If the advice has no form in JSON.
+pub fn advice_page(advice: &RangeAdvice) -> Result<String, Failure> {
+    Page::answering(advice, &advice_answer(advice)).map_err(Failure::failed)
+}
+
+/// Returns the page of a replayed journal as HTML.
+///
+/// # Errors
+/// If the result has no form in JSON.
+pub fn replay_page(replayed: &Replayed) -> Result<String, Failure> {
+    Page::answering(replayed, &replay_answer(replayed)).map_err(Failure::failed)
+}
+
+/// Returns the page of a repeated paper as HTML.
+///
+/// # Errors
+/// If the result has no form in JSON.
+pub fn paper_page(paper: &PaperRecord) -> Result<String, Failure> {
+    Page::answering(paper, &paper_answer(paper)).map_err(Failure::failed)
 }
 
 /// Describes the TLBs of machines.

@@ -1,0 +1,289 @@
+//! The answers at the heads of report pages: sentences and commands, from result records.
+
+use broadleaf_metrics::{
+    BaselineReport, LiveReport, PageAnswer, PaperRecord, PolicyForecast, ProcessReport,
+    RangeAdvice, Replayed,
+};
+
+use crate::number::{counted, grouped, percent, size, size_signed};
+use crate::ranges::NOTHING_PAYS;
+use crate::{added_bytes, baseline_changes, command_line, printable, replay_verdict};
+
+/// The answer of `advise`.
+pub fn advice_answer(advice: &RangeAdvice) -> PageAnswer {
+    let path = &advice.trace.path;
+    let about = format!("{path} on {}", advice.machine);
+    let command = |words: &[&str]| command_line(words);
+    let compare = command(&["broadleaf", "compare", path]);
+    let Some((without, with)) = advice.replayed().filter(|_| !advice.ranges.is_empty()) else {
+        return PageAnswer::new(about, NOTHING_PAYS).with("compare policies", compare);
+    };
+    let count = advice.ranges.len() as u64 + advice.ranges_left_out;
+    let saved = 1.0 - with.walk_cycles as f64 / without.walk_cycles.max(1) as f64;
+    let memory = match added_bytes(with, without) {
+        0 => "no more memory".to_owned(),
+        added => format!("{} more memory", size_signed(added)),
+    };
+    let verb = if count == 1 { "is" } else { "are" };
+    let sentence = format!(
+        "{} {verb} worth huge pages. Together they save {} of the walk cycles, for {memory}.",
+        counted(count, "range"),
+        percent(saved),
+    );
+    PageAnswer::new(about, sentence)
+        .with(
+            "change the source: C code with madvise calls for these ranges",
+            command(&["broadleaf", "advise", path, "--format", "madvise"]),
+        )
+        .with(
+            "compare policies, which need no change of the source",
+            compare,
+        )
+}
+
+/// The answer of `replay`.
+pub fn replay_answer(replayed: &Replayed) -> PageAnswer {
+    let program: Vec<String> = replayed
+        .command
+        .iter()
+        .map(|word| printable(word))
+        .collect();
+    let mut sentence = replay_verdict(replayed);
+    let least = |added: u64| u64::MAX - added;
+    let best = replayed.policies.iter().filter(|row| row.estimated);
+    let best = best.max_by_key(|row| (row.huge_bytes_peak, least(row.added_bytes_peak)));
+    if let Some(best) = best.filter(|row| row.huge_bytes_peak > 0) {
+        sentence.push_str(&format!(
+            " Of the other policies, {} would have had most memory in huge pages: {}, for {} more \
+             memory.",
+            best.policy,
+            size(best.huge_bytes_peak),
+            size(best.added_bytes_peak),
+        ));
+    } else if best.is_some() {
+        sentence.push_str(" No other policy would have made a huge page.");
+    }
+    let answer = PageAnswer::new(program.join(" "), sentence);
+    let policy = best.or(replayed.policies.first()).map(|row| &row.policy);
+    match policy {
+        Some(policy) => answer.with(
+            "run the program under this policy",
+            command_line(&["broadleaf", "run", "--policy", policy, "--", "COMMAND"]),
+        ),
+        None => answer,
+    }
+}
+
+/// The answer of `report`, `run` and `attach`.
+pub fn live_answer(report: &LiveReport) -> PageAnswer {
+    if let Some(governed) = &report.governed {
+        let blocks = counted(governed.promotions, "block");
+        let sentence = match governed.dry_run {
+            true => format!(
+                "{} would have made huge pages of {blocks}, for {} more memory.",
+                governed.policy,
+                size(governed.added_bytes_peak)
+            ),
+            false => format!(
+                "{} made huge pages of {blocks}: {} at most, for {} more memory.",
+                governed.policy,
+                size(governed.huge_bytes_peak),
+                size(governed.added_bytes_peak)
+            ),
+        };
+        let policy = &governed.policy;
+        let words = [
+            "broadleaf",
+            "run",
+            "--baseline",
+            "7",
+            "--policy",
+            policy,
+            "--",
+            "COMMAND",
+        ];
+        return PageAnswer::new("a program under a policy", sentence)
+            .with("measure what the policy gains", command_line(&words));
+    }
+    let about = match report.processes.as_slice() {
+        [one] => format!("process {} ({})", one.pid, printable(&one.command)),
+        several => format!("{} processes", grouped(several.len() as u64)),
+    };
+    let Some((process, forecast)) = most_gain(report) else {
+        return PageAnswer::new(about, "No policy would make a huge page now.");
+    };
+    let sentence = format!(
+        "{} would have {} in huge pages instead of {}: {} makes them of {}, for {} more memory.",
+        printable(&process.command),
+        size(forecast.covered_bytes),
+        size(process.huge_bytes),
+        forecast.policy,
+        counted(forecast.would_promote, "block"),
+        size(forecast.added_bytes),
+    );
+    let pid = process.pid.to_string();
+    let policy = &forecast.policy;
+    PageAnswer::new(about, sentence)
+        .with(
+            "do it: govern the process",
+            command_line(&["broadleaf", "attach", &pid, "--policy", policy]),
+        )
+        .with(
+            "watch all processes",
+            command_line(&["broadleaf", "top", "--policy", policy]),
+        )
+}
+
+/// The process and the policy that would bring most memory into huge pages. Of equal ones, the
+/// policy that adds less memory.
+fn most_gain(report: &LiveReport) -> Option<(&ProcessReport, &PolicyForecast)> {
+    let all = report.processes.iter().flat_map(|process| {
+        let forecasts = process.policies.iter();
+        forecasts.map(move |forecast| (process, forecast))
+    });
+    let gaining = all.filter(|(_, forecast)| forecast.would_promote > 0);
+    gaining.max_by_key(|(process, forecast)| {
+        let gain = forecast.covered_bytes.saturating_sub(process.huge_bytes);
+        (gain, u64::MAX - forecast.added_bytes)
+    })
+}
+
+/// The answer of `run --baseline`.
+pub fn baseline_answer(report: &BaselineReport) -> PageAnswer {
+    let changes = baseline_changes(report);
+    let user = changes
+        .iter()
+        .find(|change| change.kind == "user" && change.way == report.policy);
+    let sentence = match user {
+        Some(change) => format!("User time under {}: {}.", report.policy, change.sentence),
+        None => format!(
+            "{} was measured, and the user time is not known.",
+            report.policy
+        ),
+    };
+    let command: Vec<&str> = report.command.iter().map(String::as_str).collect();
+    let run = ["broadleaf", "run", "--policy", &report.policy, "--"];
+    let record = ["broadleaf", "record", "-o", "my.bl", "--"];
+    let line = |words: &[&str]| command_line(&[words, &command].concat());
+    PageAnswer::new(command_line(&command), sentence)
+        .with("run the program under this policy", line(&run))
+        .with("see where its TLB misses are", line(&record))
+}
+
+/// The answer of `paper`.
+pub fn paper_answer(paper: &PaperRecord) -> PageAnswer {
+    let hidden = match paper.not_shown {
+        0 => String::new(),
+        1 => " 1 claim is not shown.".to_owned(),
+        claims => format!(" {} claims are not shown.", grouped(claims)),
+    };
+    let sentence = format!(
+        "{} of {} claims agree with the {}.{hidden}",
+        grouped(paper.agreeing),
+        grouped(paper.claims),
+        paper.source
+    );
+    let answer = PageAnswer::new(&*paper.title, sentence);
+    match paper.scale.as_str() {
+        "full" => answer,
+        _ => answer.with(
+            "repeat the experiments with the paper's sizes",
+            command_line(&[
+                "broadleaf",
+                "paper",
+                &paper.paper,
+                "--full",
+                "-o",
+                &paper.paper,
+            ]),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use broadleaf_metrics::{Governed, PAPER_SCHEMA, Provenance, REPORT_SCHEMA};
+
+    fn live(processes: Vec<ProcessReport>, governed: Option<Governed>) -> LiveReport {
+        LiveReport {
+            schema: REPORT_SCHEMA.to_owned(),
+            processes,
+            unseen: Vec::new(),
+            notes: Vec::new(),
+            governed,
+            provenance: Provenance::default(),
+        }
+    }
+
+    #[test]
+    fn a_live_answer_names_the_policy_with_most_gain_and_least_memory() {
+        let forecast = |policy: &str, covered: u64, added: u64| PolicyForecast {
+            policy: policy.to_owned(),
+            would_promote: 3,
+            added_bytes: added << 20,
+            covered_bytes: covered << 20,
+            refusals: Default::default(),
+        };
+        let process = ProcessReport {
+            pid: 7,
+            command: "redis".to_owned(),
+            rss_bytes: 64 << 20,
+            huge_bytes: 2 << 20,
+            blocks: Default::default(),
+            population_histogram: Vec::new(),
+            policies: vec![
+                forecast("4k", 2, 0),
+                forecast("greedy", 8, 2),
+                forecast("pop-64", 8, 1),
+            ],
+        };
+        let answer = live_answer(&live(vec![process], None));
+        assert_eq!(answer.about, "process 7 (redis)");
+        assert_eq!(
+            answer.sentence,
+            "redis would have 8.00 MiB in huge pages instead of 2.00 MiB: pop-64 makes them of 3 \
+             blocks, for 1.00 MiB more memory."
+        );
+        assert_eq!(
+            answer.commands[0].command,
+            "broadleaf attach 7 --policy pop-64"
+        );
+        let none = live_answer(&live(Vec::new(), None));
+        assert_eq!(none.sentence, "No policy would make a huge page now.");
+    }
+
+    #[test]
+    fn a_governed_answer_says_what_was_made() {
+        let governed = Governed {
+            policy: "pop-256".to_owned(),
+            promotions: 1,
+            huge_bytes_peak: 2 << 20,
+            ..Governed::default()
+        };
+        let answer = live_answer(&live(Vec::new(), Some(governed)));
+        let sentence = "pop-256 made huge pages of 1 block: 2.00 MiB at most, for 0 B more memory.";
+        assert_eq!(answer.sentence, sentence);
+    }
+
+    #[test]
+    fn a_paper_counts_its_claims() {
+        let paper = PaperRecord {
+            schema: PAPER_SCHEMA.to_owned(),
+            paper: "navarro2002".to_owned(),
+            title: "Navarro 2002".to_owned(),
+            source: "paper".to_owned(),
+            remarks: String::new(),
+            scale: "quick".to_owned(),
+            tables: Vec::new(),
+            claims: 9,
+            agreeing: 7,
+            not_shown: 1,
+            provenance: Provenance::default(),
+        };
+        let answer = paper_answer(&paper);
+        let sentence = "7 of 9 claims agree with the paper. 1 claim is not shown.";
+        assert_eq!(answer.sentence, sentence);
+        assert!(answer.commands[0].command.contains("--full"));
+    }
+}

@@ -1,0 +1,260 @@
+// The pages of live processes: `report`, `run` and `attach`.
+
+import { tiles } from "../answer";
+import { answered } from "../answered";
+import { h } from "../dom";
+import { barsFigure } from "../figures/bars";
+import { refusalsFigure } from "../figures/refusals";
+import { tableFigure } from "../figures/table";
+import { counted, grouped, size } from "../format";
+import { provenanceSection } from "../provenance";
+import type { AnyRecord, Provenance } from "../records";
+
+interface PopulationBar {
+  from: number;
+  to: number;
+  blocks: number;
+  anonymous: number;
+  shmem: number;
+  file: number;
+}
+
+interface Forecast {
+  policy: string;
+  would_promote: number;
+  added_bytes: number;
+  covered_bytes: number;
+  refusals: Record<string, number>;
+}
+
+interface Process {
+  pid: number;
+  command: string;
+  rss_bytes: number;
+  huge_bytes: number;
+  blocks: { anonymous: number; shmem: number; file: number };
+  population_histogram: PopulationBar[];
+  policies: Forecast[];
+}
+
+interface LiveReport extends AnyRecord {
+  processes: Process[];
+  unseen: { pid: number; command: string; reason: string }[];
+  notes: string[];
+  policy?: string;
+  dry_run?: boolean;
+  promotions?: number;
+  demotions?: number;
+  broken_by_programs?: number;
+  refusals?: Record<string, number>;
+  added_bytes_peak?: number;
+  returned_bytes?: number;
+  huge_bytes_peak?: number;
+  governor_cpu_seconds?: number;
+  elapsed_seconds?: number;
+  page_faults?: number;
+  provenance: Provenance;
+}
+
+const LIMITS = [
+  "Processes are seen at one moment, or at the moments of a governor. " +
+    "What happens between them is not seen.",
+  "Memory that is added is an estimate: pages of a huge page that the process may yet use.",
+];
+
+/** Blocks by the pages that they hold, over all processes. */
+function histogram(processes: Process[]): HTMLElement | null {
+  const bars = new Map<string, PopulationBar>();
+  for (const bar of processes.flatMap((process) => process.population_histogram)) {
+    const name = bar.from === bar.to ? `${bar.from}` : `${bar.from} to ${bar.to}`;
+    const sum = bars.get(name) ?? { ...bar, blocks: 0, anonymous: 0, shmem: 0, file: 0 };
+    sum.blocks += bar.blocks;
+    sum.anonymous += bar.anonymous;
+    sum.shmem += bar.shmem;
+    sum.file += bar.file;
+    bars.set(name, sum);
+  }
+  if (bars.size === 0) return null;
+  const kinds = [
+    { name: "anonymous", field: "anonymous", style: "part-huge" },
+    { name: "shared memory", field: "shmem", style: "part-base" },
+    { name: "files", field: "file", style: "part-bloat" },
+  ] as const;
+  return barsFigure(
+    {
+      name: "population",
+      title: "How full blocks of 2 MiB are",
+      lead: ["Blocks of small pages, by the number of their 512 pages that are resident."],
+      controls: [
+        h(
+          "ul",
+          { class: "key" },
+          kinds.map(({ name, style }) =>
+            h("li", {}, h("span", { class: `dot ${style}`, "aria-hidden": "true" }), name),
+          ),
+        ),
+      ],
+    },
+    [...bars].map(([name, bar]) => ({
+      name,
+      parts: kinds.map((kind) => ({
+        name: kind.name,
+        value: bar[kind.field],
+        style: kind.style,
+        tip: `${counted(bar[kind.field], "block")} of ${kind.name}`,
+      })),
+    })),
+    "blocks",
+    grouped,
+  );
+}
+
+function forecasts(processes: Process[]): HTMLElement | null {
+  const gain = ({ policies }: Process): number =>
+    Math.max(0, ...policies.map(({ would_promote }) => would_promote));
+  // Of many processes, those for which no policy does anything say nothing.
+  const some = processes.length > 1 ? processes.filter((process) => gain(process) > 0) : processes;
+  const rows = some.flatMap((process) =>
+    process.policies.map((forecast) => ({ process, forecast })),
+  );
+  if (rows.length === 0) return null;
+  const several = processes.length > 1;
+  return tableFigure(
+    {
+      name: "forecasts",
+      title: "What each policy would do now",
+      lead: ["Nothing was changed. Figures are those of the policy without a limit on memory."],
+      wide: true,
+    },
+    rows,
+    [
+      {
+        name: "policy",
+        title: several ? "process and policy" : "policy",
+        value: ({ process, forecast }) =>
+          several
+            ? `${process.pid} ${process.command}: ${forecast.policy}`
+            : forecast.policy,
+      },
+      {
+        name: "would_promote",
+        title: "blocks to promote",
+        value: ({ forecast }) => forecast.would_promote,
+        text: grouped,
+        bars: true,
+      },
+      {
+        name: "covered_bytes",
+        title: "in huge pages then",
+        value: ({ forecast }) => forecast.covered_bytes,
+        text: size,
+        bars: true,
+      },
+      {
+        name: "added_bytes",
+        title: "memory added",
+        value: ({ forecast }) => forecast.added_bytes,
+        text: size,
+        bars: true,
+      },
+    ],
+    80,
+  );
+}
+
+function processTable(processes: Process[]): HTMLElement | null {
+  if (processes.length < 2) return null;
+  return tableFigure(
+    { name: "processes", title: "Processes", wide: true },
+    processes,
+    [
+      { name: "process", title: "process", value: ({ pid, command }) => `${pid} ${command}` },
+      {
+        name: "rss_bytes",
+        title: "resident memory",
+        value: (one) => one.rss_bytes,
+        text: size,
+        bars: true,
+      },
+      {
+        name: "huge_bytes",
+        title: "in huge pages",
+        value: (one) => one.huge_bytes,
+        text: size,
+        bars: true,
+      },
+      { name: "anonymous", title: "anonymous blocks", value: ({ blocks }) => blocks.anonymous },
+      { name: "shmem", title: "shared blocks", value: ({ blocks }) => blocks.shmem },
+      { name: "file", title: "blocks of files", value: ({ blocks }) => blocks.file },
+    ],
+    80,
+  );
+}
+
+export function liveView(record: AnyRecord, _: unknown, records: AnyRecord[]): Node[] {
+  const report = record as LiveReport;
+  const { processes } = report;
+  const sum = (field: "rss_bytes" | "huge_bytes"): number =>
+    processes.reduce((all, process) => all + process[field], 0);
+  const items = [
+    { name: processes.length === 1 ? "process" : "processes", value: grouped(processes.length) },
+    { name: "resident memory", value: size(sum("rss_bytes")), exact: grouped(sum("rss_bytes")) },
+    { name: "in huge pages", value: size(sum("huge_bytes")), exact: grouped(sum("huge_bytes")) },
+  ];
+  const governed = report.policy !== undefined;
+  if (governed) {
+    items.splice(
+      0,
+      items.length,
+      { name: "promoted", value: grouped(report.promotions ?? 0) },
+      { name: "demoted", value: grouped(report.demotions ?? 0) },
+      { name: "demoted by the program", value: grouped(report.broken_by_programs ?? 0) },
+      { name: "in huge pages at most", value: size(report.huge_bytes_peak ?? 0) },
+      { name: "memory added at most", value: size(report.added_bytes_peak ?? 0) },
+      { name: "governor", value: `${(report.governor_cpu_seconds ?? 0).toFixed(3)} s` },
+      { name: "elapsed", value: `${(report.elapsed_seconds ?? 0).toFixed(2)} s` },
+    );
+  }
+  const refused = governed
+    ? [
+        {
+          policy: report.policy ?? "",
+          promotions: report.promotions ?? 0,
+          refusals: report.refusals ?? {},
+        },
+      ]
+    : sumOfRefusals(processes);
+  const unseen =
+    report.unseen.length > 0 &&
+    tableFigure({ name: "unseen", title: "Processes that could not be looked at" }, report.unseen, [
+      { name: "process", title: "process", value: ({ pid, command }) => `${pid} ${command}` },
+      { name: "reason", title: "reason", value: ({ reason }) => reason },
+    ]);
+  const figures = [
+    forecasts(processes),
+    processTable(processes),
+    histogram(processes),
+    refusalsFigure(refused, "The number of blocks that a policy left as they were, by reason."),
+    unseen,
+  ].filter((node): node is HTMLElement => node instanceof Node);
+  return [
+    answered(records, "Live processes"),
+    tiles(items),
+    h("div", { class: "figures" }, figures),
+    provenanceSection({ ...report, limits: LIMITS }),
+  ];
+}
+
+/** The refusals of each policy, over all processes. */
+function sumOfRefusals(processes: Process[]) {
+  const sums = new Map<string, { promotions: number; refusals: Record<string, number> }>();
+  for (const forecast of processes.flatMap((process) => process.policies)) {
+    const sum = sums.get(forecast.policy) ?? { promotions: 0, refusals: {} };
+    sum.promotions += forecast.would_promote;
+    for (const [reason, blocks] of Object.entries(forecast.refusals)) {
+      sum.refusals[reason] = (sum.refusals[reason] ?? 0) + blocks;
+    }
+    sums.set(forecast.policy, sum);
+  }
+  return [...sums].map(([policy, sum]) => ({ policy, ...sum }));
+}
