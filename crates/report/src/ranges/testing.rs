@@ -72,7 +72,6 @@ pub(super) fn advice(ranges: Vec<AdvisedRange>) -> RangeAdvice {
         ..CellResult::default()
     };
     RangeAdvice {
-        maps: Vec::new(),
         schema: ADVICE_SCHEMA.to_owned(),
         trace: TraceSummary {
             path: "sort.bl".to_owned(),
