@@ -78,7 +78,6 @@ fn what_belongs_to_memory_needs_it() {
         "--fragmentation=30%",
         "--buddyinfo=/proc/buddyinfo",
         "--after=other.bl",
-        "--over-time",
     ] {
         let text = usage(&[option]);
         assert!(text.contains("--memory"), "{option}: {text}");

@@ -75,7 +75,8 @@ fn each_setting_is_measured_and_predicted() {
     assert!(peak >= 15, "{peak}");
     assert!(never["change"].is_null() && policy["is_end"] == false);
     let walks = |one: &Value| one["whole"]["tlb_misses"].as_u64().expect("misses");
-    assert!(walks(never) > 4 * walks(huge), "{}", walks(never));
+    // Each turn visits 8,192 pages, more than the TLBs hold.
+    assert!(walks(never) > walks(huge) + 10_000, "{}", walks(never));
     let curve = &report["curves"][0];
     assert_eq!(curve["measured"].as_array().map(Vec::len), Some(9));
     assert_eq!(curve["whole"][0], 5.0);
