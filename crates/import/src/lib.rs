@@ -15,6 +15,8 @@ mod import;
 mod lines;
 mod records;
 mod source;
+#[cfg(test)]
+mod testing;
 
 pub use batch::ImportBatch;
 pub use catalogue::{ForeignFormat, exportable, importable};

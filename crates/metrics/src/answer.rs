@@ -17,7 +17,7 @@ pub struct PageAnswer {
     pub about: String,
     /// The answer: sentences, the most important one first.
     pub sentence: String,
-    /// What the user can type now, the most useful first.
+    /// The commands to type now, the most useful first.
     pub commands: Vec<SuggestedCommand>,
 }
 

@@ -25,7 +25,7 @@ pub struct AddressMap {
     pub blocks: Vec<MapBlock>,
     /// The walk cycles by mapping, range and allocation site.
     pub walk_tree: WalkNode,
-    /// Sentences on what the map adds up.
+    /// Sentences on the sums of the map.
     pub folded: Vec<String>,
 }
 
@@ -103,7 +103,7 @@ pub struct MapBlock {
     pub walk_cycles_over_time: Vec<u64>,
     /// Changes, as in [`MapRow::states`].
     pub states: Vec<[u64; 4]>,
-    /// What the policy decided, in order.
+    /// The policy's decisions, in order.
     pub history: Vec<MapDecision>,
     /// Decisions that are not listed.
     pub history_left_out: u64,

@@ -202,7 +202,7 @@ pub struct Recommendation {
     /// The change of the run time, in a few sentences; absent if nothing is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_time: Option<String>,
-    /// What the user can type now, the most useful first; empty until the host fills it in.
+    /// The commands to type now, the most useful first; empty until the host fills it in.
     pub commands: Vec<SuggestedCommand>,
 }
 

@@ -112,7 +112,7 @@ impl<'a> Mmu<'a> {
         }
     }
 
-    /// Counts from zero after so many accesses. The contents of the TLB stay.
+    /// Counts from zero after this number of accesses. The contents of the TLB stay.
     pub(super) fn begin(&mut self, now: u64) {
         self.second_hits = 0;
         self.third_hits = 0;

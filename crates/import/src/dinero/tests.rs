@@ -1,20 +1,9 @@
 use super::*;
-use broadleaf_trace::{Grain, Visit};
-use std::io::Cursor;
+use crate::testing::import_text;
+use broadleaf_trace::Visit;
 
 fn import(text: &str) -> Result<(Vec<Visit>, ImportCounts, Vec<LeftOut>), String> {
-    let options = ImportOptions {
-        grain: Grain::Page,
-        fetches: false,
-    };
-    let source = ImportSource::stream("x", Cursor::new(text.as_bytes().to_vec()));
-    let mut importer = open(source, &options).map_err(|error| error.to_string())?;
-    let mut batch = ImportBatch::default();
-    while importer
-        .read(&mut batch)
-        .map_err(|error| error.to_string())?
-    {}
-    Ok((batch.visits, importer.counts(), importer.left_out()))
+    import_text(DINERO.import.as_ref(), text)
 }
 
 #[test]

@@ -26,6 +26,8 @@ pub use curves::CountersFile;
 
 /// The bytes of a huge page.
 const HUGE: u64 = 2 << 20;
+/// Shorter runs show large differences alone, in seconds.
+const SHORT: f64 = 1.0;
 /// The base pages of a huge page.
 const PAGES_OF_HUGE: u64 = 512;
 
@@ -59,6 +61,16 @@ pub fn validation(request: ValidationRequest<'_>) -> Result<ValidationReport, Fa
         ..
     } = request.measured;
     notes.extend(note);
+    let base_runs = settings.first().map_or(&[][..], |(_, runs)| runs);
+    let user: Vec<f64> = base_runs.iter().map(|run| run.user_seconds).collect();
+    if let Some([_, middle, _]) = percentiles(&user)
+        && middle < SHORT
+    {
+        notes.push(format!(
+            "the runs take {middle:.2} s of user time: differences of a few percent show in runs \
+             of a second or more"
+        ));
+    }
     let policies: Result<Vec<String>, Failure> =
         settings.iter().map(|(setting, _)| model(setting)).collect();
     let policies = policies?;
@@ -122,7 +134,7 @@ pub fn validation(request: ValidationRequest<'_>) -> Result<ValidationReport, Fa
     })
 }
 
-/// The policy of the model that stands for a setting.
+/// The model's policy for a setting.
 fn model(setting: &LiveSetting) -> Result<String, Failure> {
     match setting {
         LiveSetting::Never => Ok("4k".to_owned()),

@@ -1,4 +1,4 @@
-//! The history of a block: what a policy decided about it, and when.
+//! The history of a block: a policy's decisions about it, with their times.
 
 use crate::HeardDecision;
 use broadleaf_memory::system::Decided;

@@ -1,4 +1,4 @@
-//! The programs (tables 3.2 and 3.3), broken superpages, miss rates, and what is not produced.
+//! The programs (tables 3.2 and 3.3), broken superpages, miss rates, and the parts that are not produced.
 
 use broadleaf_metrics::CellResult;
 use broadleaf_report::number::grouped;
@@ -203,7 +203,7 @@ const NOT_PRODUCED: [[&str; 2]; 9] = [
     ],
 ];
 
-/// What is not produced, and why.
+/// The parts that are not produced, with the reasons.
 pub(super) fn not_produced() -> Table {
     let text = "Parts of chapters 3 to 6 that user-mode recordings cannot give, and figures that \
                 have no data.";

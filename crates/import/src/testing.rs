@@ -1,0 +1,28 @@
+//! The import of a text, for the tests of the importers.
+
+use broadleaf_trace::{Grain, Visit};
+use std::io::Cursor;
+
+use crate::batch::ImportBatch;
+use crate::import::{ImportCounts, ImportEntry, ImportOptions, LeftOut};
+use crate::source::ImportSource;
+
+/// The visits, counts and left-out records of a text, by pages.
+pub(crate) fn import_text(
+    entry: Option<&ImportEntry>,
+    text: &str,
+) -> Result<(Vec<Visit>, ImportCounts, Vec<LeftOut>), String> {
+    let options = ImportOptions {
+        grain: Grain::Page,
+        fetches: false,
+    };
+    let source = ImportSource::stream("x", Cursor::new(text.as_bytes().to_vec()));
+    let open = entry.expect("the format is read").open;
+    let mut importer = open(source, &options).map_err(|error| error.to_string())?;
+    let mut batch = ImportBatch::default();
+    while importer
+        .read(&mut batch)
+        .map_err(|error| error.to_string())?
+    {}
+    Ok((batch.visits, importer.counts(), importer.left_out()))
+}
