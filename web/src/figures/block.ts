@@ -1,4 +1,4 @@
-// One block: its resident pages and walks over time, and what the policy decided about it.
+// One block: its resident pages and walks over time, and the policy's decisions about it.
 
 import { scaleLinear } from "d3-scale";
 import { axisX, axisY, drawing } from "../axes";

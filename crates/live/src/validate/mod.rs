@@ -61,8 +61,8 @@ pub fn validation(request: ValidationRequest<'_>) -> Result<ValidationReport, Fa
         ..
     } = request.measured;
     notes.extend(note);
-    let base_runs = settings.first().map_or(&[][..], |(_, runs)| runs);
-    let user: Vec<f64> = base_runs.iter().map(|run| run.user_seconds).collect();
+    let base = settings.first().map_or(&[][..], |(_, runs)| runs);
+    let user: Vec<f64> = base.iter().map(|run| run.user_seconds).collect();
     if let Some([_, middle, _]) = percentiles(&user)
         && middle < SHORT
     {
@@ -82,7 +82,6 @@ pub fn validation(request: ValidationRequest<'_>) -> Result<ValidationReport, Fa
         threads: None,
         watch: request.watch,
     })?;
-    let base = settings.first().map_or(&[][..], |(_, runs)| runs);
     let last = settings.len().saturating_sub(1);
     let mut all = Vec::new();
     for (at, ((setting, runs), prediction)) in settings.iter().zip(&predictions.all).enumerate() {
