@@ -17,11 +17,19 @@ pub struct ExportEntry {
     pub estimate: fn(&Header, &Totals) -> u64,
     /// The ending of the format's files, without the dot: "champsimtrace".
     pub ending: &'static str,
+    /// True if the format is text, which may go to a terminal.
+    pub is_text: bool,
     /// The name of the format's records, in the plural.
     pub records: &'static str,
     /// Data that the format cannot hold, or that a trace of ours cannot give it. One sentence each.
     pub notes: &'static [&'static str],
 }
+
+/// The notes on exports of single references without mappings.
+pub(crate) static EXPORT_NOTES: &[&str] = &[
+    "addresses are the first byte of their page or line, since the trace holds no others",
+    "instructions are at the page of the last fetch, or at 0 where the trace holds no fetches",
+];
 
 /// Writes a trace in a foreign format.
 pub trait TraceExporter {

@@ -14,9 +14,12 @@ mod export;
 mod import;
 mod lines;
 mod records;
+mod references;
 mod source;
 #[cfg(test)]
 mod testing;
+mod text;
+mod unfolded;
 
 pub use batch::ImportBatch;
 pub use catalogue::{ForeignFormat, exportable, importable};
@@ -37,5 +40,7 @@ broadleaf_units::catalogue! {
         champsim::CHAMPSIM,
         dinero::DINERO,
         csv::CSV,
+        gem5::GEM5,
+        perf::PERF,
     ];
 }

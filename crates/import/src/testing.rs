@@ -7,16 +7,24 @@ use crate::batch::ImportBatch;
 use crate::import::{ImportCounts, ImportEntry, ImportOptions, LeftOut};
 use crate::source::ImportSource;
 
-/// The visits, counts and left-out records of a text, by pages.
-pub(crate) fn import_text(
+/// The visits, counts and left-out records of a trace.
+type Imported = (Vec<Visit>, ImportCounts, Vec<LeftOut>);
+
+/// Imports a text by pages.
+pub(crate) fn import_text(entry: Option<&ImportEntry>, text: &str) -> Result<Imported, String> {
+    import_bytes(entry, text.as_bytes().to_vec())
+}
+
+/// Imports bytes by pages.
+pub(crate) fn import_bytes(
     entry: Option<&ImportEntry>,
-    text: &str,
-) -> Result<(Vec<Visit>, ImportCounts, Vec<LeftOut>), String> {
+    bytes: Vec<u8>,
+) -> Result<Imported, String> {
     let options = ImportOptions {
         grain: Grain::Page,
         fetches: false,
     };
-    let source = ImportSource::stream("x", Cursor::new(text.as_bytes().to_vec()));
+    let source = ImportSource::stream("x", Cursor::new(bytes));
     let open = entry.expect("the format is read").open;
     let mut importer = open(source, &options).map_err(|error| error.to_string())?;
     let mut batch = ImportBatch::default();

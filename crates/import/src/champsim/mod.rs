@@ -39,6 +39,7 @@ pub(crate) static CHAMPSIM: ForeignFormat = ForeignFormat {
         create: writer::create,
         estimate: writer::estimate,
         ending: "champsimtrace",
+        is_text: false,
         records: "records",
         notes: &[
             "addresses are the first byte of their page or line, since the trace holds no others",

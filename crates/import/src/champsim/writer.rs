@@ -2,14 +2,14 @@
 
 use std::io::Write;
 
-use broadleaf_trace::{Event, Header, Item, Lead, Totals, Visit};
+use broadleaf_trace::{DataAccess, Header, Item, Lead, Totals, Visit};
 
 use super::packer::Packer;
 use super::record::{CHAMPSIM_BYTES, ChampSimRecord};
 use crate::error::ExportError;
 use crate::export::{ExportCounts, TraceExporter};
 use crate::import::LeftOut;
-use broadleaf_trace::DataAccess;
+use crate::unfolded::{OneSpace, accesses};
 
 struct ChampSimExporter<'a> {
     to: &'a mut dyn Write,
@@ -18,10 +18,7 @@ struct ChampSimExporter<'a> {
     /// The trace counts instructions or says where they are fetched.
     counted: bool,
     packer: Packer,
-    /// The address space of the references so far.
-    space: Option<u32>,
-    /// The address space that runs.
-    running: u32,
+    space: OneSpace,
     counts: ExportCounts,
     events: u64,
     leads: u64,
@@ -35,8 +32,7 @@ pub(super) fn create<'a>(to: &'a mut dyn Write, header: &Header) -> Box<dyn Trac
         shift: header.grain.shift(),
         counted: is_counted(header),
         packer: Packer::default(),
-        space: None,
-        running: 0,
+        space: OneSpace::default(),
         counts: ExportCounts::default(),
         events: 0,
         leads: 0,
@@ -88,8 +84,8 @@ impl ChampSimExporter<'_> {
             self.packer.ip = visit.unit << self.shift;
             return self.begin_many(u64::from(visit.instructions));
         }
-        if visit.lookups() > 0 && self.space.replace(self.running) != Some(self.running) {
-            self.refuse_second_space()?;
+        if visit.lookups() > 0 {
+            self.space.visit("ChampSim")?;
         }
         let mut references = References {
             visit,
@@ -100,37 +96,11 @@ impl ChampSimExporter<'_> {
         let empty = references.starts.saturating_sub(references.left);
         references.starts -= empty;
         self.begin_many(empty)?;
-        if visit.lead != Lead::None {
-            self.leads += 1;
-            let access = match visit.lead {
-                Lead::Store => DataAccess::Store,
-                Lead::Load | Lead::None => DataAccess::Load,
-            };
-            self.reference(&mut references, access)?;
+        self.leads += u64::from(visit.lead != Lead::None);
+        for (access, count) in accesses(visit) {
+            (0..count).try_for_each(|_| self.reference(&mut references, access))?;
         }
-        let (loads, stores) = (visit.loads, visit.stores);
-        let first = if stores == 0 {
-            loads
-        } else {
-            visit.loads_before_store
-        };
-        self.several(&mut references, DataAccess::Load, first)?;
-        self.several(&mut references, DataAccess::Store, stores.min(1))?;
-        self.several(
-            &mut references,
-            DataAccess::Load,
-            loads.saturating_sub(first),
-        )?;
-        self.several(&mut references, DataAccess::Store, stores.saturating_sub(1))
-    }
-
-    fn several(
-        &mut self,
-        references: &mut References<'_>,
-        access: DataAccess,
-        count: u32,
-    ) -> Result<(), ExportError> {
-        (0..count).try_for_each(|_| self.reference(references, access))
+        Ok(())
     }
 
     /// Writes one reference. An instruction begins with it while there are as many instructions as
@@ -160,17 +130,6 @@ impl ChampSimExporter<'_> {
         self.packer.put(access, address);
         Ok(())
     }
-
-    fn refuse_second_space(&mut self) -> Result<(), ExportError> {
-        if self.counts.references == 0 {
-            return Ok(());
-        }
-        Err(ExportError::NoForm(
-            "holds several address spaces, which a trace of ChampSim cannot tell apart: record \
-             the program without --follow-children, or record the program alone that is meant"
-                .to_owned(),
-        ))
-    }
 }
 
 /// The references of a visit that are left to write.
@@ -188,12 +147,7 @@ impl TraceExporter for ChampSimExporter<'_> {
             Item::Visits(visits) => visits.iter().try_for_each(|visit| self.visit(visit)),
             Item::Event(event) => {
                 self.events += 1;
-                match event {
-                    Event::SpaceSwitch(space) => self.running = space.0,
-                    // What follows is another space, whatever its number.
-                    Event::SpaceEnd { .. } => self.space = None,
-                    _ => {}
-                }
+                self.space.event(event);
                 Ok(())
             }
         }

@@ -1,16 +1,16 @@
 //! References as comma-separated values, from scripts and notebooks.
 
-use broadleaf_trace::{DataAccess, Fold, Header};
+use broadleaf_trace::{DataAccess, Header};
 use broadleaf_units::Described;
 
-use crate::batch::ImportBatch;
 use crate::catalogue::ForeignFormat;
 use crate::error::ImportError;
-use crate::import::{
-    ImportCounts, ImportEntry, ImportOptions, LeftOut, OpenedImport, TraceImporter,
-};
+use crate::export::{EXPORT_NOTES, ExportEntry};
+use crate::import::{ImportEntry, ImportOptions, LeftOut, OpenedImport};
 use crate::lines::{Lines, hexadecimal, number, shown};
+use crate::references::{Reference, ReferenceImporter, ReferenceReader};
 use crate::source::ImportSource;
+use crate::text::TextForm;
 
 /// The largest access that a row may state, in bytes.
 const MOST_BYTES: u64 = 1 << 16;
@@ -25,15 +25,31 @@ pub(crate) static CSV: ForeignFormat = ForeignFormat {
                   like); without this column, each row is a load. `size` is in bytes, and 1 \
                   without this column. A fetch is an instruction. Other columns are left out. \
                   Values have no quotation marks and no commas. Read by `import csv`, also from \
-                  standard input and compressed.",
+                  standard input and compressed. `export csv` writes the kind of each reference \
+                  and the first byte of its page or line.",
         source: "RFC 4180, without quotation",
     },
     import: Some(ImportEntry {
         open,
         records: "rows",
     }),
-    export: None,
+    export: Some(ExportEntry {
+        create: |to, header| FORM.create(to, header),
+        estimate: |_, totals| FORM.estimate(totals),
+        ending: "csv",
+        is_text: true,
+        records: "rows",
+        notes: EXPORT_NOTES,
+    }),
     sample: include_bytes!("sample"),
+};
+
+/// The rows of an export.
+static FORM: TextForm = TextForm {
+    tool: "rows",
+    head: "kind,address\n",
+    before: ["load,0x", "store,0x", "fetch,0x"],
+    after: "",
 };
 
 /// The places of the columns.
@@ -100,15 +116,8 @@ impl Kind {
     }
 }
 
-/// One row.
-struct Row {
-    kind: Kind,
-    first: u64,
-    last: u64,
-}
-
-impl Row {
-    fn of(line: &[u8], columns: &Columns) -> Result<Self, String> {
+impl Reference {
+    fn of_row(line: &[u8], columns: &Columns) -> Result<Self, String> {
         let (mut address, mut kind, mut size) = (None, None, None);
         let mut count = 0;
         for (at, value) in fields(line).enumerate() {
@@ -139,40 +148,46 @@ impl Row {
         let size = size.map_or(Some(1), |size| number(size, 10));
         let size = size.filter(|size| (1..=MOST_BYTES).contains(size));
         let size = size.ok_or_else(|| format!("the size is not between 1 and {MOST_BYTES}"))?;
-        let last = first
-            .checked_add(size - 1)
-            .ok_or("the access reaches past the end of the address space")?;
-        Ok(Self { kind, first, last })
+        match kind {
+            Kind::Data(access) => Self::data(access, first, size),
+            Kind::Fetch => Ok(Self::Instruction(first)),
+        }
     }
 }
 
-struct CsvImporter {
+struct CsvReader {
     lines: Lines,
     columns: Columns,
-    fold: Fold,
-    fetches: bool,
-    counts: ImportCounts,
-    ended: bool,
 }
 
 fn open(source: ImportSource, options: &ImportOptions) -> OpenedImport {
     let mut lines = Lines::new(source.decompressed()?);
     let columns = Columns::of(lines.next()?.unwrap_or_default());
     let columns = columns.map_err(|reason| lines.bad(reason))?;
-    Ok(Box::new(CsvImporter {
-        lines,
-        columns,
-        fold: Fold::new(options.grain),
-        fetches: options.fetches,
-        counts: ImportCounts::default(),
-        ended: false,
-    }))
+    let reader = CsvReader { lines, columns };
+    Ok(Box::new(ReferenceImporter::new(reader, options)))
 }
 
-impl TraceImporter for CsvImporter {
+impl ReferenceReader for CsvReader {
+    fn next(&mut self) -> Result<Option<Reference>, ImportError> {
+        loop {
+            match self.lines.next()? {
+                None => return Ok(None),
+                Some(line) if line.trim_ascii().is_empty() => {}
+                Some(line) => {
+                    let row = Reference::of_row(line, &self.columns);
+                    return row.map(Some).map_err(|reason| self.lines.bad(reason));
+                }
+            }
+        }
+    }
+
+    fn bad(&self, reason: &str) -> ImportError {
+        self.lines.bad(reason)
+    }
+
     fn describe(&self, header: &mut Header) {
         header.options.instruction_counts = self.columns.kind.is_some();
-        header.options.instruction_pages = self.fetches;
         let sizes = match self.columns.size {
             Some(_) => "",
             None => ", and each access is taken to be of 1 byte",
@@ -182,55 +197,7 @@ impl TraceImporter for CsvImporter {
         ));
     }
 
-    fn read(&mut self, batch: &mut ImportBatch) -> Result<bool, ImportError> {
-        let before = batch.len();
-        let visits = &mut batch.visits;
-        for _ in 0..16 * ImportBatch::GOAL {
-            if self.ended || visits.len() >= before + ImportBatch::GOAL {
-                break;
-            }
-            let Some(line) = self.lines.next()? else {
-                self.ended = true;
-                self.fold.cut(visits);
-                break;
-            };
-            if line.trim_ascii().is_empty() {
-                continue;
-            }
-            let row = match Row::of(line, &self.columns) {
-                Ok(row) => row,
-                Err(reason) => return Err(self.lines.bad(reason)),
-            };
-            self.counts.records += 1;
-            match row.kind {
-                Kind::Data(access) => {
-                    match access {
-                        DataAccess::Load => self.counts.loads += 1,
-                        DataAccess::Store => self.counts.stores += 1,
-                    }
-                    self.fold.access(access, row.first, row.last, visits);
-                }
-                Kind::Fetch => {
-                    self.counts.instructions += 1;
-                    match self.fetches {
-                        true => self.fold.fetch(row.first, visits),
-                        false => self.fold.instruction(),
-                    }
-                }
-            }
-        }
-        Ok(!self.ended || batch.len() > before)
-    }
-
-    fn counts(&self) -> ImportCounts {
-        self.counts
-    }
-
-    fn may_leave_out(&self) -> bool {
-        true
-    }
-
-    fn left_out(&self) -> Vec<LeftOut> {
+    fn left_out(&self, _: u64) -> Vec<LeftOut> {
         LeftOut::some(&[(self.columns.others() as u64, "columns of other names")])
     }
 }

@@ -1,23 +1,19 @@
 //! Dinero's traces: one reference a line, in both text forms of Dinero IV.
 
-use broadleaf_trace::{DataAccess, Fold, Header};
+use broadleaf_trace::{DataAccess, Header};
 use broadleaf_units::Described;
 
-use crate::batch::ImportBatch;
 use crate::catalogue::ForeignFormat;
 use crate::error::ImportError;
-use crate::import::{
-    ImportCounts, ImportEntry, ImportOptions, LeftOut, OpenedImport, TraceImporter,
-};
+use crate::import::{ImportEntry, ImportOptions, LeftOut, OpenedImport};
 use crate::lines::{Lines, hexadecimal, shown, words};
+use crate::references::{Reference, ReferenceImporter, ReferenceReader};
 use crate::source::ImportSource;
 
 /// The size that Dinero takes for references of the traditional form, and their alignment.
 const DIN_SIZE: u64 = 4;
 /// The largest access that a line may state, in bytes.
 const MOST_BYTES: u64 = 1 << 16;
-/// The lines without a reference before the first one. After them, the input is no trace.
-const MOST_BEFORE: u64 = 1 << 20;
 
 /// The catalogue's entry.
 pub(crate) static DINERO: ForeignFormat = ForeignFormat {
@@ -50,34 +46,17 @@ enum Form {
     Extended,
 }
 
-/// The reference of a line.
-enum Reference {
-    Data(DataAccess, u64, u64),
-    Instruction(u64),
-    /// An access without a kind, or a command to the cache.
-    Nothing,
-}
-
-struct DineroImporter {
+struct DineroReader {
     lines: Lines,
-    fold: Fold,
-    fetches: bool,
     form: Option<Form>,
-    counts: ImportCounts,
-    left_out: u64,
-    ended: bool,
 }
 
 fn open(source: ImportSource, options: &ImportOptions) -> OpenedImport {
-    Ok(Box::new(DineroImporter {
+    let reader = DineroReader {
         lines: Lines::new(source.decompressed()?),
-        fold: Fold::new(options.grain),
-        fetches: options.fetches,
         form: None,
-        counts: ImportCounts::default(),
-        left_out: 0,
-        ended: false,
-    }))
+    };
+    Ok(Box::new(ReferenceImporter::new(reader, options)))
 }
 
 /// The reference of a line of words, and the line's form.
@@ -113,22 +92,38 @@ fn reference(line: &[u8]) -> Result<(Form, Reference), String> {
             (first, size.max(1))
         }
     };
-    let last = first
-        .checked_add(size - 1)
-        .ok_or("the access reaches past the end of the address space")?;
     let reference = match label {
-        b"0" | b"r" => Reference::Data(DataAccess::Load, first, last),
-        b"1" | b"w" => Reference::Data(DataAccess::Store, first, last),
+        b"0" | b"r" => Reference::data(DataAccess::Load, first, size)?,
+        b"1" | b"w" => Reference::data(DataAccess::Store, first, size)?,
         b"2" | b"i" => Reference::Instruction(first),
         _ => Reference::Nothing,
     };
     Ok((form, reference))
 }
 
-impl TraceImporter for DineroImporter {
+impl ReferenceReader for DineroReader {
+    fn next(&mut self) -> Result<Option<Reference>, ImportError> {
+        let found = loop {
+            match self.lines.next()? {
+                None => return Ok(None),
+                Some(line) if words(line).next().is_none() => {}
+                Some(line) => break reference(line),
+            }
+        };
+        let (form, reference) = found.map_err(|reason| self.lines.bad(reason))?;
+        if *self.form.get_or_insert(form) != form {
+            let reason = "the line has the other form of Dinero's: a trace has one form";
+            return Err(self.lines.bad(reason));
+        }
+        Ok(Some(reference))
+    }
+
+    fn bad(&self, reason: &str) -> ImportError {
+        self.lines.bad(reason)
+    }
+
     fn describe(&self, header: &mut Header) {
         header.options.instruction_counts = true;
-        header.options.instruction_pages = self.fetches;
         header.notes.push(
             "imported from a trace of Dinero: nothing is known of mappings, and references \
              without a size are taken to be of 4 bytes"
@@ -136,73 +131,8 @@ impl TraceImporter for DineroImporter {
         );
     }
 
-    fn read(&mut self, batch: &mut ImportBatch) -> Result<bool, ImportError> {
-        let before = batch.len();
-        let visits = &mut batch.visits;
-        for _ in 0..16 * ImportBatch::GOAL {
-            if self.ended || visits.len() >= before + ImportBatch::GOAL {
-                break;
-            }
-            let Some(line) = self.lines.next()? else {
-                self.ended = true;
-                self.fold.cut(visits);
-                break;
-            };
-            if words(line).next().is_none() {
-                continue;
-            }
-            let found = reference(line);
-            self.counts.records += 1;
-            let reference = match found {
-                Ok((form, reference)) if *self.form.get_or_insert(form) == form => reference,
-                Ok(_) => {
-                    let reason = "the line has the other form of Dinero's: a trace has one form";
-                    return Err(self.lines.bad(reason));
-                }
-                Err(reason) => return Err(self.lines.bad(reason)),
-            };
-            match reference {
-                Reference::Data(access, first, last) => {
-                    match access {
-                        DataAccess::Load => self.counts.loads += 1,
-                        DataAccess::Store => self.counts.stores += 1,
-                    }
-                    self.fold.access(access, first, last, visits);
-                }
-                Reference::Instruction(address) => {
-                    self.counts.instructions += 1;
-                    match self.fetches {
-                        true => self.fold.fetch(address, visits),
-                        false => self.fold.instruction(),
-                    }
-                }
-                Reference::Nothing => {
-                    self.left_out += 1;
-                    if self.left_out > MOST_BEFORE
-                        && self.counts.accesses() + self.counts.instructions == 0
-                    {
-                        let reason = "a million lines before it hold no reference";
-                        return Err(self.lines.bad(reason));
-                    }
-                }
-            }
-        }
-        Ok(!self.ended || batch.len() > before)
-    }
-
-    fn counts(&self) -> ImportCounts {
-        self.counts
-    }
-
-    fn may_leave_out(&self) -> bool {
-        true
-    }
-
-    fn left_out(&self) -> Vec<LeftOut> {
-        LeftOut::some(&[(
-            self.left_out,
-            "accesses without a kind and commands to caches",
-        )])
+    fn left_out(&self, nothing: u64) -> Vec<LeftOut> {
+        LeftOut::some(&[(nothing, "accesses without a kind and commands to caches")])
     }
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::import::ImportCounts;
 use crate::testing::import_text;
 use broadleaf_trace::Visit;
 

@@ -8,8 +8,10 @@ use crate::batch::ImportBatch;
 use crate::catalogue::ForeignFormat;
 use crate::compression::Bytes;
 use crate::error::ImportError;
+use crate::export::{EXPORT_NOTES, ExportEntry};
 use crate::import::{ImportCounts, ImportEntry, ImportOptions, OpenedImport, TraceImporter};
 use crate::source::ImportSource;
+use crate::text::TextForm;
 
 /// The catalogue's entry.
 pub(crate) static LACKEY: ForeignFormat = ForeignFormat {
@@ -23,15 +25,31 @@ pub(crate) static LACKEY: ForeignFormat = ForeignFormat {
                   comes first). Addresses are hexadecimal, sizes decimal. Valgrind's own lines \
                   (`==PID==`) and blank lines are skipped; any other line is refused with its \
                   number. Read by `import lackey`, `info`, `compare` and `advise`, also from \
-                  standard input.",
+                  standard input. `export lackey` writes a load or store of one byte for each \
+                  reference, at the first byte of its page or line.",
         source: "Valgrind, lackey/lk_main.c",
     },
     import: Some(ImportEntry {
         open,
         records: "lines",
     }),
-    export: None,
+    export: Some(ExportEntry {
+        create: |to, header| FORM.create(to, header),
+        estimate: |_, totals| FORM.estimate(totals),
+        ending: "lackey",
+        is_text: true,
+        records: "lines",
+        notes: EXPORT_NOTES,
+    }),
     sample: include_bytes!("sample"),
+};
+
+/// The lines of an export.
+static FORM: TextForm = TextForm {
+    tool: "Lackey",
+    head: "",
+    before: [" L ", " S ", "I  "],
+    after: ",1",
 };
 
 struct LackeyImporter {

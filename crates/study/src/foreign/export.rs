@@ -58,7 +58,7 @@ pub fn export(options: &ExportRequest<'_>) -> Result<PathBuf, Failure> {
     };
     let mut trace = Trace::open(options.trace, reading, Whole::Work)?;
     let out = Output::create(Some(&path), options.force, Access::Owner)?;
-    if out.is_terminal() {
+    if out.is_terminal() && !entry.is_text {
         return Err(Failure::Wrong(format!(
             "a trace for {name} is no text: give a file with -o, or a pipe"
         )));
