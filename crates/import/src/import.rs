@@ -23,6 +23,8 @@ pub type OpenedImport = Result<Box<dyn TraceImporter>, ImportError>;
 pub struct ImportEntry {
     /// Begins an import. The first bytes are read, so that a wrong input is refused at once.
     pub open: fn(ImportSource, &ImportOptions) -> OpenedImport,
+    /// True if the input may be a folder.
+    pub reads_folders: bool,
     /// The name of the format's records, in the plural: "lines".
     pub records: &'static str,
 }

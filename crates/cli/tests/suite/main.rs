@@ -13,6 +13,7 @@ mod claims;
 mod compare;
 mod damage;
 mod design_space;
+mod direct;
 mod dynamorio;
 mod engines;
 mod export;

@@ -31,8 +31,10 @@ pub(crate) static CHAMPSIM: ForeignFormat = ForeignFormat {
                   and are not read.",
         source: "ChampSim, inc/trace_instruction.h",
     },
+    endings: &["champsimtrace", "champsim"],
     import: Some(ImportEntry {
         open: reader::open,
+        reads_folders: false,
         records: "records",
     }),
     export: Some(ExportEntry {

@@ -29,8 +29,10 @@ pub(crate) static CSV: ForeignFormat = ForeignFormat {
                   and the first byte of its page or line.",
         source: "RFC 4180, without quotation",
     },
+    endings: &["csv"],
     import: Some(ImportEntry {
         open,
+        reads_folders: false,
         records: "rows",
     }),
     export: Some(ExportEntry {

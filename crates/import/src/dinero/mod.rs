@@ -29,8 +29,10 @@ pub(crate) static DINERO: ForeignFormat = ForeignFormat {
                   `import dinero`, also from standard input and compressed.",
         source: "Dinero IV, NOTES and the manual page",
     },
+    endings: &["din", "xdin"],
     import: Some(ImportEntry {
         open,
+        reads_folders: false,
         records: "lines",
     }),
     export: None,

@@ -41,8 +41,8 @@ pub(super) fn trace_files(folder: &Path, name: &str) -> Result<Vec<PathBuf>, Imp
     } else if has_windows {
         "holds a folder for each window of the program: give one of them"
     } else {
-        "holds no file of drmemtrace (.trace, .trace.zip, .trace.gz ...): give the folder that \
-         `drrun -t drcachesim -offline` wrote"
+        "is a directory without a file of drmemtrace (.trace, .trace.zip, .trace.gz ...): give the \
+         folder that `drrun -t drcachesim -offline` wrote"
     };
     Err(ImportError::input(name, reason))
 }

@@ -36,8 +36,10 @@ pub(crate) static DRMEMTRACE: ForeignFormat = ForeignFormat {
                       out. Traces of 32-bit builds, whose records have 8 bytes, are not read.",
         source: "DynamoRIO, clients/drcachesim/common/trace_entry.h",
     },
+    endings: &["memtrace", "trace.zip"],
     import: Some(ImportEntry {
         open: merge::open,
+        reads_folders: true,
         records: "records",
     }),
     export: None,

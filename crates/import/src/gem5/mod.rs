@@ -28,8 +28,10 @@ pub(crate) static GEM5: ForeignFormat = ForeignFormat {
                   standard input and compressed.",
         source: "gem5, src/proto/packet.proto, src/mem/request.hh and util/decode_packet_trace.py",
     },
+    endings: &["ptrc", "trc"],
     import: Some(ImportEntry {
         open,
+        reads_folders: false,
         records: "packets",
     }),
     export: None,

@@ -29,8 +29,10 @@ pub(crate) static LACKEY: ForeignFormat = ForeignFormat {
                   reference, at the first byte of its page or line.",
         source: "Valgrind, lackey/lk_main.c",
     },
+    endings: &[],
     import: Some(ImportEntry {
         open,
+        reads_folders: false,
         records: "lines",
     }),
     export: Some(ExportEntry {

@@ -26,8 +26,10 @@ pub(crate) static PERF: ForeignFormat = ForeignFormat {
                   says so. Read by `import perf`, also from standard input and compressed.",
         source: "perf-script(1) and perf-mem(1)",
     },
+    endings: &[],
     import: Some(ImportEntry {
         open,
+        reads_folders: false,
         records: "samples",
     }),
     export: None,

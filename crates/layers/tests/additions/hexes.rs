@@ -20,8 +20,10 @@ pub(crate) static HEXES: ForeignFormat = ForeignFormat {
                       it.",
         source: "nowhere",
     },
+    endings: &["hexes"],
     import: Some(ImportEntry {
         open,
+        reads_folders: false,
         records: "lines",
     }),
     export: None,

@@ -1,5 +1,6 @@
 //! An import: another tool's trace, rewritten as one of ours.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use broadleaf_import::{
@@ -72,11 +73,11 @@ pub fn import(options: &ImportRequest<'_>) -> Result<PathBuf, Failure> {
     }
     let expected = meter.size().map_or(Work::Unknown, Work::Bytes);
     let bar = options.watch.begin("importing", expected);
-    let mut out = write(importer.as_mut(), out, &header, &|accesses| {
+    let name = out.name().to_owned();
+    let mut out = encode(importer.as_mut(), out, &name, &header, &|accesses| {
         bar.set(meter.read(), accesses);
     })?;
     drop(bar);
-    let name = out.name().to_owned();
     let written = out.written();
     let left_out = importer.left_out();
     let left_out = (!left_out.is_empty()).then(|| in_words(&left_out));
@@ -107,21 +108,21 @@ pub fn import(options: &ImportRequest<'_>) -> Result<PathBuf, Failure> {
 }
 
 /// The numbers of records that have no place in the trace.
-fn in_words(left_out: &[LeftOut]) -> String {
+pub(super) fn in_words(left_out: &[LeftOut]) -> String {
     let each = left_out.iter();
     let each = each.map(|left| format!("{} {}", grouped(left.count), left.what));
     format!("left out: {}", each.collect::<Vec<_>>().join("; "))
 }
 
-/// Writes all that the importer reads.
-fn write(
+/// Writes all that the importer reads. `name` is the name of `out` in messages.
+pub(super) fn encode<W: Write>(
     importer: &mut dyn TraceImporter,
-    out: Output,
+    out: W,
+    name: &str,
     header: &Header,
     progress: &dyn Fn(u64),
-) -> Result<Output, Failure> {
-    let name = out.name().to_owned();
-    let cannot_write = |error| cannot_write(&name, error);
+) -> Result<W, Failure> {
+    let cannot_write = |error| cannot_write(name, error);
     let mut encoder = Encoder::new(out, header).map_err(cannot_write)?;
     let mut batch = ImportBatch::default();
     while importer.read(&mut batch).map_err(cannot_read)? {
@@ -141,7 +142,7 @@ fn cannot_write(name: &str, error: WriteError) -> Failure {
     }
 }
 
-fn cannot_read(error: ImportError) -> Failure {
+pub(super) fn cannot_read(error: ImportError) -> Failure {
     match error {
         ImportError::Io { name, error } => Failure::reading(&name, &error),
         error => Failure::Wrong(error.to_string()),

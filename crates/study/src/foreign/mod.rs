@@ -1,7 +1,9 @@
-//! Traces of other tools: imported to a recording of ours, and exported from it.
+//! Traces of other tools: imported to a recording of ours, read directly, and exported.
 
+mod direct;
 mod export;
 mod import;
 
+pub(crate) use direct::DirectTrace;
 pub use export::{ExportRequest, export};
 pub use import::{ImportRequest, import};

@@ -9,6 +9,7 @@ use broadleaf_trace::MAGIC;
 use broadleaf_trace::reduced::REDUCED_MAGIC;
 
 use crate::failure::Failure;
+use crate::foreign::DirectTrace;
 use crate::output::{shown, sweep};
 
 /// The number of first bytes that identify a trace.
@@ -63,13 +64,18 @@ pub type OriginBytes = Box<dyn Read + Send>;
 
 impl Origin {
     /// Opens a file, or standard input if `path` is `-`. For several passes, other sources than
-    /// files are copied to an unnamed temporary file.
+    /// files are copied to an unnamed temporary file. A foreign trace is rewritten there as a
+    /// recording.
     ///
     /// # Errors
     /// Returns an error if there is nothing to read.
     pub fn open(path: &Path, passes: PassCount) -> Result<Self, Failure> {
         if path.as_os_str() == "-" {
             return Self::standard_input(passes);
+        }
+        if let Some(foreign) = DirectTrace::named(path, is_trace) {
+            let (name, recording) = foreign.recording()?;
+            return Self::of_file(name, recording);
         }
         let name = shown(path);
         let cannot = |error: io::Error| Failure::reading(&name, &error);
@@ -246,8 +252,8 @@ pub(crate) fn not_a_trace(name: &str, start: &[u8]) -> String {
     let shown = &start[..start.len().min(16)];
     format!(
         "{name}: is not a trace: it begins with \"{}\", which neither a recording (.bl) nor Lackey \
-         text (.lackey) does. If another tool wrote the file, convert it first: \
-         broadleaf import FORMAT FILE",
+         text (.lackey) does. If another tool wrote the file, name its format: FORMAT:FILE, with a \
+         FORMAT of broadleaf list formats",
         shown.escape_ascii(),
     )
 }

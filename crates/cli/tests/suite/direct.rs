@@ -1,0 +1,89 @@
+//! Foreign traces that commands read without an import.
+
+use crate::support::{
+    broadleaf, fed, file, folder, lackey, refused, run, run_with, stderr, succeeded,
+};
+use serde_json::Value;
+
+/// The counts of some policies, without the name and the hash of the trace.
+fn results(output: &std::process::Output) -> Value {
+    let json: Value = serde_json::from_str(&succeeded(output)).expect("the answer is JSON");
+    json["results"].clone()
+}
+
+fn compared(trace: &str) -> std::process::Output {
+    run(&compare(trace))
+}
+
+fn compare(trace: &str) -> [&str; 8] {
+    ["compare", trace, "--policy", "4k", "--policy", "pop-64", "--format", "json"]
+}
+
+/// Each format that is written is read again, by its name or by its ending, from a file and from a
+/// pipe, with the counts of the trace.
+#[test]
+fn every_export_is_compared_as_its_trace_is() {
+    let folder = folder("direct");
+    let text = file(&folder, "x.lackey", lackey(3000).as_bytes());
+    succeeded(&run(&["import", "lackey", &text]));
+    let trace = folder.join("x.bl").display().to_string();
+    let expected = results(&compared(&trace));
+    for (format, ending) in [
+        ("champsim", "champsimtrace.xz"),
+        ("csv", "csv"),
+        ("csv", "csv.gz"),
+        ("lackey", "text.zst"),
+    ] {
+        let exported = folder.join(format!("out.{ending}")).display().to_string();
+        succeeded(&run(&["export", format, &trace, "-o", &exported]));
+        let named = format!("{format}:{exported}");
+        let output = compared(&named);
+        assert_eq!(results(&output), expected, "{named}");
+        let said = stderr(&output);
+        assert!(said.contains(&format!("broadleaf import {format} ")), "{said}");
+        assert_eq!(said.matches("temporary recording").count(), 1, "{said}");
+        if format != "lackey" {
+            assert_eq!(results(&compared(&exported)), expected, "{exported}");
+        }
+        let bytes = std::fs::read(&exported).unwrap();
+        let piped = run_with(&compare(&format!("{format}:-")), &bytes);
+        assert_eq!(results(&piped), expected, "{format} from a pipe");
+        succeeded(&run(&["info", &named]));
+    }
+}
+
+#[test]
+fn a_text_may_go_to_a_pipe() {
+    let folder = folder("direct-pipe");
+    let text = file(&folder, "x.lackey", lackey(50).as_bytes());
+    let rows = succeeded(&run(&["export", "csv", &text, "-o", "-"]));
+    assert!(rows.starts_with("kind,address\n"), "{rows}");
+    let output = fed(&mut broadleaf(&compare("csv:-")), rows.as_bytes());
+    results(&output);
+}
+
+#[test]
+fn what_is_wrong_has_its_place() {
+    let folder = folder("direct-wrong");
+    let damaged = file(&folder, "x.din", b"0 1000\n9 2000\n");
+    let line = refused(&compared(&damaged));
+    assert!(line.contains("line 2 (at byte 7)"), "{line}");
+    let line = refused(&compared("dinero:missing.din"));
+    assert!(line.contains("missing.din") && line.contains("No such file"), "{line}");
+    // A name of no format is the name of a file.
+    let line = refused(&compared("dynero:missing.din"));
+    assert!(line.contains("dynero:missing.din"), "{line}");
+}
+
+/// A memory sample of perf says in each answer that it is one of many.
+#[test]
+fn samples_are_marked_in_answers() {
+    let folder = folder("direct-samples");
+    let sample = " 1 cpu/mem-loads/P: 7f1234567000 401000\n 1 cpu/mem-stores/P: 601000 401004\n";
+    let path = file(&folder, "x.txt", sample.as_bytes());
+    let output = run(&["info", &format!("perf:{path}")]);
+    let said = succeeded(&output);
+    assert!(said.contains("each reference is a sample, one of many"), "{said}");
+    let table = succeeded(&run(&["compare", &format!("perf:{path}"), "--policy", "4k"]));
+    assert!(table.contains("one of many"), "{table}");
+}

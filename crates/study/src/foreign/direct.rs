@@ -1,0 +1,122 @@
+//! Foreign traces that are read directly: each is rewritten as a recording in an unnamed temporary
+//! file, once for a process. Commands then read the recording.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufWriter, Read};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use broadleaf_import::{ForeignFormat, ImportEntry, ImportOptions, ImportSource, importable};
+use broadleaf_report::number::{grouped, size};
+use broadleaf_trace::{Grain, Header};
+
+use super::import::{cannot_read, encode, in_words};
+use crate::failure::Failure;
+use crate::output::{argument, shown};
+use crate::provenance::made_by;
+
+/// A foreign trace that a command is to read.
+pub(crate) struct DirectTrace {
+    format: &'static ForeignFormat,
+    entry: &'static ImportEntry,
+    input: PathBuf,
+}
+
+/// The recordings that were written so far, by format and input.
+static WRITTEN: Mutex<BTreeMap<(&str, PathBuf), File>> = Mutex::new(BTreeMap::new());
+
+/// The number of first bytes that identify a trace.
+const START: u64 = 4096;
+
+impl DirectTrace {
+    /// The foreign trace that `path` names: as `FORMAT:PATH`, by the ending of a file's name, or as
+    /// a folder. `None` if the path names no foreign trace. `is_ours` says from the first bytes
+    /// whether commands read a file as it is.
+    pub(crate) fn named(path: &Path, is_ours: fn(&Path, &[u8]) -> bool) -> Option<Self> {
+        if let Ok(metadata) = path.metadata() {
+            if metadata.is_dir() {
+                return Self::of(path, |_, entry| entry.reads_folders);
+            }
+            let mut start = Vec::new();
+            if metadata.is_file() {
+                let file = File::open(path).ok()?;
+                file.take(START).read_to_end(&mut start).ok()?;
+            }
+            if is_ours(path, &start) {
+                return None;
+            }
+            let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+            return Self::of(path, |format, _| format.has_ending(&name));
+        }
+        let (name, input) = path.to_str()?.split_once(':')?;
+        Self::of(Path::new(input), |format, _| format.described.name == name)
+    }
+
+    fn of(input: &Path, is_it: impl Fn(&ForeignFormat, &ImportEntry) -> bool) -> Option<Self> {
+        let (format, entry) = importable().find(|(format, entry)| is_it(format, entry))?;
+        Some(Self {
+            format,
+            entry,
+            input: input.to_owned(),
+        })
+    }
+
+    /// The trace as a recording, and its name in messages.
+    ///
+    /// # Errors
+    /// The trace cannot be read or is damaged, or there is no room for the recording.
+    pub(crate) fn recording(&self) -> Result<(String, File), Failure> {
+        let name = shown(&self.input);
+        let key = (self.format.described.name, self.input.clone());
+        let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = match written.entry(key) {
+            std::collections::btree_map::Entry::Occupied(found) => found.into_mut(),
+            std::collections::btree_map::Entry::Vacant(place) => place.insert(self.write(&name)?),
+        };
+        // Each reader needs a position of its own, so the file is opened again.
+        let again = File::open(format!("/proc/self/fd/{}", file.as_raw_fd()));
+        let again = again.map_err(|error| Failure::reading(&name, &error))?;
+        Ok((name, again))
+    }
+
+    fn write(&self, name: &str) -> Result<File, Failure> {
+        let format = self.format.described.name;
+        let input = argument(&self.input);
+        let options = ImportOptions {
+            grain: Grain::Page,
+            fetches: false,
+        };
+        let source = ImportSource::open(&self.input, name).map_err(cannot_read)?;
+        let mut importer = (self.entry.open)(source, &options).map_err(cannot_read)?;
+        log::info!(
+            "{name}: a trace of {format}, read through a temporary recording. To keep the \
+             recording: broadleaf import {format} {input}"
+        );
+        let mut header = Header::new(options.grain);
+        importer.describe(&mut header);
+        header.recorder = made_by(&format!("import from {format}"));
+        let temporary = "the temporary recording";
+        let no_room = |error| Failure::writing(temporary, &error);
+        let file = BufWriter::new(tempfile::tempfile().map_err(no_room)?);
+        let file = encode(importer.as_mut(), file, temporary, &header, &|_| ())?;
+        let file = file
+            .into_inner()
+            .map_err(|error| no_room(error.into_error()))?;
+        let left_out = importer.left_out();
+        if !left_out.is_empty() {
+            log::info!("{name}: {}", in_words(&left_out));
+        }
+        let bytes = file.metadata().map_err(no_room)?.len();
+        let (counts, records) = (importer.counts(), self.entry.records);
+        log::info!(
+            "{name}: {} accesses and {} instructions from {} {records}, {}",
+            grouped(counts.accesses()),
+            grouped(counts.instructions),
+            grouped(counts.records),
+            size(bytes),
+        );
+        Ok(file)
+    }
+}
