@@ -54,6 +54,16 @@ install_missing() {
   rm -f "$log"
 }
 
+# Warns if a disk has less room than a command may need: on a full disk, recordings fail first.
+# expect_room GIBIBYTES FOLDER
+expect_room() {
+  local free
+  free=$(df --output=avail --block-size=1G "$2" 2>/dev/null | tail -n 1) || return 0
+  if [ "${free:-$1}" -lt "$1" ]; then
+    echo "Warning: ${free// /} GiB are free for $2, and up to $1 GiB may be needed. Recordings fail on a full disk." >&2
+  fi
+}
+
 # Requires the toolchain of rust-toolchain.toml. rustup may be set not to install it automatically,
 # or lack a component.
 need_toolchain() {
@@ -84,6 +94,8 @@ for what in "$@"; do
       need qemu-user command -v qemu-x86_64
       ;;
     tests)
+      mkdir -p "${CARGO_TARGET_DIR:-target}"
+      expect_room 15 "${CARGO_TARGET_DIR:-target}"
       need sqlite3 command -v sqlite3
       # A program of another processor is recorded.
       need gcc-aarch64-linux-gnu command -v aarch64-linux-gnu-gcc

@@ -300,6 +300,7 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
         needs_frames.as_ref(),
         &outcome.results,
         &trace,
+        path,
     ));
     notes.extend(outcome.choices.first().map(notes::of_choice));
     for trace in earlier.iter().chain([&trace]) {
@@ -321,8 +322,7 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
             .filter(|_| !is_whole)
             .map(notes::of_kernel),
     );
-    let again = kernel.filter(|_| is_whole);
-    let again = again.map(|policy| {
+    let again = kernel.filter(|_| is_whole).map(|policy| {
         let request = Request {
             trace: path,
             keep_going,

@@ -1,20 +1,27 @@
 //! Notes of a comparison: what the interpretation of its figures needs.
 
+use std::path::Path;
+
 use broadleaf_accel::WhyNot;
 use broadleaf_metrics::CellResult;
 use broadleaf_model::{Choice, Plan};
 
+use crate::foreign::is_imported;
 use crate::machines;
-use crate::source::Trace;
+use crate::source::{Trace, header_of};
 
-/// Notes on the memory and the machines of a plan.
+/// Notes on the memory and the machines of a plan, and on a trace that was imported from `path`.
 pub(super) fn of_plan(
     plan: &Plan,
     needs_frames: Option<&WhyNot>,
     results: &[CellResult],
     trace: &Trace,
+    path: &Path,
 ) -> Vec<String> {
-    let mut notes = Vec::new();
+    // The reduced form of a trace has another head.
+    let head = trace.header().cloned().or_else(|| header_of(path));
+    let imported = head.filter(is_imported);
+    let mut notes = imported.map_or_else(Vec::new, |head| head.notes);
     if let Some(why) = needs_frames {
         notes.push(format!(
             "{why}: every policy has memory without limit, modelled down to the frame (--memory \

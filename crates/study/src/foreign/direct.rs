@@ -12,10 +12,9 @@ use broadleaf_import::{ForeignFormat, ImportEntry, ImportOptions, ImportSource, 
 use broadleaf_report::number::{grouped, size};
 use broadleaf_trace::{Grain, Header};
 
-use super::import::{cannot_read, encode, in_words};
+use super::import::{cannot_read, encode, imported_by, in_words};
 use crate::failure::Failure;
 use crate::output::{argument, shown};
-use crate::provenance::made_by;
 
 /// A foreign trace that a command is to read.
 pub(crate) struct DirectTrace {
@@ -26,6 +25,10 @@ pub(crate) struct DirectTrace {
 
 /// The recordings that were written so far, by format and input.
 static WRITTEN: Mutex<BTreeMap<(&str, PathBuf), File>> = Mutex::new(BTreeMap::new());
+
+/// The size in bytes from which on a trace is announced before it is read. Of a shorter one, a fault
+/// is one line.
+const LONG: u64 = 64 << 20;
 
 /// The number of first bytes that identify a trace.
 const START: u64 = 4096;
@@ -63,15 +66,24 @@ impl DirectTrace {
         })
     }
 
+    fn key(&self) -> (&'static str, PathBuf) {
+        (self.format.described.name, self.input.clone())
+    }
+
+    /// Returns true if the recording was written before.
+    pub(crate) fn is_written(&self) -> bool {
+        let written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+        written.contains_key(&self.key())
+    }
+
     /// The trace as a recording, and its name in messages.
     ///
     /// # Errors
     /// The trace cannot be read or is damaged, or there is no room for the recording.
     pub(crate) fn recording(&self) -> Result<(String, File), Failure> {
         let name = shown(&self.input);
-        let key = (self.format.described.name, self.input.clone());
         let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
-        let file = match written.entry(key) {
+        let file = match written.entry(self.key()) {
             std::collections::btree_map::Entry::Occupied(found) => found.into_mut(),
             std::collections::btree_map::Entry::Vacant(place) => place.insert(self.write(&name)?),
         };
@@ -84,19 +96,26 @@ impl DirectTrace {
     fn write(&self, name: &str) -> Result<File, Failure> {
         let format = self.format.described.name;
         let input = argument(&self.input);
+        let announce = || {
+            log::info!(
+                "{name}: a trace of {format}, read through a temporary recording. To keep the \
+                 recording: broadleaf import {format} {input}"
+            );
+        };
         let options = ImportOptions {
             grain: Grain::Page,
             fetches: false,
         };
         let source = ImportSource::open(&self.input, name).map_err(cannot_read)?;
+        let bytes_known = source.meter().size();
         let mut importer = (self.entry.open)(source, &options).map_err(cannot_read)?;
-        log::info!(
-            "{name}: a trace of {format}, read through a temporary recording. To keep the \
-             recording: broadleaf import {format} {input}"
-        );
+        let is_long = bytes_known.is_none_or(|size| size >= LONG);
+        if is_long {
+            announce();
+        }
         let mut header = Header::new(options.grain);
         importer.describe(&mut header);
-        header.recorder = made_by(&format!("import from {format}"));
+        header.recorder = imported_by(format);
         let temporary = "the temporary recording";
         let no_room = |error| Failure::writing(temporary, &error);
         let file = BufWriter::new(tempfile::tempfile().map_err(no_room)?);
@@ -104,6 +123,9 @@ impl DirectTrace {
         let file = file
             .into_inner()
             .map_err(|error| no_room(error.into_error()))?;
+        if !is_long {
+            announce();
+        }
         let left_out = importer.left_out();
         if !left_out.is_empty() {
             log::info!("{name}: {}", in_words(&left_out));

@@ -61,7 +61,7 @@ pub fn import(options: &ImportRequest<'_>) -> Result<PathBuf, Failure> {
     let mut importer = (entry.open)(source, &way).map_err(cannot_read)?;
     let mut header = Header::new(grain);
     importer.describe(&mut header);
-    header.recorder = made_by(&format!("import from {name}"));
+    header.recorder = imported_by(name);
     let out = Output::create(Some(&path), options.force, Access::Owner)?;
     if out.is_terminal() {
         return Err(Failure::wrong(
@@ -105,6 +105,20 @@ pub fn import(options: &ImportRequest<'_>) -> Result<PathBuf, Failure> {
     }
     log::info!("next: broadleaf compare {}", argument(&path));
     Ok(path)
+}
+
+/// The words in a recorder's name that show an import, before the name of the format.
+const IMPORT_FROM: &str = "import from ";
+
+/// The recorder's name of a trace that is imported from a format.
+pub(super) fn imported_by(format: &str) -> String {
+    made_by(&format!("{IMPORT_FROM}{format}"))
+}
+
+/// Returns true if a recording was imported from another format. Its notes then say how references
+/// were read, which each answer repeats.
+pub(crate) fn is_imported(header: &Header) -> bool {
+    header.recorder.contains(IMPORT_FROM)
 }
 
 /// The numbers of records that have no place in the trace.

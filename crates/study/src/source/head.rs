@@ -6,14 +6,18 @@ use std::path::Path;
 
 use broadleaf_trace::{Header, TraceReader};
 
-use super::origin::can_be_opened_again;
+use super::origin::{can_be_opened_again, is_trace};
+use crate::foreign::DirectTrace;
 
 /// Returns the header of the recording at this path. Returns `None` for other kinds of traces, for
-/// pipes, and for files that cannot be read: whoever reads the trace itself reports why.
+/// pipes, for foreign traces that were not read yet, and for files that cannot be read: the reader
+/// of the trace itself reports why.
 pub(crate) fn header_of(path: &Path) -> Option<Header> {
-    if !can_be_opened_again(path) {
-        return None;
-    }
-    let reader = TraceReader::new(BufReader::new(File::open(path).ok()?)).ok()?;
+    let file = match DirectTrace::named(path, is_trace) {
+        Some(foreign) if foreign.is_written() => foreign.recording().ok()?.1,
+        None if can_be_opened_again(path) => File::open(path).ok()?,
+        Some(_) | None => return None,
+    };
+    let reader = TraceReader::new(BufReader::new(file)).ok()?;
     Some(reader.header().clone())
 }
