@@ -136,7 +136,7 @@ fn folders_without_a_trace_are_refused_with_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let refused = || import_path(folder.path()).unwrap_err().to_string();
     assert!(
-        refused().contains("holds no file of drmemtrace"),
+        refused().contains("is a directory without a file of drmemtrace"),
         "{}",
         refused()
     );
