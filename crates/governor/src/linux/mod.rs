@@ -140,6 +140,14 @@ impl Linux {
         self.handles.get(&process).ok_or(KernelError::Gone)
     }
 
+    /// Returns the means to mark memory of the process unused.
+    ///
+    /// # Errors
+    /// Returns an error if the process has ended.
+    pub(crate) fn cooler(&mut self, process: ProcessId) -> Result<ProcessCooler<'_>, KernelError> {
+        self.handle(process).map(ProcessCooler)
+    }
+
     fn pagemap(&self, process: ProcessId) -> Result<File, KernelError> {
         let path = self.proc.join(process.pid.to_string()).join("pagemap");
         File::open(path).map_err(|error| no(&error))
@@ -164,6 +172,21 @@ impl Linux {
             blocks,
             ..LivePages::default()
         })
+    }
+}
+
+/// Marks memory of one process unused. Several threads may do so at once.
+#[derive(Debug)]
+pub(crate) struct ProcessCooler<'a>(&'a OwnedFd);
+
+impl ProcessCooler<'_> {
+    /// Marks the pages of blocks unused. Whole blocks are given, so no superpage is split.
+    ///
+    /// # Errors
+    /// Returns the kernel's answer.
+    pub(crate) fn cool(&self, blocks: Range<u64>) -> Result<(), KernelError> {
+        let bytes = (blocks.end - blocks.start) * BLOCK_BYTES;
+        calls::advise(self.0, blocks.start * BLOCK_BYTES, bytes, libc::MADV_COLD)
     }
 }
 
