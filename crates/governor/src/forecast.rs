@@ -100,6 +100,7 @@ mod tests {
             pages: Some(LivePages {
                 held: None,
                 asked: None,
+                used: None,
                 mappings: vec![
                     mapping(1, end, LiveBacking::Anonymous),
                     mapping(end, end + 2, LiveBacking::File),

@@ -8,11 +8,15 @@ mod damon;
 mod frames;
 mod idle;
 mod referenced;
+mod sampler;
 #[cfg(test)]
 mod tests;
 
+pub use sampler::HeatSampler;
+
 use crate::linux::Linux;
 use crate::seen::{LiveBacking, LivePages, ProcessId};
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -79,7 +83,7 @@ impl HeatSource {
 }
 
 /// The use of a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockHeat {
     /// The block number: its address divided by [`crate::BLOCK_BYTES`].
     pub block: u64,

@@ -62,6 +62,7 @@ fn pages() -> impl Strategy<Value = LivePages> {
         LivePages {
             held: None,
             asked: None,
+            used: None,
             mappings: mappings.collect(),
             blocks: blocks.collect(),
         }
