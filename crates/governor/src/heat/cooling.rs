@@ -26,13 +26,16 @@ pub(super) trait Coolable: Sync {
 /// The least times that pages are marked during a count that is believed.
 const LEAST_MARKS: u32 = 8;
 /// The greatest number of counts of one group.
-const TRIES: u32 = 4;
+const TRIES: u32 = 6;
+/// The counts without any change after which a group is unused. One count may miss a group whose
+/// marking waited for a processor.
+const AT_REST_TWICE: u32 = 2;
 /// The difference of two counts of a program at rest, in bytes.
 const AT_REST: u64 = 4 * PAGE_BYTES;
 /// The greatest number of counts that wait until marked pages are in use again.
 const RECOVERY: u32 = 5;
 /// The counts of an average group.
-const COUNTS: u32 = 2;
+const COUNTS: u32 = 3;
 
 /// A live process.
 struct LiveProcess<'a> {
@@ -102,19 +105,20 @@ pub(super) fn located(
     let mut found = Vec::with_capacity(pages.blocks.len());
     let mut before = target.referenced()?;
     for blocks in groups(pages, group) {
-        let mut dropped = 0;
-        let mut after = before;
+        let (mut dropped, mut at_rest) = (0, 0);
         for _ in 0..TRIES {
-            let marks;
-            (after, marks) = counted_while_cooling(target, blocks)?;
+            let (after, marks) = counted_while_cooling(target, blocks)?;
             dropped = dropped.max(before.saturating_sub(after));
-            if after == before && marks >= LEAST_MARKS || dropped * 2 >= bytes(blocks) {
+            at_rest += u32::from(after == before && marks >= LEAST_MARKS);
+            if at_rest == AT_REST_TWICE {
                 break;
             }
-            before = rested(target, after)?;
-        }
-        if dropped > 0 {
-            before = rested(target, after)?;
+            if after != before {
+                before = rested(target)?;
+            }
+            if dropped * 2 >= bytes(blocks) {
+                break;
+            }
         }
         let mut left = dropped / PAGE_BYTES;
         // The use of a group is shared out evenly, by the pages that its blocks hold.
@@ -133,8 +137,9 @@ pub(super) fn located(
     Ok(found)
 }
 
-/// Counts until the count does not rise any more.
-fn rested(target: &impl Coolable, mut last: u64) -> Result<u64, String> {
+/// Counts until the count does not rise any more: the program uses its marked pages again.
+fn rested(target: &impl Coolable) -> Result<u64, String> {
+    let mut last = target.referenced()?;
     for _ in 0..RECOVERY {
         let now = target.referenced()?;
         if now <= last + AT_REST {
@@ -175,9 +180,9 @@ fn groups(pages: &LivePages, group: usize) -> impl Iterator<Item = &[BlockSeen]>
     let mapping = |seen: &BlockSeen| {
         crate::LiveMapping::of_block(&pages.mappings, seen.block).map(|mapping| mapping.start)
     };
-    let neighbours = pages.blocks.chunk_by(move |one, other| {
-        one.block + 1 == other.block && mapping(one) == mapping(other)
-    });
+    let neighbours = pages
+        .blocks
+        .chunk_by(move |one, other| one.block + 1 == other.block && mapping(one) == mapping(other));
     neighbours.flat_map(move |blocks| blocks.chunks(group.max(1)))
 }
 

@@ -86,7 +86,11 @@ impl Kdamond {
             let pattern = scheme.join("access_pattern").join(name);
             write(&pattern.join("min"), 0)?;
             // The kernel's counts of accesses and ages have 32 bits.
-            let most = if name == "sz" { u64::MAX } else { u32::MAX.into() };
+            let most = if name == "sz" {
+                u64::MAX
+            } else {
+                u32::MAX.into()
+            };
             write(&pattern.join("max"), most)?;
         }
         Ok(made)

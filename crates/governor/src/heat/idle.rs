@@ -79,5 +79,7 @@ fn head(flags: &File, frame: u64) -> u64 {
         return frame;
     }
     let mut heads = (1..=LARGEST).map(|shift| frame >> shift << shift);
-    heads.find(|head| has(*head, COMPOUND_HEAD)).unwrap_or(frame)
+    heads
+        .find(|head| has(*head, COMPOUND_HEAD))
+        .unwrap_or(frame)
 }

@@ -45,6 +45,14 @@ impl HeatSource {
         Self::Mappings,
     ];
 
+    /// The sources that report blocks, from the most exact to the coarsest.
+    pub const OF_BLOCKS: [Self; 4] = [
+        Self::IdlePages,
+        Self::Damon,
+        Self::DamonPhysical,
+        Self::Cooling,
+    ];
+
     /// Returns the name of the source.
     pub const fn name(self) -> &'static str {
         match self {
@@ -216,10 +224,7 @@ impl HeatMeter {
 fn counted(pages: &LivePages) -> LivePages {
     let mapped = pages.mapped();
     let blocks = mapped.filter(|(mapping, _)| {
-        matches!(
-            mapping.backing,
-            LiveBacking::Anonymous | LiveBacking::Shmem
-        )
+        matches!(mapping.backing, LiveBacking::Anonymous | LiveBacking::Shmem)
     });
     LivePages {
         blocks: blocks.map(|(_, seen)| *seen).collect(),

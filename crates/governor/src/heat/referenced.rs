@@ -58,7 +58,10 @@ fn heading(line: &str) -> Option<MappingHeat> {
     let (start, end) = range.split_once('-')?;
     let mut name = rest;
     for _ in 0..4 {
-        name = name.trim_start().split_once(' ').map_or("", |(_, rest)| rest);
+        name = name
+            .trim_start()
+            .split_once(' ')
+            .map_or("", |(_, rest)| rest);
     }
     Some(MappingHeat {
         start: u64::from_str_radix(start, 16).ok()?,

@@ -91,7 +91,8 @@ impl MadeUp {
         let file = fs::File::create(path).unwrap();
         for page in FIRST * u64::from(PAGES)..(FIRST + BLOCKS) * u64::from(PAGES) {
             let entry = 1 << 63 | frame(page);
-            file.write_all_at(&u64::to_le_bytes(entry), page * 8).unwrap();
+            file.write_all_at(&u64::to_le_bytes(entry), page * 8)
+                .unwrap();
         }
         self
     }
@@ -161,7 +162,8 @@ fn use_pages(bitmap: &Path, used: &[u64]) {
     }
     for frame in used {
         let now = word(frame / 64 * 8) & !(1 << (frame % 64));
-        file.write_all_at(&now.to_ne_bytes(), frame / 64 * 8).unwrap();
+        file.write_all_at(&now.to_ne_bytes(), frame / 64 * 8)
+            .unwrap();
     }
 }
 
@@ -319,7 +321,10 @@ struct FakeProgram {
 
 impl Coolable for FakeProgram {
     fn cool(&self, blocks: std::ops::Range<u64>) -> Result<(), KernelError> {
-        self.once.lock().unwrap().retain(|block| !blocks.contains(block));
+        self.once
+            .lock()
+            .unwrap()
+            .retain(|block| !blocks.contains(block));
         *self.cooled.lock().unwrap() = blocks;
         Ok(())
     }
@@ -396,6 +401,9 @@ fn the_hot_third_of_a_live_mapping_is_found() {
     // Blocks that are measured together may lie in both parts.
     let slack = heat.group + 1;
     assert!(hot + slack >= THIRD, "{hot} of {THIRD} blocks: {heat:?}");
-    assert!(all - hot <= 2 * slack, "{all} blocks, {hot} of them hot: {heat:?}");
+    assert!(
+        all - hot <= 2 * slack,
+        "{all} blocks, {hot} of them hot: {heat:?}"
+    );
     drop(bytes);
 }

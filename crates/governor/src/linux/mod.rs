@@ -42,8 +42,8 @@ pub use abilities::{Abilities, Obstacle, ThpSetting};
 pub use calls::{
     ThpControl, Usage, allow_only_advised, allow_thp, forbid_thp, thp_control, wait_for,
 };
-pub(crate) use cooling::ProcessCooler;
 pub use chases::{ChaseBacking, ChaseCost, ChaseTimer, SpanCost, core_clock, pin};
+pub(crate) use cooling::ProcessCooler;
 pub use entries::{EntryRun, KernelTables};
 pub use fault_costs::{MeasuredFaultCosts, measure_fault_costs};
 pub use procfs::Description;
