@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use broadleaf_governor::{
-    HeatMeter, HeatSampler, HeatSource, Kernel, Linux, OutOfReach, can_decide_by_use, weighs_use,
+    BLOCK_BYTES, HeatMeter, HeatSampler, HeatSource, Kernel, Linux, OutOfReach, can_decide_by_use,
+    weighs_use,
 };
 use broadleaf_policy::Policy;
 use broadleaf_study::failure::Failure;
@@ -51,6 +52,8 @@ pub(super) fn kernel(policy: &dyn Policy) -> Linux {
 /// The most exact source of the use of blocks that works for this user, or the reasons why none
 /// does.
 fn source() -> Result<HeatSource, Vec<String>> {
+    // Without it, this process may hold no whole block that could be watched.
+    let memory = std::hint::black_box(vec![1_u8; 3 * BLOCK_BYTES as usize]);
     let mut linux = Linux::new();
     let meter = HeatMeter::default();
     let own = linux.process(std::process::id());
@@ -64,5 +67,6 @@ fn source() -> Result<HeatSource, Vec<String>> {
             Err(no) => refused.extend(reasons(&no)),
         }
     }
+    drop(memory);
     Err(refused)
 }
