@@ -1,5 +1,6 @@
 //! The parts of a program's memory that are worth superpages, and what each part gains.
 
+pub mod formats;
 mod location;
 mod mappings;
 pub mod mosalloc;
