@@ -5,7 +5,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
-use crate::support::{folder, refused, run, succeeded};
+use crate::support::{folder, run, stderr, succeeded};
 use serde_json::Value;
 
 const MIB: u64 = 1 << 20;
@@ -116,7 +116,8 @@ fn heat_of_what_cannot_be_watched_is_refused() {
         ),
     ] {
         let output = run(arguments);
-        let message = refused(&output);
+        let message = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{message}");
         assert!(message.contains(what), "{arguments:?}: {message}");
     }
 }
