@@ -18,6 +18,8 @@ export interface FigureParts {
   draw?: (width: number) => Node;
   /** Content that is no drawing, such as a table. */
   body?: Node;
+  /** The text of an SVG file of the content, if it is no drawing. */
+  drawn?: () => string;
   /** The data of what is shown now. */
   rows: () => Rows;
   /** More below the drawing. */
@@ -94,7 +96,7 @@ export function figure(parts: FigureParts): { element: HTMLElement; redraw: () =
   const buttons = h(
     "div",
     { class: "exports" },
-    parts.draw &&
+    (parts.draw || parts.drawn) &&
       h(
         "button",
         {
@@ -102,6 +104,7 @@ export function figure(parts: FigureParts): { element: HTMLElement; redraw: () =
           class: "quiet",
           "data-export": "svg",
           onclick: () => {
+            if (parts.drawn) save(`${parts.name}.svg`, "image/svg+xml", parts.drawn());
             const drawing = canvas.querySelector("svg");
             if (drawing) save(`${parts.name}.svg`, "image/svg+xml", svgText(drawing, parts.title));
           },

@@ -41,7 +41,7 @@ export function roundSize(bytes: number): string {
 export function percent(share: number): string {
   if (!Number.isFinite(share)) return "-";
   const value = share * 100;
-  if (value !== 0 && Math.abs(value) < 0.05) return `${value < 0 ? "-" : ""}<0.1%`;
+  if (value !== 0 && Math.abs(value) < 0.05) return value < 0 ? ">-0.1%" : "<0.1%";
   return Math.abs(value) >= 999.5 ? `${value.toFixed(0)}%` : `${value.toFixed(1)}%`;
 }
 

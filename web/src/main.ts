@@ -16,6 +16,7 @@ import { compareView, type Beside } from "./views/compare";
 import { liveView } from "./views/live";
 import { paperView } from "./views/paper";
 import { replayView } from "./views/replay";
+import { severalView } from "./views/several";
 
 const LEAF =
   '<svg viewBox="0 0 24 24" aria-hidden="true">' +
@@ -75,6 +76,7 @@ const VIEWS: Record<
   { title: string; view: (record: AnyRecord, beside: Beside, records: AnyRecord[]) => Node[] }
 > = {
   compare: { title: "Comparison of policies", view: compareView },
+  comparisons: { title: "Comparison of policies on several traces", view: severalView },
   advice: { title: "Memory that is worth huge pages", view: adviseView },
   report: { title: "Live processes", view: liveView },
   baseline: { title: "A program in turns", view: baselineView },

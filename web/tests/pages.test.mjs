@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import path from "node:path";
 import { after, before, test } from "node:test";
-import { PAGES, browser, json, names, open, rows, saved } from "./browser.mjs";
+import { PAGES, browser, json, names, open, rows, saved, violations } from "./browser.mjs";
 
 let chromium;
 before(async () => {
@@ -18,7 +18,7 @@ const only = (name) => ({ skip: !all.includes(name) });
 const records = (page) =>
   page.$eval("#broadleaf-records", (element) => JSON.parse(element.textContent));
 
-for (const name of all.filter((one) => !one.startsWith("compare"))) {
+for (const name of all.filter((one) => !/^(compare|several)/.test(one))) {
   test(`${name}: the page opens with the answer and the commands`, async () => {
     const page = await open(chromium, name);
     const answer = (await records(page)).find((one) => one.schema === "broadleaf.answer/1");
@@ -146,5 +146,36 @@ test("the difference of two results", { skip: compared.length < 2 }, async () =>
   await page.waitForFunction(() =>
     document.querySelector("#difference [role=status]").textContent.includes("cannot be compared"),
   );
+  await page.context().close();
+});
+
+test("several: the means, and each trace in turn", only("several"), async () => {
+  const page = await open(chromium, "several");
+  const { comparisons, means } = json("several");
+  const table = rows(await saved(page, "means", "csv"));
+  assert.equal(table.length, means.length);
+  table.forEach((line, at) => {
+    for (const field of ["walk_cycles_geometric_mean", "walk_cycles_mean", "added_share_mean"]) {
+      const value = means[at][field];
+      assert.equal(line[field], value === null ? "" : String(value), field);
+    }
+  });
+  for (const [at, comparison] of comparisons.entries()) {
+    await page.selectOption(".controls select", String(at));
+    const shown = rows(await saved(page, "matrix", "csv"));
+    const cycles = comparison.results.map((cell) => String(cell.walk_cycles));
+    assert.ok(shown.length > 0);
+    for (const line of shown) assert.ok(cycles.includes(line.walk_cycles), line.walk_cycles);
+    assert.deepEqual(await violations(page), []);
+  }
+  await page.context().close();
+});
+
+test("a table is an SVG file with its texts", only("replay"), async () => {
+  const page = await open(chromium, "replay");
+  const { policies } = json("replay");
+  const svg = await saved(page, "policies", "svg");
+  assert.match(svg, /^<\?xml[^>]*>\s*<svg xmlns/);
+  for (const { policy } of policies) assert.ok(svg.includes(policy), policy);
   await page.context().close();
 });

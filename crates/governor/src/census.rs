@@ -129,6 +129,7 @@ mod tests {
         let pages = LivePages {
             held: None,
             asked: None,
+            used: None,
             mappings: vec![
                 mapping(1, 4, LiveBacking::Anonymous),
                 mapping(4, 5, LiveBacking::Other),

@@ -64,7 +64,9 @@ pub fn forecast(policy: Box<dyn Policy>, process: ProcessSeen) -> Forecast {
 mod tests {
     use super::*;
     use crate::seen::{BLOCK_BYTES, PAGE_BYTES};
-    use crate::{BlockSeen, Came, LiveBacking, LiveMapping, Outcome, ProcessId, TickPlan, Vitals};
+    use crate::{
+        BlockHeat, BlockSeen, Came, LiveBacking, LiveMapping, Outcome, ProcessId, TickPlan, Vitals,
+    };
     use std::collections::BTreeMap;
 
     fn mapping(first: u64, end: u64, backing: LiveBacking) -> LiveMapping {
@@ -100,6 +102,7 @@ mod tests {
             pages: Some(LivePages {
                 held: None,
                 asked: None,
+                used: None,
                 mappings: vec![
                     mapping(1, end, LiveBacking::Anonymous),
                     mapping(end, end + 2, LiveBacking::File),
@@ -139,6 +142,63 @@ mod tests {
     fn a_limit_that_leaves_nothing_does_not_count() {
         assert_eq!(of("pop-1", &[500, 512, 9]).would_promote, 3);
         assert_eq!(of("greedy", &[0]).would_promote, 0);
+    }
+
+    fn with_use(policy: &str, used: &[u16]) -> Forecast {
+        let mut process = process(&vec![512; used.len()]);
+        if let Some(pages) = &mut process.pages {
+            let each = (2..).zip(used);
+            let each = each.map(|(block, used)| BlockHeat { block, used: *used });
+            pages.used = Some(each.collect());
+        }
+        forecast(broadleaf_policy::parse(policy).unwrap(), process)
+    }
+
+    #[test]
+    fn policies_that_weigh_use_decide_by_the_measured_pages() {
+        let counts = |policy: &str| {
+            let got = with_use(policy, &[512, 0, 300, 1]);
+            (got.would_promote, refused(&got))
+        };
+        let rarely = |blocks| BTreeMap::from([("file_backed", 2), ("rarely_referenced", blocks)]);
+        assert_eq!(counts("hawkeye"), (3, rarely(1)));
+        assert_eq!(counts("ingens(referenced=50)"), (2, rarely(2)));
+        assert_eq!(
+            counts("promote(scan=1e6) if referenced >= 301"),
+            (1, rarely(3))
+        );
+        // Without a measurement, such a policy leaves every block as it is.
+        let none = of("hawkeye", &[512, 1]);
+        assert_eq!((none.would_promote, refused(&none).len()), (0, 1));
+    }
+
+    /// Beside the superpage that is there, a budget for two blocks goes to those that are used most, and not to the fullest.
+    #[test]
+    fn a_budget_goes_to_the_blocks_that_are_used_most() {
+        let mut process = process(&[500, 400, 300, 200]);
+        if let Some(pages) = &mut process.pages {
+            let used = [(2, 0), (3, 10), (4, 300), (5, 200)];
+            let used = used.map(|(block, used)| BlockHeat { block, used });
+            pages.used = Some(used.to_vec());
+        }
+        process.headroom = None;
+        let budgets = Budgets {
+            added: Allowance::Bytes((600 + 512) * PAGE_BYTES),
+            ..Budgets::DEFAULT
+        };
+        let mut ward = Ward::new(broadleaf_policy::parse("hawkeye").unwrap(), budgets);
+        ward.see(Observation {
+            at: Duration::ZERO,
+            machine: MachineSeen {
+                available_bytes: 1 << 40,
+                free_blocks: 100,
+                pressure: Some(0),
+            },
+            processes: vec![process],
+        });
+        let plan = ward.decide();
+        let blocks: Vec<_> = plan.promote.iter().map(|run| run.blocks.clone()).collect();
+        assert_eq!(blocks, [4..6]);
     }
 
     /// A governor with an unlimited budget and no failing call reaches the forecast result after

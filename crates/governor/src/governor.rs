@@ -224,7 +224,8 @@ impl<K: Kernel> Governor<K> {
         self.has_changed = false;
         for (id, vitals) in living {
             let has_changed = self.has_changed(id, &vitals);
-            let is_due = may_look && (has_changed || self.is_old(id, at));
+            let is_due =
+                may_look && (has_changed || self.is_old(id, at) || self.kernel.has_news_of_use(id));
             let looked = is_due.then(|| self.kernel.pages(id));
             self.has_changed |= has_changed && matches!(looked, Some(Ok(_)));
             // A process that may not be read is known by its vitals alone, and is not tried at each

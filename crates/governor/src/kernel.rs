@@ -55,6 +55,11 @@ pub trait Kernel {
     /// Returns an error if the process has ended or its memory may not be read.
     fn pages(&mut self, process: ProcessId) -> Result<LivePages, KernelError>;
 
+    /// Returns true if the next [`Kernel::pages`] reports a new measurement of the use of blocks.
+    fn has_news_of_use(&mut self, _process: ProcessId) -> bool {
+        false
+    }
+
     /// Returns the bytes that a process holds. A page that several processes share counts in
     /// proportion. Returns `None` if the kernel does not report the number.
     fn held(&mut self, process: ProcessId) -> Option<u64>;

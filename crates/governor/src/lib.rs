@@ -14,6 +14,7 @@ mod census;
 mod counters;
 mod forecast;
 mod governor;
+mod heat;
 mod inherited;
 mod kernel;
 mod linux;
@@ -32,6 +33,7 @@ pub use census::{BARS, Census, Kinds};
 pub use counters::Counters;
 pub use forecast::{Forecast, forecast};
 pub use governor::{Governor, Planned, Spent, Ticked, Unseen};
+pub use heat::{BlockHeat, HeatMeter, HeatSampler, HeatSource, MappingHeat, NoHeat, ProcessHeat};
 pub use inherited::{
     MayLack, duplicate, end_by, inherit_closed_streams, inherit_signals, send_signal, was_closed,
     was_ignored,
@@ -50,5 +52,5 @@ pub use seen::{
 };
 pub use stalls::{StallLimit, StallSummary, Stalls};
 pub use tree::ProcessTree;
-pub use view::{OutOfReach, can_decide};
+pub use view::{OutOfReach, can_decide, can_decide_by_use, weighs_use};
 pub use ward::{Tally, Ward};

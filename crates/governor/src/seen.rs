@@ -1,6 +1,7 @@
 //! Observations of live processes. They are plain data: a journal stores them, and decisions depend
 //! on nothing else.
 
+use crate::heat::BlockHeat;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Range;
@@ -187,6 +188,10 @@ pub struct LivePages {
     /// heeds this advice. `None` if the ranges were not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Vec<Range<u64>>>,
+    /// The used pages of blocks in the latest span of time, sorted by block. `None` if there is no
+    /// new measurement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used: Option<Vec<BlockHeat>>,
 }
 
 impl LivePages {

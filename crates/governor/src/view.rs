@@ -1,7 +1,7 @@
 //! A policy's view of a live block, and the check that a policy needs nothing more.
 
 use crate::seen::{BlockSeen, LiveBacking, LiveMapping, PAGE_BYTES, PAGES};
-use broadleaf_policy::{Beyond, Coverage, Policy, Refusal, View};
+use broadleaf_policy::{Beyond, Coverage, Needs, Policy, Refusal, View};
 use broadleaf_units::BackingKind;
 
 /// The base-two logarithm of [`crate::BLOCK_BYTES`].
@@ -29,6 +29,33 @@ pub fn can_decide(policy: &dyn Policy) -> Result<(), OutOfReach> {
             beyond,
         }),
     }
+}
+
+/// Checks that a policy can decide by what a governor can observe, if it also observes which pages
+/// were used.
+///
+/// # Errors
+/// Returns the policy's need that a governor cannot observe.
+pub fn can_decide_by_use(policy: &dyn Policy) -> Result<(), OutOfReach> {
+    if !weighs_use(policy) {
+        return can_decide(policy);
+    }
+    let needs = Needs {
+        beyond_looking: None,
+        ..policy.needs()
+    };
+    match needs.out_of_reach(BLOCK_SHIFT) {
+        None => Ok(()),
+        Some(beyond) => Err(OutOfReach {
+            policy: policy.name(),
+            beyond,
+        }),
+    }
+}
+
+/// Returns true if a policy depends on which pages were used recently.
+pub fn weighs_use(policy: &dyn Policy) -> bool {
+    policy.needs().beyond_looking == Some(Beyond::References)
 }
 
 /// Returns the reason for which no policy is asked about the blocks of a mapping.
@@ -103,6 +130,7 @@ mod tests {
             assert_eq!(can(name), Ok(()), "{name}");
         }
         for (name, beyond) in [
+            ("promote(scan=1e6) if referenced > 9", Beyond::References),
             ("foresight", Beyond::Future),
             ("offline", Beyond::Future),
             ("life-1e6", Beyond::Ages),
@@ -121,6 +149,12 @@ mod tests {
             ("promote if misses > 9", Beyond::Misses),
         ] {
             assert_eq!(can(name).map_err(|no| no.beyond), Err(beyond), "{name}");
+            let policy = broadleaf_policy::parse(name).unwrap();
+            let by_use = can_decide_by_use(policy.as_ref()).map_err(|no| no.beyond);
+            match beyond {
+                Beyond::References => assert_eq!(by_use, Ok(()), "{name}"),
+                _ => assert_eq!(by_use, Err(beyond), "{name}"),
+            }
         }
     }
 }

@@ -8,6 +8,7 @@ mod answer;
 mod caches;
 mod catalogue;
 mod curve;
+mod heat;
 mod interval;
 mod live;
 mod live_tables;
@@ -36,6 +37,7 @@ pub use catalogue::{
     all_metrics, metric,
 };
 pub use curve::{CurvePoint, MachineSummary, MissSample, StructureSummary};
+pub use heat::{BlockUse, HeatReport, MappingUse};
 pub use interval::{MeanInterval, rank_correlation};
 pub use live::{
     BASELINE_SCHEMA, BaselineReport, BlockCounts, Governed, LiveReport, PolicyForecast,

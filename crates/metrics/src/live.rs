@@ -1,6 +1,6 @@
 //! Reports on live processes, and on a governor's work.
 
-use crate::Provenance;
+use crate::{HeatReport, Provenance};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -54,6 +54,9 @@ pub struct ProcessReport {
     pub population_histogram: Vec<PopulationBar>,
     /// The forecast of each policy.
     pub policies: Vec<PolicyForecast>,
+    /// The use of the memory, if it was watched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heat: Option<HeatReport>,
 }
 
 /// The number of blocks by kind of memory.

@@ -24,9 +24,11 @@ pub struct AdvisedSite {
     pub allocations: u64,
     /// The sum of their sizes in bytes.
     pub allocated_bytes: u64,
-    /// The bytes of the chosen superpages, by the site's share of each.
+    /// The bytes of the chosen superpages, by the site's share of the bytes of each.
     pub superpage_bytes: u64,
-    /// The saved page walks, by the same shares.
+    /// The page walks of the site's memory in the chosen superpages, if all pages are base pages.
+    pub base_walks: u64,
+    /// The saved page walks, by the site's share of the walks of each superpage's base pages.
     pub walks_spared: u64,
     /// The cycles of these walks.
     pub walk_cycles_spared: u64,

@@ -61,7 +61,7 @@ pub use headings::{
     range_heading_named,
 };
 pub use live::{
-    IN_ORDER_BY, MappedBlocks, PageMap, Shades, all_processes, order_of, process_table,
+    IN_ORDER_BY, MappedBlocks, PageMap, Shades, all_processes, heat_map, order_of, process_table,
     put_in_order,
 };
 pub use live_tables::live_tables;

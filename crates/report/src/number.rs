@@ -81,7 +81,8 @@ pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent.abs() {
         small if small > 0.0 && small < 0.05 => {
-            format!("{}<0.1%", if percent < 0.0 { "-" } else { "" })
+            let sign = if percent < 0.0 { ">-" } else { "<" };
+            format!("{sign}0.1%")
         }
         large if large >= 999.5 => format!("{percent:.0}%"),
         _ => format!("{percent:.1}%"),
@@ -188,7 +189,7 @@ mod tests {
             (0.0, "0.0%"),
             (0.1234, "12.3%"),
             (0.0001, "<0.1%"),
-            (-0.0001, "-<0.1%"),
+            (-0.0001, ">-0.1%"),
             (20.0, "2000%"),
             (f64::NAN, "-"),
         ] {

@@ -21,6 +21,10 @@ use crate::watch::Watch;
 /// the second-level TLB of the machine `skylake` reaches with 4 KiB pages.
 pub const LINES: u64 = 220_000;
 
+/// The beginning of the recorded command, and what suggested commands have in its place.
+const SORT: &str = "env LC_ALL=C sort";
+const OWN: &str = "COMMAND ARGUMENTS...";
+
 /// The most pages of a folder that have a name of their own.
 const MOST_PAGES: u32 = 1000;
 
@@ -32,11 +36,14 @@ pub fn sort_of_lines(folder: &Path) -> io::Result<Options> {
     let text = folder.join("lines");
     write_lines(&text)?;
     // The C locale compares bytes. Other locales compare far more slowly, in different ways.
-    let command = ["env", "LC_ALL=C", "sort", "--parallel=1", "-o"].map(Into::into);
+    let command = SORT
+        .split(' ')
+        .chain(["--parallel=1", "-o"])
+        .map(Into::into);
     let files = [folder.join("sorted").into(), text.into()];
     Ok(Options {
         engine: Engine::Valgrind,
-        command: command.into_iter().chain(files).collect(),
+        command: command.chain(files).collect(),
         grain: Grain::Page,
         instructions: false,
         follow_children: false,
@@ -69,14 +76,15 @@ pub fn page_of(asked: Option<&Path>, force: bool) -> Result<Output, Failure> {
     })
 }
 
-/// Compares all policies on the recording of `sort`, with a map. `stays` is true if the recording
-/// outlives the command.
+/// Compares all policies on the recording of `sort`, with a map. `folder` has the sorted lines, and
+/// is gone after the command. Commands that need its files name the user's own program, or are left
+/// out.
 ///
 /// # Errors
 /// Those of [`compare_with_maps`].
 pub fn compare_sort(
     recording: &Path,
-    stays: bool,
+    folder: &Path,
     watch: &dyn Watch,
 ) -> Result<ComparisonAnswer, Failure> {
     let request = Request {
@@ -96,11 +104,18 @@ pub fn compare_sort(
         curves: false,
     };
     let mut answer = compare_with_maps(request, &[BASELINE], Some(&[]), &[])?;
-    if !stays {
-        let gone = argument(recording);
-        for advice in &mut answer.comparison.advice {
-            advice.commands.retain(|one| !one.command.contains(&gone));
+    let gone = argument(folder);
+    for advice in &mut answer.comparison.advice {
+        for one in &mut advice.commands {
+            if let Some(at) = one
+                .command
+                .find(SORT)
+                .filter(|_| one.command.contains(&gone))
+            {
+                one.command.replace_range(at.., OWN);
+            }
         }
+        advice.commands.retain(|one| !one.command.contains(&gone));
     }
     answer.comparison.trace.path = format!("sort of {} lines", grouped(LINES));
     Ok(answer)

@@ -7,6 +7,7 @@ import { barsFigure } from "../figures/bars";
 import { refusalsFigure } from "../figures/refusals";
 import { tableFigure } from "../figures/table";
 import { counted, grouped, size } from "../format";
+import { address } from "../spacetime";
 import { provenanceSection } from "../provenance";
 import type { AnyRecord, Provenance } from "../records";
 
@@ -27,6 +28,25 @@ interface Forecast {
   refusals: Record<string, number>;
 }
 
+interface Heat {
+  source: string;
+  source_sentence: string;
+  seconds: number;
+  blocks_together: number;
+  blocks: { address: number; resident_pages: number; used_pages: number }[];
+  mappings: { start: number; end: number; name: string; resident_bytes: number; used_bytes: number }[];
+  not_used: string[];
+}
+
+/** Neighbouring memory of one process, and how much of it was used. */
+interface UsedRange {
+  process: string;
+  start: number;
+  bytes: number;
+  resident: number;
+  used: number;
+}
+
 interface Process {
   pid: number;
   command: string;
@@ -35,6 +55,7 @@ interface Process {
   blocks: { anonymous: number; shmem: number; file: number };
   population_histogram: PopulationBar[];
   policies: Forecast[];
+  heat?: Heat;
 }
 
 interface LiveReport extends AnyRecord {
@@ -106,6 +127,64 @@ function histogram(processes: Process[]): HTMLElement | null {
     })),
     "blocks",
     grouped,
+  );
+}
+
+/** The used memory of a process: neighbouring blocks with and without use, or mappings. */
+function usedRanges({ pid, command, heat }: Process): UsedRange[] {
+  if (!heat) return [];
+  const process = `${pid} ${command}`;
+  const ranges: UsedRange[] = [];
+  for (const { address: start, resident_pages, used_pages } of heat.blocks) {
+    const last = ranges.at(-1);
+    const [resident, used] = [resident_pages * PAGE, used_pages * PAGE];
+    if (last && last.start + last.bytes === start && last.used > 0 === used > 0) {
+      last.bytes += BLOCK;
+      last.resident += resident;
+      last.used += used;
+    } else {
+      ranges.push({ process, start, bytes: BLOCK, resident, used });
+    }
+  }
+  if (ranges.length > 0) return ranges;
+  return heat.mappings.map(({ start, end, name, resident_bytes, used_bytes }) => ({
+    process: name ? `${process}: ${name}` : process,
+    start,
+    bytes: end - start,
+    resident: resident_bytes,
+    used: used_bytes,
+  }));
+}
+
+const PAGE = 4096;
+const BLOCK = 512 * PAGE;
+
+function heatFigure(processes: Process[]): HTMLElement | null {
+  const known = processes.flatMap(({ heat }) => heat ?? []);
+  const [first] = known;
+  if (!first) return null;
+  const missing = first.not_used.length > 0 ? `Not available: ${first.not_used.join("; ")}.` : "";
+  const together =
+    first.blocks_together > 1
+      ? ` Up to ${first.blocks_together} neighbouring blocks are measured together.`
+      : "";
+  return tableFigure(
+    {
+      name: "heat",
+      title: `Memory that was used in ${first.seconds.toFixed(1)} s`,
+      lead: [`Source: ${first.source}. ${first.source_sentence}${together}`],
+      note: missing || undefined,
+      wide: true,
+    },
+    processes.flatMap(usedRanges),
+    [
+      { name: "start", title: "range", value: ({ start }) => address(start) },
+      { name: "process", title: "process", value: ({ process }) => process },
+      { name: "bytes", title: "size", value: ({ bytes }) => bytes, text: size },
+      { name: "resident_bytes", title: "resident", value: ({ resident }) => resident, text: size },
+      { name: "used_bytes", title: "used", value: ({ used }) => used, text: size, bars: true },
+    ],
+    80,
   );
 }
 
@@ -231,6 +310,7 @@ export function liveView(record: AnyRecord, _: unknown, records: AnyRecord[]): N
       { name: "reason", title: "reason", value: ({ reason }) => reason },
     ]);
   const figures = [
+    heatFigure(processes),
     forecasts(processes),
     processTable(processes),
     histogram(processes),

@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use super::number::count;
 use super::{Bound, CacheUse, FilesAt, PageFile, ResultFile};
 use crate::commands::offered;
+use broadleaf_study::advise::formats::AdviceFormat;
 use broadleaf_study::costs::costs;
 
 /// Find the parts of a program's memory that are worth huge pages
@@ -31,6 +32,7 @@ Examples:
   broadleaf advise gzip.bl --files memory --costs zero-kib=100   files in memory, quick zeroing
   broadleaf advise gzip.bl --machine neoverse-n1 --policy 'offline(cycles=all,sizes=64k+2m)'
   broadleaf advise gzip.bl --format madvise > advice.c
+  broadleaf advise gzip.bl --also madvise=advice.c --also json=advice.json
   broadleaf advise gzip.bl --format flamegraph -o gzip.svg       of a recording with --sites")]
 pub(crate) struct Advise {
     /// The trace: a file, or `-` for standard input
@@ -76,6 +78,10 @@ pub(crate) struct Advise {
     /// Set the format of the advice
     #[arg(long, default_value = "table")]
     pub(crate) format: AdviseFormat,
+
+    /// Write another format to a file as well, from the same replay; may be given several times
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = also)]
+    pub(crate) also: Vec<(AdviseFormat, PathBuf)>,
 
     #[command(flatten)]
     pub(crate) result: ResultFile,
@@ -133,6 +139,26 @@ pub(crate) enum AdviseFormat {
     Folded,
     /// The same stacks as a flame graph, in SVG
     Flamegraph,
+}
+
+impl From<AdviseFormat> for AdviceFormat {
+    fn from(format: AdviseFormat) -> Self {
+        match format {
+            AdviseFormat::Table => Self::Table,
+            AdviseFormat::Json => Self::Json,
+            AdviseFormat::Madvise => Self::Madvise,
+            AdviseFormat::Cbmm => Self::Cbmm,
+            AdviseFormat::Mosalloc => Self::Mosalloc,
+            AdviseFormat::Folded => Self::Folded,
+            AdviseFormat::Flamegraph => Self::Flamegraph,
+        }
+    }
+}
+
+/// Parses a format and a file, as `json=advice.json`.
+fn also(text: &str) -> Result<(AdviseFormat, PathBuf), String> {
+    let (format, path) = text.split_once('=').ok_or("write it as json=advice.json")?;
+    Ok((AdviseFormat::from_str(format, false)?, PathBuf::from(path)))
 }
 
 #[cfg(test)]

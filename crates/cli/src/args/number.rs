@@ -1,6 +1,7 @@
 //! Whole numbers as arguments.
 
 use std::num::NonZero;
+use std::time::Duration;
 
 /// Parses a number of things, at least one.
 pub(super) fn count(text: &str) -> Result<NonZero<usize>, String> {
@@ -12,6 +13,14 @@ pub(super) fn count(text: &str) -> Result<NonZero<usize>, String> {
 pub(super) fn rounds(text: &str) -> Result<NonZero<u32>, String> {
     text.parse()
         .map_err(|_| "write a whole number from 1 on".to_owned())
+}
+
+/// Parses a time from a tenth of a second to an hour, in seconds.
+pub(super) fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok();
+    let seconds = seconds.filter(|seconds| (0.1..=3600.0).contains(seconds));
+    let seconds = seconds.map(Duration::from_secs_f64);
+    seconds.ok_or_else(|| "a time is 0.1 to 3600 seconds".to_owned())
 }
 
 /// Parses the number of a process.

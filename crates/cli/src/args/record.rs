@@ -77,9 +77,9 @@ pub(crate) struct RecordArgs {
     #[arg(long)]
     pub(crate) sites: bool,
 
-    /// Set the clock that the program sees
-    #[arg(long, value_name = "CLOCK", default_value = "program")]
-    pub(crate) clock: ClockName,
+    /// Set the clock that the program sees [default: program; under QEMU, wall alone]
+    #[arg(long, value_name = "CLOCK")]
+    pub(crate) clock: Option<ClockName>,
 
     /// Set the instructions in a microsecond of the program's clock
     #[arg(long, value_name = "N", default_value_t = Clock::RATE,
@@ -138,7 +138,8 @@ impl RecordArgs {
         ];
         let of_valgrind = vec![
             ("--sites", self.sites),
-            ("--clock date", self.clock == ClockName::Date),
+            ("--clock program", self.clock == Some(ClockName::Program)),
+            ("--clock date", self.clock == Some(ClockName::Date)),
             ("--clock-rate", self.clock_rate != Clock::RATE),
         ];
         let (others, given): (_, Vec<(&str, bool)>) = match self.engine {
@@ -153,7 +154,7 @@ impl RecordArgs {
                     ("--follow-children", self.follow_children),
                     ("--sites", self.sites),
                     ("--measure", self.measure.is_some()),
-                    ("--clock", self.clock != ClockName::Program),
+                    ("--clock", self.clock.is_some()),
                 ],
             ),
         };
@@ -168,9 +169,9 @@ impl RecordArgs {
     /// The clock that the program sees.
     pub(crate) const fn clock(&self) -> Clock {
         match self.clock {
-            ClockName::Program => Clock::Program(self.clock_rate),
-            ClockName::Date => Clock::Date(self.clock_rate),
-            ClockName::Wall => Clock::Wall,
+            None | Some(ClockName::Program) => Clock::Program(self.clock_rate),
+            Some(ClockName::Date) => Clock::Date(self.clock_rate),
+            Some(ClockName::Wall) => Clock::Wall,
         }
     }
 }

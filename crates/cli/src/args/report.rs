@@ -23,6 +23,7 @@ Examples:
   broadleaf report $(pidof redis-server)
   broadleaf report 1234 --policy pop-64,pop-461
   broadleaf report 1234 --policy 'promote if populated >= 200 and writable'
+  broadleaf report 1234 --heat 5               which blocks are used in five seconds
   broadleaf report --all                       every process, the most gain first
   broadleaf report --all --format json | jq '.processes[0]'
 
@@ -53,6 +54,15 @@ pub(crate) struct Report {
         hide_possible_values = true
     )]
     pub(crate) policy: Vec<String>,
+
+    /// Watch for a time, in seconds, which blocks are used: by idle page tracking, DAMON, or
+    /// reference bits
+    #[arg(long, value_name = "SECONDS", value_parser = super::number::seconds, conflicts_with = "all")]
+    pub(crate) heat: Option<Duration>,
+
+    /// Use one source of heat alone: idle-pages, damon, damon-physical, cooling or mappings
+    #[arg(long, value_name = "NAME", requires = "heat")]
+    pub(crate) heat_source: Option<String>,
 
     /// Set the format of the report
     #[arg(long, default_value = "table")]

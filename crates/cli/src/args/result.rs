@@ -18,7 +18,7 @@ pub(crate) struct ResultFile {
 
     /// Overwrite FILE if it exists
     #[arg(long)]
-    force: bool,
+    pub(crate) force: bool,
 }
 
 impl ResultFile {

@@ -1,24 +1,19 @@
 //! `advise`: the parts of a program's memory that are worth superpages, and the gain of each.
 
 use std::io::Write;
-use std::num::NonZero;
 use std::path::Path;
 
 use broadleaf_metrics::RangeAdvice;
-use broadleaf_report::{
-    NO_SITES, NOTHING_PAYS, View, cbmm, flame_graph, folded, madvise, next, range_table,
-};
-use broadleaf_study::advise::{AdviceRequest, advise, choosing_policy, mosalloc};
+use broadleaf_report::{NOTHING_PAYS, View, next};
+use broadleaf_study::advise::formats::{AdviceFormat, advice_text};
+use broadleaf_study::advise::{AdviceRequest, advise, choosing_policy};
 use broadleaf_study::failure::Failure;
 use broadleaf_study::machines::machine;
-use broadleaf_study::output::{argument, json};
+use broadleaf_study::output::{Access, Output, argument, refuse_input};
 use broadleaf_study::page::advice_page;
 
 use crate::args::{Advise, AdviseFormat, write_page};
 use crate::progress::Bars;
-
-/// The default number of ranges in the table.
-const ROWS: usize = 20;
 
 pub(crate) fn run(options: &Advise, view: View) -> Result<(), Failure> {
     let read = [&*options.trace, Path::new(&options.machine)];
@@ -28,8 +23,14 @@ pub(crate) fn run(options: &Advise, view: View) -> Result<(), Failure> {
     let policy = choosing_policy(&options.policy)?;
     let cache = options.cache.cache()?;
     let mut out = options.result.create()?;
+    let also = options.also.iter().map(|(format, path)| {
+        refuse_input(path, read)?;
+        let out = Output::create(Some(path), options.result.force, Access::Everyone)?;
+        Ok((out, (*format).into()))
+    });
+    let also: Vec<(Output, AdviceFormat)> = also.collect::<Result<_, Failure>>()?;
     let view = options.result.view(view);
-    let (mut advice, places) = advise(AdviceRequest {
+    let (advice, places) = advise(AdviceRequest {
         trace: &options.trace,
         policy,
         machine,
@@ -43,38 +44,11 @@ pub(crate) fn run(options: &Advise, view: View) -> Result<(), Failure> {
         maps: page.is_some(),
         watch: &Bars,
     })?;
-    let most = options.top.map_or_else(
-        || match options.format {
-            AdviseFormat::Table => ROWS,
-            _ => usize::MAX,
-        },
-        NonZero::get,
-    );
-    // A format that cannot express all ranges counts those that it can.
-    let (text, notes) = match options.format {
-        AdviseFormat::Table => {
-            let text = range_table(&advice, most, view) + &next_after(options, &advice);
-            (text, Vec::new())
-        }
-        AdviseFormat::Json => {
-            advice.keep_best(most);
-            (json(&advice)?, Vec::new())
-        }
-        AdviseFormat::Madvise => (madvise(&advice, most), Vec::new()),
-        AdviseFormat::Cbmm => cbmm(&advice, most),
-        AdviseFormat::Mosalloc => mosalloc::layout(&advice, &places, most),
-        AdviseFormat::Folded | AdviseFormat::Flamegraph => {
-            if !places.has_sites() {
-                return Err(Failure::failed(NO_SITES));
-            }
-            advice.sites.truncate(most);
-            let text = match options.format {
-                AdviseFormat::Folded => folded(&advice),
-                _ => flame_graph(&advice).map_err(Failure::failed)?,
-            };
-            (text, Vec::new())
-        }
-    };
+    let (mut text, notes) =
+        advice_text(&advice, &places, options.format.into(), options.top, view)?;
+    if options.format == AdviseFormat::Table {
+        text += &next_after(options, &advice);
+    }
     if advice.ranges.is_empty() && options.format != AdviseFormat::Table {
         say!("{NOTHING_PAYS}");
     }
@@ -84,6 +58,12 @@ pub(crate) fn run(options: &Advise, view: View) -> Result<(), Failure> {
     out.write_all(text.as_bytes())
         .map_err(|error| Failure::writing(out.name(), &error))?;
     out.finish()?;
+    for (mut out, format) in also {
+        let (text, _) = advice_text(&advice, &places, format, options.top, View::default())?;
+        out.write_all(text.as_bytes())
+            .map_err(|error| Failure::writing(out.name(), &error))?;
+        out.finish()?;
+    }
     write_page(page, || advice_page(&advice))
 }
 

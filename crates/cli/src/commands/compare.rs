@@ -18,7 +18,7 @@ use crate::terminal::glyphs;
 use broadleaf_study::explained::{PlannedAccelerator, plan_table};
 use broadleaf_study::failure::Failure;
 use broadleaf_study::output::Output;
-use broadleaf_study::page::comparison_page;
+use broadleaf_study::page::comparisons_page;
 use broadleaf_study::policies_file;
 use broadleaf_study::shortage::refuse_lacking;
 use broadleaf_study::source::reduced::path_beside;
@@ -109,14 +109,8 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
     out.write_all(&rendering.bytes(&answers)?)
         .map_err(|error| Failure::writing(out.name(), &error))?;
     out.finish()?;
-    write_page(page, || match &answers[..] {
-        [answer] => comparison_page(answer),
-        _ => Err(Failure::wrong(ONE_TRACE_A_PAGE)),
-    })
+    write_page(page, || comparisons_page(&answers))
 }
-
-/// The refusal of a page of several traces.
-const ONE_TRACE_A_PAGE: &str = "a page shows one trace: give one trace at a time with --html";
 
 /// Refuses options that a format has no room for.
 fn refuse_formats(options: &Compare) -> Result<(), Failure> {
@@ -134,9 +128,6 @@ fn refuse_formats(options: &Compare) -> Result<(), Failure> {
         return Err(Failure::wrong(
             "SVG shows the curves of one trace: give one trace at a time",
         ));
-    }
-    if options.page.html.is_some() && options.trace.len() > 1 {
-        return Err(Failure::wrong(ONE_TRACE_A_PAGE));
     }
     let pipes = options
         .trace

@@ -47,7 +47,7 @@ pub(crate) fn run(options: &Demo, view: View) -> Result<(), Failure> {
         None => say!("recorded {size_and_end}"),
     }
     say!("replaying it under every policy ...");
-    let answer = compare_sort(&recording, options.output.is_some(), &Bars)?;
+    let answer = compare_sort(&recording, folder.path(), &Bars)?;
     print(&answer.table(view))?;
     write_page(Some(page), || comparison_page(&answer))?;
     if let Some(path) = &options.output {

@@ -1,7 +1,7 @@
 //! `report`: how full the memory of running processes is, and what policies would do to it.
 
 use broadleaf_live::page::live_page;
-use broadleaf_live::survey::{Scope, survey};
+use broadleaf_live::survey::{HeatRequest, Scope, heat_source, survey};
 use broadleaf_metrics::{LiveReport, PolicyForecast};
 use broadleaf_report::{View, all_processes, next, process_table};
 
@@ -16,7 +16,13 @@ pub(crate) fn run(options: &Report, view: View) -> Result<(), Failure> {
         true => Scope::All,
         false => Scope::Pids(&options.pid),
     };
-    let survey = survey(scope, &options.policy)?;
+    let source = options
+        .heat_source
+        .as_deref()
+        .map(heat_source)
+        .transpose()?;
+    let heat = options.heat.map(|window| HeatRequest { window, source });
+    let survey = survey(scope, &options.policy, heat)?;
     let has_processes = survey.has_processes();
     write_page(page, || live_page(&survey.report))?;
     match options.format {

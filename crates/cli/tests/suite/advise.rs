@@ -292,3 +292,25 @@ fn a_size_that_the_machine_lacks_is_named() {
         "{table}"
     );
 }
+
+/// Other formats are written from one replay, and equal those that are asked for alone.
+#[test]
+fn other_formats_come_from_the_same_replay() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/sort.bl");
+    let trace = golden.to_str().expect("UTF-8");
+    let folder = folder("advise-also");
+    let [hints, json] = ["hints.c", "advice.json"].map(|name| folder.join(name));
+    let also = |format: &str, path: &Path| format!("--also={format}={}", path.display());
+    let (hints_too, json_too) = (also("madvise", &hints), also("json", &json));
+    let table = succeeded(&run(&["advise", trace, &hints_too, &json_too]));
+    assert_eq!(table, succeeded(&run(&["advise", trace])));
+    for (format, path) in [("madvise", &hints), ("json", &json)] {
+        let alone = succeeded(&run(&["advise", trace, "--format", format]));
+        let written = std::fs::read_to_string(path).expect("it was written");
+        assert_eq!(written, alone, "{format}");
+    }
+    let refused = refused(&run(&["advise", trace, &hints_too]));
+    assert!(refused.contains("--force"), "{refused}");
+    let wrong = run(&["advise", trace, "--also", "madvise"]);
+    assert!(stderr(&wrong).contains("json=advice.json"));
+}

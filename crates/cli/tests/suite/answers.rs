@@ -268,3 +268,25 @@ fn switches_apply_to_their_programs_alone() {
         );
     }
 }
+
+/// The demo's files are gone when it ends, so no command that it suggests names them.
+#[test]
+fn the_commands_of_the_demo_work_after_it() {
+    let folder = folder("demo-commands");
+    let page = folder.join("demo.html");
+    let output = run(&["demo", "--html", path_of(&page)]);
+    if stderr(&output).contains("has no recorder") {
+        eprintln!("skipped: {}", stderr(&output));
+        return;
+    }
+    let text = succeeded(&output);
+    assert!(text.contains("-- COMMAND ARGUMENTS..."), "{text}");
+    assert!(!text.contains("broadleaf-work-"), "{text}");
+    let page = fs::read_to_string(&page).expect("the page");
+    let commands = page.split("\"command\":\"").skip(1);
+    let commands: Vec<&str> = commands.filter_map(|text| text.split('"').next()).collect();
+    assert!(!commands.is_empty());
+    for command in commands {
+        assert!(!command.contains("broadleaf-work-"), "{command}");
+    }
+}

@@ -157,6 +157,10 @@ fn what_the_engine_lacks_is_refused_by_name() {
             "--clock date is an option of --engine",
         ),
         (
+            &["--clock", "program"],
+            "--clock program is an option of --engine",
+        ),
+        (
             &["--clock-rate", "7"],
             "--clock-rate is an option of --engine",
         ),

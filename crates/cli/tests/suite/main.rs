@@ -20,6 +20,7 @@ mod export;
 mod expressions;
 mod golden;
 mod govern;
+mod heat;
 mod hostile;
 mod import;
 mod info;

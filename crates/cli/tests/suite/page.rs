@@ -198,6 +198,10 @@ fn pages(folder: &Path) {
     let policies = "4k,freebsd,linux,navarro,pop-64";
     let memory = ["compare", &blocks, "--memory", "200%", "--policy", policies];
     page("compare-memory", &memory);
+    page(
+        "several",
+        &["compare", &sort, &blocks, "--policy", policies],
+    );
     // Pages of commands that print no JSON to a file.
     let html = |name: &str| folder.join(format!("{name}.html"));
     let (live, paper) = (html("report"), html("paper"));

@@ -73,6 +73,7 @@ impl Kernel for Still {
         Ok(LivePages {
             held: None,
             asked: None,
+            used: None,
             mappings: vec![LiveMapping {
                 start: 0,
                 end: 16 * BLOCK_BYTES,

@@ -158,13 +158,43 @@ fn curves_are_rows_and_a_picture() {
     assert!(line.contains("add --curve"), "{line}");
 }
 
-/// A page shows one trace. The refusal comes before any file is made.
+/// A page of several traces holds what JSON prints, with the references of each trace.
 #[test]
-fn a_page_of_several_traces_is_refused() {
+fn several_traces_are_one_page() {
     let page = folder("several-page").join("both.html");
     let (sort, blocks) = (golden("sort.bl"), golden("blocks.bl"));
     let path = page.to_str().expect("the path is UTF-8");
-    let output = run(&["compare", &sort, &blocks, "--policy", "4k", "--html", path]);
-    assert!(refused(&output).contains("a page shows one trace"));
-    assert!(!page.exists());
+    let asked = [
+        "compare", &sort, &blocks, "--policy", "pop-64", "--html", path,
+    ];
+    let output = run(&[&asked[..], &["--format", "json"]].concat());
+    let printed: Value = serde_json::from_str(&succeeded(&output)).expect("JSON");
+    let html = std::fs::read_to_string(&page).expect("the page");
+    let (_, rest) = html
+        .split_once("<script id=\"broadleaf-records\" type=\"application/json\">")
+        .expect("the page has records");
+    let (records, _) = rest.split_once("</script>").expect("the records end");
+    let records: Vec<Value> = serde_json::from_str(records).expect("JSON");
+    let schemas: Vec<&str> = records
+        .iter()
+        .filter_map(|record| record["schema"].as_str()?.split(['.', '/']).nth(1))
+        .collect();
+    let expected = [
+        "comparisons",
+        "references",
+        "references",
+        "metrics",
+        "policies",
+    ];
+    assert_eq!(schemas, expected);
+    let count = |value: &Value| value["comparisons"].as_array().map(Vec::len);
+    assert_eq!((count(&records[0]), count(&printed)), (Some(2), Some(2)));
+    assert_eq!(records[0]["means"], printed["means"]);
+    for at in 0..2 {
+        assert_eq!(
+            records[0]["comparisons"][at]["results"],
+            printed["comparisons"][at]["results"]
+        );
+        assert_eq!(records[1 + at]["results"][0]["policy"], "4k");
+    }
 }

@@ -80,6 +80,10 @@ pub(super) struct MemoryLine {
     /// Ranges of blocks for which the program asked for superpages, if the tick read them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) asked: Option<Vec<(u64, u64)>>,
+    /// The used pages of blocks, if the tick had a new measurement: the number of a block, and its
+    /// pages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) used: Option<Vec<(u64, u16)>>,
     /// Blocks with changed contents, sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) blocks: Vec<BlockLine>,

@@ -3,6 +3,7 @@
 use super::checksum::Checksum;
 use super::line::{MemoryLine, ProcessLine, TickLine};
 use super::{Header, JOURNAL_SCHEMA, TickRecord, WITHOUT_CHECKSUMS};
+use crate::heat::BlockHeat;
 use crate::plan::{Came, PromotionRun};
 use crate::seen::{
     BlockSeen, LiveMapping, LivePages, MachineSeen, Observation, ProcessId, ProcessSeen,
@@ -265,12 +266,24 @@ fn check_run(run: &PromotionRun) -> Result<(), String> {
     }
 }
 
+/// Returns the used pages of blocks. Refuses a block with more pages than a block has.
+fn used(written: Vec<(u64, u16)>) -> Result<Vec<BlockHeat>, String> {
+    let each = written.into_iter().map(|(block, used)| {
+        if u32::from(used) > crate::PAGES {
+            return Err(format!("block {block} has {used} used pages"));
+        }
+        Ok(BlockHeat { block, used })
+    });
+    each.collect()
+}
+
 fn apply(memory: MemoryLine, pages: &mut LivePages) -> Result<(), String> {
     pages.held = memory.held;
     pages.asked = memory.asked.map(|ranges| {
         let ranges = ranges.into_iter();
         ranges.map(|(start, end)| start..end).collect()
     });
+    pages.used = memory.used.map(used).transpose()?;
     if let Some(splice) = memory.mappings {
         let end = splice.after.checked_add(splice.drop);
         let end = end.filter(|end| *end <= pages.mappings.len());

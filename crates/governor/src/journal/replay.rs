@@ -5,7 +5,7 @@ use super::what_if::WhatIf;
 use super::{Header, TickRecord};
 use crate::budget::Budgets;
 use crate::plan::TickPlan;
-use crate::view::{OutOfReach, can_decide};
+use crate::view::{OutOfReach, can_decide, can_decide_by_use, weighs_use};
 use crate::ward::{Tally, Ward};
 use broadleaf_policy::{ParseError, Policy};
 use std::fmt;
@@ -92,7 +92,7 @@ pub fn verify(
     ticks: impl IntoIterator<Item = Result<TickRecord, super::JournalError>>,
 ) -> Result<Verified, Unreplayable> {
     let policy = broadleaf_policy::parse(&header.policy)?;
-    can_decide(policy.as_ref())?;
+    can_decide_by_use(policy.as_ref())?;
     let mut ward = Ward::new(policy, header.budgets);
     let mut verified = Verified::default();
     let (mut cut_short, mut promoted) = (0, 0);
@@ -162,7 +162,11 @@ pub fn under(
     reach: Option<u64>,
     ticks: impl IntoIterator<Item = Result<TickRecord, super::JournalError>>,
 ) -> Result<Estimate, Unreplayable> {
-    can_decide(policy.as_ref())?;
+    // The journal of a policy that weighs use holds the use of blocks.
+    match weighs_use(broadleaf_policy::parse(&header.policy)?.as_ref()) {
+        true => can_decide_by_use(policy.as_ref())?,
+        false => can_decide(policy.as_ref())?,
+    }
     let name = policy.name();
     let mut what_if = WhatIf::new(Ward::new(policy, budgets), header.dry, reach);
     let mut count = 0;

@@ -284,6 +284,7 @@ impl EstimatedProcess {
             blocks,
             held: seen.held,
             asked: seen.asked.clone(),
+            used: seen.used.clone(),
         }
     }
 

@@ -127,6 +127,10 @@ fn memory(was: &LivePages, is: &LivePages) -> MemoryLine {
             let ranges = ranges.iter();
             ranges.map(|blocks| (blocks.start, blocks.end)).collect()
         }),
+        used: is.used.as_ref().map(|used| {
+            let used = used.iter();
+            used.map(|heat| (heat.block, heat.used)).collect()
+        }),
         gone: ranges(before.filter(|block| is.block(*block).is_none())),
         blocks: (is.blocks.iter().filter(differs))
             .map(|seen| (*seen).into())

@@ -8,6 +8,7 @@ mod asked;
 mod calls;
 mod cgroup;
 mod chases;
+mod cooling;
 mod entries;
 mod everyone;
 mod fault_costs;
@@ -22,6 +23,7 @@ mod switches;
 mod tests;
 mod zeroes;
 
+use crate::heat::HeatSampler;
 use crate::kernel::{Kernel, KernelError};
 use crate::seen::{
     BLOCK_BYTES, BlockSeen, Headroom, LivePages, MachineSeen, PAGE_BYTES, PAGES, ProcessId, Vitals,
@@ -41,6 +43,7 @@ pub use calls::{
     ThpControl, Usage, allow_only_advised, allow_thp, forbid_thp, thp_control, wait_for,
 };
 pub use chases::{ChaseBacking, ChaseCost, ChaseTimer, SpanCost, core_clock, pin};
+pub(crate) use cooling::ProcessCooler;
 pub use entries::{EntryRun, KernelTables};
 pub use fault_costs::{MeasuredFaultCosts, measure_fault_costs};
 pub use procfs::Description;
@@ -63,6 +66,8 @@ pub struct Linux {
     frames: zeroes::Frames,
     /// The recent flags of the mappings of one process.
     flags: Option<flags::MappingFlags>,
+    /// A thread that measures the use of blocks, if the policy weighs use.
+    sampler: Option<HeatSampler>,
 }
 
 impl Default for Linux {
@@ -82,6 +87,7 @@ impl Linux {
             machine: machine::Latest::default(),
             frames: zeroes::Frames::default(),
             flags: None,
+            sampler: None,
         }
     }
 
@@ -101,6 +107,12 @@ impl Linux {
             proc,
             ..Self::new()
         }
+    }
+
+    /// Reports the use of blocks with the memory of processes, as a sampler measures it.
+    pub fn with_heat(mut self, sampler: HeatSampler) -> Self {
+        self.sampler = Some(sampler);
+        self
     }
 
     /// Returns true if `PAGEMAP_SCAN` is available, as far as is known. The first read of a process
@@ -219,7 +231,10 @@ impl Kernel for Linux {
     }
 
     fn pages(&mut self, process: ProcessId) -> Result<LivePages, KernelError> {
-        let looked = self.look(process);
+        let mut looked = self.look(process);
+        if let (Ok(pages), Some(sampler)) = (&mut looked, &self.sampler) {
+            pages.used = sampler.exchange(process, pages);
+        }
         match &looked {
             Ok(pages) if !pages.mappings.is_empty() => return looked,
             Err(KernelError::Errno(_)) => return looked,
@@ -233,6 +248,10 @@ impl Kernel for Linux {
             Ok(stat) if stat.has_memory && stat.started == process.started => looked,
             _ => Err(KernelError::Gone),
         }
+    }
+
+    fn has_news_of_use(&mut self, process: ProcessId) -> bool {
+        (self.sampler.as_ref()).is_some_and(|sampler| sampler.has(process))
     }
 
     fn held(&mut self, process: ProcessId) -> Option<u64> {

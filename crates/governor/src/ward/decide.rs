@@ -1,10 +1,11 @@
 //! The decision of a ward.
 
-use super::{Ward, WardProcess};
+use super::{Ward, WardProcess, used};
 use crate::plan::{PromotionRun, TickPlan};
 use crate::seen::{BlockSeen, LiveMapping, PAGES, ProcessId};
 use crate::view::{refusal_of, view};
-use broadleaf_policy::{Point, Refusal, Verdict};
+use broadleaf_policy::{Point, Refusal, Verdict, View};
+use std::cmp::Reverse;
 
 /// The maximum number of blocks in a run. Budgets and the clock are checked between two runs.
 const RUN: usize = 16;
@@ -19,6 +20,8 @@ const BY_COMPACTION: u64 = 16;
 struct PromotionCandidate {
     process: ProcessId,
     seen: BlockSeen,
+    /// The rank by the policy. It is 0 for policies that do not weigh use.
+    rank: u64,
 }
 
 impl Ward {
@@ -60,10 +63,13 @@ impl Ward {
         let mut refused = Vec::new();
         for (process, known) in &self.known {
             for (mapping, seen) in known.pages.mapped().filter(|(_, seen)| !seen.huge) {
-                match self.verdict(known, mapping, seen, extent_free, short) {
+                let used = known.used.get(&seen.block);
+                let view = used::view(view(mapping, seen, extent_free, short), used);
+                match self.verdict(known, mapping, seen, &view) {
                     Verdict::Promote => found.push(PromotionCandidate {
                         process: *process,
                         seen: *seen,
+                        rank: self.rank(&view),
                     }),
                     Verdict::Stay(reason) => refused.push((*process, seen.block, reason)),
                     Verdict::Demote | Verdict::Pass => {}
@@ -82,15 +88,17 @@ impl Ward {
         known: &WardProcess,
         mapping: &LiveMapping,
         seen: &BlockSeen,
-        extent_free: bool,
-        short: bool,
+        view: &View,
     ) -> Verdict {
         if let Some(reason) = refusal_of(mapping) {
             return Verdict::Stay(reason);
         }
-        let verdict = self
-            .policy
-            .decide(Point::Fault, &view(mapping, seen, extent_free, short));
+        let verdict = match (self.weighs_use, known.used.is_empty()) {
+            (false, _) => self.policy.decide(Point::Fault, view),
+            // Before the first measurement, nothing is known that the policy could weigh.
+            (true, true) => Verdict::Pass,
+            (true, false) => self.policy.decide(Point::Scan, view),
+        };
         if verdict != Verdict::Promote {
             return verdict;
         }
@@ -108,7 +116,17 @@ impl Ward {
         }
     }
 
-    /// Selects the candidates that may be promoted now: the fullest first, within the budget.
+    /// Returns the rank of a candidate.
+    fn rank(&self, view: &View) -> u64 {
+        if self.weighs_use {
+            self.policy.rank(view)
+        } else {
+            0
+        }
+    }
+
+    /// Selects the candidates that may be promoted now, within the budget: those of the highest
+    /// rank first, and of these the fullest.
     fn within_budget(
         &mut self,
         mut candidates: Vec<PromotionCandidate>,
@@ -116,6 +134,7 @@ impl Ward {
     ) -> Vec<PromotionCandidate> {
         candidates.sort_by_key(|candidate| {
             (
+                Reverse(candidate.rank),
                 candidate.seen.bytes_to_add(),
                 candidate.process,
                 candidate.seen.block,
@@ -186,7 +205,7 @@ impl Ward {
 /// Groups sorted candidates into runs of neighbours.
 fn runs(candidates: Vec<PromotionCandidate>) -> Vec<PromotionRun> {
     let mut runs: Vec<PromotionRun> = Vec::new();
-    for PromotionCandidate { process, seen } in candidates {
+    for PromotionCandidate { process, seen, .. } in candidates {
         match runs.last_mut() {
             Some(run)
                 if run.process == process

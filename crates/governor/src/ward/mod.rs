@@ -10,16 +10,19 @@ mod learn;
 mod mark;
 mod shortage;
 mod tally;
+mod used;
 
 use crate::budget::Budgets;
 use crate::seen::{
     BlockSeen, Headroom, LiveMapping, LivePages, MachineSeen, Observation, ProcessId, Vitals,
 };
+use crate::view::weighs_use;
 use broadleaf_policy::{Policy, Refusal};
 use mark::Mark;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::time::Duration;
+use used::BlockUse;
 
 pub(crate) use mark::Patience;
 pub use tally::Tally;
@@ -30,6 +33,8 @@ const DECIDE_EVERY: Duration = Duration::from_secs(1);
 /// Processes under one policy.
 pub struct Ward {
     policy: Box<dyn Policy>,
+    /// True if the policy depends on which pages were used recently.
+    weighs_use: bool,
     budgets: Budgets,
     /// The processes that lived at the latest observation.
     known: BTreeMap<ProcessId, WardProcess>,
@@ -73,6 +78,8 @@ struct WardProcess {
     unreachable: bool,
     /// Blocks for which the program asked for superpages.
     asked: Vec<Range<u64>>,
+    /// The use of blocks. Empty before the first measurement.
+    used: BTreeMap<u64, BlockUse>,
     /// True if other processes were seen before this one.
     is_late: bool,
     /// True if the process's memory was ever read.
@@ -93,6 +100,7 @@ impl Ward {
     /// Creates a ward without processes.
     pub fn new(policy: Box<dyn Policy>, budgets: Budgets) -> Self {
         Self {
+            weighs_use: weighs_use(policy.as_ref()),
             policy,
             budgets,
             known: BTreeMap::new(),
@@ -122,6 +130,7 @@ impl Ward {
 
     /// Changes the policy and the budgets. The knowledge of processes and the totals stay.
     pub fn put_under(&mut self, policy: Box<dyn Policy>, budgets: Budgets) {
+        self.weighs_use = weighs_use(policy.as_ref());
         self.policy = policy;
         self.budgets = budgets;
         self.decided = None;
@@ -226,6 +235,7 @@ impl Ward {
                 was_charged |= known.is_charged_at_all();
                 known.marks.clear();
                 known.asked.clear();
+                known.used.clear();
                 known.pages = LivePages::default();
                 known.unreachable = false;
             }
@@ -288,6 +298,9 @@ impl WardProcess {
     ) {
         if let Some(asked) = pages.asked.take() {
             self.asked = asked;
+        }
+        if let Some(used) = pages.used.take() {
+            self.take_in_used(&used);
         }
         let before = std::mem::replace(&mut self.pages, pages);
         self.take_in_found(&before, shared);

@@ -1,6 +1,6 @@
 //! The choice of superpages to demote if memory is short or too much was added.
 
-use super::{Ward, WardProcess};
+use super::{Ward, WardProcess, used};
 use crate::budget::Shortage;
 use crate::seen::{Headroom, LiveBacking, LiveMapping, ProcessId};
 use crate::view::view;
@@ -86,20 +86,20 @@ impl Ward {
     }
 
     fn policy_breaks(&self, process: ProcessId, block: u64) -> bool {
-        if !self.policy_demotes() {
-            return false;
-        }
         let Some(known) = self.known.get(&process) else {
             return false;
         };
+        // Before the first measurement, no superpage is known to be unused.
+        if !self.policy_demotes() || self.weighs_use && known.used.is_empty() {
+            return false;
+        }
         let mapping = LiveMapping::of_block(&known.pages.mappings, block);
         let (Some(mapping), Some(seen)) = (mapping, known.pages.block(block)) else {
             return false;
         };
         let extent_free = self.machine.free_blocks > 0;
-        let verdict = self
-            .policy
-            .decide(Point::Short, &view(mapping, seen, extent_free, true));
-        verdict == Verdict::Demote
+        let view = view(mapping, seen, extent_free, true);
+        let view = used::view(view, known.used.get(&block));
+        self.policy.decide(Point::Short, &view) == Verdict::Demote
     }
 }

@@ -8,7 +8,7 @@ use broadleaf_metrics::LiveReport;
 use super::journal::JournalNotes;
 use super::limits::ManyFiles;
 use super::outcome::{GovernEnd, live_report};
-use super::{GovernRequest, govern};
+use super::{GovernRequest, govern, use_of_blocks};
 use crate::obstacles::obstacles;
 use broadleaf_study::failure::Failure;
 
@@ -34,7 +34,7 @@ impl<'a> Attached<'a> {
             }
             log::warn!("{obstacle}");
         }
-        let mut kernel = Linux::new();
+        let mut kernel = use_of_blocks::kernel(request.policy.as_ref());
         let roots = pids.iter().map(|pid| root(&mut kernel, *pid));
         let roots: Vec<ProcessId> = roots.collect::<Result<_, _>>()?;
         let ward = request.ward()?;

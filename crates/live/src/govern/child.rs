@@ -10,6 +10,7 @@ use broadleaf_governor::{
     inherit_signals, wait_for,
 };
 
+use super::use_of_blocks;
 use broadleaf_study::failure::{Failure, reason};
 
 /// The error of the kernel for a file that it does not know how to run (`errno.h`).
@@ -68,7 +69,7 @@ pub(super) fn governor_of(
     ward: Ward,
     dry: bool,
 ) -> Result<Governor<Linux>, Failure> {
-    let mut kernel = Linux::new();
+    let mut kernel = use_of_blocks::kernel(ward.policy());
     // A child that has ended exists until it is waited for.
     let root = kernel.process(child.id());
     Ok(Governor::new(kernel, ward, ProcessTree::of(root), dry))

@@ -10,6 +10,7 @@ mod limits;
 mod outcome;
 mod run;
 mod settings;
+mod use_of_blocks;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -67,15 +68,13 @@ impl GovernRequest {
 ///
 /// # Errors
 /// [`Failure::Wrong`] if no policy has the name, or the policy needs values that cannot be seen of
-/// live processes.
+/// live processes. [`Failure::Failed`] if the policy depends on the use of pages, and this user
+/// cannot see it.
 pub fn live_policy(name: &str) -> Result<Box<dyn Policy>, Failure> {
     let policy = names::policy(name)?;
-    can_decide(policy.as_ref()).map_err(|no| {
-        Failure::Wrong(format!(
-            "{no}; pop-N, dirty-N, greedy, freebsd, 4k and expressions over what is populated can \
-            be run"
-        ))
-    })?;
+    if let Err(no) = can_decide(policy.as_ref()) {
+        use_of_blocks::can_weigh(policy.as_ref(), &no)?;
+    }
     Ok(policy)
 }
 

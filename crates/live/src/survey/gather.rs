@@ -34,6 +34,7 @@ pub(crate) fn process_report(
         blocks: counts(census.blocks()),
         population_histogram: histogram(&census),
         policies: foretold.collect(),
+        heat: None,
     }
 }
 

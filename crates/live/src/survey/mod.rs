@@ -1,9 +1,15 @@
 //! `report`: how full the memory of running processes is, and what policies would do to it.
 
 pub(crate) mod gather;
+mod heat;
 mod notes;
 
-use broadleaf_governor::{Kernel, KernelError, Linux, LivePages, ProcessId, Vitals, can_decide};
+pub(crate) use heat::reasons;
+pub use heat::{HeatRequest, heat_source};
+
+use broadleaf_governor::{
+    Kernel, KernelError, Linux, LivePages, ProcessId, Vitals, can_decide, can_decide_by_use,
+};
 use broadleaf_metrics::{LiveReport, REPORT_SCHEMA, UnseenProcess};
 use broadleaf_report::{PageMap, printable, put_in_order};
 
@@ -33,12 +39,17 @@ pub struct ProcessSurvey {
 }
 
 /// Looks at processes and asks policies what they would do. Each name of `policies` may hold
-/// several, separated by commas. Nothing is changed.
+/// several, separated by commas. With `heat`, the use of the memory is watched first, and policies
+/// may depend on it. Nothing else is changed: watching clears reference bits.
 ///
 /// # Errors
 /// If a policy is unknown or cannot decide on live processes, or a process does not exist.
-pub fn survey(scope: Scope<'_>, policies: &[String]) -> Result<ProcessSurvey, Failure> {
-    let policies = deciding_policies(policies)?;
+pub fn survey(
+    scope: Scope<'_>,
+    policies: &[String],
+    heat: Option<HeatRequest>,
+) -> Result<ProcessSurvey, Failure> {
+    let policies = deciding_policies(policies, heat.is_some())?;
     let mut linux = Linux::new();
     let processes = match scope {
         Scope::All => {
@@ -50,11 +61,11 @@ pub fn survey(scope: Scope<'_>, policies: &[String]) -> Result<ProcessSurvey, Fa
         Scope::Pids(pids) => named(&mut linux, pids)?,
     };
     let all = matches!(scope, Scope::All);
-    Ok(look(&mut linux, processes, &policies, all))
+    Ok(look(&mut linux, processes, &policies, all, heat))
 }
 
 /// The names of policies that can decide on live processes, each once.
-fn deciding_policies(asked: &[String]) -> Result<Vec<String>, Failure> {
+fn deciding_policies(asked: &[String], by_use: bool) -> Result<Vec<String>, Failure> {
     let asked = asked.iter().flat_map(|asked| names::apart(asked));
     let mut asked: Vec<&str> = asked.collect();
     if asked.is_empty() {
@@ -62,7 +73,7 @@ fn deciding_policies(asked: &[String]) -> Result<Vec<String>, Failure> {
     }
     let mut found = Vec::new();
     for name in asked {
-        let name = deciding_policy(name)?;
+        let name = deciding(name, by_use)?;
         if !found.contains(&name) {
             found.push(name);
         }
@@ -76,8 +87,18 @@ fn deciding_policies(asked: &[String]) -> Result<Vec<String>, Failure> {
 /// [`Failure::Wrong`] if no policy has the name, or the policy needs values that cannot be seen of
 /// live processes.
 pub fn deciding_policy(name: &str) -> Result<String, Failure> {
+    deciding(name, false)
+}
+
+/// The full name of a policy that can decide on live processes, by the use of blocks as well if
+/// `by_use` is set.
+fn deciding(name: &str, by_use: bool) -> Result<String, Failure> {
     let policy = names::policy(name)?;
-    can_decide(policy.as_ref()).map_err(Failure::wrong)?;
+    match by_use {
+        true => can_decide_by_use(policy.as_ref()),
+        false => can_decide(policy.as_ref()),
+    }
+    .map_err(Failure::wrong)?;
     Ok(policy.name())
 }
 
@@ -101,6 +122,7 @@ fn look(
     processes: Vec<ProcessId>,
     policies: &[String],
     all: bool,
+    heat: Option<HeatRequest>,
 ) -> ProcessSurvey {
     let machine = linux.machine();
     let mut report = LiveReport {
@@ -112,9 +134,9 @@ fn look(
         provenance: provenance(&policies.join("\n")),
     };
     let mut maps = Vec::new();
-    let mut forbidden = Vec::new();
+    let (mut forbidden, mut unwatched) = (Vec::new(), Vec::new());
     for process in processes {
-        let (vitals, pages) = match seen(linux, process) {
+        let (vitals, mut pages) = match seen(linux, process) {
             // A process that ended meanwhile. Kernel threads have no memory.
             Err((_, KernelError::Gone)) if all => continue,
             Ok((vitals, _)) | Err((vitals, _)) if all && vitals.rss_bytes == 0 => continue,
@@ -131,7 +153,12 @@ fn look(
         if linux.describe(process).thp_forbidden == Some(true) {
             forbidden.push(format!("{} {}", process.pid, vitals.command));
         }
-        let of_process = gather::process_report(process, &vitals, &pages, policies);
+        let heat = heat.map(|heat| heat.watch(linux, process, &mut pages));
+        let mut of_process = gather::process_report(process, &vitals, &pages, policies);
+        match heat.transpose() {
+            Ok(heat) => of_process.heat = heat,
+            Err(reason) => unwatched.push(reason),
+        }
         report.processes.push(of_process);
         if !all {
             maps.push(gather::page_map(&pages));
@@ -146,6 +173,7 @@ fn look(
         .max()
         .unwrap_or(0);
     report.notes = notes::all(linux, &machine, &forbidden, most);
+    report.notes.extend(unwatched);
     if all {
         put_in_order(&mut report);
     }

@@ -1,6 +1,7 @@
 //! `top`: which processes would gain from superpages, kept fresh and drawn into a frame.
 
 mod draw;
+mod heat;
 mod processes;
 mod screen;
 
@@ -10,6 +11,7 @@ use ratatui::Frame;
 use ratatui::crossterm::event::KeyEvent;
 
 pub use draw::ScreenStyle;
+use heat::{ScreenHeat, WatchedHeat};
 use processes::WatchedProcesses;
 use screen::{KeyEffect, Screen, ScreenPage};
 
@@ -17,6 +19,8 @@ use screen::{KeyEffect, Screen, ScreenPage};
 const LOOKING: u32 = 20;
 /// The time for the first looks, after which the first screen is drawn.
 const FIRST: Duration = Duration::from_millis(300);
+/// The time between two looks for the end of watching.
+const WATCHING: Duration = Duration::from_millis(200);
 
 /// The processes of the machine, and the screen that shows them. The caller owns the terminal.
 #[derive(Debug)]
@@ -29,6 +33,8 @@ pub struct TopScreen {
     due: Instant,
     /// The time that the next refresh may take.
     for_at_most: Duration,
+    /// The process whose use is being watched.
+    watched: Option<WatchedHeat>,
 }
 
 impl TopScreen {
@@ -42,11 +48,16 @@ impl TopScreen {
             interval,
             due: Instant::now(),
             for_at_most: FIRST,
+            watched: None,
         }
     }
 
     /// Looks at processes, if a refresh is due and the screen is not stopped.
     pub fn refresh_if_due(&mut self) {
+        if let Some((process, heat)) = self.watched.as_ref().and_then(WatchedHeat::ended) {
+            self.screen.heat = Some((process, heat));
+            self.watched = None;
+        }
         if Instant::now() < self.due {
             return;
         }
@@ -68,7 +79,11 @@ impl TopScreen {
 
     /// The time until the next refresh.
     pub fn until_due(&self) -> Duration {
-        self.due.saturating_duration_since(Instant::now())
+        let until_due = self.due.saturating_duration_since(Instant::now());
+        match self.watched {
+            Some(_) => until_due.min(WATCHING),
+            None => until_due,
+        }
     }
 
     /// Draws the screen.
@@ -82,6 +97,10 @@ impl TopScreen {
             KeyEffect::Draw => {}
             KeyEffect::Picture(process) => {
                 self.screen.page = ScreenPage::Process(process, self.processes.picture(process));
+            }
+            KeyEffect::Heat(process) => {
+                self.screen.heat = Some((process, ScreenHeat::Watching));
+                self.watched = Some(WatchedHeat::new(process));
             }
             KeyEffect::Quit => return false,
         }

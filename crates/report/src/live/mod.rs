@@ -3,12 +3,14 @@
 
 mod all;
 mod bars;
+mod heat;
 mod map;
 mod process;
 #[cfg(test)]
 mod testing;
 
 pub use all::all_processes;
+pub use heat::heat_map;
 pub use map::{MappedBlocks, PageMap, Shades};
 pub use process::process_table;
 

@@ -3,7 +3,7 @@
 
 use broadleaf_metrics::{LiveReport, PolicyForecast, ProcessReport};
 
-use super::{PageMap, Shades, bars::bars, ending, paragraph, share, total};
+use super::{PageMap, Shades, bars::bars, ending, heat_map, paragraph, share, total};
 use crate::number::{grouped, size};
 use crate::printable;
 use crate::{Align, Cell, Grid, Style, View};
@@ -47,15 +47,30 @@ fn one(process: &ProcessReport, map: Option<&PageMap>, shades: Shades, view: Vie
         out.push('\n');
         out.push_str(&policies(process, view));
     }
-    let picture = map.map(|map| map.lines(view.width.unwrap_or(WIDTH), LINES, shades));
-    if let Some([lines @ .., legend]) = picture.as_deref() {
+    out.push_str(&picture(map, shades, view));
+    if let Some(heat) = &process.heat {
         out.push('\n');
-        for line in lines {
-            out.push_str(&painted(line, view));
+        out.push_str(&super::heat::heat(heat, view));
+        let used = map.and_then(|map| heat_map(heat, map));
+        if used.is_some() {
+            out.push_str(&paragraph("Pages used, by block:", Style::Plain, view));
         }
-        out.push_str(&paragraph(legend, Style::Faint, view));
+        out.push_str(picture(used.as_ref(), shades, view).trim_start_matches('\n'));
     }
     out
+}
+
+/// Returns a page map after an empty line. Returns no text if there is none.
+fn picture(map: Option<&PageMap>, shades: Shades, view: View) -> String {
+    let lines = map.map(|map| map.lines(view.width.unwrap_or(WIDTH), LINES, shades));
+    let Some([lines @ .., legend]) = lines.as_deref() else {
+        return String::new();
+    };
+    let mut out = "\n".to_owned();
+    for line in lines {
+        out.push_str(&painted(line, view));
+    }
+    out + &paragraph(legend, Style::Faint, view)
 }
 
 fn head(process: &ProcessReport) -> String {

@@ -38,6 +38,7 @@ pub(super) fn process(pid: u32, full: u64) -> ProcessReport {
         },
         population_histogram: vec![bar(1, 64, 0, 1), bar(65, 512, full, 0)],
         policies: vec![forecast("4k", 0), forecast("pop-256", full)],
+        heat: None,
     }
 }
 

@@ -237,6 +237,7 @@ mod tests {
                 forecast("greedy", 8, 2),
                 forecast("pop-64", 8, 1),
             ],
+            heat: None,
         };
         let answer = live_answer(&live(vec![process], None));
         assert_eq!(answer.about, "process 7 (redis)");

@@ -1,5 +1,6 @@
 //! The parts of a program's memory that are worth superpages, and what each part gains.
 
+pub mod formats;
 mod location;
 mod mappings;
 pub mod mosalloc;
@@ -9,6 +10,7 @@ mod pool;
 mod ranges;
 mod sites;
 mod variables;
+mod walks;
 
 use std::num::NonZero;
 use std::path::Path;
@@ -100,12 +102,11 @@ pub fn choosing_policy(name: &str) -> Result<Box<dyn Policy>, Failure> {
 /// # Errors
 /// If the trace cannot be read, or the machine lacks what the policy makes.
 pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, TracePlaces), Failure> {
-    let AdviceRequest {
-        policy, machine, ..
-    } = request;
+    let machine = request.machine.clone();
+    let policy = names::policy(&request.policy.name())?;
     let name = policy.name();
     let exact = is_exact(&machine);
-    let limits = limits(request.files, request.costs);
+    let limits = limits(request.files, request.costs.clone());
     let memory = asked(&limits);
     let mapped = limits.clone();
     let configuration = format!("{name}\n{machine:?}\n{limits:?}");
@@ -151,7 +152,17 @@ pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, TracePlaces), 
     let ranges = chosen.map_or_else(Vec::new, |choice| {
         ranges::ranked(choice, &places, request.by)
     });
-    let sites = chosen.map_or_else(Vec::new, |choice| sites::by_site(choice, &places.owners));
+    let sites = match chosen.filter(|_| places.has_sites()) {
+        Some(choice) => {
+            let walks = match can_be_opened_again(request.trace) {
+                true => walks::of_choice(&request, reading, threads, choice)?,
+                false => walks::PageWalks::new(),
+            };
+            notes.extend(sites::unnamed_python(&places.owners));
+            sites::by_site(choice, &places.owners, &walks)
+        }
+        None => Vec::new(),
+    };
     let maps = match request.maps && can_be_opened_again(request.trace) {
         true => MapsOf {
             path: request.trace,

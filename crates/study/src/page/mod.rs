@@ -6,7 +6,9 @@ use broadleaf_machine::Machine;
 use broadleaf_metrics::{
     CellResult, MachineSummary, PaperRecord, RangeAdvice, Replayed, StructureSummary,
 };
-use broadleaf_report::{Page, advice_answer, paper_answer, replay_answer};
+use broadleaf_report::{
+    Page, WithReferences, advice_answer, comparisons, paper_answer, replay_answer,
+};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -24,21 +26,48 @@ pub fn comparison_page(answer: &ComparisonAnswer) -> Result<String, Failure> {
     page(&answer.comparison, &answer.references)
 }
 
+/// Returns the page of the comparisons of one trace or several as HTML. A page of several opens with
+/// the means over all traces.
+///
+/// # Errors
+/// If a comparison has no form in JSON.
+pub fn comparisons_page(answers: &[ComparisonAnswer]) -> Result<String, Failure> {
+    match answers {
+        [answer] => comparison_page(answer),
+        several => {
+            let references: Vec<&[CellResult]> =
+                several.iter().map(|answer| &*answer.references).collect();
+            let all: Vec<WithReferences<'_>> = several
+                .iter()
+                .map(|answer| (&answer.comparison, &*answer.references))
+                .collect();
+            page_of(&comparisons(&all), &references)
+        }
+    }
+}
+
 /// Returns the page of a result as HTML. `references` are results of other policies, which the page
 /// compares with.
 ///
 /// # Errors
 /// If the result has no form in JSON.
 pub fn page(result: &impl Serialize, references: &[CellResult]) -> Result<String, Failure> {
+    page_of(result, &[references])
+}
+
+/// The page of a result, with the references of each of its traces.
+fn page_of(result: &impl Serialize, references: &[&[CellResult]]) -> Result<String, Failure> {
     let summaries: Vec<Value> = entries(CatalogueName::Policies)?
         .json
         .into_iter()
         .map(|policy| json!({ "name": policy["name"], "summary": policy["summary"] }))
         .collect();
     let policies = json!({ "schema": "broadleaf.policies/1", "policies": summaries });
-    let page = Page::new()
-        .with(result)
-        .and_then(|page| page.with_references(references))
+    let page = Page::new().with(result);
+    let page = references.iter().fold(page, |page, references| {
+        page.and_then(|page| page.with_references(references))
+    });
+    let page = page
         .and_then(Page::with_metrics)
         .and_then(|page| page.with(&policies))
         .map_err(Failure::failed)?;

@@ -76,6 +76,7 @@ impl Kernel for Fake {
         let pages = LivePages {
             held: None,
             asked: None,
+            used: None,
             mappings: found.mappings.clone(),
             blocks: seen.filter(|seen| !seen.is_empty()).collect(),
         };

@@ -1,8 +1,8 @@
 //! Random observations of processes.
 
 use broadleaf_governor::{
-    BlockSeen, Headroom, LiveBacking, LiveMapping, LivePages, MachineSeen, Observation, ProcessId,
-    ProcessSeen, Vitals,
+    BlockHeat, BlockSeen, Headroom, LiveBacking, LiveMapping, LivePages, MachineSeen, Observation,
+    ProcessId, ProcessSeen, Vitals,
 };
 use proptest::prelude::*;
 use std::time::Duration;
@@ -25,7 +25,8 @@ fn mapping() -> impl Strategy<Value = (u64, u64, LiveBacking, bool, String)> {
 
 fn pages() -> impl Strategy<Value = LivePages> {
     let blocks = prop::collection::btree_map(0..20_u64, (0..6_u8, 0..170_u16), 0..12);
-    (prop::collection::vec(mapping(), 0..6), blocks).prop_map(|(mappings, blocks)| {
+    let used = prop::option::of(prop::collection::btree_map(0..20_u64, 0..513_u16, 0..5));
+    (prop::collection::vec(mapping(), 0..6), blocks, used).prop_map(|(mappings, blocks, used)| {
         let mut at = 0;
         let mappings = mappings
             .into_iter()
@@ -62,6 +63,11 @@ fn pages() -> impl Strategy<Value = LivePages> {
         LivePages {
             held: None,
             asked: None,
+            used: used.map(|used| {
+                let used = used.into_iter();
+                used.map(|(block, used)| BlockHeat { block, used })
+                    .collect()
+            }),
             mappings: mappings.collect(),
             blocks: blocks.collect(),
         }

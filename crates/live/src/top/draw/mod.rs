@@ -12,6 +12,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState, Wrap};
 
+use super::heat::{ScreenHeat, UsedMemory};
 use super::screen::{ListOrder, ListedProcess, Screen, ScreenPage, forecast_of};
 
 /// Colours and characters of the screen.
@@ -49,7 +50,7 @@ The last row adds up the processes shown. Memory that several share counts in ea
 An arrow beside a heading shows the order: v for the largest first, ^ for the smallest.
 
   up, down, page up, page down, home, end    select a process
-  enter           a picture of its memory
+  enter           a picture of its memory; u watches there which blocks are used
   s, left, right  another column decides the order
   p r n m         order by number, user, command, memory
   u c g a         order by superpages, candidates, reach, added
@@ -84,7 +85,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, screen: &Screen, style: ScreenStyle) {
     match &screen.page {
         ScreenPage::Processes => processes(frame, screen, style, body),
         ScreenPage::Process(id, map) => {
-            let lines = one(screen.process(*id), map.as_ref(), style, body);
+            let heat = screen.heat.as_ref().filter(|(process, _)| process == id);
+            let heat = heat.map(|(_, heat)| heat);
+            let lines = one(screen.process(*id), map.as_ref(), heat, style, body);
             frame.render_widget(Paragraph::new(lines), body);
         }
         ScreenPage::Help => {
@@ -124,7 +127,8 @@ fn keys(screen: &Screen) -> String {
             }
             text
         }
-        ScreenPage::Process(..) | ScreenPage::Help => "q back".to_owned(),
+        ScreenPage::Process(..) => "q back  u which blocks are used".to_owned(),
+        ScreenPage::Help => "q back".to_owned(),
     }
 }
 
@@ -305,6 +309,7 @@ fn totals(shown: &[&ListedProcess], columns: &ScreenColumns) -> Row<'static> {
 fn one(
     process: Option<&ProcessReport>,
     map: Option<&PageMap>,
+    heat: Option<&ScreenHeat>,
     style: ScreenStyle,
     area: Rect,
 ) -> Vec<Line<'static>> {
@@ -336,6 +341,12 @@ fn one(
         );
         lines.extend(self::lines(&foretold, area.width));
     }
+    let used = heat.map(ScreenHeat::text).unwrap_or_default();
+    lines.extend(used.iter().flat_map(|text| self::lines(text, area.width)));
+    let map = match heat {
+        Some(ScreenHeat::Known(UsedMemory { map: Some(map), .. })) => map,
+        _ => map,
+    };
     lines.push(Line::default());
     // On a narrow screen the legend takes two lines.
     let room = usize::from(area.height).saturating_sub(lines.len() + 2);

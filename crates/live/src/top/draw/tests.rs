@@ -2,6 +2,7 @@
 
 use super::super::screen::testing::{id, listed, screen as shown};
 use super::*;
+use broadleaf_metrics::HeatReport;
 use broadleaf_report::MappedBlocks;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -140,7 +141,7 @@ fn one_process_has_a_picture() {
     );
     assert_eq!(lines[4], "0x000000200000 [heap]           |H#.|");
     assert!(lines[5].starts_with("each character is a block of 2 MiB"));
-    assert_eq!(lines[11], "q back");
+    assert_eq!(lines[11], "q back  u which blocks are used");
     content.page = ScreenPage::Process(id(999), None);
     assert!(screen(&content, 100, 12)[1].starts_with("The process has ended"));
 }
@@ -166,4 +167,45 @@ fn small_screens_and_help_do_not_fail() {
             .any(|line| line.contains("REACH           resident memory")),
         "{lines:?}"
     );
+}
+
+#[test]
+fn used_blocks_take_the_place_of_the_picture() {
+    let mut content = shown();
+    let map = |pages| PageMap {
+        mappings: vec![MappedBlocks {
+            name: "[heap]".to_owned(),
+            blocks: vec![(1, Some(512)), (2, Some(pages))],
+        }],
+    };
+    content.page = ScreenPage::Process(id(11), Some(map(512)));
+    content.heat = Some((id(11), ScreenHeat::Watching));
+    let text = screen(&content, 80, 12).join("\n");
+    assert!(text.contains("Watching which blocks are used"), "{text}");
+    assert!(text.contains("|##|"), "{text}");
+    let report = HeatReport {
+        source: "damon".to_owned(),
+        source_sentence: "A sentence.".to_owned(),
+        seconds: 2.0,
+        blocks_together: 1,
+        used_blocks: 1,
+        used_bytes: 2 << 20,
+        blocks: Vec::new(),
+        mappings: Vec::new(),
+        not_used: Vec::new(),
+    };
+    let used = UsedMemory {
+        report,
+        map: Some(map(0)),
+    };
+    content.heat = Some((id(11), ScreenHeat::Known(used.clone())));
+    let text = screen(&content, 80, 12).join("\n");
+    assert!(text.contains("Used in 2.0 s: 2.00 MiB, in 1 of"), "{text}");
+    assert!(
+        text.contains("|# |") && text.contains("Source: damon."),
+        "{text}"
+    );
+    // The use of another process is not shown here.
+    content.heat = Some((id(12), ScreenHeat::Known(used)));
+    assert!(!screen(&content, 80, 12).join("\n").contains("Used in"));
 }

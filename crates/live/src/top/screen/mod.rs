@@ -7,6 +7,7 @@ mod tests;
 
 use std::cmp::Reverse;
 
+use super::heat::ScreenHeat;
 use broadleaf_governor::ProcessId;
 use broadleaf_metrics::{PolicyForecast, ProcessReport};
 use broadleaf_report::PageMap;
@@ -77,6 +78,8 @@ pub(super) enum KeyEffect {
     Draw,
     /// Look at a process for its picture, and draw.
     Picture(ProcessId),
+    /// Watch which memory of a process is used, and draw.
+    Heat(ProcessId),
     Quit,
 }
 
@@ -95,6 +98,8 @@ pub(super) struct Screen {
     pub(super) is_typing: bool,
     /// The number of processes that may not be looked at, and of those that wait for a look.
     pub(super) unseen: (usize, usize),
+    /// The use of the memory of the process that was watched last.
+    pub(super) heat: Option<(ProcessId, ScreenHeat)>,
     selected: Option<ProcessId>,
     processes: Vec<ListedProcess>,
 }
@@ -115,6 +120,7 @@ impl Screen {
             filter: String::new(),
             is_typing: false,
             unseen: (0, 0),
+            heat: None,
             selected: None,
             processes: Vec::new(),
         }
@@ -198,6 +204,7 @@ impl Screen {
                 self.page = ScreenPage::Processes;
                 KeyEffect::Draw
             }
+            (ScreenPage::Process(process, _), KeyCode::Char('u')) => KeyEffect::Heat(*process),
             (_, KeyCode::Char(' ')) => {
                 self.paused = !self.paused;
                 KeyEffect::Draw

@@ -14,6 +14,7 @@ pub(in crate::top) fn process(pid: u32, mebibytes: u64) -> ProcessReport {
         huge_bytes: rss_bytes / 4,
         blocks: BlockCounts::default(),
         population_histogram: Vec::new(),
+        heat: None,
         policies: vec![PolicyForecast {
             policy: "pop-256".to_owned(),
             would_promote: mebibytes / 8,

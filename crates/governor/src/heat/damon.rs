@@ -1,0 +1,275 @@
+//! DAMON's files in `/sys/kernel/mm/damon/admin`
+//! (`Documentation/admin-guide/mm/damon/usage.rst`).
+//!
+//! One `kdamond` watches one target. Its scheme has the action `stat`, which changes nothing, and
+//! matches every region, so that `tried_regions` lists all regions with their access counts. The
+//! files belong to the whole machine. If a kdamond exists already, it is left as it is.
+
+use super::frames::{held, summed, watched};
+use super::{BlockHeat, FoundHeat, HeatMeter, no};
+use crate::seen::{BLOCK_BYTES, LivePages, PAGE_BYTES, PAGES, ProcessId};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The time between two samples of a region, and the time after which counts begin again, in
+/// microseconds. A count of 20 is a region that every sample found in use.
+const INTERVALS: [(&str, u64); 3] = [
+    ("sample_us", 5_000),
+    ("aggr_us", 100_000),
+    ("update_us", 1_000_000),
+];
+/// The numbers of regions between which DAMON splits and merges.
+const REGIONS: [(&str, u64); 2] = [("min", 100), ("max", 4_000)];
+/// The greatest number of ranges of frames that are given to DAMON.
+const RANGES: usize = 512;
+/// The reads of the regions in the window. Each shows the latest aggregation.
+const READS: u32 = 5;
+
+/// A range of addresses or frames, with its accesses in the latest aggregation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct HotRegion {
+    start: u64,
+    end: u64,
+}
+
+/// A kdamond that was made for one measurement. Dropping it removes it.
+struct Kdamond {
+    /// The folder of all kdamonds.
+    all: PathBuf,
+}
+
+impl Drop for Kdamond {
+    fn drop(&mut self) {
+        // Another command may have removed it meanwhile.
+        let _ = std::fs::write(self.own().join("state"), "off");
+        let _ = std::fs::write(self.all.join("nr_kdamonds"), "0");
+    }
+}
+
+impl Kdamond {
+    /// Makes a kdamond, unless any exists or the kernel lacks the operations.
+    fn new(meter: &HeatMeter, operations: &str) -> Result<Self, String> {
+        let all = meter.mm.join("damon/admin/kdamonds");
+        let number = all.join("nr_kdamonds");
+        let text = std::fs::read_to_string(&number).map_err(|error| no(&number, &error))?;
+        if text.trim() != "0" {
+            return Err(format!(
+                "DAMON is in use: {} kdamonds exist, and they are left as they are",
+                text.trim()
+            ));
+        }
+        write(&number, 1)?;
+        let made = Self { all };
+        write(&made.own().join("contexts/nr_contexts"), 1)?;
+        let context = made.context();
+        let available = context.join("avail_operations");
+        let text = std::fs::read_to_string(&available).map_err(|error| no(&available, &error))?;
+        if !text.split_whitespace().any(|known| known == operations) {
+            return Err(format!(
+                "this kernel's DAMON has no {operations} (CONFIG_DAMON_{})",
+                operations.to_uppercase()
+            ));
+        }
+        write(&context.join("operations"), operations)?;
+        let attributes = context.join("monitoring_attrs");
+        for (name, value) in INTERVALS {
+            write(&attributes.join("intervals").join(name), value)?;
+        }
+        for (name, value) in REGIONS {
+            write(&attributes.join("nr_regions").join(name), value)?;
+        }
+        write(&context.join("targets/nr_targets"), 1)?;
+        write(&context.join("schemes/nr_schemes"), 1)?;
+        let scheme = context.join("schemes/0");
+        write(&scheme.join("action"), "stat")?;
+        for name in ["sz", "nr_accesses", "age"] {
+            let pattern = scheme.join("access_pattern").join(name);
+            write(&pattern.join("min"), 0)?;
+            // The kernel's counts of accesses and ages have 32 bits.
+            let most = if name == "sz" {
+                u64::MAX
+            } else {
+                u32::MAX.into()
+            };
+            write(&pattern.join("max"), most)?;
+        }
+        Ok(made)
+    }
+
+    fn own(&self) -> PathBuf {
+        self.all.join("0")
+    }
+
+    fn context(&self) -> PathBuf {
+        self.own().join("contexts/0")
+    }
+
+    fn target(&self) -> PathBuf {
+        self.context().join("targets/0")
+    }
+
+    /// Watches for the window, and returns the regions that any read found in use.
+    fn watch(&self, window: Duration) -> Result<Vec<HotRegion>, String> {
+        let state = self.own().join("state");
+        write(&state, "on")?;
+        let mut found = Vec::new();
+        for _ in 0..READS {
+            std::thread::sleep(window / READS);
+            write(&state, "update_schemes_tried_regions")?;
+            found.extend(self.regions()?);
+        }
+        Ok(united(found))
+    }
+
+    /// Reads the regions in use, as the kernel last wrote them.
+    fn regions(&self) -> Result<Vec<HotRegion>, String> {
+        let folder = self.context().join("schemes/0/tried_regions");
+        let entries = std::fs::read_dir(&folder).map_err(|error| no(&folder, &error))?;
+        let mut found = Vec::new();
+        for region in entries.flatten().filter(|entry| entry.path().is_dir()) {
+            let number = |name: &str| {
+                let text = std::fs::read_to_string(region.path().join(name)).ok()?;
+                text.trim().parse::<u64>().ok()
+            };
+            if let (Some(start), Some(end), Some(1..)) =
+                (number("start"), number("end"), number("nr_accesses"))
+            {
+                found.push(HotRegion { start, end });
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn write(path: &Path, value: impl ToString) -> Result<(), String> {
+    std::fs::write(path, value.to_string()).map_err(|error| no(path, &error))
+}
+
+/// Watches the addresses of the process.
+pub(super) fn virtual_regions(
+    meter: &HeatMeter,
+    process: ProcessId,
+    pages: &LivePages,
+    window: Duration,
+) -> Result<FoundHeat, String> {
+    let kdamond = Kdamond::new(meter, "vaddr")?;
+    write(&kdamond.target().join("pid_target"), process.pid)?;
+    let hot = kdamond.watch(window)?;
+    let blocks = pages.blocks.iter().map(|seen| {
+        let (start, end) = (seen.block * BLOCK_BYTES, (seen.block + 1) * BLOCK_BYTES);
+        // The pages of a block are taken as evenly spread.
+        let within = bytes_within(&hot, start, end) / PAGE_BYTES;
+        let used = within * u64::from(held(seen)) / u64::from(PAGES);
+        BlockHeat {
+            block: seen.block,
+            used: used as u16,
+        }
+    });
+    Ok(FoundHeat {
+        blocks: blocks.collect(),
+        ..FoundHeat::default()
+    })
+}
+
+/// Watches the frames of the process.
+pub(super) fn frame_regions(
+    meter: &HeatMeter,
+    process: ProcessId,
+    pages: &LivePages,
+    window: Duration,
+) -> Result<FoundHeat, String> {
+    let kdamond = Kdamond::new(meter, "paddr")?;
+    let frames = watched(meter, process, pages)?;
+    let ranges = ranges(frames.iter().map(|page| page.frame));
+    let regions = kdamond.target().join("regions");
+    write(&regions.join("nr_regions"), ranges.len())?;
+    for (number, range) in ranges.iter().enumerate() {
+        let region = regions.join(number.to_string());
+        write(&region.join("start"), range.start * PAGE_BYTES)?;
+        write(&region.join("end"), range.end * PAGE_BYTES)?;
+    }
+    let hot = kdamond.watch(window)?;
+    // Frames may have moved. The pages are found by the frames that they have now.
+    let used = watched(meter, process, pages)?.into_iter().filter(|page| {
+        let start = page.frame * PAGE_BYTES;
+        bytes_within(&hot, start, start + PAGE_BYTES) > 0
+    });
+    Ok(FoundHeat {
+        blocks: summed(pages, used),
+        ..FoundHeat::default()
+    })
+}
+
+/// Returns at most [`RANGES`] ranges that hold sorted frames: the largest gaps are left out.
+fn ranges(frames: impl Iterator<Item = u64>) -> Vec<std::ops::Range<u64>> {
+    let mut ranges: Vec<std::ops::Range<u64>> = Vec::new();
+    for frame in frames {
+        match ranges.last_mut() {
+            Some(last) if last.end >= frame => last.end = last.end.max(frame + 1),
+            _ => ranges.push(frame..frame + 1),
+        }
+    }
+    if ranges.len() <= RANGES {
+        return ranges;
+    }
+    let gaps = ranges.windows(2).map(|pair| pair[1].start - pair[0].end);
+    let mut gaps: Vec<u64> = gaps.collect();
+    gaps.sort_unstable_by(|one, other| other.cmp(one));
+    let least = gaps[RANGES - 2];
+    let mut joined: Vec<std::ops::Range<u64>> = Vec::new();
+    for range in ranges {
+        let is_full = joined.len() == RANGES;
+        match joined.last_mut() {
+            Some(last) if is_full || range.start - last.end < least => last.end = range.end,
+            _ => joined.push(range),
+        }
+    }
+    joined
+}
+
+/// Returns the union of regions, sorted.
+fn united(mut regions: Vec<HotRegion>) -> Vec<HotRegion> {
+    regions.sort_unstable_by_key(|region| region.start);
+    let mut united: Vec<HotRegion> = Vec::new();
+    for region in regions {
+        match united.last_mut() {
+            Some(last) if last.end >= region.start => last.end = last.end.max(region.end),
+            _ => united.push(region),
+        }
+    }
+    united
+}
+
+/// Returns the bytes between two addresses that lie in the regions.
+fn bytes_within(hot: &[HotRegion], start: u64, end: u64) -> u64 {
+    let first = hot.partition_point(|region| region.end <= start);
+    let inside = hot[first..].iter().take_while(|region| region.start < end);
+    inside
+        .map(|region| region.end.min(end) - region.start.max(start))
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_ranges_are_joined_at_their_smallest_gaps() {
+        // Pairs with a gap of one frame, far from one another.
+        let frames = (0..600_u64).flat_map(|at| [at * 1000, at * 1000 + 2]);
+        let joined = ranges(frames);
+        assert_eq!(joined.len(), RANGES);
+        assert_eq!(joined[0], 0..3);
+        assert_eq!(joined[RANGES - 1].end, 599_003);
+        assert_eq!(ranges([3, 4, 9].into_iter()), [3..5, 9..10]);
+    }
+
+    #[test]
+    fn a_union_counts_each_byte_once() {
+        let region = |start, end| HotRegion { start, end };
+        let hot = united(vec![region(50, 80), region(0, 10), region(60, 90)]);
+        assert_eq!(hot, [region(0, 10), region(50, 90)]);
+        assert_eq!(bytes_within(&hot, 5, 55), 10);
+        assert_eq!(bytes_within(&hot, 10, 50), 0);
+    }
+}

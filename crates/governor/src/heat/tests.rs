@@ -1,0 +1,409 @@
+//! Heat from the files of made-up kernels, and from this machine's kernel.
+
+use super::cooling::{Coolable, located};
+use super::*;
+use crate::seen::{BLOCK_BYTES, BlockSeen, LiveMapping, PAGE_BYTES, PAGES};
+use crate::{Kernel, KernelError};
+use std::fs;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Mutex;
+
+/// The first block of the made-up process, and its blocks: the third is a superpage.
+const FIRST: u64 = 8;
+const BLOCKS: u64 = 6;
+/// The used blocks of the made-up process.
+const HOT: std::ops::Range<u64> = FIRST + 2..FIRST + 4;
+const PID: u32 = 7;
+const SHORT: Duration = Duration::from_millis(40);
+
+fn id() -> ProcessId {
+    ProcessId {
+        pid: PID,
+        started: 1,
+    }
+}
+
+fn memory() -> LivePages {
+    let full = |block| BlockSeen {
+        block,
+        present: PAGES as u16,
+        ..BlockSeen::default()
+    };
+    let blocks = (FIRST..FIRST + BLOCKS).map(|block| match block {
+        10 => BlockSeen::superpage(block),
+        block => full(block),
+    });
+    LivePages {
+        mappings: vec![LiveMapping {
+            start: FIRST * BLOCK_BYTES,
+            end: (FIRST + BLOCKS) * BLOCK_BYTES,
+            backing: LiveBacking::Anonymous,
+            writable: true,
+            congruent: true,
+            name: String::new(),
+            inode: 0,
+            offset: 0,
+        }],
+        blocks: blocks.collect(),
+        ..LivePages::default()
+    }
+}
+
+/// The frame of a page: blocks are in the opposite order in memory.
+fn frame(page: u64) -> u64 {
+    let (block, within) = (page / u64::from(PAGES), page % u64::from(PAGES));
+    (100 - block) * u64::from(PAGES) + within
+}
+
+/// The files of a kernel: `proc` and `mm`.
+struct MadeUp(tempfile::TempDir);
+
+impl MadeUp {
+    fn new() -> Self {
+        let made = Self(tempfile::tempdir().unwrap());
+        fs::create_dir_all(made.proc().join(PID.to_string())).unwrap();
+        fs::create_dir_all(made.mm()).unwrap();
+        made
+    }
+
+    fn proc(&self) -> PathBuf {
+        self.0.path().join("proc")
+    }
+
+    fn mm(&self) -> PathBuf {
+        self.0.path().join("mm")
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.0.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.0.path().join(path)).unwrap()
+    }
+
+    /// Writes `pagemap`, with these frames.
+    fn with_frames(self, frame: impl Fn(u64) -> u64) -> Self {
+        let path = self.proc().join(PID.to_string()).join("pagemap");
+        let file = fs::File::create(path).unwrap();
+        for page in FIRST * u64::from(PAGES)..(FIRST + BLOCKS) * u64::from(PAGES) {
+            let entry = 1 << 63 | frame(page);
+            file.write_all_at(&u64::to_le_bytes(entry), page * 8)
+                .unwrap();
+        }
+        self
+    }
+
+    /// Writes the files of DAMON that this crate uses, as a kernel shows them after they are made.
+    fn with_damon(self, operations: &str, kdamonds: u32) -> Self {
+        let all = "mm/damon/admin/kdamonds";
+        self.write(&format!("{all}/nr_kdamonds"), &format!("{kdamonds}\n"));
+        let context = format!("{all}/0/contexts/0");
+        self.write(&format!("{context}/avail_operations"), operations);
+        for folder in [
+            "monitoring_attrs/intervals",
+            "monitoring_attrs/nr_regions",
+            "targets/0/regions",
+            "schemes/0/access_pattern/sz",
+            "schemes/0/access_pattern/nr_accesses",
+            "schemes/0/access_pattern/age",
+            "schemes/0/tried_regions",
+        ] {
+            fs::create_dir_all(self.0.path().join(&context).join(folder)).unwrap();
+        }
+        for region in 0..BLOCKS {
+            let folder = format!("{context}/targets/0/regions/{region}");
+            fs::create_dir_all(self.0.path().join(folder)).unwrap();
+        }
+        self
+    }
+
+    /// Writes the regions that a scheme met.
+    fn with_region(self, number: u32, start: u64, end: u64, accesses: u32) -> Self {
+        let folder =
+            format!("mm/damon/admin/kdamonds/0/contexts/0/schemes/0/tried_regions/{number}");
+        self.write(&format!("{folder}/start"), &format!("{start}\n"));
+        self.write(&format!("{folder}/end"), &format!("{end}\n"));
+        self.write(&format!("{folder}/nr_accesses"), &format!("{accesses}\n"));
+        self
+    }
+
+    fn measure(&self, only: Option<HeatSource>) -> Result<ProcessHeat, Vec<NoHeat>> {
+        let meter = HeatMeter::at(self.proc(), self.mm());
+        let mut linux = Linux::at(self.proc());
+        meter.measure(&mut linux, id(), &memory(), SHORT, only)
+    }
+}
+
+/// The blocks with use, and the pages used in each.
+fn hot(heat: &ProcessHeat) -> Vec<(u64, u16)> {
+    let used = heat.blocks.iter().filter(|block| block.used > 0);
+    used.map(|block| (block.block, block.used)).collect()
+}
+
+/// Clears the bits of used frames, once all are set, as a kernel does when pages are used.
+fn use_pages(bitmap: &Path, used: &[u64]) {
+    let file = fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(bitmap)
+        .unwrap();
+    let word = |at: u64| {
+        let mut bytes = [0; 8];
+        file.read_exact_at(&mut bytes, at).unwrap();
+        u64::from_ne_bytes(bytes)
+    };
+    let last = used.iter().max().unwrap() / 64 * 8;
+    while word(last) == 0 {
+        std::thread::yield_now();
+    }
+    for frame in used {
+        let now = word(frame / 64 * 8) & !(1 << (frame % 64));
+        file.write_all_at(&now.to_ne_bytes(), frame / 64 * 8)
+            .unwrap();
+    }
+}
+
+#[test]
+fn pages_that_are_not_idle_any_more_were_used() {
+    let made = MadeUp::new().with_frames(frame);
+    let bitmap = made.mm().join("page_idle/bitmap");
+    made.write("mm/page_idle/bitmap", "");
+    let file = fs::File::options().write(true).open(&bitmap).unwrap();
+    file.set_len(1 << 16).unwrap();
+    // The first frame of the superpage, and three pages of the next block.
+    let page = HOT.start * u64::from(PAGES);
+    let next = page + u64::from(PAGES);
+    let used = [page, next + 1, next + 2, next + 70].map(frame);
+    let heat = std::thread::scope(|scope| {
+        scope.spawn(|| use_pages(&bitmap, &used));
+        made.measure(None).unwrap()
+    });
+    assert_eq!(heat.source, HeatSource::IdlePages);
+    assert_eq!(hot(&heat), [(HOT.start, 512), (HOT.start + 1, 3)]);
+    assert_eq!((heat.blocks.len() as u64, heat.group), (BLOCKS, 1));
+    assert!(heat.refused.is_empty());
+}
+
+#[test]
+fn pages_of_a_large_folio_have_the_bit_of_its_first() {
+    let made = MadeUp::new().with_frames(frame);
+    made.write("mm/page_idle/bitmap", "");
+    let bitmap = made.mm().join("page_idle/bitmap");
+    let file = fs::File::options().write(true).open(&bitmap).unwrap();
+    file.set_len(1 << 16).unwrap();
+    // Sixteen pages of the first block are one folio.
+    let head = frame(FIRST * u64::from(PAGES) + 32);
+    made.write("proc/kpageflags", "");
+    let flags = made.proc().join("kpageflags");
+    let flags = fs::File::options().write(true).open(flags).unwrap();
+    flags.set_len(1 << 20).unwrap();
+    for tail in 0..16_u64 {
+        let flag: u64 = if tail == 0 { 1 << 15 } else { 1 << 16 };
+        flags
+            .write_all_at(&flag.to_ne_bytes(), (head + tail) * 8)
+            .unwrap();
+    }
+    let heat = std::thread::scope(|scope| {
+        scope.spawn(|| use_pages(&bitmap, &[head]));
+        made.measure(Some(HeatSource::IdlePages)).unwrap()
+    });
+    assert_eq!(hot(&heat), [(FIRST, 16)]);
+}
+
+#[test]
+fn frame_numbers_that_are_hidden_are_a_reason() {
+    let made = MadeUp::new().with_frames(|_| 0);
+    made.write("mm/page_idle/bitmap", "");
+    let refused = made.measure(Some(HeatSource::IdlePages)).unwrap_err();
+    assert_eq!(
+        refused[0].to_string(),
+        "idle-pages: frame numbers need CAP_SYS_ADMIN; try as root"
+    );
+}
+
+#[test]
+fn regions_of_addresses_are_shared_out_to_blocks() {
+    let half = BLOCK_BYTES / 2;
+    let made = MadeUp::new()
+        .with_damon("vaddr fvaddr paddr\n", 0)
+        .with_region(0, 0, HOT.start * BLOCK_BYTES, 0)
+        .with_region(1, HOT.start * BLOCK_BYTES, HOT.end * BLOCK_BYTES - half, 9);
+    let heat = made.measure(None).unwrap();
+    assert_eq!(heat.source, HeatSource::Damon);
+    assert_eq!(hot(&heat), [(HOT.start, 512), (HOT.start + 1, 256)]);
+    assert_eq!(heat.refused[0].source_of, HeatSource::IdlePages);
+    let all = "mm/damon/admin/kdamonds";
+    let context = format!("{all}/0/contexts/0");
+    for (file, text) in [
+        ("operations", "vaddr"),
+        ("targets/0/pid_target", "7"),
+        ("monitoring_attrs/intervals/sample_us", "5000"),
+        ("schemes/0/action", "stat"),
+        ("schemes/0/access_pattern/sz/max", "18446744073709551615"),
+    ] {
+        assert_eq!(made.read(&format!("{context}/{file}")), text, "{file}");
+    }
+    // Nothing of the measurement stays.
+    assert_eq!(made.read(&format!("{all}/0/state")), "off");
+    assert_eq!(made.read(&format!("{all}/nr_kdamonds")), "0");
+}
+
+#[test]
+fn regions_of_frames_are_mapped_back_to_blocks() {
+    let frames = frame((HOT.end - 1) * u64::from(PAGES))..frame(HOT.start * u64::from(PAGES));
+    let made = MadeUp::new()
+        .with_frames(frame)
+        .with_damon("paddr\n", 0)
+        .with_region(
+            0,
+            frames.start * PAGE_BYTES,
+            (frames.end + 1) * PAGE_BYTES,
+            20,
+        );
+    let heat = made.measure(None).unwrap();
+    assert_eq!(heat.source, HeatSource::DamonPhysical);
+    assert_eq!(hot(&heat), [(HOT.start, 512), (HOT.start + 1, 512)]);
+    assert!(
+        heat.refused[1].reason.contains("has no vaddr"),
+        "{:?}",
+        heat.refused
+    );
+    let target = "mm/damon/admin/kdamonds/0/contexts/0/targets/0/regions";
+    assert_eq!(made.read(&format!("{target}/nr_regions")), "2");
+    // Of a superpage, the first frame alone is watched; the other blocks are neighbours.
+    assert_eq!(
+        made.read(&format!("{target}/0/start")),
+        (frame((FIRST + BLOCKS - 1) * u64::from(PAGES)) * PAGE_BYTES).to_string()
+    );
+}
+
+#[test]
+fn kdamonds_of_others_are_left_alone() {
+    let made = MadeUp::new().with_frames(frame).with_damon("vaddr\n", 1);
+    made.write("mm/damon/admin/kdamonds/0/state", "on\n");
+    for source in [HeatSource::Damon, HeatSource::DamonPhysical] {
+        let refused = made.measure(Some(source)).unwrap_err();
+        assert!(refused[0].reason.contains("DAMON is in use"), "{refused:?}");
+    }
+    let all = "mm/damon/admin/kdamonds";
+    assert_eq!(made.read(&format!("{all}/nr_kdamonds")), "1\n");
+    assert_eq!(made.read(&format!("{all}/0/state")), "on\n");
+}
+
+#[test]
+fn without_other_sources_mappings_are_what_is_left() {
+    let made = MadeUp::new();
+    made.write("proc/7/clear_refs", "");
+    made.write(
+        "proc/7/smaps",
+        "1000000-1c00000 rw-p 00000000 00:00 0 \nRss: 12288 kB\nReferenced: 4096 kB\n",
+    );
+    let heat = made.measure(None).unwrap();
+    assert_eq!((heat.source, heat.blocks.len()), (HeatSource::Mappings, 0));
+    assert_eq!(heat.mappings[0].referenced_bytes, 4 << 20);
+    assert_eq!(made.read("proc/7/clear_refs"), "1\n");
+    let refused: Vec<_> = heat.refused.iter().map(|no| no.source_of).collect();
+    assert_eq!(refused, HeatSource::ALL[..4]);
+    assert!(heat.refused.iter().all(|no| !no.reason.is_empty()));
+}
+
+/// A program that uses some blocks all the time, has used others once, and leaves the rest alone.
+struct FakeProgram {
+    busy: std::ops::Range<u64>,
+    once: Mutex<std::collections::BTreeSet<u64>>,
+    /// The block that is cooled now.
+    cooled: Mutex<std::ops::Range<u64>>,
+}
+
+impl Coolable for FakeProgram {
+    fn cool(&self, blocks: std::ops::Range<u64>) -> Result<(), KernelError> {
+        self.once
+            .lock()
+            .unwrap()
+            .retain(|block| !blocks.contains(block));
+        *self.cooled.lock().unwrap() = blocks;
+        Ok(())
+    }
+
+    fn referenced(&self) -> Result<u64, String> {
+        // A count takes some time, in which marks may be made.
+        let marked = std::mem::take(&mut *self.cooled.lock().unwrap());
+        let before = self.busy.clone().filter(|block| !marked.contains(block));
+        std::thread::sleep(Duration::from_millis(2));
+        let blocks = before.count() + self.once.lock().unwrap().len();
+        Ok(blocks as u64 * BLOCK_BYTES)
+    }
+}
+
+#[test]
+fn cooling_finds_blocks_in_constant_use_and_blocks_used_once() {
+    let program = || FakeProgram {
+        busy: HOT,
+        once: Mutex::new([FIRST].into()),
+        cooled: Mutex::default(),
+    };
+    let alone = located(&program(), &memory(), 1).unwrap();
+    let used: Vec<u64> = (alone.iter().filter(|block| block.used > 0))
+        .map(|block| block.block)
+        .collect();
+    assert_eq!(used, [FIRST, HOT.start, HOT.start + 1]);
+    assert!(alone.iter().all(|block| [0, 512].contains(&block.used)));
+    // Two blocks together have one figure, which both share.
+    let pairs = located(&program(), &memory(), 2).unwrap();
+    let used: Vec<u16> = pairs.iter().map(|block| block.used).collect();
+    assert_eq!(used, [256, 256, 512, 512, 0, 0]);
+}
+
+/// This machine's kernel, with a third of this process's own memory in use.
+#[test]
+fn the_hot_third_of_a_live_mapping_is_found() {
+    const THIRD: u64 = 8;
+    let mut bytes = vec![1_u8; ((3 * THIRD + 1) * BLOCK_BYTES) as usize];
+    let first = (bytes.as_ptr() as u64).div_ceil(BLOCK_BYTES);
+    let offset = ((first + THIRD) * BLOCK_BYTES - bytes.as_ptr() as u64) as usize;
+    let hot_blocks = first + THIRD..first + 2 * THIRD;
+    let mut linux = Linux::new();
+    let own = linux.process(std::process::id()).unwrap();
+    let pages = linux.pages(own).unwrap();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let hot_bytes = &mut bytes[offset..][..(THIRD * BLOCK_BYTES) as usize];
+    let heat = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut at = 1_u64;
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                at = at.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let place = (at >> 33) % (THIRD * BLOCK_BYTES);
+                hot_bytes[place as usize] = hot_bytes[place as usize].wrapping_add(1);
+            }
+        });
+        let window = Duration::from_secs(1);
+        let heat = HeatMeter::default().measure(&mut linux, own, &pages, window, None);
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        heat
+    });
+    let heat = match heat {
+        Ok(heat) if !heat.blocks.is_empty() => heat,
+        no => {
+            eprintln!("skipped: this kernel shows no blocks: {no:?}");
+            return;
+        }
+    };
+    let of_memory = |range: std::ops::Range<u64>| {
+        let blocks = heat.blocks.iter();
+        let used = blocks.filter(|block| range.contains(&block.block) && block.used > 128);
+        used.count() as u64
+    };
+    let (hot, all) = (of_memory(hot_blocks), of_memory(first..first + 3 * THIRD));
+    // Blocks that are measured together may lie in both parts.
+    let slack = heat.group + 1;
+    assert!(hot + slack >= THIRD, "{hot} of {THIRD} blocks: {heat:?}");
+    assert!(
+        all - hot <= 2 * slack,
+        "{all} blocks, {hot} of them hot: {heat:?}"
+    );
+    drop(bytes);
+}

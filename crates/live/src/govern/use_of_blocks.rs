@@ -1,0 +1,72 @@
+//! Kernels that report the use of blocks, for policies that weigh it.
+
+use std::time::Duration;
+
+use broadleaf_governor::{
+    BLOCK_BYTES, HeatMeter, HeatSampler, HeatSource, Kernel, Linux, OutOfReach, can_decide_by_use,
+    weighs_use,
+};
+use broadleaf_policy::Policy;
+use broadleaf_study::failure::Failure;
+
+use crate::survey::reasons;
+
+/// The time for which this process itself is watched, to find a source that works.
+const TRIAL: Duration = Duration::from_millis(10);
+
+/// Checks that a policy can decide if use is measured, and that it can be measured here.
+pub(super) fn can_weigh(policy: &dyn Policy, no: &OutOfReach) -> Result<(), Failure> {
+    if !weighs_use(policy) {
+        return Err(refused(no));
+    }
+    can_decide_by_use(policy).map_err(|no| refused(&no))?;
+    source().map(|_| ()).map_err(|reasons| {
+        Failure::Failed(format!(
+            "the policy {} depends on which pages are used, and this user cannot see that here: \
+            {}",
+            policy.name(),
+            reasons.join("; ")
+        ))
+    })
+}
+
+fn refused(no: &OutOfReach) -> Failure {
+    Failure::Wrong(format!(
+        "{no}; pop-N, dirty-N, greedy, freebsd, 4k and expressions over what is populated can be \
+        run"
+    ))
+}
+
+/// The kernel of this machine; with a thread that measures use, if the policy weighs it.
+pub(super) fn kernel(policy: &dyn Policy) -> Linux {
+    let linux = Linux::new();
+    match weighs_use(policy).then(source) {
+        Some(Ok(source)) => {
+            log::info!("use of blocks: {}", source.sentence());
+            linux.with_heat(HeatSampler::new(HeatMeter::default(), source))
+        }
+        _ => linux,
+    }
+}
+
+/// The most exact source of the use of blocks that works for this user, or the reasons why none
+/// does.
+fn source() -> Result<HeatSource, Vec<String>> {
+    // Without it, this process may hold no whole block that could be watched.
+    let memory = std::hint::black_box(vec![1_u8; 3 * BLOCK_BYTES as usize]);
+    let mut linux = Linux::new();
+    let meter = HeatMeter::default();
+    let own = linux.process(std::process::id());
+    let Some((own, pages)) = own.and_then(|own| Some((own, linux.pages(own).ok()?))) else {
+        return Err(vec!["/proc cannot be read".to_owned()]);
+    };
+    let mut refused = Vec::new();
+    for source in HeatSource::OF_BLOCKS {
+        match meter.measure(&mut linux, own, &pages, TRIAL, Some(source)) {
+            Ok(_) => return Ok(source),
+            Err(no) => refused.extend(reasons(&no)),
+        }
+    }
+    drop(memory);
+    Err(refused)
+}
