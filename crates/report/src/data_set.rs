@@ -56,9 +56,12 @@ pub fn read_column_file(file: File) -> Result<Vec<Column>, ReadParquetError> {
             name: column.name().to_owned(),
             values: match (column.physical_type(), column.logical_type_ref()) {
                 (PhysicalType::DOUBLE, _) => Values::Ratio(Vec::new()),
-                (PhysicalType::INT64, Some(LogicalType::Integer { is_signed: false, .. })) => {
-                    Values::Optional(Vec::new())
-                }
+                (
+                    PhysicalType::INT64,
+                    Some(LogicalType::Integer {
+                        is_signed: false, ..
+                    }),
+                ) => Values::Optional(Vec::new()),
                 (PhysicalType::INT64, _) => Values::Difference(Vec::new()),
                 _ => Values::Text(Vec::new()),
             },

@@ -53,9 +53,7 @@ pub use csv::write_csv;
 pub use curve::{
     DrawCurvesError, Glyphs, curves, curves_svg, write_curves_csv, write_curves_parquet,
 };
-pub use data_set::{
-    ReadParquetError, read_column_file, text_of_column_file, write_column_file,
-};
+pub use data_set::{ReadParquetError, read_column_file, text_of_column_file, write_column_file};
 pub use design_space::design_space;
 pub use disk::is_mostly_disk;
 pub use governed::governed_summary;

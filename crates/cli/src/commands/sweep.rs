@@ -7,7 +7,6 @@ use broadleaf_study::sweep::{Experiment, ResultQuestion, result_sql, result_tabl
 
 use crate::args::{ResultsArgs, SweepArgs};
 use crate::progress::Bars;
-use crate::say;
 
 pub(crate) fn run(options: &SweepArgs) -> Result<(), Failure> {
     let experiment = Experiment::read(&options.experiment)?;

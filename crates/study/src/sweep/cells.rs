@@ -136,7 +136,9 @@ impl TraceCells {
             BTreeMap::new();
         for cell in self.cells.iter().filter(|cell| wanted.contains(&cell.key)) {
             let machines = by_machine.entry((cell.condition, cell.class)).or_default();
-            let known = machines.iter_mut().find(|(machine, _)| machine.name == cell.machine.name);
+            let known = machines
+                .iter_mut()
+                .find(|(machine, _)| machine.name == cell.machine.name);
             match known {
                 Some((_, policies)) => policies.push(&cell.asked),
                 None => machines.push((&cell.machine, vec![&cell.asked])),
@@ -152,12 +154,20 @@ impl TraceCells {
                     }
                 }
                 let machines = self.grid.clone();
-                passes.push(SweepPass { condition, class, policies, machines });
+                passes.push(SweepPass {
+                    condition,
+                    class,
+                    policies,
+                    machines,
+                });
                 continue;
             }
             let first = passes.len();
             for (machine, policies) in machines {
-                match passes[first..].iter_mut().find(|pass| pass.policies == policies) {
+                match passes[first..]
+                    .iter_mut()
+                    .find(|pass| pass.policies == policies)
+                {
                     Some(pass) => pass.machines.push(machine.clone()),
                     None => passes.push(SweepPass {
                         condition,

@@ -71,7 +71,11 @@ impl DataSet {
     pub fn add(&self, experiment: &str, result: &TaskResult) -> Result<(), Failure> {
         let partition = self.partition(experiment);
         let cannot = |error: &std::io::Error| {
-            Failure::Failed(format!("{}: cannot write: {}", shown(&partition), reason(error)))
+            Failure::Failed(format!(
+                "{}: cannot write: {}",
+                shown(&partition),
+                reason(error)
+            ))
         };
         std::fs::create_dir_all(&partition).map_err(|error| cannot(&error))?;
         let path = partition.join(&result.name);
@@ -111,7 +115,10 @@ impl DataSet {
                 Failure::Wrong(format!("{name}: {error}: remove the file and sweep again"))
             })
         };
-        files_in(&self.partition(experiment)).iter().map(read).collect()
+        files_in(&self.partition(experiment))
+            .iter()
+            .map(read)
+            .collect()
     }
 }
 
@@ -130,7 +137,11 @@ fn files_in(folder: &Path) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.extension().is_some_and(|of| of == "parquet"))
-        .filter(|path| !path.file_name().is_some_and(|name| name.as_encoded_bytes()[0] == b'.'))
+        .filter(|path| {
+            !path
+                .file_name()
+                .is_some_and(|name| name.as_encoded_bytes()[0] == b'.')
+        })
         .collect();
     files.sort();
     files

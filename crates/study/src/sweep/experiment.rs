@@ -186,9 +186,7 @@ impl Reader<'_> {
                 file.name
             )));
         }
-        let usual = || -> Result<Vec<String>, Failure> {
-            Ok(policies(&[], &[], false)?.names())
-        };
+        let usual = || -> Result<Vec<String>, Failure> { Ok(policies(&[], &[], false)?.names()) };
         let axes = Axes {
             policies: self.policies(top)?.map_or_else(usual, Ok)?,
             machines: self
@@ -225,7 +223,8 @@ impl Reader<'_> {
         for given in list(&self.file, value)? {
             for name in names::apart(&given.text) {
                 let policy = names::policy(name.trim());
-                policy.map_err(|failure| self.file.wrong(given.at.clone(), &failure.to_string()))?;
+                policy
+                    .map_err(|failure| self.file.wrong(given.at.clone(), &failure.to_string()))?;
                 all.push(name.trim().to_owned());
             }
         }
@@ -255,10 +254,7 @@ impl Reader<'_> {
         Ok(Some(all))
     }
 
-    fn memory(
-        &self,
-        from: &DeTable<'_>,
-    ) -> Result<Option<Vec<Option<MemoryCondition>>>, Failure> {
+    fn memory(&self, from: &DeTable<'_>) -> Result<Option<Vec<Option<MemoryCondition>>>, Failure> {
         let Some(value) = from.get("memory") else {
             return Ok(None);
         };
@@ -287,7 +283,9 @@ impl Reader<'_> {
         if !last.contains('*') {
             return Ok(vec![named(written.to_owned())]);
         }
-        let entries = std::fs::read_dir(self.folder.join(&folder)).into_iter().flatten();
+        let entries = std::fs::read_dir(self.folder.join(&folder))
+            .into_iter()
+            .flatten();
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         let mut names: Vec<String> = names.filter(|name| fits(last, name)).collect();
         names.sort();

@@ -16,7 +16,12 @@ pub enum KeyTable {
 
 impl KeyTable {
     /// All tables, in the order of the reference page.
-    pub const ALL: [Self; 4] = [Self::Experiment, Self::Program, Self::Memory, Self::Override];
+    pub const ALL: [Self; 4] = [
+        Self::Experiment,
+        Self::Program,
+        Self::Memory,
+        Self::Override,
+    ];
 
     /// The heading of the table in a file.
     pub const fn heading(self) -> &'static str {
@@ -70,7 +75,13 @@ const fn key(
 pub const SWEEP_KEYS: &[SweepKey] = {
     use KeyTable::{Experiment, Memory, Override, Program};
     &[
-        key(Experiment, "name", "text", "the file's name", "The name of the partition of results."),
+        key(
+            Experiment,
+            "name",
+            "text",
+            "the file's name",
+            "The name of the partition of results.",
+        ),
         key(
             Experiment,
             "traces",
@@ -106,7 +117,13 @@ pub const SWEEP_KEYS: &[SweepKey] = {
             "by the trace's size",
             "The most accesses to read of a trace; a longer trace is refused.",
         ),
-        key(Experiment, "program", "tables", "none", "Programs to record before the sweep."),
+        key(
+            Experiment,
+            "program",
+            "tables",
+            "none",
+            "Programs to record before the sweep.",
+        ),
         key(
             Experiment,
             "memory",
@@ -121,9 +138,27 @@ pub const SWEEP_KEYS: &[SweepKey] = {
             "none",
             "Other axes for some traces; later tables win.",
         ),
-        key(Program, "name", "text", "", "The name of the recording, as traces have one."),
-        key(Program, "command", "list", "", "The program and its arguments."),
-        key(Program, "grain", "page or line", "page", "The unit of visits."),
+        key(
+            Program,
+            "name",
+            "text",
+            "",
+            "The name of the recording, as traces have one.",
+        ),
+        key(
+            Program,
+            "command",
+            "list",
+            "",
+            "The program and its arguments.",
+        ),
+        key(
+            Program,
+            "grain",
+            "page or line",
+            "page",
+            "The unit of visits.",
+        ),
         key(
             Program,
             "instructions",
@@ -237,8 +272,20 @@ pub const SWEEP_KEYS: &[SweepKey] = {
             "",
             "The traces that the table is for, as the file writes them, or patterns with `*`.",
         ),
-        key(Override, "policies", "text or list", "unchanged", "Policies of these traces."),
-        key(Override, "machines", "text or list", "unchanged", "Machines of these traces."),
+        key(
+            Override,
+            "policies",
+            "text or list",
+            "unchanged",
+            "Policies of these traces.",
+        ),
+        key(
+            Override,
+            "machines",
+            "text or list",
+            "unchanged",
+            "Machines of these traces.",
+        ),
         key(
             Override,
             "memory",

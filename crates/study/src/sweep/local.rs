@@ -151,7 +151,10 @@ impl SweepOutcome {
         if self.failed.is_empty() {
             return Ok(());
         }
-        let lines = self.failed.iter().map(|(trace, failure)| format!("\n  {trace}: {failure}"));
+        let lines = self
+            .failed
+            .iter()
+            .map(|(trace, failure)| format!("\n  {trace}: {failure}"));
         Err(Failure::Failed(format!(
             "{} of the traces failed, the others are complete; run the sweep again to compute what \
              is missing:{}",

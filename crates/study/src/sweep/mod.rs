@@ -28,3 +28,6 @@ pub use plan::{SweepPlan, plan};
 pub use results::{ResultQuestion, result_sql, result_table, view_of};
 pub use show::explain_experiment;
 pub use task::{SweepTask, TaskResult};
+
+#[cfg(test)]
+mod tests;

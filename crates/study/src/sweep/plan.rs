@@ -71,13 +71,23 @@ pub fn plan(
         };
         let cells = experiment.cells_of(name, &hash)?;
         plan.cells += cells.cells.len();
-        let done = cells.cells.iter().filter(|cell| finished.contains(&cell.key));
+        let done = cells
+            .cells
+            .iter()
+            .filter(|cell| finished.contains(&cell.key));
         plan.finished += done.count();
         let contents = (hash, accesses);
-        plan.tasks.extend(SweepTask::new(experiment, (name, path), contents, &cells, &finished));
+        plan.tasks.extend(SweepTask::new(
+            experiment,
+            (name, path),
+            contents,
+            &cells,
+            &finished,
+        ));
     }
     // A long task that begins last would leave the other cores idle.
-    plan.tasks.sort_by_key(|task| std::cmp::Reverse(task.accesses * task.passes));
+    plan.tasks
+        .sort_by_key(|task| std::cmp::Reverse(task.accesses * task.passes));
     Ok(plan)
 }
 
@@ -97,7 +107,10 @@ fn recording(
     recordings: &Path,
     watch: &dyn Watch,
 ) -> Result<PathBuf, Failure> {
-    let asked = format!("{:?}", (&program.command, program.by_line, program.instructions));
+    let asked = format!(
+        "{:?}",
+        (&program.command, program.by_line, program.instructions)
+    );
     let digits = blake3::hash(asked.as_bytes()).to_hex();
     let path = recordings.join(format!("{}-{}.bl", program.name, &digits[..8]));
     if path.exists() {

@@ -46,7 +46,11 @@ pub fn result_table(
     }
     let known = |name: &str| match names.contains(&name) {
         true => Ok(()),
-        false => Err(Failure::Wrong(format!("{}: {}", shown(folder), no_key(name, &names)))),
+        false => Err(Failure::Wrong(format!(
+            "{}: {}",
+            shown(folder),
+            no_key(name, &names)
+        ))),
     };
     let mut filters = Vec::new();
     for filter in &question.filters {
@@ -85,7 +89,10 @@ pub fn result_table(
         }
     }
     if order.is_empty() {
-        return Err(Failure::Wrong(format!("{}: no cell meets the conditions", shown(folder))));
+        return Err(Failure::Wrong(format!(
+            "{}: no cell meets the conditions",
+            shown(folder)
+        )));
     }
     let mut grid = Grid::new();
     for name in &by {
@@ -177,11 +184,13 @@ pub fn result_sql(folder: &Path, sql: &str) -> Result<String, Failure> {
         return rows(folder).map(|_| String::new());
     }
     let view = view_of(folder);
-    let by_command = Command::new("duckdb").args(["-c", &view, "-c", sql]).output();
+    let by_command = Command::new("duckdb")
+        .args(["-c", &view, "-c", sql])
+        .output();
     let output = match by_command {
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            Command::new("python3").args(["-c", PYTHON, &view, sql]).output()
-        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Command::new("python3")
+            .args(["-c", PYTHON, &view, sql])
+            .output(),
         output => output,
     };
     let none = || {

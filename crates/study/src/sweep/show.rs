@@ -61,7 +61,12 @@ pub fn explain_experiment(path: &Path, view: View) -> Result<String, Failure> {
         let all = experiment.cells_of(&name, "")?;
         let amounts = amounts(&all, accesses.unwrap_or(0));
         let of = |of: fn(&super::SweepCell) -> String| {
-            all.cells.iter().map(of).collect::<BTreeSet<_>>().len().to_string()
+            all.cells
+                .iter()
+                .map(of)
+                .collect::<BTreeSet<_>>()
+                .len()
+                .to_string()
         };
         let time = match accesses {
             Some(_) => format!("{:.1}", amounts.seconds),
@@ -104,7 +109,11 @@ pub fn explain_experiment(path: &Path, view: View) -> Result<String, Failure> {
 fn amounts(all: &TraceCells, accesses: u64) -> Amounts {
     let wanted = all.cells.iter().map(|cell| cell.key.clone()).collect();
     let passes = all.passes(&wanted).len() as u64;
-    let quick = all.cells.iter().filter(|cell| cell.class == CellClass::Quick).count() as f64;
+    let quick = all
+        .cells
+        .iter()
+        .filter(|cell| cell.class == CellClass::Quick)
+        .count() as f64;
     let frames = all.cells.len() as f64 - quick;
     let each = PASS_NS * passes as f64 + QUICK_NS * quick + FRAMES_NS * frames;
     Amounts {

@@ -86,7 +86,10 @@ impl SweepTask {
         finished: &BTreeSet<String>,
     ) -> Option<Self> {
         let keys = cells.cells.iter().map(|cell| &cell.key);
-        let open: Vec<String> = keys.filter(|key| !finished.contains(*key)).cloned().collect();
+        let open: Vec<String> = keys
+            .filter(|key| !finished.contains(*key))
+            .cloned()
+            .collect();
         if open.is_empty() {
             return None;
         }
@@ -138,7 +141,11 @@ impl SweepTask {
         let experiment = Experiment::parse(&self.file, self.text.clone(), self.folder.clone())?;
         let all = experiment.cells_of(&self.trace, &self.hash)?;
         let wanted: BTreeSet<String> = self.cells.iter().cloned().collect();
-        let known = all.cells.iter().filter(|cell| wanted.contains(&cell.key)).count();
+        let known = all
+            .cells
+            .iter()
+            .filter(|cell| wanted.contains(&cell.key))
+            .count();
         if known != wanted.len() {
             return Err(Failure::Wrong(format!(
                 "{}: {} of {} cells are others on this worker: a file that the experiment names \
@@ -176,8 +183,15 @@ impl SweepTask {
         let Some(mut comparison) = whole else {
             return Err(Failure::failed("a task has at least one cell"));
         };
-        let cells: Vec<_> = all.cells.iter().filter(|cell| wanted.contains(&cell.key)).collect();
-        let results = cells.iter().map(|cell| found.remove(&cell.key)).collect::<Option<Vec<_>>>();
+        let cells: Vec<_> = all
+            .cells
+            .iter()
+            .filter(|cell| wanted.contains(&cell.key))
+            .collect();
+        let results = cells
+            .iter()
+            .map(|cell| found.remove(&cell.key))
+            .collect::<Option<Vec<_>>>();
         comparison.results = results.ok_or_else(|| {
             Failure::Failed(format!("{}: the replay lacks a cell's result", self.trace))
         })?;
@@ -190,7 +204,10 @@ impl SweepTask {
             hash: self.hash.clone(),
             cells: cells.iter().map(|cell| cell.key.clone()).collect(),
             accesses: comparison.trace.accesses,
-            frames: cells.iter().filter(|cell| cell.class != CellClass::Quick).count() as u64,
+            frames: cells
+                .iter()
+                .filter(|cell| cell.class != CellClass::Quick)
+                .count() as u64,
             seconds: began.elapsed().as_secs_f64(),
             notes,
             version: provenance.version.clone(),
@@ -199,7 +216,9 @@ impl SweepTask {
         };
         let refusals: Vec<&str> = Refusal::ALL.iter().map(|refusal| refusal.name()).collect();
         let mut rows = vec![text_column("cell", facts.cells.clone())];
-        let conditions = cells.iter().map(|cell| all.conditions[cell.condition].as_ref());
+        let conditions = cells
+            .iter()
+            .map(|cell| all.conditions[cell.condition].as_ref());
         rows.extend(memory_columns(&conditions.collect::<Vec<_>>()));
         rows.extend(columns(&[comparison], &refusals));
         let text = serde_json::to_string(&facts).map_err(Failure::failed)?;
