@@ -216,8 +216,8 @@ def test_slurm_runs_workers_of_dask_jobqueue() -> None:
     )  # fmt: skip
     lines = job.job_script().splitlines()
     assert lines[0] == "#!/usr/bin/env bash"
-    wanted = ["-p short", "-n 1", "--cpus-per-task=4", "--mem=8G", "-t 01:00:00"]
-    assert [line for line in lines if line.startswith("#SBATCH")][1:] == [f"#SBATCH {word}" for word in wanted]
+    wanted = ["-J dask-worker", "-p short", "-n 1", "--cpus-per-task=4", "--mem=8G", "-t 01:00:00"]
+    assert [line for line in lines if line.startswith("#SBATCH")] == [f"#SBATCH {word}" for word in wanted]
     assert "module load broadleaf" in lines
     assert lines[-1].startswith("python3 -m distributed.cli.dask_worker tcp://10.0.0.1:8786 --name broadleaf")
     subprocess.run(["bash", "-n", "-c", "\n".join(lines)], check=True)

@@ -13,6 +13,7 @@ mod keys;
 mod local;
 mod plan;
 mod results;
+mod rows;
 mod show;
 mod task;
 mod values;

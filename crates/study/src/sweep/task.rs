@@ -13,6 +13,7 @@ use super::cells::{CellClass, SweepPass, TraceCells};
 use super::conditions::MemoryCondition;
 use super::experiment::Experiment;
 use super::keys::KeyTable;
+use super::rows::joined;
 use crate::cache::{TraceCache, build};
 use crate::compare::{Request, compare, policies};
 use crate::failure::Failure;
@@ -220,7 +221,15 @@ impl SweepTask {
             .iter()
             .map(|cell| all.conditions[cell.condition].as_ref());
         rows.extend(memory_columns(&conditions.collect::<Vec<_>>()));
-        rows.extend(columns(&[comparison], &refusals));
+        // Columns of several results would depend on all of them.
+        let each: Vec<Vec<Column>> = std::mem::take(&mut comparison.results)
+            .into_iter()
+            .map(|result| {
+                comparison.results = vec![result];
+                columns(std::slice::from_ref(&comparison), &refusals)
+            })
+            .collect();
+        rows.extend(joined(&each));
         let text = serde_json::to_string(&facts).map_err(Failure::failed)?;
         let mut bytes = Vec::new();
         write_column_file(&rows, METADATA, text, &mut bytes).map_err(Failure::failed)?;
