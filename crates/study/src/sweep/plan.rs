@@ -1,5 +1,6 @@
 //! The plan of a sweep: recordings, tasks, and the cells that are finished already.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -60,6 +61,7 @@ pub fn plan(
     }
     let finished = data.finished(&experiment.name);
     let mut plan = SweepPlan::default();
+    let mut known = BTreeSet::new();
     for (name, path) in &traces {
         let contents = content_hash(path).and_then(|hash| Ok((hash, accesses_of(path)?)));
         let (hash, accesses) = match contents {
@@ -69,21 +71,18 @@ pub fn plan(
                 continue;
             }
         };
-        let cells = experiment.cells_of(name, &hash)?;
+        let mut cells = experiment.cells_of(name, &hash)?;
+        let all = cells.cells.len();
+        cells.cells.retain(|cell| known.insert(cell.key.clone()));
+        if cells.cells.len() < all {
+            log::warn!("{name}: another trace has the same bytes, so its cells are computed once");
+        }
         plan.cells += cells.cells.len();
-        let done = cells
-            .cells
-            .iter()
-            .filter(|cell| finished.contains(&cell.key));
-        plan.finished += done.count();
+        let done = cells.cells.iter();
+        plan.finished += done.filter(|cell| finished.contains(&cell.key)).count();
         let contents = (hash, accesses);
-        plan.tasks.extend(SweepTask::new(
-            experiment,
-            (name, path),
-            contents,
-            &cells,
-            &finished,
-        ));
+        let task = SweepTask::new(experiment, (name, path), contents, &cells, &finished);
+        plan.tasks.extend(task);
     }
     // A long task that begins last would leave the other cores idle.
     plan.tasks

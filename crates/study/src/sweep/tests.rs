@@ -189,6 +189,16 @@ fn unfinished_and_damaged_files_count_for_nothing() {
 }
 
 #[test]
+fn traces_of_equal_bytes_share_their_cells() {
+    let folder = folder("traces = \"*.bl\"\npolicies = \"4k,pop-64\"\n");
+    fs::copy(folder.path().join("a.bl"), folder.path().join("c.bl")).expect("copied");
+    let first = swept(folder.path(), "out");
+    assert_eq!((first.cells, first.computed), (4, 4));
+    let again = swept(folder.path(), "out");
+    assert_eq!((again.cells, again.finished), (4, 4));
+}
+
+#[test]
 fn another_build_or_another_trace_is_refused() {
     let folder = folder("traces = \"a.bl\"\npolicies = \"4k\"\n");
     let experiment = read(folder.path()).expect("an experiment");
