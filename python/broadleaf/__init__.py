@@ -26,6 +26,7 @@ from ._parts import Mapped, PageTable, Read, ReplacementRule
 from ._policy import Policy
 from ._progress import Progress, ProgressFunction
 from ._results import Advice, Comparison, Info, Recording, Report
+from ._sweep import SweepOutcome, SweepResults, results, sweep
 
 __version__: str = build()[0]
 
@@ -47,6 +48,8 @@ __all__ = [
     "Recording",
     "ReplacementRule",
     "Report",
+    "SweepOutcome",
+    "SweepResults",
     "Table",
     "Trace",
     "TracePath",
@@ -61,5 +64,7 @@ __all__ = [
     "names",
     "open_trace",
     "record",
+    "results",
+    "sweep",
     "write_trace",
 ]

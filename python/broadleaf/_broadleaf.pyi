@@ -11,6 +11,7 @@ __all__ = [
     "Trace",
     "TraceStream",
     "View",
+    "add_sweep_result",
     "advise",
     "build",
     "compare",
@@ -18,7 +19,11 @@ __all__ = [
     "metrics",
     "names",
     "open_trace",
+    "plan_sweep",
     "record",
+    "results_view",
+    "run_sweep_task",
+    "sweep_local",
     "write_trace",
 ]
 
@@ -230,3 +235,29 @@ def metrics() -> list[tuple[str, str, str]]:
 
 def build() -> tuple[str, str]:
     """The version and the commit of this build."""
+
+def sweep_local(
+    file: str,
+    folder: str,
+    *,
+    threads: int | None,
+    use_cache: bool,
+    progress: _Progress,
+) -> tuple[int, int, int, list[tuple[str, str]]]:
+    """Runs an experiment here: all cells, the computed and the known ones, and failed traces with the reason."""
+
+def plan_sweep(
+    file: str, folder: str, *, progress: _Progress
+) -> tuple[str, int, int, list[tuple[str, str, Path, int]], list[tuple[str, str]]]:
+    """Plans a sweep: the name, all cells, the known ones, tasks (JSON, trace, path, cells) and failed traces."""
+
+def run_sweep_task(
+    task: str, *, threads: int | None, use_cache: bool, progress: _Progress
+) -> tuple[str, bytes]:
+    """Runs a task. Returns the name and the bytes of its file of results."""
+
+def add_sweep_result(folder: str, experiment: str, name: str, bytes: bytes) -> None:
+    """Adds a file of results to a data set."""
+
+def results_view(folder: str) -> str:
+    """The SQL statement that makes the view ``results`` of a data set."""

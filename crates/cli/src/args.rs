@@ -25,6 +25,7 @@ mod result;
 mod service;
 mod shell;
 mod size;
+mod sweep;
 mod tables;
 mod validate;
 
@@ -54,6 +55,7 @@ pub(crate) use report::{Report, Top};
 pub(crate) use result::ResultFile;
 pub(crate) use service::ServiceArgs;
 pub(crate) use shell::{Completions, Man};
+pub(crate) use sweep::{ResultsArgs, SweepArgs};
 pub(crate) use tables::Tables;
 pub(crate) use validate::ValidateArgs;
 
@@ -127,6 +129,8 @@ pub(crate) enum Command {
     Tables(Tables),
     Probe(ProbeArgs),
     Validate(ValidateArgs),
+    Sweep(SweepArgs),
+    Results(ResultsArgs),
     List(ListArgs),
     Explain(Explain),
     Paper(PaperArgs),

@@ -92,6 +92,8 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Tables(options) => commands::tables::run(&options, view),
         Command::Probe(options) => commands::probe::run(&options, view),
         Command::Validate(options) => commands::validate::run(&options, view),
+        Command::Sweep(options) => commands::sweep::run(&options),
+        Command::Results(options) => commands::sweep::results(&options, view),
         Command::List(options) => commands::list::run(&options, view),
         Command::Explain(options) => commands::explain::run(&options, view),
         Command::Paper(options) => commands::paper::run(&options),

@@ -20,6 +20,7 @@ mod policy;
 mod read;
 mod record;
 mod run;
+mod sweep;
 mod table;
 mod view;
 mod words;
@@ -43,6 +44,8 @@ mod extension {
     use super::read::{Trace, TraceStream, open_trace};
     #[pymodule_export]
     use super::record::record;
+    #[pymodule_export]
+    use super::sweep::{add_sweep_result, plan_sweep, results_view, run_sweep_task, sweep_local};
     #[pymodule_export]
     use super::table::Table;
     #[pymodule_export]

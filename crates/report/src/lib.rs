@@ -10,6 +10,7 @@ mod cache_figures;
 mod columns;
 mod csv;
 mod curve;
+mod data_set;
 mod design_space;
 mod disk;
 mod distance;
@@ -52,6 +53,7 @@ pub use csv::write_csv;
 pub use curve::{
     DrawCurvesError, Glyphs, curves, curves_svg, write_curves_csv, write_curves_parquet,
 };
+pub use data_set::{ReadParquetError, read_column_file, text_of_column_file, write_column_file};
 pub use design_space::design_space;
 pub use disk::is_mostly_disk;
 pub use governed::governed_summary;

@@ -6,7 +6,7 @@
 //! [`mod@recode`] and [`mod@reduce`] write copies of it, and [`journal`] replays what a governor
 //! saw. [`trapping`] counts TLB misses by traps. [`foreign`] imports and exports traces.
 //! [`probing`] measures the TLBs of this machine, and [`predicting`] predicts run times.
-//! [`catalogues`] explains every name. A study opens files and reads the state of this machine.
+//! [`mod@sweep`] runs experiment files. [`catalogues`] explains every name. A study opens files and reads the state of this machine.
 //! It knows no terminal: [`watch::Watch`] receives the progress, and the `log` crate receives
 //! notes.
 #![forbid(unsafe_code)]
@@ -48,6 +48,7 @@ mod room;
 mod run_time;
 pub mod shortage;
 pub mod source;
+pub mod sweep;
 #[cfg(test)]
 mod testing;
 pub mod trapping;

@@ -107,7 +107,7 @@ fn is_pattern(name: &str) -> bool {
 /// Returns true if a pattern with `*` for any letters fits a name. A star first fits no letter. If
 /// the letters after the star differ, the star takes one letter more. Only the last star is tried
 /// again, so the work is at most the product of both lengths.
-fn fits(pattern: &str, name: &str) -> bool {
+pub(crate) fn fits(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     let (mut at, mut read) = (0, 0);
     // The place after the last star, and the first letter of the name that the star lacks.

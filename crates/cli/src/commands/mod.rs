@@ -22,6 +22,7 @@ pub(crate) mod reduce;
 pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod service;
+pub(crate) mod sweep;
 pub(crate) mod tables;
 pub(crate) mod together;
 pub(crate) mod top;

@@ -46,6 +46,7 @@ mod several;
 mod shortage;
 mod sites;
 mod support;
+mod sweep;
 mod tables;
 mod together;
 mod traps;

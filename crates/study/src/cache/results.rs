@@ -46,7 +46,7 @@ pub(crate) struct FoundResults {
 }
 
 /// The code of this build, as a hash.
-pub(super) const fn build() -> &'static str {
+pub(crate) const fn build() -> &'static str {
     env!("BROADLEAF_SOURCES")
 }
 

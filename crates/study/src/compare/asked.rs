@@ -63,6 +63,11 @@ pub fn chosen_policies(choices: &[PolicyChoice]) -> Result<AskedPolicies, Failur
 }
 
 impl AskedPolicies {
+    /// The names of the policies as the user wrote them.
+    pub fn names(self) -> Vec<String> {
+        self.spellings
+    }
+
     /// Adds a policy. A second copy of a policy would give equal results, so it is left out.
     fn add(&mut self, spelling: &str, policy: Box<dyn Policy>, warns: bool) {
         let name = policy.name();

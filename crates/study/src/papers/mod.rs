@@ -7,7 +7,7 @@ mod claim;
 mod generated;
 pub(crate) mod navarro2002;
 mod programs;
-mod recorded;
+pub(crate) mod recorded;
 mod repeat;
 mod replay;
 pub(crate) mod romer1995;

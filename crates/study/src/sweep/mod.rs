@@ -1,0 +1,34 @@
+//! Sweeps: experiment files, their cells, and the data sets of their results.
+//!
+//! An [`Experiment`] is a TOML file: traces and programs, policies, machines and memory. Each trace
+//! is a [`SweepTask`], which any machine with the same build and the trace can run. Results are a
+//! [`DataSet`] of Parquet files. A finished cell is known by its key, which covers the bytes of the
+//! trace, the configuration and the build.
+
+mod cells;
+mod conditions;
+mod data_set;
+mod experiment;
+mod keys;
+mod local;
+mod plan;
+mod results;
+mod rows;
+mod show;
+mod task;
+mod values;
+
+pub use cells::{SweepCell, TraceCells};
+pub use conditions::MemoryCondition;
+pub use data_set::DataSet;
+pub(crate) use experiment::is_experiment;
+pub use experiment::{Experiment, SweepProgram};
+pub use keys::{KeyTable, SWEEP_KEYS, SweepKey};
+pub use local::{SweepOutcome, sweep};
+pub use plan::{SweepPlan, plan};
+pub use results::{ResultQuestion, result_sql, result_table, view_of};
+pub use show::explain_experiment;
+pub use task::{SweepTask, TaskResult};
+
+#[cfg(test)]
+mod tests;

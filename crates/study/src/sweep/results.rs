@@ -1,0 +1,224 @@
+//! Questions to a data set: filters and means by group, and SQL by an installed DuckDB.
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::process::Command;
+
+use broadleaf_report::{Align, Column, Grid, View};
+
+use super::data_set::DataSet;
+use crate::failure::Failure;
+use crate::names::no_key;
+use crate::output::shown;
+
+/// The columns that a table without `--by` groups rows by.
+const USUAL_GROUPS: [&str; 3] = ["experiment", "policy", "machine"];
+/// The figures that a table without `--mean` shows.
+const USUAL_FIGURES: [&str; 4] = ["l1_misses", "l2_misses", "walk_cycles", "page_faults"];
+
+/// A question to a data set.
+#[derive(Clone, Debug, Default)]
+pub struct ResultQuestion {
+    /// Conditions that rows meet: `COLUMN=VALUE`.
+    pub filters: Vec<String>,
+    /// The columns of groups; empty for the experiment, the policy and the machine.
+    pub by: Vec<String>,
+    /// The columns whose means are shown; empty for the usual ones.
+    pub means: Vec<String>,
+}
+
+/// Answers a question with a table: one row for each group, with its cells and its means.
+///
+/// # Errors
+/// If the data set is empty or damaged, no column has a name, or no row meets the conditions.
+pub fn result_table(
+    folder: &Path,
+    question: &ResultQuestion,
+    view: View,
+) -> Result<String, Failure> {
+    let rows = rows(folder)?;
+    let mut names: Vec<&str> = Vec::new();
+    for name in rows.iter().flat_map(|row| row.keys()) {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    let known = |name: &str| match names.contains(&name) {
+        true => Ok(()),
+        false => Err(Failure::Wrong(format!(
+            "{}: {}",
+            shown(folder),
+            no_key(name, &names)
+        ))),
+    };
+    let mut filters = Vec::new();
+    for filter in &question.filters {
+        let (name, value) = filter.split_once('=').ok_or_else(|| {
+            Failure::Wrong(format!("{filter:?} is no condition: write COLUMN=VALUE"))
+        })?;
+        known(name.trim())?;
+        filters.push((name.trim(), value.trim()));
+    }
+    let or_usual = |given: &[String], usual: &[&str]| match given.is_empty() {
+        true => usual.iter().map(|name| (*name).to_owned()).collect(),
+        false => given.to_vec(),
+    };
+    let by = or_usual(&question.by, &USUAL_GROUPS);
+    let means = or_usual(&question.means, &USUAL_FIGURES);
+    by.iter().chain(&means).try_for_each(|name| known(name))?;
+    // The groups in the order of their first rows.
+    let mut order: Vec<Vec<&str>> = Vec::new();
+    let mut groups: BTreeMap<Vec<&str>, (u64, Vec<Mean>)> = BTreeMap::new();
+    for row in &rows {
+        let text = |name: &str| row.get(name).map_or("", String::as_str);
+        if !filters.iter().all(|(name, wanted)| text(name) == *wanted) {
+            continue;
+        }
+        let key: Vec<&str> = by.iter().map(|name| text(name)).collect();
+        if !groups.contains_key(&key) {
+            order.push(key.clone());
+        }
+        let group = groups.entry(key);
+        let (count, sums) = group.or_insert_with(|| (0, vec![Mean::default(); means.len()]));
+        *count += 1;
+        for (sum, name) in sums.iter_mut().zip(&means) {
+            if let Ok(number) = text(name).parse::<f64>() {
+                sum.add(number);
+            }
+        }
+    }
+    if order.is_empty() {
+        return Err(Failure::Wrong(format!(
+            "{}: no cell meets the conditions",
+            shown(folder)
+        )));
+    }
+    let mut grid = Grid::new();
+    for name in &by {
+        grid = grid.column(name, Align::Left);
+    }
+    grid = grid.column("cells", Align::Right);
+    for name in &means {
+        grid = grid.column(name, Align::Right);
+    }
+    for key in order {
+        let (count, sums) = &groups[&key];
+        let texts = key.iter().map(|text| (*text).to_owned());
+        let means = sums.iter().map(Mean::text);
+        grid.row(texts.chain([count.to_string()]).chain(means));
+    }
+    Ok(grid.render(view))
+}
+
+/// A sum of numbers, and their count.
+#[derive(Clone, Debug, Default)]
+struct Mean {
+    sum: f64,
+    count: u64,
+}
+
+impl Mean {
+    fn add(&mut self, number: f64) {
+        self.sum += number;
+        self.count += 1;
+    }
+
+    /// The mean; empty if no row of the group has a value.
+    fn text(&self) -> String {
+        match self.count {
+            0 => String::new(),
+            count => {
+                let mean = self.sum / count as f64;
+                match mean.fract() == 0.0 || mean.abs() >= 1e6 {
+                    true => format!("{mean:.0}"),
+                    false => format!("{mean:.3}"),
+                }
+            }
+        }
+    }
+}
+
+/// The rows of a data set, each with the names of its columns.
+fn rows(folder: &Path) -> Result<Vec<BTreeMap<String, String>>, Failure> {
+    let data = DataSet::new(folder);
+    let mut rows = Vec::new();
+    for experiment in data.experiments() {
+        for columns in data.columns(&experiment)? {
+            let count = columns.first().map_or(0, |column| column.values.len());
+            rows.extend((0..count).map(|row| {
+                let value = |column: &Column| (column.name.clone(), column.values.text(row));
+                let mut fields: BTreeMap<String, String> = columns.iter().map(value).collect();
+                fields.insert("experiment".to_owned(), experiment.clone());
+                fields
+            }));
+        }
+    }
+    match rows.is_empty() {
+        true => Err(Failure::Wrong(format!(
+            "{}: has no results: run broadleaf sweep EXPERIMENT.toml -o {}",
+            shown(folder),
+            crate::output::argument(folder)
+        ))),
+        false => Ok(rows),
+    }
+}
+
+/// The program that runs SQL by the Python module, with the folder's view `results`.
+const PYTHON: &str = "\
+import sys, duckdb
+connection = duckdb.connect()
+connection.sql(sys.argv[1])
+answer = connection.sql(sys.argv[2])
+if answer is not None:
+    answer.show(max_rows=10000)
+";
+
+/// Runs SQL on the view `results` of a data set, by the command `duckdb` or Python's module
+/// `duckdb`. Returns what DuckDB prints.
+///
+/// # Errors
+/// If neither is installed, or DuckDB refuses the SQL.
+pub fn result_sql(folder: &Path, sql: &str) -> Result<String, Failure> {
+    if DataSet::new(folder).experiments().is_empty() {
+        return rows(folder).map(|_| String::new());
+    }
+    let view = view_of(folder);
+    let by_command = Command::new("duckdb")
+        .args(["-c", &view, "-c", sql])
+        .output();
+    let output = match by_command {
+        Err(error) if error.kind() == ErrorKind::NotFound => Command::new("python3")
+            .args(["-c", PYTHON, &view, sql])
+            .output(),
+        output => output,
+    };
+    let none = || {
+        Failure::Wrong(
+            "SQL needs DuckDB: install the command duckdb (https://duckdb.org), or pip install \
+             duckdb; without SQL, --where, --by and --mean need nothing"
+                .to_owned(),
+        )
+    };
+    let output = output.map_err(|_| none())?;
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        if complaint.contains("No module named 'duckdb'") {
+            return Err(none());
+        }
+        let last = complaint.trim();
+        let last = last.find("Error: ").map_or(last, |at| &last[at..]);
+        return Err(Failure::Wrong(format!("DuckDB refuses the SQL: {last}")));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The statement that makes the view `results`.
+pub fn view_of(folder: &Path) -> String {
+    let files = folder.join("experiment=*/*.parquet");
+    let files = files.to_string_lossy().replace('\'', "''");
+    format!(
+        "create view results as select * from read_parquet('{files}', hive_partitioning = true, \
+         union_by_name = true)"
+    )
+}

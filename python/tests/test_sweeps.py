@@ -1,0 +1,224 @@
+"""Sweeps: here and over Dask, with workers and schedulers that die."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import broadleaf
+import duckdb
+import matplotlib
+import pytest
+from conftest import write_filled
+
+matplotlib.use("Agg")
+
+EXPERIMENT = """
+name = "grid"
+traces = "trace*.bl"
+policies = ["4k", "pop-64", "greedy", "promote if populated >= 100"]
+machines = ["skylake", "zen4"]
+
+[[memory]]
+
+[[memory]]
+size = "80%"
+fragmentation = ["50%", "100%"]
+seed = "1..2"
+"""
+"""4 policies x 2 machines x (1 + 4) memories: 40 cells of each trace."""
+
+
+def write_experiment(folder: Path, *, traces: int, visits: int = 2_000) -> Path:
+    folder.mkdir()
+    for number in range(traces):
+        pages = [(place * (7919 + 2 * number)) % 4096 for place in range(visits)]
+        write_filled(folder / f"trace{number}.bl", pages)
+    file = folder / "grid.toml"
+    file.write_text(EXPERIMENT)
+    return file
+
+
+def rows(folder: Path) -> list[tuple[Any, ...]]:
+    """All rows of a data set, in one order."""
+    found: list[tuple[Any, ...]] = broadleaf.results(folder).sql("from results order by cell").fetchall()
+    return found
+
+
+@pytest.fixture
+def dask(tmp_path: Path) -> Iterator[Dask]:
+    with Dask(tmp_path / "dask") as cluster:
+        yield cluster
+
+
+class Dask:
+    """A scheduler and workers as processes, so that they can be killed."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self.folder = folder
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self.file = folder / "scheduler.json"
+        self.scheduler = self._start("scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(self.file))
+
+    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        with open(self.folder / "log", "ab") as log:
+            process = subprocess.Popen([sys.executable, "-m", "dask", *arguments], stdout=log, stderr=log)
+        self.processes.append(process)
+        return process
+
+    def worker(self) -> subprocess.Popen[bytes]:
+        return self._start(
+            *("worker", "--scheduler-file", str(self.file), "--no-nanny", "--nthreads", "1", "--no-dashboard"),
+            *("--local-directory", str(self.folder)),
+        )
+
+    def client(self) -> Any:
+        import distributed
+
+        deadline = time.monotonic() + 30
+        while not self.file.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return distributed.Client(scheduler_file=str(self.file), timeout=30)
+
+    def __enter__(self) -> Dask:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+
+def test_a_second_sweep_computes_no_cell(tmp_path: Path) -> None:
+    file = write_experiment(tmp_path / "in", traces=2)
+    out = tmp_path / "out"
+    seen: list[tuple[int, int | None]] = []
+    first = broadleaf.sweep(file, out, progress=lambda _, done, total, unit: seen.append((done, total)))
+    assert (first.cells, first.computed, first.finished, first.failed) == (80, 80, 0, {})
+    assert seen
+    before = rows(out)
+    second = broadleaf.sweep(file, out)
+    assert (second.computed, second.finished) == (0, 80)
+    # A new value computes its own cells alone, and another trace under the same name all of its cells.
+    file.write_text(EXPERIMENT.replace('"greedy"', '"greedy", "pop-8"'))
+    third = broadleaf.sweep(file, out)
+    assert (third.cells, third.computed, third.finished) == (100, 20, 80)
+    assert set(before) < set(rows(out))
+
+
+def test_cells_equal_those_of_compare(tmp_path: Path) -> None:
+    file = write_experiment(tmp_path / "in", traces=1)
+    outcome = broadleaf.sweep(file, tmp_path / "out")
+    memory = broadleaf.Memory(size="80%", fragmentation="50%", seed=2)
+    policies, machines = ["4k", "pop-64", "greedy"], ["skylake", "zen4"]
+    for condition, given in [("memory_size = ''", None), ("memory_fragmentation = '50%' and memory_seed = '2'", memory)]:
+        compared = broadleaf.compare(tmp_path / "in/trace0.bl", policies, machines, memory=given)
+        for result in compared.results:
+            wanted = (result["l1_misses"], result["page_faults"], result["walk_cycles"])
+            found = outcome.results().sql(
+                f"select l1_misses, page_faults, walk_cycles from results where {condition} "
+                f"and policy = '{result['policy']}' and machine = '{result['machine']}'"
+            )
+            assert found.fetchall() == [wanted]
+
+
+def test_two_hundred_cells_on_two_workers_equal_the_local_sweep(tmp_path: Path, dask: Dask) -> None:
+    file = write_experiment(tmp_path / "in", traces=5)
+    here = broadleaf.sweep(file, tmp_path / "here")
+    for _ in range(2):
+        dask.worker()
+    with dask.client() as client:
+        client.wait_for_workers(2, timeout=60)
+        there = broadleaf.sweep(file, tmp_path / "there", client)
+        assert (there.cells, there.computed, there.failed) == (200, 200, {})
+        assert rows(tmp_path / "there") == rows(tmp_path / "here")
+        assert broadleaf.sweep(file, tmp_path / "there", client.scheduler.address).computed == 0
+        # A worker that lacks the trace.
+        gone = tmp_path / "gone"
+        os.rename(write_experiment(gone, traces=2), gone / "grid.toml")
+        name, _, _, tasks, _ = broadleaf._broadleaf.plan_sweep(str(gone / "grid.toml"), str(gone), progress=None)
+        (gone / "trace0.bl").unlink()
+        run = broadleaf._sweep._DaskSweep(
+            gone, name, [broadleaf._sweep._Task(*task) for task in tasks], {}, 1, True, None
+        )
+        run.run(client)
+        assert run.computed == 40
+        assert list(run.failed) == ["trace0.bl"]
+        assert "copy the trace there" in run.failed["trace0.bl"]
+    assert here.computed == 200
+
+
+def test_a_killed_worker_and_a_killed_scheduler_lose_only_tasks_in_flight(tmp_path: Path, dask: Dask) -> None:
+    file = write_experiment(tmp_path / "in", traces=8, visits=40_000)
+    out = tmp_path / "out"
+    first, _ = dask.worker(), dask.worker()
+    files = lambda: len(list(out.glob("experiment=grid/*.parquet")))  # noqa: E731
+
+    def kill() -> None:
+        for process, after in [(first, 2), (dask.scheduler, 4)]:
+            while files() < after:
+                time.sleep(0.01)
+            process.kill()
+
+    with dask.client() as client:
+        client.wait_for_workers(2, timeout=60)
+        killer = threading.Thread(target=kill)
+        killer.start()
+        with pytest.raises(broadleaf.WorkFailed, match="run the sweep again"):
+            broadleaf.sweep(file, out, client)
+        killer.join()
+    kept = files() * 40
+    assert 160 <= kept < 320
+    again = broadleaf.sweep(file, out)
+    assert (again.computed, again.finished) == (320 - kept, kept)
+    broadleaf.sweep(file, tmp_path / "here")
+    assert rows(out) == rows(tmp_path / "here")
+
+
+def test_results_are_queried_and_drawn(tmp_path: Path) -> None:
+    file = write_experiment(tmp_path / "in", traces=1)
+    results = broadleaf.sweep(file, tmp_path / "out").results()
+    assert len(results) == 40
+    means = results.means("l1_misses", by=["policy", "machine"]).fetchall()
+    assert len(means) == 8 and all(row[2] == 5 for row in means)
+    axes = results.plot("page_faults", x="memory_fragmentation")
+    lines: Any = axes.get_lines()
+    assert len(lines) == 4
+    with pytest.raises(duckdb.Error):
+        results.sql("select no_column from results")
+    with pytest.raises(broadleaf.InvalidInput, match="has no results"):
+        broadleaf.results(tmp_path).sql("from results")
+
+
+def test_wrong_experiments_are_refused(tmp_path: Path) -> None:
+    file = write_experiment(tmp_path / "in", traces=1)
+    file.write_text(EXPERIMENT.replace("policies", "polices"))
+    with pytest.raises(broadleaf.InvalidInput, match=r"(?s)line 4, column 1: .*did you mean policies"):
+        broadleaf.sweep(file, tmp_path / "out")
+    with pytest.raises(broadleaf.InvalidInput, match="no scheduler of Dask answers"):
+        write_experiment(tmp_path / "other", traces=1)
+        broadleaf.sweep(tmp_path / "other/grid.toml", tmp_path / "out", "tcp://127.0.0.1:1")
+
+
+def test_slurm_runs_workers_of_dask_jobqueue() -> None:
+    """The script that the documented cluster makes."""
+    from dask_jobqueue.slurm import SLURMJob
+
+    job = SLURMJob(
+        "tcp://10.0.0.1:8786", "broadleaf", queue="short", cores=4, memory="8GB", walltime="01:00:00",
+        python="python3", job_script_prologue=["module load broadleaf"],
+    )  # fmt: skip
+    lines = job.job_script().splitlines()
+    assert lines[0] == "#!/usr/bin/env bash"
+    wanted = ["-J dask-worker", "-p short", "-n 1", "--cpus-per-task=4", "--mem=8G", "-t 01:00:00"]
+    assert [line for line in lines if line.startswith("#SBATCH")] == [f"#SBATCH {word}" for word in wanted]
+    assert "module load broadleaf" in lines
+    assert lines[-1].startswith("python3 -m distributed.cli.dask_worker tcp://10.0.0.1:8786 --name broadleaf")
+    subprocess.run(["bash", "-n", "-c", "\n".join(lines)], check=True)
