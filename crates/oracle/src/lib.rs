@@ -16,6 +16,9 @@
 //! [`offline`] finds the best superpages from the beginning: by OFFLINE of the same paper, and
 //! exactly.
 //!
+//! [`AssignedMemory`] assigns page sizes by lists of pages and frames: reservation, gather, repair and
+//! the working set (Talluri 1995, chapter 6).
+//!
 //! [`scattered_frames`] lists the frames of a scattered superpage, and [`colours_of_pages`] the
 //! colours of pages (Chen 2014).
 //!
@@ -25,6 +28,7 @@
 #![forbid(unsafe_code)]
 
 mod alone;
+mod assigned;
 mod block;
 pub mod caches;
 mod colours;
@@ -47,6 +51,7 @@ pub mod split;
 mod tlb;
 
 pub use alone::alone;
+pub use assigned::{AssignedCounts, AssignedMemory, AssignmentRule, Frames, GatherCosts};
 pub use colours::{SlowOrder, colours_of_pages, lowest_of_colour};
 pub use counts::OracleCounts;
 pub use machine::{OracleMachine, RuledMachine};

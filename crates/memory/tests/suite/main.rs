@@ -1,6 +1,7 @@
 //! The tests of the `memory` crate: one binary, one module for each subject.
 
 mod assigned;
+mod assigned_slowly;
 mod colours;
 mod common;
 mod corners;
