@@ -21,3 +21,4 @@ mod shared_memory;
 mod streams;
 mod system;
 mod verbs;
+mod victims;
