@@ -26,7 +26,8 @@ pub(super) struct Region {
     pub(super) shared: bool,
     /// Its first contents are those of a file.
     pub(super) of_file: bool,
-    /// The distance of its contents in the memory file from its address.
+    /// The distance of its contents in the memory file from its address. It wraps around for
+    /// contents that lie at a lower place than the address.
     pub(super) distance: u64,
     /// A process that the program forked has its contents too.
     pub(super) is_lent: bool,
@@ -41,7 +42,7 @@ impl Region {
 
     /// The place of a part's contents in the memory file.
     pub(super) const fn contents(&self, part: &Range<u64>) -> Range<u64> {
-        part.start + self.distance..part.end + self.distance
+        part.start.wrapping_add(self.distance)..part.end.wrapping_add(self.distance)
     }
 
     /// Returns true for a private file that was not copied.
