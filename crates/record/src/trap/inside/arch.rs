@@ -40,6 +40,8 @@ global_asm!(
     "jz 1f",
     "mov [rbx + 16], r13",
     "1:",
+    ".global broadleaf_trap_entered",
+    "broadleaf_trap_entered:",
     "mov rcx, rbx",
     "mov r8d, r12d",
     "cld",
@@ -226,6 +228,7 @@ const ALLOWED_BYTES: usize = 8;
 
 unsafe extern "C" {
     fn broadleaf_trap_entry();
+    fn broadleaf_trap_entered();
     fn broadleaf_trap_leave();
     fn broadleaf_trap_left();
     fn broadleaf_trap_late();
@@ -292,6 +295,13 @@ pub(super) fn after_interrupted_call(instruction: u64) -> Option<u64> {
     let end = broadleaf_trap_call_end as *const () as u64;
     let interrupted = broadleaf_trap_call_interrupted as *const () as u64;
     (begin..end).contains(&instruction).then_some(interrupted)
+}
+
+/// Returns true if a signal arrived while the handler of another began. The selector byte may still
+/// say that the program runs.
+pub(super) fn is_entering(instruction: u64) -> bool {
+    let entered = broadleaf_trap_entered as *const () as u64;
+    (entry()..entered).contains(&instruction)
 }
 
 /// The instruction to go on with, if a signal arrived while a handler returned to the program

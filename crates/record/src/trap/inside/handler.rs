@@ -40,8 +40,9 @@ pub(super) extern "C" fn handle(
     // SAFETY: the kernel and the assembly pass the thread's own information, context and block.
     let (info, context, block) = unsafe { (&*info, &mut *context, &*block) };
     let code = word(info, CODE_AT) as i32;
-    let leaves = arch::after_interrupted_return(context.registers[register::RIP]);
-    let in_engine = from_program == 0 || leaves.is_some();
+    let instruction = context.registers[register::RIP];
+    let leaves = arch::after_interrupted_return(instruction);
+    let in_engine = from_program == 0 || leaves.is_some() || arch::is_entering(instruction);
     if in_engine && code > 0 && ENGINE_SIGNALS.contains(&signal) {
         // A mistake of the engine, or a pointer of the program that leads nowhere.
         signals::kernel_action(signal, Some(&Action::default()));
