@@ -17,6 +17,11 @@
    - An address that the program asks for and Valgrind does not have: another address, as far from a
      2 MiB boundary.
 
+   With --align, mappings are placed as Talluri's system does (1995, section 6.8): each is aligned to
+   the largest of the given page sizes that its object is as large as. The object of a file's mapping
+   is the whole file, and the file's offset counts, so that all processes choose equally aligned
+   addresses for a shared file.
+
    If none of this finds room, the core chooses, and the recording says so. */
 #include "recorder.h"
 
@@ -41,6 +46,7 @@ extern Addr   __real_vgPlain_am_startup(Addr sp_at_startup);
 extern HChar** VG_(client_envp);
 extern SysRes VG_(am_mmap_anon_fixed_client)(Addr start, SizeT length, UInt prot);
 extern Bool   VG_(am_notify_mprotect)(Addr start, SizeT len, UInt prot);
+extern Long   VG_(fsize)(Int fd);
 extern SysRes VG_(do_syscall)(UWord sysno, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord,
                               RegWord, RegWord);
 
@@ -53,8 +59,9 @@ static const Addr mmap_top = 0x1fb7fff000UL;    /* 0x7ffff7fff000 mod 1 GiB, bel
 static const Addr mmap_floor = 0x1100000000UL;
 static const Addr end_of_client = 0x2000000000UL;
 
-Bool bl_misplaced;
-Addr bl_native;
+Bool  bl_misplaced;
+Addr  bl_native;
+Long  bl_align; /* page sizes to align mappings to: bit n for 2^n bytes */
 
 /* Natively the kernel maps pages of its own (vvar, vdso) below the dynamic linker, or at the top if
    a program has no dynamic linker. Valgrind hides these pages from the program. Their room stays
@@ -109,6 +116,27 @@ static Bool kernel_aligns(SizeT len)
       if (!sr_isError(r[i]))
          VG_(do_syscall)(__NR_munmap, sr_Res(r[i]), len, 0, 0, 0, 0, 0, 0);
    return yes;
+}
+
+/* Returns the offset in its file of a mapping that was announced, or 0. */
+static ULong offset_in_object(void) { return expected.known && expected.file ? expected.offset : 0; }
+
+/* Returns the boundary from which a mapping has the same distance as its offset in its object, or 0
+   if the mapping has the next place that is free. */
+static Addr boundary_of(SizeT len)
+{
+   if (bl_align == 0)
+      return kernel_aligns(len) ? SUPERPAGE : 0;
+   ULong object = len;
+   if (expected.known && expected.file) {
+      const Long bytes = VG_(fsize)(expected.fd);
+      if (bytes > 0)
+         object = VG_PGROUNDUP(bytes);
+   }
+   for (Int shift = 63; shift > 12; shift--)
+      if ((bl_align >> shift & 1) && object >> shift)
+         return 1UL << shift;
+   return 0;
 }
 
 /* Reads the places of the kernel's [vvar], [vvar_vclock] and [vdso] in this process. They have as
@@ -230,22 +258,22 @@ static Addr native_place(const MapRequest* req)
    Addr lowest = below_all - VG_PGROUNDUP(req->len);
    if (req->rkind == MHint && req->start >= end_of_client)
       return VG_PGROUNDDN(req->start);
-   if (!kernel_aligns(VG_PGROUNDUP(req->len)))
+   Addr boundary = boundary_of(VG_PGROUNDUP(req->len));
+   if (boundary == 0)
       return lowest;
-   Addr in_superpage = expected.known && expected.file ? expected.offset & (SUPERPAGE - 1) : 0;
-   return (lowest & ~(SUPERPAGE - 1)) + in_superpage;
+   return (lowest & ~(boundary - 1)) + (offset_in_object() & (boundary - 1));
 }
 
 static Addr where_the_kernel_would(SizeT len)
 {
    Addr a = 0;
    len = VG_PGROUNDUP(len);
-   if (kernel_aligns(len)) {
-      ULong offset = expected.known && expected.file ? expected.offset : 0;
-      a = highest_hole(len + SUPERPAGE);
+   const Addr boundary = boundary_of(len);
+   if (boundary) {
+      a = highest_hole(len + boundary);
       if (a) {
-         Addr up = (offset - a) & (SUPERPAGE - 1);
-         a += up ? up : SUPERPAGE;
+         Addr up = (offset_in_object() - a) & (boundary - 1);
+         a += up ? up : boundary;
       }
    }
    if (!a)

@@ -102,6 +102,7 @@ void bl_placement_expect(Bool file, Int fd, ULong offset, Bool shared);
 void bl_placement_expect_nothing(void);
 void bl_show_vdso(void);
 extern Addr bl_vdso;      /* the program's vDSO; 0 if it sees none */
+extern Long bl_align; /* page sizes to align mappings to: bit n for 2^n bytes; 0: as the kernel */
 extern Bool bl_misplaced; /* true if the core chose the last mapping's place */
 extern Addr bl_native;    /* the native place of that mapping, modulo 2 MiB */
 

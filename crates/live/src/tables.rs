@@ -1,12 +1,15 @@
 //! The page tables of a running process, built by every design from what the kernel shows.
 
 use broadleaf_governor::{EntryRun, KernelError, Linux, ProcessId};
-use broadleaf_metrics::{KernelTable, LiveTable, LiveTables, TABLES_SCHEMA};
-use broadleaf_pagetable::{PAGE_TABLES, PageTableChoice, PageTableKind, WalkMeter};
+use broadleaf_metrics::{KernelTable, LiveSynonyms, LiveTable, LiveTables, TABLES_SCHEMA};
+use broadleaf_pagetable::{
+    PAGE_TABLES, PageTableChoice, PageTableKind, SYNONYM_TABLES, SynonymKind, WalkMeter,
+};
 use broadleaf_study::failure::Failure;
 use broadleaf_study::names::unknown;
 use broadleaf_study::provenance::provenance;
 use broadleaf_units::{AlignedRun, Leaf, PageNumber, PageSize, SpaceId, split_outside_brackets};
+use std::collections::BTreeSet;
 
 /// What to build.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +76,10 @@ pub fn tables(request: &TablesRequest<'_>) -> Result<LiveTables, Failure> {
             empty_bytes: known.bytes as i64 - (needed_bytes + kept_bytes) as i64,
         },
         tables: each.collect(),
+        synonyms: match frames_known {
+            true => synonyms(&mut kernel, &leaves, request.line_bytes),
+            false => Vec::new(),
+        },
         provenance: provenance(request.configuration),
     })
 }
@@ -145,5 +152,93 @@ fn built(choice: &PageTableChoice, leaves: &[Leaf], line_bytes: u64) -> LiveTabl
         nodes: size.nodes(),
         nodes_per_walk: mean(counts.nodes),
         lines_per_walk: mean(counts.lines),
+    }
+}
+
+/// Every synonym table with these leaves. Pages without a frame and the kernel's pages of zeroes
+/// have no list, as in the kernel.
+fn synonyms(kernel: &mut Linux, leaves: &[Leaf], line_bytes: u64) -> Vec<LiveSynonyms> {
+    let is_huge = |leaf: &Leaf| leaf.run.pages() > 1;
+    let mut has_list = |leaf: &&Leaf| {
+        let frame = leaf.frame;
+        frame.is_some_and(|frame| !kernel.is_zeroes(frame, is_huge(leaf)))
+    };
+    let listed: Vec<Leaf> = leaves.iter().filter(&mut has_list).copied().collect();
+    let kinds = SYNONYM_TABLES.iter().copied();
+    kinds
+        .map(|kind| with_synonyms(kind, &listed, line_bytes))
+        .collect()
+}
+
+/// A synonym table with these leaves, searched once for each of their frames.
+fn with_synonyms(kind: &SynonymKind, leaves: &[Leaf], line_bytes: u64) -> LiveSynonyms {
+    let mut table = (kind.build)(PageSize::SIZE_4K);
+    let shift = line_bytes.trailing_zeros();
+    let (mut maps, mut searches) = (WalkMeter::new(shift), WalkMeter::new(shift));
+    for leaf in leaves {
+        table.map(SPACE, *leaf, &mut |read| maps.read(read));
+        maps.end();
+    }
+    let frames = leaves.iter().flat_map(|leaf| {
+        let first = leaf.frame.unwrap_or(0);
+        first..first + leaf.run.pages()
+    });
+    let mut most_entries = 0;
+    for frame in frames.collect::<BTreeSet<u64>>() {
+        let entries = table.aliases(frame, &mut |read| searches.read(read));
+        most_entries = most_entries.max(entries.len() as u64);
+        searches.end();
+    }
+    let mean = |meter: &WalkMeter| {
+        let counts = meter.counts();
+        counts.lines as f64 / counts.walks.max(1) as f64
+    };
+    let size = table.size();
+    LiveSynonyms {
+        name: kind.described.name.to_owned(),
+        bytes: size.head_bytes() + size.pointer_bytes(),
+        descriptors: size.descriptors,
+        pointers: size.pointers,
+        split: size.split,
+        lines_per_map: mean(&maps),
+        lines_per_search: mean(&searches),
+        most_entries,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn synonym_tables_find_the_entries_of_shared_frames() {
+        // A superpage on the frames 512 to 1023, whose frame 515 a base page maps too, and a frame
+        // that three base pages map.
+        let page = |page, frame, size| Leaf::new(AlignedRun::around(PageNumber(page), size), frame);
+        let base = PageSize::SIZE_4K;
+        let leaves = [
+            page(1024, Some(512), PageSize::SIZE_2M),
+            page(1, Some(515), base),
+            page(2, Some(7), base),
+            page(3, Some(7), base),
+            page(4, Some(7), base),
+        ];
+        let mut pointers = Vec::new();
+        for kind in SYNONYM_TABLES.iter().copied() {
+            let found = with_synonyms(kind, &leaves, 64);
+            assert_eq!(found.most_entries, 3, "{}", found.name);
+            assert_eq!(
+                found.bytes,
+                8 * (found.descriptors + found.pointers),
+                "{}",
+                found.name
+            );
+            assert!(found.lines_per_search >= 2.0, "{found:?}");
+            pointers.push((found.name, found.pointers));
+        }
+        let known = |name: &str| pointers.iter().find(|one| one.0 == name).map(|one| one.1);
+        assert_eq!(known("synonyms-pages"), Some(512 + 4));
+        assert_eq!(known("synonyms-first"), Some(5));
+        assert_eq!(known("synonyms-sorted"), Some(5));
     }
 }

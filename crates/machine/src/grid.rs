@@ -7,12 +7,13 @@
 //! number.
 
 use crate::Machine;
+use crate::walk_caches::written_walk_caches;
 use broadleaf_tlb::{GridName, ORGANISATIONS, Organisation, OrganisationChoice};
 use broadleaf_units::{PageSize, split_outside_brackets};
 use toml::Value;
 
 /// The keys of a grid's own. Other keys are those of a `[[tlb]]` table.
-const OWN_KEYS: [&str; 9] = [
+const OWN_KEYS: [&str; 10] = [
     "entries",
     "ways",
     "sizes",
@@ -22,7 +23,11 @@ const OWN_KEYS: [&str; 9] = [
     "table",
     "synonyms",
     "line",
+    WALK_CACHES,
 ];
+
+/// The key of walk caches.
+const WALK_CACHES: &str = "walk-caches";
 
 /// The keys of a `[[tlb]]` table that a grid sets itself, or that need other structures.
 const RESERVED_KEYS: [&str; 7] = [
@@ -265,6 +270,10 @@ fn describe(kind: &str, chosen: &Chosen<'_>) -> Result<String, String> {
     }
     if let Some(line) = given("line") {
         text += &format!("[walk-lines]\nbytes = {}\n", toml_value(line));
+    }
+    if let Some(caches) = given(WALK_CACHES) {
+        let caches = written_walk_caches(caches);
+        text += &caches.map_err(|reason| format!("{WALK_CACHES}: {reason}"))?;
     }
     Ok(text + &format!("[walk-cycles]\n{}\n", cycles.join("\n")))
 }

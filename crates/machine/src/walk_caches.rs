@@ -67,3 +67,32 @@ pub(crate) fn walk_caches(
     }
     Ok(caches)
 }
+
+/// The table of the walk caches `2m:32x8+1g:4`: 32 entries in 8 ways for entries that cover 2 MiB,
+/// and 4 entries for those that cover 1 GiB. `none` has no caches.
+///
+/// # Errors
+/// The reason, in a sentence.
+pub(crate) fn written_walk_caches(text: &str) -> Result<String, String> {
+    if text == "none" {
+        return Ok(String::new());
+    }
+    let mut table = "[walk-caches]\n".to_owned();
+    for cache in text.split('+') {
+        let wrong = || {
+            format!(
+                "{cache:?} is no walk cache; write SPAN:ENTRIES or SPAN:ENTRIESxWAYS, as 2m:32x8"
+            )
+        };
+        let number = |text: &str| text.parse::<u32>().map_err(|_| wrong());
+        let (span, shape) = cache.split_once(':').ok_or_else(wrong)?;
+        let span = PageSize::from_short_name(span).ok_or_else(wrong)?;
+        let (entries, ways) = match shape.split_once('x') {
+            Some((entries, ways)) => (number(entries)?, format!(", ways = {}", number(ways)?)),
+            None => (number(shape)?, String::new()),
+        };
+        let span = span.short_name();
+        table += &format!("{span} = {{ entries = {entries}{ways} }}\n");
+    }
+    Ok(table)
+}

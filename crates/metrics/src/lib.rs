@@ -43,7 +43,7 @@ pub use live::{
     BASELINE_SCHEMA, BaselineReport, BlockCounts, Governed, LiveReport, PolicyForecast,
     PopulationBar, ProcessReport, REPORT_SCHEMA, RunFigures, Stalls, UnseenProcess,
 };
-pub use live_tables::{KernelTable, LiveTable, LiveTables, TABLES_SCHEMA};
+pub use live_tables::{KernelTable, LiveSynonyms, LiveTable, LiveTables, TABLES_SCHEMA};
 pub use map::{AddressMap, MapBlock, MapDecision, MapMapping, MapRow, WalkNode};
 pub use memory::{MemoryAsked, MemoryResult, MemorySample, RanBefore};
 pub use metric::{Metric, MetricFigure, MetricValue};

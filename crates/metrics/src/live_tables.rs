@@ -29,6 +29,8 @@ pub struct LiveTables {
     pub kernel: KernelTable,
     /// The tables of the catalogue.
     pub tables: Vec<LiveTable>,
+    /// The synonym tables of the catalogue; none if the kernel showed no frames.
+    pub synonyms: Vec<LiveSynonyms>,
     /// The provenance of this result.
     pub provenance: Provenance,
 }
@@ -61,4 +63,25 @@ pub struct LiveTable {
     pub nodes_per_walk: f64,
     /// The mean cache lines of a walk, over all mapped pages.
     pub lines_per_walk: f64,
+}
+
+/// One synonym table: from each frame to the entries that map the frame.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LiveSynonyms {
+    /// The name.
+    pub name: String,
+    /// Its memory in bytes: the heads of lists in descriptors of frames, and the pointers.
+    pub bytes: u64,
+    /// The descriptors in use.
+    pub descriptors: u64,
+    /// The pointers in entries of page tables.
+    pub pointers: u64,
+    /// The superpages that are listed page by page.
+    pub split: u64,
+    /// The mean cache lines that mapping a page reads or writes.
+    pub lines_per_map: f64,
+    /// The mean cache lines that finding all entries of a frame reads, over all mapped frames.
+    pub lines_per_search: f64,
+    /// The most entries of one frame.
+    pub most_entries: u64,
 }

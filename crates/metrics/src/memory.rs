@@ -184,6 +184,9 @@ pub struct MemoryResult {
     pub swapped_in_pages: u64,
     /// Pages read from files.
     pub file_pages_read: u64,
+    /// Of these, pages that were read in the background around a page that faulted.
+    #[serde(default)]
+    pub read_around_pages: u64,
     /// Pages written back to files.
     pub file_pages_written: u64,
     /// Pages of files that still had to be written back at the end.

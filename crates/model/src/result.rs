@@ -309,6 +309,7 @@ fn result((world, mmu): (&World<'_>, &Mmu<'_>), stream: &Stream, base_faults: u6
             swapped_out_pages: counters.swapped_out,
             swapped_in_pages: counters.swapped_in,
             file_pages_read: counters.file_reads,
+            read_around_pages: counters.read_around,
             file_pages_written: counters.file_writes,
             unsaved_file_pages: totals.unsaved_file_pages,
             cache_hits: counters.cache_hits,

@@ -16,6 +16,11 @@
 //! [`offline`] finds the best superpages from the beginning: by OFFLINE of the same paper, and
 //! exactly.
 //!
+//! [`AssignedMemory`] assigns page sizes by lists of pages and frames: reservation, gather, repair and
+//! the working set (Talluri 1995, chapter 6).
+//!
+//! [`VictimMemory`] chooses the pages that leave a memory that is short.
+//!
 //! [`scattered_frames`] lists the frames of a scattered superpage, and [`colours_of_pages`] the
 //! colours of pages (Chen 2014).
 //!
@@ -25,6 +30,7 @@
 #![forbid(unsafe_code)]
 
 mod alone;
+mod assigned;
 mod block;
 pub mod caches;
 mod colours;
@@ -45,8 +51,10 @@ mod romer;
 mod scattered;
 pub mod split;
 mod tlb;
+mod victims;
 
 pub use alone::alone;
+pub use assigned::{AssignedCounts, AssignedMemory, AssignmentRule, Frames, GatherCosts};
 pub use colours::{SlowOrder, colours_of_pages, lowest_of_colour};
 pub use counts::OracleCounts;
 pub use machine::{OracleMachine, RuledMachine};
@@ -58,3 +66,4 @@ pub use replay::{OracleReplay, Pace, replay, replay_items};
 pub use romer::{RomerCounts, RomerMachine, RomerPolicy, replay_romer};
 pub use scattered::{first_place, scattered_frames};
 pub use tlb::{AgedTlb, FoundIn, PageSizeKind};
+pub use victims::VictimMemory;

@@ -74,6 +74,7 @@ pub(crate) fn record(
         instructions,
         follow_children,
         sites,
+        align: Vec::new(),
         clock: value_of(py, "clock", &clock, &clocks)?,
         // Rust's library gives the program the default effect of SIGPIPE and no blocked signal.
         prepare: |_| {},

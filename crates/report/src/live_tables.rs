@@ -57,16 +57,44 @@ pub fn live_tables(found: &LiveTables, view: View) -> String {
     }
     out.push('\n');
     out.push_str(&parts.render(view));
+    if !found.synonyms.is_empty() {
+        out.push('\n');
+        out.push_str(&synonyms(found).render(view));
+    }
     if !found.frames_known {
         out.push('\n');
         out.push_str(&paragraph(
             "The kernel shows frames to root alone. Without them, no page counts as properly \
-             placed (clustered-partial) or as contiguous (ranges).",
+             placed (clustered-partial) or as contiguous (ranges), and no synonym table is built.",
             Style::Plain,
             view,
         ));
     }
     out
+}
+
+/// The synonym tables, in the order of the catalogue.
+fn synonyms(found: &LiveTables) -> Grid {
+    let mut grid = Grid::new()
+        .column("synonym table", Align::Left)
+        .column("memory", Align::Right)
+        .column("lists", Align::Right)
+        .column("pointers", Align::Right)
+        .column("split superpages", Align::Right)
+        .column("lines a map", Align::Right)
+        .column("lines a search", Align::Right);
+    for table in &found.synonyms {
+        grid.row([
+            table.name.clone(),
+            size(table.bytes),
+            grouped(table.descriptors),
+            grouped(table.pointers),
+            grouped(table.split),
+            format!("{:.2}", table.lines_per_map),
+            format!("{:.2}", table.lines_per_search),
+        ]);
+    }
+    grid
 }
 
 /// The table to which others are compared.

@@ -48,6 +48,7 @@ pub fn sort_of_lines(folder: &Path) -> io::Result<Options> {
         instructions: false,
         follow_children: false,
         sites: false,
+        align: Vec::new(),
         clock: Clock::default(),
         prepare: |_| (),
         level: DEFAULT_LEVEL,

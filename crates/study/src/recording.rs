@@ -12,8 +12,20 @@ use broadleaf_report::number::{grouped, size};
 use broadleaf_report::signal;
 use broadleaf_trace::{TraceIndex, WriteError};
 
+pub use broadleaf_units::PageSize;
+
 use crate::failure::{Failure, reason};
 use crate::output::{Access, ClaimRefused, Direct, KeptPath, Replace, shown};
+
+/// A page size to align mappings to, as a user writes it.
+///
+/// # Errors
+/// If the text is no such size.
+pub fn size_to_align_to(text: &str) -> Result<PageSize, String> {
+    let size = PageSize::from_short_name(text);
+    size.filter(|size| (13..=40).contains(&size.shift()))
+        .ok_or_else(|| format!("{text:?} is no page size above 4k; write 64k,2m"))
+}
 
 /// Claims the name of a recording before anything is done.
 ///

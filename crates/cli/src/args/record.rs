@@ -9,6 +9,7 @@ use broadleaf_record::valgrind::{self, Clock};
 use clap::{Args, ValueEnum, ValueHint};
 
 use broadleaf_study::failure::Failure;
+use broadleaf_study::recording::{PageSize, size_to_align_to};
 
 use super::TableOrJson;
 use super::number::rounds;
@@ -77,6 +78,11 @@ pub(crate) struct RecordArgs {
     #[arg(long)]
     pub(crate) sites: bool,
 
+    /// Align each mapping to the largest of these page sizes that its object is as large as, and not
+    /// as the kernel does: 64k,2m
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = size_to_align_to)]
+    pub(crate) align: Vec<PageSize>,
+
     /// Set the clock that the program sees [default: program; under QEMU, wall alone]
     #[arg(long, value_name = "CLOCK")]
     pub(crate) clock: Option<ClockName>,
@@ -138,6 +144,7 @@ impl RecordArgs {
         ];
         let of_valgrind = vec![
             ("--sites", self.sites),
+            ("--align", !self.align.is_empty()),
             ("--clock program", self.clock == Some(ClockName::Program)),
             ("--clock date", self.clock == Some(ClockName::Date)),
             ("--clock-rate", self.clock_rate != Clock::RATE),
@@ -153,6 +160,7 @@ impl RecordArgs {
                     ("--instructions", self.instructions),
                     ("--follow-children", self.follow_children),
                     ("--sites", self.sites),
+                    ("--align", !self.align.is_empty()),
                     ("--measure", self.measure.is_some()),
                     ("--clock", self.clock.is_some()),
                 ],

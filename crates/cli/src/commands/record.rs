@@ -56,6 +56,7 @@ pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
         instructions: options.instructions,
         follow_children: options.follow_children,
         sites: options.sites,
+        align: options.align.clone(),
         clock: options.clock(),
         prepare: as_inherited,
         level: DEFAULT_LEVEL,
@@ -91,6 +92,7 @@ pub(crate) fn plain_recording(command: &[OsString], ends: MeasuredEnds) -> Optio
         instructions: false,
         follow_children: true,
         sites: false,
+        align: Vec::new(),
         clock: Clock::default(),
         prepare: |command| {
             as_inherited(command);

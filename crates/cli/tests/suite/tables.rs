@@ -51,6 +51,20 @@ fn the_radix_table_takes_what_the_kernel_counts() {
     };
     assert_eq!(of("x86-64")["nodes_per_walk"], 4.0);
     assert_eq!(of("linear-1")["lines_per_walk"], 1.0);
+    // Frames are shown to root alone.
+    let synonyms = found["synonyms"].as_array().expect("synonym tables");
+    match found["frames_known"] == true {
+        true => {
+            assert!(synonyms.len() >= 4, "{text}");
+            for table in synonyms {
+                let pointers = table["pointers"].as_u64().expect("a number");
+                let pages = found["base_pages"].as_u64().expect("a number");
+                assert!(pointers > 0 && pointers <= pages, "{table}");
+                assert_eq!(table["split"], 0, "{table}");
+            }
+        }
+        false => assert!(synonyms.is_empty(), "{text}"),
+    }
     let chosen = succeeded(&run(&["tables", &pid, "--table", "hashed,clustered"]));
     assert!(
         chosen.contains("hashed") && chosen.contains("VmPTE"),

@@ -31,8 +31,13 @@ impl Frames {
 
     /// Returns true if this `pagemap` entry is of the kernel's page of zeroes.
     pub(super) fn is_zero(&mut self, entry: u64) -> bool {
+        entry >> 63 == 1 && self.is_frame_of_zeroes(entry & FRAME)
+    }
+
+    /// Returns true if this frame is the kernel's page of zeroes.
+    pub(super) fn is_frame_of_zeroes(&mut self, frame: u64) -> bool {
         let page = self.page();
-        page != 0 && entry >> 63 == 1 && entry & FRAME == page
+        page != 0 && frame == page
     }
 
     fn page(&mut self) -> u64 {

@@ -124,3 +124,34 @@ fn what_is_wrong_is_said() {
         assert!(error.starts_with(grid) && error.contains(words), "{error}");
     }
 }
+
+#[test]
+fn walk_caches_are_a_key() {
+    let grid = "single:entries=64,table=x86-64,walk-caches=none|2m:32x8+1g:4";
+    let machines = machines_of_grid(grid).expect("a grid");
+    let shapes = |machine: &Machine| -> Vec<(String, usize, usize)> {
+        let caches = machine.walk_caches.iter();
+        caches
+            .map(|one| (one.span.short_name().to_string(), one.entries, one.ways))
+            .collect()
+    };
+    assert_eq!(shapes(&machines[0]), []);
+    let both = [("2m".to_owned(), 32, 8), ("1g".to_owned(), 4, 4)];
+    assert_eq!(shapes(&machines[1]), both);
+    let again = machines_of_grid(&machines[1].name).expect("a grid");
+    assert_eq!(again[0], machines[1]);
+    for (caches, reason) in [
+        ("2m", "is no walk cache"),
+        ("2m:many", "is no walk cache"),
+        ("2m:32x0", "no power of two of sets"),
+        ("2m:4+2m:4", "duplicate key"),
+        ("64k:4", "and none 64k"),
+    ] {
+        let grid = format!("single:entries=64,table=x86-64,walk-caches={caches}");
+        let error = machines_of_grid(&grid).expect_err(caches);
+        assert!(error.reason.contains(reason), "{error}");
+    }
+    let hashed = machines_of_grid("single:entries=64,table=hashed,walk-caches=2m:4");
+    let error = hashed.expect_err("a table without nodes");
+    assert!(error.reason.contains("has no entries above"), "{error}");
+}

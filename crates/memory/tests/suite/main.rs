@@ -1,6 +1,7 @@
 //! The tests of the `memory` crate: one binary, one module for each subject.
 
 mod assigned;
+mod assigned_slowly;
 mod colours;
 mod common;
 mod corners;
@@ -20,3 +21,4 @@ mod shared_memory;
 mod streams;
 mod system;
 mod verbs;
+mod victims;

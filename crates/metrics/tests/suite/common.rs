@@ -68,6 +68,7 @@ pub(crate) fn whole_result() -> CellResult {
         swapped_out_pages: next(),
         swapped_in_pages: next(),
         file_pages_read: next(),
+        read_around_pages: next(),
         file_pages_written: next(),
         unsaved_file_pages: next(),
         cache_hits: next(),

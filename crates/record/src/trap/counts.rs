@@ -104,8 +104,10 @@ pub(super) struct SharedCounts([AtomicU64; FIELDS]);
 impl SharedCounts {
     /// Shows the counts to the parent.
     pub(super) fn show(&self, counts: &TrapCounts) {
-        for (shared, count) in self.0.iter().zip(counts.fields()) {
-            shared.store(count, Ordering::Relaxed);
+        // Each miss comes here. An array by value would be moved through an iterator.
+        let fields = counts.fields();
+        for (shared, count) in self.0.iter().zip(&fields) {
+            shared.store(*count, Ordering::Relaxed);
         }
     }
 

@@ -1,6 +1,7 @@
 //! The modelled TLB, and the pages that are open because its first level holds them.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, Hasher};
 
 use broadleaf_tlb::{Design, Lookup, ReferenceKind, Tlb, TlbRequest, Translation, Walk};
 use broadleaf_units::{AlignedRun, Asid, PageNumber, PageSize, Rights};
@@ -20,12 +21,35 @@ pub(super) struct TrapTlb {
     /// The page size that the system uses where it fits; 4 KiB if there are base pages alone.
     size: PageSize,
     /// For each block of that size that was referred to, whether it is one page.
-    blocks: HashMap<u64, bool>,
-    open: HashSet<u64>,
+    blocks: Blocks,
+    open: HashSet<u64, BuildHasherDefault<PageHasher>>,
     /// The translations that left a structure at the last miss.
     gone: Vec<Translation>,
     work: Doorwork,
     pub(super) counts: TrapCounts,
+}
+
+/// For each block of the system's page size that was referred to, whether it is one page.
+type Blocks = HashMap<u64, bool, BuildHasherDefault<PageHasher>>;
+
+/// A hash of page numbers by one multiplication: each miss asks for several.
+#[derive(Debug, Default)]
+struct PageHasher(u64);
+
+impl Hasher for PageHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64((*byte).into()));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        // 2^64 divided by the golden ratio. Tables take their bits from both ends.
+        let product = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = product ^ (product >> 32);
+    }
 }
 
 /// The pages that a miss opens and closes.
@@ -42,8 +66,8 @@ impl TrapTlb {
             empty: Tlb::new(design),
             tlb: Tlb::new(design),
             size,
-            blocks: HashMap::new(),
-            open: HashSet::new(),
+            blocks: Blocks::default(),
+            open: HashSet::default(),
             gone: Vec::new(),
             work: Doorwork::default(),
             counts: TrapCounts::default(),
@@ -133,9 +157,8 @@ impl TrapTlb {
         for at in 0..self.gone.len() {
             let (first, after) = self.gone[at].pages();
             for page in first..after {
-                let is_open = self.open.contains(&page);
-                if is_open && !self.holds(page, self.size_without_asking(page)) {
-                    self.open.remove(&page);
+                let is_held = self.holds(page, self.size_without_asking(page));
+                if !is_held && self.open.remove(&page) {
                     self.work.close.push(page);
                 }
             }
@@ -143,9 +166,8 @@ impl TrapTlb {
         // The entry may cover the page's neighbours.
         let (first, after) = self.tlb.disturbed(PageNumber(page), size);
         for page in first..after {
-            let is_open = self.open.contains(&page);
-            if !is_open && counts(page) && self.holds(page, self.size_without_asking(page)) {
-                self.open.insert(page);
+            let is_held = self.holds(page, self.size_without_asking(page));
+            if is_held && counts(page) && self.open.insert(page) {
                 self.work.open.push(page);
             }
         }
@@ -220,7 +242,10 @@ impl TrapTlb {
 
 /// The size of the page around a base page, if the blocks of that size that were referred to are
 /// these.
-fn known_size(size: PageSize, blocks: &HashMap<u64, bool>, page: u64) -> PageSize {
+fn known_size(size: PageSize, blocks: &Blocks, page: u64) -> PageSize {
+    if size == PageSize::SIZE_4K {
+        return size;
+    }
     match blocks.get(&(page >> block_shift(size))) {
         Some(true) => size,
         _ => PageSize::SIZE_4K,

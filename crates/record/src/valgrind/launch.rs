@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
+use broadleaf_units::PageSize;
+
 use super::control::Control;
 use super::life::LifePipe;
 use super::session::{Clock, Engine, Options, RecordError};
@@ -150,6 +152,7 @@ impl Workplace {
             } else {
                 "--follow-children=no"
             })
+            .arg(format!("--align={}", mask(&options.align)))
             .args(clock_arguments(options.clock))
             .args(options.sites.then_some(SITES).into_iter().flatten())
             .args(["--smc-check=all-non-file", "--"])
@@ -180,6 +183,11 @@ const BUSY: Duration = Duration::from_secs(5);
 /// The arguments for allocation sites. An allocator's first block must be a block of its own, and
 /// its symbol is compared as it is in the file.
 const SITES: [&str; 3] = ["--sites=yes", "--vex-guest-chase=no", "--demangle=no"];
+
+/// A bit for each size, as the tool takes them.
+fn mask(sizes: &[PageSize]) -> u64 {
+    sizes.iter().fold(0, |mask, size| mask | size.bytes())
+}
 
 fn clock_arguments(clock: Clock) -> Vec<String> {
     let (name, rate) = match clock {

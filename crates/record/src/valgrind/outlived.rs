@@ -32,6 +32,7 @@ fn start(workplace: &Workplace, script: &str) -> Child {
         grain: Grain::Page,
         instructions: false,
         sites: false,
+        align: Vec::new(),
         follow_children: true,
         clock: Clock::default(),
         prepare: |_| (),

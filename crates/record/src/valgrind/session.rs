@@ -13,6 +13,7 @@ use broadleaf_trace::{
     Grain, Header, MeasuredEnds, Options as Contents, RecordedProgram, Totals, TraceWriter,
     WriteError,
 };
+use broadleaf_units::PageSize;
 
 use super::cause;
 use super::launch::{Workplace, machine};
@@ -49,6 +50,10 @@ pub struct Options {
     pub follow_children: bool,
     /// If true, the call stacks of allocations and mappings are recorded too.
     pub sites: bool,
+    /// The page sizes to align mappings to, each to the largest that its object is as large as
+    /// (Talluri 1995, section 6.8). Without any, mappings are placed as the kernel does. Only the
+    /// tool for Valgrind aligns.
+    pub align: Vec<PageSize>,
     /// The clock that the program sees.
     pub clock: Clock,
     /// Prepares the command before it starts, so that the program inherits the user's settings.
@@ -243,6 +248,9 @@ pub fn record<W: Write + Send>(
     let emulated = match options.engine {
         Engine::Valgrind => program::check(&program).map(|()| None)?,
         Engine::Qemu if options.sites => return Err(RecordError::EngineLacks("--sites")),
+        Engine::Qemu if !options.align.is_empty() => {
+            return Err(RecordError::EngineLacks("--align"));
+        }
         Engine::Qemu => Some(Emulated::find(&program, &options.command)?),
     };
     let mut workplace = Workplace::new(options.engine)?;
@@ -349,8 +357,7 @@ fn header(options: &Options, program: &Path) -> io::Result<Header> {
             .map_or(0, |d| d.as_secs()),
         notes: vec![
             "memory accesses made by the kernel are not counted".into(),
-            "mappings have their places of native Linux without address randomisation, modulo 2 MiB"
-                .into(),
+            places(&options.align),
             match options.engine {
                 Engine::Valgrind => {
                     "threads ran one at a time, in the order that Valgrind's scheduler chose"
@@ -361,4 +368,18 @@ fn header(options: &Options, program: &Path) -> io::Result<Header> {
         ],
         room: 0,
     })
+}
+
+/// A note on the places of the recorded program's mappings.
+fn places(align: &[PageSize]) -> String {
+    if align.is_empty() {
+        return "mappings have their places of native Linux without address randomisation, modulo \
+                2 MiB"
+            .into();
+    }
+    let sizes: Vec<String> = align.iter().map(|s| s.short_name().to_string()).collect();
+    format!(
+        "each mapping is aligned to the largest of {} that its object is as large as",
+        sizes.join(", ")
+    )
 }

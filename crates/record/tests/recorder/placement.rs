@@ -4,9 +4,11 @@
 use std::path::Path;
 use std::process::Command;
 
-use broadleaf_trace::{Backing, Event};
+use broadleaf_record::valgrind::Options;
+use broadleaf_trace::{Backing, Event, TraceReader};
+use broadleaf_units::PageSize;
 
-use crate::support::{can_record, compiled, folder, has, recorded};
+use crate::support::{can_record, compiled, folder, has, options, recorded, trace_with};
 
 const SUPERPAGE: u64 = 2 << 20;
 const PAGE: u64 = 4096;
@@ -148,4 +150,54 @@ pub(crate) fn a_mapping_without_room_is_reported() {
     };
     assert_eq!(range.len, large);
     assert_ne!(range.start.0 % SUPERPAGE, native.0 % SUPERPAGE);
+}
+
+/// Mappings are as far from a boundary as their offsets in their objects, and a file is one object
+/// (Talluri 1995, section 6.8).
+#[test]
+fn mappings_can_be_aligned_to_page_sizes() {
+    if !can_record() {
+        return;
+    }
+    let place = folder();
+    let place = place.path();
+    let Some(program) = compiled("places", &["-pthread"], place) else {
+        return;
+    };
+    let sizes = ["64k", "2m"].map(|name| PageSize::from_short_name(name).expect("a size"));
+    let said = place.join("said");
+    let recording = trace_with(&Options {
+        align: sizes.to_vec(),
+        ..options(&[&program, &said, &place.join("file")])
+    });
+    let recording = recording.expect("the recording works");
+    assert!(recording.status.success(), "{:?}", recording.status);
+    let (mut by_size, mut by_kernel) = ([0, 0], 0);
+    for (name, start, length) in regions(&said) {
+        let (_, kind) = name.split_once(':').expect("a number");
+        let (offset, object) = match kind {
+            "private" | "private again" | "shared" | "none" | "stack-like" | "file"
+            | "file, shared" | "memfd" | "moved" => (0, length),
+            "file, from 4096" => (PAGE, length + PAGE),
+            _ => continue,
+        };
+        let largest = sizes.iter().rposition(|size| size.bytes() <= object);
+        let Some(largest) = largest else { continue };
+        let size = sizes[largest].bytes();
+        assert_eq!(
+            start % size,
+            offset,
+            "{name} of {length:#x} bytes is at {start:#x}"
+        );
+        by_size[largest] += 1;
+        by_kernel += u32::from(object < SUPERPAGE);
+    }
+    assert!(by_size[0] > 5 && by_size[1] > 20, "{by_size:?}");
+    assert!(by_kernel > 5, "the kernel would align none of these");
+    let header = TraceReader::new(&recording.bytes[..]).expect("it is a trace");
+    let notes = &header.header().notes;
+    assert!(
+        notes.iter().any(|note| note.contains("64k, 2m")),
+        "{notes:?}"
+    );
 }

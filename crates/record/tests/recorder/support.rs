@@ -92,6 +92,7 @@ pub(crate) fn options<S: AsRef<std::ffi::OsStr>>(command: &[S]) -> Options {
         instructions: false,
         follow_children: false,
         sites: false,
+        align: Vec::new(),
         clock: Clock::default(),
         prepare: |_| (),
         level: 1,

@@ -77,6 +77,7 @@ pub(crate) fn recorded(
         instructions: detail == RecordedDetail::Lines,
         follow_children: true,
         sites: false,
+        align: Vec::new(),
         clock: Clock::default(),
         prepare: |_| (),
         level: DEFAULT_LEVEL,

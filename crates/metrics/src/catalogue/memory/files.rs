@@ -24,6 +24,14 @@ pub(super) const FILE_PAGES_READ: Metric = cost(
     OfMemory(|memory| memory.file_pages_read),
 );
 
+pub(super) const READ_AROUND_PAGES: Metric = cost(
+    "read_around_pages",
+    "base pages",
+    "With --memory: pages of files read in the background, around a page that faulted; part of \
+     file_pages_read.",
+    OfMemory(|memory| memory.read_around_pages),
+);
+
 pub(super) const FILE_PAGES_WRITTEN: Metric = cost(
     "file_pages_written",
     "base pages",

@@ -16,6 +16,7 @@ broadleaf_units::catalogue! {
             SWAPPED_OUT_PAGES,
             SWAPPED_IN_PAGES,
             FILE_PAGES_READ,
+            READ_AROUND_PAGES,
             FILE_PAGES_WRITTEN,
             UNSAVED_FILE_PAGES,
             CACHE_HITS,

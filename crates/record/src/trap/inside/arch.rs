@@ -11,6 +11,7 @@
 
 use std::arch::{asm, global_asm};
 
+use super::context::{FEATURES_AT, REGISTERS_AT};
 use super::thread::{BLOCK_BYTES, ThreadBlock};
 
 /// The selector byte while the engine runs: system calls reach the kernel.
@@ -39,10 +40,14 @@ global_asm!(
     "jz 1f",
     "mov [rbx + 16], r13",
     "1:",
+    ".global broadleaf_trap_entered",
+    "broadleaf_trap_entered:",
     "mov rcx, rbx",
     "mov r8d, r12d",
     "cld",
     "call {handler}",
+    "test eax, eax",
+    "jnz 4f",
     "test r12d, r12d",
     "jz 2f",
     "mov r13, [rbx + 16]",
@@ -54,6 +59,69 @@ global_asm!(
     "pop r12",
     "pop rbp",
     "pop rbx",
+    "ret",
+    // The return to the program without a system call, after a miss that changed no register. The
+    // five saved registers make room for what IRETQ reads: instruction, code segment, flags, stack
+    // and stack segment. The context lies above them.
+    "4:",
+    "mov rax, [rsp + {registers} + 8 * 16]",
+    "mov [rsp], rax",
+    "movzx eax, word ptr [rsp + {registers} + 8 * 18]",
+    "mov [rsp + 8], rax",
+    "mov rax, [rsp + {registers} + 8 * 17]",
+    "mov [rsp + 16], rax",
+    "mov rax, [rsp + {registers} + 8 * 15]",
+    "mov [rsp + 24], rax",
+    "movzx eax, word ptr [rsp + {registers} + 8 * 18 + 6]",
+    "mov [rsp + 32], rax",
+    "mov rcx, [rsp + {registers} + 8 * 23]",
+    "mov eax, [rcx + {features}]",
+    "mov edx, [rcx + {features} + 4]",
+    "xrstor64 [rcx]",
+    "mov r13, [rbx + 16]",
+    "wrfsbase r13",
+    // A signal that arrived waits for the program, or arrives from here on and leads to
+    // `broadleaf_trap_late`.
+    ".global broadleaf_trap_leave",
+    "broadleaf_trap_leave:",
+    "cmp qword ptr [rbx + 24], 0",
+    "jne broadleaf_trap_late",
+    "mov byte ptr [rbx], 1",
+    "mov r8, [rsp + {registers}]",
+    "mov r9, [rsp + {registers} + 8]",
+    "mov r10, [rsp + {registers} + 8 * 2]",
+    "mov r11, [rsp + {registers} + 8 * 3]",
+    "mov r12, [rsp + {registers} + 8 * 4]",
+    "mov r13, [rsp + {registers} + 8 * 5]",
+    "mov r14, [rsp + {registers} + 8 * 6]",
+    "mov r15, [rsp + {registers} + 8 * 7]",
+    "mov rdi, [rsp + {registers} + 8 * 8]",
+    "mov rsi, [rsp + {registers} + 8 * 9]",
+    "mov rbp, [rsp + {registers} + 8 * 10]",
+    "mov rbx, [rsp + {registers} + 8 * 11]",
+    "mov rdx, [rsp + {registers} + 8 * 12]",
+    "mov rax, [rsp + {registers} + 8 * 13]",
+    "mov rcx, [rsp + {registers} + 8 * 14]",
+    "iretq",
+    ".global broadleaf_trap_left",
+    "broadleaf_trap_left:",
+    "ud2",
+    // A signal arrived while the program was about to go on. All others are blocked by now.
+    ".global broadleaf_trap_late",
+    "broadleaf_trap_late:",
+    "mov rbx, rsp",
+    "and rbx, -{block}",
+    "mov byte ptr [rbx], 0",
+    "mov rax, [rbx + 8]",
+    "wrfsbase rax",
+    "lea rdi, [rsp + {context}]",
+    "mov rsi, rbx",
+    "cld",
+    "call {late}",
+    "mov r13, [rbx + 16]",
+    "wrfsbase r13",
+    "mov byte ptr [rbx], 1",
+    "add rsp, 40",
     "ret",
     // The return from a signal handler. Its system call is in the range that is always allowed.
     ".global broadleaf_trap_restorer",
@@ -144,7 +212,15 @@ global_asm!(
     block = const BLOCK_BYTES,
     allowed = const ALLOWED_BYTES,
     handler = sym super::handler::handle,
+    late = sym super::handler::late,
+    // Five saved registers and the return address lie below the context.
+    context = const CONTEXT_AT,
+    registers = const CONTEXT_AT + REGISTERS_AT,
+    features = const FEATURES_AT,
 );
+
+/// Where a handler finds the context on its stack, after it saved five registers.
+const CONTEXT_AT: usize = 48;
 
 /// The bytes of the restorer: its two instructions and the byte after them, where the kernel sees
 /// the call come from.
@@ -152,6 +228,10 @@ const ALLOWED_BYTES: usize = 8;
 
 unsafe extern "C" {
     fn broadleaf_trap_entry();
+    fn broadleaf_trap_entered();
+    fn broadleaf_trap_leave();
+    fn broadleaf_trap_left();
+    fn broadleaf_trap_late();
     fn broadleaf_trap_restorer();
     fn broadleaf_trap_call(number: i64, arguments: *const [u64; 6], block: u64) -> i64;
     fn broadleaf_trap_call_begin();
@@ -215,6 +295,22 @@ pub(super) fn after_interrupted_call(instruction: u64) -> Option<u64> {
     let end = broadleaf_trap_call_end as *const () as u64;
     let interrupted = broadleaf_trap_call_interrupted as *const () as u64;
     (begin..end).contains(&instruction).then_some(interrupted)
+}
+
+/// Returns true if a signal arrived while the handler of another began. The selector byte may still
+/// say that the program runs.
+pub(super) fn is_entering(instruction: u64) -> bool {
+    let entered = broadleaf_trap_entered as *const () as u64;
+    (entry()..entered).contains(&instruction)
+}
+
+/// The instruction to go on with, if a signal arrived while a handler returned to the program
+/// without a system call.
+pub(super) fn after_interrupted_return(instruction: u64) -> Option<u64> {
+    let begin = broadleaf_trap_leave as *const () as u64;
+    let end = broadleaf_trap_left as *const () as u64;
+    let late = broadleaf_trap_late as *const () as u64;
+    (begin..end).contains(&instruction).then_some(late)
 }
 
 /// The arguments of a new thread.

@@ -9,7 +9,7 @@ use super::arch::call;
 use super::doors::check;
 use super::layout::second;
 use super::regions::{Region, RegionKind};
-use super::space::{READ_WRITE, Space};
+use super::space::{Contents, READ_WRITE, Space};
 
 impl Space {
     /// Copies a private file into the memory file, before the program writes to its mapping or
@@ -92,7 +92,8 @@ impl Space {
                 break;
             }
             at = (seek(start as u64, libc::SEEK_HOLE) as u64).min(contents.end);
-            parts.push(start as u64 - region.distance..at - region.distance);
+            let address = |place: u64| place.wrapping_sub(region.distance);
+            parts.push(address(start as u64)..address(at));
         }
         parts
     }
@@ -105,6 +106,57 @@ impl Space {
             // SAFETY: both parts are mapped at their second places, and do not overlap.
             unsafe {
                 std::ptr::copy_nonoverlapping(second(part.start) as *const u8, target, bytes);
+            }
+        }
+    }
+
+    /// Moves a mapping that processes share to another range, whose first bytes have its contents
+    /// from then on. The rest of a longer range is new memory, or more of the file. The pages of
+    /// both ranges are closed.
+    ///
+    /// # Errors
+    /// The kernel's error number.
+    pub(super) fn relocate(
+        &mut self,
+        old: &Range<u64>,
+        region: &Region,
+        new: &Range<u64>,
+    ) -> Result<(), i32> {
+        self.unmap(new)?;
+        let bytes = (old.end - old.start).min(new.end - new.start);
+        let moved = new.start..new.start + bytes;
+        match region.kind {
+            RegionKind::Memory => {
+                let contents = region.contents(old);
+                let there = Region {
+                    distance: contents.start.wrapping_sub(new.start),
+                    ..*region
+                };
+                self.attach(&moved, &there, (self.memory, contents.start))?;
+                self.enter(&moved, there)?;
+                for at in [old.start, second(old.start)] {
+                    let bytes = old.end - old.start;
+                    check(call(libc::SYS_munmap, [at, bytes, 0, 0, 0, 0]))?;
+                }
+                self.regions.remove(old);
+                // What is mapped at the old addresses from now on has another place.
+                self.lent.push(contents);
+                if moved.end < new.end {
+                    let more = moved.end..new.end;
+                    self.map(&more, Contents::Zeroes, region.protection, region.shared)?;
+                }
+                Ok(())
+            }
+            RegionKind::File | RegionKind::Code => {
+                // Closed pages have one protection, so that both places are one mapping each.
+                self.doors.close(old, region)?;
+                let how = (libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED) as u64;
+                let (from, to) = (old.end - old.start, new.end - new.start);
+                for [at, place] in [[old.start, new.start], [old.start, new.start].map(second)] {
+                    check(call(libc::SYS_mremap, [at, from, to, how, place, 0]))?;
+                }
+                self.regions.remove(old);
+                self.enter(new, *region)
             }
         }
     }

@@ -61,6 +61,11 @@ pub(super) struct SignalContext {
     pub(super) mask: SignalMask,
 }
 
+/// Where a context has its registers.
+pub(super) const REGISTERS_AT: usize = std::mem::offset_of!(SignalContext, registers);
+/// Where the floating-point state has the parts that it consists of.
+pub(super) const FEATURES_AT: usize = 472;
+
 /// The bytes of the legacy part of the floating-point state.
 const LEGACY_BYTES: usize = 512;
 /// Where the kernel says how large the whole state is.
@@ -79,6 +84,11 @@ impl SignalContext {
             of[register::R8],
             of[register::R9],
         ]
+    }
+
+    /// Returns true if the floating-point state is one that XRSTOR reads.
+    pub(super) fn has_whole_state(&self) -> bool {
+        self.floating_bytes().len() > LEGACY_BYTES
     }
 
     /// The bytes of the floating-point state; empty if there is none.

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use super::arch;
 use super::calls;
 use super::context::{ENGINE_SIGNALS, SignalContext, SignalMask, register};
-use super::engine::Held;
+use super::engine::{Engine, Held};
 use super::signals::{self, Action};
 use super::thread::{Repeats, SIGNAL_INFO_BYTES, ThreadBlock};
 
@@ -24,35 +24,85 @@ const MIXER: u64 = 0x9e37_79b9_7f4a_7c15;
 const CODE_AT: usize = 8;
 const ADDRESS_AT: usize = 16;
 
+/// Answers of [`handle`]: the kernel restores the context, or the program goes on at once.
+const RESTORED_BY_KERNEL: u32 = 0;
+const GOES_ON: u32 = 1;
+
 /// Handles a signal. Assembly calls it. `from_program` is 1 if the program ran, and 0 if the engine
-/// waited in a system call of the program.
+/// waited in a system call of the program, or handled a page fault.
 pub(super) extern "C" fn handle(
     signal: i32,
     info: *const [u8; SIGNAL_INFO_BYTES],
     context: *mut SignalContext,
     block: *const ThreadBlock,
     from_program: u32,
-) {
+) -> u32 {
     // SAFETY: the kernel and the assembly pass the thread's own information, context and block.
     let (info, context, block) = unsafe { (&*info, &mut *context, &*block) };
     let code = word(info, CODE_AT) as i32;
-    if from_program == 0 && code > 0 && ENGINE_SIGNALS.contains(&signal) {
+    let instruction = context.registers[register::RIP];
+    let leaves = arch::after_interrupted_return(instruction);
+    let in_engine = from_program == 0 || leaves.is_some() || arch::is_entering(instruction);
+    if in_engine && code > 0 && ENGINE_SIGNALS.contains(&signal) {
         // A mistake of the engine, or a pointer of the program that leads nowhere.
         signals::kernel_action(signal, Some(&Action::default()));
-        return;
+        return RESTORED_BY_KERNEL;
     }
-    if from_program == 0 {
-        return note_waiting(signal, info, context, block);
+    if in_engine {
+        note_waiting(signal, info, context, block);
+        if let Some(late) = leaves {
+            context.registers[register::RIP] = late;
+        }
+        return RESTORED_BY_KERNEL;
     }
     if signal == libc::SIGSYS && code == SYS_USER_DISPATCH {
-        return calls::answer(context, block);
+        calls::answer(context, block);
+        return RESTORED_BY_KERNEL;
     }
+    if matches!(signal, libc::SIGBUS | libc::SIGSEGV) {
+        let mut engine = Held::take();
+        let address = word(info, ADDRESS_AT);
+        let is_miss = code > 0 && fault(&mut engine, address, context, block);
+        if is_miss && !block.state().steps && context.has_whole_state() {
+            return GOES_ON;
+        }
+        drop(engine);
+        // The action of page faults blocks no signal, and what follows must not be interrupted.
+        signals::block_exactly(SignalMask::ALL);
+        if !is_miss {
+            answer(signal, code, info, context, block);
+        }
+        late(context, block);
+        return RESTORED_BY_KERNEL;
+    }
+    answer(signal, code, info, context, block);
+    RESTORED_BY_KERNEL
+}
+
+/// Delivers a signal that arrived while a page fault was handled.
+pub(super) extern "C" fn late(context: &mut SignalContext, block: &ThreadBlock) {
+    let signal = block.waiting.swap(0, Ordering::Relaxed) as i32;
+    if signal == 0 {
+        return;
+    }
+    let info = block.state().waiting_info;
+    let mut engine = Held::take();
+    let Engine {
+        handlers, space, ..
+    } = &mut *engine;
+    signals::deliver(handlers, space, block, signal, &info, context);
+}
+
+/// Answers a signal of the program, or the end of a single step. All signals are blocked.
+fn answer(
+    signal: i32,
+    code: i32,
+    info: &[u8; SIGNAL_INFO_BYTES],
+    context: &mut SignalContext,
+    block: &ThreadBlock,
+) {
     let mut engine = Held::take();
     let is_handled = match signal {
-        libc::SIGBUS | libc::SIGSEGV if code > 0 => {
-            let address = word(info, ADDRESS_AT);
-            fault(&mut engine, address, context, block)
-        }
         libc::SIGTRAP if code == TRAP_OF_STEP && block.state().steps => {
             block.state().steps = false;
             context.registers[register::FLAGS] &= !TRAP_FLAG;
@@ -143,9 +193,14 @@ fn fault(
 
 /// A digest of an instruction's address and the registers that it begins with.
 fn digest(context: &SignalContext) -> u64 {
-    // Any mixing serves: a digest that two instructions share costs one step.
-    let mix = |digest: u64, word: &u64| (digest.rotate_left(5) ^ word).wrapping_mul(MIXER);
-    context.registers[..register::RESTORED].iter().fold(0, mix)
+    // Any mixing serves: a digest that two instructions share costs one step. No product waits for
+    // another one.
+    let registers = context.registers[..register::RESTORED].iter();
+    let mixed = registers.zip(1_u64..).map(|(word, at)| {
+        let factor = MIXER.wrapping_add(at << 1);
+        (word ^ at).wrapping_mul(factor).rotate_left(at as u32)
+    });
+    mixed.fold(0, u64::wrapping_add)
 }
 
 fn word(info: &[u8; SIGNAL_INFO_BYTES], at: usize) -> u64 {

@@ -32,7 +32,7 @@ use context::{ENGINE_SIGNALS, SignalMask};
 use doors::Doors;
 use engine::{Engine, install};
 use layout::{FILE_END, page_end};
-use signals::{Action, Handlers, block_exactly, engine_action, kernel_action};
+use signals::{Action, Handlers, block_exactly, engine_action, fault_action, kernel_action};
 use space::Space;
 use stack::{Beginning, build};
 use thread::ThreadBlock;
@@ -236,7 +236,11 @@ fn take_signals(block: &ThreadBlock) -> Handlers {
         }
     }
     for signal in ENGINE_SIGNALS {
-        kernel_action(signal, Some(&engine_action(0)));
+        let action = match signal {
+            libc::SIGBUS | libc::SIGSEGV => fault_action(),
+            _ => engine_action(0),
+        };
+        kernel_action(signal, Some(&action));
     }
     block_exactly(SignalMask::default());
     handlers

@@ -1,5 +1,6 @@
 //! The program's mappings: what backs each, and its protection.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -25,7 +26,8 @@ pub(super) struct Region {
     pub(super) shared: bool,
     /// Its first contents are those of a file.
     pub(super) of_file: bool,
-    /// The distance of its contents in the memory file from its address.
+    /// The distance of its contents in the memory file from its address. It wraps around for
+    /// contents that lie at a lower place than the address.
     pub(super) distance: u64,
     /// A process that the program forked has its contents too.
     pub(super) is_lent: bool,
@@ -40,7 +42,7 @@ impl Region {
 
     /// The place of a part's contents in the memory file.
     pub(super) const fn contents(&self, part: &Range<u64>) -> Range<u64> {
-        part.start + self.distance..part.end + self.distance
+        part.start.wrapping_add(self.distance)..part.end.wrapping_add(self.distance)
     }
 
     /// Returns true for a private file that was not copied.
@@ -51,20 +53,40 @@ impl Region {
 
 /// The mappings, by address. No two overlap.
 #[derive(Debug, Default)]
-pub(super) struct Regions(BTreeMap<u64, (u64, Region)>);
+pub(super) struct Regions {
+    all: BTreeMap<u64, (u64, Region)>,
+    /// The mapping that was found last, with its first byte and its end. A miss asks for the same
+    /// mapping several times.
+    last: Cell<Option<(u64, u64, Region)>>,
+}
 
 impl Regions {
     /// The mapping of an address.
     pub(super) fn at(&self, address: u64) -> Option<Region> {
-        let (_, (end, region)) = self.0.range(..=address).next_back()?;
-        (address < *end).then_some(*region)
+        if let Some((start, end, region)) = self.last.get()
+            && (start..end).contains(&address)
+        {
+            return Some(region);
+        }
+        let (start, (end, region)) = self.all.range(..=address).next_back()?;
+        if address >= *end {
+            return None;
+        }
+        self.last.set(Some((*start, *end, *region)));
+        Some(*region)
+    }
+
+    /// The mappings, to be changed.
+    fn changed(&mut self) -> &mut BTreeMap<u64, (u64, Region)> {
+        self.last.set(None);
+        &mut self.all
     }
 
     /// The parts of a range that are mapped, in order.
     pub(super) fn within(&self, range: &Range<u64>) -> Vec<(Range<u64>, Region)> {
-        let before = self.0.range(..=range.start).next_back();
+        let before = self.all.range(..=range.start).next_back();
         let first = before.map_or(range.start, |(start, _)| *start);
-        let all = self.0.range(first..range.end.max(first));
+        let all = self.all.range(first..range.end.max(first));
         let parts = all.map(|(start, (end, region))| {
             let part = (*start).max(range.start)..(*end).min(range.end);
             (part, *region)
@@ -74,7 +96,7 @@ impl Regions {
 
     /// Every mapping, in order.
     pub(super) fn all(&self) -> Vec<(Range<u64>, Region)> {
-        let all = self.0.iter();
+        let all = self.all.iter();
         all.map(|(start, (end, region))| (*start..*end, *region))
             .collect()
     }
@@ -83,18 +105,18 @@ impl Regions {
     pub(super) fn remove(&mut self, range: &Range<u64>) {
         for (part, region) in self.within(range) {
             let (start, end) = self.around(part.start);
-            self.0.remove(&start);
+            self.changed().remove(&start);
             if start < part.start {
-                self.0.insert(start, (part.start, region));
+                self.changed().insert(start, (part.start, region));
             }
             if part.end < end {
-                self.0.insert(part.end, (end, region));
+                self.changed().insert(part.end, (end, region));
             }
         }
     }
 
     fn around(&self, address: u64) -> (u64, u64) {
-        let found = self.0.range(..=address).next_back();
+        let found = self.all.range(..=address).next_back();
         found.map_or((address, address), |(start, (end, _))| (*start, *end))
     }
 
@@ -102,24 +124,24 @@ impl Regions {
     pub(super) fn put(&mut self, range: Range<u64>, region: Region) {
         self.remove(&range);
         let Range { mut start, mut end } = range;
-        if let Some((before, (middle, other))) = self.0.range(..start).next_back()
+        if let Some((before, (middle, other))) = self.all.range(..start).next_back()
             && *middle == start
             && *other == region
         {
             start = *before;
         }
-        if let Some((after, other)) = self.0.get(&end).copied()
+        if let Some((after, other)) = self.all.get(&end).copied()
             && other == region
         {
-            self.0.remove(&end);
+            self.changed().remove(&end);
             end = after;
         }
-        self.0.insert(start, (end, region));
+        self.changed().insert(start, (end, region));
     }
 
     /// Notes that a forked process has the contents of all shared memory from now on.
     pub(super) fn lend(&mut self) {
-        let shared = self.0.values_mut().filter(|(_, of)| of.shared);
+        let shared = self.changed().values_mut().filter(|(_, of)| of.shared);
         shared.for_each(|(_, of)| of.is_lent = of.kind == RegionKind::Memory);
     }
 
@@ -131,7 +153,7 @@ impl Regions {
     /// The highest free place of that many bytes below an address.
     pub(super) fn highest_free(&self, bytes: u64, below: u64, lowest: u64) -> Option<u64> {
         let mut end = below;
-        for (start, (after, _)) in self.0.range(..below).rev() {
+        for (start, (after, _)) in self.all.range(..below).rev() {
             if end.saturating_sub(*after) >= bytes {
                 break;
             }
@@ -180,6 +202,11 @@ mod tests {
         assert_eq!(regions.at(11), None);
         assert_eq!(regions.at(12), Some(region(1)));
         assert_eq!(regions.at(30), None);
+        // The mapping that was found last is not remembered over a change.
+        regions.put(12..14, region(0));
+        assert_eq!(regions.at(12), Some(region(0)));
+        regions.remove(&(12..14));
+        assert_eq!(regions.at(12), None);
     }
 
     #[test]

@@ -129,6 +129,15 @@ pub(super) fn engine_action(more: u64) -> Action {
     }
 }
 
+/// The engine's action for a page fault. It blocks no signal, so that the program goes on without a
+/// system call that would restore the blocked ones.
+pub(super) fn fault_action() -> Action {
+    Action {
+        mask: SignalMask::default(),
+        ..engine_action(libc::SA_NODEFER as u32 as u64)
+    }
+}
+
 /// The kernel's action of a signal. It is set first if `new` is given.
 pub(super) fn kernel_action(signal: i32, new: Option<&Action>) -> Action {
     let mut old = Action::default();

@@ -136,6 +136,29 @@ int main(int count, char** arguments)
    printf("%s %d", moved, moved[1 << 19]);
    madvise(moved, 4096, MADV_DONTNEED);
    printf(" %d %d\n", moved[0], mprotect(moved, 4096, PROT_READ));
+   /* Shared memory that moves is still shared with a child. */
+   char* common = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+   strcpy(common, "ours");
+   fflush(stdout);
+   child = fork();
+   if (child == 0) {
+      char go;
+      int  is_first = read(turn[0], &go, 1) == 1 && !strcmp(common, "mine");
+      strcpy(common + 4096, "its");
+      _exit(is_first ? 6 : 8);
+   }
+   char* elsewhere = mmap(NULL, 1 << 16, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+   char* old = common;
+   common = mremap(common, 8192, 8192, MREMAP_MAYMOVE | MREMAP_FIXED, elsewhere + 8192);
+   anew = mmap(old, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+   strcpy(anew, "other");
+   sweep();
+   printf("%d %s", common == elsewhere + 8192, common);
+   strcpy(common, "mine");
+   if (write(turn[1], "g", 1) != 1)
+      return 1;
+   waitpid(child, &status, 0);
+   printf(" %d %s %s %s\n", WEXITSTATUS(status), common, common + 4096, anew);
    /* A shared file, and a private one. */
    char name[] = "/tmp/broadleaf-traps-XXXXXX";
    int  file = mkstemp(name);
@@ -145,7 +168,12 @@ int main(int count, char** arguments)
    char* shared = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
    shared[5000] = 's';
    sweep();
+   shared = mremap(shared, 8192, 8192, MREMAP_MAYMOVE | MREMAP_FIXED, elsewhere + 32768);
+   printf("%c%d ", shared[5000], shared == elsewhere + 32768);
+   shared[5002] = 'f';
+   sweep();
    char* private = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
+   printf("%c ", private[5002]);
    private[5001] = 'p';
    char two[2];
    printf("%zd %c%d %c\n", pread(file, two, 2, 5000), two[0], two[1], private[5000]);

@@ -129,10 +129,11 @@ fn remap(engine: &mut Engine, arguments: [u64; 6]) -> Result<u64, i32> {
         region.kind = RegionKind::Memory;
         engine.forget(&old, false);
     }
-    if *part != old || region.kind != RegionKind::Memory || flags & libc::MREMAP_DONTUNMAP != 0 {
+    if *part != old || region.kind == RegionKind::Code || flags & libc::MREMAP_DONTUNMAP != 0 {
         return Err(libc::EINVAL);
     }
     let region = *region;
+    let is_file = region.kind == RegionKind::File;
     let is_fixed = flags & libc::MREMAP_FIXED != 0;
     let bytes = old.end - old.start;
     if !is_fixed && new_bytes <= bytes {
@@ -142,7 +143,7 @@ fn remap(engine: &mut Engine, arguments: [u64; 6]) -> Result<u64, i32> {
         return Ok(old.start);
     }
     let more = old.end..old.start.saturating_add(new_bytes);
-    if !is_fixed && more.end <= END && engine.space.regions.is_free(&more) {
+    if !is_fixed && !is_file && more.end <= END && engine.space.regions.is_free(&more) {
         let zeroes = Contents::Zeroes;
         engine
             .space
@@ -163,6 +164,10 @@ fn remap(engine: &mut Engine, arguments: [u64; 6]) -> Result<u64, i32> {
     }
     engine.forget(&new, true);
     engine.forget(&old, true);
+    if region.shared {
+        engine.space.relocate(&old, &region, &new)?;
+        return Ok(to);
+    }
     engine
         .space
         .map(&new, Contents::Zeroes, region.protection, region.shared)?;
