@@ -123,6 +123,7 @@ impl<'a> Mmu<'a> {
         self.second_hits = 0;
         self.third_hits = 0;
         self.counts_before = self.tlb.counts();
+        self.begin_following();
         self.walks.fill(0);
         self.walked.begin();
         self.shown = SlowLookups::default();

@@ -93,11 +93,7 @@ impl ChainNode for Block {
     }
 
     fn bytes(&self) -> u64 {
-        let mappings = if self.is_compact {
-            1
-        } else {
-            self.subblocks()
-        };
+        let mappings = if self.is_compact { 1 } else { self.subblocks() };
         let aliases = self.aliases.bytes(mappings, self.subblocks());
         u64::from(HEAD_BYTES) + mappings * u64::from(MAPPING_BYTES) + aliases
     }
@@ -184,10 +180,9 @@ impl Clustered {
                     is_compact: true,
                 })
             });
-            self.chains
-                .change(number, |node| {
-                    node.change(|leaves| leaves[places].fill(Some(leaf)));
-                });
+            self.chains.change(number, |node| {
+                node.change(|leaves| leaves[places].fill(Some(leaf)));
+            });
         }
     }
 

@@ -75,7 +75,11 @@ impl<T: Spread> SeenValues<T> {
         if is_full {
             self.slots = vec![(0, 0); (4 * len).next_power_of_two()];
         }
-        let from = if is_full || len == FEW + 1 { 0 } else { len - 1 };
+        let from = if is_full || len == FEW + 1 {
+            0
+        } else {
+            len - 1
+        };
         for at in from..len {
             if let Err(free) = self.search(&self.values[at]) {
                 self.slots[free] = (self.walk, at as u32);

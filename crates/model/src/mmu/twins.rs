@@ -42,9 +42,8 @@ struct KeptMiss {
 /// are.
 fn are_twins(one: &Machine, other: &Machine) -> bool {
     // A table entry gives a scattered page its configuration, and a TLB can hold entries of tables.
-    let holds_pages = |of: &Structure| {
-        of.walk_entries.is_empty() && of.configuration_bits_of_entry() == 0
-    };
+    let holds_pages =
+        |of: &Structure| of.walk_entries.is_empty() && of.configuration_bits_of_entry() == 0;
     let has_caches = one.caches.is_some() || other.caches.is_some();
     one.design == other.design
         && !has_caches
@@ -62,6 +61,13 @@ impl Mmu<'_> {
             leader.twin = Twin::Leads(Misses::default());
         }
         is_twin
+    }
+
+    /// Counts from zero. The leader begins too.
+    pub(super) fn begin_following(&mut self) {
+        if let Twin::Follows(counts) = &mut self.twin {
+            *counts = TlbCounts::default();
+        }
     }
 
     /// Returns true if another machine makes the lookups.

@@ -74,7 +74,9 @@ impl SharedFields {
                 block.is_some() && block == placed_block(run, of_other, other)
             }
             SharedFrames::HighBits => {
-                let block = |page, of: &Translation| Some(of.frame_of(page)? >> run.pages().trailing_zeros());
+                let block = |page, of: &Translation| {
+                    Some(of.frame_of(page)? >> run.pages().trailing_zeros())
+                };
                 block(page, new).is_some() && block(page, new) == block(of_other, other)
             }
         };
