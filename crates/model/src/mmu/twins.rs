@@ -125,9 +125,14 @@ impl Mmu<'_> {
 
     /// The counts of the TLB beside hits and misses, since counting began.
     pub(super) fn tlb_counts(&self) -> TlbCounts {
+        let own = self.tlb.counts().since(self.counts_before);
         match &self.twin {
-            Twin::Follows(counts) => *counts,
-            _ => self.tlb.counts().since(self.counts_before),
+            // What a walk reads depends on the table.
+            Twin::Follows(counts) => TlbCounts {
+                walk_reads: own.walk_reads,
+                ..*counts
+            },
+            _ => own,
         }
     }
 }
