@@ -4,6 +4,7 @@ use broadleaf_memory::AddressSpaces;
 use broadleaf_memory::system::{Place, System};
 use broadleaf_tlb::{ReferenceKind, TlbRequest, Translation, Walk};
 use broadleaf_units::{Asid, Leaf, PageNumber, PageSize, Rights, SpaceId};
+use std::cell::Cell;
 use std::num::NonZeroU8;
 
 /// A lookup of a page of the running space.
@@ -53,34 +54,56 @@ impl MappedMemory<'_, '_> {
 
     /// The translation of a page, with its frame and attributes; `None` if the page is not mapped.
     /// `sizes` are the sizes of the TLB's translations by level: one may be smaller than the page
-    /// that the page table has.
+    /// that the page table has. `known` is the mapping of the page before, which often maps this
+    /// page too.
     pub(crate) fn translation(
         &self,
         (space, tag): (SpaceId, Asid),
         page: PageNumber,
         sizes: &[PageSize],
+        known: &KnownRights,
     ) -> Option<Translation> {
         let at = Place {
             space,
             page: self.system.base_page(page),
         };
-        let leaf = self.system.leaf(at)?;
+        let (leaf, modified) = self.system.leaf_and_modified(at)?;
         let size = sizes[self.system.level_of(leaf.run.size)?];
         let first = Translation::plain(tag, page, size).first;
-        let mapping = self
-            .spaces
-            .and_then(|spaces| spaces.mapping_at(space, at.page));
         Some(Translation {
             tag,
             first,
             size,
             frame: leaf.frame_of(first),
-            rights: mapping.map_or(Rights::READ_WRITE, |mapping| mapping.rights),
-            modified: self.system.is_modified(at),
+            rights: self.rights(at, known),
+            modified,
             share: share_of(&leaf, size),
         })
     }
+
+    /// The rights of the mapping of a place. All places are in one space.
+    fn rights(&self, at: Place, known: &KnownRights) -> Rights {
+        if let Some((first, after, rights)) = known.get()
+            && (first..after).contains(&at.page)
+        {
+            return rights;
+        }
+        let mapping = (self.spaces).and_then(|spaces| spaces.mapping_at(at.space, at.page));
+        let Some(mapping) = mapping else {
+            return Rights::READ_WRITE;
+        };
+        known.set(Some((
+            mapping.pages.start,
+            mapping.pages.end,
+            mapping.rights,
+        )));
+        mapping.rights
+    }
 }
+
+/// The pages of a mapping, first and after last, and its rights. A walk reads several pages of one
+/// space, and its mappings stay as they are meanwhile.
+pub(crate) type KnownRights = Cell<Option<(u64, u64, Rights)>>;
 
 /// The share that an entry of a page of `size` gets from a leaf of the page table. A part of a
 /// scattered superpage is no scattered superpage.

@@ -3,11 +3,12 @@
 pub(crate) mod cached;
 mod tags;
 mod totals;
+mod twins;
 mod walks;
 
 use crate::future::LookupFuture;
 use crate::listener::{SlowLookups, StepListener, StepSurroundings};
-use crate::mapped::{MappedMemory, PageLookup, share_of, walk_of};
+use crate::mapped::{KnownRights, MappedMemory, PageLookup, share_of, walk_of};
 use crate::steps::Step;
 use crate::walked::WalkedTable;
 use broadleaf_machine::Machine;
@@ -18,6 +19,8 @@ use cached::CachedCores;
 use std::cell::RefCell;
 use tags::SpaceTags;
 pub(crate) use totals::TlbTotals;
+pub(crate) use twins::Misses;
+use twins::Twin;
 
 /// How often an instruction begins again at most.
 const MOST_BEGINNINGS: usize = 64;
@@ -72,6 +75,8 @@ pub(crate) struct Mmu<'a> {
     pub(super) invalidated: bool,
     /// The caches and the cores' clocks, if the machine has caches and this core runs.
     pub(super) cached: Option<Box<CachedCores>>,
+    /// The machine's part among machines of the same TLB.
+    twin: Twin,
 }
 
 impl<'a> Mmu<'a> {
@@ -109,6 +114,7 @@ impl<'a> Mmu<'a> {
             cached: (machine.caches.as_ref())
                 .and_then(CachedCores::new)
                 .map(Box::new),
+            twin: Twin::default(),
         }
     }
 
@@ -117,6 +123,7 @@ impl<'a> Mmu<'a> {
         self.second_hits = 0;
         self.third_hits = 0;
         self.counts_before = self.tlb.counts();
+        self.begin_following();
         self.walks.fill(0);
         self.walked.begin();
         self.shown = SlowLookups::default();
@@ -274,11 +281,12 @@ impl<'a> Mmu<'a> {
                 let sizes = &self.translated;
                 let asked = RefCell::new(Vec::new());
                 let has_table = self.walked.has_table();
+                let known = KnownRights::default();
                 let read = |page| {
                     if has_table && page != request.page {
                         asked.borrow_mut().push(page);
                     }
-                    memory.translation((space?, request.tag), page, sizes)
+                    memory.translation((space?, request.tag), page, sizes, &known)
                 };
                 let mut walk = walk_of(&request, sizes[level], &read);
                 if let Some(leaf) = leaf {
@@ -286,7 +294,9 @@ impl<'a> Mmu<'a> {
                     walk.translation.share = share_of(&leaf, walk.translation.size);
                 }
                 self.tlb.load(&walk);
-                self.end_walk(&asked.into_inner());
+                let asked = asked.into_inner();
+                self.keep_miss(&request, lookup.level, &asked);
+                self.end_walk(&asked);
             }
         }
         found == Lookup::First

@@ -81,6 +81,10 @@ impl<'a> MachineRuns<'a> {
                 self.worlds[world].listen(machine, request);
             }
         }
+        // Listeners hear of each lookup, and instructions that begin again make more of them.
+        if plan.walks_tables() && !plan.restarts_instructions() && plan.listening().is_none() {
+            self.worlds.iter_mut().for_each(World::pair_twins);
+        }
         self
     }
 }

@@ -28,6 +28,8 @@ pub(crate) struct Block {
     base_shift: u32,
     compact: Compact,
     aliases: AliasRoom,
+    /// True if one mapping describes all of the block.
+    is_compact: bool,
 }
 
 impl Block {
@@ -39,8 +41,15 @@ impl Block {
         self.leaves.iter().all(Option::is_none)
     }
 
-    /// Returns true if one mapping describes all of the block.
-    fn is_compact(&self) -> bool {
+    /// Changes the mappings.
+    fn change<R>(&mut self, change: impl FnOnce(&mut [Option<Leaf>]) -> R) -> R {
+        let result = change(&mut self.leaves);
+        self.is_compact = self.can_be_compact();
+        result
+    }
+
+    /// Returns true if one mapping can describe all of the block.
+    fn can_be_compact(&self) -> bool {
         let Some(first) = self.leaves.iter().flatten().next() else {
             return true;
         };
@@ -84,11 +93,7 @@ impl ChainNode for Block {
     }
 
     fn bytes(&self) -> u64 {
-        let mappings = if self.is_compact() {
-            1
-        } else {
-            self.subblocks()
-        };
+        let mappings = if self.is_compact { 1 } else { self.subblocks() };
         let aliases = self.aliases.bytes(mappings, self.subblocks());
         u64::from(HEAD_BYTES) + mappings * u64::from(MAPPING_BYTES) + aliases
     }
@@ -172,10 +177,12 @@ impl Clustered {
                     base_shift: self.base_shift,
                     compact: self.compact,
                     aliases: self.aliases,
+                    is_compact: true,
                 })
             });
-            self.chains
-                .change(number, |node| node.leaves[places].fill(Some(leaf)));
+            self.chains.change(number, |node| {
+                node.change(|leaves| leaves[places].fill(Some(leaf)));
+            });
         }
     }
 
@@ -185,9 +192,11 @@ impl Clustered {
                 continue;
             };
             let is_empty = self.chains.change(number, |node| {
-                for leaf in &mut node.leaves[places] {
-                    leaf.take_if(|leaf| leaf.run == run);
-                }
+                node.change(|leaves| {
+                    for leaf in &mut leaves[places] {
+                        leaf.take_if(|leaf| leaf.run == run);
+                    }
+                });
                 node.is_empty()
             });
             if is_empty == Some(true) {
@@ -210,7 +219,7 @@ impl Clustered {
         let (block, place) = self.place(page.0);
         self.chains
             .walk((space, block), reads, |node, address, reads| {
-                let slot = if node.is_compact() { 0 } else { place as u32 };
+                let slot = if node.is_compact { 0 } else { place as u32 };
                 let offset = HEAD_BYTES + slot * MAPPING_BYTES;
                 reads(TableRead::further(
                     address + u64::from(offset),

@@ -17,6 +17,7 @@ mod meter;
 mod nodes;
 mod radix;
 mod reads;
+mod seen;
 mod shared;
 mod synonyms;
 mod tables;

@@ -1,6 +1,7 @@
 //! Counting what walks read.
 
 use crate::TableRead;
+use crate::seen::SeenValues;
 
 /// What all walks so far read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,9 +23,9 @@ pub struct WalkCounts {
 pub struct WalkMeter {
     line_shift: u32,
     /// The lines of the walk that is counted.
-    lines: Vec<u64>,
+    lines: SeenValues<u64>,
     /// Its reads.
-    reads: Vec<TableRead>,
+    reads: SeenValues<TableRead>,
     counts: WalkCounts,
 }
 
@@ -33,8 +34,8 @@ impl WalkMeter {
     pub const fn new(line_shift: u32) -> Self {
         Self {
             line_shift,
-            lines: Vec::new(),
-            reads: Vec::new(),
+            lines: SeenValues::new(),
+            reads: SeenValues::new(),
             counts: WalkCounts {
                 walks: 0,
                 reads: 0,
@@ -46,21 +47,22 @@ impl WalkMeter {
     }
 
     /// Counts a read of the walk. A walk of two dimensions may read an entry several times.
+    #[inline]
     pub fn read(&mut self, read: TableRead) {
         self.reads.push(read);
         let first = read.address >> self.line_shift;
         let last = (read.address + u64::from(read.bytes.max(1)) - 1) >> self.line_shift;
         for line in first..=last {
-            // A walk reads little, so that a search takes less time than a set.
-            if !self.lines.contains(&line) {
+            if !self.lines.has(&line) {
                 self.lines.push(line);
             }
         }
     }
 
     /// Counts a read for a further page of the walk, unless the walk has read it.
+    #[inline]
     pub fn read_beside(&mut self, read: TableRead) {
-        if !self.reads.contains(&read) {
+        if !self.reads.has(&read) {
             self.read(read);
         }
     }
@@ -68,16 +70,17 @@ impl WalkMeter {
     /// The lines of the walk so far: their addresses without the bits inside a line, in the order
     /// of the reads, each once.
     pub fn lines(&self) -> &[u64] {
-        &self.lines
+        self.lines.values()
     }
 
     /// Ends the walk. Returns the number of its lines.
     pub fn end(&mut self) -> u64 {
-        let lines = self.lines.len() as u64;
+        let lines = self.lines.values().len() as u64;
         self.counts.walks += 1;
         self.counts.lines += lines;
-        let nodes = self.reads.iter().filter(|read| read.begins_node).count() as u64;
-        self.counts.reads += self.reads.len() as u64;
+        let reads = self.reads.values();
+        let nodes = reads.iter().filter(|read| read.begins_node).count() as u64;
+        self.counts.reads += reads.len() as u64;
         self.counts.nodes += nodes;
         self.counts.most_nodes = self.counts.most_nodes.max(nodes);
         self.lines.clear();

@@ -41,10 +41,12 @@ impl<T> Nodes<T> {
         node
     }
 
+    #[inline]
     pub(crate) fn get(&self, number: u32) -> Option<&T> {
         self.all.get(number as usize)?.as_ref()
     }
 
+    #[inline]
     pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut T> {
         self.all.get_mut(number as usize)?.as_mut()
     }
@@ -55,6 +57,7 @@ impl<T> Nodes<T> {
     }
 
     /// The physical address of a node.
+    #[inline]
     pub(crate) const fn address(&self, number: u32) -> u64 {
         self.place.0 + ((number as u64) << self.place.1)
     }

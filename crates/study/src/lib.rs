@@ -22,6 +22,7 @@ pub mod demo;
 pub mod explained;
 pub mod failure;
 pub mod foreign;
+pub mod foreseeing;
 pub mod in_file;
 pub mod info;
 pub mod journal;

@@ -95,7 +95,7 @@ fn add<'n>(name: &'n str, machines: &mut Vec<(&'n str, Machine)>) -> Result<(), 
 }
 
 /// Returns true if a text names a file of a machine.
-fn is_file(name: &str) -> bool {
+pub(crate) fn is_file(name: &str) -> bool {
     Path::new(name).extension() == Some(OsStr::new("toml"))
 }
 

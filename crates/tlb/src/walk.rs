@@ -48,11 +48,13 @@ impl Translation {
     }
 
     /// The pages of 4 KiB, first and after last.
+    #[inline]
     pub const fn pages(&self) -> (u64, u64) {
         self.run().bounds()
     }
 
     /// The pages of 4 KiB.
+    #[inline]
     pub const fn run(&self) -> AlignedRun {
         AlignedRun {
             first: self.first,
@@ -81,6 +83,7 @@ impl Translation {
     }
 
     /// Returns true if both translate the same page of the same size, whatever its attributes are.
+    #[inline]
     pub fn is_of_same_page(&self, other: &Self) -> bool {
         (self.tag, self.first, self.size) == (other.tag, other.first, other.size)
     }

@@ -13,6 +13,7 @@ pub struct AlignedRun {
 
 impl AlignedRun {
     /// The run of that size around a page of 4 KiB.
+    #[inline]
     pub const fn around(page: PageNumber, size: PageSize) -> Self {
         let pages = 1 << size.shift().saturating_sub(PageSize::SIZE_4K.shift());
         Self {
@@ -22,16 +23,19 @@ impl AlignedRun {
     }
 
     /// The number of pages. A size below 4 KiB has one.
+    #[inline]
     pub const fn pages(self) -> u64 {
         1 << self.size.shift().saturating_sub(PageSize::SIZE_4K.shift())
     }
 
     /// The pages, first and after last.
+    #[inline]
     pub const fn bounds(self) -> (u64, u64) {
         (self.first.0, self.first.0.saturating_add(self.pages()))
     }
 
     /// Returns true if the run contains a page.
+    #[inline]
     pub const fn contains(self, page: PageNumber) -> bool {
         page.0.wrapping_sub(self.first.0) < self.pages()
     }

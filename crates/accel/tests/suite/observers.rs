@@ -75,7 +75,10 @@ fn replayed_as(
     limits: &MemoryLimits,
     change: impl Fn(Plan) -> Plan,
 ) -> Outcome {
-    let machine = |name: &&str| -> Machine { broadleaf_machine::machine(name).unwrap() };
+    let machine = |name: &&str| -> Machine {
+        let known = broadleaf_machine::machine(name).ok();
+        known.unwrap_or_else(|| broadleaf_machine::machines_of_grid(name).unwrap().remove(0))
+    };
     let policy = |name: &&str| -> Box<dyn Policy> { broadleaf_policy::parse(name).unwrap() };
     let plan = Plan::within(
         POLICIES.iter().map(policy).collect(),
@@ -135,5 +138,45 @@ fn walks_through_page_tables_find_the_pages_of_the_memory() {
         let plain = replayed(&earlier, &items, &MACHINES, &limits);
         let walked = replayed_as(&earlier, &items, &MACHINES, &limits, Plan::walking_tables);
         assert_eq!(plain, walked, "seed {seed}");
+    }
+}
+
+/// TLBs that are alike, and their page tables. One TLB of each kind makes the lookups, and the
+/// others walk their tables at its misses.
+const TWINS: [&str; 8] = [
+    "single:entries=16,line=256,table=hashed",
+    "complete-subblock:entries=8,block=64k,preload=true,line=256,table=linear",
+    "single:entries=16,line=256,table=forward-mapped",
+    "single:entries=16,line=64,table=clustered",
+    "complete-subblock:entries=8,block=64k,preload=true,line=64,table=clustered-software-tlb",
+    "partial-subblock:entries=8,block=64k,line=256,table=hashed",
+    "complete-subblock:entries=8,block=64k,preload=true,line=256,table=hashed",
+    "partial-subblock:entries=9,block=64k,line=256,table=hashed",
+];
+
+#[test]
+fn machines_that_share_lookups_count_what_they_count_alone() {
+    for (seed, limits) in [(1, MemoryLimits::none()), (2, MemoryLimits::new(6 << 20))] {
+        let (earlier, items) = (random(seed + 10), random(seed));
+        let of_policies = |machines: &[&str]| {
+            let walking = Plan::walking_tables;
+            replayed_as(&earlier, &items, machines, &limits, walking)
+        };
+        let together = of_policies(&TWINS);
+        for (number, machine) in TWINS.iter().enumerate() {
+            let alone = of_policies(&[machine]);
+            let all = [
+                (&together.results, &alone.results),
+                (&together.interim[0], &alone.interim[0]),
+            ];
+            for (together, alone) in all {
+                let of_machine = together.iter().skip(number).step_by(TWINS.len());
+                for (one, other) in of_machine.zip(alone) {
+                    assert_eq!(one, other, "{} on {machine}, seed {seed}", one.policy);
+                    let walked = one.tlb.as_ref().and_then(|tlb| tlb.table_lines);
+                    assert!(walked.is_some_and(|lines| lines > 0), "{machine}");
+                }
+            }
+        }
     }
 }

@@ -17,6 +17,7 @@ use crate::say;
 use crate::terminal::glyphs;
 use broadleaf_study::explained::{PlannedAccelerator, plan_table};
 use broadleaf_study::failure::Failure;
+use broadleaf_study::foreseeing::refuse_future;
 use broadleaf_study::output::Output;
 use broadleaf_study::page::comparisons_page;
 use broadleaf_study::policies_file;
@@ -46,6 +47,8 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
     if let Some(asked) = asked.first().filter(|_| !options.policy.is_empty()) {
         refuse_lacking(&asked.policies, &machines)?;
     }
+    let asked_first = asked.first().map_or(&[][..], |asked| &asked.policies);
+    refuse_future(&options.machine, asked_first)?;
     refuse_formats(options)?;
     let mut out = options.result.create()?;
     if options.format == CompareFormat::Parquet && out.is_terminal() {

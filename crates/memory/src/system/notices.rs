@@ -74,7 +74,17 @@ impl System<'_> {
     /// Returns true if the modified bit of the page that maps this place is set: a store went to a
     /// part of the page.
     pub fn is_modified(&self, at: Place) -> bool {
+        self.is_modified_by(at, self.tables.get(at))
+    }
+
+    /// The page that maps this place, as [`Self::leaf`], and its modified bit.
+    pub fn leaf_and_modified(&self, at: Place) -> Option<(Leaf, bool)> {
         let pte = self.tables.get(at);
+        let leaf = self.leaf_of(at, pte)?;
+        Some((leaf, self.is_modified_by(at, pte)))
+    }
+
+    fn is_modified_by(&self, at: Place, pte: Pte) -> bool {
         let piece = self.piece(at, pte.level());
         match piece.level {
             0 => pte.has(Pte::DIRTY),

@@ -33,9 +33,7 @@ impl TlbTotals {
         self.walks.resize(core.walks.len(), 0);
         let walks = self.walks.iter_mut().zip(&core.walks);
         walks.for_each(|(sum, walks)| *sum += walks);
-        self.counts = self
-            .counts
-            .plus(core.tlb.counts().since(core.counts_before));
+        self.counts = self.counts.plus(core.tlb_counts());
         if let Some(more) = core.walked.walk_cache_counts() {
             let counts = self.walk_caches.get_or_insert_default();
             *counts = counts.plus(more);

@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::charged::Charged;
-use crate::mapped::{MappedMemory, PageLookup, walk_of};
+use crate::mapped::{KnownRights, MappedMemory, PageLookup, walk_of};
 use crate::stream::Stream;
 use broadleaf_charges::Candidate;
 use broadleaf_memory::system::{Place, System};
@@ -156,7 +156,8 @@ impl World<'_> {
             spaces: Some(&stream.spaces),
         };
         let sizes = &self.mmu.translated;
-        let read = |page| memory.translation((space?, tag), page, sizes);
+        let known = KnownRights::default();
+        let read = |page| memory.translation((space?, tag), page, sizes, &known);
         let walk = walk_of(request, sizes[level], &read);
         let gone = |gone| evicted(charged, &self.system, gone);
         self.mmu.tlb.load_evicting(&walk, gone);

@@ -10,6 +10,7 @@ mod listening;
 mod references;
 mod samples;
 mod shootdown;
+mod twins;
 
 use super::charged::Charged;
 use super::filter::{BatchPart, VisitSlice};
@@ -33,6 +34,7 @@ use cores::ParkedCores;
 use filtering::WorldFilter;
 use samples::FIRST_INTERVAL;
 use std::ops::Range;
+use twins::Leaders;
 
 /// The most references that wait for the machines that observe.
 const MOST_WAITING: usize = 1 << 12;
@@ -50,6 +52,8 @@ pub(crate) struct World<'a> {
     /// The other machines, which observe the same memory; none if the policy is notified of misses,
     /// or a machine has several cores.
     observers: Vec<Mmu<'a>>,
+    /// The machines that observers follow.
+    leaders: Leaders,
     /// Lookups that the observers have not made. Each observer makes many at a time, so that its
     /// TLB stays in the cache.
     waiting: Vec<PageLookup>,
@@ -134,6 +138,7 @@ impl<'a> World<'a> {
             mmu,
             parked: ParkedCores::default(),
             observers: Vec::new(),
+            leaders: Leaders::new(),
             waiting: Vec::new(),
             reads_tables: false,
             parts_loads: machine.design.parts_loads_from_stores(),
@@ -223,6 +228,7 @@ impl<'a> World<'a> {
             self.replay_filtered(part, stream);
         }
         self.translate_now(Some(&stream.spaces));
+        self.count_followers();
     }
 
     /// Replays every visit.

@@ -146,13 +146,23 @@ impl World<'_> {
     pub(super) fn translate_now(&mut self, spaces: Option<&AddressSpaces>) {
         let has_memory = spaces.is_some() || !self.reads_tables || self.waiting.is_empty();
         debug_assert!(has_memory, "a lookup waited while memory changed");
-        let system = &self.system;
-        let memory = MappedMemory { system, spaces };
-        for mmu in &mut self.observers {
+        if let Some(misses) = self.mmu.take_misses() {
+            self.follow_misses(0, misses);
+        }
+        for number in 0..self.observers.len() {
+            let mmu = &mut self.observers[number];
+            if mmu.follows() {
+                continue;
+            }
+            let system = &self.system;
+            let memory = MappedMemory { system, spaces };
             let mut waiting = self.waiting.as_slice();
             while let Some((lookup, later)) = waiting.split_first() {
                 mmu.translate(lookup, &memory);
                 waiting = &later[mmu.quiet_first(later)..];
+            }
+            if let Some(misses) = mmu.take_misses() {
+                self.follow_misses(number + 1, misses);
             }
         }
         self.waiting.clear();

@@ -74,7 +74,9 @@ impl SharedFields {
                 block.is_some() && block == placed_block(run, of_other, other)
             }
             SharedFrames::HighBits => {
-                let block = |page, of: &Translation| Some(of.frame_of(page)? / run.pages());
+                let block = |page, of: &Translation| {
+                    Some(of.frame_of(page)? >> run.pages().trailing_zeros())
+                };
                 block(page, new).is_some() && block(page, new) == block(of_other, other)
             }
         };
@@ -98,5 +100,6 @@ impl SharedFields {
 /// block of pages. `None` if the page is not properly placed, or has no frame.
 pub(super) fn placed_block(run: AlignedRun, page: PageNumber, of: &Translation) -> Option<u64> {
     let block = of.frame_of(page)?.checked_sub(page.0 - run.first.0)?;
-    block.is_multiple_of(run.pages()).then_some(block)
+    // A run has a power of two of pages.
+    (block & (run.pages() - 1) == 0).then_some(block)
 }

@@ -164,6 +164,16 @@ impl Entries for SetAssociative {
         if !self.hints.may_hold(translation.tag, translation.run()) {
             return;
         }
+        let is_it = |entry: &&mut Translation| entry.is_of_same_page(translation);
+        let guesses = self.hints.guesses(translation.tag, translation.run());
+        if let [place, _] = guesses
+            && !self.replicates
+            && let Some(entry) = self.entries[place].as_mut().filter(is_it)
+        {
+            // A page has one entry.
+            entry.modified = true;
+            return;
+        }
         // A page may lie in several sets if the index replicates it.
         let ways = match self.indices.set_of(
             &TlbRequest::load(translation.tag, translation.first),

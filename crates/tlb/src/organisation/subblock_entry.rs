@@ -15,10 +15,12 @@ pub(super) struct SubblockEntry {
 
 impl SubblockEntry {
     /// The number of 4 KiB pages in a subblock.
+    #[inline]
     pub(super) fn step(&self) -> u64 {
         self.run.pages() / self.pages.len() as u64
     }
 
+    #[inline]
     pub(super) fn subblock_of(&self, page: PageNumber) -> usize {
         ((page.0 - self.run.first.0) / self.step()) as usize
     }

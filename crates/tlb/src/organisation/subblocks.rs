@@ -28,6 +28,8 @@ pub(super) struct SubblockSets {
     /// The probable places of entries, by their blocks.
     hints: WayHints,
     replacement: ReplacementState,
+    /// For each subblock, the others, nearest first: a run of pages grows from its middle.
+    nearest: Vec<Box<[u8]>>,
 }
 
 /// The source of the pages beside a missing one.
@@ -52,10 +54,17 @@ enum EntryHolds {
 impl SubblockSets {
     pub(super) fn new(structure: &Structure, rules: SubblockRules) -> Self {
         let base = structure.pages[0].0;
+        let count = 1_usize << rules.block.shift().saturating_sub(base.shift());
+        let nearest = |missing: usize| {
+            let mut others: Vec<usize> = (0..count).filter(|at| *at != missing).collect();
+            others.sort_by_key(|at| at.abs_diff(missing));
+            others.into_iter().map(|at| at as u8).collect()
+        };
         Self {
             rules,
             ways: structure.ways,
-            count: 1 << rules.block.shift().saturating_sub(base.shift()),
+            count,
+            nearest: (0..count).map(nearest).collect(),
             base,
             indices: SetIndices::new(structure),
             has_sets: structure.sets() > 1,
@@ -65,11 +74,13 @@ impl SubblockSets {
         }
     }
 
+    #[inline]
     fn ways_of(&self, set: usize) -> std::ops::Range<usize> {
         set * self.ways..(set + 1) * self.ways
     }
 
     /// The pages of the entry that holds a page of this size, or a walk entry.
+    #[inline]
     fn run_of(&self, request: &TlbRequest, size: PageSize) -> AlignedRun {
         let page = request.page;
         if request.tag.is_of_tables() {
@@ -95,13 +106,12 @@ impl SubblockSets {
         let missing = entry.subblock_of(page);
         entry.pages[missing] = Some(new);
         let page_at = |at: usize| PageNumber(run.first.0 + at as u64 * step);
-        // The missing page comes first, then its neighbours, nearest first: a run of pages grows
-        // from its middle.
-        let mut others: Vec<usize> = match preloads || new.size > self.base {
-            true => (0..self.count).filter(|at| *at != missing).collect(),
-            false => Vec::new(),
+        // The missing page comes first, then its neighbours.
+        let others = match preloads || new.size > self.base {
+            true => &self.nearest[missing][..],
+            false => &[],
         };
-        others.sort_by_key(|at| at.abs_diff(missing));
+        let others = || others.iter().map(|at| usize::from(*at));
         let shared = &self.rules.shared;
         let fits = |pages: &[Option<Translation>], at: usize, other: &Translation| {
             let pair = ((page_at(missing), &new), (page_at(at), other));
@@ -112,14 +122,14 @@ impl SubblockSets {
         let is_aligned = shared.frames != SharedFrames::Placed
             || placed_block(run, page, &new).is_some()
             || run == new.run();
-        for &at in &others {
+        for at in others() {
             let covers = new.run().contains(page_at(at)) && new.size > self.base;
             if covers && is_aligned {
                 entry.pages[at] = Some(new);
             }
         }
         if preloads && shared.can_share(run, page_at(missing), &new) {
-            for &at in &others {
+            for at in others() {
                 if entry.pages[at].is_some() {
                     continue;
                 }
@@ -147,11 +157,13 @@ impl SubblockSets {
     }
 
     /// Returns true if a lookup finds only entries whose run is that of the looked-up size.
+    #[inline]
     const fn is_exact(&self, request: &TlbRequest) -> bool {
         self.rules.own_blocks || self.has_sets || request.tag.is_of_tables()
     }
 
     /// What an entry holds of a page of a size.
+    #[inline]
     fn held(&self, way: usize, request: &TlbRequest, size: PageSize) -> EntryHolds {
         let Some(entry) = &self.entries[way] else {
             return EntryHolds::Nothing;

@@ -1,7 +1,7 @@
 //! GODS, also called 1-bit LRU: a used bit for each entry, all cleared when every entry was used.
 
 use super::used_bits::UsedBits;
-use super::{Replace, Replacement, WayUse, any_ways, first_free, free_ways};
+use super::{Replace, Replacement, WayUse, any_ways, first_free};
 use broadleaf_units::Described;
 
 pub(super) static GODS: Replacement = Replacement {
@@ -36,8 +36,10 @@ impl Replace for Gods {
     }
 
     fn victim(&mut self, set: usize, ways: &[WayUse]) -> usize {
+        let from = self.0.first_unset(set);
         let used = self.0.of(set);
-        if let Some(way) = free_ways(ways).find(|way| !used[*way]) {
+        let is_free = |way: &usize| !used[*way] && ways[*way] != WayUse::Locked;
+        if let Some(way) = (from..ways.len()).find(is_free) {
             return way;
         }
         self.0.clear_all(set);

@@ -9,6 +9,8 @@ pub(super) struct UsedBits {
     /// The first ways of each set, which are locked and never used.
     wired: usize,
     bits: Vec<bool>,
+    /// For each set, a number of ways from the first unwired one on whose bits are all set.
+    leading: Vec<usize>,
     clears: u64,
 }
 
@@ -18,6 +20,7 @@ impl UsedBits {
             ways: shape.ways,
             wired: shape.wired,
             bits: vec![false; shape.sets * shape.ways],
+            leading: vec![0; shape.sets],
             clears: 0,
         }
     }
@@ -25,6 +28,16 @@ impl UsedBits {
     /// The bits of a set.
     pub(super) fn of(&self, set: usize) -> &[bool] {
         &self.bits[set * self.ways..][..self.ways]
+    }
+
+    /// The first way from which a search for an unset bit may begin. Wired ways and ways whose bit
+    /// is set come before.
+    pub(super) fn first_unset(&mut self, set: usize) -> usize {
+        let from = self.wired + self.leading[set];
+        let after = &self.bits[set * self.ways..][..self.ways][from..];
+        let more = after.iter().position(|bit| !bit).unwrap_or(after.len());
+        self.leading[set] += more;
+        from + more
     }
 
     /// Sets the bit of a way.
@@ -45,12 +58,14 @@ impl UsedBits {
     pub(super) fn clear(&mut self, set: usize, way: usize) -> bool {
         let was_set = std::mem::take(&mut self.bits[set * self.ways + way]);
         self.clears += u64::from(was_set);
+        self.leading[set] = self.leading[set].min(way.saturating_sub(self.wired));
         was_set
     }
 
     /// Clears the bits of a set.
     pub(super) fn clear_all(&mut self, set: usize) {
         self.bits[set * self.ways..][..self.ways].fill(false);
+        self.leading[set] = 0;
         self.clears += 1;
     }
 
