@@ -7,7 +7,6 @@ mod say;
 mod args;
 mod commands;
 mod interrupt;
-mod log_line;
 mod progress;
 mod terminal;
 

@@ -6,12 +6,12 @@
 use std::fmt::Display;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
 
-use broadleaf_report::{View, printable, wrap};
+use broadleaf_report::{View, log_line, printable, wrap};
 use clap::ValueEnum;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 
-use crate::log_line::log_line;
 use crate::terminal::width_of;
 
 /// The start of every message.
@@ -50,7 +50,7 @@ fn message(level: Level, words: impl Display) {
     if JSON.load(Ordering::Relaxed) {
         let arguments = format_args!("{words}");
         let record = Record::builder().level(level).args(arguments).build();
-        write(&log_line(&record));
+        write(&log_line(&record, SystemTime::now()));
     } else {
         text(&format!("{NAME}{words}\n"));
     }
@@ -98,7 +98,7 @@ impl Log for Libraries {
             return;
         }
         match JSON.load(Ordering::Relaxed) {
-            true => write(&log_line(record)),
+            true => write(&log_line(record, SystemTime::now())),
             false => say(record.args()),
         }
     }

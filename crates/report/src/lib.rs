@@ -20,6 +20,7 @@ mod grid;
 mod headings;
 mod live;
 mod live_tables;
+mod log_line;
 mod matrix;
 mod means;
 mod memory_figures;
@@ -67,6 +68,7 @@ pub use live::{
     put_in_order,
 };
 pub use live_tables::live_tables;
+pub use log_line::log_line;
 pub use means::{WithReferences, comparisons, means_table};
 pub use mix::{mix_columns, mix_table, write_mix_csv, write_mix_parquet};
 pub use nearest::nearest;

@@ -16,7 +16,9 @@ fn compared(trace: &str) -> std::process::Output {
 }
 
 fn compare(trace: &str) -> [&str; 8] {
-    ["compare", trace, "--policy", "4k", "--policy", "pop-64", "--format", "json"]
+    [
+        "compare", trace, "--policy", "4k", "--policy", "pop-64", "--format", "json",
+    ]
 }
 
 /// Each format that is written is read again, by its name or by its ending, from a file and from a
@@ -40,7 +42,10 @@ fn every_export_is_compared_as_its_trace_is() {
         let output = compared(&named);
         assert_eq!(results(&output), expected, "{named}");
         let said = stderr(&output);
-        assert!(said.contains(&format!("broadleaf import {format} ")), "{said}");
+        assert!(
+            said.contains(&format!("broadleaf import {format} ")),
+            "{said}"
+        );
         assert_eq!(said.matches("temporary recording").count(), 1, "{said}");
         if format != "lackey" {
             assert_eq!(results(&compared(&exported)), expected, "{exported}");
@@ -69,7 +74,10 @@ fn what_is_wrong_has_its_place() {
     let line = refused(&compared(&damaged));
     assert!(line.contains("line 2 (at byte 7)"), "{line}");
     let line = refused(&compared("dinero:missing.din"));
-    assert!(line.contains("missing.din") && line.contains("No such file"), "{line}");
+    assert!(
+        line.contains("missing.din") && line.contains("No such file"),
+        "{line}"
+    );
     // A name of no format is the name of a file.
     let line = refused(&compared("dynero:missing.din"));
     assert!(line.contains("dynero:missing.din"), "{line}");
@@ -83,7 +91,15 @@ fn samples_are_marked_in_answers() {
     let path = file(&folder, "x.txt", sample.as_bytes());
     let output = run(&["info", &format!("perf:{path}")]);
     let said = succeeded(&output);
-    assert!(said.contains("each reference is a sample, one of many"), "{said}");
-    let table = succeeded(&run(&["compare", &format!("perf:{path}"), "--policy", "4k"]));
+    assert!(
+        said.contains("each reference is a sample, one of many"),
+        "{said}"
+    );
+    let table = succeeded(&run(&[
+        "compare",
+        &format!("perf:{path}"),
+        "--policy",
+        "4k",
+    ]));
     assert!(table.contains("one of many"), "{table}");
 }

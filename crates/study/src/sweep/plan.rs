@@ -129,6 +129,7 @@ fn recording(
         instructions: program.instructions,
         follow_children: true,
         sites: false,
+        align: Vec::new(),
         clock: Clock::default(),
         prepare: |_| {},
         level: DEFAULT_LEVEL,

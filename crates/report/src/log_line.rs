@@ -7,8 +7,8 @@ use log::{Level, Record};
 use serde_json::{Map, Number, Value as Json};
 
 /// A line with one JSON object: the fields of `record`, its `level`, its `message`, and the `time`
-/// of now in UTC.
-pub(crate) fn log_line(record: &Record<'_>) -> String {
+/// `now` in UTC.
+pub fn log_line(record: &Record<'_>, now: SystemTime) -> String {
     let mut object = Fields(Map::new());
     // A field that could not be read is left out: the message says the same in words.
     let _ = record.key_values().visit(&mut object);
@@ -20,7 +20,7 @@ pub(crate) fn log_line(record: &Record<'_>) -> String {
         Level::Debug => "debug",
         Level::Trace => "trace",
     };
-    let time = humantime::format_rfc3339_millis(SystemTime::now()).to_string();
+    let time = humantime::format_rfc3339_millis(now).to_string();
     object.insert("time".to_owned(), time.into());
     object.insert("level".to_owned(), level.into());
     object.insert("message".to_owned(), record.args().to_string().into());
@@ -93,7 +93,7 @@ mod tests {
             .args(format_args!("two\nlines"))
             .key_values(&fields)
             .build();
-        let line = log_line(&record);
+        let line = log_line(&record, SystemTime::now());
         assert_eq!(line.matches('\n').count(), 1, "{line}");
         let found: Json = serde_json::from_str(&line).unwrap();
         let time = found["time"].as_str().unwrap();
