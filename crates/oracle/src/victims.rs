@@ -1,6 +1,7 @@
 //! The page daemon by two lists of pages (rule 18 of `docs/spec/memory.md`; Talluri 1995, section
 //! 6.3.5, for victims that complete free blocks).
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The oldest inactive pages among which a victim is chosen.
@@ -54,8 +55,8 @@ impl VictimMemory {
         if !self.referenced.contains(&page) {
             self.take_pages_back();
         }
-        if !self.resident.contains_key(&page) {
-            self.resident.insert(page, frame);
+        if let Entry::Vacant(free) = self.resident.entry(page) {
+            free.insert(frame);
             self.active.push(page);
         }
         self.referenced.insert(page);
