@@ -106,7 +106,7 @@ pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, TracePlaces), 
     let policy = names::policy(&request.policy.name())?;
     let name = policy.name();
     let exact = is_exact(&machine);
-    let limits = limits(request.files, request.costs.clone());
+    let limits = limits(request.files, request.costs);
     let memory = asked(&limits);
     let mapped = limits.clone();
     let configuration = format!("{name}\n{machine:?}\n{limits:?}");

@@ -72,7 +72,7 @@ pub(super) fn of_choice(
     let plan = Plan::within(
         vec![policy],
         vec![request.machine.clone()],
-        super::limits(request.files, request.costs.clone()),
+        super::limits(request.files, request.costs),
     );
     let plan = plan.map_err(Failure::wrong)?;
     let listener = move |_: &str, _: &str| -> Option<Box<dyn StepListener>> {
