@@ -276,8 +276,8 @@ class SweepResults:
         from .plots import _axes
 
         axes = _axes(axes)
-        means = f"select {_quoted(by)} as line, {_quoted(x)}::varchar as place, avg({_quoted(figure)}) as mean from results"
-        query = f"from ({means} group by all) order by line, try_cast(rtrim(place, '%') as double), place"
+        columns = f"{_quoted(by)} as line, {_quoted(x)}::varchar as place, avg({_quoted(figure)}) as mean"
+        query = f"from (select {columns} from results group by all) order by line, try_cast(rtrim(place, '%') as double), place"
         lines: dict[str, tuple[list[str], list[float]]] = {}
         for name, place, mean in self.sql(query).fetchall():
             places, means = lines.setdefault(str(name), ([], []))
