@@ -277,7 +277,8 @@ class SweepResults:
 
         axes = _axes(axes)
         columns = f"{_quoted(by)} as line, {_quoted(x)}::varchar as place, avg({_quoted(figure)}) as mean"
-        query = f"from (select {columns} from results group by all) order by line, try_cast(rtrim(place, '%') as double), place"
+        order = "line, try_cast(rtrim(place, '%') as double), place"
+        query = f"from (select {columns} from results group by all) order by {order}"
         lines: dict[str, tuple[list[str], list[float]]] = {}
         for name, place, mean in self.sql(query).fetchall():
             places, means = lines.setdefault(str(name), ([], []))
