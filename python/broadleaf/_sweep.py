@@ -276,10 +276,9 @@ class SweepResults:
         from .plots import _axes
 
         axes = _axes(axes)
-        query = (
-            f"select {_quoted(by)}, {_quoted(x)}, avg({_quoted(figure)}) from results group by all "
-            f"order by 1, try_cast(rtrim({_quoted(x)}::varchar, '%') as double), 2"
-        )
+        columns = f"{_quoted(by)} as line, {_quoted(x)}::varchar as place, avg({_quoted(figure)}) as mean"
+        order = "line, try_cast(rtrim(place, '%') as double), place"
+        query = f"from (select {columns} from results group by all) order by {order}"
         lines: dict[str, tuple[list[str], list[float]]] = {}
         for name, place, mean in self.sql(query).fetchall():
             places, means = lines.setdefault(str(name), ([], []))

@@ -36,10 +36,7 @@ pub fn explain(name: &str, view: View) -> Result<String, Failure> {
         let expression = Expression::parse(name).map_err(Failure::wrong)?;
         return Ok(expressions::spread_out(&expression, view));
     }
-    if name.ends_with(".toml") && crate::sweep::is_experiment(name.as_ref()) {
-        return crate::sweep::explain_experiment(name.as_ref(), view);
-    }
-    Ok(find(name)?.render(view))
+    crate::sweep::explained_or(name, view, || Ok(find(name)?.render(view)))
 }
 
 /// The explanation of one entry.

@@ -47,6 +47,9 @@ pub(super) struct SweepPass {
     pub(super) machines: Vec<Machine>,
 }
 
+/// A machine with its policies.
+type MachinePolicies<'a> = (&'a Machine, Vec<&'a str>);
+
 /// The cells of one trace, with its conditions of memory.
 #[derive(Clone, Debug)]
 pub struct TraceCells {
@@ -132,7 +135,7 @@ impl TraceCells {
     /// depend on the others of its replay.
     pub(super) fn passes(&self, wanted: &BTreeSet<String>) -> Vec<SweepPass> {
         // The policies of each machine, by condition and class.
-        let mut by_machine: BTreeMap<(usize, CellClass), Vec<(&Machine, Vec<&str>)>> =
+        let mut by_machine: BTreeMap<(usize, CellClass), Vec<MachinePolicies<'_>>> =
             BTreeMap::new();
         for cell in self.cells.iter().filter(|cell| wanted.contains(&cell.key)) {
             let machines = by_machine.entry((cell.condition, cell.class)).or_default();

@@ -138,9 +138,8 @@ fn files_in(folder: &Path) -> Vec<PathBuf> {
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.extension().is_some_and(|of| of == "parquet"))
         .filter(|path| {
-            !path
-                .file_name()
-                .is_some_and(|name| name.as_encoded_bytes()[0] == b'.')
+            let name = path.file_name();
+            name.is_some_and(|name| !name.as_encoded_bytes().starts_with(b"."))
         })
         .collect();
     files.sort();

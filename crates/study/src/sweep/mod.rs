@@ -21,13 +21,13 @@ mod values;
 pub use cells::{SweepCell, TraceCells};
 pub use conditions::MemoryCondition;
 pub use data_set::DataSet;
-pub(crate) use experiment::is_experiment;
 pub use experiment::{Experiment, SweepProgram};
 pub use keys::{KeyTable, SWEEP_KEYS, SweepKey};
 pub use local::{SweepOutcome, sweep};
 pub use plan::{SweepPlan, plan};
 pub use results::{ResultQuestion, result_sql, result_table, view_of};
 pub use show::explain_experiment;
+pub(crate) use show::explained_or;
 pub use task::{SweepTask, TaskResult};
 
 #[cfg(test)]

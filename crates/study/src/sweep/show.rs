@@ -7,7 +7,7 @@ use broadleaf_report::number::{grouped, size};
 use broadleaf_report::{Align, Grid, Style, View};
 
 use super::cells::{CellClass, TraceCells};
-use super::experiment::Experiment;
+use super::experiment::{Experiment, is_experiment};
 use super::plan::accesses_of;
 use crate::compare::available_threads;
 use crate::failure::Failure;
@@ -22,6 +22,18 @@ const FRAMES_NS: f64 = 2.0;
 /// The bytes of a file of results, and of one of its rows: measured on files of 1 to 20 rows.
 const FILE_BYTES: u64 = 26_000;
 const ROW_BYTES: u64 = 90;
+
+/// Explains `name` if it is an experiment file; otherwise returns what `other` returns.
+pub(crate) fn explained_or(
+    name: &str,
+    view: View,
+    other: impl FnOnce() -> Result<String, Failure>,
+) -> Result<String, Failure> {
+    match name.ends_with(".toml") && is_experiment(name.as_ref()) {
+        true => explain_experiment(name.as_ref(), view),
+        false => other(),
+    }
+}
 
 /// The amounts of a trace.
 struct Amounts {
