@@ -106,9 +106,9 @@ pub fn explain_experiment(path: &Path, view: View) -> Result<String, Failure> {
         count => format!(" and the time of {count} traces of unknown length"),
     };
     Ok(format!(
-        "{} (experiment): {} cells of {files} traces, each trace a task\n\n{}\nAn estimate by round \
-         figures of one machine: {:.1} s on {threads} cores{more}, and {} of results. Programs with \
-         poor locality take longer.\nNext: broadleaf sweep {} -o DIR\n",
+        "{} (experiment): {} cells of {files} traces, each trace a task\n\n{}\nAn estimate by \
+         round figures of one machine: {:.1} s on {threads} cores{more}, and {} of results. \
+         Programs with poor locality take longer.\nNext: broadleaf sweep {} -o DIR\n",
         view.paint.apply(Style::Strong, &experiment.name),
         grouped(cells),
         grid.render(view),
