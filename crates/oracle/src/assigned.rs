@@ -91,7 +91,7 @@ pub struct AssignedMemory {
 }
 
 impl AssignedMemory {
-    /// Memory in which nothing is mapped, with blocks of so many base pages.
+    /// Memory in which nothing is mapped, with blocks of `pages` base pages.
     pub fn new(rule: AssignmentRule, block: u64, costs: GatherCosts) -> Self {
         Self {
             rule,
