@@ -187,10 +187,34 @@ impl WalkedTable {
         beside: &[PageNumber],
         read: impl FnOnce(&[u64]),
     ) {
+        if self.table.is_some() {
+            self.read_entries(space, beside);
+            read(self.meter.lines());
+            self.meter.end();
+        }
+    }
+
+    /// Reads the entries of the pages that the TLB loads beside the missing one, after the walk
+    /// ended: a decision at the miss may have changed the table meanwhile. `read` receives the
+    /// lines that the walk had not read.
+    pub(crate) fn read_beside(
+        &mut self,
+        space: SpaceId,
+        beside: &[PageNumber],
+        read: impl FnOnce(&[u64]),
+    ) {
+        if self.table.is_some() && !beside.is_empty() {
+            self.read_entries(space, beside);
+            read(self.meter.lines());
+            self.meter.end_beside();
+        }
+    }
+
+    fn read_entries(&mut self, space: SpaceId, pages: &[PageNumber]) {
         let Some(table) = &mut self.table else {
             return;
         };
-        for page in beside {
+        for page in pages {
             let mut before = self.left_out;
             table.walk(space, *page, &mut |read| {
                 if before > 0 {
@@ -200,8 +224,6 @@ impl WalkedTable {
                 }
             });
         }
-        read(self.meter.lines());
-        self.meter.end();
     }
 
     /// The lines that walks read.

@@ -26,6 +26,10 @@ pub struct WalkMeter {
     lines: SeenValues<u64>,
     /// Its reads.
     reads: SeenValues<TableRead>,
+    /// The numbers of its lines and of its reads that are in `counts`, and of its nodes there.
+    counted: [usize; 3],
+    /// The walk ended: the next read begins another.
+    ended: bool,
     counts: WalkCounts,
 }
 
@@ -36,6 +40,8 @@ impl WalkMeter {
             line_shift,
             lines: SeenValues::new(),
             reads: SeenValues::new(),
+            counted: [0; 3],
+            ended: false,
             counts: WalkCounts {
                 walks: 0,
                 reads: 0,
@@ -49,6 +55,16 @@ impl WalkMeter {
     /// Counts a read of the walk. A walk of two dimensions may read an entry several times.
     #[inline]
     pub fn read(&mut self, read: TableRead) {
+        if std::mem::take(&mut self.ended) {
+            self.lines.clear();
+            self.reads.clear();
+            self.counted = [0; 3];
+        }
+        self.note(read);
+    }
+
+    #[inline]
+    fn note(&mut self, read: TableRead) {
         self.reads.push(read);
         let first = read.address >> self.line_shift;
         let last = (read.address + u64::from(read.bytes.max(1)) - 1) >> self.line_shift;
@@ -59,32 +75,40 @@ impl WalkMeter {
         }
     }
 
-    /// Counts a read for a further page of the walk, unless the walk has read it.
+    /// Counts a read for a further page of the walk, unless the walk has read it. The walk may have
+    /// ended.
     #[inline]
     pub fn read_beside(&mut self, read: TableRead) {
         if !self.reads.has(&read) {
-            self.read(read);
+            self.note(read);
         }
     }
 
-    /// The lines of the walk so far: their addresses without the bits inside a line, in the order
-    /// of the reads, each once.
+    /// The lines of the walk that are not counted yet: their addresses without the bits inside a
+    /// line, in the order of the reads, each once.
     pub fn lines(&self) -> &[u64] {
-        self.lines.values()
+        &self.lines.values()[self.counted[0]..]
     }
 
     /// Ends the walk. Returns the number of its lines.
     pub fn end(&mut self) -> u64 {
-        let lines = self.lines.values().len() as u64;
         self.counts.walks += 1;
+        self.ended = true;
+        self.end_beside()
+    }
+
+    /// Counts the reads for further pages of the walk that ended last. Returns the number of their
+    /// lines.
+    pub fn end_beside(&mut self) -> u64 {
+        let [lines, reads, nodes] = self.counted;
+        let all = self.reads.values();
+        let more = all[reads..].iter().filter(|read| read.begins_node).count();
+        self.counted = [self.lines.values().len(), all.len(), nodes + more];
+        let lines = (self.counted[0] - lines) as u64;
         self.counts.lines += lines;
-        let reads = self.reads.values();
-        let nodes = reads.iter().filter(|read| read.begins_node).count() as u64;
-        self.counts.reads += reads.len() as u64;
-        self.counts.nodes += nodes;
-        self.counts.most_nodes = self.counts.most_nodes.max(nodes);
-        self.lines.clear();
-        self.reads.clear();
+        self.counts.reads += (self.counted[1] - reads) as u64;
+        self.counts.nodes += more as u64;
+        self.counts.most_nodes = self.counts.most_nodes.max(self.counted[2] as u64);
         lines
     }
 
@@ -118,6 +142,18 @@ mod tests {
             nodes: 3,
             most_nodes: 2,
             lines: 3,
+        };
+        assert_eq!(meter.counts(), counts);
+        // What the last walk has read, further pages do not read again.
+        meter.read_beside(TableRead::of_node(0, 8));
+        meter.read_beside(TableRead::of_node(64, 8));
+        assert_eq!(meter.lines(), [1]);
+        assert_eq!(meter.end_beside(), 1);
+        let counts = WalkCounts {
+            reads: 5,
+            nodes: 4,
+            lines: 4,
+            ..counts
         };
         assert_eq!(meter.counts(), counts);
     }

@@ -22,7 +22,11 @@ fn machine(top: &str, second: &str, tables: &str) -> Machine {
 }
 
 fn replayed(items: &Items, machine: Machine) -> CellResult {
-    let policy = broadleaf_policy::parse("4k").expect("a policy");
+    replayed_under("4k", items, machine)
+}
+
+fn replayed_under(policy: &str, items: &Items, machine: Machine) -> CellResult {
+    let policy = broadleaf_policy::parse(policy).expect("a policy");
     let plan = Plan::new(vec![policy], vec![machine]).expect("a plan");
     let mut items = items.clone();
     let outcome = run(&mut items, &plan, &mut |_| ControlFlow::Continue(()));
@@ -194,4 +198,39 @@ fn protection_reaches_the_page_table() {
     let half = |rights| Event::Protect(range(0, 32), rights);
     assert_eq!(bytes(&[half(READ)]), without + 32);
     assert_eq!(bytes(&[half(READ), half(READ_WRITE)]), without);
+}
+
+/// A policy that is asked at misses, and promotes nothing, has the walks of base pages: those of the
+/// missing pages, and those of the pages that a preloading TLB loads beside them.
+#[test]
+fn a_policy_asked_at_misses_reads_the_entries_of_neighbours_too() {
+    let subblocks = |table: &str| {
+        let text = format!(
+            "name = \"subblocks\"\nsummary = \"a TLB that preloads\"\npage-table = \"{table}\"\n\
+             [[tlb]]\nname = \"first\"\nlevel = 1\nentries = 4\nways = 4\n\
+             organisation = \"complete-subblock\"\nblock = \"16k\"\npreload = true\n\
+             replacement = \"lru\"\nindex = {{ 4k = \"none\", 2m = \"none\" }}\n\
+             [walk-lines]\nbytes = 64\n[walk-cycles]\n4k = 30\n2m = 30\n"
+        );
+        Machine::from_toml(&text).unwrap_or_else(|error| panic!("{error}"))
+    };
+    let items = directories(true);
+    for table in ["hashed", "clustered", "linear"] {
+        let counts = |policy| {
+            let result = replayed_under(policy, &items, subblocks(table));
+            let tlb = result.tlb.expect("counts of a TLB");
+            (
+                result.l2_misses,
+                tlb.walk_reads,
+                tlb.table_lines,
+                tlb.table_nodes,
+            )
+        };
+        let expected = counts("4k");
+        assert_eq!(
+            counts("approx-online(idle_below=1000000)"),
+            expected,
+            "{table}"
+        );
+    }
 }

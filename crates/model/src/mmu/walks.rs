@@ -29,6 +29,22 @@ impl Mmu<'_> {
         });
     }
 
+    /// Reads the entries of the pages that the TLB loads beside the missing one, after the walk
+    /// ended.
+    pub(crate) fn read_beside(&mut self, beside: &[PageNumber]) {
+        let cached = &mut self.cached;
+        self.walked.read_beside(self.running.0, beside, |lines| {
+            if let Some(cached) = cached {
+                cached.walk(lines);
+            }
+        });
+    }
+
+    /// Returns true if walks read a page table.
+    pub(crate) const fn walks_a_table(&self) -> bool {
+        self.walked.has_table()
+    }
+
     /// Counts a walk for a page of the running space. Memory says that a page of `level` maps it.
     /// With a page table, the walk goes through the table, and the table's leaf gives the level;
     /// both levels agree. Without a table, the level is that of memory, and there is no leaf.

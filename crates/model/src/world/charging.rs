@@ -7,7 +7,8 @@ use crate::stream::Stream;
 use broadleaf_charges::Candidate;
 use broadleaf_memory::system::{Place, System};
 use broadleaf_tlb::{Evicted, Lookup, ReferenceKind, TlbRequest};
-use broadleaf_units::{Asid, PageSize, SpaceId};
+use broadleaf_units::{Asid, PageNumber, PageSize, SpaceId};
+use std::cell::RefCell;
 
 impl World<'_> {
     /// Looks up a page, and charges a miss. The miss is counted first, then the policy is notified,
@@ -40,7 +41,7 @@ impl World<'_> {
             Lookup::Miss if is_fetch => {
                 let (level, _) = self.mmu.walk(&request, level);
                 self.mmu.end_walk(&[]);
-                self.load(&mut charged, &request, level, stream);
+                self.load_missing(&mut charged, &request, level, stream);
             }
             Lookup::Miss => {
                 let (level, _) = self.mmu.walk(&request, level);
@@ -60,12 +61,12 @@ impl World<'_> {
                     let level = self.system.level_at(place);
                     let gone = |gone| evicted(&mut charged, &self.system, gone);
                     if self.mmu.tlb.retry_evicting(&request, gone) == Lookup::Miss {
-                        self.load(&mut charged, &request, level, stream);
+                        self.load_missing(&mut charged, &request, level, stream);
                     } else {
                         charged.loaded(tag, at, level);
                     }
                 } else {
-                    self.load(&mut charged, &request, level, stream);
+                    self.load_missing(&mut charged, &request, level, stream);
                 }
             }
         }
@@ -109,6 +110,7 @@ impl World<'_> {
             charged.promoted(*candidate);
             changed = true;
             let request = TlbRequest::load(candidate.tag, first);
+            // The system has the translations that it has just made.
             self.load(charged, &request, candidate.level, stream);
         }
         // A promotion may have taken an extent from other pages.
@@ -141,14 +143,28 @@ impl World<'_> {
         }
     }
 
-    /// Brings the translation of a page of that level into the TLB, where it is not.
-    fn load(
+    /// Brings the translation of the missing page into the TLB. Its walk ended before the policy was
+    /// asked, and now reads the entries of the pages that are loaded beside it.
+    fn load_missing(
         &mut self,
         charged: &mut Charged<'_>,
         request: &TlbRequest,
         level: usize,
         stream: &Stream,
     ) {
+        let beside = self.load(charged, request, level, stream);
+        self.mmu.read_beside(&beside);
+    }
+
+    /// Brings the translation of a page of that level into the TLB, where it is not. Returns the
+    /// other pages whose entries of the page table the TLB asked for.
+    fn load(
+        &mut self,
+        charged: &mut Charged<'_>,
+        request: &TlbRequest,
+        level: usize,
+        stream: &Stream,
+    ) -> Vec<PageNumber> {
         let TlbRequest { tag, page, .. } = *request;
         let space = self.space_of(tag).filter(|_| self.mmu.wants_tables());
         let memory = MappedMemory {
@@ -157,11 +173,19 @@ impl World<'_> {
         };
         let sizes = &self.mmu.translated;
         let known = KnownRights::default();
-        let read = |page| memory.translation((space?, tag), page, sizes, &known);
+        let has_table = self.mmu.walks_a_table();
+        let asked = RefCell::new(Vec::new());
+        let read = |other| {
+            if has_table && other != page {
+                asked.borrow_mut().push(other);
+            }
+            memory.translation((space?, tag), other, sizes, &known)
+        };
         let walk = walk_of(request, sizes[level], &read);
         let gone = |gone| evicted(charged, &self.system, gone);
         self.mmu.tlb.load_evicting(&walk, gone);
         charged.loaded(tag, self.system.base_page(page), level);
+        asked.into_inner()
     }
 
     fn space_of(&self, tag: Asid) -> Option<SpaceId> {
