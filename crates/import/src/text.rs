@@ -7,7 +7,7 @@ use broadleaf_trace::{DataAccess, Header, Item, Lead, Totals, Visit};
 use crate::error::ExportError;
 use crate::export::{ExportCounts, TraceExporter};
 use crate::import::LeftOut;
-use crate::unfolded::{OneSpace, accesses};
+use crate::unfolded::{OneSpace, accesses, unwritten};
 
 /// The lines of a text format.
 #[derive(Clone, Copy, Debug)]
@@ -141,12 +141,6 @@ impl TraceExporter for TextExporter<'_> {
     }
 
     fn left_out(&self) -> Vec<LeftOut> {
-        LeftOut::some(&[
-            (self.events, "events (mappings, threads): not written"),
-            (
-                self.leads,
-                "accesses that reach into the next page or line: written as one more access there",
-            ),
-        ])
+        LeftOut::some(&unwritten(self.events, self.leads))
     }
 }

@@ -26,6 +26,18 @@ pub(crate) fn accesses(visit: &Visit) -> [(DataAccess, u32); 5] {
     ]
 }
 
+/// The data that formats of single references lack: events, and that an access reaches into a
+/// second unit.
+pub(crate) const fn unwritten(events: u64, leads: u64) -> [(u64, &'static str); 2] {
+    [
+        (events, "events (mappings, threads): not written"),
+        (
+            leads,
+            "accesses that reach into the next page or line: written as one more access there",
+        ),
+    ]
+}
+
 /// Checks that a trace is one of a single address space, for formats that name none.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OneSpace {

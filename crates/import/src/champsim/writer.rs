@@ -9,7 +9,7 @@ use super::record::{CHAMPSIM_BYTES, ChampSimRecord};
 use crate::error::ExportError;
 use crate::export::{ExportCounts, TraceExporter};
 use crate::import::LeftOut;
-use crate::unfolded::{OneSpace, accesses};
+use crate::unfolded::{OneSpace, accesses, unwritten};
 
 struct ChampSimExporter<'a> {
     to: &'a mut dyn Write,
@@ -164,16 +164,8 @@ impl TraceExporter for ChampSimExporter<'_> {
     }
 
     fn left_out(&self) -> Vec<LeftOut> {
-        LeftOut::some(&[
-            (self.events, "events (mappings, threads): not written"),
-            (
-                self.leads,
-                "accesses that reach into the next page or line: written as one more access there",
-            ),
-            (
-                self.added,
-                "records added, since an instruction has at most 4 loads and then 2 stores",
-            ),
-        ])
+        let [events, leads] = unwritten(self.events, self.leads);
+        let added = "records added, since an instruction has at most 4 loads and then 2 stores";
+        LeftOut::some(&[events, leads, (self.added, added)])
     }
 }
