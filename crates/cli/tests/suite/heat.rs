@@ -78,29 +78,40 @@ fn heat_finds_the_hot_third() {
         let address = line.trim().trim_start_matches("0x");
         let address = u64::from_str_radix(address, 16).expect("an address");
         let pid = running.0.id().to_string();
-        let output = run(&["report", &pid, "--heat", "3", "--format", "json"]);
-        let report: Value = serde_json::from_str(&succeeded(&output)).expect("JSON");
-        let heat = &report["processes"][0]["heat"];
-        let together = heat["blocks_together"].as_u64().unwrap_or(0);
-        if heat["blocks"].as_array().is_none_or(Vec::is_empty) {
-            // The output says why; mappings are what is left.
-            assert!(
-                heat["source"] == "mappings" || !report["notes"].as_array().unwrap().is_empty(),
-                "{report}"
-            );
-            eprintln!("skipped: blocks cannot be seen here: {heat}");
-            return;
-        }
-        let used = used(heat, address);
-        assert_eq!(used.len(), 150, "{heat}");
-        let is_hot = |offset: u64| (third..third + 100).contains(&offset);
-        let wrong = used
-            .iter()
-            .filter(|(offset, used)| (*used > 128) != is_hot(*offset));
-        // A group of blocks may lie across a border, and a busy machine may miss a group.
-        let allowed = 4 * together.max(2);
-        assert!(wrong.count() as u64 <= allowed, "{third}: {used:?}");
+        // A busy machine may miss a group in one measurement.
+        let found = (0..3).any(|_| hot_third_is_found(&pid, address, third));
+        assert!(found, "{third}");
     }
+}
+
+/// Measures once. Returns true if the blocks of the hot third are found, or if blocks cannot be
+/// seen here.
+fn hot_third_is_found(pid: &str, address: u64, third: u64) -> bool {
+    let output = run(&["report", pid, "--heat", "3", "--format", "json"]);
+    let report: Value = serde_json::from_str(&succeeded(&output)).expect("JSON");
+    let heat = &report["processes"][0]["heat"];
+    let together = heat["blocks_together"].as_u64().unwrap_or(0);
+    if heat["blocks"].as_array().is_none_or(Vec::is_empty) {
+        // The output says why; mappings are what is left.
+        assert!(
+            heat["source"] == "mappings" || !report["notes"].as_array().unwrap().is_empty(),
+            "{report}"
+        );
+        eprintln!("skipped: blocks cannot be seen here: {heat}");
+        return true;
+    }
+    let used = used(heat, address);
+    assert_eq!(used.len(), 150, "{heat}");
+    let is_hot = |offset: u64| (third..third + 100).contains(&offset);
+    let wrong = used
+        .iter()
+        .filter(|(offset, used)| (*used > 128) != is_hot(*offset));
+    // A group of blocks may lie across a border.
+    let is_found = wrong.count() as u64 <= 4 * together.max(2);
+    if !is_found {
+        eprintln!("{third}: {used:?}");
+    }
+    is_found
 }
 
 #[test]

@@ -1,11 +1,9 @@
-//! Heat from the files of made-up kernels, and from this machine's kernel.
-
-mod live;
+//! Heat from the files of made-up kernels.
 
 use super::cooling::{Coolable, located};
 use super::*;
-use crate::seen::{BLOCK_BYTES, BlockSeen, LiveMapping, PAGE_BYTES, PAGES};
 use crate::KernelError;
+use crate::seen::{BLOCK_BYTES, BlockSeen, LiveMapping, PAGE_BYTES, PAGES};
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
