@@ -40,6 +40,8 @@ int main(int argc, char** argv)
          kill(getppid(), SIGKILL);
          child();
       }
+      /* QEMU suspends no parent. */
+      pause();
       return 3;
    }
    int children = atoi(argv[1]);
