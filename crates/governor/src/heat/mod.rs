@@ -154,7 +154,7 @@ impl Default for HeatMeter {
     }
 }
 
-/// What a source found.
+/// The findings of a source.
 #[derive(Debug, Default)]
 struct FoundHeat {
     blocks: Vec<BlockHeat>,
