@@ -60,7 +60,8 @@ expect_room() {
   local free
   free=$(df --output=avail --block-size=1G "$2" 2>/dev/null | tail -n 1) || return 0
   if [ "${free:-$1}" -lt "$1" ]; then
-    echo "Warning: ${free// /} GiB are free for $2, and up to $1 GiB may be needed. Recordings fail on a full disk." >&2
+    echo "Warning: ${free// /} GiB are free for $2, and up to $1 GiB may be needed." >&2
+    echo "Recordings fail on a full disk." >&2
   fi
 }
 

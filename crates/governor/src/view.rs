@@ -31,8 +31,7 @@ pub fn can_decide(policy: &dyn Policy) -> Result<(), OutOfReach> {
     }
 }
 
-/// Checks that a policy can decide by what a governor can observe, if it also observes which pages
-/// were used.
+/// Checks that a governor which also observes the use of pages can observe all that a policy needs.
 ///
 /// # Errors
 /// Returns the policy's need that a governor cannot observe.

@@ -144,7 +144,7 @@ mod tests {
             lines: 3,
         };
         assert_eq!(meter.counts(), counts);
-        // What the last walk has read, further pages do not read again.
+        // Reads of the last walk are not counted again for further pages.
         meter.read_beside(TableRead::of_node(0, 8));
         meter.read_beside(TableRead::of_node(64, 8));
         assert_eq!(meter.lines(), [1]);

@@ -6,9 +6,9 @@
 //! [`mod@recode`] and [`mod@reduce`] write copies of it, and [`journal`] replays what a governor
 //! saw. [`trapping`] counts TLB misses by traps. [`foreign`] imports and exports traces.
 //! [`probing`] measures the TLBs of this machine, and [`predicting`] predicts run times.
-//! [`mod@sweep`] runs experiment files. [`catalogues`] explains every name. A study opens files and reads the state of this machine.
-//! It knows no terminal: [`watch::Watch`] receives the progress, and the `log` crate receives
-//! notes.
+//! [`mod@sweep`] runs experiment files. [`catalogues`] explains every name. A study opens files and
+//! reads the state of this machine. It knows no terminal: [`watch::Watch`] receives the progress,
+//! and the `log` crate receives notes.
 #![forbid(unsafe_code)]
 #![deny(clippy::missing_errors_doc)]
 

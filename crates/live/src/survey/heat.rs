@@ -31,7 +31,7 @@ pub fn heat_source(name: &str) -> Result<HeatSource, Failure> {
 }
 
 impl HeatRequest {
-    /// Watches a process, and adds the use of its blocks to what is known of its memory. Returns the
+    /// Watches a process, and adds the use of its blocks to the record of its memory. Returns the
     /// record, or a sentence with the reason why there is none.
     pub(crate) fn watch(
         self,

@@ -127,7 +127,7 @@ impl Mmu<'_> {
     pub(super) fn tlb_counts(&self) -> TlbCounts {
         let own = self.tlb.counts().since(self.counts_before);
         match &self.twin {
-            // What a walk reads depends on the table.
+            // The reads of a walk depend on the table.
             Twin::Follows(counts) => TlbCounts {
                 walk_reads: own.walk_reads,
                 ..*counts

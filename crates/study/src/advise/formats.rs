@@ -32,7 +32,7 @@ pub enum AdviceFormat {
     Flamegraph,
 }
 
-/// Returns the best `top` ranges as text, with notes on what the format cannot express.
+/// Returns the best `top` ranges as text, with notes on the limits of the format.
 ///
 /// # Errors
 /// [`Failure::Failed`] if the format needs allocation sites and the trace has none.

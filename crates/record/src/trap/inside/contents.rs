@@ -139,7 +139,7 @@ impl Space {
                     check(call(libc::SYS_munmap, [at, bytes, 0, 0, 0, 0]))?;
                 }
                 self.regions.remove(old);
-                // What is mapped at the old addresses from now on has another place.
+                // Later mappings at the old addresses have another place.
                 self.lent.push(contents);
                 if moved.end < new.end {
                     let more = moved.end..new.end;

@@ -1,4 +1,5 @@
-//! The programs (tables 3.2 and 3.3), broken superpages, miss rates, and the parts that are not produced.
+//! The programs (tables 3.2 and 3.3), broken superpages, miss rates, and the parts that are not
+//! produced.
 
 use broadleaf_metrics::CellResult;
 use broadleaf_report::number::grouped;
