@@ -106,7 +106,8 @@ fn hot_third_is_found(pid: &str, address: u64, third: u64) -> bool {
     let is_hot = |offset: u64| (third..third + 100).contains(&offset);
     let wrong = used
         .iter()
-        .filter(|(offset, used)| (*used > 128) != is_hot(*offset));
+        .filter(|(offset, used)| (*used > 8) != is_hot(*offset));
+    // References at random reach a part of a block's pages while it is watched: 20 to all of them.
     // A group of blocks may lie across a border.
     let is_found = wrong.count() as u64 <= 4 * together.max(2);
     if !is_found {
