@@ -8,6 +8,7 @@ mod catalogues;
 mod compare;
 mod demo;
 mod export;
+mod fetch_traces;
 mod govern;
 mod import;
 mod info;
@@ -40,6 +41,7 @@ pub(crate) use catalogues::{Catalogue, Explain, ListArgs};
 pub(crate) use compare::{Compare, CompareFormat};
 pub(crate) use demo::Demo;
 pub(crate) use export::Export;
+pub(crate) use fetch_traces::FetchTraces;
 pub(crate) use govern::{Attach, Govern, Run};
 pub(crate) use import::Import;
 pub(crate) use info::InfoArgs;
@@ -114,6 +116,7 @@ pub(crate) enum Command {
     Record(RecordArgs),
     Import(Import),
     Export(Export),
+    FetchTraces(FetchTraces),
     Info(InfoArgs),
     Compare(Box<Compare>),
     Advise(Advise),

@@ -76,6 +76,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Record(options) => commands::record::run(&options),
         Command::Import(options) => commands::import::run(&options),
         Command::Export(options) => commands::export::run(&options),
+        Command::FetchTraces(options) => commands::fetch_traces::run(&options, view),
         Command::Info(options) => commands::info::run(&options, view),
         Command::Compare(options) => commands::compare::run(&options, view),
         Command::Advise(options) => commands::advise::run(&options, view),

@@ -40,6 +40,7 @@ broadleaf_units::catalogue! {
         champsim::CHAMPSIM,
         dinero::DINERO,
         csv::CSV,
+        parquet::PARQUET,
         gem5::GEM5,
         perf::PERF,
     ];

@@ -22,7 +22,54 @@ pub(crate) enum Reference {
     Nothing,
 }
 
+/// The largest access that a row of a table may state, in bytes.
+const MOST_ROW_BYTES: u64 = 1 << 16;
+
+/// The kind of a reference in a row of a table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ReferenceKind {
+    Data(DataAccess),
+    Fetch,
+}
+
+impl ReferenceKind {
+    /// The kind of that name. A row without a kind is a load.
+    ///
+    /// # Errors
+    /// No kind has the name.
+    pub(crate) fn of(word: Option<&[u8]>) -> Result<Self, String> {
+        let Some(word) = word else {
+            return Ok(Self::Data(DataAccess::Load));
+        };
+        match word.to_ascii_lowercase().as_slice() {
+            b"load" | b"l" | b"read" | b"r" => Ok(Self::Data(DataAccess::Load)),
+            b"store" | b"s" | b"write" | b"w" => Ok(Self::Data(DataAccess::Store)),
+            b"fetch" | b"f" | b"instruction" | b"i" => Ok(Self::Fetch),
+            _ => Err("the kind is none of load, store and fetch".to_owned()),
+        }
+    }
+}
+
 impl Reference {
+    /// The reference of a row. Without a size, it has 1 byte.
+    ///
+    /// # Errors
+    /// The size is 0 or too large, or the access does not fit in the address space.
+    pub(crate) fn of_row_values(
+        kind: ReferenceKind,
+        first: u64,
+        size: Option<u64>,
+    ) -> Result<Self, String> {
+        let size = size.unwrap_or(1);
+        if !(1..=MOST_ROW_BYTES).contains(&size) {
+            return Err(format!("the size is not between 1 and {MOST_ROW_BYTES}"));
+        }
+        match kind {
+            ReferenceKind::Data(access) => Self::data(access, first, size),
+            ReferenceKind::Fetch => Ok(Self::Instruction(first)),
+        }
+    }
+
     /// The access of `size` bytes from `first`.
     ///
     /// # Errors

@@ -48,6 +48,11 @@ impl ImportMeter {
         Some(self.0.size.load(Ordering::Relaxed)).filter(|size| *size > 0)
     }
 
+    /// Counts bytes that were read without a stream.
+    pub(crate) fn add(&self, bytes: u64) {
+        self.0.read.fetch_add(bytes, Ordering::Relaxed);
+    }
+
     pub(crate) fn set_size(&self, size: u64) {
         self.0.size.store(size, Ordering::Relaxed);
     }
@@ -69,7 +74,7 @@ struct CountedBytes<R> {
 impl<R: Read> Read for CountedBytes<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = self.from.read(into)?;
-        self.meter.0.read.fetch_add(count as u64, Ordering::Relaxed);
+        self.meter.add(count as u64);
         Ok(count)
     }
 }

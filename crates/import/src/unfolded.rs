@@ -30,7 +30,7 @@ pub(crate) fn accesses(visit: &Visit) -> [(DataAccess, u32); 5] {
 /// second unit.
 pub(crate) const fn unwritten(events: u64, leads: u64) -> [(u64, &'static str); 2] {
     [
-        (events, "events (mappings, threads): not written"),
+        (events, "events: not written"),
         (
             leads,
             "accesses that reach into the next page or line: written as one more access there",

@@ -26,6 +26,7 @@ pub mod foreseeing;
 pub mod in_file;
 pub mod info;
 pub mod journal;
+pub mod library;
 mod listening;
 pub mod machines;
 pub mod map;

@@ -7,6 +7,7 @@ pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod explain;
 pub(crate) mod export;
+pub(crate) mod fetch_traces;
 pub(crate) mod govern;
 pub(crate) mod import;
 pub(crate) mod info;

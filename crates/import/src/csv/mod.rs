@@ -1,6 +1,6 @@
 //! References as comma-separated values, from scripts and notebooks.
 
-use broadleaf_trace::{DataAccess, Header};
+use broadleaf_trace::Header;
 use broadleaf_units::Described;
 
 use crate::catalogue::ForeignFormat;
@@ -8,12 +8,9 @@ use crate::error::ImportError;
 use crate::export::{EXPORT_NOTES, ExportEntry};
 use crate::import::{ImportEntry, ImportOptions, LeftOut, OpenedImport};
 use crate::lines::{Lines, hexadecimal, number, shown};
-use crate::references::{Reference, ReferenceImporter, ReferenceReader};
+use crate::references::{Reference, ReferenceImporter, ReferenceKind, ReferenceReader};
 use crate::source::ImportSource;
 use crate::text::TextForm;
-
-/// The largest access that a row may state, in bytes.
-const MOST_BYTES: u64 = 1 << 16;
 
 /// The catalogue's entry.
 pub(crate) static CSV: ForeignFormat = ForeignFormat {
@@ -100,24 +97,6 @@ fn fields(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|byte| *byte == b',').map(<[u8]>::trim_ascii)
 }
 
-/// The kind of a reference.
-#[derive(Clone, Copy)]
-enum Kind {
-    Data(DataAccess),
-    Fetch,
-}
-
-impl Kind {
-    fn of(word: &[u8]) -> Option<Self> {
-        match word.to_ascii_lowercase().as_slice() {
-            b"load" | b"l" | b"read" | b"r" => Some(Self::Data(DataAccess::Load)),
-            b"store" | b"s" | b"write" | b"w" => Some(Self::Data(DataAccess::Store)),
-            b"fetch" | b"f" | b"instruction" | b"i" => Some(Self::Fetch),
-            _ => None,
-        }
-    }
-}
-
 impl Reference {
     fn of_row(line: &[u8], columns: &Columns) -> Result<Self, String> {
         let (mut address, mut kind, mut size) = (None, None, None);
@@ -145,15 +124,9 @@ impl Reference {
             let address = shown(address);
             format!("{address} is no address: write it in decimal, or in hexadecimal after 0x")
         })?;
-        let kind = kind.map_or(Some(Kind::Data(DataAccess::Load)), Kind::of);
-        let kind = kind.ok_or("the kind is none of load, store and fetch")?;
-        let size = size.map_or(Some(1), |size| number(size, 10));
-        let size = size.filter(|size| (1..=MOST_BYTES).contains(size));
-        let size = size.ok_or_else(|| format!("the size is not between 1 and {MOST_BYTES}"))?;
-        match kind {
-            Kind::Data(access) => Self::data(access, first, size),
-            Kind::Fetch => Ok(Self::Instruction(first)),
-        }
+        let kind = ReferenceKind::of(kind)?;
+        let size = size.map(|size| number(size, 10).unwrap_or(0));
+        Self::of_row_values(kind, first, size)
     }
 }
 

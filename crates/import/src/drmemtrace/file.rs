@@ -186,7 +186,10 @@ fn read_head(records: &mut Records<RECORD_BYTES>) -> Result<FileHead, ImportErro
 /// Returns true if a marker describes the file as a whole: the sizes of cache lines, pages, chunks
 /// and vectors.
 fn is_of_head(bytes: &[u8; RECORD_BYTES]) -> bool {
-    matches!(u16::from_le_bytes([bytes[2], bytes[3]]), 10 | 18 | 20 | 36)
+    matches!(
+        u16::from_le_bytes([bytes[2], bytes[3]]),
+        marker::CACHE_LINE_SIZE | marker::PAGE_SIZE | 20 | 36
+    )
 }
 
 fn check_version(records: &Records<RECORD_BYTES>, version: u64) -> Result<(), ImportError> {

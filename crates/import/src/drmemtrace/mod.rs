@@ -2,7 +2,7 @@
 //!
 //! `record` is the layout of a record. `folder` finds the files of a trace, `file` reads the
 //! records of one of them, and `zip` the chunks of an archive. `merge` interleaves the files and
-//! makes visits and events; `threads` knows which thread of which process runs.
+//! makes visits and events; `threads` knows which thread of which process runs. `writer` exports.
 
 mod file;
 mod folder;
@@ -10,11 +10,13 @@ mod merge;
 mod record;
 mod threads;
 mod unkept;
+mod writer;
 mod zip;
 
 use broadleaf_units::Described;
 
 use crate::catalogue::ForeignFormat;
+use crate::export::{EXPORT_NOTES, ExportEntry};
 use crate::import::ImportEntry;
 
 /// The catalogue's entry.
@@ -33,7 +35,9 @@ pub(crate) static DRMEMTRACE: ForeignFormat = ForeignFormat {
                       cores that markers name. Loads, stores and instructions are kept. \
                       Prefetches, flushes, encodings, references of the kernel, repeated \
                       iterations of string instructions and other markers are counted and left \
-                      out. Traces of 32-bit builds, whose records have 8 bytes, are not read.",
+                      out. Traces of 32-bit builds, whose records have 8 bytes, are not read. \
+                      `export drmemtrace` writes one file, as a trace of one core on which the \
+                      threads take turns: `drrun -t drcachesim -infile FILE`.",
         source: "DynamoRIO, clients/drcachesim/common/trace_entry.h",
     },
     endings: &["memtrace", "trace.zip"],
@@ -42,6 +46,13 @@ pub(crate) static DRMEMTRACE: ForeignFormat = ForeignFormat {
         reads_folders: true,
         records: "records",
     }),
-    export: None,
+    export: Some(ExportEntry {
+        create: writer::create,
+        estimate: writer::estimate,
+        ending: "memtrace",
+        is_text: false,
+        records: "records",
+        notes: EXPORT_NOTES,
+    }),
     sample: include_bytes!("sample"),
 };

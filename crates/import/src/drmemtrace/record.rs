@@ -46,12 +46,27 @@ pub(super) enum DrRecord {
     Marker(u16, u64),
 }
 
+/// Types of records (`trace_type_t`) that exports write.
+pub(super) mod code {
+    pub(crate) const LOAD: u16 = 0;
+    pub(crate) const STORE: u16 = 1;
+    pub(crate) const INSTRUCTION: u16 = 10;
+    pub(crate) const THREAD: u16 = 22;
+    pub(crate) const THREAD_EXIT: u16 = 23;
+    pub(crate) const PROCESS: u16 = 24;
+    pub(crate) const HEADER: u16 = 25;
+    pub(crate) const FOOTER: u16 = 26;
+    pub(crate) const MARKER: u16 = 28;
+}
+
 /// Types of markers (`trace_marker_type_t`) that mean something here.
 pub(super) mod marker {
     pub(crate) const TIMESTAMP: u16 = 2;
     pub(crate) const CPU_ID: u16 = 3;
     pub(crate) const FILETYPE: u16 = 9;
+    pub(crate) const CACHE_LINE_SIZE: u16 = 10;
     pub(crate) const VERSION: u16 = 12;
+    pub(crate) const PAGE_SIZE: u16 = 18;
     pub(crate) const SYSCALL_TRACE_START: u16 = 27;
     pub(crate) const SYSCALL_TRACE_END: u16 = 28;
     pub(crate) const CONTEXT_SWITCH_START: u16 = 34;
@@ -62,6 +77,8 @@ pub(super) mod marker {
 pub(super) mod filetype {
     pub(crate) const FILTERED: u64 = 0x01 | 0x80 | 0x100;
     pub(crate) const INSTRUCTIONS_ONLY: u64 = 0x04;
+    pub(crate) const X86_64: u64 = 0x40;
+    pub(crate) const CORE_SHARDED: u64 = 0x1_0000;
     pub(crate) const WHOLE_SYSTEM: u64 = 0x4_0000;
 }
 
@@ -74,8 +91,8 @@ impl DrRecord {
         let size = u16::from_le_bytes([s0, s1]);
         let address = u64::from_le_bytes(value);
         Ok(match kind {
-            0 | 1 => Self::Data {
-                access: if kind == 0 {
+            code::LOAD | code::STORE => Self::Data {
+                access: if kind == code::LOAD {
                     DataAccess::Load
                 } else {
                     DataAccess::Store
@@ -84,18 +101,18 @@ impl DrRecord {
                 size,
             },
             2..=9 | 27 | 32..=46 => Self::Prefetch,
-            10..=16 | 31 | 48 | 49 => Self::Instruction { address, size },
+            code::INSTRUCTION..=16 | 31 | 48 | 49 => Self::Instruction { address, size },
             17 => Self::Bundle {
                 count: size,
                 lengths: value,
             },
             18..=21 => Self::Flush,
-            22 => Self::Thread(address),
-            23 => Self::ThreadExit(address),
-            24 => Self::Process(address),
-            25 => Self::Header(address),
-            26 => Self::Footer,
-            28 => Self::Marker(size, address),
+            code::THREAD => Self::Thread(address),
+            code::THREAD_EXIT => Self::ThreadExit(address),
+            code::PROCESS => Self::Process(address),
+            code::HEADER => Self::Header(address),
+            code::FOOTER => Self::Footer,
+            code::MARKER => Self::Marker(size, address),
             29 => Self::NoFetch,
             30 => Self::MaybeFetch { address, size },
             47 => Self::Encoding,

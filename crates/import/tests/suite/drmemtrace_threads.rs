@@ -4,7 +4,7 @@ use broadleaf_import::Compression;
 use broadleaf_trace::{Event, Visit};
 use broadleaf_units::{CoreId, SpaceId, ThreadId};
 
-use crate::common::OwnedItem;
+use crate::common::{OwnedItem, PAGES, export, import_bytes, named};
 use crate::drmemtrace::{Pen, folder_of, import, import_path, one, two_threads};
 
 #[test]
@@ -73,6 +73,37 @@ fn processes_are_address_spaces() {
     assert!(imported.header.options.children);
     // Visits of two processes are not one, though the page has the same number.
     assert_eq!(imported.visits(), [one(0xa, 0, 0); 3]);
+}
+
+/// An export is one file, which holds the threads, processes and cores of the trace.
+#[test]
+fn an_export_keeps_threads_processes_and_cores() {
+    let processes = [
+        (
+            "a.trace".to_owned(),
+            Pen::head(7, 7, 100)
+                .fetch(0x40_0000)
+                .load(0xa000)
+                .time(300)
+                .store(0xa000)
+                .end(7),
+        ),
+        (
+            "b.trace".to_owned(),
+            Pen::head(9, 9, 200).marker(3, 5).load(0xa000).end(9),
+        ),
+    ];
+    for files in [two_threads().to_vec(), processes.to_vec()] {
+        let folder = folder_of(&files, Compression::Plain, "");
+        let first = import_path(folder.path()).unwrap();
+        let format = named("drmemtrace");
+        let entry = format.export.as_ref().expect("the format is written");
+        let (bytes, left_out) = export(entry, &first.header, &first.items);
+        assert!(left_out.is_empty(), "{left_out:?}");
+        let again = import_bytes(format, &bytes, PAGES).unwrap();
+        assert_eq!(again.items, first.items);
+        assert_eq!(again.counts.accesses(), first.counts.accesses());
+    }
 }
 
 /// A thread that moves to another core says so; markers that repeat a core do not cut visits.
