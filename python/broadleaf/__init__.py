@@ -19,13 +19,14 @@ from ._functions import (
     names,
     open_trace,
     record,
+    validate,
     write_trace,
 )
 from ._memory import Memory
 from ._parts import Mapped, PageTable, Read, ReplacementRule
 from ._policy import Policy
 from ._progress import Progress, ProgressFunction
-from ._results import Advice, Comparison, Info, Recording, Report
+from ._results import Advice, Comparison, Info, Recording, Report, Validation
 from ._sweep import SweepOutcome, SweepResults, results, sweep
 
 __version__: str = build()[0]
@@ -54,6 +55,7 @@ __all__ = [
     "Trace",
     "TracePath",
     "TraceStream",
+    "Validation",
     "View",
     "WorkFailed",
     "advise",
@@ -66,5 +68,6 @@ __all__ = [
     "record",
     "results",
     "sweep",
+    "validate",
     "write_trace",
 ]

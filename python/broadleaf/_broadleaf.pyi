@@ -199,15 +199,30 @@ def record(
     command: Sequence[str],
     *,
     output: str | None,
+    engine: str,
     grain: str,
     instructions: bool,
     follow_children: bool,
     sites: bool,
-    clock: str,
+    align: Sequence[str],
+    clock: str | None,
     clock_rate: int,
+    measure: int | None,
     force: bool,
     progress: _Progress,
 ) -> tuple[Path, int, int, int | None, int | None, float, str, str | None]: ...
+def validate(
+    command: Sequence[str],
+    *,
+    policies: Sequence[str],
+    machine: object | None,
+    rounds: int,
+    set_switch: bool,
+    counters: Sequence[tuple[str, str]],
+    keep: str | None,
+    force: bool,
+    progress: _Progress,
+) -> tuple[str, str]: ...
 def info(
     trace: str, *, keep_going: bool, max_accesses: int | None, progress: _Progress
 ) -> tuple[str, str]: ...

@@ -325,3 +325,27 @@ class Info:
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(self._text)}</pre>"
+
+
+@dataclass(frozen=True)
+class Validation:
+    """Predictions of a program beside measurements, for each setting of huge pages."""
+
+    record: dict[str, Any]
+    """The report as ``broadleaf validate --format json`` prints it, schema ``broadleaf.validation/1``."""
+    _text: str
+
+    @property
+    def settings(self) -> list[dict[str, Any]]:
+        """The settings in the order of the runs: base pages first, huge pages wherever they fit last."""
+        return list(self.record["settings"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as a dict."""
+        return dict(self.record)
+
+    def __str__(self) -> str:
+        return self._text
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self._text)}</pre>"

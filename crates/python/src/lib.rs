@@ -22,6 +22,7 @@ mod record;
 mod run;
 mod sweep;
 mod table;
+mod validate;
 mod view;
 mod words;
 mod write;
@@ -48,6 +49,8 @@ mod extension {
     use super::sweep::{add_sweep_result, plan_sweep, results_view, run_sweep_task, sweep_local};
     #[pymodule_export]
     use super::table::Table;
+    #[pymodule_export]
+    use super::validate::validate;
     #[pymodule_export]
     use super::view::View;
     #[pymodule_export]

@@ -2,15 +2,18 @@
 
 use std::cell::Cell;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
-use broadleaf_record::valgrind::{self, Clock, Engine, Options};
+use broadleaf_live::govern::{EndsEnd, EndsRequest, HandedOver, ProgramSignals, measure_ends};
+use broadleaf_record::valgrind::{self, Clock, Engine, Finished, Options};
 use broadleaf_study::failure::Failure;
-use broadleaf_study::output::{refuse_input, shown};
+use broadleaf_study::output::{Direct, refuse_input, shown};
 use broadleaf_study::provenance::made_by;
-use broadleaf_study::recording::{claim, claim_free_name, finish, size_and_end};
+use broadleaf_study::recording::{claim, claim_free_name, finish, size_and_end, size_to_align_to};
 use broadleaf_study::watch::{Watch, Work};
-use broadleaf_trace::{DEFAULT_LEVEL, Grain};
+use broadleaf_trace::{DEFAULT_LEVEL, Grain, MeasuredEnds};
 use pyo3::prelude::*;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -20,6 +23,29 @@ use crate::words::value_of;
 
 /// The units of visits.
 pub(crate) const GRAINS: [(&str, Grain); 2] = [("page", Grain::Page), ("line", Grain::Line)];
+
+/// The engines that write a trace.
+const ENGINES: [(&str, Engine, &str); 2] = [
+    ("valgrind", Engine::Valgrind, "tool for Valgrind"),
+    ("qemu", Engine::Qemu, "plugin for QEMU"),
+];
+
+/// The signals of Python's process. None is passed on: a study that is stopped ends its program.
+pub(crate) struct KeptSignals;
+
+impl ProgramSignals for KeptSignals {
+    fn hand_over(&self) -> Box<dyn HandedOver> {
+        Box::new(Self)
+    }
+
+    fn program_stopped(&self) {}
+}
+
+impl HandedOver for KeptSignals {
+    fn started(&self, _: u32) {}
+
+    fn ended(self: Box<Self>) {}
+}
 
 /// A finished recording: path, accesses, processes, exit status, signal, seconds, summary, cause.
 type Recorded = (
@@ -36,20 +62,23 @@ type Recorded = (
 /// Records a program. `broadleaf.record` documents the arguments.
 #[pyfunction]
 #[pyo3(signature = (
-    command, *, output, grain, instructions, follow_children, sites, clock, clock_rate, force,
-    progress
+    command, *, output, engine, grain, instructions, follow_children, sites, align, clock,
+    clock_rate, measure, force, progress
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn record(
     py: Python<'_>,
     command: Vec<OsString>,
     output: Option<PathBuf>,
+    engine: String,
     grain: String,
     instructions: bool,
     follow_children: bool,
     sites: bool,
-    clock: String,
+    align: Vec<String>,
+    clock: Option<String>,
     clock_rate: u32,
+    measure: Option<u32>,
     force: bool,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Recorded> {
@@ -67,23 +96,51 @@ pub(crate) fn record(
         ("date", Clock::Date(clock_rate)),
         ("wall", Clock::Wall),
     ];
-    let options = Options {
-        engine: Engine::Valgrind,
+    let engines = ENGINES.map(|(name, engine, tool)| (name, (engine, tool)));
+    let (engine, tool) = value_of(py, "engine", &engine, &engines)?;
+    let mut sizes = Vec::new();
+    for size in align {
+        let size = size_to_align_to(&size);
+        sizes.push(size.map_err(|error| invalid(py, format!("align: {error}")))?);
+    }
+    let of_valgrind = [
+        ("sites", sites),
+        ("align", !sizes.is_empty()),
+        (
+            "clock",
+            clock.as_deref().is_some_and(|clock| clock != "wall"),
+        ),
+    ];
+    let given = of_valgrind.iter().find(|(_, is_given)| *is_given);
+    if let (Engine::Qemu, Some((option, _))) = (engine, given) {
+        let reason = format!("{option} is an option of the engine \"valgrind\"");
+        return Err(invalid(py, reason));
+    }
+    let clock = clock.unwrap_or_else(|| "program".to_owned());
+    let rounds = match measure {
+        None => None,
+        Some(rounds) => Some(
+            NonZero::new(rounds)
+                .ok_or_else(|| invalid(py, "measure is a number of rounds, at least 1"))?,
+        ),
+    };
+    let mut options = Options {
+        engine,
         command,
         grain: value_of(py, "grain", &grain, &GRAINS)?,
         instructions,
         follow_children,
         sites,
-        align: Vec::new(),
+        align: sizes,
         clock: value_of(py, "clock", &clock, &clocks)?,
         // Rust's library gives the program the default effect of SIGPIPE and no blocked signal.
         prepare: |_| {},
         level: DEFAULT_LEVEL,
-        recorder: made_by("tool for Valgrind"),
+        recorder: made_by(tool),
         measured: None,
     };
     let (path, finished) = Run::new(progress).work(py, |run| {
-        let (path, mut output) = match output {
+        let (path, output) = match output {
             Some(path) => {
                 let inputs = options.command.iter().map(std::path::Path::new);
                 refuse_input(&path, inputs)?;
@@ -92,20 +149,10 @@ pub(crate) fn record(
             }
             None => claim_free_name(&program)?,
         };
-        output.sync_now_and_then();
-        let kept = output.kept();
-        let task = run.begin("recording", Work::Unknown);
-        let signalled = Cell::new(false);
-        let mut show = |state: valgrind::RecordProgress| {
-            task.set(state.bytes, state.accesses);
-            // An exception ends the program. The recorder then completes the trace.
-            if run.is_stopped() && !signalled.replace(true) {
-                end_program(state.process);
-            }
-        };
-        let outcome = valgrind::record(&options, output, &mut show);
-        drop(task);
-        let finished = finish(outcome, &path, &kept)?;
+        if let Some(rounds) = rounds {
+            options.measured = Some(ends(&options.command, rounds, run)?);
+        }
+        let finished = record_to(output, &options, &path, run)?;
         Ok::<_, Failure>((path, finished))
     })?;
     let (code, signal) = {
@@ -123,6 +170,69 @@ pub(crate) fn record(
         summary,
         finished.likely_cause,
     ))
+}
+
+/// Runs a command with base pages and with huge pages, in turns.
+fn ends(command: &[OsString], rounds: NonZero<u32>, run: &Run) -> Result<MeasuredEnds, Failure> {
+    let end = measure_ends(&EndsRequest {
+        command,
+        rounds,
+        signals: &KeptSignals,
+        watch: run,
+    })?;
+    match end {
+        EndsEnd::Measured(measured) => Ok(measured),
+        EndsEnd::Interrupted(status) => Err(interrupted(status)),
+    }
+}
+
+/// The failure of a program that a signal from outside ended.
+pub(crate) fn interrupted(status: std::process::ExitStatus) -> Failure {
+    Failure::Failed(format!("a signal ended the program ({status})"))
+}
+
+/// The recording of a command and its children by page, with its run times at both ends. As when
+/// its time was measured, the command has no input, and its standard output is thrown away.
+pub(crate) fn plain_recording(command: Vec<OsString>, ends: MeasuredEnds) -> Options {
+    Options {
+        command,
+        engine: Engine::Valgrind,
+        grain: Grain::Page,
+        instructions: false,
+        follow_children: true,
+        sites: false,
+        align: Vec::new(),
+        clock: Clock::default(),
+        prepare: |command| {
+            command.stdin(Stdio::null()).stdout(Stdio::null());
+        },
+        level: DEFAULT_LEVEL,
+        recorder: made_by("tool for Valgrind"),
+        measured: Some(ends),
+    }
+}
+
+/// Records to a file that was claimed.
+pub(crate) fn record_to(
+    mut output: Direct,
+    options: &Options,
+    path: &Path,
+    run: &Run,
+) -> Result<Finished<()>, Failure> {
+    output.sync_now_and_then();
+    let kept = output.kept();
+    let task = run.begin("recording", Work::Unknown);
+    let signalled = Cell::new(false);
+    let mut show = |state: valgrind::RecordProgress| {
+        task.set(state.bytes, state.accesses);
+        // An exception ends the program. The recorder then completes the trace.
+        if run.is_stopped() && !signalled.replace(true) {
+            end_program(state.process);
+        }
+    };
+    let outcome = valgrind::record(options, output, &mut show);
+    drop(task);
+    finish(outcome, path, &kept)
 }
 
 /// Asks a recorded program to end.

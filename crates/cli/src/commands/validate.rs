@@ -3,8 +3,8 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
-use broadleaf_live::govern::{SettingsEnd, SettingsRequest, measure_settings};
-use broadleaf_live::validate::{ValidationRequest, validation};
+use broadleaf_live::govern::SettingsRequest;
+use broadleaf_live::validate::{Validated, ValidationRequest, validate};
 use broadleaf_record::scratch::{Purpose, Scratch};
 use broadleaf_report::{Glyphs, View, validation_table};
 use broadleaf_study::failure::{Failure, reason};
@@ -38,30 +38,32 @@ pub(crate) fn run(options: &ValidateArgs, view: View) -> Result<(), Failure> {
         None => folder.path().join("recording.bl"),
     };
     let recording = claim(&trace, options.force)?;
-    let end = measure_settings(&SettingsRequest {
-        command: &options.command,
-        rounds: options.rounds,
-        policies: &options.policy,
-        may_switch: options.set_switch,
-        signals: &PROGRAM_SIGNALS,
-        watch: &Bars,
-    })?;
-    let measured = match end {
-        SettingsEnd::Measured(measured) => measured,
-        SettingsEnd::Interrupted(status) => return Err(as_program(status)),
-    };
-    let what = plain_recording(&options.command, measured.ends.clone());
-    let finished = record_to(recording, &what, &trace, !io::stdout().is_terminal())?;
-    say!("recorded {}", size_and_end(&finished, &trace));
-    let report = validation(ValidationRequest {
-        command: &options.command,
-        measured,
+    let request = ValidationRequest {
+        settings: SettingsRequest {
+            command: &options.command,
+            rounds: options.rounds,
+            policies: &options.policy,
+            may_switch: options.set_switch,
+            signals: &PROGRAM_SIGNALS,
+            watch: &Bars,
+        },
         trace: &trace,
         machine,
         counters,
         configuration: &format!("{options:?}"),
-        watch: &Bars,
-    })?;
+    };
+    let mut recording = Some(recording);
+    let mut record = |ends| {
+        let what = plain_recording(&options.command, ends);
+        let to = recording.take().map_or_else(|| claim(&trace, true), Ok)?;
+        let finished = record_to(to, &what, &trace, !io::stdout().is_terminal())?;
+        say!("recorded {}", size_and_end(&finished, &trace));
+        Ok(())
+    };
+    let report = match validate(request, &mut record)? {
+        Validated::Report(report) => report,
+        Validated::Interrupted(status) => return Err(as_program(status)),
+    };
     // A file has no width.
     let (view, glyphs) = match options.output {
         Some(_) => (View::default(), Glyphs::Ascii),

@@ -67,7 +67,10 @@ impl SimulatedRow {
             ("l2", 2, "\"fetches\", \"loads\", \"stores\""),
         ];
         let shift = self.page_bytes.trailing_zeros();
-        let size = format!("{}k", self.page_bytes >> 10);
+        let size = match self.page_bytes >> 20 {
+            0 => format!("{}k", self.page_bytes >> 10),
+            mebibytes => format!("{mebibytes}m"),
+        };
         let structures = names.iter().zip(&self.tlbs);
         let structures = structures.map(|((structure, level, serves), tlb)| {
             let index = match (tlb.entries / tlb.ways).trailing_zeros() {
@@ -155,7 +158,7 @@ fn counts_equal_those_of_dynamorio() {
     for (references, path) in &traces {
         let rows = rows.iter().filter(|row| row.references == *references);
         let rows: Vec<&SimulatedRow> = rows.collect();
-        assert_eq!(rows.len(), 20);
+        assert_eq!(rows.len(), 28);
         let found = replayed(&folder, path, &rows);
         let wanted = rows.iter().map(|row| {
             let [code, data, second] = row.tlbs.map(|tlb| tlb.misses);

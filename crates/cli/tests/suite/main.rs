@@ -18,6 +18,7 @@ mod dynamorio;
 mod engines;
 mod export;
 mod expressions;
+mod fetch_traces;
 mod golden;
 mod govern;
 mod heat;

@@ -2,7 +2,8 @@
 
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use broadleaf_governor::{
@@ -12,7 +13,7 @@ use broadleaf_governor::{
 use broadleaf_metrics::RunFigures;
 use broadleaf_policy::{Policy, parse};
 use broadleaf_report::BASELINE;
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::child::{ProgramSignals, cannot_wait, ending, governor_of, spawn};
 use super::govern;
@@ -137,6 +138,7 @@ impl Turns<'_> {
         let looks_only = matches!(arm, Arm::Kernel(_));
         let child = spawn(command)?;
         handed_over.started(child.id());
+        let mut stop = Stop::of(&child);
         let (status, spent) = if let Some(ward) = ward {
             let mut governor = governor_of(&child, ward, looks_only)?;
             let _many = ManyFiles::allowed();
@@ -147,12 +149,13 @@ impl Turns<'_> {
                 |_| (),
                 |wait| {
                     status = ended.recv_timeout(wait).ok();
+                    stop.look(self.watch);
                     status.is_some()
                 },
             );
             let status = match status {
                 Some(status) => status,
-                None => ended.recv().map_err(Failure::failed)?,
+                None => stop.wait(&ended, self.watch)?,
             };
             (
                 status,
@@ -160,7 +163,7 @@ impl Turns<'_> {
             )
         } else {
             let ended = ending(child, self.signals);
-            (ended.recv().map_err(Failure::failed)?, None)
+            (stop.wait(&ended, self.watch)?, None)
         };
         drop(switched);
         drop(handed_over);
@@ -192,6 +195,44 @@ impl Turns<'_> {
             tlb_misses: counters.tlb_misses(),
             cycles: counters.cycles(),
         }))
+    }
+}
+
+/// Ends a program once its study shall stop.
+struct Stop {
+    program: Option<Pid>,
+}
+
+impl Stop {
+    /// The time between two looks.
+    const EVERY: Duration = Duration::from_millis(100);
+
+    fn of(child: &Child) -> Self {
+        let id = i32::try_from(child.id()).ok();
+        Self {
+            program: id.and_then(Pid::from_raw),
+        }
+    }
+
+    /// Asks the program to end, once, if the study shall stop.
+    fn look(&mut self, watch: &dyn Watch) {
+        if watch.is_stopped()
+            && let Some(program) = self.program.take()
+        {
+            // A program that ended meanwhile needs no signal.
+            let _ = kill_process(program, Signal::TERM);
+        }
+    }
+
+    /// Waits for the program's end.
+    fn wait<T>(&mut self, ended: &Receiver<T>, watch: &dyn Watch) -> Result<T, Failure> {
+        loop {
+            match ended.recv_timeout(Self::EVERY) {
+                Ok(end) => return Ok(end),
+                Err(RecvTimeoutError::Timeout) => self.look(watch),
+                Err(error) => return Err(Failure::failed(error)),
+            }
+        }
     }
 }
 

@@ -4,8 +4,8 @@
 mod checks;
 mod curves;
 
-use std::ffi::OsString;
 use std::path::Path;
+use std::process::ExitStatus;
 
 use broadleaf_metrics::{
     MeasuredSetting, PredictedSetting, RunFigures, SecondsRange, VALIDATION_SCHEMA,
@@ -16,9 +16,11 @@ use broadleaf_study::failure::Failure;
 use broadleaf_study::perf_counters::CounterCurve;
 use broadleaf_study::predicting::{OneMachine, Prediction, PredictionRequest, predict};
 use broadleaf_study::provenance::provenance;
-use broadleaf_study::watch::Watch;
+use broadleaf_trace::MeasuredEnds;
 
-use crate::govern::{LiveSetting, MeasuredSettings};
+use crate::govern::{
+    LiveSetting, MeasuredSettings, SettingsEnd, SettingsRequest, measure_settings,
+};
 use checks::{change_of, order_of};
 use curves::curve_of;
 
@@ -31,12 +33,13 @@ const SHORT: f64 = 1.0;
 /// The base pages of a huge page.
 const PAGES_OF_HUGE: u64 = 512;
 
+/// Records the program with its run times at both ends, to [`ValidationRequest::trace`].
+pub type RecordWithEnds<'a> = &'a mut dyn FnMut(MeasuredEnds) -> Result<(), Failure>;
+
 /// A request to compare predictions with measurements.
 pub struct ValidationRequest<'a> {
-    /// The program and its arguments.
-    pub command: &'a [OsString],
-    /// The measurement.
-    pub measured: MeasuredSettings,
+    /// The settings to measure.
+    pub settings: SettingsRequest<'a>,
     /// The recording of the program, which holds the run times at both ends.
     pub trace: &'a Path,
     /// The machine.
@@ -45,21 +48,45 @@ pub struct ValidationRequest<'a> {
     pub counters: Vec<(CountersFile, CounterCurve)>,
     /// The configuration's text, whose hash is in the report.
     pub configuration: &'a str,
-    /// Receives the progress.
-    pub watch: &'a dyn Watch,
 }
 
-/// Predicts what was measured, and compares.
+/// The end of a validation.
+#[derive(Debug)]
+pub enum Validated {
+    /// The predictions beside the measurements.
+    Report(Box<ValidationReport>),
+    /// A signal from outside ended the program with this status.
+    Interrupted(ExitStatus),
+}
+
+/// Measures a program, records it, predicts what was measured, and compares.
 ///
 /// # Errors
-/// If the recording cannot be replayed, or the kernel's settings cannot be read.
-pub fn validation(request: ValidationRequest<'_>) -> Result<ValidationReport, Failure> {
+/// If the program cannot be measured or recorded, the recording cannot be replayed, or the kernel's
+/// settings cannot be read.
+pub fn validate(
+    request: ValidationRequest<'_>,
+    record: RecordWithEnds<'_>,
+) -> Result<Validated, Failure> {
+    let measured = match measure_settings(&request.settings)? {
+        SettingsEnd::Measured(measured) => measured,
+        SettingsEnd::Interrupted(status) => return Ok(Validated::Interrupted(status)),
+    };
+    record(measured.ends.clone())?;
+    let report = compared(request, measured)?;
+    Ok(Validated::Report(Box::new(report)))
+}
+
+fn compared(
+    request: ValidationRequest<'_>,
+    measured: MeasuredSettings,
+) -> Result<ValidationReport, Failure> {
     let OneMachine { machine, note } = request.machine;
     let MeasuredSettings {
         settings,
         mut notes,
         ..
-    } = request.measured;
+    } = measured;
     notes.extend(note);
     let base = settings.first().map_or(&[][..], |(_, runs)| runs);
     let user: Vec<f64> = base.iter().map(|run| run.user_seconds).collect();
@@ -80,7 +107,7 @@ pub fn validation(request: ValidationRequest<'_>) -> Result<ValidationReport, Fa
         machine: &machine,
         misses_over_time: !request.counters.is_empty(),
         threads: None,
-        watch: request.watch,
+        watch: request.settings.watch,
     })?;
     let last = settings.len().saturating_sub(1);
     let mut all = Vec::new();
@@ -116,7 +143,7 @@ pub fn validation(request: ValidationRequest<'_>) -> Result<ValidationReport, Fa
             )),
         }
     }
-    let words = request.command.iter();
+    let words = request.settings.command.iter();
     let configuration = format!("{}\n{machine:?}", request.configuration);
     Ok(ValidationReport {
         schema: VALIDATION_SCHEMA.to_owned(),
