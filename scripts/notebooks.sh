@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Executes the notebooks of the book, and makes the book's pages of them. `scripts/python.sh` tests
+# that they run; this script is for changes of a notebook or of what it prints.
+#
+# Usage: notebooks.sh [NAME...]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# The environment, with the package.
+scripts/python.sh --collect-only -q >/dev/null
+target=${CARGO_TARGET_DIR:-target}
+target=$(cd "$target" && pwd)
+venv=$target/python-venv
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check "nbconvert>=7,<8"
+export PYTHONPATH=$target/python
+notebooks=$PWD/docs/book/notebooks
+pages=$PWD/docs/book/src/notebooks
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+mkdir -p "$pages"
+[ $# -gt 0 ] || set -- romer1995 talluri1995 navarro2002 zhu2018 chen2014
+for name in "$@"; do
+  cp "$notebooks/$name.ipynb" "$folder/"
+  (
+    cd "$folder"
+    "$venv/bin/python" -m nbconvert --to notebook --execute --inplace \
+      --ClearMetadataPreprocessor.enabled=True \
+      --ClearMetadataPreprocessor.clear_notebook_metadata=False "$name.ipynb"
+    "$venv/bin/python" -m nbconvert --to markdown "$name.ipynb"
+  )
+  cp "$folder/$name.ipynb" "$notebooks/"
+  rm -rf "${pages:?}/${name}_files"
+  [ ! -d "$folder/${name}_files" ] || cp -r "$folder/${name}_files" "$pages/"
+  cp "$folder/$name.md" "$pages/$name.md"
+done
