@@ -20,16 +20,17 @@ trap 'rm -rf "$folder"' EXIT
 mkdir -p "$pages"
 [ $# -gt 0 ] || set -- romer1995 talluri1995 navarro2002 zhu2018 chen2014
 for name in "$@"; do
-  cp "$notebooks/$name.ipynb" "$folder/"
+  mkdir "$folder/$name"
+  cp "$notebooks/$name.ipynb" "$folder/$name/"
   (
-    cd "$folder"
+    cd "$folder/$name"
     "$venv/bin/python" -m nbconvert --to notebook --execute --inplace \
       --ClearMetadataPreprocessor.enabled=True \
       --ClearMetadataPreprocessor.clear_notebook_metadata=False "$name.ipynb"
     "$venv/bin/python" -m nbconvert --to markdown "$name.ipynb"
   )
-  cp "$folder/$name.ipynb" "$notebooks/"
+  cp "$folder/$name/$name.ipynb" "$notebooks/"
   rm -rf "${pages:?}/${name}_files"
-  [ ! -d "$folder/${name}_files" ] || cp -r "$folder/${name}_files" "$pages/"
-  cp "$folder/$name.md" "$pages/$name.md"
+  [ ! -d "$folder/$name/${name}_files" ] || cp -r "$folder/$name/${name}_files" "$pages/"
+  cp "$folder/$name/$name.md" "$pages/$name.md"
 done
