@@ -75,6 +75,7 @@ pub(crate) fn record(
         follow_children,
         sites,
         align: Vec::new(),
+        windows: None,
         clock: value_of(py, "clock", &clock, &clocks)?,
         // Rust's library gives the program the default effect of SIGPIPE and no blocked signal.
         prepare: |_| {},

@@ -49,6 +49,7 @@ pub fn sort_of_lines(folder: &Path) -> io::Result<Options> {
         follow_children: false,
         sites: false,
         align: Vec::new(),
+        windows: None,
         clock: Clock::default(),
         prepare: |_| (),
         level: DEFAULT_LEVEL,

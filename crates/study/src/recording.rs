@@ -7,7 +7,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
-use broadleaf_record::valgrind::{Finished, RecordError};
+use broadleaf_record::valgrind::{Finished, RecordError, WindowProgress};
 use broadleaf_report::number::{grouped, size};
 use broadleaf_report::signal;
 use broadleaf_trace::{TraceIndex, WriteError};
@@ -25,6 +25,24 @@ pub fn size_to_align_to(text: &str) -> Result<PageSize, String> {
     let size = PageSize::from_short_name(text);
     size.filter(|size| (13..=40).contains(&size.shift()))
         .ok_or_else(|| format!("{text:?} is no page size above 4k; write 64k,2m"))
+}
+
+/// The refusal to record a process that runs already.
+pub fn cannot_attach(pid: u32) -> Failure {
+    Failure::Wrong(format!(
+        "--attach {pid}: Valgrind and QEMU run a program from its start and cannot attach to a \
+         running one: start it with `broadleaf record --skip N`, which records nothing until then. \
+         `broadleaf top` and `broadleaf govern` observe running processes"
+    ))
+}
+
+/// The place of a program in its windows, for a progress bar.
+pub fn doing(window: &WindowProgress) -> String {
+    let done = grouped(window.accesses);
+    match (window.inside, window.number) {
+        (true, number) => format!("recording window {number}, after {done} accesses:"),
+        (false, number) => format!("before window {number}, after {done} accesses:"),
+    }
 }
 
 /// Claims the name of a recording before anything is done.

@@ -11,6 +11,7 @@ use broadleaf_governor::{MayLack, inherit_closed_streams, inherit_signals};
 use broadleaf_live::govern::{EndsEnd, EndsRequest, measure_ends};
 use broadleaf_live::passed_on::LeftToChild;
 use broadleaf_record::valgrind::{self, Clock, Finished, Options};
+use broadleaf_record::windows::windows;
 use broadleaf_trace::{DEFAULT_LEVEL, Grain, MeasuredEnds};
 use signal_hook::consts::SIGSEGV;
 
@@ -21,7 +22,7 @@ use broadleaf_study::failure::Failure;
 use broadleaf_study::measured_ends::measured_sentence;
 use broadleaf_study::output::{Direct, argument, refuse_input, shown};
 use broadleaf_study::provenance::made_by;
-use broadleaf_study::recording::{claim, claim_free_name, finish, size_and_end};
+use broadleaf_study::recording::{claim, claim_free_name, doing, finish, size_and_end};
 
 pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
     options.check_engine()?;
@@ -58,6 +59,7 @@ pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
         sites: options.sites,
         align: options.align.clone(),
         clock: options.clock(),
+        windows: windows(options.skip, options.r#for, options.every).map_err(Failure::wrong)?,
         prepare: as_inherited,
         level: DEFAULT_LEVEL,
         recorder: made_by(match options.engine {
@@ -94,6 +96,7 @@ pub(crate) fn plain_recording(command: &[OsString], ends: MeasuredEnds) -> Optio
         sites: false,
         align: Vec::new(),
         clock: Clock::default(),
+        windows: None,
         prepare: |command| {
             as_inherited(command);
             command.stdin(Stdio::null()).stdout(Stdio::null());
@@ -154,6 +157,9 @@ pub(crate) fn record_to(
     let left = LeftToChild::starting();
     let mut show = |state: valgrind::RecordProgress| {
         left.begun(None);
+        if let Some(window) = &state.window {
+            bar.doing(doing(window));
+        }
         bar.set(state.bytes, state.accesses);
     };
     let outcome = valgrind::record(what, output, &mut show);

@@ -212,5 +212,6 @@ const fn name(event: &Event) -> &'static str {
         Event::CoreSwitch(_) => "core_switch",
         Event::Site(..) => "site",
         Event::Allocation(_) => "allocation",
+        Event::Window(_) => "window",
     }
 }

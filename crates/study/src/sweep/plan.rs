@@ -130,6 +130,7 @@ fn recording(
         follow_children: true,
         sites: false,
         align: Vec::new(),
+        windows: None,
         clock: Clock::default(),
         prepare: |_| {},
         level: DEFAULT_LEVEL,
