@@ -144,7 +144,9 @@ mod tests {
         ] {
             assert_eq!(stretch(text), Some((number, unit)), "{text}");
         }
-        for text in ["", "G", "-1", "1x", "1GG", "1e9", "2e19T", "1.2.3", "nan", "1 h"] {
+        for text in [
+            "", "G", "-1", "1x", "1GG", "1e9", "2e19T", "1.2.3", "nan", "1 h",
+        ] {
             assert_eq!(stretch(text), None, "{text}");
         }
     }

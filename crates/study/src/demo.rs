@@ -91,6 +91,7 @@ pub fn compare_sort(
 ) -> Result<ComparisonAnswer, Failure> {
     let request = Request {
         misses_over_time: false,
+        warm_up: crate::compare::WARM_UP,
         restarts: false,
         watch,
         memory: None,

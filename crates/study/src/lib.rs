@@ -55,3 +55,4 @@ mod testing;
 pub mod trapping;
 pub mod unfinished;
 pub mod watch;
+pub mod windows;
