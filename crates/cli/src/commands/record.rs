@@ -38,6 +38,7 @@ pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
             "a recording needs a file: standard output is the program's own",
         ));
     }
+    let windows = windows(options.skip, options.r#for, options.every).map_err(Failure::wrong)?;
     // These are checked before the output is claimed: a program that is named by a path, and all
     // files that its arguments name.
     let inputs = || options.command.iter().map(Path::new);
@@ -59,7 +60,7 @@ pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
         sites: options.sites,
         align: options.align.clone(),
         clock: options.clock(),
-        windows: windows(options.skip, options.r#for, options.every).map_err(Failure::wrong)?,
+        windows,
         prepare: as_inherited,
         level: DEFAULT_LEVEL,
         recorder: made_by(match options.engine {

@@ -51,3 +51,4 @@ mod tables;
 mod together;
 mod traps;
 mod validate;
+mod windows;
