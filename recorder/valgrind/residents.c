@@ -7,6 +7,10 @@
 #include "recorder.h"
 #include "pub_tool_hashtable.h"
 
+extern SysRes VG_(do_syscall)(UWord sysno, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord,
+                              RegWord, RegWord);
+
+#define MADVISE_DONTNEED 4
 #define BLOCK (1UL << 21)
 #define PAGES (BLOCK / VKI_PAGE_SIZE)
 #define WORDS (PAGES / 64)
@@ -74,8 +78,8 @@ static void run(Addr start, SizeT len, UInt manner)
 }
 
 /* Returns true for memory whose resident pages the program touched. The core reads the code that it
-   translates, which in the program's data is rare. */
-static Bool is_data(const NSegment* s) { return s && (s->hasR || s->hasW) && !s->hasX; }
+   translates, which writable memory rarely holds. (To the core, the heap may hold code.) */
+static Bool is_data(const NSegment* s) { return s->hasW || (s->hasR && !s->hasX); }
 
 /* Calls `visit` for the parts of the program's mappings in a range. */
 static void in_segments(Addr start, Addr end, void (*visit)(const NSegment*, Addr, Addr))
@@ -172,6 +176,15 @@ static void left(Addr start, SizeT len)
    }
 }
 
+/* Drops pages above the end of a heap that shrinks. The core clears them, which makes all of them
+   resident, and keeps them mapped. */
+static void drop(Addr start, Addr end)
+{
+   if (start < end)
+      VG_(do_syscall)(__NR_madvise, start, end - start, MADVISE_DONTNEED, 0, 0, 0, 0, 0);
+   left(start, end - start);
+}
+
 /* A call may change the populations or the rights of blocks. */
 void bl_residents_before_call(UInt number, const UWord* args, Addr brk_end)
 {
@@ -233,7 +246,7 @@ void bl_residents_after_call(UInt number, const UWord* args, UWord result)
       }
       case __NR_brk:
          if (result < brk_end)
-            left(VG_PGROUNDUP(result), brk_end - result);
+            drop(VG_PGROUNDUP(result), VG_PGROUNDUP(brk_end));
          brk_end = result;
          break;
    }
