@@ -275,6 +275,8 @@ static void in_child(ThreadId tid)
    bl_clock_in_child(tid); /* the parent counts the abandoned words */
    if (!bl_follow_children) {
       VG_(clo_trace_children) = False; /* programs that it executes run natively */
+      if (bl_windows)
+         bl_pagemap_leave();
       bl_windows = False;
       bl_ring_leave();
       return;

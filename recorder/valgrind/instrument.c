@@ -247,13 +247,16 @@ static void exit_out(Walk* w, UInt number)
    if (w->left != IRTemp_INVALID) {
       /* All ones if a reference left its unit, and zero otherwise. */
       IRTemp above = bl_binop(w, Iop_Shr64, tmp(w->left), u8(bl_unit_shift));
-      IRTemp left = bl_binop(w, Iop_Sar64, tmp(bl_binop(w, Iop_Sub64, u64(0), tmp(above))), u8(63));
+      IRTemp minus = bl_binop(w, Iop_Sub64, u64(0), tmp(above));
+      IRTemp left = bl_binop(w, Iop_Sar64, tmp(minus), u8(63));
       IRTemp flag = bl_binop(w, Iop_And64, tmp(left), u64(WIRE_LEFT));
       IRTemp with_flag = bl_binop(w, Iop_Or64, tmp(flag), u64(number));
       word = tmp(assign(w, Ity_I32, IRExpr_Unop(Iop_64to32, tmp(with_flag))));
       IRTemp numbers = w->bases == 1
-                          ? bl_binop(w, Iop_Shl64, tmp(left), u8(3)) /* one instruction with the sum */
-                          : bl_binop(w, Iop_And64, tmp(left), u64(-(sizeof(ULong) * (Long)w->bases)));
+                          /* one instruction with the sum */
+                          ? bl_binop(w, Iop_Shl64, tmp(left), u8(3))
+                          : bl_binop(w, Iop_And64, tmp(left),
+                                     u64(-(sizeof(ULong) * (Long)w->bases)));
       full = tmp(bl_binop(w, Iop_Add64, full, tmp(numbers)));
       addStmtToIRSB(w->out, IRStmt_Put(w->shadow + offsetof(Shadow, full), full));
    }

@@ -59,6 +59,14 @@ static void open_faults(void)
    }
 }
 
+static void forbid_superpages(UInt forbidden)
+{
+   VG_(do_syscall)(__NR_prctl, PR_SET_THP_DISABLE, forbidden, 0, 0, 0, 0, 0, 0);
+}
+
+/* In a forked process that is not recorded. */
+void bl_pagemap_leave(void) { forbid_superpages(0); }
+
 /* Opens the table of this process: an open table of the parent stays the parent's. Superpages would
    hide which of their pages the program touched, so the kernel shall make none. */
 void bl_pagemap_open(void)
@@ -74,7 +82,7 @@ void bl_pagemap_open(void)
       table = VG_(safe_fd)(sr_Res(fd));
    scans = table >= 0 && control(table, PAGEMAP_SCAN, &nothing) == 0;
    open_faults();
-   VG_(do_syscall)(__NR_prctl, PR_SET_THP_DISABLE, 1, 0, 0, 0, 0, 0, 0);
+   forbid_superpages(1);
 }
 
 /* Without this, the kernel maps up to 16 pages of a file at a fault (fault-around). It does not

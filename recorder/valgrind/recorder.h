@@ -136,7 +136,9 @@ void bl_residents_after_call(UInt number, const UWord* args, UWord result);
 enum { PAGE_LOADED = 1, PAGE_STORED = 3 };
 typedef void (*ResidentRun)(Addr start, SizeT len, UInt manner);
 void bl_pagemap_open(void);     /* for each process */
-void bl_pagemap_exact(Addr start, SizeT len); /* lets the kernel map no neighbours of touched pages */
+void bl_pagemap_leave(void);
+/* Lets the kernel map no neighbours of touched pages. */
+void bl_pagemap_exact(Addr start, SizeT len);
 void bl_pagemap_runs(Addr start, Addr end, ResidentRun run);
 
 /* events.c */

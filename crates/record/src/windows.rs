@@ -11,10 +11,23 @@ pub struct Stretch {
     unit: WindowUnit,
 }
 
+/// The position of a program in its windows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WindowProgress {
+    /// The number of the present or next window, from 0.
+    pub number: u64,
+    /// True inside the window, false in the gap before it.
+    pub inside: bool,
+    /// Loads and stores of the program so far, recorded or not.
+    pub accesses: u64,
+    /// Instructions of the program so far.
+    pub instructions: u64,
+}
+
 /// The greatest number of a stretch, so that sums of stretches fit in 64 bits.
 const MOST: f64 = 1e18;
-const SYNTAX: &str = "write a number of accesses (500M, 1.5G), of instructions ('500M instructions', \
-                      500Mi) or of seconds (2s, 500ms)";
+const SYNTAX: &str = "write a number of accesses (500M, 1.5G), of instructions \
+                      ('500M instructions', 500Mi) or of seconds (2s, 500ms)";
 
 impl FromStr for Stretch {
     type Err = String;

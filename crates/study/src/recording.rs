@@ -7,7 +7,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
-use broadleaf_record::valgrind::{Finished, RecordError, WindowProgress};
+use broadleaf_record::valgrind::{Finished, RecordError};
+use broadleaf_record::windows::WindowProgress;
 use broadleaf_report::number::{grouped, size};
 use broadleaf_report::signal;
 use broadleaf_trace::{TraceIndex, WriteError};

@@ -187,6 +187,32 @@ impl RecordedWindows {
     }
 }
 
+/// Warns that a command counts only what was recorded, if a trace holds windows of a program.
+pub(crate) fn warn_of_windows(trace: &Trace) {
+    if let Some(plan) = trace.header().and_then(|header| header.windows) {
+        log::warn!(
+            "{}: holds windows of the program ({}): only what was recorded counts",
+            trace.name(),
+            sentence(&plan)
+        );
+    }
+}
+
+/// Refuses a trace that holds windows of a program.
+///
+/// # Errors
+/// [`Failure::Wrong`] with the `reason`.
+pub(crate) fn refuse_windows(trace: &Trace, reason: &str) -> Result<(), Failure> {
+    match trace.header().and_then(|header| header.windows) {
+        None => Ok(()),
+        Some(plan) => Err(Failure::Wrong(format!(
+            "{}: holds windows of the program ({}), {reason}",
+            trace.name(),
+            sentence(&plan)
+        ))),
+    }
+}
+
 const fn unit(plan: &WindowPlan) -> &'static str {
     match plan.unit {
         WindowUnit::Accesses => "accesses",

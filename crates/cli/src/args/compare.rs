@@ -14,7 +14,8 @@ use crate::commands::offered;
 /// Replay a trace under several policies and show what each saves and costs
 ///
 /// Replays each policy with the same references on the same TLBs, so that the policies alone make
-/// the differences. Every number is an exact count.
+/// the differences. Every number is an exact count. For a recording in windows, estimates for the
+/// whole program follow.
 ///
 /// TRACE is a recording, a Lackey text, or `-` for either on standard input. With several traces, a
 /// table of means follows: means of ratios to the policy 4k, not of counts. A machine is a name of

@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::support::live::is_installed;
-use crate::support::{folder, refused, run, succeeded};
+use crate::support::{folder, refused, run, stderr, succeeded};
 
 /// Compiles a program with random updates in memory of 8 MiB, forty times as many as pages.
 fn program(folder: &Path) -> Option<PathBuf> {
@@ -107,6 +107,17 @@ fn estimates_of_windows_hold_the_counts_of_the_whole() {
     let half = json(&compared(&parts, &["--format", "json", "--warm-up", "50%"]));
     let counted = |of: &Value| of["results"][0]["estimates"]["windows"][1]["accesses"].as_u64();
     assert!(counted(&half).unwrap() < counted(&estimated).unwrap());
+
+    // Other commands say what they count, or refuse.
+    let exported = folder.join("parts.champsimtrace.xz").display().to_string();
+    let output = run(&["export", "champsim", &parts, "-o", &exported]);
+    succeeded(&output);
+    assert!(
+        stderr(&output).contains("only what was recorded counts"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(refused(&run(&["reduce", &parts])).contains("windows"));
 
     let info = json(&succeeded(&run(&["info", &parts, "--format", "json"])));
     assert_eq!(info["header"]["windows"]["every"], 40_000);

@@ -33,6 +33,4 @@ mod wire;
 
 pub(crate) use cause::has_sanitizer;
 pub(crate) use program::{executable, find as find_program, interpreter_line};
-pub use session::{
-    Clock, Engine, Finished, Options, RecordError, RecordProgress, WindowProgress, record,
-};
+pub use session::{Clock, Engine, Finished, Options, RecordError, RecordProgress, record};

@@ -10,8 +10,8 @@ use broadleaf_trace::{BlockDef, EventEncoder, StreamChunk, Totals, TraceWriter, 
 
 use super::order::{Fork, Mark, WriteOrder};
 use super::readers::is_running;
-use super::session::WindowProgress;
 use super::streams::Streams;
+use crate::windows::WindowProgress;
 
 /// The trace that all processes of a recording write to.
 pub(super) struct Shared<W> {

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use memmap2::{MmapOptions, MmapRaw};
 
-use super::session::WindowProgress;
 use super::wire::{A_WHILE, HEADER_BYTES, MAGIC, RING_BYTES, SEGMENT_BYTES, SEGMENTS, header};
+use crate::windows::WindowProgress;
 
 /// One process's ring, mapped into this process.
 pub(super) struct Ring {

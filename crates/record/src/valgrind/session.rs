@@ -23,6 +23,7 @@ use super::program;
 use super::readers::Readers;
 use super::sink::RecordSetting;
 use crate::qemu::Emulated;
+use crate::windows::WindowProgress;
 
 /// The engine that runs the recorded program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -105,19 +106,6 @@ pub struct RecordProgress {
     pub window: Option<WindowProgress>,
     /// The process of the program, for a caller that ends the program early.
     pub process: u32,
-}
-
-/// The position of a program in its windows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WindowProgress {
-    /// The number of the present or next window, from 0.
-    pub number: u64,
-    /// True inside the window, false in the gap before it.
-    pub inside: bool,
-    /// Loads and stores of the program so far, recorded or not.
-    pub accesses: u64,
-    /// Instructions of the program so far.
-    pub instructions: u64,
 }
 
 /// A recording that ended.

@@ -307,7 +307,7 @@ fn forked_processes_have_windows_of_their_own() {
     assert!(totals >= recording.processes, "{totals}");
 }
 
-/// A reader that does not know windows would take the parts for the whole, so the version is higher.
+/// A reader that does not know windows would take parts for the whole, so the version is higher.
 #[test]
 fn only_recordings_with_windows_are_of_version_3() {
     if !can_record() {
