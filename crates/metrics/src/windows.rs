@@ -32,6 +32,11 @@ pub struct WindowCounts {
     pub l2_misses: u64,
     /// The cost of walks, in cycles.
     pub walk_cycles: u64,
+    /// Those of `l2_misses` that the program may not have: first references of a window to a page,
+    /// before the window referred to as many pages as the TLB holds.
+    pub open_l2_misses: u64,
+    /// The cost of these walks, in cycles.
+    pub open_walk_cycles: u64,
 }
 
 /// Estimates for a whole program.
@@ -54,25 +59,42 @@ pub struct WindowEstimates {
 impl WindowEstimates {
     /// Estimates from the counts of windows. `None` if the windows have no access.
     pub fn of(accesses: u64, warm_up: f64, windows: Vec<WindowCounts>) -> Option<Self> {
-        let of = |count: fn(&WindowCounts) -> u64| {
+        let ratio = |count: &dyn Fn(&WindowCounts) -> u64| {
             let pairs: Vec<(f64, f64)> = (windows.iter())
                 .filter(|window| window.accesses > 0)
                 .map(|window| (count(window) as f64, window.accesses as f64))
                 .collect();
             Estimate::of_ratio(&pairs, accesses as f64)
         };
+        let of = |all: fn(&WindowCounts) -> u64, open: fn(&WindowCounts) -> u64| {
+            let least = ratio(&|window| all(window) - open(window).min(all(window)))?;
+            Some(Estimate::between(least, ratio(&all)?))
+        };
         Some(Self {
             accesses,
             warm_up,
-            l1_misses: of(|window| window.l1_misses)?,
-            l2_misses: of(|window| window.l2_misses)?,
-            walk_cycles: of(|window| window.walk_cycles)?,
+            l1_misses: of(|window| window.l1_misses, |_| 0)?,
+            l2_misses: of(|window| window.l2_misses, |window| window.open_l2_misses)?,
+            walk_cycles: of(
+                |window| window.walk_cycles,
+                |window| window.open_walk_cycles,
+            )?,
             windows,
         })
     }
 }
 
 impl Estimate {
+    /// An estimate between two others: from the low end of the one to the high end of the other,
+    /// with the mean of their values.
+    fn between(least: Self, most: Self) -> Self {
+        Self {
+            value: f64::midpoint(least.value, most.value),
+            low: least.low,
+            high: most.high,
+        }
+    }
+
     /// The ratio estimator (Cochran 1977, section 6.4): counts and accesses of windows, for `total`
     /// accesses. Windows count as a random sample of the program, and the interval is Student's. It
     /// is not made smaller for the share of the program that the windows hold.
@@ -120,6 +142,27 @@ mod tests {
         assert!((estimate.value - 210.0).abs() < 1e-9);
         let width = estimate.high.unwrap() - estimate.low.unwrap();
         assert!(width < 1e-9, "all windows have one rate: {width}");
+    }
+
+    #[test]
+    fn open_misses_widen_the_interval_downwards() {
+        let window = |open_l2_misses| WindowCounts {
+            accesses: 10,
+            l2_misses: 6,
+            open_l2_misses,
+            ..WindowCounts::default()
+        };
+        let of = |open| WindowEstimates::of(100, 0.2, vec![window(open); 3]).unwrap();
+        let known = of(0).l2_misses;
+        assert_eq!(
+            (known.low, known.value, known.high),
+            (Some(60.0), 60.0, Some(60.0))
+        );
+        let open = of(4).l2_misses;
+        assert_eq!(
+            (open.low, open.value, open.high),
+            (Some(20.0), 40.0, Some(60.0))
+        );
     }
 
     #[test]

@@ -4,16 +4,26 @@
 //! Pages that became resident between them are touched in the meantime, so populations are right,
 //! and promotions that follow from them. TLBs are not: they lack what the program used last. So the
 //! misses of the first part of each window do not count.
+//!
+//! After that part, a TLB may still lack a translation that it held in the program: that of a page
+//! to which the window has not referred yet. With exact LRU, this ends when the window has referred
+//! to as many pages as the TLB holds. Until then, walks for such pages are *open*: the program may
+//! have had them or not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
-use broadleaf_metrics::{CellResult, WindowCounts, WindowEstimates};
+use broadleaf_machine::Machine;
+use broadleaf_metrics::{
+    CellResult, MachineSummary, StructureSummary, WindowCounts, WindowEstimates,
+};
 use broadleaf_model::{SlowLookups, Step, StepListener, StepSurroundings};
 use broadleaf_trace::Header;
+use broadleaf_units::{PageSize, SpaceId};
 
 use crate::failure::Failure;
 use crate::listening::Listening;
+use crate::page::machine_summaries;
 use crate::source::origin::can_be_opened_again;
 use crate::windows::{RecordedWindows, sentence};
 
@@ -41,12 +51,15 @@ pub(super) fn add_estimates(
     let windows = Arc::new(Sampled { read, warm_up });
     let heard = Heard::default();
     let (results_of, of_windows) = (Arc::clone(&heard), Arc::clone(&windows));
+    let capacities = capacities(listening.machines);
     let listener = move |policy: &str, machine: &str| -> Option<Box<dyn StepListener>> {
         Some(Box::new(InWindows {
             key: (policy.to_owned(), machine.to_owned()),
             windows: Arc::clone(&of_windows),
             at: 0,
             counts: of_windows.empty(),
+            capacity: capacities.get(machine).copied().unwrap_or(u64::MAX),
+            pages: WindowPages::default(),
             results: Arc::clone(&results_of),
         }))
     };
@@ -133,13 +146,58 @@ struct InWindows {
     /// The index of the present stretch.
     at: usize,
     counts: Vec<WindowCounts>,
+    /// The base pages that the TLB holds.
+    capacity: u64,
+    pages: WindowPages,
     results: Heard,
+}
+
+/// The entries for base pages of each machine's TLB, on all levels.
+fn capacities(machines: &[Machine]) -> BTreeMap<String, u64> {
+    let of = |machine: MachineSummary| {
+        let holds = |one: &&StructureSummary| one.sizes.contains(&PageSize::SIZE_4K.bytes());
+        let entries = machine.structures.iter().filter(holds);
+        (machine.name, entries.map(|one| one.sets * one.ways).sum())
+    };
+    machine_summaries(machines).into_iter().map(of).collect()
+}
+
+/// The base pages to which a window has referred.
+#[derive(Default)]
+struct WindowPages {
+    /// The index of the window.
+    window: usize,
+    /// A bit for each page of a block of 64.
+    blocks: HashMap<(SpaceId, u64), u64>,
+    /// The number of pages.
+    number: u64,
+    latest: Option<(SpaceId, u64)>,
+}
+
+impl WindowPages {
+    /// Adds a page. Returns true if the window had not referred to the page.
+    fn add(&mut self, window: usize, space: SpaceId, page: u64) -> bool {
+        if self.window != window {
+            self.blocks.clear();
+            (self.window, self.number, self.latest) = (window, 0, None);
+        }
+        if self.latest == Some((space, page)) {
+            return false;
+        }
+        self.latest = Some((space, page));
+        let block = self.blocks.entry((space, page / 64)).or_default();
+        let is_new = *block >> (page % 64) & 1 == 0;
+        *block |= 1 << (page % 64);
+        self.number += u64::from(is_new);
+        is_new
+    }
 }
 
 impl StepListener for InWindows {
     fn begin(&mut self) {
         self.at = 0;
         self.counts = self.windows.empty();
+        self.pages = WindowPages::default();
     }
 
     fn step(&mut self, _step: &Step, _slow: SlowLookups) {}
@@ -152,6 +210,9 @@ impl StepListener for InWindows {
         let Some(part) = stretches.get(self.at).filter(|part| part.from <= time) else {
             return;
         };
+        let (space, page) = (step.origin.space, step.visit.page.0);
+        let is_full = self.pages.number >= self.capacity;
+        let is_open = self.pages.add(part.window, space, page) && !is_full;
         if part.before + (time - part.from) < self.windows.warming(part.window) {
             return;
         }
@@ -159,6 +220,10 @@ impl StepListener for InWindows {
         counts.l1_misses += slow.second_hits + slow.third_hits + slow.walks;
         counts.l2_misses += slow.walks;
         counts.walk_cycles += surroundings.walk_cycles;
+        if is_open {
+            counts.open_l2_misses += slow.walks;
+            counts.open_walk_cycles += surroundings.walk_cycles;
+        }
     }
 
     fn end(&mut self) {
