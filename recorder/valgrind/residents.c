@@ -66,7 +66,8 @@ static void run(Addr start, SizeT len, UInt manner)
          b = block_of(page, True);
       const UInt  at = page % BLOCK / VKI_PAGE_SIZE;
       const ULong bit = 1ULL << at % 64;
-      const Bool  is_known = b->resident[at / 64] & bit, was_stored = b->stored[at / 64] & bit;
+      const Bool  is_known = (b->resident[at / 64] & bit) != 0;
+      const Bool  was_stored = (b->stored[at / 64] & bit) != 0;
       if (is_known && (was_stored || manner == PAGE_LOADED))
          continue;
       b->resident[at / 64] |= bit;
