@@ -34,6 +34,10 @@ def _listed(given: Any, kinds: tuple[type, ...]) -> list[Any]:
     return list(given)
 
 
+def _text(given: str | int | None) -> str | None:
+    return None if given is None else str(given)
+
+
 def _machine(machine: MachineLike) -> Any:
     return dict(machine) if isinstance(machine, Mapping) else machine
 
@@ -209,6 +213,9 @@ def record(
     follow_children: bool = False,
     sites: bool = False,
     align: str | Sequence[str] = (),
+    skip: str | int | None = None,
+    window: str | int | None = None,
+    every: str | int | None = None,
     clock: str | None = None,
     clock_rate: int = 3500,
     measure: int | None = None,
@@ -239,6 +246,9 @@ def record(
     align
         Page sizes above 4 KiB (``"64k"``, ``["64k", "2m"]``): each mapping is aligned to the largest that its object
         is as large as.
+    skip, window, every
+        Record in windows: nothing of the first ``skip``, then ``window`` of each ``every``. A number counts accesses; a
+        text has a unit (``"500M instructions"``, ``"2s"``).
     clock, clock_rate
         The clock that the program sees (``"program"``, the default, ``"date"`` or ``"wall"``), and its instructions in
         a microsecond. QEMU's programs see the real clock.
@@ -265,6 +275,9 @@ def record(
             follow_children=follow_children,
             sites=sites,
             align=[align] if isinstance(align, str) else list(align),
+            skip=_text(skip),
+            window=_text(window),
+            every=_text(every),
             clock=clock,
             clock_rate=clock_rate,
             measure=measure,

@@ -10,7 +10,8 @@
    CLOCK_DATE the date follows the program too. Absolute deadlines are converted to real time before
    the kernel sees them; relative timeouts are real.
 
-   Instructions are estimated: each segment of the ring is sampled, and its words are counted. */
+   Instructions are estimated: each segment of the ring is sampled, and its words are counted. In a
+   recording with windows, they are counted exactly. */
 #include "recorder.h"
 
 extern SysRes VG_(do_syscall)(UWord sysno, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord,
@@ -80,7 +81,7 @@ static ULong weight(UInt word) { return word & WIRE_RECORD ? 0 : weights[word & 
 void bl_clock_executed(const UInt* words, UInt n)
 {
    ULong sum = 0;
-   if (bl_clock == CLOCK_WALL || n == 0)
+   if (bl_clock == CLOCK_WALL || n == 0 || bl_windows)
       return;
    if (n <= SAMPLES) {
       for (UInt i = 0; i < n; i++)
@@ -99,10 +100,14 @@ void bl_clock_executed(const UInt* words, UInt n)
    executed += in_1024 * n / 1024;
 }
 
+void bl_clock_advances(ULong instructions) { executed += instructions; }
+
 /* Returns the processor time so far: executed instructions, at the given rate. */
 static Long processor_time(void)
 {
-   ULong instructions = executed + in_1024 * bl_unpublished_words() / 1024;
+   ULong instructions = executed;
+   if (!bl_windows)
+      instructions += in_1024 * bl_unpublished_words() / 1024;
    Long  time = instructions * 1000 / bl_clock_rate;
    if (time > processor_shown)
       processor_shown = time;
@@ -161,6 +166,14 @@ static Long program_time(Long* lag)
       shown = t;
    *lag = now - (began + shown);
    return began + shown;
+}
+
+ULong bl_clock_microseconds(void)
+{
+   Long lag;
+   if (bl_clock == CLOCK_WALL)
+      return (real(MONOTONIC) - began) / 1000;
+   return (program_time(&lag) - began) / 1000;
 }
 
 static Bool follows(Long clock)

@@ -35,6 +35,13 @@ void bl_process_begins(void)
    bl_send_range(REC_BRK, VG_(brk_base), brk_end - VG_(brk_base));
 }
 
+/* Records the end of a process or of its program. */
+void bl_program_ends(void)
+{
+   bl_sites_flush();
+   bl_windows_total();
+}
+
 static void thread_runs(ThreadId tid, ULong blocks)
 {
    bl_clock_runs();
@@ -112,6 +119,8 @@ static void before_call(ThreadId tid, UInt number, UWord* args, UInt n)
 {
    if (bl_recording && may_wait(number))
       bl_ring_flush();
+   if (bl_windows)
+      bl_residents_before_call(number, args, brk_end);
    if (bl_follow_children && forks(number, args)) {
       bl_sites_flush();
       bl_ring_forks();
@@ -149,7 +158,7 @@ static void before_call(ThreadId tid, UInt number, UWord* args, UInt n)
          if (!bl_recording)
             break;
          Payload* p = VG_(calloc)("bl.exec", 1, sizeof(Payload));
-         bl_sites_flush();
+         bl_program_ends();
          put_text(p, executed_path(number, args));
          bl_send(REC_EXEC, p);
          VG_(free)(p);
@@ -167,6 +176,8 @@ static void after_call(ThreadId tid, UInt number, UWord* args, UInt n, SysRes re
    bl_clock_deadline_back(tid);
    if (sr_isError(res))
       return;
+   if (bl_windows)
+      bl_residents_after_call(number, args, sr_Res(res));
    bl_clock_after(tid, number, args, sr_Res(res));
    bl_touches_after(number, args, sr_Res(res));
    switch (number) {
@@ -264,12 +275,16 @@ static void in_child(ThreadId tid)
    bl_clock_in_child(tid); /* the parent counts the abandoned words */
    if (!bl_follow_children) {
       VG_(clo_trace_children) = False; /* programs that it executes run natively */
+      if (bl_windows)
+         bl_pagemap_leave();
+      bl_windows = False;
       bl_ring_leave();
       return;
    }
    bl_forget();
    bl_ring_open(bl_ring_directory);
    bl_process_begins();
+   bl_windows_in_child();
    bl_describe_blocks_again();
    bl_sites_in_child();
    send_number(REC_THREAD_RUN, tid);
@@ -277,6 +292,7 @@ static void in_child(ThreadId tid)
 
 static void before_signal(ThreadId tid, Int signal, Bool alternate_stack)
 {
+   bl_windows_fold(tid);
    bl_clock_deadline_back(tid); /* the handler may leave the interrupted call for good */
    if (is_fault(signal)) {
       if (bl_precise)

@@ -60,14 +60,14 @@ static IRTemp assign(Walk* w, IRType ty, IRExpr* e)
    return t;
 }
 
-static IRTemp binop(Walk* w, IROp op, IRExpr* a, IRExpr* b)
+IRTemp bl_binop(Walk* w, IROp op, IRExpr* a, IRExpr* b)
 {
    return assign(w, Ity_I64, IRExpr_Binop(op, a, b));
 }
 
 static IRExpr* plus(Walk* w, IRExpr* a, Long n)
 {
-   return n ? tmp(binop(w, Iop_Add64, a, u64(n))) : a;
+   return n ? tmp(bl_binop(w, Iop_Add64, a, u64(n))) : a;
 }
 
 static void store(Walk* w, IRExpr* address, IRExpr* value)
@@ -175,7 +175,7 @@ static void learn(Walk* w, UInt kind, IRExpr* address, UInt bytes, IRExpr* guard
 static void or_left(Walk* w, IRTemp difference)
 {
    w->left =
-      w->left == IRTemp_INVALID ? difference : binop(w, Iop_Or64, tmp(w->left), tmp(difference));
+      w->left == IRTemp_INVALID ? difference : bl_binop(w, Iop_Or64, tmp(w->left), tmp(difference));
 }
 
 static IRExpr* cell(const Walk* w, UInt step) { return u64((Addr)&bl_last[w->reference + step]); }
@@ -190,12 +190,12 @@ static void look(Walk* w, const Reference* r, UInt step, IRExpr* base, IRExpr* g
    IRTemp  before = assign(w, Ity_I64, IRExpr_Load(Iend_LE, Ity_I64, cell(w, step)));
    IRExpr* low = plus(w, base, r->low);
    IRExpr* high = plus(w, base, r->high);
-   or_left(w, binop(w, Iop_Xor64, low, tmp(before)));
+   or_left(w, bl_binop(w, Iop_Xor64, low, tmp(before)));
    if (r->high != r->low)
-      or_left(w, binop(w, Iop_Xor64, high, tmp(before)));
+      or_left(w, bl_binop(w, Iop_Xor64, high, tmp(before)));
    if (r->other != step) {
       IRTemp end = assign(w, Ity_I64, IRExpr_Load(Iend_LE, Ity_I64, cell(w, r->other)));
-      or_left(w, binop(w, Iop_Xor64, high, tmp(end)));
+      or_left(w, bl_binop(w, Iop_Xor64, high, tmp(end)));
       store(w, cell(w, r->other), high);
    }
    if (guard) /* the reader of a new chunk does not know the place, so the next one is recorded */
@@ -223,6 +223,9 @@ static void step_out(Walk* w, UInt step)
 /* Records one reference. `guard` is NULL for a reference that is always made. */
 void bl_step(Walk* w, UInt kind, IRExpr* addr, UInt bytes, IRExpr* guard)
 {
+   bl_count_reference(w, guard);
+   if (w->only_counts)
+      return;
    tl_assert(w->steps < WIRE_MAX_STEPS);
    if (!w->out)
       learn(w, kind, addr, bytes, guard);
@@ -243,15 +246,18 @@ static void exit_out(Walk* w, UInt number)
    IRExpr* full = tmp(w->full);
    if (w->left != IRTemp_INVALID) {
       /* All ones if a reference left its unit, and zero otherwise. */
-      IRTemp above = binop(w, Iop_Shr64, tmp(w->left), u8(bl_unit_shift));
-      IRTemp left = binop(w, Iop_Sar64, tmp(binop(w, Iop_Sub64, u64(0), tmp(above))), u8(63));
-      IRTemp flag = binop(w, Iop_And64, tmp(left), u64(WIRE_LEFT));
-      IRTemp with_flag = binop(w, Iop_Or64, tmp(flag), u64(number));
+      IRTemp above = bl_binop(w, Iop_Shr64, tmp(w->left), u8(bl_unit_shift));
+      IRTemp minus = bl_binop(w, Iop_Sub64, u64(0), tmp(above));
+      IRTemp left = bl_binop(w, Iop_Sar64, tmp(minus), u8(63));
+      IRTemp flag = bl_binop(w, Iop_And64, tmp(left), u64(WIRE_LEFT));
+      IRTemp with_flag = bl_binop(w, Iop_Or64, tmp(flag), u64(number));
       word = tmp(assign(w, Ity_I32, IRExpr_Unop(Iop_64to32, tmp(with_flag))));
       IRTemp numbers = w->bases == 1
-                          ? binop(w, Iop_Shl64, tmp(left), u8(3)) /* one instruction with the sum */
-                          : binop(w, Iop_And64, tmp(left), u64(-(sizeof(ULong) * (Long)w->bases)));
-      full = tmp(binop(w, Iop_Add64, full, tmp(numbers)));
+                          /* one instruction with the sum */
+                          ? bl_binop(w, Iop_Shl64, tmp(left), u8(3))
+                          : bl_binop(w, Iop_And64, tmp(left),
+                                     u64(-(sizeof(ULong) * (Long)w->bases)));
+      full = tmp(bl_binop(w, Iop_Add64, full, tmp(numbers)));
       addStmtToIRSB(w->out, IRStmt_Put(w->shadow + offsetof(Shadow, full), full));
    }
    store(w, tmp(w->at), word);
@@ -268,6 +274,9 @@ void bl_note_exit(Walk* w)
    if (!w->changed)
       return;
    w->changed = False;
+   bl_count_exit(w);
+   if (w->only_counts)
+      return;
    w->after_exit = w->steps;
    item(w, ITEM_EXIT, 0);
    if (w->out)
@@ -278,12 +287,15 @@ void bl_note_exit(Walk* w)
 /* Notes the start of an instruction at this address. */
 void bl_note_instruction(Walk* w, Addr address)
 {
+   w->instructions++;
+   w->changed = True;
+   if (w->only_counts)
+      return;
    if (w->out && bl_precise) {
       store(w, u64((Addr)&bl_midst.pattern), u64(w->pattern));
       store(w, u64((Addr)&bl_midst.words), u64(w->words));
    }
    item(w, ITEM_INSTRUCTION, address);
-   w->changed = True;
 }
 
 static IRTemp get(Walk* w, Int field)
@@ -307,6 +319,7 @@ static void begin(Walk* w)
    w->at = get(w, offsetof(Shadow, at));
    w->full = get(w, offsetof(Shadow, full));
    w->left = IRTemp_INVALID;
+   bl_count_begin(w);
    if (bl_precise) {
       store(w, u64((Addr)&bl_midst.where.at), tmp(w->at));
       store(w, u64((Addr)&bl_midst.where.full), tmp(w->full));
@@ -329,12 +342,32 @@ static void walk(Walk* w, const IRSB* in, Int from)
    bl_note_exit(w);
 }
 
+static void write_out(Walk* w, const IRSB* in, const VexGuestLayout* layout, Int from)
+{
+   w->shadow = layout->total_sizeB; /* the first register shadow follows the registers */
+   w->out = deepCopyIRSBExceptStmts(in);
+   for (Int i = 0; i < from; i++)
+      addStmtToIRSB(w->out, in->stmts[i]);
+   if (from < in->stmts_used)
+      bl_sites_instrument(w->out, in->stmts[from]->Ist.IMark.addr, w->shadow);
+   if (w->only_counts)
+      bl_count_begin(w);
+   else
+      begin(w);
+   walk(w, in, from);
+}
+
 IRSB* bl_instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* layout,
                     const VexGuestExtents* extents, const VexArchInfo* arch, IRType guest_word,
                     IRType host_word)
 {
    Walk look = {0}, write = {0};
    Int  from = first_instruction(in);
+   if (!bl_in_window) {
+      write.only_counts = True;
+      write_out(&write, in, layout, from);
+      return write.out;
+   }
    look.items = VG_(newXA)(VG_(malloc), "bl.items", VG_(free), sizeof(ULong));
    look.made = VG_(calloc)("bl.made", in->tyenv->types_used + 1, sizeof(IRStmt*));
    for (Int i = 0; i < in->stmts_used; i++)
@@ -354,13 +387,6 @@ IRSB* bl_instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* 
    if (write.pattern == NO_PATTERN)
       return in;
 
-   write.shadow = layout->total_sizeB; /* the first register shadow follows the registers */
-   write.out = deepCopyIRSBExceptStmts(in);
-   for (Int i = 0; i < from; i++)
-      addStmtToIRSB(write.out, in->stmts[i]);
-   if (from < in->stmts_used)
-      bl_sites_instrument(write.out, in->stmts[from]->Ist.IMark.addr, write.shadow);
-   begin(&write);
-   walk(&write, in, from);
+   write_out(&write, in, layout, from);
    return write.out;
 }

@@ -18,13 +18,23 @@ typedef struct {
    UInt    pattern, reference; /* numbers of the block's first */
    Int     shadow;  /* the place of the Shadow in the guest state */
    IRTemp  at, full;/* the place of this execution */
+   Bool    only_counts; /* the code records nothing */
+   UInt    accesses, instructions; /* since the last exit */
+   Position all;    /* of the block so far */
+   IRTemp  count;   /* the thread's counts, or IRTemp_INVALID without windows */
    IRTemp  left;    /* bits above a unit's are set if a reference may have left its unit */
 } Walk;
 
 /* instrument.c */
 void bl_step(Walk* w, UInt kind, IRExpr* addr, UInt bytes, IRExpr* guard);
+IRTemp bl_binop(Walk* w, IROp op, IRExpr* a, IRExpr* b);
 void bl_note_exit(Walk* w);
 void bl_note_instruction(Walk* w, Addr address);
+
+/* count.c */
+void bl_count_begin(Walk* w);
+void bl_count_reference(Walk* w, IRExpr* guard);
+void bl_count_exit(Walk* w);
 
 /* statements.c */
 void bl_statement(Walk* w, const IRSB* in, Int at);

@@ -26,7 +26,7 @@ static Bool  locks_future; /* mlockall(MCL_FUTURE): new mappings are populated *
 
 void bl_touches_forget(void) { VG_(memset)(recent, 0, sizeof recent); }
 
-static void send(Addr start, SizeT len, UInt access, UInt origin)
+void bl_touched(Addr start, SizeT len, UInt access, UInt origin)
 {
    while (len > 0) {
       SizeT   part = len < WIRE_MOST_POPULATED ? len : WIRE_MOST_POPULATED;
@@ -48,7 +48,7 @@ void bl_populated(Addr start, SizeT len, UInt access)
    Addr end = VG_PGROUNDUP(start + len);
    if (!bl_recording || end <= start)
       return;
-   send(VG_PGROUNDDN(start), end - VG_PGROUNDDN(start), access, ORIGIN_REQUEST);
+   bl_touched(VG_PGROUNDDN(start), end - VG_PGROUNDDN(start), access, ORIGIN_REQUEST);
 }
 
 static Bool is_new(Addr page, Bool store)
@@ -76,7 +76,7 @@ static void buffer(CorePart part, Addr start, SizeT len, Bool store)
          break;
       if (is_new(page, store)) {
          if (to != page) {
-            send(from, to - from, store ? TOUCH_STORE : TOUCH_LOAD, ORIGIN_BUFFER);
+            bl_touched(from, to - from, store ? TOUCH_STORE : TOUCH_LOAD, ORIGIN_BUFFER);
             from = page;
          }
          to = page + VKI_PAGE_SIZE;
@@ -84,7 +84,7 @@ static void buffer(CorePart part, Addr start, SizeT len, Bool store)
       if (page == last)
          break;
    }
-   send(from, to - from, store ? TOUCH_STORE : TOUCH_LOAD, ORIGIN_BUFFER);
+   bl_touched(from, to - from, store ? TOUCH_STORE : TOUCH_LOAD, ORIGIN_BUFFER);
 }
 
 /* Returns true for calls that may read only a part of their buffer, and return its length. */

@@ -10,6 +10,11 @@
    kernel_touch.c  memory that the kernel makes resident
    clock.c       the program's clock
    missing_calls.c  system calls that Valgrind lacks
+   windows.c     recording in windows, with gaps in which only events are recorded
+   count.c       translated code that counts accesses and instructions
+   tables.c      one table of translations for windows, and one for gaps
+   residents.c   the pages that became resident in a gap
+   pagemap.c     the kernel's table of resident pages
    sites.c       call stacks of allocations; allocators.c, stacks.c, dynamic.c and python.c
                  are parts of it */
 #ifndef BROADLEAF_RECORDER_H
@@ -76,6 +81,7 @@ void bl_ring_open(const HChar* directory);
 void bl_ring_close(UInt ended);
 void bl_ring_abandon(void);     /* in a forked child: the ring is the parent's */
 void bl_ring_leave(void);       /* in an unrecorded forked child, which ends with the recorder */
+void bl_ring_show(UInt window); /* shows the position and the window to the reader */
 void bl_ring_flush(void);       /* publishes the present segment */
 void bl_ring_forks(void);       /* before a recorded fork: the child's ring will name the fork */
 void bl_next_segment(void);     /* called by translated code when a segment is full */
@@ -92,10 +98,54 @@ void put(Payload* p, ULong v);
 void put_text(Payload* p, const HChar* s);
 void bl_send(UInt kind, const Payload* p);
 
+/* windows.c */
+enum { UNIT_ACCESSES, UNIT_INSTRUCTIONS, UNIT_MICROSECONDS };
+extern Bool  bl_windows;   /* the recording has windows */
+extern Bool  bl_in_window; /* references are recorded now; always True without windows */
+extern UInt  bl_window_unit;
+extern Long  bl_window_skip, bl_window_for, bl_window_every; /* for, every: 0 for no end */
+typedef struct { ULong accesses, instructions; } Position;
+extern Position bl_position; /* what the process has done */
+void bl_windows_init(void);
+void bl_windows_begin(void);    /* before a process's first instruction */
+void bl_windows_in_child(void);
+void bl_windows_total(void);    /* before a process ends or executes another program */
+void bl_windows_fold(ThreadId tid); /* adds the counts of a thread that is not running */
+/* The counts of the largest block so far, which bounds what a number of blocks can do. */
+extern Position bl_largest;
+/* One number in the register shadow, behind the Shadow, has both counts of a thread since it began
+   to run. */
+#define COUNT_PLACE sizeof(Shadow)
+#define ACCESS_BITS 24u
+
+/* tables.c */
+void bl_tables_init(void);
+void bl_other_table(void);      /* exchanges the tables of translations */
+
+/* residents.c */
+void bl_residents_begin(void);
+void bl_residents_in_child(void);
+void bl_residents_find(void);   /* records all pages that became resident in the gap */
+/* Before a system call changes these pages or mappings next to them: records the pages of their
+   blocks that became resident in the gap. */
+void bl_residents_before(Addr start, SizeT len);
+void bl_residents_before_call(UInt number, const UWord* args, Addr brk_end);
+void bl_residents_after_call(UInt number, const UWord* args, UWord result);
+
+/* pagemap.c */
+enum { PAGE_LOADED = 1, PAGE_STORED = 3 };
+typedef void (*ResidentRun)(Addr start, SizeT len, UInt manner);
+void bl_pagemap_open(void);     /* for each process */
+void bl_pagemap_leave(void);
+/* Lets the kernel map no neighbours of touched pages. */
+void bl_pagemap_exact(Addr start, SizeT len);
+void bl_pagemap_runs(Addr start, Addr end, ResidentRun run);
+
 /* events.c */
 extern Int bl_exit_status; /* as wait() reports it; -1: unknown, as if a signal ends the program */
 void bl_events_init(void);
 void bl_process_begins(void);
+void bl_program_ends(void);
 
 /* placement.c */
 void bl_placement_expect(Bool file, Int fd, ULong offset, Bool shared);
@@ -111,6 +161,8 @@ typedef struct { Word number; UWord arg[8]; } SyscallArgs;
 typedef struct { enum { CALL_COMPLETE = 1 } what; SysRes result; } SyscallStatus;
 
 /* kernel_touch.c */
+/* Records touched pages, in parts of at most WIRE_MOST_POPULATED. */
+void bl_touched(Addr start, SizeT len, UInt access, UInt origin);
 void bl_touches_init(void);
 void bl_touches_forget(void);
 void bl_touches_in_child(void);
@@ -124,6 +176,8 @@ extern UInt bl_clock, bl_clock_rate;
 void bl_clock_begin(void);
 void bl_clock_pattern(UInt pattern, UInt instructions);
 void bl_clock_executed(const UInt* words, UInt n);
+void bl_clock_advances(ULong instructions); /* with windows, instead of bl_clock_executed */
+ULong bl_clock_microseconds(void); /* since the recording began, by the clock of --clock */
 void bl_clock_pauses(void);
 void bl_clock_runs(void);
 void bl_clock_thread(ThreadId before);

@@ -193,6 +193,15 @@ static void publish(Shadow s)
    begin_segment(bl_recording ? filling : nowhere);
 }
 
+void bl_ring_show(UInt window)
+{
+   if (!bl_recording)
+      return;
+   ring->accesses = bl_position.accesses;
+   ring->instructions = bl_position.instructions;
+   ring->window = window;
+}
+
 void bl_ring_flush(void)
 {
    Shadow s = shadow();

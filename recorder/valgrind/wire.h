@@ -33,6 +33,10 @@ typedef struct {
    volatile UInt wake_tool_at;   /* the `tail` at which the tool does */
    /* the number of the fork that made the process, as in the parent's REC_FORKING; 0 without */
    ULong fork;
+   /* with windows: the accesses and instructions so far, and twice the number of the present or
+      next window, plus 1 inside a window */
+   volatile ULong accesses, instructions;
+   volatile UInt  window;
 } WireHeader;
 
 /* An execution: its pattern (from 1, below 2^22), and WIRE_LEFT if one of its references may have
@@ -73,10 +77,14 @@ enum {
       innermost first), count of its Python frames, each text function, text file, line */
    REC_SITE,
    REC_ALLOCATION,  /* site, start, length, count, bytes */
+   /* The process's accesses and instructions so far are in each of these. */
+   REC_WINDOW_START,/* accesses, instructions, number of the window from 0 */
+   REC_WINDOW_END,  /* accesses, instructions */
+   REC_TOTAL,       /* accesses, instructions: the process ends, or executes another program */
 };
 #define WIRE_MOST_POPULATED (64UL << 20)
 enum { TOUCH_LOAD = 0, TOUCH_STORE, TOUCH_AS_MAPPED, TOUCH_COLLAPSE };
-enum { ORIGIN_REQUEST = 0, ORIGIN_BUFFER };
+enum { ORIGIN_REQUEST = 0, ORIGIN_BUFFER, ORIGIN_GAP };
 
 /* The items of a block: what the program does in it, in order. The low 8 bits are the kind, and the
    rest is the argument. A pattern is the block up to one of its exits.

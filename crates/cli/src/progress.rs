@@ -78,6 +78,11 @@ impl TaskBar {
         }
     }
 
+    /// Sets the text before the bar.
+    pub(crate) fn doing(&self, doing: String) {
+        self.bar.set_message(doing);
+    }
+
     /// Sets the bytes read or written and the accesses done, since the start.
     pub(crate) fn set(&self, bytes: u64, accesses: u64) {
         self.accesses.store(accesses, Ordering::Relaxed);

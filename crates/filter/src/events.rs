@@ -15,6 +15,7 @@ pub const fn is_seen_by_no_policy(event: &Event) -> bool {
             | Event::CoreSwitch(_)
             | Event::Site(..)
             | Event::Allocation(_)
+            | Event::Window(_)
             | Event::Misplaced { .. }
             | Event::Fork { .. }
             | Event::Exec { .. }

@@ -10,6 +10,14 @@ const STUDENT: [f64; 30] = [
     2.052, 2.048, 2.045, 2.042,
 ];
 
+/// The quantile of Student's distribution for intervals of 95 percent; `None` without a degree of
+/// freedom.
+pub(crate) fn student(freedom: usize) -> Option<f64> {
+    // Beyond the table, its last value is at most four percent too wide.
+    let at = freedom.min(STUDENT.len()).checked_sub(1)?;
+    Some(STUDENT[at])
+}
+
 /// A mean with its confidence interval of 95 percent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeanInterval {
@@ -27,9 +35,7 @@ impl MeanInterval {
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
         let half_width = (freedom > 0).then(|| {
             let deviation = (squares / freedom as f64).sqrt();
-            // Beyond the table, its last value is at most four percent too wide.
-            let quantile = STUDENT[freedom.min(STUDENT.len()) - 1];
-            quantile * deviation / (values.len() as f64).sqrt()
+            student(freedom).unwrap_or_default() * deviation / (values.len() as f64).sqrt()
         });
         Some(Self { mean, half_width })
     }

@@ -29,6 +29,7 @@ mod tlbmcpi;
 mod trapped;
 mod validation;
 mod walks;
+mod windows;
 
 pub use answer::{ANSWER_SCHEMA, PAPER_SCHEMA, PageAnswer, PaperRecord, PaperTable, PaperVerdict};
 pub use caches::{CacheLevelResult, CacheResult, CoreResult};
@@ -70,3 +71,4 @@ pub use validation::{
     ValidatedSetting, ValidationReport, WholePrediction,
 };
 pub use walks::Walks;
+pub use windows::{Estimate, WindowCounts, WindowEstimates};

@@ -3,6 +3,7 @@
 use crate::{
     AddressMap, CACHE_METRICS, CacheResult, CurvePoint, METRICS, MachineSummary, MemoryAsked,
     MemoryResult, MetricFigure, MetricValue, MissSample, RunTime, TlbResult, Walks,
+    WindowEstimates,
 };
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -86,6 +87,9 @@ pub struct CellResult {
     /// The misses by interval of the trace; absent without `--over-time`, and with limited memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub misses_over_time: Option<Vec<MissSample>>,
+    /// Estimates for the whole program; absent if the trace holds the whole program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimates: Option<WindowEstimates>,
     /// The other counts of the TLB; absent if the TLB has sets of ways with exact LRU replacement
     /// alone.
     #[serde(flatten)]

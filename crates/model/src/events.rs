@@ -133,6 +133,7 @@ pub fn changes(stream: &mut Stream, event: &Event) -> Result<Vec<Change>, TooLat
         | Event::ThreadEnd(_)
         | Event::CoreSwitch(_)
         | Event::Site(..)
-        | Event::Allocation(_) => Vec::new(),
+        | Event::Allocation(_)
+        | Event::Window(_) => Vec::new(),
     })
 }

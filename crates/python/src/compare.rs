@@ -93,6 +93,7 @@ pub(crate) fn compare(
             threads,
             curves,
             misses_over_time: false,
+            warm_up: broadleaf_study::compare::WARM_UP,
             restarts,
             memory: Some(&memory),
             cache: cache.as_ref(),

@@ -9,7 +9,8 @@ use arrow_array::{
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use broadleaf_trace::{
-    Advice, Allocation, Backing, Event, KernelTouch, Mapping, Range, Site, SiteFrame, TouchOrigin,
+    Advice, Allocation, Backing, Border, Event, KernelTouch, Mapping, Range, Site, SiteFrame,
+    TouchOrigin, WindowBorder,
 };
 use broadleaf_units::{CoreId, FileId, SiteId, SpaceId, ThreadId, VirtAddr};
 
@@ -104,6 +105,10 @@ event_columns! {
     frames: String, StringArray, DataType::Utf8;
     count: u64, UInt64Array, DataType::UInt64;
     allocated: u64, UInt64Array, DataType::UInt64;
+    border: String, StringArray, DataType::Utf8;
+    window: u64, UInt64Array, DataType::UInt64;
+    accesses: u64, UInt64Array, DataType::UInt64;
+    instructions: u64, UInt64Array, DataType::UInt64;
 }
 
 const TOUCHES: [(&str, KernelTouch); 4] = [
@@ -112,9 +117,10 @@ const TOUCHES: [(&str, KernelTouch); 4] = [
     ("as_mapped", KernelTouch::AsMapped),
     ("collapse", KernelTouch::Collapse),
 ];
-const ORIGINS: [(&str, TouchOrigin); 2] = [
+const ORIGINS: [(&str, TouchOrigin); 3] = [
     ("request", TouchOrigin::Request),
     ("buffer", TouchOrigin::Buffer),
+    ("gap", TouchOrigin::Gap),
 ];
 const BACKINGS: [(&str, Backing); 5] = [
     ("anonymous", Backing::Anonymous),
@@ -263,6 +269,19 @@ pub(crate) fn row_of(event: &Event) -> EventRow {
             (row.count, row.allocated) = (Some(made.count), Some(made.bytes));
             "allocation"
         }
+        Event::Window(at) => {
+            let border = match at.border {
+                Border::Start(number) => {
+                    row.window = Some(number);
+                    "start"
+                }
+                Border::End => "end",
+                Border::Total => "total",
+            };
+            row.border = Some(border.to_owned());
+            (row.accesses, row.instructions) = (Some(at.accesses), Some(at.instructions));
+            "window"
+        }
     };
     row.event = Some(kind.to_owned());
     row
@@ -365,6 +384,16 @@ pub(crate) fn event_of(row: &EventRow) -> Result<Event, String> {
             len: range()?.len,
             count: *need(&row.count, "count", kind)?,
             bytes: *need(&row.allocated, "allocated", kind)?,
+        }),
+        "window" => Event::Window(WindowBorder {
+            border: match need(&row.border, "border", kind)?.as_str() {
+                "start" => Border::Start(*need(&row.window, "window", kind)?),
+                "end" => Border::End,
+                "total" => Border::Total,
+                other => return Err(format!("no border is called {other:?}")),
+            },
+            accesses: *need(&row.accesses, "accesses", kind)?,
+            instructions: *need(&row.instructions, "instructions", kind)?,
         }),
         other => return Err(format!("no event is called {other:?}")),
     })

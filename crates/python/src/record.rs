@@ -4,10 +4,10 @@ use std::cell::Cell;
 use std::ffi::OsString;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
 use broadleaf_live::govern::{EndsEnd, EndsRequest, HandedOver, ProgramSignals, measure_ends};
 use broadleaf_record::valgrind::{self, Clock, Engine, Finished, Options};
+use broadleaf_record::windows::{Stretch, windows};
 use broadleaf_study::failure::Failure;
 use broadleaf_study::output::{Direct, refuse_input, shown};
 use broadleaf_study::provenance::made_by;
@@ -62,8 +62,8 @@ type Recorded = (
 /// Records a program. `broadleaf.record` documents the arguments.
 #[pyfunction]
 #[pyo3(signature = (
-    command, *, output, engine, grain, instructions, follow_children, sites, align, clock,
-    clock_rate, measure, force, progress
+    command, *, output, engine, grain, instructions, follow_children, sites, align, skip, window,
+    every, clock, clock_rate, measure, force, progress
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn record(
@@ -76,6 +76,9 @@ pub(crate) fn record(
     follow_children: bool,
     sites: bool,
     align: Vec<String>,
+    skip: Option<String>,
+    window: Option<String>,
+    every: Option<String>,
     clock: Option<String>,
     clock_rate: u32,
     measure: Option<u32>,
@@ -116,6 +119,16 @@ pub(crate) fn record(
         let reason = format!("{option} is an option of the engine \"valgrind\"");
         return Err(invalid(py, reason));
     }
+    let stretch = |name: &str, text: Option<String>| {
+        let parsed = text.map(|text| text.parse::<Stretch>()).transpose();
+        parsed.map_err(|error| invalid(py, format!("{name}: {error}")))
+    };
+    let windows = windows(
+        stretch("skip", skip)?,
+        stretch("window", window)?,
+        stretch("every", every)?,
+    );
+    let windows = windows.map_err(|error| invalid(py, error))?;
     let clock = clock.unwrap_or_else(|| "program".to_owned());
     let rounds = match measure {
         None => None,
@@ -132,6 +145,7 @@ pub(crate) fn record(
         follow_children,
         sites,
         align: sizes,
+        windows,
         clock: value_of(py, "clock", &clock, &clocks)?,
         // Rust's library gives the program the default effect of SIGPIPE and no blocked signal.
         prepare: |_| {},
@@ -189,27 +203,6 @@ fn ends(command: &[OsString], rounds: NonZero<u32>, run: &Run) -> Result<Measure
 /// The failure of a program that a signal from outside ended.
 pub(crate) fn interrupted(status: std::process::ExitStatus) -> Failure {
     Failure::Failed(format!("a signal ended the program ({status})"))
-}
-
-/// The recording of a command and its children by page, with its run times at both ends. As when
-/// its time was measured, the command has no input, and its standard output is thrown away.
-pub(crate) fn plain_recording(command: Vec<OsString>, ends: MeasuredEnds) -> Options {
-    Options {
-        command,
-        engine: Engine::Valgrind,
-        grain: Grain::Page,
-        instructions: false,
-        follow_children: true,
-        sites: false,
-        align: Vec::new(),
-        clock: Clock::default(),
-        prepare: |command| {
-            command.stdin(Stdio::null()).stdout(Stdio::null());
-        },
-        level: DEFAULT_LEVEL,
-        recorder: made_by("tool for Valgrind"),
-        measured: Some(ends),
-    }
 }
 
 /// Records to a file that was claimed.

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use broadleaf_live::govern::SettingsRequest;
 use broadleaf_live::validate::{
@@ -12,12 +13,12 @@ use broadleaf_report::{Glyphs, View, validation_table};
 use broadleaf_study::failure::{Failure, reason};
 use broadleaf_study::output::{json, refuse_input};
 use broadleaf_study::predicting::{OneMachine, one_machine};
-use broadleaf_study::recording::claim;
+use broadleaf_study::recording::{claim, plain_recording};
 use pyo3::prelude::*;
 
 use crate::errors::{exception, invalid};
 use crate::machines::machines;
-use crate::record::{KeptSignals, interrupted, plain_recording, record_to};
+use crate::record::{KeptSignals, interrupted, record_to};
 use crate::run::Run;
 
 /// Predicts, measures and compares. `broadleaf.validate` documents the arguments. Returns the report
@@ -81,7 +82,9 @@ pub(crate) fn validate(
         let trace = keep.unwrap_or_else(|| folder.path().join("recording.bl"));
         let mut claimed = Some(claim(&trace, force)?);
         let mut record = |ends| {
-            let what = plain_recording(command.clone(), ends);
+            let what = plain_recording(&command, ends, |command| {
+                command.stdin(Stdio::null()).stdout(Stdio::null());
+            });
             let to = claimed.take().map_or_else(|| claim(&trace, true), Ok)?;
             record_to(to, &what, &trace, run).map(drop)
         };

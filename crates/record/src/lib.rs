@@ -5,3 +5,4 @@ pub mod scratch;
 pub mod symbols;
 pub mod trap;
 pub mod valgrind;
+pub mod windows;

@@ -8,6 +8,8 @@ use broadleaf_metrics::{
 };
 use broadleaf_units::PageSize;
 
+use crate::estimates::estimate_columns;
+
 /// A column: a name, and a value for each result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
@@ -125,6 +127,7 @@ fn of_results(results: &[CellResult], refusals: &[&str]) -> Vec<Column> {
         let of_memory = MEMORY_METRICS.iter();
         columns.extend(of_memory.flat_map(|metric| of_metric(metric, results)));
     }
+    columns.extend(estimate_columns(results));
     columns.extend(refused(results, refusals));
     columns
 }

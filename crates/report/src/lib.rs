@@ -14,6 +14,7 @@ mod data_set;
 mod design_space;
 mod disk;
 mod distance;
+mod estimates;
 mod figure;
 mod governed;
 mod grid;

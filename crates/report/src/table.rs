@@ -8,6 +8,7 @@ use crate::advice::{
 };
 use crate::cache_figures::cache_figures;
 use crate::disk::is_lower_by_eviction;
+use crate::estimates::estimates;
 use crate::figure::{Figure, count, fitted};
 use crate::grid::{indented, paragraph};
 use crate::matrix::matrix;
@@ -55,6 +56,7 @@ pub fn comparison_table(comparison: &Comparison, context: &Context<'_>, view: Vi
             ));
         }
     }
+    out.push_str(&estimates(&comparison.results, view));
     out.push_str(&answers(comparison, view));
     out.push('\n');
     let has_memory = (comparison.results.iter()).any(|result| result.memory.is_some());

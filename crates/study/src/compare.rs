@@ -8,9 +8,10 @@ mod notes;
 mod outcome;
 mod rendered;
 mod replay;
+mod request;
+mod windowed;
 
 use std::num::NonZero;
-use std::path::Path;
 
 use broadleaf_accel::{WhyNot, covers_all};
 use broadleaf_machine::Machine;
@@ -20,8 +21,7 @@ use broadleaf_policy::{Foresight, Policy};
 use broadleaf_report::{BASELINE, Context, REFERENCE, recommendations};
 
 use crate::answer::{AnsweredProgram, add_commands, can_be_run};
-use crate::cache::TraceCache;
-use crate::explained::{ShowPlan, explained};
+use crate::explained::explained;
 use crate::failure::Failure;
 use crate::listening::Listening;
 use crate::memory::MemoryRequest;
@@ -31,7 +31,6 @@ use crate::run_time::{ALL_HUGE, Weighing, add_run_times};
 use crate::shortage::{FinishedReplay, left_out};
 use crate::source::origin::{PassCount, can_be_opened_again};
 use crate::source::{Trace, TraceReading, Whole, header_of};
-use crate::watch::Watch;
 
 use kernel::kernel_results;
 use misses::add_misses;
@@ -42,36 +41,7 @@ pub use failures::{failure, not_canonical, refuse_empty};
 pub use rendered::{ComparisonFormat, Rendering};
 pub use replay::{available_threads, replay};
 pub(crate) use replay::{going_on, within_machine};
-
-/// A request for a comparison.
-pub struct Request<'a> {
-    /// The trace: a file, or `-` for standard input.
-    pub trace: &'a Path,
-    /// Reads a damaged trace up to the damage.
-    pub keep_going: bool,
-    /// The maximum number of accesses to read; `None` derives a limit from the trace's size.
-    pub max_accesses: Option<u64>,
-    /// The policies to compare.
-    pub policies: AskedPolicies,
-    /// The machines to compare on.
-    pub machines: Vec<Machine>,
-    /// The number of threads; `None` for as many as the process may use.
-    pub threads: Option<NonZero<usize>>,
-    /// Count the misses of TLBs with other geometries too.
-    pub curves: bool,
-    /// Count the misses over time too, where memory is not limited.
-    pub misses_over_time: bool,
-    /// Let each instruction begin again after a TLB miss.
-    pub restarts: bool,
-    /// The memory of the frame-level model, if the user gave one.
-    pub memory: Option<&'a MemoryRequest>,
-    /// Keeps the reduced form of the trace for later comparisons, and holds those of earlier ones.
-    pub cache: Option<&'a TraceCache>,
-    /// Receives the planner's choice of accelerators before the replay, if the user asked for it.
-    pub explain_plan: Option<ShowPlan<'a>>,
-    /// Receives the progress.
-    pub watch: &'a dyn Watch,
-}
+pub use request::{Request, WARM_UP, warm_up_share};
 
 /// The result of a comparison, with the results of reference policies that the user did not
 /// request.
@@ -126,6 +96,7 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
         threads,
         curves,
         misses_over_time,
+        warm_up,
         restarts,
         memory,
         cache,
@@ -332,6 +303,7 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
             threads: NonZero::new(threads),
             curves: false,
             misses_over_time: false,
+            warm_up,
             restarts: false,
             memory,
             cache,
@@ -367,10 +339,18 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
                 watch,
             },
         };
+        notes.extend(windowed::add_estimates(
+            &mut results,
+            head.as_ref(),
+            warm_up,
+            &weighing.listening,
+        )?);
         if misses_over_time {
             add_misses(&mut results, &summary, &weighing.listening)?;
         }
         add_run_times(&mut results, &references, measured, &weighing)?;
+    } else {
+        notes.extend(windowed::no_estimates(head.as_ref()));
     }
     let asked_memory = match done {
         Some(done) => Some(done.finish(&results, &references, summary.accesses, &mut notes)?),

@@ -49,6 +49,7 @@ pub fn sort_of_lines(folder: &Path) -> io::Result<Options> {
         follow_children: false,
         sites: false,
         align: Vec::new(),
+        windows: None,
         clock: Clock::default(),
         prepare: |_| (),
         level: DEFAULT_LEVEL,
@@ -90,6 +91,7 @@ pub fn compare_sort(
 ) -> Result<ComparisonAnswer, Failure> {
     let request = Request {
         misses_over_time: false,
+        warm_up: crate::compare::WARM_UP,
         restarts: false,
         watch,
         memory: None,

@@ -56,3 +56,4 @@ mod testing;
 pub mod trapping;
 pub mod unfinished;
 pub mod watch;
+pub mod windows;

@@ -7,7 +7,7 @@ use broadleaf_machine::Machine;
 use broadleaf_metrics::{CellResult, RunTime, TraceSummary};
 use broadleaf_report::BASELINE;
 
-use crate::compare::{Request, compare, policies};
+use crate::compare::{Request, WARM_UP, compare, policies};
 use crate::failure::Failure;
 use crate::machines::machines;
 use crate::native::NATIVE;
@@ -103,6 +103,7 @@ pub fn predict(request: &PredictionRequest<'_>) -> Result<Predictions, Failure> 
             threads: request.threads,
             curves: false,
             misses_over_time: request.misses_over_time,
+            warm_up: WARM_UP,
             restarts: false,
             memory: None,
             cache: None,

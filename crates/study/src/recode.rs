@@ -8,7 +8,7 @@ use std::thread::{self, Scope};
 
 use broadleaf_trace::{
     DEFAULT_LEVEL, DecodingEffort, Header, Part, RecodeError, Recoded, Recoder, TraceWriter,
-    VERSION, WriteError,
+    WriteError,
 };
 
 use crate::compare::available_threads;
@@ -235,6 +235,9 @@ impl Transfer<'_> {
     }
 }
 
+/// The version of recoded traces without windows. Traces with windows keep their own version.
+const RECODED: u16 = 2;
+
 /// The header of a trace that can be recoded.
 fn header(trace: &Trace) -> Result<Header, Failure> {
     let name = trace.name();
@@ -244,7 +247,7 @@ fn header(trace: &Trace) -> Result<Header, Failure> {
             can be recoded"
         )));
     };
-    if version >= VERSION {
+    if version == RECODED {
         return Err(Failure::Wrong(format!(
             "{name}: is of version {version} already: there is nothing to do"
         )));

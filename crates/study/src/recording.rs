@@ -5,17 +5,19 @@ use std::fs::File;
 use std::io::BufReader;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
+use std::process::{Command, ExitStatus};
 
-use broadleaf_record::valgrind::{Finished, RecordError};
+use broadleaf_record::valgrind::{Clock, Engine, Finished, Options, RecordError};
+use broadleaf_record::windows::WindowProgress;
 use broadleaf_report::number::{grouped, size};
 use broadleaf_report::signal;
-use broadleaf_trace::{TraceIndex, WriteError};
+use broadleaf_trace::{DEFAULT_LEVEL, Grain, MeasuredEnds, TraceIndex, WriteError};
 
 pub use broadleaf_units::PageSize;
 
 use crate::failure::{Failure, reason};
 use crate::output::{Access, ClaimRefused, Direct, KeptPath, Replace, shown};
+use crate::provenance::made_by;
 
 /// A page size to align mappings to, as a user writes it.
 ///
@@ -25,6 +27,48 @@ pub fn size_to_align_to(text: &str) -> Result<PageSize, String> {
     let size = PageSize::from_short_name(text);
     size.filter(|size| (13..=40).contains(&size.shift()))
         .ok_or_else(|| format!("{text:?} is no page size above 4k; write 64k,2m"))
+}
+
+/// The refusal to record a process that runs already.
+pub fn cannot_attach(pid: u32) -> Failure {
+    Failure::Wrong(format!(
+        "--attach {pid}: Valgrind and QEMU run a program from its start and cannot attach to a \
+         running one: start it with `broadleaf record --skip N`, which records nothing until then. \
+         `broadleaf top` and `broadleaf govern` observe running processes"
+    ))
+}
+
+/// The place of a program in its windows, for a progress bar.
+pub fn doing(window: &WindowProgress) -> String {
+    let done = grouped(window.accesses);
+    match (window.inside, window.number) {
+        (true, number) => format!("recording window {number}, after {done} accesses:"),
+        (false, number) => format!("before window {number}, after {done} accesses:"),
+    }
+}
+
+/// The recording of a command and its children by page, with its run times at both ends. `prepare`
+/// is called before the program starts.
+pub fn plain_recording(
+    command: &[OsString],
+    ends: MeasuredEnds,
+    prepare: fn(&mut Command),
+) -> Options {
+    Options {
+        command: command.to_vec(),
+        engine: Engine::Valgrind,
+        grain: Grain::Page,
+        instructions: false,
+        follow_children: true,
+        sites: false,
+        align: Vec::new(),
+        clock: Clock::default(),
+        windows: None,
+        prepare,
+        level: DEFAULT_LEVEL,
+        recorder: made_by("tool for Valgrind"),
+        measured: Some(ends),
+    }
 }
 
 /// Claims the name of a recording before anything is done.

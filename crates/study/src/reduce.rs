@@ -19,6 +19,7 @@ use crate::source::origin::PassCount;
 use crate::source::reduced::{family, hash, path_beside};
 use crate::source::{ReadError, Trace, TraceReading, Whole, locate};
 use crate::watch::Watch;
+use crate::windows::refuse_windows;
 
 /// A trace to reduce.
 #[derive(Debug)]
@@ -68,6 +69,10 @@ pub fn reduce(request: &ReduceRequest<'_>) -> Result<ReducedTrace, Failure> {
         ..TraceReading::default()
     };
     let mut trace = Trace::open(request.trace, reading, Whole::Work)?;
+    refuse_windows(
+        &trace,
+        "and a reduced form holds none: compare the trace itself",
+    )?;
     let name = trace.name().to_owned();
     let out = Output::create(Some(&path), request.force, Access::Owner)?;
     if out.is_terminal() {

@@ -3,6 +3,7 @@
 use broadleaf_units::{CoreId, FileId, Rights, SiteId, SpaceId, ThreadId, VirtAddr};
 
 use crate::site::{Allocation, Site};
+use crate::windows::WindowBorder;
 
 /// A range of addresses, base-page aligned at both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -79,13 +80,15 @@ pub enum KernelTouch {
     Collapse,
 }
 
-/// The kernel's reason for touching pages.
+/// The reason for which pages became resident without a recorded reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TouchOrigin {
     /// The program asked for resident pages.
     Request,
     /// The pages hold a buffer of a system call.
     Buffer,
+    /// The program touched the pages between two windows of a recording.
+    Gap,
 }
 
 /// A change between two visits, in the running address space.
@@ -179,6 +182,8 @@ pub enum Event {
     Site(SiteId, Site),
     /// A site made memory.
     Allocation(Allocation),
+    /// A border of a window: see [`crate::WindowPlan`].
+    Window(WindowBorder),
 }
 
 impl Event {

@@ -1,7 +1,7 @@
 //! The header: the metadata in a file's head.
 
 use crate::varint::{self, Cursor};
-use crate::{Grain, MeasuredEnds};
+use crate::{Grain, MeasuredEnds, WindowPlan};
 
 /// The optional content of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -62,6 +62,8 @@ pub struct Header {
     pub time: u64,
     /// Run times of the program with base pages and with huge pages, if they were measured.
     pub measured: Option<MeasuredEnds>,
+    /// The windows of the program that the trace holds; `None` if it holds the whole program.
+    pub windows: Option<WindowPlan>,
     /// Notes for users of the trace.
     pub notes: Vec<String>,
     /// Bytes of the head that are kept free for notes that are known at the end of the trace: 0, or
@@ -79,6 +81,7 @@ const TIME: u64 = 7;
 const NOTE: u64 = 8;
 const ROOM: u64 = 9;
 const MEASURED: u64 = 10;
+const WINDOWS: u64 = 11;
 /// The maximum content of a field of room. Tag and length then have one byte each.
 const MOST_ROOM: usize = 127;
 
@@ -94,6 +97,7 @@ impl Header {
             recorder: String::new(),
             time: 0,
             measured: None,
+            windows: None,
             notes: Vec::new(),
             room: 0,
         }
@@ -140,6 +144,9 @@ impl Header {
         }
         if let Some(measured) = &self.measured {
             field(MEASURED, &made(&|out| measured.put(out)));
+        }
+        if let Some(windows) = &self.windows {
+            field(WINDOWS, &made(&|out| windows.put(out)));
         }
         for note in &self.notes {
             field(NOTE, &made(&|out| varint::put_text(out, note)));
@@ -204,6 +211,7 @@ impl Header {
                     header.time = u64::from_le_bytes(bytes);
                 }
                 MEASURED => header.measured = Some(MeasuredEnds::read(&mut field)?),
+                WINDOWS => header.windows = Some(WindowPlan::read(&mut field)?),
                 NOTE => header.notes.push(field.text()?),
                 ROOM => header.room += 2 + content.len(),
                 // An unknown field comes from a later minor version.

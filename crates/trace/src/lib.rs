@@ -30,6 +30,7 @@ mod site;
 pub mod synth;
 mod varint;
 mod visit;
+mod windows;
 mod write;
 
 pub use block::{BlockDef, BlockItem, MOST_BLOCK_REFERENCES, MOST_PATTERNS, MOST_REFERENCES};
@@ -50,6 +51,7 @@ pub use phrases::{DecodingEffort, Phrased, RecodeError, Recoded, Recoder};
 pub use read::{Lost, MOST_DEFINED, ReadOptions, TraceReader};
 pub use site::{Allocation, Site, SiteFrame};
 pub use visit::{Grain, Lead, Visit};
+pub use windows::{Border, WindowBorder, WindowPlan, WindowUnit};
 pub use write::{PackedChunk, SECTIONS, StreamChunk, TraceWriter, head_bytes};
 
 /// One item of a trace, in order.

@@ -5,6 +5,7 @@ use std::io::Write;
 use crate::block::{BlockDef, BlockItem, MOST_BLOCK_REFERENCES};
 use crate::chunk::{
     self, ChunkKind, END, HEAD_BYTES, MAGIC, MOST_CHUNK_BYTES, RECORDED_VERSION, Totals,
+    WINDOWS_VERSION,
 };
 use crate::compress::{DEFAULT_LEVEL, Packer};
 use crate::definitions::MOST_DEFINITION_BYTES;
@@ -101,6 +102,11 @@ pub fn head_bytes(header: &Header) -> Result<Vec<u8>, WriteError> {
 }
 
 fn head_of_version(header: &Header, version: u16) -> Result<Vec<u8>, WriteError> {
+    // A reader that does not know windows would take the parts for the whole program.
+    let version = match header.windows {
+        Some(_) => WINDOWS_VERSION,
+        None => version,
+    };
     let body = header.to_body();
     if body.len() > chunk::MOST_HEAD_BYTES {
         return Err(WriteError::TooLarge("the header has more than 2^24 bytes"));

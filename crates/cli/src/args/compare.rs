@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::path::PathBuf;
 
 use broadleaf_machine::grid_kinds;
-use broadleaf_study::compare::ComparisonFormat;
+use broadleaf_study::compare::{ComparisonFormat, warm_up_share};
 use clap::{Args, ValueEnum};
 
 use super::number::{count, instructions};
@@ -14,7 +14,8 @@ use crate::commands::offered;
 /// Replay a trace under several policies and show what each saves and costs
 ///
 /// Replays each policy with the same references on the same TLBs, so that the policies alone make
-/// the differences. Every number is an exact count.
+/// the differences. Every number is an exact count. For a recording in windows, estimates for the
+/// whole program follow.
 ///
 /// TRACE is a recording, a Lackey text, or `-` for either on standard input. With several traces, a
 /// table of means follows: means of ratios to the policy 4k, not of counts. A machine is a name of
@@ -86,6 +87,10 @@ pub(crate) struct Compare {
     /// samples of memory as `over_time`.
     #[arg(long, conflicts_with = "restart")]
     pub(crate) over_time: bool,
+
+    /// With a recording in windows, count no misses in this share of each window: TLBs warm up
+    #[arg(long, value_name = "PERCENT", default_value = "20%", value_parser = warm_up_share)]
+    pub(crate) warm_up: f64,
 
     /// Count and plot the misses of TLBs of every other size too
     ///

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 
 use broadleaf_record::trap::Mechanism;
 use broadleaf_record::valgrind::{self, Clock};
+use broadleaf_record::windows::Stretch;
 use clap::{Args, ValueEnum, ValueHint};
 
 use broadleaf_study::failure::Failure;
-use broadleaf_study::recording::{PageSize, size_to_align_to};
+use broadleaf_study::recording::{PageSize, cannot_attach, size_to_align_to};
 
 use super::TableOrJson;
 use super::number::rounds;
@@ -32,6 +33,7 @@ Examples:
   broadleaf record gzip -9 -k big.txt                  writes gzip.bl, or gzip.1.bl if that exists
   broadleaf record -o cc.bl --follow-children -- gcc -O2 -c big.c
   broadleaf record -o server.bl -- redis-server        end the server as usual
+  broadleaf record --skip 1G --for 20M --every 500M ./simulation    20 M accesses of each 500 M
   broadleaf record --measure 7 ./benchmark             with its run time, for seconds in `compare`
   broadleaf record --engine trap --machine 'single:entries=64,replacement=fifo' -- sort big.txt")]
 pub(crate) struct RecordArgs {
@@ -92,6 +94,26 @@ pub(crate) struct RecordArgs {
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) clock_rate: u32,
 
+    /// Record nothing of the first N accesses, instructions or seconds: 1G, '500M instructions', 2s
+    #[arg(long, value_name = "N")]
+    pub(crate) skip: Option<Stretch>,
+
+    /// Record a window of N accesses, instructions or seconds [default: to the end]
+    ///
+    /// Outside windows the recorder keeps the changes of mappings, and the pages that became
+    /// resident, and costs little more than Valgrind alone. Counts of `compare` are then estimates
+    /// with confidence intervals.
+    #[arg(long, value_name = "N")]
+    pub(crate) r#for: Option<Stretch>,
+
+    /// Begin a window every N accesses, instructions or seconds [default: one window]
+    #[arg(long, value_name = "N")]
+    pub(crate) every: Option<Stretch>,
+
+    /// Refused, with the reason: no engine can record a program that runs already
+    #[arg(long, value_name = "PID")]
+    pub(crate) attach: Option<u32>,
+
     /// Measure the run time first, without the recorder: run the command N times with 4 KiB pages
     /// and N times with huge pages wherever they fit, in turns, after one round that is dropped
     ///
@@ -111,7 +133,7 @@ pub(crate) struct RecordArgs {
     /// name belongs to the command
     #[arg(
         trailing_var_arg = true,
-        required = true,
+        required_unless_present = "attach",
         value_name = "COMMAND",
         value_hint = ValueHint::CommandWithArguments
     )]
@@ -148,7 +170,13 @@ impl RecordArgs {
             ("--clock program", self.clock == Some(ClockName::Program)),
             ("--clock date", self.clock == Some(ClockName::Date)),
             ("--clock-rate", self.clock_rate != Clock::RATE),
+            ("--skip", self.skip.is_some()),
+            ("--for", self.r#for.is_some()),
+            ("--every", self.every.is_some()),
         ];
+        if let Some(pid) = self.attach {
+            return Err(cannot_attach(pid));
+        }
         let (others, given): (_, Vec<(&str, bool)>) = match self.engine {
             Engine::Valgrind => ("trap", of_trap),
             Engine::Qemu if !of_trap.iter().any(|(_, given)| *given) => ("valgrind", of_valgrind),
@@ -163,6 +191,9 @@ impl RecordArgs {
                     ("--align", !self.align.is_empty()),
                     ("--measure", self.measure.is_some()),
                     ("--clock", self.clock.is_some()),
+                    ("--skip", self.skip.is_some()),
+                    ("--for", self.r#for.is_some()),
+                    ("--every", self.every.is_some()),
                 ],
             ),
         };

@@ -93,6 +93,7 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
             watch: &Bars,
             curves: options.curve,
             misses_over_time: options.over_time,
+            warm_up: options.warm_up,
             restarts: options.restart,
         };
         let mut answer = compare_with_maps(request, extra, maps, &named)?;

@@ -10,8 +10,9 @@ use std::process::{Command, Stdio};
 use broadleaf_governor::{MayLack, inherit_closed_streams, inherit_signals};
 use broadleaf_live::govern::{EndsEnd, EndsRequest, measure_ends};
 use broadleaf_live::passed_on::LeftToChild;
-use broadleaf_record::valgrind::{self, Clock, Finished, Options};
-use broadleaf_trace::{DEFAULT_LEVEL, Grain, MeasuredEnds};
+use broadleaf_record::valgrind::{self, Finished, Options};
+use broadleaf_record::windows::windows;
+use broadleaf_trace::{DEFAULT_LEVEL, MeasuredEnds};
 use signal_hook::consts::SIGSEGV;
 
 use crate::args::{Engine, RecordArgs};
@@ -21,7 +22,7 @@ use broadleaf_study::failure::Failure;
 use broadleaf_study::measured_ends::measured_sentence;
 use broadleaf_study::output::{Direct, argument, refuse_input, shown};
 use broadleaf_study::provenance::made_by;
-use broadleaf_study::recording::{claim, claim_free_name, finish, size_and_end};
+use broadleaf_study::recording::{claim, claim_free_name, doing, finish, size_and_end};
 
 pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
     options.check_engine()?;
@@ -37,6 +38,7 @@ pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
             "a recording needs a file: standard output is the program's own",
         ));
     }
+    let windows = windows(options.skip, options.r#for, options.every).map_err(Failure::wrong)?;
     // These are checked before the output is claimed: a program that is named by a path, and all
     // files that its arguments name.
     let inputs = || options.command.iter().map(Path::new);
@@ -58,6 +60,7 @@ pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
         sites: options.sites,
         align: options.align.clone(),
         clock: options.clock(),
+        windows,
         prepare: as_inherited,
         level: DEFAULT_LEVEL,
         recorder: made_by(match options.engine {
@@ -82,26 +85,11 @@ pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The recording of a command and its children by page, with its run times at both ends. As when
-/// its time was measured, the command has no input, and its standard output is thrown away.
-pub(crate) fn plain_recording(command: &[OsString], ends: MeasuredEnds) -> Options {
-    Options {
-        command: command.to_vec(),
-        engine: valgrind::Engine::Valgrind,
-        grain: Grain::Page,
-        instructions: false,
-        follow_children: true,
-        sites: false,
-        align: Vec::new(),
-        clock: Clock::default(),
-        prepare: |command| {
-            as_inherited(command);
-            command.stdin(Stdio::null()).stdout(Stdio::null());
-        },
-        level: DEFAULT_LEVEL,
-        recorder: made_by("tool for Valgrind"),
-        measured: Some(ends),
-    }
+/// Starts a program as when its time was measured: it has no input, and its standard output is
+/// thrown away.
+pub(crate) fn unheard(command: &mut Command) {
+    as_inherited(command);
+    command.stdin(Stdio::null()).stdout(Stdio::null());
 }
 
 /// Runs the program with base pages and with huge pages, and prints the difference.
@@ -154,6 +142,9 @@ pub(crate) fn record_to(
     let left = LeftToChild::starting();
     let mut show = |state: valgrind::RecordProgress| {
         left.begun(None);
+        if let Some(window) = &state.window {
+            bar.doing(doing(window));
+        }
         bar.set(state.bytes, state.accesses);
     };
     let outcome = valgrind::record(what, output, &mut show);

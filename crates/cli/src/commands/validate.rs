@@ -10,11 +10,11 @@ use broadleaf_report::{Glyphs, View, validation_table};
 use broadleaf_study::failure::{Failure, reason};
 use broadleaf_study::output::{Access, Output, json, refuse_input};
 use broadleaf_study::predicting::one_machine;
-use broadleaf_study::recording::{claim, size_and_end};
+use broadleaf_study::recording::{claim, plain_recording, size_and_end};
 use broadleaf_study::unfinished::Unfinished;
 
 use super::govern::{PROGRAM_SIGNALS, as_program};
-use super::record::{plain_recording, record_to};
+use super::record::{record_to, unheard};
 use crate::args::{TableOrJson, ValidateArgs};
 use crate::progress::Bars;
 use crate::terminal::glyphs;
@@ -54,7 +54,7 @@ pub(crate) fn run(options: &ValidateArgs, view: View) -> Result<(), Failure> {
     };
     let mut recording = Some(recording);
     let mut record = |ends| {
-        let what = plain_recording(&options.command, ends);
+        let what = plain_recording(&options.command, ends, unheard);
         let to = recording.take().map_or_else(|| claim(&trace, true), Ok)?;
         let finished = record_to(to, &what, &trace, !io::stdout().is_terminal())?;
         say!("recorded {}", size_and_end(&finished, &trace));

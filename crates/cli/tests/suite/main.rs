@@ -52,3 +52,4 @@ mod tables;
 mod together;
 mod traps;
 mod validate;
+mod windows;

@@ -18,6 +18,7 @@ use super::life::LifePipe;
 use super::session::{Clock, Engine, Options, RecordError};
 use crate::qemu::{Emulated, PLUGIN, PLUGIN_FILE};
 use crate::scratch::{self, Purpose, Scratch};
+use crate::windows;
 
 /// The tool, as built with this program. It is empty if the build had no Valgrind.
 static TOOL: &[u8] = include_bytes!(env!("BROADLEAF_TOOL"));
@@ -154,6 +155,7 @@ impl Workplace {
             })
             .arg(format!("--align={}", mask(&options.align)))
             .args(clock_arguments(options.clock))
+            .args(options.windows.iter().flat_map(windows::arguments))
             .args(options.sites.then_some(SITES).into_iter().flatten())
             .args(["--smc-check=all-non-file", "--"])
             .args(&options.command);

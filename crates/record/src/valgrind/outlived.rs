@@ -33,6 +33,7 @@ fn start(workplace: &Workplace, script: &str) -> Child {
         instructions: false,
         sites: false,
         align: Vec::new(),
+        windows: None,
         follow_children: true,
         clock: Clock::default(),
         prepare: |_| (),

@@ -11,6 +11,7 @@ use broadleaf_trace::{BlockDef, EventEncoder, StreamChunk, Totals, TraceWriter, 
 use super::order::{Fork, Mark, WriteOrder};
 use super::readers::is_running;
 use super::streams::Streams;
+use crate::windows::WindowProgress;
 
 /// The trace that all processes of a recording write to.
 pub(super) struct Shared<W> {
@@ -18,6 +19,8 @@ pub(super) struct Shared<W> {
     level: i32,
     accesses: AtomicU64,
     bytes: AtomicU64,
+    /// The position of the first process in its windows.
+    window: Mutex<Option<WindowProgress>>,
     /// The order of the processes in the file.
     pub(super) order: WriteOrder,
 }
@@ -42,6 +45,7 @@ impl<W: Write> Shared<W> {
             level,
             accesses: AtomicU64::new(0),
             bytes,
+            window: Mutex::new(None),
             order: WriteOrder::default(),
         }
     }
@@ -52,6 +56,16 @@ impl<W: Write> Shared<W> {
             self.accesses.load(Ordering::Relaxed),
             self.bytes.load(Ordering::Relaxed),
         )
+    }
+
+    /// Returns the position of the program in its windows.
+    pub(super) fn window(&self) -> Option<WindowProgress> {
+        *self.window.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sets the position of the program in its windows.
+    pub(super) fn show_window(&self, window: WindowProgress) {
+        *self.window.lock().unwrap_or_else(PoisonError::into_inner) = Some(window);
     }
 
     pub(super) fn into_writer(self) -> TraceWriter<W> {

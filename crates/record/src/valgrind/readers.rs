@@ -135,7 +135,11 @@ impl Recorded {
             let packer =
                 scope.spawn(move || shared.pack(self.number, self.after, &to_write, &written));
             let mut sink = ProcessSink::new(setting, ending, chunks, emptied);
-            let read = self.read(&mut process, &mut sink, &shared.order);
+            let read = self.read(&mut process, &mut sink, &shared.order, &|ring| {
+                if ring.pid() == setting.first {
+                    shared.show_window(ring.window());
+                }
+            });
             let events = sink.finish();
             let packed = packer.join().unwrap_or_else(|_| {
                 Err(io::Error::other("the thread that writes the recording failed").into())
@@ -163,11 +167,13 @@ impl Recorded {
         process: &mut TracedProcess,
         sink: &mut ProcessSink<'_>,
         order: &WriteOrder,
+        show: &dyn Fn(&Ring),
     ) -> Result<(), Unread> {
         let mut outcome = Ok(());
         let mut segment = Segment::default();
         loop {
             let wait = self.ring.wait();
+            show(&self.ring);
             match wait {
                 Wait::Full => self.ring.take(&mut segment),
                 Wait::Ended => break,

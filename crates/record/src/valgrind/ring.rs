@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use memmap2::{MmapOptions, MmapRaw};
 
 use super::wire::{A_WHILE, HEADER_BYTES, MAGIC, RING_BYTES, SEGMENT_BYTES, SEGMENTS, header};
+use crate::windows::WindowProgress;
 
 /// One process's ring, mapped into this process.
 pub(super) struct Ring {
@@ -74,6 +75,19 @@ impl Ring {
     pub(super) fn fork(&self) -> u64 {
         let half = |offset| u64::from(self.word(header::FORK + offset).load(Ordering::Relaxed));
         half(0) | half(4) << 32
+    }
+
+    /// Returns the position of the process in its windows.
+    pub(super) fn window(&self) -> WindowProgress {
+        let word = |offset| u64::from(self.word(offset).load(Ordering::Relaxed));
+        let number = |offset| word(offset) | word(offset + 4) << 32;
+        let window = word(header::WINDOW);
+        WindowProgress {
+            number: window / 2,
+            inside: window % 2 == 1,
+            accesses: number(header::ACCESSES),
+            instructions: number(header::INSTRUCTIONS),
+        }
     }
 
     /// Waits for a filled segment, for at most a tenth of a second.

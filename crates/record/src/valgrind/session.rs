@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use broadleaf_trace::{
     Grain, Header, MeasuredEnds, Options as Contents, RecordedProgram, Totals, TraceWriter,
-    WriteError,
+    WindowPlan, WriteError,
 };
 use broadleaf_units::PageSize;
 
@@ -23,6 +23,7 @@ use super::program;
 use super::readers::Readers;
 use super::sink::RecordSetting;
 use crate::qemu::Emulated;
+use crate::windows::WindowProgress;
 
 /// The engine that runs the recorded program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,6 +59,8 @@ pub struct Options {
     pub clock: Clock,
     /// Prepares the command before it starts, so that the program inherits the user's settings.
     pub prepare: fn(&mut Command),
+    /// The windows to record; `None` for the whole program. Only the tool for Valgrind has windows.
+    pub windows: Option<WindowPlan>,
     /// The compression level of Zstandard.
     pub level: i32,
     /// The name and version of the recorder, for the trace's header.
@@ -99,6 +102,8 @@ pub struct RecordProgress {
     pub bytes: u64,
     /// Time since the program was started.
     pub elapsed: Duration,
+    /// The position of the program in its windows; `None` if the whole program is recorded.
+    pub window: Option<WindowProgress>,
     /// The process of the program, for a caller that ends the program early.
     pub process: u32,
 }
@@ -251,6 +256,9 @@ pub fn record<W: Write + Send>(
         Engine::Qemu if !options.align.is_empty() => {
             return Err(RecordError::EngineLacks("--align"));
         }
+        Engine::Qemu if options.windows.is_some() => {
+            return Err(RecordError::EngineLacks("--skip, --for and --every"));
+        }
         Engine::Qemu => Some(Emulated::find(&program, &options.command)?),
     };
     let mut workplace = Workplace::new(options.engine)?;
@@ -283,6 +291,7 @@ pub fn record<W: Write + Send>(
                 accesses,
                 bytes,
                 elapsed: began.elapsed(),
+                window: options.windows.and_then(|_| shared.window()),
                 process: child.id(),
             });
             thread::sleep(Duration::from_millis(
@@ -352,6 +361,7 @@ fn header(options: &Options, program: &Path) -> io::Result<Header> {
         machine: machine(),
         recorder: options.recorder.clone(),
         measured: options.measured.clone(),
+        windows: options.windows,
         time: SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .map_or(0, |d| d.as_secs()),

@@ -1,7 +1,9 @@
 //! The format of the Valgrind tool's output, the counterpart of `recorder/valgrind/wire.h`. Both
 //! files change together.
 
-use broadleaf_trace::{Advice, Backing, Event, KernelTouch, Mapping, Range, TouchOrigin};
+use broadleaf_trace::{
+    Advice, Backing, Border, Event, KernelTouch, Mapping, Range, TouchOrigin, WindowBorder,
+};
 use broadleaf_units::{FileId, Rights, ThreadId, VirtAddr};
 
 pub(super) const MAGIC: u32 = 0x424c_5631;
@@ -26,6 +28,11 @@ pub(super) mod header {
     pub(in super::super) const WAKE_TOOL_AT: usize = WAKE_READER_AT + 4;
     /// The field has 64 bits.
     pub(in super::super) const FORK: usize = WAKE_TOOL_AT + 4;
+    /// With windows: accesses and instructions so far (64 bits each), and twice the number of the
+    /// present or next window, plus 1 inside a window.
+    pub(in super::super) const ACCESSES: usize = FORK + 8;
+    pub(in super::super) const INSTRUCTIONS: usize = ACCESSES + 8;
+    pub(in super::super) const WINDOW: usize = INSTRUCTIONS + 8;
 }
 
 /// Replaces the address of a reference whose guard was false.
@@ -63,6 +70,9 @@ pub(super) mod kind {
     pub(in super::super) const POPULATE: u8 = 19;
     pub(in super::super) const SITE: u8 = 20;
     pub(in super::super) const ALLOCATION: u8 = 21;
+    pub(in super::super) const WINDOW_START: u8 = 22;
+    pub(in super::super) const WINDOW_END: u8 = 23;
+    pub(in super::super) const TOTAL: u8 = 24;
 }
 
 /// An item of a block.
@@ -217,9 +227,22 @@ impl Payload<'_> {
                 },
                 origin: match self.number() {
                     0 => TouchOrigin::Request,
+                    2 => TouchOrigin::Gap,
                     _ => TouchOrigin::Buffer,
                 },
             },
+            kind::WINDOW_START | kind::WINDOW_END | kind::TOTAL => {
+                let (accesses, instructions) = (self.number(), self.number());
+                Event::Window(WindowBorder {
+                    border: match record {
+                        kind::WINDOW_START => Border::Start(self.number()),
+                        kind::WINDOW_END => Border::End,
+                        _ => Border::Total,
+                    },
+                    accesses,
+                    instructions,
+                })
+            }
             kind::BRK => Event::Brk(self.range()),
             kind::FILE => Event::File {
                 id: FileId(self.number() as u32),

@@ -82,6 +82,7 @@ pub(crate) fn populated_memory_is_reported_by_page() {
         match origin {
             TouchOrigin::Request => requested.push(populated),
             TouchOrigin::Buffer => buffers.push(populated),
+            TouchOrigin::Gap => panic!("the recording has no gap"),
         }
     }
     let expected = [

@@ -11,3 +11,4 @@ mod qemu;
 mod signals;
 mod support;
 mod traps;
+mod windows;

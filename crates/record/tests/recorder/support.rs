@@ -93,6 +93,7 @@ pub(crate) fn options<S: AsRef<std::ffi::OsStr>>(command: &[S]) -> Options {
         follow_children: false,
         sites: false,
         align: Vec::new(),
+        windows: None,
         clock: Clock::default(),
         prepare: |_| (),
         level: 1,

@@ -30,6 +30,7 @@ use crate::shortage::{left_out, refuse_lacking};
 use crate::source::origin::{PassCount, can_be_opened_again};
 use crate::source::{Trace, TraceReading, Whole};
 use crate::watch::Watch;
+use crate::windows::warn_of_windows;
 use crate::{costs, names};
 use places::TracePlaces;
 
@@ -126,6 +127,7 @@ pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, TracePlaces), 
         max_accesses: request.max_accesses,
     };
     let mut trace = Trace::open(request.trace, reading, Whole::Advice)?;
+    warn_of_windows(&trace);
     let outcome = replay(&mut [], &mut trace, &plan, request.watch)?;
     trace.finish()?;
     refuse_empty(outcome.trace.accesses, &trace, "advise on")?;

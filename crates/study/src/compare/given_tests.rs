@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use broadleaf_metrics::{CellResult, Comparison};
 use broadleaf_policy::{GivenPolicy, Point, Policy, Refusal, Verdict, View};
 
-use super::{PolicyChoice, Request, chosen_policies, compare};
+use super::{PolicyChoice, Request, WARM_UP, chosen_policies, compare};
 use crate::cache::TraceCache;
 use crate::failure::Failure;
 use crate::memory::{Amount, MemoryRequest};
@@ -56,6 +56,7 @@ fn compared(
         threads: None,
         curves: false,
         misses_over_time: false,
+        warm_up: WARM_UP,
         restarts: false,
         memory,
         cache,

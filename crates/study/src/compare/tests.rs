@@ -4,7 +4,7 @@ use std::path::Path;
 
 use broadleaf_metrics::{Comparison, MissSample};
 
-use super::{Request, compare, policies};
+use super::{Request, WARM_UP, compare, policies};
 use crate::cache::{Facts, TraceCache};
 use crate::names;
 use crate::testing::{NotingWatch, recording};
@@ -15,6 +15,7 @@ fn compared(trace: &Path, cache: &TraceCache, asked: &[&str]) -> (Comparison, Ve
     let watch = NotingWatch::default();
     let request = Request {
         misses_over_time: false,
+        warm_up: WARM_UP,
         restarts: false,
         trace,
         keep_going: false,
@@ -98,6 +99,7 @@ fn the_misses_of_all_intervals_are_those_of_the_trace() {
     let watch = NotingWatch::default();
     let request = Request {
         misses_over_time: true,
+        warm_up: WARM_UP,
         restarts: false,
         trace: &path,
         keep_going: false,

@@ -14,6 +14,7 @@ use crate::output::{Access, Output, refuse_input};
 use crate::source::origin::PassCount;
 use crate::source::{ReadError, Trace, TraceReading, Whole};
 use crate::watch::{Task, Watch};
+use crate::windows::warn_of_windows;
 
 /// The size in bytes from which on an export is foretold.
 const FORETOLD: u64 = 1 << 30;
@@ -57,6 +58,7 @@ pub fn export(options: &ExportRequest<'_>) -> Result<PathBuf, Failure> {
         max_accesses: options.max_accesses,
     };
     let mut trace = Trace::open(options.trace, reading, Whole::Work)?;
+    warn_of_windows(&trace);
     let out = Output::create(Some(&path), options.force, Access::Owner)?;
     if out.is_terminal() && !entry.is_text {
         return Err(Failure::Wrong(format!(

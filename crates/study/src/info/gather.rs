@@ -6,6 +6,8 @@ use broadleaf_tlb::Tlb;
 use broadleaf_trace::{Backing, Event, Grain, Item, Mapping, Range, Visit};
 use broadleaf_units::{PageNumber, SpaceId, VirtAddr};
 
+use crate::windows::RecordedWindows;
+
 /// The contents of a trace.
 #[derive(Debug)]
 pub(super) struct TraceContents {
@@ -24,6 +26,7 @@ pub(super) struct TraceContents {
     pub(super) processes: Vec<ProcessInfo>,
     /// The first page whose addresses no processor translates.
     pub(super) untranslatable: Option<u64>,
+    pub(super) windows: RecordedWindows,
     pages: ReferencedPages,
     page_shift: u8,
     space: SpaceId,
@@ -60,6 +63,7 @@ impl TraceContents {
             misplaced: Vec::new(),
             processes: Vec::new(),
             untranslatable: None,
+            windows: RecordedWindows::default(),
             pages: ReferencedPages::default(),
             page_shift: Grain::Page.shift() - grain.shift(),
             space: SpaceId::default(),
@@ -79,6 +83,7 @@ impl TraceContents {
 
     /// Adds an item of the trace.
     pub(super) fn add(&mut self, item: Item<'_>) {
+        self.windows.add(&item);
         match item {
             Item::Visits(visits) => {
                 self.visits += visits.len() as u64;
@@ -212,5 +217,6 @@ const fn name(event: &Event) -> &'static str {
         Event::CoreSwitch(_) => "core_switch",
         Event::Site(..) => "site",
         Event::Allocation(_) => "allocation",
+        Event::Window(_) => "window",
     }
 }

@@ -4,6 +4,7 @@ use broadleaf_trace::{Grain, Header};
 use serde_json::{Value, json};
 
 use super::shown;
+use crate::windows::{plan_json, sentence};
 
 pub(super) fn as_json(header: &Header) -> Value {
     let options = header.options;
@@ -20,6 +21,7 @@ pub(super) fn as_json(header: &Header) -> Value {
         "instruction_pages": options.instruction_pages,
         "events": options.events,
         "children": options.children,
+        "windows": header.windows.map(|plan| plan_json(&plan)),
         "notes": header.notes,
     })
 }
@@ -63,6 +65,7 @@ pub(super) fn facts(header: &Header) -> Vec<(&'static str, String)> {
         format!(", with {}", also.join(", "))
     };
     facts.push(("holds", format!("{grain}{also}")));
+    facts.extend(header.windows.map(|plan| ("windows", sentence(&plan))));
     facts.extend(header.notes.iter().map(|note| ("note", note.clone())));
     facts
 }

@@ -137,6 +137,7 @@ fn as_json(trace: &Trace, contents: &TraceContents) -> Value {
         "files": contents.files,
         "misplaced": misplaced,
         "processes": processes,
+        "windows": contents.windows.to_json(),
     })
 }
 
@@ -181,6 +182,9 @@ fn table(trace: &Trace, contents: &TraceContents, view: View) -> String {
     }
     if contents.fetches > 0 {
         fact("fetches", grouped(contents.fetches));
+    }
+    if let Some(text) = contents.windows.recorded_share() {
+        fact("recorded", text);
     }
     fact("visits", grouped(contents.visits));
     fact(

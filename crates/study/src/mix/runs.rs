@@ -16,6 +16,7 @@ use crate::output::shown;
 use crate::source::origin::PassCount;
 use crate::source::{Trace, TraceReading, Whole};
 use crate::watch::{Watch, Work};
+use crate::windows::refuse_windows;
 
 /// One replay: programs on the cores of a machine, under a policy.
 pub(crate) struct MixRun {
@@ -67,7 +68,12 @@ pub(super) fn open(path: &Path, max_accesses: Option<u64>) -> Result<Trace, Fail
         by_instruction: false,
         max_accesses,
     };
-    Trace::open(path, reading, Whole::Memory)
+    let trace = Trace::open(path, reading, Whole::Memory)?;
+    refuse_windows(
+        &trace,
+        "and a mix needs whole programs: record without --skip, --for and --every",
+    )?;
+    Ok(trace)
 }
 
 /// The plan of a policy on a machine.

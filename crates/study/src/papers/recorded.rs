@@ -78,6 +78,7 @@ pub(crate) fn recorded(
         follow_children: true,
         sites: false,
         align: Vec::new(),
+        windows: None,
         clock: Clock::default(),
         prepare: |_| (),
         level: DEFAULT_LEVEL,

@@ -17,6 +17,7 @@ use crate::provenance::made_by;
 use crate::recording::{claim, finish};
 use crate::source::{Trace, TraceReading, Whole};
 use crate::watch::{Watch, Work};
+use crate::windows::warn_of_windows;
 
 /// The plan of a sweep.
 #[derive(Debug, Default)]
@@ -93,6 +94,7 @@ pub fn plan(
 /// The accesses of a trace; 0 if the trace does not say.
 pub(super) fn accesses_of(path: &Path) -> Result<u64, Failure> {
     let trace = Trace::open(path, TraceReading::default(), Whole::Work)?;
+    warn_of_windows(&trace);
     Ok(match trace.work() {
         Work::Accesses(accesses) => accesses,
         _ => 0,
@@ -130,6 +132,7 @@ fn recording(
         follow_children: true,
         sites: false,
         align: Vec::new(),
+        windows: None,
         clock: Clock::default(),
         prepare: |_| {},
         level: DEFAULT_LEVEL,

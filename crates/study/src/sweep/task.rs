@@ -262,6 +262,7 @@ impl SweepTask {
             threads,
             curves: false,
             misses_over_time: false,
+            warm_up: crate::compare::WARM_UP,
             restarts: experiment.restart,
             memory: memory.map(|memory| &memory.request),
             cache,

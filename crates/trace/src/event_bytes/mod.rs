@@ -31,6 +31,7 @@ pub(crate) const POPULATE: u8 = 17;
 const CORE_SWITCH: u8 = 18;
 const SITE: u8 = 19;
 const ALLOCATION: u8 = 20;
+const WINDOW: u8 = 21;
 
 /// An encoder of a chunk's events. In a chunk of phrases, codes take the place of heads.
 #[derive(Clone, Debug, Default)]
@@ -104,7 +105,7 @@ mod tests {
     fn an_unknown_access_of_the_kernel_is_refused() {
         assert!(parse(POPULATE, &[0, 0, 3, 1]).is_ok());
         assert!(parse(POPULATE, &[0, 0, 4, 0]).is_err());
-        assert!(parse(POPULATE, &[0, 0, 0, 2]).is_err());
+        assert!(parse(POPULATE, &[0, 0, 0, 3]).is_err());
         assert!(parse(POPULATE, &[0, 0, 0]).is_err());
     }
 }

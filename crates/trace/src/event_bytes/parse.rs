@@ -5,10 +5,12 @@ use broadleaf_units::{CoreId, FileId, Rights, SiteId, ThreadId, VirtAddr};
 use super::{
     ADVISE, ALLOCATION, BRK, CORE_SWITCH, EXEC, FILE, FORK, MAP, MISPLACED, POPULATE, PROTECT,
     REMAP, SITE, SPACE_END, SPACE_START, STACK, THREAD_END, THREAD_START, THREAD_SWITCH, UNMAP,
+    WINDOW,
 };
 use crate::event::{Advice, Backing, Event, KernelTouch, Mapping, Range, TouchOrigin};
 use crate::site::{Allocation, Site, SiteFrame};
 use crate::varint::Cursor;
+use crate::windows::WindowBorder;
 
 /// Decodes an event from its kind and payload. Returns `None` for a kind of a later version, and
 /// ignores bytes after the known fields.
@@ -66,6 +68,7 @@ pub(crate) fn parse(kind: u8, payload: &[u8]) -> Result<Option<Event>, &'static 
         CORE_SWITCH => Event::CoreSwitch(CoreId(from.number32()?)),
         SITE => Event::Site(SiteId(from.number32()?), site(from)?),
         ALLOCATION => Event::Allocation(allocation(from)?),
+        WINDOW => Event::Window(WindowBorder::read(from)?),
         _ => return Ok(None),
     }))
 }
@@ -129,6 +132,7 @@ fn origin(from: &mut Cursor<'_>) -> Result<TouchOrigin, &'static str> {
     Ok(match from.number()? {
         0 => TouchOrigin::Request,
         1 => TouchOrigin::Buffer,
+        2 => TouchOrigin::Gap,
         _ => return Err("the reason for populating memory is of no known kind"),
     })
 }

@@ -26,7 +26,7 @@ fn text(bytes: &[u8]) -> String {
     // The kept files hold an earlier name of the type, and no traces with room or run times.
     let header = format!("{:?}\n", reader.header());
     let header = header.replace("RecordedProgram {", "Program {");
-    let header = header.replace(", measured: None", "");
+    let header = header.replace(", measured: None, windows: None", "");
     let mut out = header.replace(", room: 0 }", " }");
     for piece in canonical(&read(bytes)) {
         match piece {
@@ -80,6 +80,7 @@ fn full_header(grain: Grain, instruction_pages: bool) -> Header {
         recorder: "the tests of the trace format".to_owned(),
         time: 1_000_000_000,
         measured: None,
+        windows: None,
         notes: vec![
             "a first note".to_owned(),
             "eine zweite für später".to_owned(),

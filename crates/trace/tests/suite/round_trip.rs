@@ -5,7 +5,7 @@ use std::io::Cursor;
 use crate::common::{TestItem, canonical, header, read, read_until_error, trace, write};
 use broadleaf_trace::{
     Encoder, EndRun, Event, FaultCosts, Grain, Header, Lead, MeasuredEnds, Options, ReadOptions,
-    RecordedProgram, TraceIndex, TraceReader, Visit, head_bytes,
+    RecordedProgram, TraceIndex, TraceReader, Visit, WindowPlan, WindowUnit, head_bytes,
 };
 use broadleaf_units::{SpaceId, ThreadId};
 use proptest::prelude::*;
@@ -134,6 +134,12 @@ fn a_header_round_trips() {
         recorder: "broadleaf 0.1.0".to_owned(),
         time: 1_700_000_000,
         measured: Some(measured_ends()),
+        windows: Some(WindowPlan {
+            unit: WindowUnit::Instructions,
+            skip: 0,
+            length: 1 << 40,
+            every: u64::MAX,
+        }),
         notes: vec!["one".to_owned(), "ünother".to_owned()],
         room: 0,
     };

@@ -2,8 +2,8 @@
 #![allow(dead_code)]
 
 use broadleaf_trace::{
-    Advice, Allocation, Backing, Event, KernelTouch, Lead, Mapping, Range, Site, SiteFrame,
-    TouchOrigin, Visit,
+    Advice, Allocation, Backing, Border, Event, KernelTouch, Lead, Mapping, Range, Site, SiteFrame,
+    TouchOrigin, Visit, WindowBorder,
 };
 use broadleaf_units::{CoreId, FileId, Rights, SiteId, SpaceId, ThreadId, VirtAddr};
 use proptest::prelude::*;
@@ -53,7 +53,11 @@ fn advice() -> impl Strategy<Value = Advice> {
 fn populate() -> impl Strategy<Value = Event> {
     use KernelTouch::{AsMapped, Collapse, Load, Store};
     let touch = prop_oneof![Just(Load), Just(Store), Just(AsMapped), Just(Collapse)];
-    let origin = prop_oneof![Just(TouchOrigin::Request), Just(TouchOrigin::Buffer)];
+    let origin = prop_oneof![
+        Just(TouchOrigin::Request),
+        Just(TouchOrigin::Buffer),
+        Just(TouchOrigin::Gap)
+    ];
     (range(), touch, origin).prop_map(|(range, touch, origin)| Event::Populate {
         range: Range {
             len: range.len.min(Event::MOST_POPULATED),
@@ -72,6 +76,21 @@ fn site(text: &'static str) -> impl Strategy<Value = Event> {
     });
     (any::<u32>(), text, prop::collection::vec(frame, 0..4))
         .prop_map(|(id, allocator, frames)| Event::Site(SiteId(id), Site { allocator, frames }))
+}
+
+fn border() -> impl Strategy<Value = Event> {
+    let border = prop_oneof![
+        any::<u64>().prop_map(Border::Start),
+        Just(Border::End),
+        Just(Border::Total)
+    ];
+    (border, any::<u64>(), any::<u64>()).prop_map(|(border, accesses, instructions)| {
+        Event::Window(WindowBorder {
+            border,
+            accesses,
+            instructions,
+        })
+    })
 }
 
 /// Any event except a switch of spaces.
@@ -119,6 +138,7 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
         any::<u32>().prop_map(|thread| Event::ThreadSwitch(ThreadId(thread))),
         any::<u32>().prop_map(|core| Event::CoreSwitch(CoreId(core))),
         site(text),
+        border(),
         (any::<u32>(), range(), any::<u64>(), any::<u64>()).prop_map(
             |(site, range, count, bytes)| Event::Allocation(Allocation {
                 site: SiteId(site),
