@@ -73,6 +73,14 @@ enum {
       innermost first), count of its Python frames, each text function, text file, line */
    REC_SITE,
    REC_ALLOCATION,  /* site, start, length, count, bytes */
+   /* Whole systems. */
+   REC_SPACE,       /* the number of the space that runs */
+   REC_LEAF,        /* start, log2 of the size, physical address, rights: 1 write, 2 user,
+                       4 execute, 8 global */
+   REC_INVALIDATE,  /* 0 page, 1 unknown page, 2 the running space, 3 everything; address */
+   REC_FAULT,       /* 0 an exception; 1 the kernel's work on a page fault */
+   REC_PRIVILEGE,   /* 1 the kernel runs, 0 a program */
+   REC_CORE,        /* the number of the processor that runs */
 };
 #define WIRE_MOST_POPULATED (64UL << 20)
 enum { TOUCH_LOAD = 0, TOUCH_STORE, TOUCH_AS_MAPPED, TOUCH_COLLAPSE };

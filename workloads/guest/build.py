@@ -31,6 +31,7 @@ FIELDS = [
     ("mm_struct", "pgd"),
     ("mm_struct", "context"),
     ("mm_struct", "owner"),
+    ("mm_struct", "mm_users"),
     ("task_struct", "tgid"),
     ("task_struct", "comm"),
 ]
