@@ -133,6 +133,8 @@ pub fn changes(stream: &mut Stream, event: &Event) -> Result<Vec<Change>, TooLat
         | Event::ThreadEnd(_)
         | Event::CoreSwitch(_)
         | Event::Site(..)
-        | Event::Allocation(_) => Vec::new(),
+        | Event::Allocation(_)
+        // The replay has already handled the translations of the recorded system.
+        | Event::System(_) => Vec::new(),
     })
 }

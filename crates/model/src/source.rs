@@ -23,6 +23,11 @@ pub trait Source {
         true
     }
 
+    /// Returns true if the trace holds a whole system: its kernel too, and its page tables.
+    fn holds_system(&self) -> bool {
+        false
+    }
+
     /// Returns true if the trace is a reduced form already.
     fn is_reduced(&self) -> bool {
         false

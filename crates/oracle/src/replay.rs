@@ -232,7 +232,8 @@ impl OracleReplay {
             | Event::ThreadEnd(_)
             | Event::CoreSwitch(_)
             | Event::Site(..)
-            | Event::Allocation(_) => {}
+            | Event::Allocation(_)
+            | Event::System(_) => {}
         }
     }
 

@@ -88,6 +88,9 @@ pub struct Needs {
     /// The number of pages, including the faulting page, that a fault in a mapped file maps if they
     /// are in memory. 0 and 1 map the faulting page alone.
     pub fault_around: u32,
+    /// True if pages have the sizes that a recorded system's own page tables gave them. In traces
+    /// without page tables, the flag means nothing.
+    pub recorded_sizes: bool,
     /// True if loads from anonymous memory without a store share one page of zeroes.
     pub zero_page: bool,
     /// The number of free frames zeroed ahead of time in a million accesses.

@@ -1,6 +1,7 @@
 //! Events of a trace as rows of a table, and back.
 
 mod fields;
+mod system;
 
 use std::sync::Arc;
 
@@ -263,6 +264,7 @@ pub(crate) fn row_of(event: &Event) -> EventRow {
             (row.count, row.allocated) = (Some(made.count), Some(made.bytes));
             "allocation"
         }
+        Event::System(event) => system::fill(&mut row, event),
     };
     row.event = Some(kind.to_owned());
     row
@@ -366,6 +368,9 @@ pub(crate) fn event_of(row: &EventRow) -> Result<Event, String> {
             count: *need(&row.count, "count", kind)?,
             bytes: *need(&row.allocated, "allocated", kind)?,
         }),
-        other => return Err(format!("no event is called {other:?}")),
+        other => match system::event_of(row, other)? {
+            Some(event) => Event::System(event),
+            None => return Err(format!("no event is called {other:?}")),
+        },
     })
 }

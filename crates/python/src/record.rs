@@ -69,6 +69,7 @@ pub(crate) fn record(
     ];
     let options = Options {
         engine: Engine::Valgrind,
+        guest: None,
         command,
         grain: value_of(py, "grain", &grain, &GRAINS)?,
         instructions,

@@ -3,5 +3,6 @@
 mod qemu;
 pub mod scratch;
 pub mod symbols;
+pub mod system;
 pub mod trap;
 pub mod valgrind;

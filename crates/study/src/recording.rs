@@ -7,6 +7,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
+use broadleaf_record::system::GuestReport;
 use broadleaf_record::valgrind::{Finished, RecordError};
 use broadleaf_report::number::{grouped, size};
 use broadleaf_report::signal;
@@ -96,6 +97,36 @@ pub fn size_and_end(finished: &Finished<()>, path: &Path) -> String {
     )
 }
 
+/// Sentences on a guest: the end of its command, and its kernel's counters beside the trace's.
+pub fn guest_lines(guest: &GuestReport) -> Vec<String> {
+    let mut lines = vec![match guest.status {
+        Some(status) => format!("the guest's command {}", ending(ExitStatus::from_raw(status))),
+        None => "warning: the guest ended before its command".to_owned(),
+    }];
+    let beside = |what: &str, ours: u64, kernel: Option<u64>| {
+        let kernel = kernel.map_or_else(|| "unknown".to_owned(), grouped);
+        format!("{what}: {} in the trace, {kernel} by the guest's counters", grouped(ours))
+    };
+    lines.push(beside("page faults", guest.faults, guest.kernel_faults));
+    let huge = guest.kernel_huge_pages;
+    lines.push(beside("huge pages", guest.huge_pages, huge));
+    if let Some(check) = guest.check {
+        lines.push(format!(
+            "translations: {} compared with QEMU's, {} different; {} references to devices",
+            grouped(check.compared),
+            grouped(check.different),
+            grouped(check.devices)
+        ));
+    }
+    if guest.untranslated > 0 {
+        lines.push(format!(
+            "warning: {} references had no translation",
+            grouped(guest.untranslated)
+        ));
+    }
+    lines
+}
+
 fn ending(status: ExitStatus) -> String {
     ending_of(status.code(), status.signal())
 }
@@ -136,6 +167,9 @@ fn explain(error: RecordError, path: &Path, kept: &KeptPath) -> Failure {
         RecordError::NotBuilt
         | RecordError::QemuNotBuilt
         | RecordError::NoQemu(_)
+        | RecordError::NoQemuSystem
+        | RecordError::QemuVersion { .. }
+        | RecordError::Guest { .. }
         | RecordError::NoPlugins(_)
         | RecordError::NothingRecorded(_) => Failure::failed(error),
         RecordError::Folder { folder, error } => Failure::Failed(format!(

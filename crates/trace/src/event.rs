@@ -3,6 +3,7 @@
 use broadleaf_units::{CoreId, FileId, Rights, SiteId, SpaceId, ThreadId, VirtAddr};
 
 use crate::site::{Allocation, Site};
+use crate::system_event::SystemEvent;
 
 /// A range of addresses, base-page aligned at both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -179,6 +180,8 @@ pub enum Event {
     Site(SiteId, Site),
     /// A site made memory.
     Allocation(Allocation),
+    /// A change that only recordings of whole systems have.
+    System(SystemEvent),
 }
 
 impl Event {

@@ -28,6 +28,7 @@ pub mod reduced;
 mod section;
 mod site;
 pub mod synth;
+mod system_event;
 mod varint;
 mod visit;
 mod write;
@@ -49,6 +50,7 @@ pub use part::{Closed, Part, PartItem, PartReader};
 pub use phrases::{DecodingEffort, Phrased, RecodeError, Recoded, Recoder};
 pub use read::{Lost, MOST_DEFINED, ReadOptions, TraceReader};
 pub use site::{Allocation, Site, SiteFrame};
+pub use system_event::{FaultStep, GuestLeaf, Invalidation, SystemEvent};
 pub use visit::{Grain, Lead, Visit};
 pub use write::{PackedChunk, SECTIONS, StreamChunk, TraceWriter, head_bytes};
 

@@ -107,7 +107,7 @@ static void end_spaces(void)
       if (!s->alive || (is_same && users > 0))
          continue;
       bl_send_number(REC_SPACE, s->number);
-      bl_record(REC_EXIT, NULL, 0);
+      bl_record(REC_SPACE_END, NULL, 0);
       *s = spaces[--spaces_number];
       i--;
    }

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::num::NonZero;
 use std::path::PathBuf;
 
+use broadleaf_record::system::GuestMachine;
 use broadleaf_record::trap::Mechanism;
 use broadleaf_record::valgrind::{self, Clock};
 use clap::{Args, ValueEnum, ValueHint};
@@ -13,6 +14,7 @@ use broadleaf_study::recording::{PageSize, size_to_align_to};
 
 use super::TableOrJson;
 use super::number::rounds;
+use super::size::size;
 
 /// Record a program's memory references
 ///
@@ -60,6 +62,26 @@ pub(crate) struct RecordArgs {
     /// With --engine trap, set the form of the result [default: table]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<TableOrJson>,
+
+    /// With --engine qemu-system, boot the guest of FOLDER (workloads/guest/build.py builds one)
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) guest: Option<PathBuf>,
+
+    /// With --engine qemu-system, set the guest's memory [default: 1g]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) guest_memory: Option<u64>,
+
+    /// With --engine qemu-system, set the guest's processors, which run in turn [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) processors: Option<u32>,
+
+    /// With --engine qemu-system, run the guest under this QEMU [default: that of PATH]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) qemu: Option<PathBuf>,
+
+    /// With --engine qemu-system, compare each translation with QEMU's own, which takes longer
+    #[arg(long)]
+    pub(crate) check: bool,
 
     /// Set the unit of a visit: pages are enough for page-size policies, lines make larger files
     #[arg(long, default_value = "page")]
@@ -142,6 +164,18 @@ impl RecordArgs {
             ("--mechanism", self.mechanism.is_some()),
             ("--format", self.format.is_some()),
         ];
+        let of_system = vec![
+            ("--guest", self.guest.is_some()),
+            ("--guest-memory", self.guest_memory.is_some()),
+            ("--processors", self.processors.is_some()),
+            ("--qemu", self.qemu.is_some()),
+            ("--check", self.check),
+        ];
+        if self.engine == Engine::QemuSystem && self.guest.is_none() {
+            return Err(Failure::wrong(
+                "--engine qemu-system needs --guest FOLDER; workloads/guest/build.py builds a guest",
+            ));
+        }
         let of_valgrind = vec![
             ("--sites", self.sites),
             ("--align", !self.align.is_empty()),
@@ -150,7 +184,17 @@ impl RecordArgs {
             ("--clock-rate", self.clock_rate != Clock::RATE),
         ];
         let (others, given): (_, Vec<(&str, bool)>) = match self.engine {
+            Engine::Valgrind | Engine::Qemu | Engine::Trap
+                if of_system.iter().any(|(_, given)| *given) =>
+            {
+                ("qemu-system", of_system)
+            }
             Engine::Valgrind => ("trap", of_trap),
+            Engine::QemuSystem if !of_trap.iter().any(|(_, given)| *given) => {
+                let measured = vec![("--measure", self.measure.is_some())];
+                ("valgrind", [of_valgrind, measured].concat())
+            }
+            Engine::QemuSystem => ("trap", of_trap),
             Engine::Qemu if !of_trap.iter().any(|(_, given)| *given) => ("valgrind", of_valgrind),
             Engine::Qemu => ("trap", of_trap),
             Engine::Trap => (
@@ -174,6 +218,17 @@ impl RecordArgs {
         }
     }
 
+    /// The guest that is recorded.
+    pub(crate) fn machine(&self) -> Option<GuestMachine> {
+        Some(GuestMachine {
+            folder: self.guest.clone()?,
+            qemu: self.qemu.clone(),
+            memory: self.guest_memory.unwrap_or(1 << 30),
+            processors: self.processors.unwrap_or(1),
+            check: self.check,
+        })
+    }
+
     /// The clock that the program sees.
     pub(crate) const fn clock(&self) -> Clock {
         match self.clock {
@@ -192,6 +247,9 @@ pub(crate) enum Engine {
     /// Broadleaf's plugin for the distribution's QEMU (qemu-user): programs of x86-64 and AArch64,
     /// which see the real clock
     Qemu,
+    /// Broadleaf's plugin for the distribution's QEMU (qemu-system-x86): a guest's kernel with all
+    /// of its processes, while the guest runs the command
+    QemuSystem,
     /// No trace: the TLB misses of data references are counted while the program runs. Each traps;
     /// between them, the program runs at its own speed
     Trap,
@@ -201,6 +259,7 @@ impl From<Engine> for valgrind::Engine {
     fn from(engine: Engine) -> Self {
         match engine {
             Engine::Qemu => Self::Qemu,
+            Engine::QemuSystem => Self::QemuSystem,
             Engine::Valgrind | Engine::Trap => Self::Valgrind,
         }
     }

@@ -21,7 +21,7 @@ use broadleaf_study::failure::Failure;
 use broadleaf_study::measured_ends::measured_sentence;
 use broadleaf_study::output::{Direct, argument, refuse_input, shown};
 use broadleaf_study::provenance::made_by;
-use broadleaf_study::recording::{claim, claim_free_name, finish, size_and_end};
+use broadleaf_study::recording::{claim, claim_free_name, finish, guest_lines, size_and_end};
 
 pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
     options.check_engine()?;
@@ -52,6 +52,7 @@ pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
     let what = Options {
         engine: options.engine.into(),
         command: options.command.clone(),
+        guest: options.machine(),
         grain: options.grain.into(),
         instructions: options.instructions,
         follow_children: options.follow_children,
@@ -62,6 +63,7 @@ pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
         level: DEFAULT_LEVEL,
         recorder: made_by(match options.engine {
             Engine::Qemu => "plugin for QEMU",
+            Engine::QemuSystem => "plugin for whole systems under QEMU",
             _ => "tool for Valgrind",
         }),
         measured,
@@ -69,6 +71,9 @@ pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
     // On a terminal, the output of the program and a bar would mix.
     let finished = record_to(output, &what, &path, !stdout().is_terminal())?;
     say!("{}", summary(&finished, &path));
+    if let Some(guest) = &finished.guest {
+        guest_lines(guest).iter().for_each(|line| say!("{line}"));
+    }
     if let Some(cause) = finished.likely_cause {
         say!("warning: the recorder itself may have made the program fail. Likely cause: {cause}");
     }
@@ -87,6 +92,7 @@ pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
 pub(crate) fn plain_recording(command: &[OsString], ends: MeasuredEnds) -> Options {
     Options {
         command: command.to_vec(),
+        guest: None,
         engine: valgrind::Engine::Valgrind,
         grain: Grain::Page,
         instructions: false,

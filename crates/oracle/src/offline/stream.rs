@@ -67,7 +67,8 @@ impl ReferenceStream {
             | Event::ThreadEnd(_)
             | Event::CoreSwitch(_)
             | Event::Site(..)
-            | Event::Allocation(_) => false,
+            | Event::Allocation(_)
+            | Event::System(_) => false,
         }
     }
 

@@ -271,7 +271,8 @@ impl RomerReplay<'_> {
             | Event::ThreadEnd(_)
             | Event::CoreSwitch(_)
             | Event::Site(..)
-            | Event::Allocation(_) => {}
+            | Event::Allocation(_)
+            | Event::System(_) => {}
         }
     }
 

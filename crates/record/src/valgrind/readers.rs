@@ -13,7 +13,7 @@ use super::order::{Mark, WriteOrder};
 use super::pack::Shared;
 use super::process::{BadWords, TracedProcess};
 use super::ring::{Ring, Segment, Wait};
-use super::session::RecordError;
+use super::errors::RecordError;
 use super::sink::{ProcessSink, RecordSetting, Stopped};
 
 /// The numbers of recorded processes and address spaces.

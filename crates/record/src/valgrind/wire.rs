@@ -1,8 +1,11 @@
 //! The format of the Valgrind tool's output, the counterpart of `recorder/valgrind/wire.h`. Both
 //! files change together.
 
-use broadleaf_trace::{Advice, Backing, Event, KernelTouch, Mapping, Range, TouchOrigin};
-use broadleaf_units::{FileId, Rights, ThreadId, VirtAddr};
+use broadleaf_trace::{
+    Advice, Backing, Event, FaultStep, GuestLeaf, Invalidation, KernelTouch, Mapping, Range,
+    SystemEvent, TouchOrigin,
+};
+use broadleaf_units::{CoreId, FileId, Rights, SpaceId, ThreadId, VirtAddr};
 
 pub(super) const MAGIC: u32 = 0x424c_5631;
 pub(super) const SEGMENTS: usize = 16;
@@ -63,6 +66,13 @@ pub(super) mod kind {
     pub(in super::super) const POPULATE: u8 = 19;
     pub(in super::super) const SITE: u8 = 20;
     pub(in super::super) const ALLOCATION: u8 = 21;
+    pub(in super::super) const SPACE: u8 = 22;
+    pub(in super::super) const LEAF: u8 = 23;
+    pub(in super::super) const INVALIDATE: u8 = 24;
+    pub(in super::super) const FAULT: u8 = 25;
+    pub(in super::super) const PRIVILEGE: u8 = 26;
+    pub(in super::super) const CORE: u8 = 27;
+    pub(in super::super) const SPACE_END: u8 = 28;
 }
 
 /// An item of a block.
@@ -249,6 +259,43 @@ impl Payload<'_> {
             kind::THREAD_START => Event::ThreadStart(ThreadId(self.number() as u32)),
             kind::THREAD_RUN => Event::ThreadSwitch(ThreadId(self.number() as u32)),
             kind::THREAD_END => Event::ThreadEnd(ThreadId(self.number() as u32)),
+            kind::CORE => Event::CoreSwitch(CoreId(self.number() as u32)),
+            _ => return self.system_event(record).map(Event::System),
+        })
+    }
+
+    /// Returns the event of a whole system.
+    fn system_event(mut self, record: u8) -> Option<SystemEvent> {
+        Some(match record {
+            kind::SPACE => SystemEvent::Space(SpaceId(self.number() as u32)),
+            kind::LEAF => {
+                let (start, shift) = (self.address(), self.number() as u8);
+                let (physical, flags) = (self.number(), self.number());
+                SystemEvent::Leaf(GuestLeaf {
+                    start,
+                    shift,
+                    physical,
+                    rights: Rights {
+                        read: true,
+                        write: flags & 1 != 0,
+                        execute: flags & 4 != 0,
+                    },
+                    user: flags & 2 != 0,
+                    global: flags & 8 != 0,
+                })
+            }
+            kind::INVALIDATE => SystemEvent::Invalidate(match self.number() {
+                0 => Invalidation::Page(self.address()),
+                1 => Invalidation::UnknownPage,
+                2 => Invalidation::Space,
+                _ => Invalidation::Everything,
+            }),
+            kind::FAULT => SystemEvent::PageFault(match self.number() {
+                0 => FaultStep::Exception,
+                _ => FaultStep::Handled,
+            }),
+            kind::SPACE_END => SystemEvent::SpaceEnd,
+            kind::PRIVILEGE => SystemEvent::Privilege(self.number() != 0),
             _ => return None,
         })
     }

@@ -86,6 +86,7 @@ pub(crate) fn folder() -> tempfile::TempDir {
 /// Returns options for recording `command` at page grain.
 pub(crate) fn options<S: AsRef<std::ffi::OsStr>>(command: &[S]) -> Options {
     Options {
+        guest: None,
         engine: ENGINE.get(),
         command: command.iter().map(OsString::from).collect(),
         grain: Grain::Page,

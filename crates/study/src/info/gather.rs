@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use broadleaf_tlb::Tlb;
-use broadleaf_trace::{Backing, Event, Grain, Item, Mapping, Range, Visit};
+use broadleaf_trace::{Backing, Event, Grain, Item, Mapping, Range, SystemEvent, Visit};
 use broadleaf_units::{PageNumber, SpaceId, VirtAddr};
 
 /// The contents of a trace.
@@ -212,5 +212,13 @@ const fn name(event: &Event) -> &'static str {
         Event::CoreSwitch(_) => "core_switch",
         Event::Site(..) => "site",
         Event::Allocation(_) => "allocation",
+        Event::System(event) => match event {
+            SystemEvent::Space(_) => "space_switch",
+            SystemEvent::SpaceEnd => "space_end",
+            SystemEvent::Leaf(_) => "leaf",
+            SystemEvent::Invalidate(_) => "invalidate",
+            SystemEvent::PageFault(_) => "page_fault",
+            SystemEvent::Privilege(_) => "privilege",
+        },
     }
 }

@@ -3,6 +3,7 @@
 mod next;
 mod parse;
 mod put;
+mod system;
 
 use crate::error::WriteError;
 use crate::event::Event;
@@ -31,6 +32,7 @@ pub(crate) const POPULATE: u8 = 17;
 const CORE_SWITCH: u8 = 18;
 const SITE: u8 = 19;
 const ALLOCATION: u8 = 20;
+const SYSTEM: u8 = 21;
 
 /// An encoder of a chunk's events. In a chunk of phrases, codes take the place of heads.
 #[derive(Clone, Debug, Default)]
