@@ -28,6 +28,7 @@
 //! [`System::has_shootdowns`]: broadleaf_memory::system::System::has_shootdowns
 
 use crate::origin::OriginMark;
+use crate::recorded::is_kernels;
 use broadleaf_filter::Recency;
 use broadleaf_filter::Sieve;
 use broadleaf_filter::Sifted;
@@ -120,12 +121,6 @@ impl VisitSlice<'_> {
             Self::Named(phrased) => sieve.sift_phrased(phrased, shift, sifted, sums),
         }
     }
-}
-
-/// Returns true if a page lies in the upper half of the addresses, where the kernel lives.
-#[inline]
-pub(crate) const fn is_kernels(page: PageNumber) -> bool {
-    page.0 >> 51 != 0
 }
 
 /// Visits of one address space with no event between them.

@@ -1,16 +1,20 @@
 //! The page tables of a recorded system, as far as a trace has told them.
 
-use crate::filter::is_kernels;
 use broadleaf_trace::GuestLeaf;
 use broadleaf_units::{PageNumber, PageSize, SpaceId};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+/// Returns true if a page lies in the upper half of the addresses, where the kernel lives.
+#[inline]
+pub(crate) const fn is_kernels(page: PageNumber) -> bool {
+    page.0 >> 51 != 0
+}
+
 /// The kernel's space, and the leaves of all spaces.
 pub(crate) struct RecordedSystem {
     pub(crate) kernel: SpaceId,
-    /// The physical address of each leaf that was told, by its space, its first page and the
-    /// logarithm of its size.
+    /// The leaves by space, first page and logarithm of the size.
     leaves: HashMap<(SpaceId, u64, u8), GuestLeaf>,
 }
 

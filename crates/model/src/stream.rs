@@ -1,7 +1,6 @@
 //! The trace as all worlds see it: address spaces, time, and the sums of the trace.
 
-use crate::filter::is_kernels;
-use crate::recorded::RecordedSystem;
+use crate::recorded::{RecordedSystem, is_kernels};
 use broadleaf_memory::{
     AddressSpaces, BlockId, Change, GEOMETRY, Histories, PageHistory, Touched, Touches,
 };
@@ -91,8 +90,7 @@ pub struct Stream {
     pub misplaced: u64,
     /// True if any reference is to the upper half of the addresses, where the kernel lives.
     pub kernel_references: bool,
-    /// The space of the upper half of the addresses, if the trace holds a whole system, and the
-    /// leaves of the recorded page tables so far.
+    /// The recorded page tables, if the trace holds a whole system.
     system: Option<Box<RecordedSystem>>,
     /// The space that runs.
     pub running: SpaceId,

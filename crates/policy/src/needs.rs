@@ -192,6 +192,8 @@ pub enum Beyond {
     Future,
     /// The frames of pages.
     Colours,
+    /// The page tables of a recorded system.
+    Recording,
     /// Superpages of a size that does not exist.
     Size,
 }
@@ -213,6 +215,7 @@ impl Beyond {
                 "depends on the future, which a recording holds and a live program does not"
             }
             Self::Colours => "chooses the frames of pages, which only the kernel does",
+            Self::Recording => "repeats what the kernel of a recorded system did",
             Self::Size => {
                 "makes superpages of other sizes than 2 MiB, which no live program can have"
             }

@@ -7,8 +7,8 @@ use broadleaf_units::{PageSize, SpaceId};
 
 impl System<'_> {
     /// Maps a place by a page of the recorded size, or by base pages if the memory has no pages of
-    /// that size. The recorded kernel did the work, so it costs nothing here. With `settled`,
-    /// policies are never asked about these pages: they are the kernel's own.
+    /// that size. With `settled`, the page is the kernel's own: it costs nothing, counts only as
+    /// resident, and policies are never asked about it.
     ///
     /// # Errors
     /// If no frame is available.
@@ -20,7 +20,7 @@ impl System<'_> {
         settled: bool,
     ) -> Result<(), OutOfMemory> {
         let before = self.counters;
-        let cycles = self.fault_cycles;
+        self.fault_cycles = 0;
         let level = self.level_of(size.min(PageSize::SIZE_2M)).unwrap_or(0);
         let piece = self.piece(at, level);
         if level == 0 {
@@ -40,25 +40,25 @@ impl System<'_> {
                 self.tables.set(at, self.tables.get(at).with(flags));
             }
         }
-        self.fault_cycles = cycles;
-        let (after, own) = (self.counters, !settled);
-        self.counters = super::SystemCounters {
-            resident: after.resident,
-            peak_resident: after.peak_resident,
-            in_superpages: after.in_superpages,
-            peak_in_superpages: after.peak_in_superpages,
-            ..before
-        };
-        if own {
-            self.counters.promotions = after.promotions;
-            self.counters.demotions = after.demotions;
+        let (after, cycles) = (self.counters, std::mem::take(&mut self.fault_cycles));
+        if settled {
+            self.counters = super::SystemCounters {
+                resident: after.resident,
+                peak_resident: after.peak_resident,
+                in_superpages: after.in_superpages,
+                peak_in_superpages: after.peak_in_superpages,
+                ..before
+            };
+        } else {
+            self.counters.fault_cycles += cycles;
         }
         Ok(())
     }
 
-    /// Counts a page fault of the recorded system.
+    /// Counts a page fault of the recorded system, with its fixed cost.
     pub const fn note_recorded_fault(&mut self) {
         self.counters.page_faults += 1;
+        self.counters.fault_cycles += self.costs.fault;
     }
 
     /// The recorded processor dropped the translations of these pages of 4 KiB.

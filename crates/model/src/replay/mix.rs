@@ -159,6 +159,9 @@ impl<'a, 'p, 's, S: Source> Mix<'a, 'p, 's, S> {
         let grain = program.source.grain();
         let plan = self.replay.plan;
         plan.check_grain(grain).map_err(Error::Memory)?;
+        if program.source.holds_system() {
+            return Err(Error::Memory("a mix takes no trace of a whole system".into()));
+        }
         self.replay.shift = u32::from(GEOMETRY.base().shift() - grain.shift());
         self.replay.names.begin(Some(number));
         program.space = self.replay.names.space(SpaceId(0))?;

@@ -1,6 +1,6 @@
 //! `guest`: the page sizes of a recorded system's own kernel.
 
-use crate::{Needs, Point, Policy, PolicyEntry, Verdict, View};
+use crate::{Beyond, Needs, Point, Policy, PolicyEntry, Verdict, View};
 use alloc::boxed::Box;
 use alloc::string::String;
 
@@ -29,6 +29,7 @@ impl Policy for GuestSizes {
     fn needs(&self) -> Needs {
         Needs {
             recorded_sizes: true,
+            beyond_looking: Some(Beyond::Recording),
             ..Needs::default()
         }
     }
