@@ -10,4 +10,5 @@ mod processes;
 mod qemu;
 mod signals;
 mod support;
+mod systems;
 mod traps;

@@ -28,7 +28,7 @@ pub(crate) fn can_record() -> bool {
     static QEMU: OnceLock<bool> = OnceLock::new();
     let can = match ENGINE.get() {
         Engine::Valgrind => &VALGRIND,
-        Engine::Qemu => &QEMU,
+        Engine::Qemu | Engine::QemuSystem => &QEMU,
     };
     *can.get_or_init(|| match trace(&["true"]) {
         Ok(_) => true,
