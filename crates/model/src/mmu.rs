@@ -8,8 +8,8 @@ mod walks;
 
 use crate::future::LookupFuture;
 use crate::listener::{SlowLookups, StepListener, StepSurroundings};
-use crate::recorded::is_kernels;
 use crate::mapped::{KnownRights, MappedMemory, PageLookup, share_of, walk_of};
+use crate::recorded::is_kernels;
 use crate::steps::Step;
 use crate::walked::WalkedTable;
 use broadleaf_machine::Machine;

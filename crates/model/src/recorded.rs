@@ -30,7 +30,11 @@ impl RecordedSystem {
     /// had another leaf of this size.
     pub(crate) fn note(&mut self, leaf: &GuestLeaf, running: SpaceId) -> (SpaceId, bool) {
         let page = PageNumber(leaf.start.0 >> PageSize::SIZE_4K.shift());
-        let space = if is_kernels(page) { self.kernel } else { running };
+        let space = if is_kernels(page) {
+            self.kernel
+        } else {
+            running
+        };
         let changed = match self.leaves.entry((space, page.0, leaf.shift)) {
             Entry::Vacant(place) => {
                 place.insert(*leaf);

@@ -1,9 +1,9 @@
 //! Worlds go through a trace together.
 
 mod batches;
-mod recorded;
 mod cores;
 pub(crate) mod mix;
+mod recorded;
 
 use super::MemoryLimits;
 use super::earlier::Names;

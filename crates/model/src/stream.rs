@@ -6,8 +6,8 @@ use broadleaf_memory::{
 };
 use broadleaf_metrics::TraceSummary;
 use broadleaf_tlb::Tlb;
-use broadleaf_trace::{Event, GuestLeaf};
 use broadleaf_trace::reduced::Sums;
+use broadleaf_trace::{Event, GuestLeaf};
 use broadleaf_units::{BlockNumber, PageNumber, SpaceId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -16,7 +16,7 @@ use broadleaf_trace::{TraceIndex, WriteError};
 pub use broadleaf_units::PageSize;
 
 use crate::failure::{Failure, reason};
-use crate::output::{Access, ClaimRefused, Direct, KeptPath, Replace, shown};
+use crate::output::{Access, ClaimRefused, Direct, KeptPath, Replace, argument, shown};
 
 /// A page size to align mappings to, as a user writes it.
 ///
@@ -97,15 +97,28 @@ pub fn size_and_end(finished: &Finished<()>, path: &Path) -> String {
     )
 }
 
+/// The command that a user may type next.
+pub fn next_command(finished: &Finished<()>, path: &Path) -> String {
+    let of_system = finished.guest.as_ref().map(|_| " --policy guest,4k,greedy");
+    let policies = of_system.unwrap_or_default();
+    format!("broadleaf compare {}{policies}", argument(path))
+}
+
 /// Sentences on a guest: the end of its command, and its kernel's counters beside the trace's.
 pub fn guest_lines(guest: &GuestReport) -> Vec<String> {
     let mut lines = vec![match guest.status {
-        Some(status) => format!("the guest's command {}", ending(ExitStatus::from_raw(status))),
+        Some(status) => format!(
+            "the guest's command {}",
+            ending(ExitStatus::from_raw(status))
+        ),
         None => "warning: the guest ended before its command".to_owned(),
     }];
     let beside = |what: &str, ours: u64, kernel: Option<u64>| {
         let kernel = kernel.map_or_else(|| "unknown".to_owned(), grouped);
-        format!("{what}: {} in the trace, {kernel} by the guest's counters", grouped(ours))
+        format!(
+            "{what}: {} in the trace, {kernel} by the guest's counters",
+            grouped(ours)
+        )
     };
     lines.push(beside("page faults", guest.faults, guest.kernel_faults));
     let huge = guest.kernel_huge_pages;
@@ -162,6 +175,8 @@ fn explain(error: RecordError, path: &Path, kept: &KeptPath) -> Failure {
         RecordError::NoProgram { program, error } => Failure::cannot_run(&program, &error),
         RecordError::NoCommand
         | RecordError::CannotRun { .. }
+        | RecordError::NoGuest
+        | RecordError::Guest { .. }
         | RecordError::EngineLacks(_)
         | RecordError::Path(_) => Failure::wrong(error),
         RecordError::NotBuilt
@@ -169,7 +184,6 @@ fn explain(error: RecordError, path: &Path, kept: &KeptPath) -> Failure {
         | RecordError::NoQemu(_)
         | RecordError::NoQemuSystem
         | RecordError::QemuVersion { .. }
-        | RecordError::Guest { .. }
         | RecordError::NoPlugins(_)
         | RecordError::NothingRecorded(_) => Failure::failed(error),
         RecordError::Folder { folder, error } => Failure::Failed(format!(

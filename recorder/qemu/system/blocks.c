@@ -238,7 +238,7 @@ static void changes_privilege(bool kernel)
       bl_enters_program();
 }
 
-/* What is rare at the beginning of a block. */
+/* The rare work at the beginning of a block. */
 static __attribute__((noinline)) void between_blocks(unsigned cpu, const Block* next)
 {
    send_pending();

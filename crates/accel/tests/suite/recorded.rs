@@ -5,7 +5,7 @@
 use crate::common::{load, result};
 use broadleaf_model::Items;
 use broadleaf_oracle::{AgedTlb, FoundIn, OracleMachine, PageSizeKind};
-use broadleaf_trace::{FaultStep, Event, Grain, GuestLeaf, Invalidation, SystemEvent};
+use broadleaf_trace::{Event, FaultStep, Grain, GuestLeaf, Invalidation, SystemEvent};
 use broadleaf_units::{Rights, SpaceId, SplitMix64, VirtAddr};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -65,7 +65,7 @@ impl NaiveGuest {
     }
 
     fn below(&mut self, limit: u64) -> u64 {
-        self.random.next_u64() % limit
+        self.random.next() % limit
     }
 
     fn event(&mut self, event: SystemEvent) {
@@ -98,7 +98,10 @@ impl NaiveGuest {
         let block = page / 512;
         self.blocks.insert((space, block));
         let first = block * 512;
-        let was_large = self.tables.get(&(space, first)).is_some_and(|old| old.large);
+        let was_large = self
+            .tables
+            .get(&(space, first))
+            .is_some_and(|old| old.large);
         if leaf.large {
             self.items.event(event_of(first, leaf));
             let old = self.tables.get(&(space, first)).copied();
@@ -140,7 +143,7 @@ impl NaiveGuest {
             None => {
                 let leaf = Leaf {
                     large: self.below(4) == 0,
-                    frame: self.random.next_u64() >> 30,
+                    frame: self.random.next() >> 30,
                 };
                 self.tell(space, page, leaf);
                 leaf
@@ -168,7 +171,7 @@ impl NaiveGuest {
                 if self.leaf_of(space, page).is_some() {
                     let leaf = Leaf {
                         large: self.below(3) == 0,
-                        frame: self.random.next_u64() >> 30,
+                        frame: self.random.next() >> 30,
                     };
                     self.tell(space, page, leaf);
                 }

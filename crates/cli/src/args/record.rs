@@ -171,11 +171,6 @@ impl RecordArgs {
             ("--qemu", self.qemu.is_some()),
             ("--check", self.check),
         ];
-        if self.engine == Engine::QemuSystem && self.guest.is_none() {
-            return Err(Failure::wrong(
-                "--engine qemu-system needs --guest FOLDER; workloads/guest/build.py builds a guest",
-            ));
-        }
         let of_valgrind = vec![
             ("--sites", self.sites),
             ("--align", !self.align.is_empty()),

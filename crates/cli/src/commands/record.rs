@@ -19,9 +19,11 @@ use crate::commands::govern::{PROGRAM_SIGNALS, as_program};
 use crate::progress::{Bars, TaskBar};
 use broadleaf_study::failure::Failure;
 use broadleaf_study::measured_ends::measured_sentence;
-use broadleaf_study::output::{Direct, argument, refuse_input, shown};
+use broadleaf_study::output::{Direct, refuse_input, shown};
 use broadleaf_study::provenance::made_by;
-use broadleaf_study::recording::{claim, claim_free_name, finish, guest_lines, size_and_end};
+use broadleaf_study::recording::{
+    claim, claim_free_name, finish, guest_lines, next_command, size_and_end,
+};
 
 pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
     options.check_engine()?;
@@ -71,13 +73,12 @@ pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
     // On a terminal, the output of the program and a bar would mix.
     let finished = record_to(output, &what, &path, !stdout().is_terminal())?;
     say!("{}", summary(&finished, &path));
-    if let Some(guest) = &finished.guest {
-        guest_lines(guest).iter().for_each(|line| say!("{line}"));
-    }
+    let of_guest = finished.guest.iter().flat_map(guest_lines);
+    of_guest.for_each(|line| say!("{line}"));
     if let Some(cause) = finished.likely_cause {
         say!("warning: the recorder itself may have made the program fail. Likely cause: {cause}");
     }
-    say!("next: broadleaf compare {}", argument(&path));
+    say!("next: {}", next_command(&finished, &path));
     if finished.status.signal() == Some(SIGSEGV) && options.engine == Engine::Valgrind {
         say!(
             "broadleaf has no option --main-stacksize, which Valgrind may recommend above: if the \

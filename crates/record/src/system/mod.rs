@@ -88,7 +88,9 @@ impl<'a> System<'a> {
             }
         }
         let symbols = fs::read_to_string(machine.folder.join("symbols"))?;
-        let kernel = symbols.lines().find_map(|line| line.strip_prefix("kernel "));
+        let kernel = symbols
+            .lines()
+            .find_map(|line| line.strip_prefix("kernel "));
         let qemu = match &machine.qemu {
             Some(qemu) => qemu.clone(),
             None => crate::valgrind::find_program(OsStr::new(QEMU))
@@ -203,14 +205,14 @@ impl<'a> System<'a> {
             &quoted(memory.as_os_str()),
         ]));
         if let Some(data) = data_beside(&self.qemu) {
-            command.arg("-L").arg(data).args(["-L", "/usr/share/seabios"]);
+            command
+                .arg("-L")
+                .arg(data)
+                .args(["-L", "/usr/share/seabios"]);
         }
         command.args(["-nodefaults", "-display", "none", "-no-reboot"]);
         command.args(["-serial", "stdio", "-serial"]);
-        command.arg(joined(&[
-            "file:".as_ref(),
-            rings.join(SERIAL).as_os_str(),
-        ]));
+        command.arg(joined(&["file:".as_ref(), rings.join(SERIAL).as_os_str()]));
         command.arg("-kernel").arg(self.kernel_path());
         command.arg("-initrd").arg(rings.join(FILES));
         command.args([
@@ -274,7 +276,9 @@ fn version(qemu: &Path) -> io::Result<String> {
         .stdin(Stdio::null())
         .output()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let mut words = text.split_whitespace().skip_while(|word| *word != "version");
+    let mut words = text
+        .split_whitespace()
+        .skip_while(|word| *word != "version");
     Ok(words.nth(1).unwrap_or("of unknown version").to_owned())
 }
 
@@ -284,7 +288,6 @@ fn data_beside(qemu: &Path) -> Option<PathBuf> {
     let installed = qemu.starts_with("/usr") || qemu.starts_with("/bin");
     (!installed && data.is_dir()).then_some(data)
 }
-
 
 #[cfg(test)]
 mod tests {

@@ -62,6 +62,12 @@ pub enum RecordError {
         (on Debian: apt-get install qemu-system-x86)"
     )]
     NoQemuSystem,
+    /// No guest was given.
+    #[error(
+        "--engine qemu-system needs the folder of a guest (--guest): workloads/guest/build.py \
+        builds one"
+    )]
+    NoGuest,
     /// QEMU has a version for which there is no plugin.
     #[error(
         "{} has version {version}: --engine qemu-system has plugins for QEMU 7.2 of Debian 12 and \

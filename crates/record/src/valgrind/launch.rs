@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use broadleaf_units::PageSize;
 
 use super::control::Control;
-use super::life::LifePipe;
 use super::errors::RecordError;
+use super::life::LifePipe;
 use super::session::{Clock, Engine, Options};
 use crate::qemu::{Emulated, PLUGIN, PLUGIN_FILE};
 use crate::scratch::{self, Purpose, Scratch};

@@ -33,6 +33,6 @@ mod totals;
 mod wire;
 
 pub(crate) use cause::has_sanitizer;
-pub(crate) use program::{executable, find as find_program, interpreter_line};
 pub use errors::RecordError;
+pub(crate) use program::{executable, find as find_program, interpreter_line};
 pub use session::{Clock, Engine, Finished, Options, RecordProgress, record};

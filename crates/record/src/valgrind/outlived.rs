@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use broadleaf_trace::Grain;
 
-use super::launch::Workplace;
 use super::errors::RecordError;
+use super::launch::Workplace;
 use super::session::{Clock, Engine, Options};
 
 /// Returns folders without a recorder. Returns `None` and prints the reason if programs cannot be

@@ -170,7 +170,7 @@ pub fn record<W: Write + Send>(
 ) -> Result<Finished<W>, RecordError> {
     let name = options.command.first().ok_or(RecordError::NoCommand)?;
     let system = match (options.engine, &options.guest) {
-        (Engine::QemuSystem, None) => return Err(RecordError::NoCommand),
+        (Engine::QemuSystem, None) => return Err(RecordError::NoGuest),
         (Engine::QemuSystem, Some(guest)) => Some(System::find(guest)?),
         _ => None,
     };

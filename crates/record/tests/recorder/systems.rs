@@ -14,24 +14,24 @@ use crate::support::{compiled, folder, has, options};
 
 /// Code of instructions, and the change that each makes.
 const CODE: &[(&str, &str)] = &[
-    ("0f22d8", "cr3 0 0"),         // mov %rax,%cr3
-    ("410f22dc", "cr3 12 0"),      // mov %r12,%cr3
-    ("0f22e7", "cr4 7 0"),         // mov %rdi,%cr4
-    ("0f22c0", "nothing 0 0"),     // mov %rax,%cr0
-    ("440f22c0", "nothing -1 0"),  // mov %rax,%cr8
-    ("0f013f", "page 7 0"),        // invlpg (%rdi)
-    ("0f017810", "page 0 16"),     // invlpg 0x10(%rax)
-    ("410f013c24", "page 12 0"),   // invlpg (%r12)
-    ("410f017d00", "page 13 0"),   // invlpg 0(%r13)
+    ("0f22d8", "cr3 0 0"),        // mov %rax,%cr3
+    ("410f22dc", "cr3 12 0"),     // mov %r12,%cr3
+    ("0f22e7", "cr4 7 0"),        // mov %rdi,%cr4
+    ("0f22c0", "nothing 0 0"),    // mov %rax,%cr0
+    ("440f22c0", "nothing -1 0"), // mov %rax,%cr8
+    ("0f013f", "page 7 0"),       // invlpg (%rdi)
+    ("0f017810", "page 0 16"),    // invlpg 0x10(%rax)
+    ("410f013c24", "page 12 0"),  // invlpg (%r12)
+    ("410f017d00", "page 13 0"),  // invlpg 0(%r13)
     ("0f01bf00f0ffff", "page 7 -4096"),
-    ("0f013d10000000", "page -1 0"), // invlpg 0x10(%rip)
-    ("0f013c47", "page -1 0"),       // invlpg (%rdi,%rax,2)
-    ("0f01f8", "nothing -1 0"),      // swapgs
-    ("0f0117", "nothing -1 0"),      // lgdt (%rdi)
-    ("660f38820e", "spaces -1 0"),   // invpcid (%rsi),%rcx
+    ("0f013d10000000", "page -1 0"),   // invlpg 0x10(%rip)
+    ("0f013c47", "page -1 0"),         // invlpg (%rdi,%rax,2)
+    ("0f01f8", "nothing -1 0"),        // swapgs
+    ("0f0117", "nothing -1 0"),        // lgdt (%rdi)
+    ("660f38820e", "spaces -1 0"),     // invpcid (%rsi),%rcx
     ("66450f388204d8", "spaces -1 0"), // invpcid (%r8,%rbx,8),%r8
-    ("660f38810e", "nothing -1 0"),  // invvpid (%rsi),%rcx
-    ("0f38820e", "nothing -1 0"),    // not without its prefix
+    ("660f38810e", "nothing -1 0"),    // invvpid (%rsi),%rcx
+    ("0f38820e", "nothing -1 0"),      // not without its prefix
     ("0f1f8400a11eadb0", "begin -1 0"),
     ("0f1f8400a21eadb0", "end -1 0"),
     ("0f1f840000000000", "nothing -1 0"), // nopl 0(%rax,%rax,1)

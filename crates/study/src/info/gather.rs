@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use broadleaf_tlb::Tlb;
-use broadleaf_trace::{Backing, Event, Grain, Item, Mapping, Range, SystemEvent, Visit};
+use broadleaf_trace::{Backing, Event, FaultStep, Grain, Item, Mapping, Range, SystemEvent, Visit};
 use broadleaf_units::{PageNumber, SpaceId, VirtAddr};
 
 /// The contents of a trace.
@@ -22,6 +22,8 @@ pub(super) struct TraceContents {
     pub(super) files: u64,
     pub(super) misplaced: Vec<(Range, VirtAddr)>,
     pub(super) processes: Vec<ProcessInfo>,
+    /// The accesses of a whole system, if the trace holds one.
+    pub(super) system: Option<SystemAccesses>,
     /// The first page whose addresses no processor translates.
     pub(super) untranslatable: Option<u64>,
     pages: ReferencedPages,
@@ -29,6 +31,18 @@ pub(super) struct TraceContents {
     space: SpaceId,
     /// The index in `processes` of each space.
     places: BTreeMap<SpaceId, usize>,
+}
+
+/// The accesses of a recorded system.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SystemAccesses {
+    /// Accesses to the kernel's addresses: the upper half.
+    pub(super) kernel_addresses: u64,
+    /// Accesses that the kernel's code made, to any address.
+    pub(super) by_kernel: u64,
+    /// Page faults that the kernel handled.
+    pub(super) page_faults: u64,
+    in_kernel: bool,
 }
 
 /// The process of one address space.
@@ -59,6 +73,7 @@ impl TraceContents {
             files: 0,
             misplaced: Vec::new(),
             processes: Vec::new(),
+            system: None,
             untranslatable: None,
             pages: ReferencedPages::default(),
             page_shift: Grain::Page.shift() - grain.shift(),
@@ -88,6 +103,9 @@ impl TraceContents {
                 }
                 let accesses = self.accesses() - before;
                 self.process().accesses += accesses;
+                if let Some(system) = self.system.as_mut().filter(|system| system.in_kernel) {
+                    system.by_kernel += accesses;
+                }
             }
             Item::Event(event) => self.event(event),
         }
@@ -105,7 +123,12 @@ impl TraceContents {
         self.straddling += visit.lookups() - visit.accesses();
         if visit.lookups() > 0 {
             let page = visit.unit >> self.page_shift;
-            if self.pages.add(self.space, page) && !Tlb::can_translate(PageNumber(page)) {
+            let mut space = self.space;
+            if let Some(system) = self.system.as_mut().filter(|_| page >> 51 != 0) {
+                system.kernel_addresses += visit.accesses();
+                space = SystemEvent::KERNEL;
+            }
+            if self.pages.add(space, page) && !Tlb::can_translate(PageNumber(page)) {
                 self.untranslatable.get_or_insert(page);
             }
         }
@@ -122,6 +145,7 @@ impl TraceContents {
             Event::File { .. } => self.files += 1,
             Event::Misplaced { at, native } => self.misplaced.push((*at, *native)),
             Event::SpaceSwitch(space) => self.space = *space,
+            Event::System(event) => self.system_event(event),
             Event::SpaceStart {
                 pid,
                 parent,
@@ -136,6 +160,17 @@ impl TraceContents {
                 (process.status, process.ended) = (*status, true);
             }
             Event::ThreadStart(_) => self.process().started += 1,
+            _ => {}
+        }
+    }
+
+    fn system_event(&mut self, event: &SystemEvent) {
+        let system = self.system.get_or_insert_default();
+        match event {
+            SystemEvent::Space(space) => self.space = *space,
+            SystemEvent::SpaceEnd => self.process().ended = true,
+            SystemEvent::Privilege(kernel) => system.in_kernel = *kernel,
+            SystemEvent::PageFault(FaultStep::Handled) => system.page_faults += 1,
             _ => {}
         }
     }
