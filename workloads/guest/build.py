@@ -79,7 +79,8 @@ def type_information(image, folder):
     with open(folder / "packed", "rb") as packed, open(folder / "vmlinux", "wb") as whole:
         # Bytes follow the compressed kernel, so lz4 ends with an error after it.
         subprocess.run(["lz4", "-dc"], stdin=packed, stdout=whole, stderr=subprocess.DEVNULL)
-    run("objcopy", "--dump-section", f".BTF={folder}/btf", str(folder / "vmlinux"), f"{folder}/rest")
+    vmlinux = folder / "vmlinux"
+    run("objcopy", "--dump-section", f".BTF={folder}/btf", str(vmlinux), f"{folder}/rest")
     return (folder / "btf").read_bytes()
 
 
@@ -223,7 +224,8 @@ def kernel_addresses(folder, image, archive, qemu):
     pattern = "|".join(NAMES)
     script = f"grep -E ' ({pattern})$' /proc/kallsyms > /dev/ttyS1\n"
     # The next address after a function is its end.
-    script += "grep -i ' t ' /proc/kallsyms | sort | grep -A 1 ' switch_mm_irqs_off$' > /dev/ttyS1\n"
+    functions = "grep -i ' t ' /proc/kallsyms | sort"
+    script += f"{functions} | grep -A 1 ' switch_mm_irqs_off$' > /dev/ttyS1\n"
     first = Archive()
     first.add("etc/broadleaf/command", 0o100644, script.encode())
     (folder / "boot.cpio").write_bytes(archive + first.bytes())
@@ -232,8 +234,8 @@ def kernel_addresses(folder, image, archive, qemu):
         "-m", "512M", "-nodefaults", "-display", "none", "-no-reboot",
         "-serial", "null", "-serial", f"file:{report}", "-kernel", str(image),
         "-initrd", str(folder / "boot.cpio"), "-append", "console=ttyS0 nokaslr quiet")
-    lines = [line.split()[:3] for line in report.read_text().splitlines() if line[:1] in "0123456789abcdef"]
-    found = [words for words in lines if len(words) == 3 and len(words[0]) == 16]
+    lines = [line.split()[:3] for line in report.read_text().splitlines()]
+    found = [words for words in lines if len(words) == 3 and re.fullmatch("[0-9a-f]{16}", words[0])]
     addresses = {}
     for address, _, symbol in found:
         if symbol in NAMES:
@@ -249,11 +251,12 @@ def kernel_addresses(folder, image, archive, qemu):
 def main():
     """Builds the guest."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", help="the folder of the guest")
-    parser.add_argument("programs", nargs="*", help="programs of this machine to copy, with their libraries")
-    parser.add_argument("--file", action="append", default=[], metavar="PATH[=NAME]", help="copy a file too")
-    parser.add_argument("--kernel", metavar="DEB", help="take the kernel from this package, and download none")
-    parser.add_argument("--qemu", default="qemu-system-x86_64", help="the QEMU that boots the guest once")
+    add = parser.add_argument
+    add("folder", help="the folder of the guest")
+    add("programs", nargs="*", help="programs of this machine to copy, with their libraries")
+    add("--file", action="append", default=[], metavar="PATH[=NAME]", help="copy a file too")
+    add("--kernel", metavar="DEB", help="take the kernel from this package, and download none")
+    add("--qemu", default="qemu-system-x86_64", help="the QEMU that boots the guest once")
     asked = parser.parse_args()
     folder = pathlib.Path(asked.folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -267,7 +270,8 @@ def main():
         shutil.copy(image, folder / "vmlinuz")
         (folder / "initramfs").write_bytes(archive)
         (folder / "symbols").write_text(f"kernel {image.name[8:]}\n" + "".join(lines))
-    print(f"built {folder}: kernel {image.name[8:]}, {len(archive) >> 20} MiB of files", file=sys.stderr)
+    kernel, size = image.name[8:], len(archive) >> 20
+    print(f"built {folder}: kernel {kernel}, {size} MiB of files", file=sys.stderr)
 
 
 main()

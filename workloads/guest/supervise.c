@@ -53,6 +53,17 @@ static void raw(int fd)
    }
 }
 
+/* Runs a command of busybox to its end. */
+static void run(char** words)
+{
+   pid_t child = fork();
+   if (child == 0) {
+      execv("/bin/busybox", words);
+      _exit(127);
+   }
+   waitpid(child, NULL, 0);
+}
+
 int main(int count, char** words)
 {
    static char* fallback[] = {"/bin/sh", "/etc/broadleaf/command", NULL};
@@ -65,6 +76,7 @@ int main(int count, char** words)
    mount("tmpfs", "/tmp", "tmpfs", 0, NULL);
    setenv("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", 1);
    setenv("HOME", "/tmp", 1);
+   run((char*[]){"ip", "link", "set", "lo", "up", NULL});
    raw(0);
    to = fopen("/dev/ttyS1", "w");
    if (!to)

@@ -1,5 +1,5 @@
-/* The kernel's address spaces. With version 1 of the interface no register can be read, so CR3 comes
-   from the kernel's memory: the function that loads spaces stores the new mm_struct to the
+/* The kernel's address spaces. With version 1 of the interface no register can be read, so CR3
+   comes from the kernel's memory: the function that loads spaces stores the new mm_struct to the
    processor's cpu_tlbstate.loaded_mm, right after it wrote CR3. Between the two it refers to the
    kernel's addresses alone, which all spaces share. Version 4 reads the register, and takes the
    mm_struct alone from memory.

@@ -136,8 +136,8 @@ impl<'a> System<'a> {
         )
     }
 
-    /// Returns true if the guest's clock can follow its instructions. QEMU 7.2 gives each of several
-    /// processors the time of all, so that its firmware waits for minutes.
+    /// Returns true if the guest's clock can follow its instructions. QEMU 7.2 gives each of
+    /// several processors the time of all, so that its firmware waits for minutes.
     fn counts_instructions(&self) -> bool {
         self.machine.processors == 1 || self.plugin.as_ptr() == PLUGIN_4.as_ptr()
     }

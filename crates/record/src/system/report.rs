@@ -87,8 +87,9 @@ mod tests {
 
     #[test]
     fn counters_are_differences() {
-        let serial = "begin pgfault 100\r\nbegin thp_fault_alloc 1\r\nbegin thp_collapse_alloc 0\r\n\
-                      end pgfault 350\r\nend thp_fault_alloc 4\r\nend thp_collapse_alloc 1\r\n\
+        let serial = "begin pgfault 100\r\nbegin thp_fault_alloc 1\r\n\
+                      begin thp_collapse_alloc 0\r\nend pgfault 350\r\n\
+                      end thp_fault_alloc 4\r\nend thp_collapse_alloc 1\r\n\
                       status 256\r\n";
         let summary = "checked 10\ndifferent 0\ndevices 3\nfaults 250\nfault-exceptions 251\n";
         let report = GuestReport::of(serial, summary, true);

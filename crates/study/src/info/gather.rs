@@ -159,6 +159,10 @@ impl TraceContents {
                 let process = self.process();
                 (process.status, process.ended) = (*status, true);
             }
+            // The kernel names a program after it has begun.
+            Event::Exec { path } if self.system.is_some() => {
+                self.process().command = vec![path.clone()];
+            }
             Event::ThreadStart(_) => self.process().started += 1,
             _ => {}
         }
