@@ -7,6 +7,7 @@
 #   record: build Broadleaf and record programs · rust-tools: rustfmt and Clippy
 #   tests: the programs that tests record, and a browser · python: Python 3.11 with venv
 #   web: npm, which builds the report page
+#   guest: QEMU, and what workloads/guest needs to build a guest
 #   bench: the programs of benchmarks · fuzz: cargo-fuzz
 #   dist: build packages · book: mdbook, which builds the book
 #   paper, talluri, zhu: the programs that `paper` records (talluri: those of talluri1995, zhu: those
@@ -109,6 +110,15 @@ for what in "$@"; do
       need python3 "${PYTHON:-python3}" -c 'import sys; sys.exit(sys.version_info < (3, 11))'
       # Debian splits the module venv off.
       need python3-venv "${PYTHON:-python3}" -c 'import ensurepip, venv'
+      ;;
+    guest)
+      need qemu-system-x86 command -v qemu-system-x86_64
+      need busybox-static eval 'busybox --help && ! ldd "$(command -v busybox)"'
+      need gcc command -v gcc
+      need libc6-dev test -e /usr/lib/x86_64-linux-gnu/libc.a
+      need binutils command -v objcopy
+      need lz4 command -v lz4
+      need python3 command -v python3
       ;;
     web) need npm command -v npm ;;
     bench)

@@ -39,6 +39,17 @@ fn main() {
         fs::write(&plugin, []).expect("OUT_DIR can be written to");
     }
     println!("cargo::rustc-env=BROADLEAF_QEMU={}", plugin.display());
+    for version in [1, 4] {
+        let built = out.join(format!("qemu/broadleaf-qemu-system-{version}.so"));
+        let plugin = out.join(format!("broadleaf-qemu-system-{version}.so"));
+        if !built.is_file() || strip(&built, &plugin).is_err() {
+            fs::write(&plugin, []).expect("OUT_DIR can be written to");
+        }
+        println!(
+            "cargo::rustc-env=BROADLEAF_QEMU_SYSTEM_{version}={}",
+            plugin.display()
+        );
+    }
     println!("cargo::rustc-env=BROADLEAF_TOOL={}", tool.display());
     println!("cargo::rustc-env=BROADLEAF_LAUNCHER={}", launcher.display());
     println!("cargo::rustc-env=BROADLEAF_JAVA_AGENT={}", agent.display());

@@ -2,6 +2,7 @@
 
    main.c       options, start and end
    translate.c  callbacks that are added to translated code
+   kinds.c      the instructions whose references are loose
    execute.c    references become executions of shapes
    shapes.c     the tables of blocks and shapes
    ring.c       the shared memory towards `broadleaf record`
@@ -47,6 +48,7 @@ typedef struct {
    Addr        now;  /* the address in the latest execution */
    Addr        last; /* the address that the reader knows of, or NOWHERE */
    ULong       made; /* the execution that made it last, if it is counted */
+   ULong       stamp; /* of whole systems: that of the translation of the last page */
 } Step;
 
 enum { LOOSE = 1, CONDITIONAL = 2 };
@@ -55,7 +57,8 @@ struct _Insn {
    Step*  step;  /* the one or two that need no counting, in the predicted shape */
    Step*  steps; /* all of them, or NULL */
    UShort index;
-   UChar  kind; /* LOOSE, CONDITIONAL: see translate.c */
+   UChar  kind; /* LOOSE, CONDITIONAL: see kinds.c */
+   ULong  code; /* a hash of the code, where other programs may have other code there; else 0 */
 };
 
 typedef struct _Shape {
@@ -81,6 +84,8 @@ struct _Block {
    ULong          hash;
    UInt           n;
    bool           is_wary; /* none of its shapes is trusted */
+   UChar          marks;   /* of whole systems: see blocks.c */
+   ULong          code_stamp;
    Insn           insns[];
 };
 
@@ -125,6 +130,9 @@ void bl_conclude(const Block* following); /* ends the execution in progress */
 void bl_set_aside(Run* to); /* moves the execution in progress to `to` */
 void bl_resume(const Run* from);
 void bl_drop(void);
+
+/* kinds.c */
+UInt bl_kind_x86(const UChar* code, size_t bytes);
 
 /* translate.c */
 void bl_on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb* tb);

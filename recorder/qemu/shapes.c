@@ -32,14 +32,15 @@ Block* bl_block(const Insn* insns, UInt n)
 {
    ULong hash = 0x9e3779b97f4a7c15ULL ^ n;
    for (UInt i = 0; i < n; i++) {
-      hash = (hash ^ insns[i].address ^ (ULong)insns[i].kind << 62) * 0xff51afd7ed558ccdULL;
+      hash = (hash ^ insns[i].address ^ insns[i].code ^ (ULong)insns[i].kind << 62) * 0xff51afd7ed558ccdULL;
       hash ^= hash >> 32;
    }
    Block** bucket = &buckets[hash % BUCKETS];
    for (Block* b = *bucket; b; b = b->next) {
       bool same = b->hash == hash && b->n == n;
       for (UInt i = 0; same && i < n; i++)
-         same = b->insns[i].address == insns[i].address && b->insns[i].kind == insns[i].kind;
+         same = b->insns[i].address == insns[i].address && b->insns[i].kind == insns[i].kind
+                && b->insns[i].code == insns[i].code;
       if (same)
          return b;
    }
@@ -110,7 +111,7 @@ static UInt merge(Shape* p, const Made* made, UInt n, Reference* all)
    for (UInt i = 0; i < n; i++) {
       UInt kind = kind_of(made[i].info);
       UInt bytes = 1u << qemu_plugin_mem_size_shift(made[i].info);
-      p->steps[i] = (Step){made[i].insn, made[i].info, bytes - 1, 0, NOWHERE, 0};
+      p->steps[i] = (Step){made[i].insn, made[i].info, bytes - 1, 0, NOWHERE, 0, 0};
       Reference* r = join(all, references, made[i].insn, made[i].address, bytes, kind);
       if (!r) {
          r = &all[references];

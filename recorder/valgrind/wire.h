@@ -81,6 +81,15 @@ enum {
    REC_WINDOW_START,/* accesses, instructions, number of the window from 0 */
    REC_WINDOW_END,  /* accesses, instructions */
    REC_TOTAL,       /* accesses, instructions: the process ends, or executes another program */
+   /* Whole systems. */
+   REC_SPACE,       /* the number of the space that runs */
+   REC_LEAF,        /* start, log2 of the size, physical address, rights: 1 write, 2 user,
+                       4 execute, 8 global */
+   REC_INVALIDATE,  /* 0 page, 1 unknown page, 2 the running space, 3 everything; address */
+   REC_FAULT,       /* 0 an exception; 1 the kernel's work on a page fault */
+   REC_PRIVILEGE,   /* 1 the kernel runs, 0 a program */
+   REC_CORE,        /* the number of the processor that runs */
+   REC_SPACE_END,   /* the running space ended */
 };
 #define WIRE_MOST_POPULATED (64UL << 20)
 enum { TOUCH_LOAD = 0, TOUCH_STORE, TOUCH_AS_MAPPED, TOUCH_COLLAPSE };

@@ -71,6 +71,9 @@ pub enum WhyNot {
     /// Instructions begin again after a miss, so lookups depend on those before them.
     #[error("instructions begin again after a miss")]
     Restarts,
+    /// The trace holds a whole system, whose page tables give sizes of pages.
+    #[error("the trace holds a whole system, with the page tables of its kernel")]
+    System,
     /// Memory is modelled down to the frame.
     #[error("memory is modelled down to the frame")]
     Memory,

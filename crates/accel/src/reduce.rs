@@ -19,6 +19,10 @@ pub fn reduce<S: Source>(
     each: &mut dyn FnMut(SourcePiece<'_>) -> ControlFlow<()>,
     progress: &mut dyn FnMut(ReplayProgress) -> ControlFlow<()>,
 ) -> Result<(), Error<S::Error>> {
+    if source.holds_system() {
+        let why = "a trace of a whole system has no reduced form: compare the trace itself";
+        return Err(Error::Memory(why.to_string()));
+    }
     let threads = threads.clamp(1, MOST_THREADS);
     let pool = Pool::new(threads).map_err(|reason| Error::NoThreads { threads, reason })?;
     let recency = Recency::new(machines.iter().map(|machine| &machine.design));

@@ -1,6 +1,6 @@
 //! The planner: chooses the quick path if it covers the plan, and the model if not.
 
-use crate::covers::covers;
+use crate::covers::{WhyNot, covers};
 use crate::feed::ListPool;
 use crate::passes::QuickPasses;
 use crate::quick;
@@ -42,7 +42,10 @@ pub fn run_after<S: Source>(
     plan: &Plan,
     progress: &mut dyn FnMut(ReplayProgress) -> ControlFlow<()>,
 ) -> Result<Outcome, Error<S::Error>> {
-    let quick = covers(plan);
+    let quick = match source.holds_system() {
+        true => Err(WhyNot::System),
+        false => covers(plan),
+    };
     let unlimited = MemoryLimits {
         code: plan.translates_fetches(),
         ..MemoryLimits::none()

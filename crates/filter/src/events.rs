@@ -1,6 +1,6 @@
 //! Events that end no filtering.
 
-use broadleaf_trace::Event;
+use broadleaf_trace::{Event, SystemEvent};
 
 /// Returns true if an event changes nothing that a policy sees, and removes no page and no
 /// translation.
@@ -19,5 +19,11 @@ pub const fn is_seen_by_no_policy(event: &Event) -> bool {
             | Event::Misplaced { .. }
             | Event::Fork { .. }
             | Event::Exec { .. }
+            | Event::System(
+                SystemEvent::Space(_)
+                    | SystemEvent::SpaceEnd
+                    | SystemEvent::PageFault(_)
+                    | SystemEvent::Privilege(_)
+            )
     )
 }

@@ -1,6 +1,6 @@
 //! Visits as single references, for exporters.
 
-use broadleaf_trace::{DataAccess, Event, Lead, Visit};
+use broadleaf_trace::{DataAccess, Event, Lead, SystemEvent, Visit};
 
 use crate::error::ExportError;
 
@@ -67,7 +67,9 @@ impl OneSpace {
     /// Notes an event.
     pub(crate) fn event(&mut self, event: &Event) {
         match event {
-            Event::SpaceSwitch(space) => self.running = space.0,
+            Event::SpaceSwitch(space) | Event::System(SystemEvent::Space(space)) => {
+                self.running = space.0;
+            }
             // The next references are of another space, whatever its number.
             Event::SpaceEnd { .. } => self.space = None,
             _ => {}

@@ -199,6 +199,13 @@ pub struct MemoryResult {
     pub reservations_broken: u64,
     /// Extent allocations that failed.
     pub extents_refused: u64,
+    /// Lookups of the kernel's addresses that missed the first level; absent unless the trace holds
+    /// a whole system.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel_l1_misses: Option<u64>,
+    /// Of these, lookups that missed all levels; absent unless the trace holds a whole system.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel_walks: Option<u64>,
     /// Pages that got another colour than theirs; absent if the policy places pages without regard
     /// to colours.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -28,13 +28,14 @@
 //! [`System::has_shootdowns`]: broadleaf_memory::system::System::has_shootdowns
 
 use crate::origin::OriginMark;
+use crate::recorded::is_kernels;
 use broadleaf_filter::Recency;
 use broadleaf_filter::Sieve;
 use broadleaf_filter::Sifted;
 use broadleaf_tlb::Design;
 use broadleaf_trace::reduced::{KeptVisit, Sums};
 use broadleaf_trace::{Phrased, Visit};
-use broadleaf_units::SpaceId;
+use broadleaf_units::{PageNumber, SpaceId};
 
 /// The reason why a world replays every visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,11 +140,22 @@ pub(crate) struct BatchPart<'v> {
     pub(crate) code: bool,
     /// The number of the part of the trace. All words of a part have one vocabulary.
     pub(crate) trace_part: u64,
+    /// The space of the upper half of the addresses, if the trace holds a whole system.
+    pub(crate) kernel: Option<SpaceId>,
     /// The filtered visits; `None` if the filter is off.
     pub(crate) filtered: Option<&'v Filtered>,
 }
 
 impl BatchPart<'_> {
+    /// The space that a page belongs to.
+    #[inline]
+    pub(super) const fn space_of(&self, page: PageNumber) -> SpaceId {
+        match self.kernel {
+            Some(kernel) if is_kernels(page) => kernel,
+            _ => self.space,
+        }
+    }
+
     /// True if a visit references memory. Fetches do so only if code lies in the memory.
     pub(super) const fn references(&self, visit: &Visit) -> bool {
         !visit.fetch || self.code

@@ -9,6 +9,7 @@ mod walks;
 use crate::future::LookupFuture;
 use crate::listener::{SlowLookups, StepListener, StepSurroundings};
 use crate::mapped::{KnownRights, MappedMemory, PageLookup, share_of, walk_of};
+use crate::recorded::is_kernels;
 use crate::steps::Step;
 use crate::walked::WalkedTable;
 use broadleaf_machine::Machine;
@@ -18,6 +19,7 @@ use broadleaf_units::{AlignedRun, Asid, PageSize, SpaceId};
 use cached::CachedCores;
 use std::cell::RefCell;
 use tags::SpaceTags;
+use totals::KernelLookups;
 pub(crate) use totals::TlbTotals;
 pub(crate) use twins::Misses;
 use twins::Twin;
@@ -43,6 +45,8 @@ pub(crate) struct Mmu<'a> {
     pub(crate) second_hits: u64,
     /// Lookups that miss two levels of the TLB and hit the third.
     pub(crate) third_hits: u64,
+    /// The lookups of the kernel's addresses.
+    kernel: KernelLookups,
     /// True if entries of the TLB have scattering configurations of their own.
     scatters: bool,
     /// The cycles of scattered translations that the core's clock knows.
@@ -95,6 +99,7 @@ impl<'a> Mmu<'a> {
             translated: translated.collect(),
             second_hits: 0,
             third_hits: 0,
+            kernel: KernelLookups::default(),
             scatters: (machine.design.structures().iter())
                 .any(|one: &Structure| one.configuration_bits_of_entry() > 0),
             scattered: 0,
@@ -121,6 +126,7 @@ impl<'a> Mmu<'a> {
     /// Counts from zero after this number of accesses. The contents of the TLB stay.
     pub(super) fn begin(&mut self, now: u64) {
         self.second_hits = 0;
+        self.kernel = KernelLookups::default();
         self.third_hits = 0;
         self.counts_before = self.tlb.counts();
         self.begin_following();
@@ -271,6 +277,10 @@ impl<'a> Mmu<'a> {
             }
         }
         let found = self.tlb.access(&request);
+        if found != Lookup::First && is_kernels(lookup.page) {
+            self.kernel.first_misses += 1;
+            self.kernel.walks += u64::from(found == Lookup::Miss);
+        }
         match found {
             Lookup::First => {}
             Lookup::Second => self.second_hits += 1,

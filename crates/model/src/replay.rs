@@ -3,6 +3,7 @@
 mod batches;
 mod cores;
 pub(crate) mod mix;
+mod recorded;
 
 use super::MemoryLimits;
 use super::earlier::Names;
@@ -20,7 +21,7 @@ use crate::{Error, Plan, ReplayProgress, Source, SourcePart, SourcePiece, StepsW
 use batches::{OpenBatch, UnusualVisits};
 use broadleaf_memory::GEOMETRY;
 use broadleaf_metrics::CellResult;
-use broadleaf_trace::{Advice, Event, KernelTouch, Range};
+use broadleaf_trace::{Advice, Event, KernelTouch, Range, SystemEvent};
 use broadleaf_units::{PageNumber, SpaceId};
 use cores::FollowedCore;
 use std::collections::BTreeSet;
@@ -50,7 +51,9 @@ pub(super) fn spaces_told<S: Source>(
     while let Some(mut part) = source.next_part().map_err(Error::Source)? {
         while let Some(piece) = part.next().map_err(Error::Source)? {
             match piece {
-                SourcePiece::Event(Event::SpaceSwitch(space)) => running = names.space(*space)?,
+                SourcePiece::Event(
+                    Event::SpaceSwitch(space) | Event::System(SystemEvent::Space(space)),
+                ) => running = names.space(*space)?,
                 SourcePiece::Event(event) if lists_a_mapping(event) => {
                     told.insert(running);
                 }
@@ -174,6 +177,12 @@ impl<'a, 'p> Replay<'a, 'p> {
         self.stream.switch(first);
         self.origins.switch(first);
         self.follow_core();
+        let kernel = source.holds_system().then_some(first);
+        self.stream.set_kernel(kernel);
+        if kernel.is_some() {
+            // The filter knows no kernel that has pages of its own in every space.
+            self.filter = None;
+        }
         self.shift = u32::from(GEOMETRY.base().shift() - source.grain().shift());
         self.children = source.holds_children();
         self.begun = self.stream.now();
@@ -224,6 +233,8 @@ impl<'a, 'p> Replay<'a, 'p> {
                         if let Event::Populate { range, touch, .. } = &*event {
                             let populated = self.populate(*range, *touch);
                             populated.map_err(|why| refused(why, self.worlds.all.len()))?;
+                        } else if let Event::System(system) = &*event {
+                            self.system_event(system);
                         } else if self.event(&event).is_err() {
                             return Ok(Ended::ToBeginAgain(self.stream.running));
                         }

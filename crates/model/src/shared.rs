@@ -53,7 +53,18 @@ pub fn notes(stream: &Stream) -> Vec<String> {
         .filter(|space| !is_earlier(*space))
         .map(|space| space.0.to_string())
         .collect();
-    if !untold.is_empty() {
+    if stream.kernel().is_some() {
+        notes.push(
+            "the kernel's pages have the recorded sizes under every policy; programs' memory is \
+             taken for anonymous memory of objects that are large enough"
+                .to_string(),
+        );
+        notes.push(
+            "each address space has a PCID of its own, which the recorded processor had not; the \
+             recorded invalidations apply to every policy"
+                .to_string(),
+        );
+    } else if !untold.is_empty() {
         let which = match untold.as_slice() {
             _ if !stream.summary.events => "no mapping events".to_string(),
             [one] => format!("no mapping events of address space {one}"),

@@ -23,6 +23,11 @@ pub trait Source {
         true
     }
 
+    /// Returns true if the trace holds a whole system: its kernel too, and its page tables.
+    fn holds_system(&self) -> bool {
+        false
+    }
+
     /// Returns true if the trace is a reduced form already.
     fn is_reduced(&self) -> bool {
         false
@@ -121,6 +126,7 @@ pub struct Items {
     part: usize,
     at: usize,
     children: bool,
+    system: bool,
 }
 
 impl Items {
@@ -132,12 +138,19 @@ impl Items {
             part: usize::MAX,
             at: 0,
             children: true,
+            system: false,
         }
     }
 
     /// Makes the trace one that does not hold forked child processes.
     pub fn without_children(mut self) -> Self {
         self.children = false;
+        self
+    }
+
+    /// Makes the trace one of a whole system.
+    pub fn of_system(mut self) -> Self {
+        self.system = true;
         self
     }
 
@@ -173,6 +186,10 @@ impl Source for Items {
 
     fn holds_children(&self) -> bool {
         self.children
+    }
+
+    fn holds_system(&self) -> bool {
+        self.system
     }
 
     fn rewind(&mut self) -> Result<(), Self::Error> {

@@ -1,12 +1,13 @@
 //! The trace as all worlds see it: address spaces, time, and the sums of the trace.
 
+use crate::recorded::{RecordedSystem, is_kernels};
 use broadleaf_memory::{
     AddressSpaces, BlockId, Change, GEOMETRY, Histories, PageHistory, Touched, Touches,
 };
 use broadleaf_metrics::TraceSummary;
 use broadleaf_tlb::Tlb;
-use broadleaf_trace::Event;
 use broadleaf_trace::reduced::Sums;
+use broadleaf_trace::{Event, GuestLeaf};
 use broadleaf_units::{BlockNumber, PageNumber, SpaceId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -89,6 +90,8 @@ pub struct Stream {
     pub misplaced: u64,
     /// True if any reference is to the upper half of the addresses, where the kernel lives.
     pub kernel_references: bool,
+    /// The recorded page tables, if the trace holds a whole system.
+    system: Option<Box<RecordedSystem>>,
     /// The space that runs.
     pub running: SpaceId,
     /// The space that each process has, by its id.
@@ -119,6 +122,7 @@ impl Stream {
             earlier: Earlier::default(),
             misplaced: 0,
             kernel_references: false,
+            system: None,
             running: SpaceId(0),
             processes: BTreeMap::new(),
             ending: Vec::new(),
@@ -143,6 +147,23 @@ impl Stream {
     /// Accesses of the trace itself at that time.
     pub const fn since_begun(&self, time: u64) -> u64 {
         time.saturating_sub(self.earlier.accesses)
+    }
+
+    /// The trace that begins holds a whole system with this kernel's space, or does not.
+    pub fn set_kernel(&mut self, kernel: Option<SpaceId>) {
+        self.system = kernel.map(|kernel| Box::new(RecordedSystem::new(kernel)));
+    }
+
+    /// The space of the upper half of the addresses, if the trace holds a whole system.
+    pub fn kernel(&self) -> Option<SpaceId> {
+        self.system.as_ref().map(|system| system.kernel)
+    }
+
+    /// Notes a leaf of the recorded page tables. Returns its space, and true if it replaces
+    /// another leaf; `None` if the trace holds no system.
+    pub fn note_leaf(&mut self, leaf: &GuestLeaf) -> Option<(SpaceId, bool)> {
+        let running = self.running;
+        Some(self.system.as_mut()?.note(leaf, running))
     }
 
     /// All that came so far ran before the trace that all this is about, which begins. Time goes
@@ -296,7 +317,7 @@ impl Stream {
         if !Tlb::can_translate(page) {
             return Err(Refused::Page(page));
         }
-        self.kernel_references |= page.0 >> 51 != 0;
+        self.kernel_references |= is_kernels(page);
         let block = self.prepared(number, wait)?;
         let found = FoundBlock {
             block,
@@ -318,7 +339,10 @@ impl Stream {
         number: BlockNumber,
         wait: &mut dyn FnMut(),
     ) -> Result<BlockId, Refused> {
-        let running = self.running;
+        let running = match &self.system {
+            Some(system) if is_kernels(GEOMETRY.first_page(number)) => system.kernel,
+            _ => self.running,
+        };
         if Arc::get_mut(&mut self.spaces).is_none() {
             if let Some(block) = self.spaces.prepared(running, number) {
                 return Ok(block);

@@ -233,7 +233,8 @@ impl OracleReplay {
             | Event::CoreSwitch(_)
             | Event::Site(..)
             | Event::Allocation(_)
-            | Event::Window(_) => {}
+            | Event::Window(_)
+            | Event::System(_) => {}
         }
     }
 

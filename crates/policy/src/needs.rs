@@ -88,6 +88,9 @@ pub struct Needs {
     /// The number of pages, including the faulting page, that a fault in a mapped file maps if they
     /// are in memory. 0 and 1 map the faulting page alone.
     pub fault_around: u32,
+    /// True if pages have the sizes that a recorded system's own page tables gave them. In traces
+    /// without page tables, the flag means nothing.
+    pub recorded_sizes: bool,
     /// True if loads from anonymous memory without a store share one page of zeroes.
     pub zero_page: bool,
     /// The number of free frames zeroed ahead of time in a million accesses.
@@ -189,6 +192,8 @@ pub enum Beyond {
     Future,
     /// The frames of pages.
     Colours,
+    /// The page tables of a recorded system.
+    Recording,
     /// Superpages of a size that does not exist.
     Size,
 }
@@ -210,6 +215,7 @@ impl Beyond {
                 "depends on the future, which a recording holds and a live program does not"
             }
             Self::Colours => "chooses the frames of pages, which only the kernel does",
+            Self::Recording => "repeats what the kernel of a recorded system did",
             Self::Size => {
                 "makes superpages of other sizes than 2 MiB, which no live program can have"
             }

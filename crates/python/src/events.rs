@@ -1,6 +1,7 @@
 //! Events of a trace as rows of a table, and back.
 
 mod fields;
+mod system;
 
 use std::sync::Arc;
 
@@ -282,6 +283,7 @@ pub(crate) fn row_of(event: &Event) -> EventRow {
             (row.accesses, row.instructions) = (Some(at.accesses), Some(at.instructions));
             "window"
         }
+        Event::System(event) => system::fill(&mut row, event),
     };
     row.event = Some(kind.to_owned());
     row
@@ -395,6 +397,9 @@ pub(crate) fn event_of(row: &EventRow) -> Result<Event, String> {
             accesses: *need(&row.accesses, "accesses", kind)?,
             instructions: *need(&row.instructions, "instructions", kind)?,
         }),
-        other => return Err(format!("no event is called {other:?}")),
+        other => match system::event_of(row, other)? {
+            Some(event) => Event::System(event),
+            None => return Err(format!("no event is called {other:?}")),
+        },
     })
 }

@@ -139,6 +139,7 @@ pub(crate) fn record(
     };
     let mut options = Options {
         engine,
+        guest: None,
         command,
         grain: value_of(py, "grain", &grain, &GRAINS)?,
         instructions,

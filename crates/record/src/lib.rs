@@ -3,6 +3,7 @@
 mod qemu;
 pub mod scratch;
 pub mod symbols;
+pub mod system;
 pub mod trap;
 pub mod valgrind;
 pub mod windows;

@@ -13,7 +13,6 @@ mod windowed;
 
 use std::num::NonZero;
 
-use broadleaf_accel::{WhyNot, covers_all};
 use broadleaf_machine::Machine;
 use broadleaf_metrics::{CellResult, Comparison};
 use broadleaf_model::Plan;
@@ -145,10 +144,7 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
     };
     // Lookups that are made again are in no reduced form.
     let cache = cache.filter(|_| !restarts);
-    let covered = match restarts {
-        true => Err(WhyNot::Restarts),
-        false => covers_all(&policies, &machines),
-    };
+    let covered = asked::covered(restarts, head.as_ref(), &policies, &machines);
     let needs_frames = covered.err().filter(|_| !asks_for_memory);
     // Where all policies have frames, the kernel's policy has them too, so that costs compare.
     if needs_frames.is_some()

@@ -43,6 +43,7 @@ pub fn sort_of_lines(folder: &Path) -> io::Result<Options> {
     let files = [folder.join("sorted").into(), text.into()];
     Ok(Options {
         engine: Engine::Valgrind,
+        guest: None,
         command: command.chain(files).collect(),
         grain: Grain::Page,
         instructions: false,

@@ -19,6 +19,7 @@ pub mod catalogues;
 pub mod compare;
 pub mod costs;
 pub mod demo;
+pub mod engine_options;
 pub mod explained;
 pub mod failure;
 pub mod foreign;

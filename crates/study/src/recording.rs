@@ -7,6 +7,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
+use broadleaf_record::system::GuestReport;
 use broadleaf_record::valgrind::{Clock, Engine, Finished, Options, RecordError};
 use broadleaf_record::windows::WindowProgress;
 use broadleaf_report::number::{grouped, size};
@@ -16,7 +17,7 @@ use broadleaf_trace::{DEFAULT_LEVEL, Grain, MeasuredEnds, TraceIndex, WriteError
 pub use broadleaf_units::PageSize;
 
 use crate::failure::{Failure, reason};
-use crate::output::{Access, ClaimRefused, Direct, KeptPath, Replace, shown};
+use crate::output::{Access, ClaimRefused, Direct, KeptPath, Replace, argument, shown};
 use crate::provenance::made_by;
 
 /// A page size to align mappings to, as a user writes it.
@@ -56,6 +57,7 @@ pub fn plain_recording(
 ) -> Options {
     Options {
         command: command.to_vec(),
+        guest: None,
         engine: Engine::Valgrind,
         grain: Grain::Page,
         instructions: false,
@@ -140,6 +142,49 @@ pub fn size_and_end(finished: &Finished<()>, path: &Path) -> String {
     )
 }
 
+/// The command that a user may type next.
+pub fn next_command(finished: &Finished<()>, path: &Path) -> String {
+    let of_system = finished.guest.as_ref().map(|_| " --policy guest,4k,greedy");
+    let policies = of_system.unwrap_or_default();
+    format!("broadleaf compare {}{policies}", argument(path))
+}
+
+/// Sentences on a guest: the end of its command, and its kernel's counters beside the trace's.
+pub fn guest_lines(guest: &GuestReport) -> Vec<String> {
+    let mut lines = vec![match guest.status {
+        Some(status) => format!(
+            "the guest's command {}",
+            ending(ExitStatus::from_raw(status))
+        ),
+        None => "warning: the guest ended before its command".to_owned(),
+    }];
+    let beside = |what: &str, ours: u64, kernel: Option<u64>| {
+        let kernel = kernel.map_or_else(|| "unknown".to_owned(), grouped);
+        format!(
+            "{what}: {} in the trace, {kernel} by the guest's counters",
+            grouped(ours)
+        )
+    };
+    lines.push(beside("page faults", guest.faults, guest.kernel_faults));
+    let huge = guest.kernel_huge_pages;
+    lines.push(beside("huge pages", guest.huge_pages, huge));
+    if let Some(check) = guest.check {
+        lines.push(format!(
+            "translations: {} compared with QEMU's, {} different; {} references to devices",
+            grouped(check.compared),
+            grouped(check.different),
+            grouped(check.devices)
+        ));
+    }
+    if guest.untranslated > 0 {
+        lines.push(format!(
+            "warning: {} references had no translation",
+            grouped(guest.untranslated)
+        ));
+    }
+    lines
+}
+
 fn ending(status: ExitStatus) -> String {
     ending_of(status.code(), status.signal())
 }
@@ -175,11 +220,15 @@ fn explain(error: RecordError, path: &Path, kept: &KeptPath) -> Failure {
         RecordError::NoProgram { program, error } => Failure::cannot_run(&program, &error),
         RecordError::NoCommand
         | RecordError::CannotRun { .. }
+        | RecordError::NoGuest
+        | RecordError::Guest { .. }
         | RecordError::EngineLacks(_)
         | RecordError::Path(_) => Failure::wrong(error),
         RecordError::NotBuilt
         | RecordError::QemuNotBuilt
         | RecordError::NoQemu(_)
+        | RecordError::NoQemuSystem
+        | RecordError::QemuVersion { .. }
         | RecordError::NoPlugins(_)
         | RecordError::NothingRecorded(_) => Failure::failed(error),
         RecordError::Folder { folder, error } => Failure::Failed(format!(

@@ -3,6 +3,7 @@
 use broadleaf_units::{CoreId, FileId, Rights, SiteId, SpaceId, ThreadId, VirtAddr};
 
 use crate::site::{Allocation, Site};
+use crate::system_event::SystemEvent;
 use crate::windows::WindowBorder;
 
 /// A range of addresses, base-page aligned at both ends.
@@ -184,6 +185,8 @@ pub enum Event {
     Allocation(Allocation),
     /// A border of a window: see [`crate::WindowPlan`].
     Window(WindowBorder),
+    /// A change that only recordings of whole systems have.
+    System(SystemEvent),
 }
 
 impl Event {

@@ -14,6 +14,8 @@ pub struct Options {
     pub events: bool,
     /// The recorder followed child processes.
     pub children: bool,
+    /// The trace holds a whole system: a kernel and all of its processes.
+    pub system: bool,
 }
 
 impl Options {
@@ -22,6 +24,7 @@ impl Options {
             | (self.instruction_pages as u64) << 1
             | (self.events as u64) << 2
             | (self.children as u64) << 3
+            | (self.system as u64) << 4
     }
 
     const fn from_bits(bits: u64) -> Self {
@@ -30,6 +33,7 @@ impl Options {
             instruction_pages: bits & 2 != 0,
             events: bits & 4 != 0,
             children: bits & 8 != 0,
+            system: bits & 16 != 0,
         }
     }
 }

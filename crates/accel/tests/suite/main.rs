@@ -22,6 +22,7 @@ mod offline;
 mod one_memory;
 mod populate;
 mod recency;
+mod recorded;
 mod replacement;
 mod romer;
 mod scattered;

@@ -4,16 +4,19 @@ use std::ffi::OsString;
 use std::num::NonZero;
 use std::path::PathBuf;
 
+use broadleaf_record::system::GuestMachine;
 use broadleaf_record::trap::Mechanism;
 use broadleaf_record::valgrind::{self, Clock};
 use broadleaf_record::windows::Stretch;
 use clap::{Args, ValueEnum, ValueHint};
 
+use broadleaf_study::engine_options::refuse_options;
 use broadleaf_study::failure::Failure;
 use broadleaf_study::recording::{PageSize, cannot_attach, size_to_align_to};
 
 use super::TableOrJson;
 use super::number::rounds;
+use super::size::size;
 
 /// Record a program's memory references
 ///
@@ -62,6 +65,26 @@ pub(crate) struct RecordArgs {
     /// With --engine trap, set the form of the result [default: table]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<TableOrJson>,
+
+    /// With --engine qemu-system, boot the guest of FOLDER (workloads/guest/build.py builds one)
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) guest: Option<PathBuf>,
+
+    /// With --engine qemu-system, set the guest's memory [default: 1g]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) guest_memory: Option<u64>,
+
+    /// With --engine qemu-system, set the guest's processors, which run in turn [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) processors: Option<u32>,
+
+    /// With --engine qemu-system, run the guest under this QEMU [default: that of PATH]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) qemu: Option<PathBuf>,
+
+    /// With --engine qemu-system, compare each translation with QEMU's own, which takes longer
+    #[arg(long)]
+    pub(crate) check: bool,
 
     /// Set the unit of a visit: pages are enough for page-size policies, lines make larger files
     #[arg(long, default_value = "page")]
@@ -158,51 +181,47 @@ impl RecordArgs {
     /// # Errors
     /// [`Failure::Wrong`] with the option.
     pub(crate) fn check_engine(&self) -> Result<(), Failure> {
-        let of_trap = vec![
-            ("--machine", self.machine.is_some()),
-            ("--policy", self.policy.is_some()),
-            ("--mechanism", self.mechanism.is_some()),
-            ("--format", self.format.is_some()),
-        ];
-        let of_valgrind = vec![
-            ("--sites", self.sites),
-            ("--align", !self.align.is_empty()),
-            ("--clock program", self.clock == Some(ClockName::Program)),
-            ("--clock date", self.clock == Some(ClockName::Date)),
-            ("--clock-rate", self.clock_rate != Clock::RATE),
-            ("--skip", self.skip.is_some()),
-            ("--for", self.r#for.is_some()),
-            ("--every", self.every.is_some()),
-        ];
         if let Some(pid) = self.attach {
             return Err(cannot_attach(pid));
         }
-        let (others, given): (_, Vec<(&str, bool)>) = match self.engine {
-            Engine::Valgrind => ("trap", of_trap),
-            Engine::Qemu if !of_trap.iter().any(|(_, given)| *given) => ("valgrind", of_valgrind),
-            Engine::Qemu => ("trap", of_trap),
-            Engine::Trap => (
-                "valgrind",
-                vec![
-                    ("--grain line", self.grain != Grain::Page),
-                    ("--instructions", self.instructions),
-                    ("--follow-children", self.follow_children),
-                    ("--sites", self.sites),
-                    ("--align", !self.align.is_empty()),
-                    ("--measure", self.measure.is_some()),
-                    ("--clock", self.clock.is_some()),
-                    ("--skip", self.skip.is_some()),
-                    ("--for", self.r#for.is_some()),
-                    ("--every", self.every.is_some()),
-                ],
-            ),
-        };
-        match given.iter().find(|(_, is_given)| *is_given) {
-            Some((option, _)) => Err(Failure::wrong(format!(
-                "{option} is an option of --engine {others}"
-            ))),
-            None => Ok(()),
-        }
+        let engine = self.engine.to_possible_value();
+        refuse_options(
+            engine.as_ref().map_or("", |engine| engine.get_name()),
+            &[
+                ("--machine", self.machine.is_some()),
+                ("--policy", self.policy.is_some()),
+                ("--mechanism", self.mechanism.is_some()),
+                ("--format", self.format.is_some()),
+                ("--guest", self.guest.is_some()),
+                ("--guest-memory", self.guest_memory.is_some()),
+                ("--processors", self.processors.is_some()),
+                ("--qemu", self.qemu.is_some()),
+                ("--check", self.check),
+                ("--sites", self.sites),
+                ("--align", !self.align.is_empty()),
+                ("--clock program", self.clock == Some(ClockName::Program)),
+                ("--clock date", self.clock == Some(ClockName::Date)),
+                ("--clock-rate", self.clock_rate != Clock::RATE),
+                ("--skip", self.skip.is_some()),
+                ("--for", self.r#for.is_some()),
+                ("--every", self.every.is_some()),
+                ("--measure", self.measure.is_some()),
+                ("--grain line", self.grain != Grain::Page),
+                ("--instructions", self.instructions),
+                ("--follow-children", self.follow_children),
+            ],
+        )
+    }
+
+    /// The guest that is recorded.
+    pub(crate) fn machine(&self) -> Option<GuestMachine> {
+        Some(GuestMachine {
+            folder: self.guest.clone()?,
+            qemu: self.qemu.clone(),
+            memory: self.guest_memory.unwrap_or(1 << 30),
+            processors: self.processors.unwrap_or(1),
+            check: self.check,
+        })
     }
 
     /// The clock that the program sees.
@@ -223,6 +242,9 @@ pub(crate) enum Engine {
     /// Broadleaf's plugin for the distribution's QEMU (qemu-user): programs of x86-64 and AArch64,
     /// which see the real clock
     Qemu,
+    /// Broadleaf's plugin for the distribution's QEMU (qemu-system-x86): a guest's kernel with all
+    /// of its processes, while the guest runs the command
+    QemuSystem,
     /// No trace: the TLB misses of data references are counted while the program runs. Each traps;
     /// between them, the program runs at its own speed
     Trap,
@@ -232,6 +254,7 @@ impl From<Engine> for valgrind::Engine {
     fn from(engine: Engine) -> Self {
         match engine {
             Engine::Qemu => Self::Qemu,
+            Engine::QemuSystem => Self::QemuSystem,
             Engine::Valgrind | Engine::Trap => Self::Valgrind,
         }
     }

@@ -2,24 +2,20 @@
 
 use std::io::Write;
 use std::num::NonZero;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use broadleaf_governor::{Budgets, end_by};
+use broadleaf_governor::Budgets;
 use broadleaf_live::govern::{
     Attached, BaselineEnd, BaselineRequest, GovernRequest, JournalRequest, baseline, governed_text,
     live_policy,
 };
 use broadleaf_live::page::{baseline_page, live_page};
 use broadleaf_live::passed_on::PassedOn;
+use broadleaf_live::same_end::as_program;
 use broadleaf_metrics::LiveReport;
 use broadleaf_report::{View, baseline_table, command_line};
-use rustix::process::{
-    DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit,
-};
 
 use crate::args::{Attach, Govern, Run, TableOrJson, write_page};
 use crate::interrupt::EndSignal;
@@ -189,30 +185,6 @@ fn print(place: Option<Output>, text: &str) -> Result<(), Failure> {
     out.write_all(text.as_bytes())
         .map_err(|error| Failure::writing(out.name(), &error))?;
     out.finish()
-}
-
-/// Ends this process as the program ended: by the same signal, or with the same status. The
-/// returned failure holds the status.
-pub(crate) fn as_program(status: ExitStatus) -> Failure {
-    if let Some(signal) = status.signal() {
-        // The program left its own core file, and this process would write over the file.
-        forbid_core();
-        // A stop signal does not end this process. The status does.
-        end_by(signal);
-        return Failure::Status(128 + signal as u8, String::new());
-    }
-    Failure::Status(status.code().unwrap_or(1) as u8, String::new())
-}
-
-/// Makes this process leave no core file from here on.
-fn forbid_core() {
-    let none = Rlimit {
-        current: Some(0),
-        ..getrlimit(Resource::Core)
-    };
-    let _ = setrlimit(Resource::Core, none);
-    // A program that collects core files gets them whatever the limit says.
-    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
 }
 
 #[cfg(test)]

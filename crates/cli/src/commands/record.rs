@@ -10,19 +10,22 @@ use std::process::{Command, Stdio};
 use broadleaf_governor::{MayLack, inherit_closed_streams, inherit_signals};
 use broadleaf_live::govern::{EndsEnd, EndsRequest, measure_ends};
 use broadleaf_live::passed_on::LeftToChild;
+use broadleaf_live::same_end::as_program;
 use broadleaf_record::valgrind::{self, Finished, Options};
 use broadleaf_record::windows::windows;
 use broadleaf_trace::{DEFAULT_LEVEL, MeasuredEnds};
 use signal_hook::consts::SIGSEGV;
 
 use crate::args::{Engine, RecordArgs};
-use crate::commands::govern::{PROGRAM_SIGNALS, as_program};
+use crate::commands::govern::PROGRAM_SIGNALS;
 use crate::progress::{Bars, TaskBar};
 use broadleaf_study::failure::Failure;
 use broadleaf_study::measured_ends::measured_sentence;
-use broadleaf_study::output::{Direct, argument, refuse_input, shown};
+use broadleaf_study::output::{Direct, refuse_input, shown};
 use broadleaf_study::provenance::made_by;
-use broadleaf_study::recording::{claim, claim_free_name, doing, finish, size_and_end};
+use broadleaf_study::recording::{
+    claim, claim_free_name, doing, finish, guest_lines, next_command, size_and_end,
+};
 
 pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
     options.check_engine()?;
@@ -54,6 +57,7 @@ pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
     let what = Options {
         engine: options.engine.into(),
         command: options.command.clone(),
+        guest: options.machine(),
         grain: options.grain.into(),
         instructions: options.instructions,
         follow_children: options.follow_children,
@@ -65,6 +69,7 @@ pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
         level: DEFAULT_LEVEL,
         recorder: made_by(match options.engine {
             Engine::Qemu => "plugin for QEMU",
+            Engine::QemuSystem => "plugin for whole systems under QEMU",
             _ => "tool for Valgrind",
         }),
         measured,
@@ -72,10 +77,12 @@ pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
     // On a terminal, the output of the program and a bar would mix.
     let finished = record_to(output, &what, &path, !stdout().is_terminal())?;
     say!("{}", summary(&finished, &path));
+    let of_guest = finished.guest.iter().flat_map(guest_lines);
+    of_guest.for_each(|line| say!("{line}"));
     if let Some(cause) = finished.likely_cause {
         say!("warning: the recorder itself may have made the program fail. Likely cause: {cause}");
     }
-    say!("next: broadleaf compare {}", argument(&path));
+    say!("next: {}", next_command(&finished, &path));
     if finished.status.signal() == Some(SIGSEGV) && options.engine == Engine::Valgrind {
         say!(
             "broadleaf has no option --main-stacksize, which Valgrind may recommend above: if the \

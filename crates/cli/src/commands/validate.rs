@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 use broadleaf_live::govern::SettingsRequest;
+use broadleaf_live::same_end::as_program;
 use broadleaf_live::validate::{Validated, ValidationRequest, validate};
 use broadleaf_record::scratch::{Purpose, Scratch};
 use broadleaf_report::{Glyphs, View, validation_table};
@@ -13,7 +14,7 @@ use broadleaf_study::predicting::one_machine;
 use broadleaf_study::recording::{claim, plain_recording, size_and_end};
 use broadleaf_study::unfinished::Unfinished;
 
-use super::govern::{PROGRAM_SIGNALS, as_program};
+use super::govern::PROGRAM_SIGNALS;
 use super::record::{record_to, unheard};
 use crate::args::{TableOrJson, ValidateArgs};
 use crate::progress::Bars;

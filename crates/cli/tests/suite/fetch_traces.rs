@@ -59,7 +59,11 @@ fn answer(
     let head = match file {
         None => "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n".to_owned(),
         Some((_, bytes)) => {
-            let status = if from > 0 { "206 Partial Content" } else { "200 OK" };
+            let status = if from > 0 {
+                "206 Partial Content"
+            } else {
+                "200 OK"
+            };
             let length = bytes.len() - from;
             format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n")
         }
@@ -107,10 +111,16 @@ fn a_broken_fetch_goes_on_and_is_checked() {
     let server = Server::of(files, 20_000);
     let list = server.address("list.toml");
     let printed = succeeded(&run(&["fetch-traces", &list]));
-    assert!(printed.contains("sort   broadleaf  33.3 KiB  a sort"), "{printed}");
+    assert!(
+        printed.contains("sort   broadleaf  33.3 KiB  a sort"),
+        "{printed}"
+    );
     let fetch = ["fetch-traces", &list, "sort", "--into", &into];
     let error = failed(&run(&fetch), 1);
-    assert!(error.contains("after 20,000 bytes") && error.contains("goes on"), "{error}");
+    assert!(
+        error.contains("after 20,000 bytes") && error.contains("goes on"),
+        "{error}"
+    );
     let before = server.sent.load(Ordering::SeqCst);
     let output = run(&fetch);
     succeeded(&output);
@@ -137,7 +147,10 @@ fn other_bytes_than_the_catalogue_says_are_refused() {
     let into = into.display().to_string();
     let bytes = recording();
     let list = catalogue(&bytes, &"0".repeat(64));
-    let server = Server::of(vec![("list.toml", list), ("sets/sort.bl", bytes)], usize::MAX);
+    let server = Server::of(
+        vec![("list.toml", list), ("sets/sort.bl", bytes)],
+        usize::MAX,
+    );
     let list = server.address("list.toml");
     let error = failed(&run(&["fetch-traces", &list, "--all", "--into", &into]), 1);
     assert!(error.contains("its SHA-256 is"), "{error}");
@@ -157,7 +170,10 @@ fn an_index_page_lists_its_traces() {
     let server = Server::of(files, usize::MAX);
     let page = server.address("sets/");
     let listed = succeeded(&run(&["fetch-traces", &page]));
-    assert!(listed.contains("one    csv") && !listed.contains("x.txt"), "{listed}");
+    assert!(
+        listed.contains("one    csv") && !listed.contains("x.txt"),
+        "{listed}"
+    );
     succeeded(&run(&["fetch-traces", &page, "one", "--into", &into]));
     let path = format!("{into}/one.csv");
     let info = succeeded(&run(&["info", &path]));

@@ -303,6 +303,7 @@ fn forked() -> Vec<u8> {
     header.options = Options {
         events: true,
         children: true,
+        system: false,
         ..Options::default()
     };
     let mut encoder = Encoder::new(Vec::new(), &header).expect("a head");

@@ -53,7 +53,11 @@ fn the_book_is_whole() -> Result<(), Failed> {
 
 fn lines_are_narrow() -> Result<(), Failed> {
     // Pages of notebooks are made by nbconvert, with tables in one line.
-    let is_made = |document: &PathBuf| document.parent().is_some_and(|it| it.ends_with("notebooks"));
+    let is_made = |document: &PathBuf| {
+        document
+            .parent()
+            .is_some_and(|it| it.ends_with("notebooks"))
+    };
     let written = documents(&root()).into_iter().filter(|it| !is_made(it));
     let wide = written.flat_map(|document| {
         let text = fs::read_to_string(&document).expect("a document is readable");

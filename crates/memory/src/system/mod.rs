@@ -29,6 +29,7 @@ mod objects;
 mod obtain;
 mod promote;
 mod pte;
+mod recorded;
 mod reference;
 mod release;
 mod relocate;

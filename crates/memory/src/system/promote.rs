@@ -294,7 +294,7 @@ impl System<'_> {
 
     /// Copies or fills each page of a piece into an extent. Reclaiming frames for the extent may
     /// have evicted pages of the piece, so each page is looked up again.
-    fn copy_together(&mut self, spaces: &AddressSpaces, piece: Piece, first: Frame) {
+    pub(super) fn copy_together(&mut self, spaces: &AddressSpaces, piece: Piece, first: Frame) {
         for (at, frame) in self.places(piece).zip(first.0..).collect::<Vec<_>>() {
             let pte = self.tables.get(at);
             let frame = Frame(frame);

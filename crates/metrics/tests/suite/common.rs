@@ -75,6 +75,8 @@ pub(crate) fn whole_result() -> CellResult {
         reservations: next(),
         reservations_broken: next(),
         extents_refused: next(),
+        kernel_l1_misses: Some(next()),
+        kernel_walks: Some(next()),
         other_colour_pages: Some(next()),
         foreign_colour_pages: Some(next()),
         scattered_superpages: Some(next()),

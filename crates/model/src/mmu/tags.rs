@@ -34,6 +34,11 @@ impl SpaceTags {
         self.tags.get(&space).copied()
     }
 
+    /// The spaces that have tags.
+    pub(crate) fn spaces(&self) -> impl Iterator<Item = SpaceId> {
+        self.tags.keys().copied()
+    }
+
     /// Takes the tag of a space away.
     pub(super) fn remove(&mut self, space: SpaceId) -> Option<Asid> {
         self.tags.remove(&space)

@@ -4,6 +4,15 @@ use super::Mmu;
 use broadleaf_pagetable::WalkCacheCounts;
 use broadleaf_tlb::TlbCounts;
 
+/// Lookups of the upper half of the addresses since counting began.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct KernelLookups {
+    /// Those that miss the first level.
+    pub(crate) first_misses: u64,
+    /// Of these, those that miss all levels.
+    pub(crate) walks: u64,
+}
+
 /// The lookups of TLBs since counting began.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TlbTotals {
@@ -13,6 +22,8 @@ pub(crate) struct TlbTotals {
     pub(crate) third_hits: u64,
     /// Walks by level of the page that is found.
     pub(crate) walks: Vec<u64>,
+    /// The lookups of the kernel's addresses among these.
+    pub(crate) kernel: KernelLookups,
     /// The other counts.
     pub(super) counts: TlbCounts,
     /// The counts of walk caches, if there are any.
@@ -30,6 +41,8 @@ impl TlbTotals {
     fn add(&mut self, core: &Mmu<'_>) {
         self.second_hits += core.second_hits;
         self.third_hits += core.third_hits;
+        self.kernel.first_misses += core.kernel.first_misses;
+        self.kernel.walks += core.kernel.walks;
         self.walks.resize(core.walks.len(), 0);
         let walks = self.walks.iter_mut().zip(&core.walks);
         walks.for_each(|(sum, walks)| *sum += walks);

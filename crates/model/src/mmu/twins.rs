@@ -121,6 +121,7 @@ impl Mmu<'_> {
     pub(crate) fn count_as(&mut self, leader: &Self) {
         self.twin = Twin::Follows(leader.tlb_counts());
         (self.second_hits, self.third_hits) = (leader.second_hits, leader.third_hits);
+        self.kernel = leader.kernel;
     }
 
     /// The counts of the TLB beside hits and misses, since counting began.

@@ -5,6 +5,7 @@ use crate::plan_error::check_base_pages;
 use crate::{MemoryLimits, PlanError};
 use broadleaf_machine::Machine;
 use broadleaf_policy::Policy;
+use broadleaf_trace::Grain;
 use broadleaf_units::PageSize;
 use std::collections::BTreeSet;
 
@@ -39,5 +40,13 @@ impl Plan {
         let designs = self.machines.iter().map(|machine| &machine.design);
         let all: BTreeSet<PageSize> = designs.flat_map(|of| of.sizes().iter().copied()).collect();
         all.into_iter().collect()
+    }
+
+    /// Returns an error if a trace of this grain cannot be one program of a mix.
+    pub(crate) fn check_mixed(&self, grain: Grain, holds_system: bool) -> Result<(), String> {
+        match holds_system {
+            true => Err("a mix takes no trace of a whole system".to_string()),
+            false => self.check_grain(grain),
+        }
     }
 }

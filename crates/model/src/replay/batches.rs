@@ -218,6 +218,7 @@ impl Replay<'_, '_> {
             instructions: gathered.instructions,
             code: self.code,
             trace_part: self.trace_part,
+            kernel: stream.kernel(),
             filtered,
         };
         self.batch.last = part.last_time(&gathered.sums);

@@ -157,8 +157,8 @@ impl<'a, 'p, 's, S: Source> Mix<'a, 'p, 's, S> {
     fn begin(&mut self, number: usize) -> Result<(), Error<S::Error>> {
         let program = &mut self.programs[number];
         let grain = program.source.grain();
-        let plan = self.replay.plan;
-        plan.check_grain(grain).map_err(Error::Memory)?;
+        let checked = (self.replay.plan).check_mixed(grain, program.source.holds_system());
+        checked.map_err(Error::Memory)?;
         self.replay.shift = u32::from(GEOMETRY.base().shift() - grain.shift());
         self.replay.names.begin(Some(number));
         program.space = self.replay.names.space(SpaceId(0))?;

@@ -7,6 +7,7 @@ mod cores;
 mod filtering;
 mod forward;
 mod listening;
+mod recorded;
 mod references;
 mod samples;
 mod shootdown;

@@ -14,6 +14,9 @@ impl World<'_> {
     /// that count uses read it. Returns `None` if memory is used up.
     pub(super) fn visit(&mut self, step: &VisitStep, uses: u64, scene: &Scene<'_>) -> Option<()> {
         self.continues = step.continues;
+        if scene.part.kernel.is_some() {
+            self.enter_space_of(step.page, scene.part);
+        }
         if step.fetches {
             self.fetch(step.page, step.time, scene)?;
             self.repeat(ReferenceKind::Fetch, uses.saturating_sub(1));

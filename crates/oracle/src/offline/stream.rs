@@ -68,7 +68,8 @@ impl ReferenceStream {
             | Event::CoreSwitch(_)
             | Event::Site(..)
             | Event::Allocation(_)
-            | Event::Window(_) => false,
+            | Event::Window(_)
+            | Event::System(_) => false,
         }
     }
 

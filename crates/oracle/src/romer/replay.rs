@@ -272,7 +272,8 @@ impl RomerReplay<'_> {
             | Event::CoreSwitch(_)
             | Event::Site(..)
             | Event::Allocation(_)
-            | Event::Window(_) => {}
+            | Event::Window(_)
+            | Event::System(_) => {}
         }
     }
 

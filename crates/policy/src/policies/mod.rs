@@ -30,6 +30,7 @@ broadleaf_units::catalogue! {
         working_set::ENTRY,
         coloured::ENTRY,
         scattered::ENTRY,
+        guest::ENTRY,
     ];
 }
 

@@ -117,7 +117,7 @@ fn joined(before: &[&str], last: &OsStr) -> OsString {
 }
 
 /// Returns a text with its commas doubled, as QEMU's options want it.
-fn quoted(text: &OsStr) -> OsString {
+pub(crate) fn quoted(text: &OsStr) -> OsString {
     let bytes = text.as_bytes().iter();
     let double =
         bytes.flat_map(|&byte| std::iter::repeat_n(byte, if byte == b',' { 2 } else { 1 }));

@@ -14,10 +14,12 @@ use std::time::{Duration, Instant};
 use broadleaf_units::PageSize;
 
 use super::control::Control;
+use super::errors::RecordError;
 use super::life::LifePipe;
-use super::session::{Clock, Engine, Options, RecordError};
+use super::session::{Clock, Engine, Options};
 use crate::qemu::{Emulated, PLUGIN, PLUGIN_FILE};
 use crate::scratch::{self, Purpose, Scratch};
+use crate::system::{self, GuestReport, System};
 use crate::windows;
 
 /// The tool, as built with this program. It is empty if the build had no Valgrind.
@@ -56,7 +58,8 @@ pub(super) struct Workplace {
 }
 
 impl Workplace {
-    pub(super) fn new(engine: Engine) -> Result<Self, RecordError> {
+    pub(super) fn new(engine: Engine, system: Option<&System<'_>>) -> Result<Self, RecordError> {
+        let plugin = system.map_or(PLUGIN, System::plugin);
         let files: &[(&str, &[u8])] = match engine {
             Engine::Valgrind if TOOL.is_empty() => return Err(RecordError::NotBuilt),
             Engine::Qemu if PLUGIN.is_empty() => return Err(RecordError::QemuNotBuilt),
@@ -65,7 +68,8 @@ impl Workplace {
                 (LAUNCHER_FILE, LAUNCHER),
                 (JAVA_AGENT_FILE, JAVA_AGENT),
             ],
-            Engine::Qemu => &[(PLUGIN_FILE, PLUGIN)],
+            Engine::Qemu => &[(PLUGIN_FILE, plugin)],
+            Engine::QemuSystem => &[(system::PLUGIN_FILE, plugin)],
         };
         let tool = folder_for(Purpose::Tool)?;
         let in_tool = in_folder(Purpose::Tool);
@@ -121,6 +125,25 @@ impl Workplace {
         }
         (options.prepare)(&mut command);
         spawn(&mut command).map_err(RecordError::Io)
+    }
+
+    /// Starts a guest. Interrupts from the terminal reach QEMU.
+    pub(super) fn start_system(
+        &self,
+        system: &System<'_>,
+        options: &Options,
+    ) -> Result<Child, RecordError> {
+        let plugin = self.tool.path().join(system::PLUGIN_FILE);
+        let mut command = system
+            .command(&plugin, self.rings.path(), options)
+            .map_err(in_folder(Purpose::Rings))?;
+        (options.prepare)(&mut command);
+        spawn(&mut command).map_err(RecordError::Io)
+    }
+
+    /// Reads what a guest reported.
+    pub(super) fn report(&self, system: &System<'_>) -> GuestReport {
+        system.report(self.rings.path())
     }
 
     /// The user's options for Java virtual machines, and the agent.

@@ -9,6 +9,7 @@ mod cause;
 mod control;
 mod elf;
 mod encode;
+mod errors;
 mod launch;
 mod life;
 mod order;
@@ -32,5 +33,6 @@ mod totals;
 mod wire;
 
 pub(crate) use cause::has_sanitizer;
+pub use errors::RecordError;
 pub(crate) use program::{executable, find as find_program, interpreter_line};
-pub use session::{Clock, Engine, Finished, Options, RecordError, RecordProgress, record};
+pub use session::{Clock, Engine, Finished, Options, RecordProgress, record};

@@ -8,7 +8,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use super::session::RecordError;
+use super::errors::RecordError;
 
 /// The depth to which script interpreters that are scripts are followed, as in Linux.
 const SCRIPTS: usize = 5;

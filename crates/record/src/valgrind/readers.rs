@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::{self, Scope, ScopedJoinHandle};
 
+use super::errors::RecordError;
 use super::order::{Mark, WriteOrder};
 use super::pack::Shared;
 use super::process::{BadWords, TracedProcess};
 use super::ring::{Ring, Segment, Wait};
-use super::session::RecordError;
 use super::sink::{ProcessSink, RecordSetting, Stopped};
 
 /// The numbers of recorded processes and address spaces.

@@ -4,25 +4,26 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use broadleaf_trace::{
     Grain, Header, MeasuredEnds, Options as Contents, RecordedProgram, Totals, TraceWriter,
-    WindowPlan, WriteError,
+    WindowPlan,
 };
 use broadleaf_units::PageSize;
 
 use super::cause;
+use super::errors::RecordError;
 use super::launch::{Workplace, machine};
 use super::pack::Shared;
-use super::process::BadWords;
 use super::program;
 use super::readers::Readers;
 use super::sink::RecordSetting;
 use crate::qemu::Emulated;
+use crate::system::{GuestMachine, GuestReport, System};
 use crate::windows::WindowProgress;
 
 /// The engine that runs the recorded program.
@@ -34,6 +35,9 @@ pub enum Engine {
     /// The plugin of QEMU's user-mode programs. It records no allocation sites, and the program
     /// sees the real clock.
     Qemu,
+    /// The plugin of QEMU's whole x86-64 machines. The command runs in a guest
+    /// ([`Options::guest`]), and the trace has the guest's kernel and all of its processes.
+    QemuSystem,
 }
 
 /// The program to record, with the options of the recording.
@@ -43,6 +47,8 @@ pub struct Options {
     pub engine: Engine,
     /// The program and its arguments.
     pub command: Vec<OsString>,
+    /// The guest of [`Engine::QemuSystem`].
+    pub guest: Option<GuestMachine>,
     /// The unit in which the trace names places.
     pub grain: Grain,
     /// If true, the trace has the pages (lines) of instructions too.
@@ -123,6 +129,8 @@ pub struct Finished<W> {
     pub status: ExitStatus,
     /// The reason of the program's failure, if the recorder itself is likely to have caused it.
     pub likely_cause: Option<&'static str>,
+    /// The counters of a guest that was recorded.
+    pub guest: Option<GuestReport>,
     /// The time from the program's start to its end and the last byte.
     pub elapsed: Duration,
 }
@@ -137,6 +145,7 @@ impl<W> Finished<W> {
             spaces,
             status,
             likely_cause,
+            guest,
             elapsed,
         } = self;
         let rest = Finished {
@@ -146,93 +155,10 @@ impl<W> Finished<W> {
             spaces,
             status,
             likely_cause,
+            guest,
             elapsed,
         };
         (output, rest)
-    }
-}
-
-/// The reason for which a recording failed.
-#[derive(Debug, thiserror::Error)]
-pub enum RecordError {
-    /// The command is empty.
-    #[error("no program to record was given")]
-    NoCommand,
-    /// The program's file was not found, or is not executable.
-    #[error("{}: cannot run it: {error}", program.display())]
-    NoProgram {
-        /// The program's name, as it was given.
-        program: OsString,
-        /// The error with which `execvp` would fail.
-        error: io::Error,
-    },
-    /// Valgrind cannot run the program.
-    #[error("{program:?} {why}")]
-    CannotRun {
-        /// The program's file, or that of a script's interpreter.
-        program: OsString,
-        /// The reason, and the user's remedy.
-        why: &'static str,
-    },
-    /// Valgrind was missing when this program was built.
-    #[error(
-        "this build of Broadleaf has no recorder, because Valgrind was missing when it was built \
-        (on Debian: apt-get install valgrind gcc make, then build again)"
-    )]
-    NotBuilt,
-    /// A C compiler was missing when this program was built.
-    #[error(
-        "this build of Broadleaf has no recorder for QEMU, because a C compiler was missing when \
-        it was built (on Debian: apt-get install gcc make, then build again)"
-    )]
-    QemuNotBuilt,
-    /// QEMU is not installed.
-    #[error(
-        "--engine qemu runs programs under {0}, and PATH has no {0} \
-        (on Debian: apt-get install qemu-user)"
-    )]
-    NoQemu(&'static str),
-    /// QEMU's program loads no plugins.
-    #[error(
-        "{} loads no plugins: --engine qemu needs a QEMU that was built with them, such as \
-        qemu-user 7.2 of Debian 12",
-        .0.display()
-    )]
-    NoPlugins(PathBuf),
-    /// The engine has no such option.
-    #[error("--engine qemu has no {0}: record with --engine valgrind")]
-    EngineLacks(&'static str),
-    /// The program began to run, but nothing was recorded.
-    #[error(
-        "the program ended ({0}) before it could be recorded; \
-        the words of Valgrind or QEMU are above, if it had any"
-    )]
-    NothingRecorded(ExitStatus),
-    /// The trace could not be written. The part that was written before can be read.
-    #[error(transparent)]
-    Write(#[from] WriteError),
-    /// The recorder and this program disagree.
-    #[error("{0}")]
-    Tool(String),
-    /// A folder for the recorder's own files could not be made.
-    #[error("cannot make the recorder's files in {}: {error}", folder.display())]
-    Folder {
-        /// The path at which the folder was to be made.
-        folder: PathBuf,
-        /// The system's error.
-        error: io::Error,
-    },
-    /// The system refused another operation.
-    #[error(transparent)]
-    Io(#[from] io::Error),
-    /// A path contains a zero byte.
-    #[error(transparent)]
-    Path(#[from] std::ffi::NulError),
-}
-
-impl From<BadWords> for RecordError {
-    fn from(e: BadWords) -> Self {
-        Self::Tool(e.to_string())
     }
 }
 
@@ -249,9 +175,18 @@ pub fn record<W: Write + Send>(
     progress: &mut dyn FnMut(RecordProgress),
 ) -> Result<Finished<W>, RecordError> {
     let name = options.command.first().ok_or(RecordError::NoCommand)?;
-    let program = program::find(name)?;
+    let system = match (options.engine, &options.guest) {
+        (Engine::QemuSystem, None) => return Err(RecordError::NoGuest),
+        (Engine::QemuSystem, Some(guest)) => Some(System::find(guest)?),
+        _ => None,
+    };
+    let program = match &system {
+        Some(system) => system.kernel_path(),
+        None => program::find(name)?,
+    };
     let emulated = match options.engine {
         Engine::Valgrind => program::check(&program).map(|()| None)?,
+        Engine::QemuSystem => None,
         Engine::Qemu if options.sites => return Err(RecordError::EngineLacks("--sites")),
         Engine::Qemu if !options.align.is_empty() => {
             return Err(RecordError::EngineLacks("--align"));
@@ -261,12 +196,16 @@ pub fn record<W: Write + Send>(
         }
         Engine::Qemu => Some(Emulated::find(&program, &options.command)?),
     };
-    let mut workplace = Workplace::new(options.engine)?;
-    let writer = TraceWriter::new(output, &header(options, &program)?)?;
+    let mut workplace = Workplace::new(options.engine, system.as_ref())?;
+    let header = header(options, &program, system.as_ref())?;
+    let writer = TraceWriter::new(output, &header)?;
     let shared = Shared::new(writer, options.level);
 
     let began = Instant::now();
-    let mut child = workplace.start(&program, emulated.as_ref(), options)?;
+    let mut child = match &system {
+        Some(system) => workplace.start_system(system, options)?,
+        None => workplace.start(&program, emulated.as_ref(), options)?,
+    };
     let outcome = thread::scope(|scope| {
         let setting = RecordSetting {
             began,
@@ -332,13 +271,14 @@ pub fn record<W: Write + Send>(
         status,
         likely_cause: match options.engine {
             Engine::Valgrind => cause::likely_cause(&program, status),
-            Engine::Qemu => None,
+            Engine::Qemu | Engine::QemuSystem => None,
         },
+        guest: system.map(|system| workplace.report(&system)),
         elapsed: began.elapsed(),
     })
 }
 
-fn header(options: &Options, program: &Path) -> io::Result<Header> {
+fn header(options: &Options, program: &Path, system: Option<&System<'_>>) -> io::Result<Header> {
     let mut hasher = blake3::Hasher::new();
     hasher.update_reader(File::open(program)?)?;
     Ok(Header {
@@ -347,7 +287,8 @@ fn header(options: &Options, program: &Path) -> io::Result<Header> {
             instruction_counts: true,
             instruction_pages: options.instructions,
             events: true,
-            children: options.follow_children,
+            children: options.follow_children || system.is_some(),
+            system: system.is_some(),
         },
         command: options
             .command
@@ -358,26 +299,31 @@ fn header(options: &Options, program: &Path) -> io::Result<Header> {
             path: program.canonicalize()?.to_string_lossy().into_owned(),
             hash: *hasher.finalize().as_bytes(),
         }),
-        machine: machine(),
+        machine: system.map_or_else(machine, System::description),
         recorder: options.recorder.clone(),
         measured: options.measured.clone(),
         windows: options.windows,
         time: SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .map_or(0, |d| d.as_secs()),
-        notes: vec![
-            "memory accesses made by the kernel are not counted".into(),
-            places(&options.align),
-            match options.engine {
-                Engine::Valgrind => {
-                    "threads ran one at a time, in the order that Valgrind's scheduler chose"
-                }
-                Engine::Qemu => "threads ran one at a time under QEMU, in turns",
-            }
-            .into(),
-        ],
+        notes: system.map_or_else(|| notes(options), System::notes),
         room: 0,
     })
+}
+
+/// Facts that users of a program's trace have to know.
+fn notes(options: &Options) -> Vec<String> {
+    vec![
+        "memory accesses made by the kernel are not counted".into(),
+        places(&options.align),
+        match options.engine {
+            Engine::Valgrind => {
+                "threads ran one at a time, in the order that Valgrind's scheduler chose"
+            }
+            Engine::Qemu | Engine::QemuSystem => "threads ran one at a time under QEMU, in turns",
+        }
+        .into(),
+    ]
 }
 
 /// A note on the places of the recorded program's mappings.

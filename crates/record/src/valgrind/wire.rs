@@ -2,9 +2,10 @@
 //! files change together.
 
 use broadleaf_trace::{
-    Advice, Backing, Border, Event, KernelTouch, Mapping, Range, TouchOrigin, WindowBorder,
+    Advice, Backing, Border, Event, FaultStep, GuestLeaf, Invalidation, KernelTouch, Mapping,
+    Range, SystemEvent, TouchOrigin, WindowBorder,
 };
-use broadleaf_units::{FileId, Rights, ThreadId, VirtAddr};
+use broadleaf_units::{CoreId, FileId, Rights, SpaceId, ThreadId, VirtAddr};
 
 pub(super) const MAGIC: u32 = 0x424c_5631;
 pub(super) const SEGMENTS: usize = 16;
@@ -73,6 +74,13 @@ pub(super) mod kind {
     pub(in super::super) const WINDOW_START: u8 = 22;
     pub(in super::super) const WINDOW_END: u8 = 23;
     pub(in super::super) const TOTAL: u8 = 24;
+    pub(in super::super) const SPACE: u8 = 25;
+    pub(in super::super) const LEAF: u8 = 26;
+    pub(in super::super) const INVALIDATE: u8 = 27;
+    pub(in super::super) const FAULT: u8 = 28;
+    pub(in super::super) const PRIVILEGE: u8 = 29;
+    pub(in super::super) const CORE: u8 = 30;
+    pub(in super::super) const SPACE_END: u8 = 31;
 }
 
 /// An item of a block.
@@ -272,6 +280,43 @@ impl Payload<'_> {
             kind::THREAD_START => Event::ThreadStart(ThreadId(self.number() as u32)),
             kind::THREAD_RUN => Event::ThreadSwitch(ThreadId(self.number() as u32)),
             kind::THREAD_END => Event::ThreadEnd(ThreadId(self.number() as u32)),
+            kind::CORE => Event::CoreSwitch(CoreId(self.number() as u32)),
+            _ => return self.system_event(record).map(Event::System),
+        })
+    }
+
+    /// Returns the event of a whole system.
+    fn system_event(mut self, record: u8) -> Option<SystemEvent> {
+        Some(match record {
+            kind::SPACE => SystemEvent::Space(SpaceId(self.number() as u32)),
+            kind::LEAF => {
+                let (start, shift) = (self.address(), self.number() as u8);
+                let (physical, flags) = (self.number(), self.number());
+                SystemEvent::Leaf(GuestLeaf {
+                    start,
+                    shift,
+                    physical,
+                    rights: Rights {
+                        read: true,
+                        write: flags & 1 != 0,
+                        execute: flags & 4 != 0,
+                    },
+                    user: flags & 2 != 0,
+                    global: flags & 8 != 0,
+                })
+            }
+            kind::INVALIDATE => SystemEvent::Invalidate(match self.number() {
+                0 => Invalidation::Page(self.address()),
+                1 => Invalidation::UnknownPage,
+                2 => Invalidation::Space,
+                _ => Invalidation::Everything,
+            }),
+            kind::FAULT => SystemEvent::PageFault(match self.number() {
+                0 => FaultStep::Exception,
+                _ => FaultStep::Handled,
+            }),
+            kind::SPACE_END => SystemEvent::SpaceEnd,
+            kind::PRIVILEGE => SystemEvent::Privilege(self.number() != 0),
             _ => return None,
         })
     }

@@ -10,5 +10,6 @@ mod processes;
 mod qemu;
 mod signals;
 mod support;
+mod systems;
 mod traps;
 mod windows;

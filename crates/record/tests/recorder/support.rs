@@ -28,7 +28,7 @@ pub(crate) fn can_record() -> bool {
     static QEMU: OnceLock<bool> = OnceLock::new();
     let can = match ENGINE.get() {
         Engine::Valgrind => &VALGRIND,
-        Engine::Qemu => &QEMU,
+        Engine::Qemu | Engine::QemuSystem => &QEMU,
     };
     *can.get_or_init(|| match trace(&["true"]) {
         Ok(_) => true,
@@ -86,6 +86,7 @@ pub(crate) fn folder() -> tempfile::TempDir {
 /// Returns options for recording `command` at page grain.
 pub(crate) fn options<S: AsRef<std::ffi::OsStr>>(command: &[S]) -> Options {
     Options {
+        guest: None,
         engine: ENGINE.get(),
         command: command.iter().map(OsString::from).collect(),
         grain: Grain::Page,

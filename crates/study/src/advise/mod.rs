@@ -128,6 +128,12 @@ pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, TracePlaces), 
     };
     let mut trace = Trace::open(request.trace, reading, Whole::Advice)?;
     warn_of_windows(&trace);
+    if trace.header().is_some_and(|header| header.options.system) {
+        return Err(Failure::wrong(
+            "this trace holds a whole system without the mappings of its programs, so there are no \
+             ranges to advise: record the program alone, without --engine qemu-system",
+        ));
+    }
     let outcome = replay(&mut [], &mut trace, &plan, request.watch)?;
     trace.finish()?;
     refuse_empty(outcome.trace.accesses, &trace, "advise on")?;

@@ -2,12 +2,30 @@
 
 use std::path::Path;
 
+use broadleaf_accel::{WhyNot, covers_all};
+use broadleaf_machine::Machine;
 use broadleaf_policy::{GivenPolicy, Policy};
+use broadleaf_trace::Header;
 
 use crate::answer::kernel::{SETTINGS, policy_of};
 use crate::failure::Failure;
 use crate::names;
 use crate::policies_file::Named;
+
+/// Returns the reason why a comparison needs memory that is modelled down to the frame, if there is
+/// one.
+pub(super) fn covered(
+    restarts: bool,
+    head: Option<&Header>,
+    policies: &[Box<dyn Policy>],
+    machines: &[Machine],
+) -> Result<(), WhyNot> {
+    match head {
+        _ if restarts => Err(WhyNot::Restarts),
+        Some(head) if head.options.system => Err(WhyNot::System),
+        _ => covers_all(policies, machines),
+    }
+}
 
 /// Policies with the user's spelling of each: `life-1000` for the policy `life-1e3`.
 #[derive(Default)]

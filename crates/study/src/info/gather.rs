@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use broadleaf_tlb::Tlb;
-use broadleaf_trace::{Backing, Event, Grain, Item, Mapping, Range, Visit};
+use broadleaf_trace::{Backing, Event, FaultStep, Grain, Item, Mapping, Range, SystemEvent, Visit};
 use broadleaf_units::{PageNumber, SpaceId, VirtAddr};
 
 use crate::windows::RecordedWindows;
@@ -24,6 +24,8 @@ pub(super) struct TraceContents {
     pub(super) files: u64,
     pub(super) misplaced: Vec<(Range, VirtAddr)>,
     pub(super) processes: Vec<ProcessInfo>,
+    /// The accesses of a whole system, if the trace holds one.
+    pub(super) system: Option<SystemAccesses>,
     /// The first page whose addresses no processor translates.
     pub(super) untranslatable: Option<u64>,
     pub(super) windows: RecordedWindows,
@@ -32,6 +34,18 @@ pub(super) struct TraceContents {
     space: SpaceId,
     /// The index in `processes` of each space.
     places: BTreeMap<SpaceId, usize>,
+}
+
+/// The accesses of a recorded system.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SystemAccesses {
+    /// Accesses to the kernel's addresses: the upper half.
+    pub(super) kernel_addresses: u64,
+    /// Accesses that the kernel's code made, to any address.
+    pub(super) by_kernel: u64,
+    /// Page faults that the kernel handled.
+    pub(super) page_faults: u64,
+    in_kernel: bool,
 }
 
 /// The process of one address space.
@@ -62,6 +76,7 @@ impl TraceContents {
             files: 0,
             misplaced: Vec::new(),
             processes: Vec::new(),
+            system: None,
             untranslatable: None,
             windows: RecordedWindows::default(),
             pages: ReferencedPages::default(),
@@ -93,6 +108,9 @@ impl TraceContents {
                 }
                 let accesses = self.accesses() - before;
                 self.process().accesses += accesses;
+                if let Some(system) = self.system.as_mut().filter(|system| system.in_kernel) {
+                    system.by_kernel += accesses;
+                }
             }
             Item::Event(event) => self.event(event),
         }
@@ -110,7 +128,12 @@ impl TraceContents {
         self.straddling += visit.lookups() - visit.accesses();
         if visit.lookups() > 0 {
             let page = visit.unit >> self.page_shift;
-            if self.pages.add(self.space, page) && !Tlb::can_translate(PageNumber(page)) {
+            let mut space = self.space;
+            if let Some(system) = self.system.as_mut().filter(|_| page >> 51 != 0) {
+                system.kernel_addresses += visit.accesses();
+                space = SystemEvent::KERNEL;
+            }
+            if self.pages.add(space, page) && !Tlb::can_translate(PageNumber(page)) {
                 self.untranslatable.get_or_insert(page);
             }
         }
@@ -127,6 +150,7 @@ impl TraceContents {
             Event::File { .. } => self.files += 1,
             Event::Misplaced { at, native } => self.misplaced.push((*at, *native)),
             Event::SpaceSwitch(space) => self.space = *space,
+            Event::System(event) => self.system_event(event),
             Event::SpaceStart {
                 pid,
                 parent,
@@ -140,7 +164,22 @@ impl TraceContents {
                 let process = self.process();
                 (process.status, process.ended) = (*status, true);
             }
+            // The kernel names a program after it has begun.
+            Event::Exec { path } if self.system.is_some() => {
+                self.process().command = vec![path.clone()];
+            }
             Event::ThreadStart(_) => self.process().started += 1,
+            _ => {}
+        }
+    }
+
+    fn system_event(&mut self, event: &SystemEvent) {
+        let system = self.system.get_or_insert_default();
+        match event {
+            SystemEvent::Space(space) => self.space = *space,
+            SystemEvent::SpaceEnd => self.process().ended = true,
+            SystemEvent::Privilege(kernel) => system.in_kernel = *kernel,
+            SystemEvent::PageFault(FaultStep::Handled) => system.page_faults += 1,
             _ => {}
         }
     }
@@ -218,5 +257,13 @@ const fn name(event: &Event) -> &'static str {
         Event::Site(..) => "site",
         Event::Allocation(_) => "allocation",
         Event::Window(_) => "window",
+        Event::System(event) => match event {
+            SystemEvent::Space(_) => "space_switch",
+            SystemEvent::SpaceEnd => "space_end",
+            SystemEvent::Leaf(_) => "leaf",
+            SystemEvent::Invalidate(_) => "invalidate",
+            SystemEvent::PageFault(_) => "page_fault",
+            SystemEvent::Privilege(_) => "privilege",
+        },
     }
 }

@@ -110,7 +110,7 @@ fn as_json(trace: &Trace, contents: &TraceContents) -> Value {
                     "ended": process.ended, "exit_status": process.status })
         })
         .collect();
-    json!({
+    let mut info = json!({
         "schema": SCHEMA,
         "trace": {
             "path": trace.name(),
@@ -138,7 +138,15 @@ fn as_json(trace: &Trace, contents: &TraceContents) -> Value {
         "misplaced": misplaced,
         "processes": processes,
         "windows": contents.windows.to_json(),
-    })
+    });
+    if let Some(system) = contents.system {
+        info["system"] = json!({
+            "kernel_address_accesses": system.kernel_addresses,
+            "kernel_code_accesses": system.by_kernel,
+            "page_faults": system.page_faults,
+        });
+    }
+    info
 }
 
 fn table(trace: &Trace, contents: &TraceContents, view: View) -> String {
@@ -177,6 +185,17 @@ fn table(trace: &Trace, contents: &TraceContents, view: View) -> String {
             grouped(contents.straddling)
         ),
     );
+    if let Some(system) = contents.system {
+        fact(
+            "system",
+            format!(
+                "{} accesses by the kernel's code, {} to the kernel's addresses; {} page faults",
+                grouped(system.by_kernel),
+                grouped(system.kernel_addresses),
+                grouped(system.page_faults)
+            ),
+        );
+    }
     if contents.instructions > 0 {
         fact("instructions", grouped(contents.instructions));
     }

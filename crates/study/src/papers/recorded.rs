@@ -68,6 +68,7 @@ pub(crate) fn recorded(
     }
     log::info!("recording {name} ...");
     let options = Options {
+        guest: None,
         engine: Engine::Valgrind,
         command: silently_in(work, command),
         grain: match detail {

@@ -99,6 +99,10 @@ impl Source for HeardTrace<'_> {
         self.trace.holds_children()
     }
 
+    fn holds_system(&self) -> bool {
+        self.trace.holds_system()
+    }
+
     fn is_reduced(&self) -> bool {
         Source::is_reduced(self.trace)
     }

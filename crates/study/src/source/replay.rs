@@ -23,6 +23,10 @@ impl broadleaf_model::Source for Trace {
         self.header().is_some_and(|header| header.options.children)
     }
 
+    fn holds_system(&self) -> bool {
+        self.header().is_some_and(|header| header.options.system)
+    }
+
     fn is_reduced(&self) -> bool {
         self.kind == TraceKind::Reduced
     }

@@ -123,6 +123,7 @@ fn recording(
     std::fs::create_dir_all(recordings).map_err(cannot)?;
     let options = Options {
         engine: Engine::Valgrind,
+        guest: None,
         command: silently_in(folder, program.command.iter().map(OsString::from)),
         grain: match program.by_line {
             true => Grain::Line,

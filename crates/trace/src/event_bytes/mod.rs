@@ -3,6 +3,7 @@
 mod next;
 mod parse;
 mod put;
+mod system;
 
 use crate::error::WriteError;
 use crate::event::Event;
@@ -32,6 +33,7 @@ const CORE_SWITCH: u8 = 18;
 const SITE: u8 = 19;
 const ALLOCATION: u8 = 20;
 const WINDOW: u8 = 21;
+const SYSTEM: u8 = 22;
 
 /// An encoder of a chunk's events. In a chunk of phrases, codes take the place of heads.
 #[derive(Clone, Debug, Default)]

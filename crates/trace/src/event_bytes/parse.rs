@@ -4,8 +4,8 @@ use broadleaf_units::{CoreId, FileId, Rights, SiteId, ThreadId, VirtAddr};
 
 use super::{
     ADVISE, ALLOCATION, BRK, CORE_SWITCH, EXEC, FILE, FORK, MAP, MISPLACED, POPULATE, PROTECT,
-    REMAP, SITE, SPACE_END, SPACE_START, STACK, THREAD_END, THREAD_START, THREAD_SWITCH, UNMAP,
-    WINDOW,
+    REMAP, SITE, SPACE_END, SPACE_START, STACK, SYSTEM, THREAD_END, THREAD_START, THREAD_SWITCH,
+    UNMAP, WINDOW, system,
 };
 use crate::event::{Advice, Backing, Event, KernelTouch, Mapping, Range, TouchOrigin};
 use crate::site::{Allocation, Site, SiteFrame};
@@ -69,6 +69,7 @@ pub(crate) fn parse(kind: u8, payload: &[u8]) -> Result<Option<Event>, &'static 
         SITE => Event::Site(SiteId(from.number32()?), site(from)?),
         ALLOCATION => Event::Allocation(allocation(from)?),
         WINDOW => Event::Window(WindowBorder::read(from)?),
+        SYSTEM => return Ok(system::parse(from)?.map(Event::System)),
         _ => return Ok(None),
     }))
 }

@@ -2,8 +2,8 @@
 
 use super::{
     ADVISE, ALLOCATION, BRK, CORE_SWITCH, EXEC, FILE, FORK, MAP, MISPLACED, POPULATE, PROTECT,
-    REMAP, SITE, SPACE_END, SPACE_START, STACK, THREAD_END, THREAD_START, THREAD_SWITCH, UNMAP,
-    WINDOW,
+    REMAP, SITE, SPACE_END, SPACE_START, STACK, SYSTEM, THREAD_END, THREAD_START, THREAD_SWITCH,
+    UNMAP, WINDOW, system,
 };
 use crate::event::{Advice, Backing, Event, Range};
 use crate::site::{Allocation, Site};
@@ -112,6 +112,10 @@ pub(crate) fn put(out: &mut Vec<u8>, event: &Event) -> Option<u8> {
         Event::Window(border) => {
             border.put(out);
             return Some(WINDOW);
+        }
+        Event::System(event) => {
+            system::put(out, event);
+            return Some(SYSTEM);
         }
         _ => {}
     }

@@ -70,6 +70,7 @@ fn full_header(grain: Grain, instruction_pages: bool) -> Header {
             instruction_pages,
             events: true,
             children: true,
+            system: false,
         },
         command: vec!["sh".to_owned(), "-c".to_owned(), "true; true".to_owned()],
         program: Some(RecordedProgram {

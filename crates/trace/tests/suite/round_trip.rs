@@ -123,6 +123,7 @@ fn a_header_round_trips() {
         options: Options {
             instruction_counts: true,
             children: true,
+            system: false,
             ..Options::default()
         },
         command: vec!["gzip".to_owned(), "-9".to_owned(), String::new()],

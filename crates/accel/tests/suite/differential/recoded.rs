@@ -23,6 +23,7 @@ pub(super) fn of_recoded(
             instruction_counts: true,
             events: true,
             children: true,
+            system: false,
             ..Options::default()
         },
         ..Header::new(recording.grain)

@@ -119,6 +119,7 @@ impl NaiveTrace {
                 instruction_pages: fetches,
                 events: true,
                 children: true,
+                system: false,
             },
             ..Header::new(self.items.grain())
         };

@@ -22,6 +22,7 @@ broadleaf_units::catalogue! {
             CACHE_HITS,
         },
         reserved::{RESERVATIONS, RESERVATIONS_BROKEN, EXTENTS_REFUSED},
+        system::{KERNEL_L1_MISSES, KERNEL_WALKS},
         colours::{
             OTHER_COLOUR_PAGES,
             FOREIGN_COLOUR_PAGES,

@@ -97,6 +97,7 @@ pub(crate) fn header(grain: Grain, instruction_pages: bool) -> Header {
             instruction_pages,
             events: true,
             children: true,
+            system: false,
         },
         ..Header::new(grain)
     }

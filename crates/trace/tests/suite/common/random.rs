@@ -2,8 +2,8 @@
 #![allow(dead_code)]
 
 use broadleaf_trace::{
-    Advice, Allocation, Backing, Border, Event, KernelTouch, Lead, Mapping, Range, Site, SiteFrame,
-    TouchOrigin, Visit, WindowBorder,
+    Advice, Allocation, Backing, Border, Event, FaultStep, GuestLeaf, Invalidation, KernelTouch,
+    Lead, Mapping, Range, Site, SiteFrame, SystemEvent, TouchOrigin, Visit, WindowBorder,
 };
 use broadleaf_units::{CoreId, FileId, Rights, SiteId, SpaceId, ThreadId, VirtAddr};
 use proptest::prelude::*;
@@ -66,6 +66,38 @@ fn populate() -> impl Strategy<Value = Event> {
         touch,
         origin,
     })
+}
+
+/// An event of a whole system.
+fn system_event() -> impl Strategy<Value = SystemEvent> {
+    let leaf = (any::<u64>(), 0..3usize, any::<u64>(), any::<[bool; 4]>());
+    prop_oneof![
+        any::<u32>().prop_map(|space| SystemEvent::Space(SpaceId(space))),
+        Just(SystemEvent::SpaceEnd),
+        leaf.prop_map(|(start, size, physical, [write, execute, user, global])| {
+            let shift = [12, 21, 30][size];
+            let unit = u64::MAX << shift.min(21);
+            SystemEvent::Leaf(GuestLeaf {
+                start: VirtAddr(start & unit),
+                shift,
+                physical: physical & unit,
+                rights: Rights {
+                    read: true,
+                    write,
+                    execute,
+                },
+                user,
+                global,
+            })
+        }),
+        any::<u64>().prop_map(|at| SystemEvent::Invalidate(Invalidation::Page(VirtAddr(at)))),
+        Just(SystemEvent::Invalidate(Invalidation::UnknownPage)),
+        Just(SystemEvent::Invalidate(Invalidation::Space)),
+        Just(SystemEvent::Invalidate(Invalidation::Everything)),
+        Just(SystemEvent::PageFault(FaultStep::Exception)),
+        Just(SystemEvent::PageFault(FaultStep::Handled)),
+        any::<bool>().prop_map(SystemEvent::Privilege),
+    ]
 }
 
 fn site(text: &'static str) -> impl Strategy<Value = Event> {
@@ -137,6 +169,7 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
         any::<u32>().prop_map(|thread| Event::ThreadStart(ThreadId(thread))),
         any::<u32>().prop_map(|thread| Event::ThreadSwitch(ThreadId(thread))),
         any::<u32>().prop_map(|core| Event::CoreSwitch(CoreId(core))),
+        system_event().prop_map(Event::System),
         site(text),
         border(),
         (any::<u32>(), range(), any::<u64>(), any::<u64>()).prop_map(

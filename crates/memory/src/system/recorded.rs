@@ -1,0 +1,68 @@
+//! The page sizes of a recorded system: its own page tables say which page maps a place.
+
+use super::{OutOfMemory, Place, Pte, System};
+use crate::{AddressSpaces, Pages, Shootdown};
+use broadleaf_policy::Effort;
+use broadleaf_units::{PageSize, SpaceId};
+
+impl System<'_> {
+    /// Maps a place by a page of the recorded size, or by base pages if the memory has no pages of
+    /// that size. With `settled`, the page is the kernel's own: it costs nothing, counts only as
+    /// resident, and policies are never asked about it.
+    ///
+    /// # Errors
+    /// If no frame is available.
+    pub fn map_as_recorded(
+        &mut self,
+        spaces: &AddressSpaces,
+        at: Place,
+        size: PageSize,
+        settled: bool,
+    ) -> Result<(), OutOfMemory> {
+        let before = self.counters;
+        self.fault_cycles = 0;
+        let level = self.level_of(size.min(PageSize::SIZE_2M)).unwrap_or(0);
+        let piece = self.piece(at, level);
+        if level == 0 {
+            self.demote_to_base_page(at);
+        }
+        let is_mapped = self.tables.get(at).is_present() && self.tables.get(at).level() == level;
+        if !is_mapped && level == 0 {
+            let behind = self.behind(spaces, at);
+            self.bring_in(spaces, at, &behind, true)?;
+        } else if !is_mapped {
+            let first = self.extent(spaces, level, Effort::Now).ok_or(OutOfMemory)?;
+            self.copy_together(spaces, piece, first);
+        }
+        if settled {
+            let flags = Pte::USED | Pte::REFERENCED | Pte::DIRTY | Pte::CONTENT | Pte::UNSAVED;
+            for at in self.places(piece) {
+                self.tables.set(at, self.tables.get(at).with(flags));
+            }
+        }
+        let (after, cycles) = (self.counters, std::mem::take(&mut self.fault_cycles));
+        if settled {
+            self.counters = super::SystemCounters {
+                resident: after.resident,
+                peak_resident: after.peak_resident,
+                in_superpages: after.in_superpages,
+                peak_in_superpages: after.peak_in_superpages,
+                ..before
+            };
+        } else {
+            self.counters.fault_cycles += cycles;
+        }
+        Ok(())
+    }
+
+    /// Counts a page fault of the recorded system, with its fixed cost.
+    pub const fn note_recorded_fault(&mut self) {
+        self.counters.page_faults += 1;
+        self.counters.fault_cycles += self.costs.fault;
+    }
+
+    /// The recorded processor dropped the translations of these pages of 4 KiB.
+    pub fn drop_as_recorded(&mut self, space: SpaceId, pages: Pages) {
+        self.shootdowns.push(Shootdown::Range { space, pages });
+    }
+}

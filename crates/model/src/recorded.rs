@@ -1,0 +1,47 @@
+//! The page tables of a recorded system, as far as a trace has told them.
+
+use broadleaf_trace::GuestLeaf;
+use broadleaf_units::{PageNumber, PageSize, SpaceId};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+/// Returns true if a page lies in the upper half of the addresses, where the kernel lives.
+#[inline]
+pub(crate) const fn is_kernels(page: PageNumber) -> bool {
+    page.0 >> 51 != 0
+}
+
+/// The kernel's space, and the leaves of all spaces.
+pub(crate) struct RecordedSystem {
+    pub(crate) kernel: SpaceId,
+    /// The leaves by space, first page and logarithm of the size.
+    leaves: HashMap<(SpaceId, u64, u8), GuestLeaf>,
+}
+
+impl RecordedSystem {
+    pub(crate) fn new(kernel: SpaceId) -> Self {
+        Self {
+            kernel,
+            leaves: HashMap::new(),
+        }
+    }
+
+    /// Notes a leaf of the running space or the kernel. Returns its space, and true if the place
+    /// had another leaf of this size.
+    pub(crate) fn note(&mut self, leaf: &GuestLeaf, running: SpaceId) -> (SpaceId, bool) {
+        let page = PageNumber(leaf.start.0 >> PageSize::SIZE_4K.shift());
+        let space = if is_kernels(page) {
+            self.kernel
+        } else {
+            running
+        };
+        let changed = match self.leaves.entry((space, page.0, leaf.shift)) {
+            Entry::Vacant(place) => {
+                place.insert(*leaf);
+                false
+            }
+            Entry::Occupied(mut place) => place.insert(*leaf) != *leaf,
+        };
+        (space, changed)
+    }
+}

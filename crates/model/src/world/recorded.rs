@@ -1,0 +1,85 @@
+//! The actions of a recorded system in a world.
+
+use super::World;
+use crate::filter::BatchPart;
+use crate::stream::Stream;
+use broadleaf_memory::system::Place;
+use broadleaf_memory::{AddressSpaces, Pages};
+use broadleaf_trace::GuestLeaf;
+use broadleaf_units::{PageNumber, PageSize, SpaceId};
+
+impl World<'_> {
+    /// Switches all machines to the space of a page: the upper half of the addresses is the
+    /// kernel's in every space. Its translations have a tag of their own, so they are global.
+    #[inline]
+    pub(super) fn enter_space_of(&mut self, page: PageNumber, part: &BatchPart<'_>) {
+        let space = part.space_of(page);
+        if self.mmu.running.0 != space {
+            self.switch(space);
+        }
+    }
+
+    /// Maps a page as the recorded kernel did, if it is the kernel's own or the policy is to follow
+    /// the recorded sizes.
+    pub(crate) fn map_as_recorded(
+        &mut self,
+        space: SpaceId,
+        leaf: &GuestLeaf,
+        is_kernels: bool,
+        stream: &Stream,
+    ) {
+        let spaces = &stream.spaces;
+        if self.ended.is_some() || !(is_kernels || self.policy.needs().recorded_sizes) {
+            return;
+        }
+        let page = PageNumber(leaf.start.0 >> PageSize::SIZE_4K.shift());
+        let at = Place {
+            space,
+            page: self.system.base_page(page),
+        };
+        let Some(size) = PageSize::from_shift(leaf.shift) else {
+            return;
+        };
+        let mut mapped = Ok(());
+        self.impose(spaces, |system| {
+            mapped = system.map_as_recorded(spaces, at, size, is_kernels);
+        });
+        if mapped.is_err() {
+            self.ended = Some(stream.now());
+            let totals = self.system.totals(spaces);
+            self.totals_when_ended = Some(Box::new(totals));
+        }
+    }
+
+    /// Counts a page fault of the recorded system, if the policy is the recorded one.
+    pub(crate) fn note_recorded_fault(&mut self) {
+        if self.ended.is_none() && self.policy.needs().recorded_sizes {
+            self.system.note_recorded_fault();
+        }
+    }
+
+    /// Drops the translations of pages, as the recorded processor did.
+    pub(crate) fn drop_as_recorded(
+        &mut self,
+        space: SpaceId,
+        pages: Pages,
+        spaces: &AddressSpaces,
+    ) {
+        if self.ended.is_none() {
+            self.system.drop_as_recorded(space, pages);
+            self.shoot_down(spaces);
+        }
+    }
+
+    /// Drops all translations, global ones included.
+    pub(crate) fn drop_everything(&mut self, spaces: &AddressSpaces) {
+        let all = Pages {
+            start: 0,
+            end: u64::MAX >> PageSize::SIZE_4K.shift(),
+        };
+        let known: Vec<SpaceId> = self.mmu.tags.spaces().collect();
+        for space in known {
+            self.drop_as_recorded(space, all, spaces);
+        }
+    }
+}

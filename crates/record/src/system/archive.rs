@@ -1,0 +1,49 @@
+//! Archives of cpio in the form "newc", which the kernel unpacks one after the other.
+
+/// The mode of a folder, and of a file.
+const FOLDER: u32 = 0o40755;
+const FILE: u32 = 0o100_644;
+
+/// An archive of one file, with its folders.
+pub(super) fn of_file(path: &str, content: &[u8]) -> Vec<u8> {
+    let mut archive = Vec::new();
+    for (at, _) in path.match_indices('/') {
+        entry(&mut archive, &path[..at], FOLDER, &[]);
+    }
+    entry(&mut archive, path, FILE, content);
+    entry(&mut archive, "TRAILER!!!", 0, &[]);
+    archive
+}
+
+fn entry(to: &mut Vec<u8>, name: &str, mode: u32, content: &[u8]) {
+    let number = to.len() as u32 + 1;
+    let (bytes, length) = (content.len() as u32, name.len() as u32 + 1);
+    to.extend(b"070701");
+    for field in [number, mode, 0, 0, 1, 0, bytes, 0, 0, 0, 0, length, 0] {
+        to.extend(format!("{field:08X}").bytes());
+    }
+    to.extend(name.bytes());
+    to.push(0);
+    pad(to);
+    to.extend(content);
+    pad(to);
+}
+
+fn pad(to: &mut Vec<u8>) {
+    to.resize(to.len().next_multiple_of(4), 0);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_begin_at_multiples_of_four() {
+        let archive = of_file("etc/broadleaf/command", b"exec true\n");
+        let starts = memchr::memmem::find_iter(&archive, b"070701");
+        let starts: Vec<usize> = starts.collect();
+        assert_eq!(starts.len(), 4, "two folders, the file and the trailer");
+        assert!(starts.iter().all(|at| at % 4 == 0));
+        assert!(archive.ends_with(&[0]) && archive.len() % 4 == 0);
+    }
+}

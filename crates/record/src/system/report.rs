@@ -1,0 +1,103 @@
+//! Reports of a recorded guest: the kernel's own counters, and the plugin's.
+
+use std::collections::BTreeMap;
+
+/// The counters of a recording of a guest, from the guest's kernel and from the plugin.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GuestReport {
+    /// The wait status of the command in the guest; `None` if the guest ended before it.
+    pub status: Option<i32>,
+    /// Page faults by the guest's own counter (`pgfault`) while it was recorded.
+    pub kernel_faults: Option<u64>,
+    /// Page faults that the trace holds.
+    pub faults: u64,
+    /// Huge pages that the guest's kernel made at faults and by khugepaged while it was recorded.
+    pub kernel_huge_pages: Option<u64>,
+    /// Huge pages of programs that the trace holds, each time that one was first used.
+    pub huge_pages: u64,
+    /// Switches of address spaces.
+    pub switches: u64,
+    /// Page walks of the recorder.
+    pub walks: u64,
+    /// References without a translation of ours.
+    pub untranslated: u64,
+    /// The comparison with QEMU's translations, if it was asked for.
+    pub check: Option<TranslationCheck>,
+}
+
+/// The comparison of each reference's translation with QEMU's own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TranslationCheck {
+    /// References that were compared.
+    pub compared: u64,
+    /// References with different physical addresses.
+    pub different: u64,
+    /// References to devices, which have no address in memory.
+    pub devices: u64,
+}
+
+impl GuestReport {
+    /// Reads what came over the guest's second serial port, and the plugin's summary.
+    pub(super) fn of(serial: &str, summary: &str, checked: bool) -> Self {
+        let mut counters = BTreeMap::new();
+        let mut status = None;
+        for line in serial.lines() {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            match words[..] {
+                ["status", number] => status = number.parse().ok(),
+                [when, name, number] => {
+                    if let Ok(number) = number.parse::<u64>() {
+                        counters.insert((when.to_owned(), name.to_owned()), number);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let since = |name: &str| {
+            let at = |when: &str| counters.get(&(when.to_owned(), name.to_owned())).copied();
+            at("end")?.checked_sub(at("begin")?)
+        };
+        let counted = |name: &str| -> u64 {
+            let lines = summary.lines();
+            let mut found = lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+            found.next().and_then(|text| text.parse().ok()).unwrap_or(0)
+        };
+        let huge = since("thp_fault_alloc").zip(since("thp_collapse_alloc"));
+        Self {
+            status,
+            kernel_faults: since("pgfault"),
+            faults: counted("faults"),
+            kernel_huge_pages: huge.map(|(at_faults, collapsed)| at_faults + collapsed),
+            huge_pages: counted("large-user-leaves"),
+            switches: counted("switches"),
+            walks: counted("walks"),
+            untranslated: counted("untranslated"),
+            check: checked.then(|| TranslationCheck {
+                compared: counted("checked"),
+                different: counted("different"),
+                devices: counted("devices"),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_differences() {
+        let serial = "begin pgfault 100\r\nbegin thp_fault_alloc 1\r\n\
+                      begin thp_collapse_alloc 0\r\nend pgfault 350\r\n\
+                      end thp_fault_alloc 4\r\nend thp_collapse_alloc 1\r\n\
+                      status 256\r\n";
+        let summary = "checked 10\ndifferent 0\ndevices 3\nfaults 250\nfault-exceptions 251\n";
+        let report = GuestReport::of(serial, summary, true);
+        assert_eq!(report.status, Some(256));
+        assert_eq!((report.kernel_faults, report.faults), (Some(250), 250));
+        assert_eq!(report.kernel_huge_pages, Some(4));
+        let check = report.check.expect("it was asked for");
+        assert_eq!((check.compared, check.different, check.devices), (10, 0, 3));
+        assert_eq!(GuestReport::of("", "", false).kernel_faults, None);
+    }
+}
