@@ -8,14 +8,11 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
-use broadleaf_report::{View, log_line, printable, wrap};
+use broadleaf_report::{MESSAGE_START, View, beside_name, fold_message, log_line, printable};
 use clap::ValueEnum;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 
 use crate::terminal::width_of;
-
-/// The start of every message.
-const NAME: &str = "broadleaf: ";
 
 /// True if messages are objects of JSON.
 static JSON: AtomicBool = AtomicBool::new(false);
@@ -52,7 +49,7 @@ fn message(level: Level, words: impl Display) {
         let record = Record::builder().level(level).args(arguments).build();
         write(&log_line(&record, SystemTime::now()));
     } else {
-        text(&format!("{NAME}{words}\n"));
+        text(&format!("{MESSAGE_START}{words}\n"));
     }
 }
 
@@ -62,7 +59,7 @@ pub(crate) fn text(lines: &str) {
     let width = width_of(std::io::stderr());
     let lines: Vec<String> = lines
         .split('\n')
-        .map(|line| folded(&printable(line), width))
+        .map(|line| fold_message(&printable(line), width))
         .collect();
     write(&lines.join("\n"));
 }
@@ -75,14 +72,6 @@ fn write(text: &str) {
 /// The view of a table whose lines are messages.
 pub(crate) fn table_view() -> View {
     beside_name(width_of(std::io::stderr()))
-}
-
-/// The view of lines after the name of the command, on a terminal of this width.
-fn beside_name(width: Option<usize>) -> View {
-    View {
-        width: width.map(|width| width.saturating_sub(NAME.len())),
-        ..View::default()
-    }
 }
 
 /// Prints the notes of libraries as the command's own.
@@ -114,50 +103,9 @@ pub(crate) fn listen_to_libraries() {
     log::set_max_level(LevelFilter::Info);
 }
 
-/// A message in lines of at most `width` characters. Other lines are parts of tables, and stay.
-fn folded(line: &str, width: Option<usize>) -> String {
-    match width {
-        Some(width @ 1..) if line.starts_with(NAME) => wrap(line, width).join("\n"),
-        _ => line.to_owned(),
-    }
-}
-
 /// [`say()`], with the arguments of `format!`.
 macro_rules! say {
     ($($words:tt)*) => {
         $crate::say::say(format_args!($($words)*))
     };
-}
-
-#[cfg(test)]
-mod tests {
-    use broadleaf_report::{Align, Grid};
-
-    use super::*;
-
-    #[test]
-    fn messages_are_folded_on_terminals_only() {
-        let message = "broadleaf: one two three four";
-        assert_eq!(folded(message, None), message);
-        assert_eq!(folded(message, Some(16)), "broadleaf: one\ntwo three four");
-        let row = "  superpages      0 made, 0 broken";
-        assert_eq!(folded(row, Some(16)), row);
-    }
-
-    /// The lines of such a table fit the terminal, so folding leaves its columns.
-    #[test]
-    fn tables_after_the_name_keep_their_columns() {
-        let mut grid = Grid::new()
-            .column("accelerator", Align::Left)
-            .column("used", Align::Left)
-            .column("what it does", Align::Left);
-        let sentence = "keeps blocks of 2 MiB without frames; relies on memory without limits";
-        grid.row(["blocks", "yes", sentence]);
-        let table = grid.render(beside_name(Some(60)));
-        assert!(table.lines().count() > 3, "{table}");
-        for line in table.lines() {
-            let message = format!("{NAME}{line}");
-            assert_eq!(folded(&message, Some(60)), message);
-        }
-    }
 }

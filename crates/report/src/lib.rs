@@ -25,6 +25,7 @@ mod log_line;
 mod matrix;
 mod means;
 mod memory_figures;
+mod message;
 mod mix;
 mod nearest;
 mod next;
@@ -71,6 +72,7 @@ pub use live::{
 pub use live_tables::live_tables;
 pub use log_line::log_line;
 pub use means::{WithReferences, comparisons, means_table};
+pub use message::{MESSAGE_START, beside_name, fold_message};
 pub use mix::{mix_columns, mix_table, write_mix_csv, write_mix_parquet};
 pub use nearest::nearest;
 pub use next::{command_line, next};
