@@ -143,6 +143,7 @@ mod tests {
             ("asap-4-64", Beyond::Size),
             ("coloured", Beyond::Colours),
             ("scattered", Beyond::Colours),
+            ("guest", Beyond::Recording),
             ("promote if advised", Beyond::Advice),
             ("promote if age > 1e6", Beyond::Ages),
             ("promote if misses > 9", Beyond::Misses),

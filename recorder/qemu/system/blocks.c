@@ -112,10 +112,13 @@ static void conclude(bool faulted)
 
 static inline ULong check(UInt info, Addr address)
 {
-   return UNLIKELY(bl_check) ? bl_check_reference(info, address) : bl_translate(address);
+   ULong stamp = UNLIKELY(bl_check) ? bl_check_reference(info, address) : bl_translate(address);
+   bl_counts.untranslated += stamp == 0;
+   return stamp;
 }
 
-/* Checks the translations of a reference. Returns the stamp of its first page. */
+/* Checks the translations of a reference. Returns the stamp of its first page. A vector is reported
+   in pieces, so the page of a later piece may be missing yet: its fault follows. */
 static ULong check_all(UInt info, Addr address, UInt span)
 {
    ULong stamp = check(info, address);

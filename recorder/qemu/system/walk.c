@@ -172,7 +172,6 @@ static __attribute__((noinline)) ULong walk_now(Cell* cell, Addr address)
    ULong leaf = bl_walk(bl_cpu->root, address);
    bl_counts.walks++;
    if (!leaf) {
-      bl_counts.untranslated++;
       *cell = (Cell){0};
       return 0;
    }

@@ -48,6 +48,7 @@ mod shortage;
 mod sites;
 mod support;
 mod sweep;
+mod systems;
 mod tables;
 mod together;
 mod traps;

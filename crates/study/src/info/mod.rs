@@ -241,7 +241,7 @@ fn table(trace: &Trace, contents: &TraceContents, view: View) -> String {
     // A trace without events has one process without a name.
     if contents.processes.iter().any(|process| process.pid != 0) {
         out.push('\n');
-        out.push_str(&processes(&contents.processes).render(view));
+        out.push_str(&processes(&contents.processes, contents.system.is_some()).render(view));
     }
     if !contents.misplaced.is_empty() {
         out.push('\n');
@@ -266,7 +266,7 @@ fn table(trace: &Trace, contents: &TraceContents, view: View) -> String {
     out
 }
 
-fn processes(processes: &[ProcessInfo]) -> Grid {
+fn processes(processes: &[ProcessInfo], of_system: bool) -> Grid {
     let mut grid = Grid::new()
         .column("process", Align::Right)
         .column("parent", Align::Right)
@@ -285,6 +285,8 @@ fn processes(processes: &[ProcessInfo]) -> Grid {
         };
         let ended = match (process.ended, process.status) {
             (false, _) => "-".to_owned(),
+            // The end of a space in a guest shows no status.
+            (true, None) if of_system => "yes".to_owned(),
             // The recorder knows every exit status, but signals only of the first process.
             (true, None) => "by a signal".to_owned(),
             (true, Some(status)) => ending(status),
