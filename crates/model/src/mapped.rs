@@ -35,15 +35,25 @@ impl PageLookup {
     }
 }
 
-/// A memory and its address spaces.
-#[derive(Clone, Copy)]
+/// A memory and its address spaces, which stay as they are meanwhile.
 pub(crate) struct MappedMemory<'m, 's> {
     pub(crate) system: &'m System<'s>,
     /// The mappings. `None` for lookups that hit: a hit reads no page table.
     pub(crate) spaces: Option<&'m AddressSpaces>,
+    /// The mapping of the page that was read last. All pages are of one space.
+    pub(crate) known: KnownRights,
 }
 
-impl MappedMemory<'_, '_> {
+impl<'m, 's> MappedMemory<'m, 's> {
+    /// The pages of one space of a memory.
+    pub(crate) const fn new(system: &'m System<'s>, spaces: Option<&'m AddressSpaces>) -> Self {
+        Self {
+            system,
+            spaces,
+            known: KnownRights::new(None),
+        }
+    }
+
     /// The level of the page that maps a lookup's page now.
     pub(crate) fn level(&self, space: SpaceId, lookup: &PageLookup) -> usize {
         self.system.level_at(Place {
@@ -54,14 +64,12 @@ impl MappedMemory<'_, '_> {
 
     /// The translation of a page, with its frame and attributes; `None` if the page is not mapped.
     /// `sizes` are the sizes of the TLB's translations by level: one may be smaller than the page
-    /// that the page table has. `known` is the mapping of the page before, which often maps this
-    /// page too.
+    /// that the page table has.
     pub(crate) fn translation(
         &self,
         (space, tag): (SpaceId, Asid),
         page: PageNumber,
         sizes: &[PageSize],
-        known: &KnownRights,
     ) -> Option<Translation> {
         let at = Place {
             space,
@@ -75,15 +83,15 @@ impl MappedMemory<'_, '_> {
             first,
             size,
             frame: leaf.frame_of(first),
-            rights: self.rights(at, known),
+            rights: self.rights(at),
             modified,
             share: share_of(&leaf, size),
         })
     }
 
-    /// The rights of the mapping of a place. All places are in one space.
-    fn rights(&self, at: Place, known: &KnownRights) -> Rights {
-        if let Some((first, after, rights)) = known.get()
+    /// The rights of the mapping of a place. The mapping of the page before often maps this page too.
+    fn rights(&self, at: Place) -> Rights {
+        if let Some((first, after, rights)) = self.known.get()
             && (first..after).contains(&at.page)
         {
             return rights;
@@ -92,7 +100,7 @@ impl MappedMemory<'_, '_> {
         let Some(mapping) = mapping else {
             return Rights::READ_WRITE;
         };
-        known.set(Some((
+        self.known.set(Some((
             mapping.pages.start,
             mapping.pages.end,
             mapping.rights,

@@ -27,6 +27,8 @@ pub struct Composed {
     probes_in_order: bool,
     /// True if a translation that leaves a structure has an effect on another structure.
     passes_on: bool,
+    /// True if a structure holds walk entries.
+    has_walk_entries: bool,
     /// The structure of the first level that held or received the last page.
     last: usize,
     /// Lookups that need not be made. `None` if any lookup may change something.
@@ -46,6 +48,7 @@ impl Clone for Composed {
             turn: self.turn,
             probes_in_order: self.probes_in_order,
             passes_on: self.passes_on,
+            has_walk_entries: self.has_walk_entries,
             last: self.last,
             quiet: self.quiet.clone(),
             quiet_epoch: self.quiet_epoch,
@@ -77,6 +80,7 @@ impl Composed {
             passes_on: structures
                 .iter()
                 .any(|of| of.role.inclusive || of.role.fills == Fills::Victims),
+            has_walk_entries: structures.iter().any(|of| !of.walk_entries.is_empty()),
             structures,
             turn: 0,
             last: 0,

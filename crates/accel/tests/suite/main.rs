@@ -2,6 +2,7 @@
 
 mod after;
 mod caches;
+mod classes;
 mod colours_in_caches;
 mod common;
 mod competitive;

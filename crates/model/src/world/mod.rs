@@ -11,6 +11,7 @@ mod references;
 mod samples;
 mod shootdown;
 mod twins;
+mod waiting;
 
 use super::charged::Charged;
 use super::filter::{BatchPart, VisitSlice};
@@ -35,6 +36,7 @@ use filtering::WorldFilter;
 use samples::FIRST_INTERVAL;
 use std::ops::Range;
 use twins::Leaders;
+use waiting::LookupClasses;
 
 /// The most references that wait for the machines that observe.
 const MOST_WAITING: usize = 1 << 12;
@@ -57,6 +59,10 @@ pub(crate) struct World<'a> {
     /// Lookups that the observers have not made. Each observer makes many at a time, so that its
     /// TLB stays in the cache.
     waiting: Vec<PageLookup>,
+    /// The classes of machines that leave lookups out.
+    classes: LookupClasses,
+    /// True if the first machine makes its lookups with the observers.
+    first_waits: bool,
     /// True if an observer reads the page table at a miss. Lookups then wait no longer than the
     /// table stays as it is.
     reads_tables: bool,
@@ -140,6 +146,8 @@ impl<'a> World<'a> {
             observers: Vec::new(),
             leaders: Leaders::new(),
             waiting: Vec::new(),
+            classes: LookupClasses::default(),
+            first_waits: false,
             reads_tables: false,
             parts_loads: machine.design.parts_loads_from_stores(),
             counts_uses: machine.design.needs(RuleNeed::Uses),

@@ -1,6 +1,7 @@
 //! Sets of subblock entries: a block of pages shares a tag, and each page has a valid bit.
 
 mod entering;
+mod keys;
 
 use super::compatibility::{ModifiedBits, SharedFrames, ValidBits, placed_block};
 use super::hints::WayHints;
@@ -25,6 +26,9 @@ pub(super) struct SubblockSets {
     has_sets: bool,
     /// Set after set.
     entries: Vec<Option<SubblockEntry>>,
+    /// The key of each entry's block, so that a search of a set reads few entries. Two blocks may
+    /// have one key. 0 if there is no entry.
+    keys: Vec<u64>,
     /// The probable places of entries, by their blocks.
     hints: WayHints,
     replacement: ReplacementState,
@@ -69,6 +73,7 @@ impl SubblockSets {
             indices: SetIndices::new(structure),
             has_sets: structure.sets() > 1,
             entries: vec![None; structure.entries],
+            keys: vec![0; structure.entries],
             hints: WayHints::new(structure.entries),
             replacement: ReplacementState::new(structure),
         }
@@ -247,7 +252,11 @@ impl Entries for SubblockSets {
             }
         }
         let mut found = EntryLookup::Nothing;
+        let key = self.key_around(request, block);
         for way in ways {
+            if key.is_some_and(|key| self.keys[way] != key) {
+                continue;
+            }
             match self.held(way, request, size) {
                 EntryHolds::Page(page) => {
                     self.hints.learn(request.tag, block, way);

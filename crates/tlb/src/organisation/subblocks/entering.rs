@@ -3,6 +3,7 @@
 use super::super::compatibility::{ModifiedBits, SharedFrames, ValidBits};
 use super::super::subblock_entry::{SubblockEntry, can_express};
 use super::super::subblock_rules::{JoinCheck, SubblockMisses};
+use super::keys::key_of;
 use super::{NeighbourSource, SubblockSets};
 use crate::{TlbLog, Walk};
 
@@ -12,8 +13,11 @@ impl SubblockSets {
         if !self.hints.may_hold(new.tag, new.run) {
             return None;
         }
+        let key = key_of(new.tag, new.run);
         let mut ways = self.ways_of(set).filter(|way| {
-            let found = self.entries[*way].as_ref();
+            let found = self.entries[*way]
+                .as_ref()
+                .filter(|_| self.keys[*way] == key);
             found.is_some_and(|entry| (entry.tag, entry.run) == (new.tag, new.run))
         });
         let joins = |way: &usize| {
@@ -57,13 +61,18 @@ impl SubblockSets {
             return;
         }
         let step = new.step();
-        let runs = (0_u64..).zip(&new.pages).filter(|(_, page)| page.is_some());
-        let runs: Vec<u64> = runs.map(|(at, _)| new.run.first.0 + at * step).collect();
         let doubled = |first: u64, pages: u64| {
-            runs.iter()
-                .any(|start| *start < first + pages && first < start + step)
+            let runs = (0_u64..).zip(&new.pages).filter(|(_, page)| page.is_some());
+            let mut starts = runs.map(|(at, _)| new.run.first.0 + at * step);
+            starts.any(|start| start < first + pages && first < start + step)
         };
+        // Runs of one size overlap if they are equal.
+        let is_like_all = self.hints.only_size() == Some(new.run.size);
+        let key = is_like_all.then(|| key_of(new.tag, new.run));
         for way in self.ways_of(set).filter(|way| Some(*way) != spare) {
+            if key.is_some_and(|key| self.keys[way] != key) {
+                continue;
+            }
             let Some(entry) = &mut self.entries[way] else {
                 continue;
             };
@@ -93,7 +102,7 @@ impl SubblockSets {
         }
         let is_empty = |entry: &mut SubblockEntry| entry.pages.iter().all(Option::is_none);
         if let Some(gone) = self.entries[way].take_if(|entry| is_empty(entry)) {
-            self.hints.remove(gone.tag, gone.run);
+            self.note_gone(way, &gone);
             self.replacement.drop_way(way / self.ways, way % self.ways);
         }
     }
@@ -127,9 +136,13 @@ impl SubblockSets {
                 let way = self.replacement.choose(set);
                 self.replacement.fill(set, way);
                 let place = set * self.ways + way;
-                self.hints.add(new.tag, new.run, place);
-                if let Some(gone) = self.entries[place].replace(new) {
-                    self.hints.remove(gone.tag, gone.run);
+                let (tag, run) = (new.tag, new.run);
+                let gone = self.entries[place].replace(new);
+                if let Some(gone) = &gone {
+                    self.note_gone(place, gone);
+                }
+                self.note_new(place, tag, run);
+                if let Some(gone) = gone {
                     log.evicted.extend(gone.translations());
                 }
                 place
@@ -155,9 +168,12 @@ impl SubblockSets {
             return;
         };
         let run = self.run_of(&walk.request, size);
+        let key = key_of(walk.request.tag, run);
         let has_run = |entry: &SubblockEntry| (entry.tag, entry.run) == (walk.request.tag, run);
-        let mut ways = self.entries[self.ways_of(set)].iter().flatten();
-        let is_again = self.hints.may_hold(walk.request.tag, run) && ways.any(has_run);
+        let holds_run =
+            |way: usize| self.keys[way] == key && self.entries[way].as_ref().is_some_and(has_run);
+        let is_again =
+            self.hints.may_hold(walk.request.tag, run) && self.ways_of(set).any(holds_run);
         let is_alone = is_again && self.rules.again == SubblockMisses::LoadPage;
         let preloads = self.rules.preload && !is_alone;
         let new = self.entry_of(walk, preloads, log);
@@ -166,7 +182,7 @@ impl SubblockSets {
             // No two entries have one tag.
             for way in self.ways_of(set) {
                 if let Some(gone) = self.entries[way].take_if(|entry| has_run(entry)) {
-                    self.hints.remove(gone.tag, gone.run);
+                    self.note_gone(way, &gone);
                     self.replacement.drop_way(set, way % self.ways);
                     log.evicted.extend(gone.translations());
                 }
