@@ -44,6 +44,7 @@ mod plan;
 mod plan_error;
 pub mod pool;
 pub mod populate;
+mod read_pages;
 mod replay;
 mod result;
 mod rule_notes;

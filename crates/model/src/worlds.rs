@@ -82,11 +82,9 @@ impl<'a> MachineRuns<'a> {
         // Listeners hear of each lookup, and instructions that begin again make more of them.
         if !plan.restarts_instructions() && plan.listening().is_none() {
             self.worlds.iter_mut().for_each(World::pair_twins);
-            let classified = self
-                .worlds
-                .iter_mut()
-                .filter(|_| !plan.replays_all_visits());
-            classified.for_each(World::classify_machines);
+            if !plan.replays_all_visits() {
+                self.worlds.iter_mut().for_each(World::leave_lookups_out);
+            }
         }
         self
     }

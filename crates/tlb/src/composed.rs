@@ -108,9 +108,16 @@ impl Composed {
 
     /// Looks up a base page. The lookup may change something.
     fn lookup_changing(&mut self, request: &TlbRequest) -> Lookup {
+        self.log.ignores_evicted = self.ignores_evicted();
         let found = self.find(request);
+        self.log.ignores_evicted = false;
         self.gone.clear();
         found
+    }
+
+    /// Returns true if it makes no difference to the TLB which translations leave a structure.
+    const fn ignores_evicted(&self) -> bool {
+        !self.passes_on && self.quiet.is_none()
     }
 
     /// Looks up as [`Composed::lookup`]. `evicted` receives translations that no level holds any
@@ -153,7 +160,7 @@ impl Composed {
                         // A mark may move pages of other structures.
                         let is_moved = is_first_store && self.structures.len() > 1;
                         let is_changed = is_moved || faults != self.log.counts.modified_faults;
-                        self.note_hit(number, request, is_changed);
+                        self.note_hit((number, size), request, is_changed);
                         return [Lookup::First, Lookup::Second, Lookup::Third][level];
                     }
                     EntryLookup::Block => has_block = true,
@@ -235,7 +242,9 @@ impl Composed {
 
     /// Loads what a walk found, at each level. A size that the design does not hold is not loaded.
     pub fn load(&mut self, walk: &Walk<'_>) {
+        self.log.ignores_evicted = self.ignores_evicted();
         self.load_all(walk);
+        self.log.ignores_evicted = false;
         self.gone.clear();
     }
 
@@ -294,7 +303,7 @@ impl Composed {
             self.last = number;
         }
         self.settle(number);
-        self.renew_epoch();
+        self.renew_epoch(number, page, size);
     }
 
     /// Notes that `times` more lookups of the last page followed. Each hits the first level.

@@ -22,6 +22,7 @@ mod observers;
 mod offline;
 mod one_memory;
 mod populate;
+mod quiet;
 mod recency;
 mod replacement;
 mod romer;

@@ -7,6 +7,7 @@ mod cores;
 mod filtering;
 mod forward;
 mod listening;
+mod quiet;
 mod references;
 mod samples;
 mod shootdown;
@@ -21,6 +22,7 @@ use crate::listener::StepsWanted;
 use crate::mapped::PageLookup;
 use crate::offline::Recorder;
 use crate::populate::TouchedPart;
+use crate::read_pages::ReadPages;
 use crate::stream::Stream;
 use broadleaf_machine::Machine;
 use broadleaf_memory::system::{
@@ -63,6 +65,8 @@ pub(crate) struct World<'a> {
     classes: LookupClasses,
     /// True if the first machine makes its lookups with the observers.
     first_waits: bool,
+    /// The pages that machines read at the same time.
+    read: ReadPages,
     /// True if an observer reads the page table at a miss. Lookups then wait no longer than the
     /// table stays as it is.
     reads_tables: bool,
@@ -73,6 +77,10 @@ pub(crate) struct World<'a> {
     counts_uses: bool,
     /// True if the reference that follows is of the instruction of the one before.
     continues: bool,
+    /// True if visits that change nothing are left out.
+    leaves_quiet_out: bool,
+    /// [`System::unsettled`] when the TLB began to know quiet lookups.
+    quiet_unsettled: u64,
     /// The steps that listeners want; `None` if there is no listener.
     steps_wanted: Option<StepsWanted>,
     /// The time of the next look of a listener; `u64::MAX` if none wants to look.
@@ -148,10 +156,13 @@ impl<'a> World<'a> {
             waiting: Vec::new(),
             classes: LookupClasses::default(),
             first_waits: false,
+            read: ReadPages::default(),
             reads_tables: false,
             parts_loads: machine.design.parts_loads_from_stores(),
             counts_uses: machine.design.needs(RuleNeed::Uses),
             continues: false,
+            leaves_quiet_out: false,
+            quiet_unsettled: 0,
             steps_wanted: None,
             next_look: u64::MAX,
             filter: None,
@@ -264,7 +275,9 @@ impl<'a> World<'a> {
         let (mut time, mut instructions) = (part.begin, part.instructions);
         for visit in visits {
             instructions = instructions.saturating_add(visit.instructions.into());
-            if part.references(&visit) {
+            if self.leaves_quiet_out && self.pass_quiet(&visit, part, time) {
+                time = time.saturating_add(visit.accesses());
+            } else if part.references(&visit) {
                 self.instructions = instructions;
                 let step = VisitStep::of(&visit, part.shift, time);
                 if self.visit(&step, VisitStep::uses(&visit), scene).is_none() {

@@ -124,9 +124,9 @@ fn kept_pages(mmu: &Mmu<'_>) -> Option<usize> {
 
 impl World<'_> {
     /// Lets machines leave out lookups that change nothing in their TLBs. No lookup was made so far.
-    pub(crate) fn classify_machines(&mut self) {
-        let is_observed = !self.observers.is_empty() && !self.counts_uses && !self.parts_loads;
-        if !is_observed || self.charged.is_some() || self.recorder.is_some() {
+    pub(super) fn classify_machines(&mut self) {
+        if self.counts_uses || self.parts_loads || self.charged.is_some() || self.recorder.is_some()
+        {
             return;
         }
         let kept: Vec<Option<usize>> = std::iter::once(&self.mmu)
@@ -165,6 +165,7 @@ impl World<'_> {
 
     /// Makes the lookups of all machines, and walks the tables of their followers.
     fn make_lookups(&mut self, spaces: Option<&AddressSpaces>) {
+        self.read.forget();
         for number in 0..=self.observers.len() {
             self.make_lookups_of(number, spaces);
             if let Some(misses) = self.mmu_mut(number).take_misses() {
@@ -183,7 +184,10 @@ impl World<'_> {
         if mmu.follows() {
             return;
         }
-        let memory = MappedMemory::new(&self.system, spaces);
+        let mut memory = MappedMemory::new(&self.system, spaces);
+        if self.reads_tables {
+            memory = memory.with(&self.read);
+        }
         let mut waiting = self.classes.of(number).unwrap_or(&self.waiting);
         while let Some((lookup, later)) = waiting.split_first() {
             mmu.translate(lookup, &memory);

@@ -29,6 +29,8 @@ pub(super) struct SubblockSets {
     /// The key of each entry's block, so that a search of a set reads few entries. Two blocks may
     /// have one key. 0 if there is no entry.
     keys: Vec<u64>,
+    /// The memory of an entry that left.
+    unused: Vec<Option<Translation>>,
     /// The probable places of entries, by their blocks.
     hints: WayHints,
     replacement: ReplacementState,
@@ -74,6 +76,7 @@ impl SubblockSets {
             has_sets: structure.sets() > 1,
             entries: vec![None; structure.entries],
             keys: vec![0; structure.entries],
+            unused: Vec::new(),
             hints: WayHints::new(structure.entries),
             replacement: ReplacementState::new(structure),
         }
@@ -100,12 +103,15 @@ impl SubblockSets {
 
     /// The entry, as positions of its subblocks, that a walk loads: the missing page, the other
     /// pages of its superpage, and those that are preloaded.
-    fn entry_of(&self, walk: &Walk<'_>, preloads: bool, log: &mut TlbLog) -> SubblockEntry {
+    fn entry_of(&mut self, walk: &Walk<'_>, preloads: bool, log: &mut TlbLog) -> SubblockEntry {
+        let mut pages = std::mem::take(&mut self.unused);
+        pages.clear();
+        pages.resize(self.count, None);
         let (page, new) = (walk.request.page, walk.translation);
         let mut entry = SubblockEntry {
             tag: walk.request.tag,
             run: self.run_of(&walk.request, new.size),
-            pages: vec![None; self.count],
+            pages,
         };
         let (run, step) = (entry.run, entry.step());
         let missing = entry.subblock_of(page);
@@ -252,21 +258,23 @@ impl Entries for SubblockSets {
             }
         }
         let mut found = EntryLookup::Nothing;
-        let key = self.key_around(request, block);
-        for way in ways {
-            if key.is_some_and(|key| self.keys[way] != key) {
-                continue;
+        let mut search = |way: usize| match self.held(way, request, size) {
+            EntryHolds::Page(page) => Some((way, page)),
+            EntryHolds::Block => {
+                found = EntryLookup::Block;
+                None
             }
-            match self.held(way, request, size) {
-                EntryHolds::Page(page) => {
-                    self.hints.learn(request.tag, block, way);
-                    return self.hit(set, way, request, page, log);
-                }
-                EntryHolds::Block => found = EntryLookup::Block,
-                EntryHolds::Nothing => {}
-            }
-        }
-        found
+            EntryHolds::Nothing => None,
+        };
+        let of_page = match self.key_around(request, block) {
+            Some(key) => self.ways_of_key(ways, key).find_map(&mut search),
+            None => ways.into_iter().find_map(&mut search),
+        };
+        let Some((way, page)) = of_page else {
+            return found;
+        };
+        self.hints.learn(request.tag, block, way);
+        self.hit(set, way, request, page, log)
     }
 
     fn load(&mut self, walk: &Walk<'_>, log: &mut TlbLog) {
