@@ -79,6 +79,15 @@ impl Tlb {
         }
     }
 
+    /// A number that changes whenever a lookup that was quiet may be so no more.
+    #[inline]
+    pub fn forgotten_quiet(&self) -> u64 {
+        match self {
+            Self::Packed(_) => 0,
+            Self::Composed(composed) => composed.forgotten_quiet(),
+        }
+    }
+
     /// Forgets which lookups are quiet.
     pub fn forget_quiet(&mut self) {
         if let Self::Composed(composed) = self {

@@ -35,6 +35,7 @@ use broadleaf_trace::Visit;
 use broadleaf_units::{PageSize, SpaceId};
 use cores::ParkedCores;
 use filtering::WorldFilter;
+use quiet::{QuietVisits, QuietWords};
 use samples::FIRST_INTERVAL;
 use std::ops::Range;
 use twins::Leaders;
@@ -77,10 +78,9 @@ pub(crate) struct World<'a> {
     counts_uses: bool,
     /// True if the reference that follows is of the instruction of the one before.
     continues: bool,
-    /// True if visits that change nothing are left out.
-    leaves_quiet_out: bool,
-    /// [`System::unsettled`] when the TLB began to know quiet lookups.
-    quiet_unsettled: u64,
+    /// Visits that change nothing.
+    quiet: QuietVisits,
+    quiet_words: QuietWords,
     /// The steps that listeners want; `None` if there is no listener.
     steps_wanted: Option<StepsWanted>,
     /// The time of the next look of a listener; `u64::MAX` if none wants to look.
@@ -161,8 +161,8 @@ impl<'a> World<'a> {
             parts_loads: machine.design.parts_loads_from_stores(),
             counts_uses: machine.design.needs(RuleNeed::Uses),
             continues: false,
-            leaves_quiet_out: false,
-            quiet_unsettled: 0,
+            quiet: QuietVisits::default(),
+            quiet_words: QuietWords::default(),
             steps_wanted: None,
             next_look: u64::MAX,
             filter: None,
@@ -266,6 +266,9 @@ impl<'a> World<'a> {
         // The loop is compiled for each kind of slice, as it is long.
         match part.visits {
             VisitSlice::Each(visits) => self.replay_each(visits.iter().copied(), &scene),
+            VisitSlice::Named(phrased) if self.quiet.are_left_out => {
+                self.replay_words(&phrased, &scene);
+            }
             VisitSlice::Named(phrased) => self.replay_each(phrased.visits(), &scene),
         }
     }
@@ -275,7 +278,7 @@ impl<'a> World<'a> {
         let (mut time, mut instructions) = (part.begin, part.instructions);
         for visit in visits {
             instructions = instructions.saturating_add(visit.instructions.into());
-            if self.leaves_quiet_out && self.pass_quiet(&visit, part, time) {
+            if self.quiet.are_left_out && self.pass_quiet(&visit, part, time) {
                 time = time.saturating_add(visit.accesses());
             } else if part.references(&visit) {
                 self.instructions = instructions;

@@ -52,6 +52,12 @@ impl Composed {
         self.quiet.as_ref().is_some_and(|quiet| quiet.has(request))
     }
 
+    /// A number that changes whenever a lookup that was quiet may be so no more.
+    #[inline]
+    pub fn forgotten_quiet(&self) -> u64 {
+        self.quiet.as_ref().map_or(0, |quiet| quiet.forgotten())
+    }
+
     /// Returns true if lookups may be known to be quiet.
     pub const fn knows_quiet(&self) -> bool {
         self.quiet.is_some()
