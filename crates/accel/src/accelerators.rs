@@ -85,7 +85,7 @@ pub static ACCELERATORS: &[Accelerator] = &[
     Accelerator {
         name: "filter",
         does: "leaves out visits that change no memory and no TLB",
-        relies_on: "exact LRU replacement in every TLB: sets of ways, or one set of any entries",
+        relies_on: "first levels whose sets keep the translations used last, or that are one set",
         covers: filters,
     },
     Accelerator {
@@ -136,7 +136,7 @@ fn filters(plan: &Plan) -> Result<(), WhyNot> {
         return Err(WhyNot::Caches { machine });
     }
     if !Recency::covers(machines.clone().map(|machine| &machine.design)) {
-        let unknown = machines.find(|machine| !machine.design.is_sets_with_lru());
+        let unknown = machines.find(|machine| !machine.design.is_sets_by_last_use());
         let machine = unknown.map_or_else(String::new, |machine| machine.name.clone());
         return Err(WhyNot::Hits { machine });
     }

@@ -8,6 +8,7 @@
 
 mod events;
 mod family;
+mod last_pages;
 mod recency;
 mod sieve;
 mod sifted;
@@ -18,6 +19,7 @@ mod version;
 
 pub use events::is_seen_by_no_policy;
 pub use family::Family;
+pub use last_pages::LastPages;
 pub use recency::{LeavingOut, Made, Recency, RecencyPlace, RecencyPlaces};
 pub use sieve::Sieve;
 pub use sifted::{Fed, Sifted, Stretch, stretches};

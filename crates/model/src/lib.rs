@@ -44,6 +44,7 @@ mod plan;
 mod plan_error;
 pub mod pool;
 pub mod populate;
+mod read_pages;
 mod recorded;
 mod replay;
 mod result;

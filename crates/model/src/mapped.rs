@@ -1,5 +1,6 @@
 //! Mapped memory, as the walks of a machine find it.
 
+use crate::read_pages::ReadPages;
 use broadleaf_memory::AddressSpaces;
 use broadleaf_memory::system::{Place, System};
 use broadleaf_tlb::{ReferenceKind, TlbRequest, Translation, Walk};
@@ -35,15 +36,36 @@ impl PageLookup {
     }
 }
 
-/// A memory and its address spaces.
-#[derive(Clone, Copy)]
+/// A memory and its address spaces, which stay as they are meanwhile.
 pub(crate) struct MappedMemory<'m, 's> {
     pub(crate) system: &'m System<'s>,
     /// The mappings. `None` for lookups that hit: a hit reads no page table.
     pub(crate) spaces: Option<&'m AddressSpaces>,
+    /// The mapping of the page that was read last. All pages are of one space.
+    pub(crate) known: KnownRights,
+    /// The pages that machines read lately, if several machines read the same pages.
+    pub(crate) read: Option<&'m ReadPages>,
 }
 
-impl MappedMemory<'_, '_> {
+impl<'m, 's> MappedMemory<'m, 's> {
+    /// The same, with the pages that machines read lately.
+    pub(crate) const fn with(self, read: &'m ReadPages) -> Self {
+        Self {
+            read: Some(read),
+            ..self
+        }
+    }
+
+    /// The pages of one space of a memory.
+    pub(crate) const fn new(system: &'m System<'s>, spaces: Option<&'m AddressSpaces>) -> Self {
+        Self {
+            system,
+            spaces,
+            known: KnownRights::new(None),
+            read: None,
+        }
+    }
+
     /// The level of the page that maps a lookup's page now.
     pub(crate) fn level(&self, space: SpaceId, lookup: &PageLookup) -> usize {
         self.system.level_at(Place {
@@ -54,36 +76,58 @@ impl MappedMemory<'_, '_> {
 
     /// The translation of a page, with its frame and attributes; `None` if the page is not mapped.
     /// `sizes` are the sizes of the TLB's translations by level: one may be smaller than the page
-    /// that the page table has. `known` is the mapping of the page before, which often maps this
-    /// page too.
+    /// that the page table has.
     pub(crate) fn translation(
         &self,
         (space, tag): (SpaceId, Asid),
         page: PageNumber,
         sizes: &[PageSize],
-        known: &KnownRights,
     ) -> Option<Translation> {
         let at = Place {
             space,
             page: self.system.base_page(page),
         };
-        let (leaf, modified) = self.system.leaf_and_modified(at)?;
-        let size = sizes[self.system.level_of(leaf.run.size)?];
+        if let Some(known) = self.read.and_then(|read| read.find(at)) {
+            let (level, found) = known?;
+            // Machines number address spaces alike, but not all machines hold all sizes.
+            if sizes[level] == found.size {
+                return Some(Translation { tag, ..found });
+            }
+        }
+        let found = self.find(at, tag, page, sizes);
+        let is_whole = found.is_none_or(|(level, found)| self.system.size(level) == found.size);
+        if let Some(read) = self.read.filter(|_| is_whole) {
+            read.keep(at, found);
+        }
+        found.map(|(_, found)| found)
+    }
+
+    /// The translation of a page, and the level of the page that the page table has.
+    fn find(
+        &self,
+        at: Place,
+        tag: Asid,
+        page: PageNumber,
+        sizes: &[PageSize],
+    ) -> Option<(usize, Translation)> {
+        let (leaf, level, modified) = self.system.leaf_and_modified(at)?;
+        let size = sizes[level];
         let first = Translation::plain(tag, page, size).first;
-        Some(Translation {
+        let found = Translation {
             tag,
             first,
             size,
             frame: leaf.frame_of(first),
-            rights: self.rights(at, known),
+            rights: self.rights(at),
             modified,
             share: share_of(&leaf, size),
-        })
+        };
+        Some((level, found))
     }
 
-    /// The rights of the mapping of a place. All places are in one space.
-    fn rights(&self, at: Place, known: &KnownRights) -> Rights {
-        if let Some((first, after, rights)) = known.get()
+    /// The rights of the mapping of a place. The mapping of the page before often maps this page too.
+    fn rights(&self, at: Place) -> Rights {
+        if let Some((first, after, rights)) = self.known.get()
             && (first..after).contains(&at.page)
         {
             return rights;
@@ -92,7 +136,7 @@ impl MappedMemory<'_, '_> {
         let Some(mapping) = mapping else {
             return Rights::READ_WRITE;
         };
-        known.set(Some((
+        self.known.set(Some((
             mapping.pages.start,
             mapping.pages.end,
             mapping.rights,

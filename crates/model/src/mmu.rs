@@ -8,7 +8,7 @@ mod walks;
 
 use crate::future::LookupFuture;
 use crate::listener::{SlowLookups, StepListener, StepSurroundings};
-use crate::mapped::{KnownRights, MappedMemory, PageLookup, share_of, walk_of};
+use crate::mapped::{MappedMemory, PageLookup, share_of, walk_of};
 use crate::recorded::is_kernels;
 use crate::steps::Step;
 use crate::walked::WalkedTable;
@@ -290,13 +290,12 @@ impl<'a> Mmu<'a> {
                 let space = Some(self.running.0).filter(|_| self.wants_tables);
                 let sizes = &self.translated;
                 let asked = RefCell::new(Vec::new());
-                let has_table = self.walked.has_table();
-                let known = KnownRights::default();
+                let is_asked = self.walked.has_table() || self.leads();
                 let read = |page| {
-                    if has_table && page != request.page {
+                    if is_asked && page != request.page {
                         asked.borrow_mut().push(page);
                     }
-                    memory.translation((space?, request.tag), page, sizes, &known)
+                    memory.translation((space?, request.tag), page, sizes)
                 };
                 let mut walk = walk_of(&request, sizes[level], &read);
                 if let Some(leaf) = leaf {
@@ -310,6 +309,11 @@ impl<'a> Mmu<'a> {
             }
         }
         found == Lookup::First
+    }
+
+    /// Returns true if the TLB translates fetches of instructions.
+    pub(crate) const fn translates_fetches(&self) -> bool {
+        self.fetches
     }
 
     /// Returns true if an entry of the TLB depends on the frames of a page and its neighbours.

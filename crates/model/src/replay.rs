@@ -18,7 +18,7 @@ use crate::pool::Pool;
 use crate::populate::parts;
 use crate::stream::{Refused, Stream, TooLate};
 use crate::{Error, Plan, ReplayProgress, Source, SourcePart, SourcePiece, StepsWanted};
-use batches::{OpenBatch, UnusualVisits};
+use batches::{NO_PAGE, NOTED, OpenBatch, UnusualVisits};
 use broadleaf_memory::GEOMETRY;
 use broadleaf_metrics::CellResult;
 use broadleaf_trace::{Advice, Event, KernelTouch, Range, SystemEvent};
@@ -88,6 +88,8 @@ pub(super) struct Replay<'a, 'p> {
     trace_part: u64,
     /// The filter that worlds share; `None` if no world uses it.
     filter: Option<SharedFilter>,
+    /// Pages whose visits were noted lately.
+    noted: Box<[PageNumber; NOTED]>,
     /// The unusual visits of the vocabulary at this address and of this length.
     unusual: Option<(usize, usize, UnusualVisits)>,
     pool: &'p Pool,
@@ -136,6 +138,7 @@ impl<'a, 'p> Replay<'a, 'p> {
             gathered: GatheredVisits::default(),
             trace_part: 0,
             filter,
+            noted: Box::new([NO_PAGE; NOTED]),
             unusual: None,
             pool,
             shift: 0,

@@ -171,7 +171,7 @@ pub fn run_mix<S: Source>(
     loop {
         let spec = limits.spec_on(machine, policy, plan);
         let world = World::new(policy, machine, &spec.map_err(Error::Memory)?, None);
-        let mut world = world.walking_tables();
+        let mut world = world.walking_tables(false);
         if let Some(request) = plan.listening() {
             world.listen(0, request);
         }

@@ -160,6 +160,10 @@ impl WalkedTable {
         request: &TlbRequest,
         [mapped, translated]: [PageSize; 2],
     ) {
+        if self.table.is_none() && self.caches.is_none() {
+            tlb.walk(request, translated, &self.spans);
+            return;
+        }
         let from = self.spans.partition_point(|span| *span <= mapped);
         let above = &self.spans[from..];
         let kept = match &mut self.caches {

@@ -68,10 +68,8 @@ impl<'a> MachineRuns<'a> {
     /// Adds what the plan asks for: page tables to all worlds, and listeners to the runs of these
     /// numbers.
     fn equipped(mut self, plan: &Plan, heard: impl Iterator<Item = usize>) -> Self {
-        if plan.walks_tables() {
-            let worlds = self.worlds.into_iter().map(World::walking_tables);
-            self.worlds = worlds.collect();
-        }
+        let (worlds, all) = (self.worlds.into_iter(), plan.walks_all_tables());
+        self.worlds = worlds.map(|world| world.walking_tables(all)).collect();
         if plan.restarts_instructions() {
             let mmus = self.worlds.iter_mut().flat_map(World::mmus_mut);
             mmus.for_each(Mmu::begin_instructions_again);
@@ -82,8 +80,11 @@ impl<'a> MachineRuns<'a> {
             }
         }
         // Listeners hear of each lookup, and instructions that begin again make more of them.
-        if plan.walks_tables() && !plan.restarts_instructions() && plan.listening().is_none() {
+        if !plan.restarts_instructions() && plan.listening().is_none() {
             self.worlds.iter_mut().for_each(World::pair_twins);
+            if !plan.replays_all_visits() {
+                self.worlds.iter_mut().for_each(World::leave_lookups_out);
+            }
         }
         self
     }

@@ -27,6 +27,8 @@ pub struct Composed {
     probes_in_order: bool,
     /// True if a translation that leaves a structure has an effect on another structure.
     passes_on: bool,
+    /// True if a structure holds walk entries.
+    has_walk_entries: bool,
     /// The structure of the first level that held or received the last page.
     last: usize,
     /// Lookups that need not be made. `None` if any lookup may change something.
@@ -46,6 +48,7 @@ impl Clone for Composed {
             turn: self.turn,
             probes_in_order: self.probes_in_order,
             passes_on: self.passes_on,
+            has_walk_entries: self.has_walk_entries,
             last: self.last,
             quiet: self.quiet.clone(),
             quiet_epoch: self.quiet_epoch,
@@ -77,6 +80,7 @@ impl Composed {
             passes_on: structures
                 .iter()
                 .any(|of| of.role.inclusive || of.role.fills == Fills::Victims),
+            has_walk_entries: structures.iter().any(|of| !of.walk_entries.is_empty()),
             structures,
             turn: 0,
             last: 0,
@@ -104,9 +108,16 @@ impl Composed {
 
     /// Looks up a base page. The lookup may change something.
     fn lookup_changing(&mut self, request: &TlbRequest) -> Lookup {
+        self.log.ignores_evicted = self.ignores_evicted();
         let found = self.find(request);
+        self.log.ignores_evicted = false;
         self.gone.clear();
         found
+    }
+
+    /// Returns true if it makes no difference to the TLB which translations leave a structure.
+    const fn ignores_evicted(&self) -> bool {
+        !self.passes_on && self.quiet.is_none()
     }
 
     /// Looks up as [`Composed::lookup`]. `evicted` receives translations that no level holds any
@@ -149,7 +160,7 @@ impl Composed {
                         // A mark may move pages of other structures.
                         let is_moved = is_first_store && self.structures.len() > 1;
                         let is_changed = is_moved || faults != self.log.counts.modified_faults;
-                        self.note_hit(number, request, is_changed);
+                        self.note_hit((number, size), request, is_changed);
                         return [Lookup::First, Lookup::Second, Lookup::Third][level];
                     }
                     EntryLookup::Block => has_block = true,
@@ -231,7 +242,9 @@ impl Composed {
 
     /// Loads what a walk found, at each level. A size that the design does not hold is not loaded.
     pub fn load(&mut self, walk: &Walk<'_>) {
+        self.log.ignores_evicted = self.ignores_evicted();
         self.load_all(walk);
+        self.log.ignores_evicted = false;
         self.gone.clear();
     }
 
@@ -290,7 +303,7 @@ impl Composed {
             self.last = number;
         }
         self.settle(number);
-        self.renew_epoch();
+        self.renew_epoch(number, page, size);
     }
 
     /// Notes that `times` more lookups of the last page followed. Each hits the first level.

@@ -47,6 +47,12 @@ impl Structure {
         self.entries / self.ways
     }
 
+    /// The number of translations used last that surely stay in a set
+    /// ([`Replacement::keeps_last`]).
+    pub fn keeps_last(&self) -> Option<usize> {
+        (self.replacement.entry().keeps_last)(self.ways)
+    }
+
     /// The index function for pages of a size, if the structure holds them.
     pub fn index(&self, size: PageSize) -> Option<&IndexFunction> {
         self.pages
@@ -54,6 +60,11 @@ impl Structure {
             .find(|(held, _)| *held == size)
             .map(|(_, index)| index)
     }
+}
+
+/// Returns true if walks fill a structure, which removes no entries of other levels.
+fn is_independent(of: &Structure) -> bool {
+    !of.role.inclusive && of.role.fills == Fills::Walks
 }
 
 /// A TLB of one to three levels. At each level larger pages are looked up first, unless a structure
@@ -160,8 +171,8 @@ impl Design {
     /// last use. `None` if that is not known of any number.
     ///
     /// Known are TLBs whose first level for data is one structure of one set for all page sizes,
-    /// with exact LRU replacement and an organisation that [keeps
-    /// pages](Organisation::keeps_pages). Walks fill all levels, and no level removes entries of
+    /// with a replacement rule that [keeps the last](Replacement::keeps_last) and an organisation that
+    /// [keeps pages](Organisation::keeps_pages). Walks fill all levels, and no level removes entries of
     /// another. Fetches are not considered.
     pub fn last_pages(&self) -> Option<usize> {
         let serves_data = |of: &&Structure| of.role.serves.loads || of.role.serves.stores;
@@ -171,7 +182,6 @@ impl Design {
         let (Some(of), None) = (first.next(), first.next()) else {
             return None;
         };
-        let is_independent = |of: &Structure| !of.role.inclusive && of.role.fills == Fills::Walks;
         let is_usual = of.role.serves.loads
             && of.role.serves.stores
             && of.role.probes == ProbeOrder::Parallel
@@ -179,9 +189,21 @@ impl Design {
         let is_known = is_usual
             && self.structures.iter().all(is_independent)
             && of.pages.len() == self.sizes.len()
-            && Replacement::is_lru(&of.replacement)
             && (of.organisation.entry().keeps_pages)(of);
-        is_known.then_some(of.ways)
+        of.keeps_last().filter(|_| is_known)
+    }
+
+    /// Returns true if each structure of the first level has sets of ways, serves data alone, has
+    /// neither wired entries nor walk entries, and has a replacement rule that keeps the last
+    /// ([`Replacement::keeps_last`]). No level removes entries of the first.
+    pub fn is_sets_by_last_use(&self) -> bool {
+        let plain = |of: &Structure| {
+            let is_whole = of.wired == 0 && of.walk_entries.is_empty();
+            let is_plain = Organisation::is_plain_sets(&of.organisation);
+            is_plain && is_whole && of.role == Role::default() && of.keeps_last().is_some()
+        };
+        let mut structures = self.structures.iter();
+        structures.all(|of| is_independent(of) && (of.level > 1 || plain(of)))
     }
 
     /// Returns true if the replacement rule of a structure needs that, or the organisation counts

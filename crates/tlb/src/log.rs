@@ -67,6 +67,9 @@ impl TlbCounts {
 pub struct TlbLog {
     /// Translations that left a structure. Other structures may hold them.
     pub evicted: Vec<Translation>,
+    /// True while no part of the TLB and no caller asks which translations left. Then a structure
+    /// need not report them.
+    pub ignores_evicted: bool,
     /// The counts.
     pub counts: TlbCounts,
 }

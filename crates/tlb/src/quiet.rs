@@ -17,6 +17,8 @@ pub(crate) struct QuietLookups {
     slots: Box<[QuietPage; SLOTS]>,
     /// Pages of other epochs are forgotten.
     epoch: u32,
+    /// The number of times that a page was forgotten, or all.
+    forgotten: u64,
 }
 
 /// The quiet lookups of a page.
@@ -44,6 +46,7 @@ impl Default for QuietLookups {
         Self {
             slots: Box::new([QuietPage::NONE; SLOTS]),
             epoch: 1,
+            forgotten: 0,
         }
     }
 }
@@ -95,12 +98,23 @@ impl QuietLookups {
             return self.forget_all();
         }
         for page in first..after {
-            self.slots[Self::slot(PageNumber(page))] = QuietPage::NONE;
+            let known = &mut self.slots[Self::slot(PageNumber(page))];
+            if known.epoch == self.epoch && known.page.0 == page {
+                *known = QuietPage::NONE;
+                self.forgotten += 1;
+            }
         }
+    }
+
+    /// A number that changes whenever a lookup that was quiet may be so no more.
+    #[inline]
+    pub(crate) const fn forgotten(&self) -> u64 {
+        self.forgotten
     }
 
     /// Forgets all pages.
     pub(crate) fn forget_all(&mut self) {
+        self.forgotten += 1;
         self.epoch = self.epoch.wrapping_add(1);
         if self.epoch == 0 {
             self.slots.fill(QuietPage::NONE);

@@ -62,6 +62,39 @@ impl Tlb {
         }
     }
 
+    /// Returns true if the lookup is known to hit the first level and to change nothing.
+    #[inline]
+    pub fn is_quiet(&self, request: &TlbRequest) -> bool {
+        match self {
+            Self::Packed(_) => false,
+            Self::Composed(composed) => composed.is_quiet(request),
+        }
+    }
+
+    /// Returns true if lookups may be known to be quiet ([`Self::is_quiet`]).
+    pub const fn knows_quiet(&self) -> bool {
+        match self {
+            Self::Packed(_) => false,
+            Self::Composed(composed) => composed.knows_quiet(),
+        }
+    }
+
+    /// A number that changes whenever a lookup that was quiet may be so no more.
+    #[inline]
+    pub fn forgotten_quiet(&self) -> u64 {
+        match self {
+            Self::Packed(_) => 0,
+            Self::Composed(composed) => composed.forgotten_quiet(),
+        }
+    }
+
+    /// Forgets which lookups are quiet.
+    pub fn forget_quiet(&mut self) {
+        if let Self::Composed(composed) = self {
+            composed.forget_quiet();
+        }
+    }
+
     /// Looks up as [`Tlb::access`]. `evicted` receives translations that no level holds any more.
     pub fn access_evicting(
         &mut self,

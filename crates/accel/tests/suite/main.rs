@@ -2,6 +2,7 @@
 
 mod after;
 mod caches;
+mod classes;
 mod colours_in_caches;
 mod common;
 mod competitive;
@@ -21,6 +22,7 @@ mod observers;
 mod offline;
 mod one_memory;
 mod populate;
+mod quiet;
 mod recency;
 mod recorded;
 mod replacement;

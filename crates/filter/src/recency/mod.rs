@@ -8,7 +8,7 @@ mod new;
 mod pages;
 mod places;
 mod strict;
-mod window;
+pub(crate) mod window;
 
 use broadleaf_tlb::Compiled;
 use broadleaf_units::PageNumber;
@@ -138,10 +138,10 @@ impl Recency {
         look_up: &mut impl FnMut(PageNumber),
     ) -> bool {
         if let Some(window) = &mut self.window {
-            if window.defer(page) {
+            if window.defer(page, false) {
                 return false;
             }
-            window.make(page, look_up);
+            window.make(page, false, look_up);
             return true;
         }
         if self.keeps_places() {
@@ -213,7 +213,7 @@ impl Recency {
     /// Notes a lookup as [`Recency::make`] does. Returns the page's place.
     pub fn note_made(&mut self, page: PageNumber, look_up: &mut impl FnMut(PageNumber)) -> Made {
         if let Some(window) = &mut self.window {
-            window.make(page, look_up);
+            window.make(page, false, look_up);
             return Made {
                 place: None,
                 fallen: RecencyPlaces::NONE,

@@ -12,11 +12,14 @@ impl Recency {
     pub fn new<'a>(designs: impl IntoIterator<Item = &'a Design>) -> Self {
         let designs: Vec<&Design> = designs.into_iter().collect();
         let mut recency = Self::for_any_design();
-        if !designs.iter().all(|design| design.is_sets_with_lru()) {
-            recency.window = last_pages(&designs).map(|count| {
-                let has_larger = designs.iter().any(|design| design.sizes().len() > 1);
-                Window::new(count, has_larger)
-            });
+        if !designs.iter().all(|design| design.is_sets_with_lru())
+            && let Some(count) = last_pages(&designs)
+        {
+            let has_larger = designs.iter().any(|design| design.sizes().len() > 1);
+            recency.window = Some(Window::new(count, has_larger));
+            return recency;
+        }
+        if !designs.iter().all(|design| design.is_sets_by_last_use()) {
             return recency;
         }
         let mut known: Vec<&Structure> = Vec::new();
@@ -30,7 +33,7 @@ impl Recency {
             .flat_map(|design| design.structures())
             .filter(|structure| structure.level == 1);
         for structure in first {
-            ways = ways.min(structure.ways);
+            ways = ways.min(structure.keeps_last().unwrap_or(1));
             let alike = |other: &&Structure| {
                 (other.sets(), &other.pages) == (structure.sets(), &structure.pages)
             };
@@ -78,11 +81,12 @@ impl Recency {
         recency
     }
 
-    /// Returns true if the filter knows TLBs of all these designs: they have sets with exact LRU
-    /// replacement, or all keep the last pages.
+    /// Returns true if the filter knows TLBs of all these designs: their first levels have sets that
+    /// keep the translations used last, or all keep the last pages.
     pub fn covers<'a>(designs: impl IntoIterator<Item = &'a Design>) -> bool {
         let designs: Vec<&Design> = designs.into_iter().collect();
-        designs.iter().all(|design| design.is_sets_with_lru()) || last_pages(&designs).is_some()
+        let mut all = designs.iter();
+        all.all(|design| design.is_sets_by_last_use()) || last_pages(&designs).is_some()
     }
 
     /// An empty table for TLBs of any design. Only a repeated lookup of the last page changes

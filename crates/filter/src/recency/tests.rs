@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testing;
-use broadleaf_tlb::{Design, Lookup, Tlb, Walk};
+use broadleaf_tlb::{Design, Lookup, Replacement, Tlb, Walk};
 use broadleaf_units::{Asid, PageSize};
 
 /// TLBs that make the same lookups, with the numbers of their hits.
@@ -140,6 +140,56 @@ fn what_is_left_out_changes_nothing() {
                 }
             }
             assert!(left_out > 500, "{name}, seed {seed}: {left_out}");
+        }
+    }
+}
+
+/// Sets of rules other than LRU that keep the translations used last, above a level of any rule.
+#[test]
+fn what_is_left_out_of_other_rules_changes_nothing() {
+    for (first, second) in [
+        ("tree-plru", "random"),
+        ("tree-plru", "gods"),
+        ("lru", "mru3-plru"),
+    ] {
+        let rule = |name: &str| Replacement::named(name).expect("a rule").into();
+        let mut structures = testing::skylake().structures().to_vec();
+        for structure in &mut structures {
+            structure.replacement = rule(if structure.level == 1 { first } else { second });
+        }
+        let design = Design::new(structures).expect("a design");
+        assert!(Recency::covers([&design]) && !design.is_sets_with_lru());
+        for (seed, spread) in (1u64..=8).zip([1, 7, 2, 63, 4, 15, 8, 3]) {
+            let mut recency = Recency::new([&design]);
+            let new = || CountingAll::new(std::slice::from_ref(&design));
+            let (mut all, mut some, mut left_out) = (new(), new(), 0);
+            let mut promoted = [false; 64];
+            let mut random = 88_172_645_463_325_252u64 * seed;
+            for step in 0..30_000u64 {
+                random ^= random << 13;
+                random ^= random >> 7;
+                random ^= random << 17;
+                let block = match random.is_multiple_of(16) {
+                    true => random >> 8 & 63,
+                    false => (random >> 8 & 3) * spread & 63,
+                };
+                let within = if step.is_multiple_of(9) { 511 } else { 0x51 };
+                let page = PageNumber(block << 9 | (random >> 20 & within));
+                promoted[block as usize] |= random >> 40 & 127 == 0;
+                let mut look_up = |page: PageNumber| some.look_up(page, &promoted);
+                if recency.has_to_be_made(page, &mut look_up) {
+                    look_up(page);
+                } else {
+                    left_out += 1;
+                }
+                all.look_up(page, &promoted);
+                assert_eq!(
+                    all.found(),
+                    some.found(),
+                    "{first}, seed {seed}, step {step}"
+                );
+            }
+            assert!(left_out > 500, "{first}, seed {seed}: {left_out}");
         }
     }
 }

@@ -18,11 +18,13 @@ const NO_SLOT: u8 = u8::MAX;
 /// window. Then each deferred page is looked up once, in the order of last use. Pages whose order
 /// is that of their earlier lookups need none.
 #[derive(Clone, Debug)]
-pub(super) struct Window {
+pub(crate) struct Window {
     /// The number of pages that stay.
     capacity: usize,
     /// True if a TLB holds larger pages too.
     pub(super) has_larger: bool,
+    /// By slot: true if a lookup of a store was made since the page came in.
+    stored: [bool; MOST],
     /// By slot: the page.
     pages: [u64; MOST],
     /// By slot: the slot of the page that was used next, and of the one that was used before.
@@ -43,10 +45,11 @@ pub(super) struct Window {
 
 impl Window {
     /// An empty window of that many pages, at least one.
-    pub(super) fn new(capacity: usize, has_larger: bool) -> Self {
+    pub(crate) fn new(capacity: usize, has_larger: bool) -> Self {
         Self {
             capacity: capacity.clamp(1, MOST),
             has_larger,
+            stored: [false; MOST],
             pages: [NO_PAGE; MOST],
             newer: [NO_SLOT; MOST],
             older: [NO_SLOT; MOST],
@@ -60,19 +63,29 @@ impl Window {
         }
     }
 
-    /// Defers the lookup of a page of the window. Returns false if the page is not there.
+    /// Defers the lookup of a page of the window. Returns false if the page is not there, or `stores`
+    /// is true and no store to the page was looked up.
     #[inline]
-    pub(super) fn defer(&mut self, page: PageNumber) -> bool {
+    pub(crate) fn defer(&mut self, page: PageNumber, stores: bool) -> bool {
         let Some(slot) = self.find(page.0) else {
             return false;
         };
+        if stores && !self.stored[usize::from(slot)] {
+            return false;
+        }
         self.renew(slot);
         self.deferred[usize::from(slot)] = true;
         true
     }
 
-    /// Notes a lookup that is made. `look_up` receives deferred pages that are looked up first.
-    pub(super) fn make(&mut self, page: PageNumber, look_up: &mut impl FnMut(PageNumber)) {
+    /// Notes a lookup that is made, of a store if `stores` is true. `look_up` receives deferred pages
+    /// that are looked up first.
+    pub(crate) fn make(
+        &mut self,
+        page: PageNumber,
+        stores: bool,
+        look_up: &mut impl FnMut(PageNumber),
+    ) {
         self.catch_up(look_up);
         let slot = match self.find(page.0) {
             Some(slot) => {
@@ -81,11 +94,12 @@ impl Window {
             }
             None => self.enter(page.0),
         };
+        self.stored[usize::from(slot)] |= stores;
         self.note_made(slot);
     }
 
     /// Makes the deferred lookups that change an order, the earliest first.
-    pub(super) fn catch_up(&mut self, look_up: &mut impl FnMut(PageNumber)) {
+    pub(crate) fn catch_up(&mut self, look_up: &mut impl FnMut(PageNumber)) {
         let mut slots = [NO_SLOT; MOST];
         let mut count = 0;
         let mut slot = self.newest;
@@ -111,7 +125,7 @@ impl Window {
     }
 
     /// Removes all pages. No lookup is deferred.
-    pub(super) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         debug_assert!(
             self.newest == NO_SLOT || !self.deferred[usize::from(self.newest)],
             "a deferred lookup was not made"
@@ -156,6 +170,7 @@ impl Window {
         };
         self.pages[usize::from(slot)] = page;
         self.deferred[usize::from(slot)] = false;
+        self.stored[usize::from(slot)] = false;
         self.hints[hint_of(page)] = slot;
         self.link(slot);
         slot
@@ -234,11 +249,11 @@ mod tests {
                 if !used(&mut whole, page, longer) {
                     misses.push(page);
                 }
-                if window.defer(PageNumber(page)) {
+                if window.defer(PageNumber(page), false) {
                     deferred += 1;
                 } else {
                     let look_up = |page: PageNumber| assert!(used(&mut filtered, page.0, longer));
-                    window.make(PageNumber(page), &mut { look_up });
+                    window.make(PageNumber(page), false, &mut { look_up });
                     if !used(&mut filtered, page, longer) {
                         made_misses.push(page);
                     }
@@ -257,18 +272,18 @@ mod tests {
         let mut window = Window::new(4, false);
         let mut made = Vec::new();
         for page in [1, 2, 3] {
-            window.make(PageNumber(page), &mut |page| made.push(page.0));
+            window.make(PageNumber(page), false, &mut |page| made.push(page.0));
         }
         for page in [2, 3, 2, 3] {
-            assert!(window.defer(PageNumber(page)));
+            assert!(window.defer(PageNumber(page), false));
         }
-        window.make(PageNumber(4), &mut |page| made.push(page.0));
+        window.make(PageNumber(4), false, &mut |page| made.push(page.0));
         assert_eq!(made, []);
         // Page 3 stays where it was, above 2. Page 1 moves, and 4 has to move above it.
         for page in [3, 1, 4] {
-            assert!(window.defer(PageNumber(page)));
+            assert!(window.defer(PageNumber(page), false));
         }
-        window.make(PageNumber(5), &mut |page| made.push(page.0));
+        window.make(PageNumber(5), false, &mut |page| made.push(page.0));
         assert_eq!(made, [1, 4]);
     }
 }

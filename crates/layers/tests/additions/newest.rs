@@ -14,6 +14,7 @@ pub(super) static NEWEST: Replacement = Replacement {
     refuses: any_ways,
     needs: &[],
     ignores_hits: true,
+    keeps_last: |_| None,
     build: |shape| {
         let last = vec![0; shape.sets];
         Box::new(Newest { last })

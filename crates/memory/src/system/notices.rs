@@ -77,11 +77,11 @@ impl System<'_> {
         self.is_modified_by(at, self.tables.get(at))
     }
 
-    /// The page that maps this place, as [`Self::leaf`], and its modified bit.
-    pub fn leaf_and_modified(&self, at: Place) -> Option<(Leaf, bool)> {
+    /// The page that maps this place, as [`Self::leaf`], its level and its modified bit.
+    pub fn leaf_and_modified(&self, at: Place) -> Option<(Leaf, usize, bool)> {
         let pte = self.tables.get(at);
         let leaf = self.leaf_of(at, pte)?;
-        Some((leaf, self.is_modified_by(at, pte)))
+        Some((leaf, pte.level(), self.is_modified_by(at, pte)))
     }
 
     fn is_modified_by(&self, at: Place, pte: Pte) -> bool {

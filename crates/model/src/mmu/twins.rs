@@ -76,6 +76,12 @@ impl Mmu<'_> {
         matches!(self.twin, Twin::Follows(_))
     }
 
+    /// Returns true if other machines walk their tables at the misses of this one.
+    #[inline]
+    pub(super) const fn leads(&self) -> bool {
+        matches!(self.twin, Twin::Leads(_))
+    }
+
     /// Keeps a miss for the followers, if there are any.
     #[inline]
     pub(super) fn keep_miss(&mut self, request: &TlbRequest, level: usize, beside: &[PageNumber]) {

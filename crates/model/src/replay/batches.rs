@@ -10,6 +10,10 @@ use broadleaf_units::{PageNumber, SpaceId};
 /// The most visits of a batch. Worlds sample memory after each batch.
 const BATCH: usize = 1 << 14;
 
+/// The number of pages that are known to be noted. A power of two.
+pub(super) const NOTED: usize = 256;
+pub(super) const NO_PAGE: PageNumber = PageNumber(u64::MAX);
+
 /// Visits that most traces do not have.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct UnusualVisits {
@@ -145,6 +149,7 @@ impl Replay<'_, '_> {
             stream,
             filter,
             origins,
+            noted,
             ..
         } = self;
         if gathered.is_empty() {
@@ -176,6 +181,8 @@ impl Replay<'_, '_> {
                 }
             }
             None => {
+                // Nothing that matters to a page happens between these visits.
+                noted.fill(NO_PAGE);
                 for visit in (0..visits.len()).map(|at| visits.visit(at)) {
                     gathered.sums.instructions += u64::from(visit.instructions);
                     if visit.fetch {
@@ -184,7 +191,12 @@ impl Replay<'_, '_> {
                     if !visit.fetch || self.code {
                         gathered.sums.loads += u64::from(visit.loads);
                         gathered.sums.stores += u64::from(visit.stores);
-                        stream.note_visit(PageNumber(visit.unit >> self.shift))?;
+                        let page = PageNumber(visit.unit >> self.shift);
+                        let known = &mut noted[page.0 as usize % NOTED];
+                        if *known != page {
+                            *known = page;
+                            stream.note_visit(page)?;
+                        }
                     }
                 }
             }

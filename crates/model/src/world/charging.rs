@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::charged::Charged;
-use crate::mapped::{KnownRights, MappedMemory, PageLookup, walk_of};
+use crate::mapped::{MappedMemory, PageLookup, walk_of};
 use crate::stream::Stream;
 use broadleaf_charges::Candidate;
 use broadleaf_memory::system::{Place, System};
@@ -167,19 +167,15 @@ impl World<'_> {
     ) -> Vec<PageNumber> {
         let TlbRequest { tag, page, .. } = *request;
         let space = self.space_of(tag).filter(|_| self.mmu.wants_tables());
-        let memory = MappedMemory {
-            system: &self.system,
-            spaces: Some(&stream.spaces),
-        };
+        let memory = MappedMemory::new(&self.system, Some(&stream.spaces));
         let sizes = &self.mmu.translated;
-        let known = KnownRights::default();
         let has_table = self.mmu.walks_a_table();
         let asked = RefCell::new(Vec::new());
         let read = |other| {
             if has_table && other != page {
                 asked.borrow_mut().push(other);
             }
-            memory.translation((space?, tag), other, sizes, &known)
+            memory.translation((space?, tag), other, sizes)
         };
         let walk = walk_of(request, sizes[level], &read);
         let gone = |gone| evicted(charged, &self.system, gone);

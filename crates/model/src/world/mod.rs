@@ -7,11 +7,13 @@ mod cores;
 mod filtering;
 mod forward;
 mod listening;
+mod quiet;
 mod recorded;
 mod references;
 mod samples;
 mod shootdown;
 mod twins;
+mod waiting;
 
 use super::charged::Charged;
 use super::filter::{BatchPart, VisitSlice};
@@ -21,6 +23,7 @@ use crate::listener::StepsWanted;
 use crate::mapped::PageLookup;
 use crate::offline::Recorder;
 use crate::populate::TouchedPart;
+use crate::read_pages::ReadPages;
 use crate::stream::Stream;
 use broadleaf_machine::Machine;
 use broadleaf_memory::system::{
@@ -33,9 +36,11 @@ use broadleaf_trace::Visit;
 use broadleaf_units::{PageSize, SpaceId};
 use cores::ParkedCores;
 use filtering::WorldFilter;
+use quiet::{QuietVisits, QuietWords};
 use samples::FIRST_INTERVAL;
 use std::ops::Range;
 use twins::Leaders;
+use waiting::LookupClasses;
 
 /// The most references that wait for the machines that observe.
 const MOST_WAITING: usize = 1 << 12;
@@ -58,6 +63,12 @@ pub(crate) struct World<'a> {
     /// Lookups that the observers have not made. Each observer makes many at a time, so that its
     /// TLB stays in the cache.
     waiting: Vec<PageLookup>,
+    /// The classes of machines that leave lookups out.
+    classes: LookupClasses,
+    /// True if the first machine makes its lookups with the observers.
+    first_waits: bool,
+    /// The pages that machines read at the same time.
+    read: ReadPages,
     /// True if an observer reads the page table at a miss. Lookups then wait no longer than the
     /// table stays as it is.
     reads_tables: bool,
@@ -68,6 +79,9 @@ pub(crate) struct World<'a> {
     counts_uses: bool,
     /// True if the reference that follows is of the instruction of the one before.
     continues: bool,
+    /// Visits that change nothing.
+    quiet: QuietVisits,
+    quiet_words: QuietWords,
     /// The steps that listeners want; `None` if there is no listener.
     steps_wanted: Option<StepsWanted>,
     /// The time of the next look of a listener; `u64::MAX` if none wants to look.
@@ -141,10 +155,15 @@ impl<'a> World<'a> {
             observers: Vec::new(),
             leaders: Leaders::new(),
             waiting: Vec::new(),
+            classes: LookupClasses::default(),
+            first_waits: false,
+            read: ReadPages::default(),
             reads_tables: false,
             parts_loads: machine.design.parts_loads_from_stores(),
             counts_uses: machine.design.needs(RuleNeed::Uses),
             continues: false,
+            quiet: QuietVisits::default(),
+            quiet_words: QuietWords::default(),
             steps_wanted: None,
             next_look: u64::MAX,
             filter: None,
@@ -248,6 +267,9 @@ impl<'a> World<'a> {
         // The loop is compiled for each kind of slice, as it is long.
         match part.visits {
             VisitSlice::Each(visits) => self.replay_each(visits.iter().copied(), &scene),
+            VisitSlice::Named(phrased) if self.quiet.are_left_out => {
+                self.replay_words(&phrased, &scene);
+            }
             VisitSlice::Named(phrased) => self.replay_each(phrased.visits(), &scene),
         }
     }
@@ -257,7 +279,9 @@ impl<'a> World<'a> {
         let (mut time, mut instructions) = (part.begin, part.instructions);
         for visit in visits {
             instructions = instructions.saturating_add(visit.instructions.into());
-            if part.references(&visit) {
+            if self.quiet.are_left_out && self.pass_quiet(&visit, part, time) {
+                time = time.saturating_add(visit.accesses());
+            } else if part.references(&visit) {
                 self.instructions = instructions;
                 let step = VisitStep::of(&visit, part.shift, time);
                 if self.visit(&step, VisitStep::uses(&visit), scene).is_none() {

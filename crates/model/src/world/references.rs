@@ -126,8 +126,10 @@ impl World<'_> {
     /// if the lookup hits the first level of every TLB.
     #[inline]
     pub(super) fn translate(&mut self, lookup: &PageLookup, spaces: Option<&AddressSpaces>) {
-        let system = &self.system;
-        self.mmu.translate(lookup, &MappedMemory { system, spaces });
+        if !self.first_waits {
+            let memory = MappedMemory::new(&self.system, spaces);
+            self.mmu.translate(lookup, &memory);
+        }
         if !self.observers.is_empty() {
             self.waiting.push(*lookup);
             if self.waiting.len() >= MOST_WAITING || self.counts_uses {
@@ -142,33 +144,6 @@ impl World<'_> {
         if self.reads_tables {
             self.translate_now(Some(spaces));
         }
-    }
-
-    /// Lets the observers make the lookups that wait. `spaces` is `None` if memory has changed
-    /// already: then no lookup that waits reads a page table.
-    pub(super) fn translate_now(&mut self, spaces: Option<&AddressSpaces>) {
-        let has_memory = spaces.is_some() || !self.reads_tables || self.waiting.is_empty();
-        debug_assert!(has_memory, "a lookup waited while memory changed");
-        if let Some(misses) = self.mmu.take_misses() {
-            self.follow_misses(0, misses);
-        }
-        for number in 0..self.observers.len() {
-            let mmu = &mut self.observers[number];
-            if mmu.follows() {
-                continue;
-            }
-            let system = &self.system;
-            let memory = MappedMemory { system, spaces };
-            let mut waiting = self.waiting.as_slice();
-            while let Some((lookup, later)) = waiting.split_first() {
-                mmu.translate(lookup, &memory);
-                waiting = &later[mmu.quiet_first(later)..];
-            }
-            if let Some(misses) = mmu.take_misses() {
-                self.follow_misses(number + 1, misses);
-            }
-        }
-        self.waiting.clear();
     }
 
     /// Replays a fetch of instructions: the page has to be in memory. Machines with instruction

@@ -41,6 +41,9 @@ impl World<'_> {
         self.update_tables(spaces);
         self.translate_now(None);
         let shootdowns: Vec<Shootdown> = self.system.shootdowns().collect();
+        if !shootdowns.is_empty() {
+            self.end_classes();
+        }
         for shootdown in shootdowns {
             for mmu in &mut self.observers {
                 mmu.forget(&shootdown);
@@ -81,11 +84,15 @@ impl World<'_> {
         }
     }
 
-    /// Sends walks of all machines through page tables.
-    pub(crate) fn walking_tables(mut self) -> Self {
-        self.system.keep_notices();
-        self.mmu.walk_tables();
-        self.observers.iter_mut().for_each(Mmu::walk_tables);
+    /// Sends walks through page tables: of all machines if `all` is true, and otherwise of the
+    /// machines whose walks cost more than the page size says. A table that no result shows is not
+    /// worth its time.
+    pub(crate) fn walking_tables(mut self, all: bool) -> Self {
+        let walks = |mmu: &&mut Mmu<'_>| all || !mmu.machine.has_fixed_walk_costs();
+        let walking = self.mmus_mut().filter(walks);
+        if walking.map(Mmu::walk_tables).count() > 0 {
+            self.system.keep_notices();
+        }
         self
     }
 
@@ -106,6 +113,9 @@ impl World<'_> {
     /// Switches all machines to an address space.
     pub(super) fn switch(&mut self, space: SpaceId) {
         self.translate_now(None);
+        if self.mmu.running.0 != space {
+            self.end_classes();
+        }
         for mmu in &mut self.observers {
             mmu.switch(space);
         }

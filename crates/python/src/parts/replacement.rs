@@ -27,6 +27,7 @@ pub(crate) fn rule_of(
             false => &[],
         },
         ignores_hits: false,
+        keeps_last: |_| None,
         build: |shape| {
             let name = shape.choice.entry().described.name;
             let object = PartObject::new(name, |class| {

@@ -16,6 +16,10 @@ impl Composed {
     /// entries above the leaf that the walk reads.
     pub fn walk(&mut self, request: &TlbRequest, leaf: PageSize, spans: &[PageSize]) -> usize {
         let above = &spans[spans.partition_point(|span| *span <= leaf)..];
+        if !self.has_walk_entries {
+            self.log.counts.walk_reads += above.len() as u64 + 1;
+            return above.len();
+        }
         let request = TlbRequest::load(request.tag.of_tables(), request.page);
         let found = (above.iter()).position(|span| self.finds_walk_entry(&request, *span));
         let read = &above[..found.unwrap_or(above.len())];

@@ -81,6 +81,13 @@ impl WayHints {
         false
     }
 
+    /// The size of all runs, if there is one.
+    #[inline]
+    pub(super) fn only_size(&self) -> Option<PageSize> {
+        let is_one = self.sizes.is_power_of_two();
+        PageSize::from_shift(self.sizes.trailing_zeros() as u8).filter(|_| is_one)
+    }
+
     /// Returns true if an entry has a smaller run than this size.
     #[inline]
     pub(super) const fn has_smaller(&self, size: PageSize) -> bool {

@@ -146,6 +146,17 @@ pub trait Entries: Send + std::fmt::Debug {
         (0, u64::MAX)
     }
 
+    /// Gives `each` the pages of 4 KiB, first and after last, of every entry in the set of a page of
+    /// this size. Returns false if the structure does not know them.
+    fn pages_of_set(
+        &self,
+        _page: PageNumber,
+        _size: PageSize,
+        _each: &mut dyn FnMut((u64, u64)),
+    ) -> bool {
+        false
+    }
+
     /// The number of entries in use.
     fn occupied(&self) -> usize;
 

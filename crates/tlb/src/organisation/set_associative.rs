@@ -6,7 +6,7 @@ use super::{Entries, EntryLookup, EntryShape, GridName, Organisation, any_struct
 use crate::{
     ReplacementState, Structure, StructureParameter, TlbLog, TlbRequest, Translation, Walk,
 };
-use broadleaf_units::{AlignedRun, Described, PageNumber, PageSize};
+use broadleaf_units::{AlignedRun, Asid, Described, PageNumber, PageSize};
 
 /// The parameter that allows index bits inside pages.
 pub(crate) const REPLICATE: &str = "replicate";
@@ -221,6 +221,21 @@ impl Entries for SetAssociative {
         AlignedRun::around(page, size).bounds()
     }
 
+    fn pages_of_set(
+        &self,
+        page: PageNumber,
+        size: PageSize,
+        each: &mut dyn FnMut((u64, u64)),
+    ) -> bool {
+        // Copies of a page lie in other sets.
+        let request = TlbRequest::load(Asid::ZERO, page);
+        let set = self.indices.set_of(&request, size).filter(|_| !self.replicates);
+        let Some(set) = set else { return false };
+        let entries = self.entries_of(set).iter().flatten();
+        entries.for_each(|entry| each(entry.pages()));
+        true
+    }
+
     fn occupied(&self) -> usize {
         self.entries.iter().flatten().count()
     }
@@ -246,7 +261,6 @@ impl Entries for SetAssociative {
 mod tests {
     use super::*;
     use crate::{IndexFunction, OrganisationChoice, Replacement, Role};
-    use broadleaf_units::Asid;
 
     #[test]
     #[should_panic(expected = "one page twice in a set")]

@@ -1,6 +1,7 @@
 //! Sets of subblock entries: a block of pages shares a tag, and each page has a valid bit.
 
 mod entering;
+mod keys;
 
 use super::compatibility::{ModifiedBits, SharedFrames, ValidBits, placed_block};
 use super::hints::WayHints;
@@ -25,6 +26,11 @@ pub(super) struct SubblockSets {
     has_sets: bool,
     /// Set after set.
     entries: Vec<Option<SubblockEntry>>,
+    /// The key of each entry's block, so that a search of a set reads few entries. Two blocks may
+    /// have one key. 0 if there is no entry.
+    keys: Vec<u64>,
+    /// The memory of an entry that left.
+    unused: Vec<Option<Translation>>,
     /// The probable places of entries, by their blocks.
     hints: WayHints,
     replacement: ReplacementState,
@@ -69,6 +75,8 @@ impl SubblockSets {
             indices: SetIndices::new(structure),
             has_sets: structure.sets() > 1,
             entries: vec![None; structure.entries],
+            keys: vec![0; structure.entries],
+            unused: Vec::new(),
             hints: WayHints::new(structure.entries),
             replacement: ReplacementState::new(structure),
         }
@@ -95,12 +103,15 @@ impl SubblockSets {
 
     /// The entry, as positions of its subblocks, that a walk loads: the missing page, the other
     /// pages of its superpage, and those that are preloaded.
-    fn entry_of(&self, walk: &Walk<'_>, preloads: bool, log: &mut TlbLog) -> SubblockEntry {
+    fn entry_of(&mut self, walk: &Walk<'_>, preloads: bool, log: &mut TlbLog) -> SubblockEntry {
+        let mut pages = std::mem::take(&mut self.unused);
+        pages.clear();
+        pages.resize(self.count, None);
         let (page, new) = (walk.request.page, walk.translation);
         let mut entry = SubblockEntry {
             tag: walk.request.tag,
             run: self.run_of(&walk.request, new.size),
-            pages: vec![None; self.count],
+            pages,
         };
         let (run, step) = (entry.run, entry.step());
         let missing = entry.subblock_of(page);
@@ -247,17 +258,23 @@ impl Entries for SubblockSets {
             }
         }
         let mut found = EntryLookup::Nothing;
-        for way in ways {
-            match self.held(way, request, size) {
-                EntryHolds::Page(page) => {
-                    self.hints.learn(request.tag, block, way);
-                    return self.hit(set, way, request, page, log);
-                }
-                EntryHolds::Block => found = EntryLookup::Block,
-                EntryHolds::Nothing => {}
+        let mut search = |way: usize| match self.held(way, request, size) {
+            EntryHolds::Page(page) => Some((way, page)),
+            EntryHolds::Block => {
+                found = EntryLookup::Block;
+                None
             }
-        }
-        found
+            EntryHolds::Nothing => None,
+        };
+        let of_page = match self.key_around(request, block) {
+            Some(key) => self.ways_of_key(ways, key).find_map(&mut search),
+            None => ways.into_iter().find_map(&mut search),
+        };
+        let Some((way, page)) = of_page else {
+            return found;
+        };
+        self.hints.learn(request.tag, block, way);
+        self.hit(set, way, request, page, log)
     }
 
     fn load(&mut self, walk: &Walk<'_>, log: &mut TlbLog) {

@@ -1,6 +1,6 @@
 //! Ages of ways: the order of their last use or of their fills.
 
-use super::{WayUse, free_ways};
+use super::WayUse;
 
 /// A time for each way of each set. A later time is larger.
 #[derive(Clone, Debug)]
@@ -28,7 +28,13 @@ impl WayAges {
 
     /// The oldest way that is not locked.
     pub(super) fn oldest(&self, set: usize, uses: &[WayUse]) -> usize {
-        let times = &self.times[set * self.ways..];
-        free_ways(uses).min_by_key(|way| times[*way]).unwrap_or(0)
+        let times = &self.times[set * self.ways..][..self.ways];
+        let mut oldest = (u64::MAX, 0);
+        for (way, (time, found)) in times.iter().zip(uses).enumerate() {
+            if *time < oldest.0 && *found != WayUse::Locked {
+                oldest = (*time, way);
+            }
+        }
+        oldest.1
     }
 }

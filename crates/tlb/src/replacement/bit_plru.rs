@@ -1,7 +1,7 @@
 //! Bit-PLRU: a used bit for each entry; the last bit to be set clears the others.
 
 use super::used_bits::UsedBits;
-use super::{Replace, Replacement, WayUse, any_ways, first_free, free_ways};
+use super::{Replace, Replacement, WayUse, any_ways, first_free, free_ways, keeps_none};
 use broadleaf_units::Described;
 
 pub(super) static BIT_PLRU: Replacement = Replacement {
@@ -18,6 +18,7 @@ pub(super) static BIT_PLRU: Replacement = Replacement {
     refuses: any_ways,
     needs: &[],
     ignores_hits: false,
+    keeps_last: keeps_none,
     build: |shape| Box::new(BitPlru(UsedBits::new(shape))),
 };
 
@@ -43,6 +44,10 @@ impl Replace for BitPlru {
 
     fn quiet_epoch(&self) -> Option<u64> {
         Some(self.0.clears())
+    }
+
+    fn is_quiet_by_set(&self) -> bool {
+        true
     }
 
     fn copy(&self) -> Box<dyn Replace> {

@@ -2,7 +2,7 @@
 
 use super::mersenne::MersenneTwister;
 use super::used_bits::UsedBits;
-use super::{Replace, Replacement, WayUse, any_ways, free_ways};
+use super::{Replace, Replacement, WayUse, any_ways, free_ways, keeps_none};
 use crate::StructureParameter;
 use broadleaf_units::Described;
 
@@ -28,6 +28,7 @@ pub(super) static BIT_PLRU_RANDOM: Replacement = Replacement {
     refuses: any_ways,
     needs: &[],
     ignores_hits: false,
+    keeps_last: keeps_none,
     build: |shape| {
         Box::new(BitPlruRandom {
             bits: UsedBits::new(shape),
@@ -66,6 +67,10 @@ impl Replace for BitPlruRandom {
 
     fn quiet_epoch(&self) -> Option<u64> {
         Some(self.bits.clears())
+    }
+
+    fn is_quiet_by_set(&self) -> bool {
+        true
     }
 
     fn copy(&self) -> Box<dyn Replace> {

@@ -1,7 +1,7 @@
 //! Clock: a second chance for used entries, with a hand that goes round the set.
 
 use super::used_bits::UsedBits;
-use super::{Replace, Replacement, WayUse, any_ways, first_free};
+use super::{Replace, Replacement, WayUse, any_ways, first_free, keeps_none};
 use broadleaf_units::Described;
 
 pub(super) static CLOCK: Replacement = Replacement {
@@ -18,6 +18,7 @@ pub(super) static CLOCK: Replacement = Replacement {
     refuses: any_ways,
     needs: &[],
     ignores_hits: false,
+    keeps_last: keeps_none,
     build: |shape| {
         Box::new(Clock {
             used: UsedBits::new(shape),
@@ -56,6 +57,10 @@ impl Replace for Clock {
 
     fn quiet_epoch(&self) -> Option<u64> {
         Some(self.used.clears())
+    }
+
+    fn is_quiet_by_set(&self) -> bool {
+        true
     }
 
     fn copy(&self) -> Box<dyn Replace> {

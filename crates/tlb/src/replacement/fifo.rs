@@ -1,7 +1,7 @@
 //! FIFO: the translation that was loaded first makes room.
 
 use super::ages::WayAges;
-use super::{Replace, Replacement, WayUse, any_ways};
+use super::{Replace, Replacement, WayUse, any_ways, keeps_none};
 use broadleaf_units::Described;
 
 pub(super) static FIFO: Replacement = Replacement {
@@ -16,6 +16,7 @@ pub(super) static FIFO: Replacement = Replacement {
     refuses: any_ways,
     needs: &[],
     ignores_hits: true,
+    keeps_last: keeps_none,
     build: |shape| Box::new(Fifo(WayAges::new(shape.sets, shape.ways))),
 };
 

@@ -1,7 +1,7 @@
 //! GODS, also called 1-bit LRU: a used bit for each entry, all cleared when every entry was used.
 
 use super::used_bits::UsedBits;
-use super::{Replace, Replacement, WayUse, any_ways, first_free};
+use super::{Replace, Replacement, WayUse, any_ways, first_free, keeps_none};
 use broadleaf_units::Described;
 
 pub(super) static GODS: Replacement = Replacement {
@@ -18,6 +18,7 @@ pub(super) static GODS: Replacement = Replacement {
     refuses: any_ways,
     needs: &[],
     ignores_hits: false,
+    keeps_last: keeps_none,
     build: |shape| Box::new(Gods(UsedBits::new(shape))),
 };
 
@@ -48,6 +49,10 @@ impl Replace for Gods {
 
     fn quiet_epoch(&self) -> Option<u64> {
         Some(self.0.clears())
+    }
+
+    fn is_quiet_by_set(&self) -> bool {
+        true
     }
 
     fn copy(&self) -> Box<dyn Replace> {

@@ -1,7 +1,7 @@
 //! Three groups of ways with a tree of bits in each, as in 12-way second-level TLBs.
 
 use super::ages::WayAges;
-use super::tree::PlruTrees;
+use super::tree::{PlruTrees, tree_keeps};
 use super::{Replace, Replacement, RuleShape, WayUse, first_free};
 use broadleaf_units::Described;
 
@@ -19,6 +19,7 @@ pub(super) static MRU3_PLRU: Replacement = Replacement {
     refuses: refuse,
     needs: &[],
     ignores_hits: false,
+    keeps_last: keep,
     build: |shape| {
         Box::new(Grouped::new(
             shape,
@@ -40,6 +41,7 @@ pub(super) static LRU3_PLRU: Replacement = Replacement {
     refuses: refuse,
     needs: &[],
     ignores_hits: false,
+    keeps_last: keep,
     build: |shape| {
         let ages = WayAges::new(shape.sets, GROUPS);
         Box::new(Grouped::new(shape, GroupOrder::Ages(ages)))
@@ -47,6 +49,11 @@ pub(super) static LRU3_PLRU: Replacement = Replacement {
 };
 
 const GROUPS: usize = 3;
+
+/// The tree of a group keeps its last translations, whichever groups the others are in.
+fn keep(ways: usize) -> Option<usize> {
+    tree_keeps(ways / GROUPS)
+}
 
 fn refuse(ways: usize) -> Option<String> {
     let fits = ways.is_multiple_of(GROUPS) && (ways / GROUPS).is_power_of_two();

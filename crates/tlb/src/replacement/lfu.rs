@@ -1,6 +1,6 @@
 //! LFU: the translation with the fewest uses since it was loaded makes room.
 
-use super::{Replace, Replacement, RuleNeed, WayUse, any_ways, free_ways};
+use super::{Replace, Replacement, RuleNeed, WayUse, any_ways, free_ways, keeps_none};
 use broadleaf_units::Described;
 
 pub(super) static LFU: Replacement = Replacement {
@@ -15,6 +15,7 @@ pub(super) static LFU: Replacement = Replacement {
     refuses: any_ways,
     needs: &[RuleNeed::Uses],
     ignores_hits: false,
+    keeps_last: keeps_none,
     build: |shape| {
         Box::new(Lfu {
             ways: shape.ways,

@@ -16,6 +16,7 @@ pub(super) static LRU: Replacement = Replacement {
     refuses: any_ways,
     needs: &[],
     ignores_hits: false,
+    keeps_last: Some,
     build: |shape| Box::new(Lru(WayAges::new(shape.sets, shape.ways))),
 };
 

@@ -44,6 +44,10 @@ pub struct Replacement {
     pub needs: &'static [RuleNeed],
     /// True if a hit changes nothing. Then misses alone tell what the TLB holds.
     pub ignores_hits: bool,
+    /// The number of translations used last that surely stay in a set of that many ways, if none is
+    /// locked and the state of the set depends on the order of last use of its ways alone. `None` in
+    /// all other cases. The filter relies on this.
+    pub keeps_last: fn(ways: usize) -> Option<usize>,
     /// Builds the state of the rule for empty sets.
     pub build: fn(&RuleShape<'_>) -> Box<dyn Replace>,
 }
@@ -115,6 +119,12 @@ pub trait Replace: Send + std::fmt::Debug {
         None
     }
 
+    /// Returns true if a change of [`Self::quiet_epoch`] concerns the hits of one set alone: the set of
+    /// the last hit or fill.
+    fn is_quiet_by_set(&self) -> bool {
+        false
+    }
+
     /// A copy.
     fn copy(&self) -> Box<dyn Replace>;
 }
@@ -143,6 +153,12 @@ fn first_free(ways: &[WayUse], from: usize) -> usize {
 fn free_ways(ways: &[WayUse]) -> impl Iterator<Item = usize> + '_ {
     let free = |way: &usize| ways[*way] != WayUse::Locked;
     (0..ways.len()).filter(free)
+}
+
+/// For rules whose state depends on more than the order of last use, or that keep no number of the
+/// translations used last.
+const fn keeps_none(_ways: usize) -> Option<usize> {
+    None
 }
 
 /// For rules that sets of any number of ways can have.

@@ -1,6 +1,6 @@
 //! OPT, also called Belady's MIN: the translation whose next use is farthest makes room.
 
-use super::{Replace, Replacement, RuleNeed, WayUse, any_ways, free_ways};
+use super::{Replace, Replacement, RuleNeed, WayUse, any_ways, free_ways, keeps_none};
 use broadleaf_units::Described;
 
 pub(super) static OPT: Replacement = Replacement {
@@ -17,6 +17,7 @@ pub(super) static OPT: Replacement = Replacement {
     refuses: any_ways,
     needs: &[RuleNeed::Future],
     ignores_hits: false,
+    keeps_last: keeps_none,
     build: |shape| {
         Box::new(Opt {
             ways: shape.ways,

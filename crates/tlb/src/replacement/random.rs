@@ -1,6 +1,6 @@
 //! Random: any entry makes room, used or not.
 
-use super::{Replace, Replacement, WayUse, any_ways, free_ways};
+use super::{Replace, Replacement, WayUse, any_ways, free_ways, keeps_none};
 use crate::StructureParameter;
 use broadleaf_units::{Described, SplitMix64};
 
@@ -26,6 +26,7 @@ pub(super) static RANDOM: Replacement = Replacement {
     refuses: any_ways,
     needs: &[],
     ignores_hits: true,
+    keeps_last: keeps_none,
     build: |shape| Box::new(Random(SplitMix64::new(shape.number(&SEED)))),
 };
 

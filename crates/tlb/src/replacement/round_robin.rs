@@ -1,7 +1,7 @@
 //! Round robin: a pointer that each fill moves, used entries or not. The rule not-last-used moves
 //! it after a hit too.
 
-use super::{Replace, Replacement, RuleShape, WayUse, any_ways, first_free};
+use super::{Replace, Replacement, RuleShape, WayUse, any_ways, first_free, keeps_none};
 use broadleaf_units::Described;
 
 pub(super) static ROUND_ROBIN: Replacement = Replacement {
@@ -16,6 +16,7 @@ pub(super) static ROUND_ROBIN: Replacement = Replacement {
     refuses: any_ways,
     needs: &[],
     ignores_hits: true,
+    keeps_last: keeps_none,
     build: |shape| Box::new(SetPointers::new(shape, false)),
 };
 
@@ -32,6 +33,7 @@ pub(super) static NOT_LAST_USED: Replacement = Replacement {
     refuses: any_ways,
     needs: &[],
     ignores_hits: false,
+    keeps_last: keeps_none,
     build: |shape| Box::new(SetPointers::new(shape, true)),
 };
 

@@ -1,6 +1,6 @@
 //! SRRIP: predictions of the next use, in a few bits for each entry.
 
-use super::{Replace, Replacement, RuleNeed, WayUse, any_ways, free_ways};
+use super::{Replace, Replacement, RuleNeed, WayUse, any_ways, free_ways, keeps_none};
 use crate::StructureParameter;
 use broadleaf_units::Described;
 
@@ -21,6 +21,7 @@ pub(super) static SRRIP: Replacement = Replacement {
     refuses: any_ways,
     needs: &[RuleNeed::Uses],
     ignores_hits: false,
+    keeps_last: keeps_none,
     build: |shape| {
         let farthest = u8::MAX >> (8 - shape.number(&BITS));
         Box::new(Srrip {

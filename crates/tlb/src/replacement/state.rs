@@ -25,6 +25,8 @@ pub struct ReplacementState {
     ways: usize,
     /// Set after set.
     uses: Vec<WayUse>,
+    /// The number of unused ways of each set.
+    unused: Vec<usize>,
     /// The set and the way of the last hit or fill.
     last: (usize, usize),
 }
@@ -36,6 +38,7 @@ impl Clone for ReplacementState {
             unused_first: self.unused_first,
             ways: self.ways,
             uses: self.uses.clone(),
+            unused: self.unused.clone(),
             last: self.last,
         }
     }
@@ -56,6 +59,7 @@ impl ReplacementState {
             rule,
             ways: structure.ways,
             uses: vec![WayUse::Unused; structure.entries],
+            unused: vec![structure.ways; structure.sets()],
             last: (0, 0),
         };
         for set in 0..structure.sets() {
@@ -81,6 +85,7 @@ impl ReplacementState {
         let uses = &self.uses[set * self.ways..][..self.ways];
         let first = |wanted| uses.iter().position(|found| *found == wanted);
         if self.unused_first
+            && self.unused[set] > 0
             && let Some(way) = first(WayUse::Unused)
         {
             return way;
@@ -95,9 +100,8 @@ impl ReplacementState {
 
     /// Notes a new translation. A locked way stays locked.
     pub fn fill(&mut self, set: usize, way: usize) {
-        let found = &mut self.uses[set * self.ways + way];
-        if *found == WayUse::Unused {
-            *found = WayUse::Used;
+        if self.uses[set * self.ways + way] == WayUse::Unused {
+            self.change(set, way, WayUse::Used);
         }
         self.last = (set, way);
         self.rule.fill(set, way);
@@ -105,17 +109,24 @@ impl ReplacementState {
 
     /// Notes that a way holds no translation any more. The way is no longer locked.
     pub fn drop_way(&mut self, set: usize, way: usize) {
-        self.uses[set * self.ways + way] = WayUse::Unused;
+        self.change(set, way, WayUse::Unused);
+    }
+
+    fn change(&mut self, set: usize, way: usize, to: WayUse) {
+        let before = std::mem::replace(&mut self.uses[set * self.ways + way], to);
+        self.unused[set] += usize::from(to == WayUse::Unused);
+        self.unused[set] -= usize::from(before == WayUse::Unused);
     }
 
     /// Locks a way: no translation of the set makes the way's translation leave.
     pub fn lock(&mut self, set: usize, way: usize) {
-        self.uses[set * self.ways + way] = WayUse::Locked;
+        self.change(set, way, WayUse::Locked);
     }
 
     /// Unlocks a way. `holds` is true if the way holds a translation.
     pub fn unlock(&mut self, set: usize, way: usize, holds: bool) {
-        self.uses[set * self.ways + way] = if holds { WayUse::Used } else { WayUse::Unused };
+        let to = if holds { WayUse::Used } else { WayUse::Unused };
+        self.change(set, way, to);
     }
 
     /// Notes that `times` more uses followed the last hit or fill ([`Replace::repeat`]).
@@ -128,6 +139,12 @@ impl ReplacementState {
     /// until the number changes ([`Replace::quiet_epoch`]).
     pub fn quiet_epoch(&self) -> Option<u64> {
         self.rule.quiet_epoch()
+    }
+
+    /// Returns true if a change of the quiet epoch concerns one set alone
+    /// ([`Replace::is_quiet_by_set`]).
+    pub fn is_quiet_by_set(&self) -> bool {
+        self.rule.is_quiet_by_set()
     }
 
     /// Notes the time of the next use of the translation that is looked up next

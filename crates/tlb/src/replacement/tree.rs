@@ -1,5 +1,15 @@
 //! Trees of bits over the ways of a set, each bit pointing away from the last use below it.
 
+/// The number of translations used last that a tree keeps: one more than its levels.
+///
+/// A use points the bits above its way away from it. The bits lead to the way again after uses on
+/// the other side of each bit. The last of these uses went to as many translations as there are
+/// levels. All are still there, since nothing was used beside them later. So the translation that
+/// makes room is none of them, and the one that takes its place is another again.
+pub(super) fn tree_keeps(ways: usize) -> Option<usize> {
+    Some(ways.checked_ilog2()? as usize + 1)
+}
+
 /// A binary tree of bits for each set. The number of leaves is a power of two.
 #[derive(Clone, Debug)]
 pub(super) struct PlruTrees {

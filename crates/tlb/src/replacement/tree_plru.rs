@@ -1,6 +1,6 @@
 //! Tree-PLRU: a binary tree of bits that point away from recent uses.
 
-use super::tree::PlruTrees;
+use super::tree::{PlruTrees, tree_keeps};
 use super::{Replace, Replacement, WayUse};
 use broadleaf_units::Described;
 
@@ -17,6 +17,7 @@ pub(super) static TREE_PLRU: Replacement = Replacement {
     refuses: refuse,
     needs: &[],
     ignores_hits: false,
+    keeps_last: tree_keeps,
     build: |shape| Box::new(TreePlru(PlruTrees::new(shape.sets, shape.ways))),
 };
 

@@ -3,6 +3,7 @@
 use super::super::compatibility::{ModifiedBits, SharedFrames, ValidBits};
 use super::super::subblock_entry::{SubblockEntry, can_express};
 use super::super::subblock_rules::{JoinCheck, SubblockMisses};
+use super::keys::{MOST_AT_ONCE, key_of};
 use super::{NeighbourSource, SubblockSets};
 use crate::{TlbLog, Walk};
 
@@ -12,10 +13,12 @@ impl SubblockSets {
         if !self.hints.may_hold(new.tag, new.run) {
             return None;
         }
-        let mut ways = self.ways_of(set).filter(|way| {
-            let found = self.entries[*way].as_ref();
-            found.is_some_and(|entry| (entry.tag, entry.run) == (new.tag, new.run))
-        });
+        // Such a page fits no other.
+        let shares = |(page, of)| self.rules.shared.can_share(new.run, page, of);
+        if !new.used().all(shares) {
+            return None;
+        }
+        let mut ways = self.ways_with(self.ways_of(set), new.tag, new.run);
         let joins = |way: &usize| {
             let entry = self.entries[*way].as_ref();
             entry.is_some_and(|entry| self.can_join(entry, new))
@@ -40,8 +43,8 @@ impl SubblockSets {
                 .all(|known| shared.are_compatible(run, page, known))
         };
         let both = entry.pages.iter().zip(&new.pages);
-        let both: Vec<_> = both.map(|(page, new)| new.or(*page)).collect();
-        new.used().all(fits) && can_express(shared.valid, &both)
+        let both = || -> Vec<_> { both.map(|(page, new)| new.or(*page)).collect() };
+        new.used().all(fits) && can_express(shared.valid, &both())
     }
 
     /// Drops pages of other entries of the set that an entry is about to hold.
@@ -57,26 +60,57 @@ impl SubblockSets {
             return;
         }
         let step = new.step();
-        let runs = (0_u64..).zip(&new.pages).filter(|(_, page)| page.is_some());
-        let runs: Vec<u64> = runs.map(|(at, _)| new.run.first.0 + at * step).collect();
         let doubled = |first: u64, pages: u64| {
-            runs.iter()
-                .any(|start| *start < first + pages && first < start + step)
+            let runs = (0_u64..).zip(&new.pages).filter(|(_, page)| page.is_some());
+            let mut starts = runs.map(|(at, _)| new.run.first.0 + at * step);
+            starts.any(|start| start < first + pages && first < start + step)
         };
-        for way in self.ways_of(set).filter(|way| Some(*way) != spare) {
-            let Some(entry) = &mut self.entries[way] else {
-                continue;
+        // Runs of one size overlap if they are equal.
+        let is_like_all = self.hints.only_size() == Some(new.run.size);
+        let key = is_like_all.then(|| key_of(new.tag, new.run));
+        let ways = self.ways_of(set);
+        for first in ways.clone().step_by(MOST_AT_ONCE) {
+            let some = first..ways.end.min(first + MOST_AT_ONCE);
+            let mut left = match key {
+                Some(key) => self.matches(some, key),
+                None => u64::MAX >> (MOST_AT_ONCE - some.len()),
             };
-            // Aligned runs overlap if one contains the first page of the other.
-            let overlaps = entry.run.contains(new.run.first) || new.run.contains(entry.run.first);
-            if entry.tag != new.tag || !overlaps {
-                continue;
+            while left != 0 {
+                let way = first + left.trailing_zeros() as usize;
+                left &= left - 1;
+                if Some(way) != spare {
+                    self.drop_from(way, new, &doubled, log);
+                }
             }
-            let (first, step) = (entry.run.first.0, entry.step());
-            for (at, page) in (0_u64..).zip(&mut entry.pages) {
-                let gone = page.take_if(|_| doubled(first + at * step, step));
-                log.evicted.extend(gone);
+        }
+    }
+
+    /// Drops pages of an entry that are held by a new one: those for whose first page of 4 KiB and
+    /// number of pages `doubled` returns true.
+    fn drop_from(
+        &mut self,
+        way: usize,
+        new: &SubblockEntry,
+        doubled: &impl Fn(u64, u64) -> bool,
+        log: &mut TlbLog,
+    ) {
+        let Some(entry) = &mut self.entries[way] else {
+            return;
+        };
+        // Aligned runs overlap if one contains the first page of the other.
+        let overlaps = entry.run.contains(new.run.first) || new.run.contains(entry.run.first);
+        if entry.tag != new.tag || !overlaps {
+            return;
+        }
+        let (first, step) = (entry.run.first.0, entry.step());
+        let mut is_changed = false;
+        for (at, page) in (0_u64..).zip(&mut entry.pages) {
+            if let Some(gone) = page.take_if(|_| doubled(first + at * step, step)) {
+                is_changed = true;
+                log.evicted.push(gone);
             }
+        }
+        if is_changed {
             self.settle(way, log);
         }
     }
@@ -93,7 +127,7 @@ impl SubblockSets {
         }
         let is_empty = |entry: &mut SubblockEntry| entry.pages.iter().all(Option::is_none);
         if let Some(gone) = self.entries[way].take_if(|entry| is_empty(entry)) {
-            self.hints.remove(gone.tag, gone.run);
+            self.note_gone(way, &gone);
             self.replacement.drop_way(way / self.ways, way % self.ways);
         }
     }
@@ -116,7 +150,9 @@ impl SubblockSets {
                 if let Some(entry) = &mut self.entries[way] {
                     for (page, new) in entry.pages.iter_mut().zip(new.pages) {
                         if let Some(new) = new {
-                            log.evicted.extend(page.replace(new));
+                            if let Some(gone) = page.replace(new) {
+                                log.evicted.push(gone);
+                            }
                         }
                     }
                 }
@@ -127,10 +163,17 @@ impl SubblockSets {
                 let way = self.replacement.choose(set);
                 self.replacement.fill(set, way);
                 let place = set * self.ways + way;
-                self.hints.add(new.tag, new.run, place);
-                if let Some(gone) = self.entries[place].replace(new) {
-                    self.hints.remove(gone.tag, gone.run);
-                    log.evicted.extend(gone.translations());
+                let (tag, run) = (new.tag, new.run);
+                let gone = self.entries[place].replace(new);
+                if let Some(gone) = &gone {
+                    self.note_gone(place, gone);
+                }
+                self.note_new(place, tag, run);
+                if let Some(gone) = gone {
+                    if !log.ignores_evicted {
+                        log.evicted.extend(gone.translations());
+                    }
+                    self.unused = gone.pages;
                 }
                 place
             }
@@ -155,20 +198,22 @@ impl SubblockSets {
             return;
         };
         let run = self.run_of(&walk.request, size);
-        let has_run = |entry: &SubblockEntry| (entry.tag, entry.run) == (walk.request.tag, run);
-        let mut ways = self.entries[self.ways_of(set)].iter().flatten();
-        let is_again = self.hints.may_hold(walk.request.tag, run) && ways.any(has_run);
+        let (ways, tag) = (self.ways_of(set), walk.request.tag);
+        let is_again = self.ways_with(ways.clone(), tag, run).next().is_some();
         let is_alone = is_again && self.rules.again == SubblockMisses::LoadPage;
         let preloads = self.rules.preload && !is_alone;
         let new = self.entry_of(walk, preloads, log);
         let preloaded = preloads && source == NeighbourSource::PageTable;
         if preloaded && is_again && self.rules.shared.frames == SharedFrames::None {
             // No two entries have one tag.
-            for way in self.ways_of(set) {
-                if let Some(gone) = self.entries[way].take_if(|entry| has_run(entry)) {
-                    self.hints.remove(gone.tag, gone.run);
+            let has_run = |entry: &mut SubblockEntry| (entry.tag, entry.run) == (tag, run);
+            for way in ways {
+                if let Some(gone) = self.entries[way].take_if(has_run) {
+                    self.note_gone(way, &gone);
                     self.replacement.drop_way(set, way % self.ways);
-                    log.evicted.extend(gone.translations());
+                    if !log.ignores_evicted {
+                        log.evicted.extend(gone.translations());
+                    }
                 }
             }
         }
