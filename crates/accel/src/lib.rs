@@ -9,6 +9,7 @@ mod batch;
 mod cell;
 #[cfg(test)]
 mod checked;
+mod chunks;
 mod covers;
 mod curve;
 mod deadlines;

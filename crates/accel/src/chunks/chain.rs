@@ -1,0 +1,186 @@
+//! The chain of chunks: each begins with the TLBs that the chunk before it leaves behind.
+
+use super::chunk::{Chunk, ChunkTurn, GuessedChunk, Repaired};
+use crate::teams::Prepared;
+use crate::translation::TeamTranslation;
+use broadleaf_model::Guesses;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The number of chunks that begin with known TLBs after a guess that was wrong to the end of its
+/// chunk. Such a guess made all lookups twice.
+const CHUNKS_WITHOUT_GUESS: usize = 15;
+
+/// All chunks of a pass. Any thread may replay any chunk, and take the chain further.
+pub(super) struct Chain<'a> {
+    guesses: Guesses,
+    /// True if guesses are not checked. A test shows that the check matters.
+    believes: bool,
+    links: Mutex<Links<'a>>,
+}
+
+/// The chain as far as it is known.
+struct Links<'a> {
+    /// The number of chunks whose end is known.
+    known: usize,
+    /// The TLBs at the end of these chunks; `None` while a thread takes them through the next.
+    tlbs: Option<Vec<TeamTranslation<'a>>>,
+    /// The last known TLBs, from which guesses begin.
+    last: Vec<TeamTranslation<'a>>,
+    /// Later chunks, by number.
+    later: BTreeMap<usize, Later<'a>>,
+    /// Batches of finished chunks, whose memory is used again.
+    spare: Vec<Prepared>,
+    /// The number of chunks that may not guess.
+    without_guess: usize,
+    work: ChunkWork,
+}
+
+/// A chunk whose start was not known when a thread was free for it.
+enum Later<'a> {
+    Waits(Chunk),
+    Guessed(Box<GuessedChunk<'a>>),
+}
+
+/// The numbers of chunks, and of the guesses among them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ChunkWork {
+    pub(crate) chunks: usize,
+    /// Chunks that began with guessed TLBs.
+    pub(crate) guessed: usize,
+    /// Guessed chunks whose TLBs met the known ones before the end.
+    pub(crate) met: usize,
+    /// Batches of guessed chunks that were replayed again.
+    pub(crate) repaired_batches: usize,
+}
+
+impl ChunkWork {
+    /// Reports the numbers to the test that runs on this thread.
+    pub(crate) fn report(self) {
+        #[cfg(test)]
+        super::tests::WORK.set(self);
+    }
+}
+
+impl<'a> Chain<'a> {
+    /// A chain that begins with these TLBs.
+    pub(super) fn new(tlbs: Vec<TeamTranslation<'a>>, guesses: Guesses) -> Self {
+        Self {
+            guesses,
+            believes: false,
+            links: Mutex::new(Links {
+                known: 0,
+                last: tlbs.clone(),
+                tlbs: Some(tlbs),
+                later: BTreeMap::new(),
+                spare: Vec::new(),
+                without_guess: 0,
+                work: ChunkWork::default(),
+            }),
+        }
+    }
+
+    /// Takes every guess for true.
+    #[cfg(test)]
+    pub(super) const fn believing(mut self) -> Self {
+        self.believes = true;
+        self
+    }
+
+    fn links(&self) -> MutexGuard<'_, Links<'a>> {
+        self.links.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The number of chunks whose end is known.
+    pub(super) fn known(&self) -> usize {
+        self.links().known
+    }
+
+    /// Batches whose memory can be used again.
+    pub(super) fn spare(&self) -> Option<Prepared> {
+        self.links().spare.pop()
+    }
+
+    /// The TLBs at the end of all chunks, which were all replayed.
+    pub(super) fn end(&self) -> (Vec<TeamTranslation<'a>>, ChunkWork) {
+        let mut links = self.links();
+        debug_assert!(links.later.is_empty(), "a chunk was not replayed");
+        (links.tlbs.take().unwrap_or_default(), links.work)
+    }
+
+    /// Replays a chunk: at once if its start is known, otherwise from a guess. Then takes the chain
+    /// as far as it goes.
+    pub(super) fn replay(&self, chunk: Chunk) {
+        let mut links = self.links();
+        let number = chunk.number;
+        let is_known = links.known == number && links.tlbs.is_some();
+        let guesses = match self.guesses {
+            Guesses::Always => number > 0,
+            Guesses::WhenBehind => !is_known && links.without_guess == 0,
+        };
+        if !guesses && !is_known {
+            links.without_guess = links.without_guess.saturating_sub(1);
+        }
+        let later = if guesses {
+            let start = links.last.clone();
+            drop(links);
+            let guessed = Later::Guessed(Box::new(chunk.guess(start)));
+            links = self.links();
+            links.work.guessed += 1;
+            guessed
+        } else {
+            Later::Waits(chunk)
+        };
+        links.later.insert(number, later);
+        self.link(links);
+    }
+
+    /// Takes the known TLBs through all chunks that were replayed from a guess, or wait.
+    fn link<'l>(&'l self, mut links: MutexGuard<'l, Links<'a>>) {
+        loop {
+            let next = links.known;
+            if links.tlbs.is_none() {
+                // The thread that has them goes on with this chunk.
+                return;
+            }
+            let Some(later) = links.later.remove(&next) else {
+                return;
+            };
+            let Some(mut tlbs) = links.tlbs.take() else {
+                return;
+            };
+            drop(links);
+            let (chunk, repaired) = match later {
+                Later::Waits(chunk) => {
+                    chunk.replay_all(&mut tlbs);
+                    (chunk, None)
+                }
+                Later::Guessed(guessed) => {
+                    let (chunk, repaired) = guessed.repair(&mut tlbs, self.believes);
+                    (chunk, Some(repaired))
+                }
+            };
+            links = self.links();
+            links.note(repaired);
+            links.known += 1;
+            links.last.clone_from(&tlbs);
+            links.tlbs = Some(tlbs);
+            let turns = chunk.turns.into_iter();
+            let spare = turns.filter_map(|ChunkTurn { prepared, .. }| Arc::into_inner(prepared));
+            links.spare.extend(spare.map(Prepared::emptied));
+        }
+    }
+}
+
+impl Links<'_> {
+    fn note(&mut self, repaired: Option<Repaired>) {
+        self.work.chunks += 1;
+        if let Some(Repaired { batches, met }) = repaired {
+            self.work.repaired_batches += batches;
+            self.work.met += usize::from(met);
+            if !met {
+                self.without_guess = CHUNKS_WITHOUT_GUESS;
+            }
+        }
+    }
+}
