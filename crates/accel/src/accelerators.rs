@@ -59,14 +59,13 @@ pub static ACCELERATORS: &[Accelerator] = &[
         },
     },
     Accelerator {
-        name: "chunks",
-        does: "makes the lookups of several chunks at the same time, from guesses that it repairs",
+        name: "segments",
+        does: "makes the lookups of several segments at the same time, from guesses that it repairs",
         relies_on: "blocks, and sets with exact LRU replacement",
         covers: |plan| {
             covers(plan)?;
-            match (plan.policies().len(), plan.threads()) {
-                (2.., _) => Err(WhyNot::NotAsked("several policies share their lookups")),
-                (_, 1) => Err(WhyNot::NotAsked("one thread makes all lookups in order")),
+            match plan.threads() {
+                1 => Err(WhyNot::NotAsked("one thread makes all lookups in order")),
                 _ if plan.curves() => Err(WhyNot::NotAsked("curves follow all visits in order")),
                 _ => Ok(()),
             }

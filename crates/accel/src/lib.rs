@@ -9,7 +9,6 @@ mod batch;
 mod cell;
 #[cfg(test)]
 mod checked;
-mod chunks;
 mod covers;
 mod curve;
 mod deadlines;
@@ -24,6 +23,7 @@ mod quick;
 mod reduce;
 mod result;
 mod run;
+mod segments;
 mod slot;
 mod stacks;
 mod team;

@@ -1,10 +1,10 @@
 //! A pass over a trace: each batch is prepared once, and all teams replay it.
 
 use crate::PageId;
-use crate::chunks::Chunks;
 use crate::feed::{Feed, ListPool};
 use crate::kept::Kept;
 use crate::prepare;
+use crate::segments::Segments;
 use crate::team::Team;
 use crate::teams::{Prepared, Teams};
 use broadleaf_filter::Follows;
@@ -85,12 +85,12 @@ impl QuickPasses<'_> {
         let timed = teams.iter().any(Team::is_timed);
         let heavy = teams.iter().filter(|team| !team.is_light()).count();
         let ahead = parts_ahead(self.plan.threads(), heavy);
-        let chunks = chunks_of(&mut teams, self.plan);
+        let segments = segments_of(&mut teams, self.plan);
         let mut pass = Pass {
             feed: Feed::new(source, sieve, ahead, self.lists.clone()).keeping(keeps),
             stream: Stream::new(self.listed.clone()),
             teams: Teams::new(teams),
-            chunks,
+            segments,
             prepared: Prepared::default(),
             pending: None,
             timed,
@@ -126,8 +126,8 @@ struct Pass<'s, 't, S: Source> {
     /// The stream as far as it was prepared. The teams may lag by one turn.
     stream: Stream,
     teams: Teams<'t>,
-    /// The lookups of the only team that makes some, if other threads make them in chunks.
-    chunks: Option<Chunks<'t>>,
+    /// The lookups of the only team that makes some, if other threads make them in segments.
+    segments: Option<Segments<'t>>,
     /// The next turn.
     prepared: Prepared,
     /// A piece that waits until the teams have replayed everything before.
@@ -234,7 +234,7 @@ impl<'s, 't: 's, S: Source> Pass<'s, 't, S> {
             self.replay_prepared(crew);
             #[cfg(test)]
             self.teams.check(&self.stream);
-        } else if !self.teams.work() && !self.chunks.as_ref().is_some_and(Chunks::work) {
+        } else if !self.teams.work() && !self.segments.as_ref().is_some_and(Segments::work) {
             self.feed.advance(crew);
         }
     }
@@ -245,18 +245,19 @@ impl<'s, 't: 's, S: Source> Pass<'s, 't, S> {
         't: 'scope,
     {
         let Self {
+            feed,
             stream,
             teams,
-            chunks: Some(chunks),
+            segments: Some(segments),
             prepared,
             ..
         } = self
         else {
             return self.teams.send(&mut self.prepared, &self.stream, crew);
         };
-        let turn = teams.write_down(prepared, chunks.spare().unwrap_or_default(), stream);
+        let turn = teams.write_down(prepared, segments.spare().unwrap_or_default(), stream);
         if let Some((script, superpages)) = teams.idle().find_map(Team::take_script) {
-            chunks.add(turn, script, superpages, crew);
+            segments.add(turn, script, superpages, crew, || feed.work(crew));
         }
     }
 
@@ -295,8 +296,8 @@ impl<'s, 't: 's, S: Source> Pass<'s, 't, S> {
     fn end(mut self, crew: Crew<'_, '_>) -> PassResult<'t> {
         self.catch_up(crew);
         self.teams.idle().for_each(Team::end);
-        if let Some(chunks) = self.chunks.take() {
-            let (tlbs, work) = chunks.end();
+        if let Some(segments) = self.segments.take() {
+            let (tlbs, work) = segments.end();
             work.report();
             if let Some(team) = self.teams.idle().find(|team| team.writes_down()) {
                 team.take_back(tlbs);
@@ -310,15 +311,14 @@ impl<'s, 't: 's, S: Source> Pass<'s, 't, S> {
     }
 }
 
-/// Lets the team that makes lookups write them down for other threads, if it is the only one and
-/// has one policy. The policies of a larger team share lookups.
-fn chunks_of<'t>(teams: &mut [Team<'t>], plan: &Plan) -> Option<Chunks<'t>> {
+/// Lets the team that makes lookups write them down for other threads, if it is the only one.
+fn segments_of<'t>(teams: &mut [Team<'t>], plan: &Plan) -> Option<Segments<'t>> {
     let mut heavy = teams.iter_mut().filter(|team| !team.is_light());
     let (Some(team), None) = (heavy.next(), heavy.next()) else {
         return None;
     };
-    let in_chunks = plan.threads() > 1 && !plan.curves() && team.cells().len() == 1;
-    in_chunks.then(|| Chunks::new(team.write_down(), plan))
+    let in_segments = plan.threads() > 1 && !plan.curves();
+    in_segments.then(|| Segments::new(team.write_down(), plan))
 }
 
 /// The number of parts of the trace that are decoded at a time. A worker that decodes replays

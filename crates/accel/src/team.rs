@@ -8,9 +8,9 @@ mod following;
 
 use crate::batch::Batch;
 use crate::cell::Cell;
-use crate::chunks::{Script, StaleEntries};
 use crate::curve::Curve;
 use crate::members::{MOST_MEMBERS, Members, Superpages, numbers};
+use crate::segments::{Script, StaleEntries};
 use crate::translation::TeamTranslation;
 use broadleaf_machine::Machine;
 use broadleaf_memory::{AddressSpaces, BlockId, Change, Shootdown};

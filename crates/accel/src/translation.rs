@@ -312,10 +312,7 @@ impl<'a> TeamTranslation<'a> {
                 missed * APART >= lookups
             };
             if !apart {
-                for number in 0..self.groups.len() {
-                    let parted = self.tlbs.part(number);
-                    self.part(number, &parted);
-                }
+                self.part_all();
             }
             self.apart = self.tlbs.set_apart(apart) && apart;
             if self.apart {

@@ -25,7 +25,7 @@ impl Plan {
             expected: _,
             most_course: _,
             threads: _,
-            chunks: _,
+            segments: _,
             around_workers: _,
             curves,
             ranges,

@@ -3,26 +3,27 @@
 use super::Plan;
 use crate::pool::{AroundWorker, Pool};
 
-/// How a replay of one policy is cut into chunks, whose lookups several threads make at the same
+/// How a replay of one policy is cut into segments, whose lookups several threads make at the same
 /// time. No result depends on the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ChunkRules {
-    /// The least number of lookups of a chunk.
+pub struct SegmentRules {
+    /// The least number of lookups of a segment.
     pub lookups: usize,
-    /// The chunks that begin with a guess.
+    /// The segments that begin with a guess.
     pub guesses: Guesses,
 }
 
-/// The chunks that begin with guessed TLBs, which are checked later.
+/// The segments that begin with guessed TLBs, which are checked later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guesses {
-    /// Those that a thread is free for before the chunk in front is replayed.
+    /// Those that a thread is free for before the segment in front is replayed. The guess is the last
+    /// known state.
     WhenBehind,
-    /// All but the first, for tests and measurements.
-    Always,
+    /// All but the first, from empty TLBs, for tests and measurements.
+    FromEmpty,
 }
 
-impl Default for ChunkRules {
+impl Default for SegmentRules {
     fn default() -> Self {
         Self {
             lookups: 1 << 19,
@@ -39,15 +40,15 @@ impl Plan {
         self
     }
 
-    /// Sets the rules of chunks.
-    pub const fn in_chunks(mut self, rules: ChunkRules) -> Self {
-        self.chunks = rules;
+    /// Sets the rules of segments.
+    pub const fn in_segments(mut self, rules: SegmentRules) -> Self {
+        self.segments = rules;
         self
     }
 
-    /// The rules of chunks.
-    pub const fn chunk_rules(&self) -> ChunkRules {
-        self.chunks
+    /// The rules of segments.
+    pub const fn segment_rules(&self) -> SegmentRules {
+        self.segments
     }
 
     /// Makes the pool of the plan's threads.

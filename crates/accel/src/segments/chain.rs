@@ -1,19 +1,22 @@
-//! The chain of chunks: each begins with the TLBs that the chunk before it leaves behind.
+//! The chain of segments: each begins with the TLBs that the segment before it leaves behind.
 
-use super::chunk::{Chunk, ChunkTurn, GuessedChunk, Repaired};
+use super::segment::{GuessedSegment, Repaired, ReplaySegment, SegmentTurn};
 use crate::teams::Prepared;
 use crate::translation::TeamTranslation;
 use broadleaf_model::Guesses;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The number of chunks that begin with known TLBs after a guess that was wrong to the end of its
-/// chunk. Such a guess made all lookups twice.
-const CHUNKS_WITHOUT_GUESS: usize = 15;
+/// The fewest and the most segments that begin with known TLBs after a guess that was wrong to the end
+/// of its segment. Such a guess made all lookups twice. The number doubles with each such guess.
+const FEWEST_WITHOUT_GUESS: usize = 15;
+const MOST_WITHOUT_GUESS: usize = 1 << 10;
 
-/// All chunks of a pass. Any thread may replay any chunk, and take the chain further.
+/// All segments of a pass. Any thread may replay any segment, and take the chain further.
 pub(super) struct Chain<'a> {
     guesses: Guesses,
+    /// The TLBs before the first segment.
+    first: Vec<TeamTranslation<'a>>,
     /// True if guesses are not checked. A test shows that the check matters.
     believes: bool,
     links: Mutex<Links<'a>>,
@@ -21,40 +24,41 @@ pub(super) struct Chain<'a> {
 
 /// The chain as far as it is known.
 struct Links<'a> {
-    /// The number of chunks whose end is known.
+    /// The number of segments whose end is known.
     known: usize,
-    /// The TLBs at the end of these chunks; `None` while a thread takes them through the next.
+    /// The TLBs at the end of these segments; `None` while a thread takes them through the next.
     tlbs: Option<Vec<TeamTranslation<'a>>>,
     /// The last known TLBs, from which guesses begin.
     last: Vec<TeamTranslation<'a>>,
-    /// Later chunks, by number.
+    /// Later segments, by number.
     later: BTreeMap<usize, Later<'a>>,
-    /// Batches of finished chunks, whose memory is used again.
+    /// Batches of finished segments, whose memory is used again.
     spare: Vec<Prepared>,
-    /// The number of chunks that may not guess.
+    /// The number of segments that may not guess, and that number after the next wrong guess.
     without_guess: usize,
-    work: ChunkWork,
+    next_without_guess: usize,
+    work: SegmentWork,
 }
 
-/// A chunk whose start was not known when a thread was free for it.
+/// A segment whose start was not known when a thread was free for it.
 enum Later<'a> {
-    Waits(Chunk),
-    Guessed(Box<GuessedChunk<'a>>),
+    Waits(ReplaySegment),
+    Guessed(Box<GuessedSegment<'a>>),
 }
 
-/// The numbers of chunks, and of the guesses among them.
+/// The numbers of segments, and of the guesses among them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ChunkWork {
-    pub(crate) chunks: usize,
-    /// Chunks that began with guessed TLBs.
+pub(crate) struct SegmentWork {
+    pub(crate) segments: usize,
+    /// Segments that began with guessed TLBs.
     pub(crate) guessed: usize,
-    /// Guessed chunks whose TLBs met the known ones before the end.
+    /// Guessed segments whose TLBs met the known ones before the end.
     pub(crate) met: usize,
-    /// Batches of guessed chunks that were replayed again.
+    /// Batches of guessed segments that were replayed again.
     pub(crate) repaired_batches: usize,
 }
 
-impl ChunkWork {
+impl SegmentWork {
     /// Reports the numbers to the test that runs on this thread.
     pub(crate) fn report(self) {
         #[cfg(test)]
@@ -67,6 +71,7 @@ impl<'a> Chain<'a> {
     pub(super) fn new(tlbs: Vec<TeamTranslation<'a>>, guesses: Guesses) -> Self {
         Self {
             guesses,
+            first: tlbs.clone(),
             believes: false,
             links: Mutex::new(Links {
                 known: 0,
@@ -75,7 +80,8 @@ impl<'a> Chain<'a> {
                 later: BTreeMap::new(),
                 spare: Vec::new(),
                 without_guess: 0,
-                work: ChunkWork::default(),
+                next_without_guess: FEWEST_WITHOUT_GUESS,
+                work: SegmentWork::default(),
             }),
         }
     }
@@ -91,7 +97,7 @@ impl<'a> Chain<'a> {
         self.links.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The number of chunks whose end is known.
+    /// The number of segments whose end is known.
     pub(super) fn known(&self) -> usize {
         self.links().known
     }
@@ -101,46 +107,49 @@ impl<'a> Chain<'a> {
         self.links().spare.pop()
     }
 
-    /// The TLBs at the end of all chunks, which were all replayed.
-    pub(super) fn end(&self) -> (Vec<TeamTranslation<'a>>, ChunkWork) {
+    /// The TLBs at the end of all segments, which were all replayed.
+    pub(super) fn end(&self) -> (Vec<TeamTranslation<'a>>, SegmentWork) {
         let mut links = self.links();
-        debug_assert!(links.later.is_empty(), "a chunk was not replayed");
+        debug_assert!(links.later.is_empty(), "a segment was not replayed");
         (links.tlbs.take().unwrap_or_default(), links.work)
     }
 
-    /// Replays a chunk: at once if its start is known, otherwise from a guess. Then takes the chain
+    /// Replays a segment: at once if its start is known, otherwise from a guess. Then takes the chain
     /// as far as it goes.
-    pub(super) fn replay(&self, chunk: Chunk) {
+    pub(super) fn replay(&self, segment: ReplaySegment) {
         let mut links = self.links();
-        let number = chunk.number;
+        let number = segment.number;
         let is_known = links.known == number && links.tlbs.is_some();
         let guesses = match self.guesses {
-            Guesses::Always => number > 0,
+            Guesses::FromEmpty => number > 0,
             Guesses::WhenBehind => !is_known && links.without_guess == 0,
         };
         if !guesses && !is_known {
             links.without_guess = links.without_guess.saturating_sub(1);
         }
         let later = if guesses {
-            let start = links.last.clone();
+            let start = match self.guesses {
+                Guesses::FromEmpty => self.first.clone(),
+                Guesses::WhenBehind => links.last.clone(),
+            };
             drop(links);
-            let guessed = Later::Guessed(Box::new(chunk.guess(start)));
+            let guessed = Later::Guessed(Box::new(segment.guess(start)));
             links = self.links();
             links.work.guessed += 1;
             guessed
         } else {
-            Later::Waits(chunk)
+            Later::Waits(segment)
         };
         links.later.insert(number, later);
         self.link(links);
     }
 
-    /// Takes the known TLBs through all chunks that were replayed from a guess, or wait.
+    /// Takes the known TLBs through all segments that were replayed from a guess, or wait.
     fn link<'l>(&'l self, mut links: MutexGuard<'l, Links<'a>>) {
         loop {
             let next = links.known;
             if links.tlbs.is_none() {
-                // The thread that has them goes on with this chunk.
+                // The thread that has them goes on with this segment.
                 return;
             }
             let Some(later) = links.later.remove(&next) else {
@@ -150,14 +159,14 @@ impl<'a> Chain<'a> {
                 return;
             };
             drop(links);
-            let (chunk, repaired) = match later {
-                Later::Waits(chunk) => {
-                    chunk.replay_all(&mut tlbs);
-                    (chunk, None)
+            let (segment, repaired) = match later {
+                Later::Waits(segment) => {
+                    segment.replay_all(&mut tlbs);
+                    (segment, None)
                 }
                 Later::Guessed(guessed) => {
-                    let (chunk, repaired) = guessed.repair(&mut tlbs, self.believes);
-                    (chunk, Some(repaired))
+                    let (segment, repaired) = guessed.repair(&mut tlbs, self.believes);
+                    (segment, Some(repaired))
                 }
             };
             links = self.links();
@@ -165,8 +174,8 @@ impl<'a> Chain<'a> {
             links.known += 1;
             links.last.clone_from(&tlbs);
             links.tlbs = Some(tlbs);
-            let turns = chunk.turns.into_iter();
-            let spare = turns.filter_map(|ChunkTurn { prepared, .. }| Arc::into_inner(prepared));
+            let turns = segment.turns.into_iter();
+            let spare = turns.filter_map(|SegmentTurn { prepared, .. }| Arc::into_inner(prepared));
             links.spare.extend(spare.map(Prepared::emptied));
         }
     }
@@ -174,12 +183,15 @@ impl<'a> Chain<'a> {
 
 impl Links<'_> {
     fn note(&mut self, repaired: Option<Repaired>) {
-        self.work.chunks += 1;
+        self.work.segments += 1;
         if let Some(Repaired { batches, met }) = repaired {
             self.work.repaired_batches += batches;
             self.work.met += usize::from(met);
-            if !met {
-                self.without_guess = CHUNKS_WITHOUT_GUESS;
+            if met {
+                self.next_without_guess = FEWEST_WITHOUT_GUESS;
+            } else {
+                self.without_guess = self.next_without_guess;
+                self.next_without_guess = (2 * self.without_guess).min(MOST_WITHOUT_GUESS);
             }
         }
     }
