@@ -60,7 +60,7 @@ pub static ACCELERATORS: &[Accelerator] = &[
     },
     Accelerator {
         name: "segments",
-        does: "makes the lookups of several segments at the same time, from guesses that it repairs",
+        does: "looks pages up in several segments at once, from guesses that it repairs",
         relies_on: "blocks, and sets with exact LRU replacement",
         covers: |plan| {
             covers(plan)?;

@@ -153,8 +153,8 @@ impl<'a> Teams<'a> {
         }
     }
 
-    /// Replays a prepared turn on all teams, which write their lookups down and must be idle. Returns
-    /// the turn, and leaves `spare` in its place.
+    /// Replays a prepared turn on all teams, which write their lookups down and must be idle.
+    /// Returns the turn, and leaves `spare` in its place.
     pub(crate) fn write_down(
         &mut self,
         prepared: &mut Prepared,

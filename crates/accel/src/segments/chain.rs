@@ -7,8 +7,8 @@ use broadleaf_model::Guesses;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The fewest and the most segments that begin with known TLBs after a guess that was wrong to the end
-/// of its segment. Such a guess made all lookups twice. The number doubles with each such guess.
+/// The fewest and the most segments that begin with known TLBs after a guess that was wrong to the
+/// end of its segment. Such a guess made all lookups twice. Each doubles the number.
 const FEWEST_WITHOUT_GUESS: usize = 15;
 const MOST_WITHOUT_GUESS: usize = 1 << 10;
 
@@ -114,8 +114,8 @@ impl<'a> Chain<'a> {
         (links.tlbs.take().unwrap_or_default(), links.work)
     }
 
-    /// Replays a segment: at once if its start is known, otherwise from a guess. Then takes the chain
-    /// as far as it goes.
+    /// Replays a segment: at once if its start is known, otherwise from a guess. Then takes the
+    /// chain as far as it goes.
     pub(super) fn replay(&self, segment: ReplaySegment) {
         let mut links = self.links();
         let number = segment.number;

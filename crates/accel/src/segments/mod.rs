@@ -2,17 +2,21 @@
 //!
 //! Memory goes through the trace in order: only first references, first stores and events change
 //! it, and they are few. Memory *writes down* the lookups and all changes of page sizes between
-//! them as a [`Script`]. A segment is a stretch of the script, with the superpages at its start. So
-//! the state of memory at the start of a segment is derived, and the state of the TLBs is known once
+//! them as a [`Script`]. A segment is a stretch of the script, with the superpages at its start.
+//! So the state of memory at the start of a segment is derived. The state of the TLBs is known once
 //! the segment before is replayed.
 //!
 //! A thread that is free earlier *guesses* the TLBs: those of the last known moment. It replays the
-//! segment from there, and marks the contents of the TLBs after 0, 1, 2, 4, 8, ... batches. Once the
-//! start is known, the guess is *checked*: if the TLBs at a mark have the contents of the guessed
-//! ones, both replays are equal from there on, as a TLB with exact LRU replacement has no other
-//! state. If they differ, the lookups up to the next mark are made again, which *repairs* the
-//! counts. A guess that is wrong to the end of its segment costs a replay of the segment, and the next
-//! segments do not guess.
+//! segment from there, and marks the contents of the TLBs after 0, 1, 2, 4, 8, ... batches. Once
+//! the start is known, the guess is *checked*: if the TLBs at a mark have the contents of the
+//! guessed ones, both replays are equal from there on, as a TLB with exact LRU replacement has no
+//! other state. If they differ, the lookups up to the next mark are made again, which *repairs* the
+//! counts. A guess that is wrong to the end of its segment costs a replay of the segment, and the
+//! next segments do not guess.
+//!
+//! The scheme is that of Heidelberger and Stone, "Parallel Trace-Driven Cache Simulation by Time
+//! Partitioning" (Winter Simulation Conference 1990), with states compared instead of misses
+//! counted again.
 
 mod chain;
 mod script;
@@ -74,7 +78,7 @@ impl<'a> Segments<'a> {
     }
 
     /// Adds a turn. `superpages` are those after the turn. Calls `meanwhile` instead of waiting for
-    /// other threads as long as `meanwhile` returns true.
+    /// other threads as long as it returns true.
     pub(crate) fn add<'scope>(
         &mut self,
         prepared: Arc<Prepared>,
@@ -114,7 +118,8 @@ impl<'a> Segments<'a> {
         self.tasks.iter().any(|task| claim(task, &self.chain))
     }
 
-    /// Replays a segment, calls `meanwhile`, or waits for a segment. Returns false if all were replayed.
+    /// Replays a segment, calls `meanwhile`, or waits for a segment. Returns false if all were
+    /// replayed.
     fn progress(&mut self, meanwhile: &impl Fn() -> bool) -> bool {
         if self.work() || meanwhile() {
             return true;

@@ -1,5 +1,5 @@
-//! Segments against a replay in order, on random traces with events. Every segment but the first begins
-//! with a guess.
+//! Segments against a replay in order, on random traces with events. Every segment but the first
+//! begins with a guess.
 
 use super::SegmentWork;
 use crate::covers::machines_covered;

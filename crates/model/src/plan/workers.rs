@@ -16,8 +16,8 @@ pub struct SegmentRules {
 /// The segments that begin with guessed TLBs, which are checked later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guesses {
-    /// Those that a thread is free for before the segment in front is replayed. The guess is the last
-    /// known state.
+    /// Those that a thread is free for before the segment in front is replayed. The guess is the
+    /// last known state.
     WhenBehind,
     /// All but the first, from empty TLBs, for tests and measurements.
     FromEmpty,
