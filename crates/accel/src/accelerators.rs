@@ -59,6 +59,19 @@ pub static ACCELERATORS: &[Accelerator] = &[
         },
     },
     Accelerator {
+        name: "segments",
+        does: "looks pages up in several segments at once, from guesses that it repairs",
+        relies_on: "blocks, and sets with exact LRU replacement",
+        covers: |plan| {
+            covers(plan)?;
+            match plan.threads() {
+                1 => Err(WhyNot::NotAsked("one thread makes all lookups in order")),
+                _ if plan.curves() => Err(WhyNot::NotAsked("curves follow all visits in order")),
+                _ => Ok(()),
+            }
+        },
+    },
+    Accelerator {
         name: "curves",
         does: "counts the misses of all geometries from LRU stack distances",
         relies_on: "blocks, and exact LRU replacement",

@@ -23,6 +23,7 @@ mod quick;
 mod reduce;
 mod result;
 mod run;
+mod segments;
 mod slot;
 mod stacks;
 mod team;

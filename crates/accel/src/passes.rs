@@ -4,6 +4,7 @@ use crate::PageId;
 use crate::feed::{Feed, ListPool};
 use crate::kept::Kept;
 use crate::prepare;
+use crate::segments::Segments;
 use crate::team::Team;
 use crate::teams::{Prepared, Teams};
 use broadleaf_filter::Follows;
@@ -59,7 +60,7 @@ impl QuickPasses<'_> {
     pub(crate) fn replay<'t, S: Source>(
         &mut self,
         source: &mut S,
-        teams: Vec<Team<'t>>,
+        mut teams: Vec<Team<'t>>,
         keeps: Option<Kept>,
     ) -> Result<Option<PassResult<'t>>, Error<S::Error>> {
         if self.state.pass > 0 {
@@ -84,10 +85,12 @@ impl QuickPasses<'_> {
         let timed = teams.iter().any(Team::is_timed);
         let heavy = teams.iter().filter(|team| !team.is_light()).count();
         let ahead = parts_ahead(self.plan.threads(), heavy);
+        let segments = segments_of(&mut teams, self.plan);
         let mut pass = Pass {
             feed: Feed::new(source, sieve, ahead, self.lists.clone()).keeping(keeps),
             stream: Stream::new(self.listed.clone()),
             teams: Teams::new(teams),
+            segments,
             prepared: Prepared::default(),
             pending: None,
             timed,
@@ -123,6 +126,8 @@ struct Pass<'s, 't, S: Source> {
     /// The stream as far as it was prepared. The teams may lag by one turn.
     stream: Stream,
     teams: Teams<'t>,
+    /// The lookups of the only team that makes some, if other threads make them in segments.
+    segments: Option<Segments<'t>>,
     /// The next turn.
     prepared: Prepared,
     /// A piece that waits until the teams have replayed everything before.
@@ -226,11 +231,33 @@ impl<'s, 't: 's, S: Source> Pass<'s, 't, S> {
     {
         if self.prepared.len() > 0 {
             self.call_back(crew);
-            self.teams.send(&mut self.prepared, &self.stream, crew);
+            self.replay_prepared(crew);
             #[cfg(test)]
             self.teams.check(&self.stream);
-        } else if !self.teams.work() {
+        } else if !self.teams.work() && !self.segments.as_ref().is_some_and(Segments::work) {
             self.feed.advance(crew);
+        }
+    }
+
+    /// Starts the replay of the prepared turn. All teams are idle.
+    fn replay_prepared<'scope>(&mut self, crew: Crew<'_, 'scope>)
+    where
+        't: 'scope,
+    {
+        let Self {
+            feed,
+            stream,
+            teams,
+            segments: Some(segments),
+            prepared,
+            ..
+        } = self
+        else {
+            return self.teams.send(&mut self.prepared, &self.stream, crew);
+        };
+        let turn = teams.write_down(prepared, segments.spare().unwrap_or_default(), stream);
+        if let Some((script, superpages)) = teams.idle().find_map(Team::take_script) {
+            segments.add(turn, script, superpages, crew, || feed.work(crew));
         }
     }
 
@@ -269,12 +296,29 @@ impl<'s, 't: 's, S: Source> Pass<'s, 't, S> {
     fn end(mut self, crew: Crew<'_, '_>) -> PassResult<'t> {
         self.catch_up(crew);
         self.teams.idle().for_each(Team::end);
+        if let Some(segments) = self.segments.take() {
+            let (tlbs, work) = segments.end();
+            work.report();
+            if let Some(team) = self.teams.idle().find(|team| team.writes_down()) {
+                team.take_back(tlbs);
+            }
+        }
         PassResult {
             stream: self.stream,
             kept: self.feed.into_kept(),
             teams: self.teams.into_all(),
         }
     }
+}
+
+/// Lets the team that makes lookups write them down for other threads, if it is the only one.
+fn segments_of<'t>(teams: &mut [Team<'t>], plan: &Plan) -> Option<Segments<'t>> {
+    let mut heavy = teams.iter_mut().filter(|team| !team.is_light());
+    let (Some(team), None) = (heavy.next(), heavy.next()) else {
+        return None;
+    };
+    let in_segments = plan.threads() > 1 && !plan.curves();
+    in_segments.then(|| Segments::new(team.write_down(), plan))
 }
 
 /// The number of parts of the trace that are decoded at a time. A worker that decodes replays

@@ -10,6 +10,7 @@ use crate::batch::Batch;
 use crate::cell::Cell;
 use crate::curve::Curve;
 use crate::members::{MOST_MEMBERS, Members, Superpages, numbers};
+use crate::segments::{Script, StaleEntries};
 use crate::translation::TeamTranslation;
 use broadleaf_machine::Machine;
 use broadleaf_memory::{AddressSpaces, BlockId, Change, Shootdown};
@@ -20,6 +21,8 @@ use broadleaf_units::{PageNumber, SpaceId};
 pub(crate) struct Team<'a> {
     cells: Vec<Cell<'a>>,
     translations: Vec<TeamTranslation<'a>>,
+    /// The lookups that are made later; `None` if they are made at once.
+    script: Option<Script>,
     superpages: Superpages,
     /// TLBs of other geometries, by member; empty unless curves were asked for.
     curves: Vec<Curve>,
@@ -56,6 +59,7 @@ impl<'a> Team<'a> {
             translations: (machines.iter())
                 .filter_map(|machine| TeamTranslation::new(machine, count))
                 .collect(),
+            script: None,
             superpages: Superpages::default(),
             curves: Vec::new(),
             last: None,
@@ -82,6 +86,29 @@ impl<'a> Team<'a> {
     /// The misses of TLBs of every geometry under one member, if curves were asked for.
     pub(crate) fn curve(&self, member: usize) -> Option<&Curve> {
         self.curves.get(member)
+    }
+
+    /// Writes lookups down from now on, instead of making them. Returns the TLBs.
+    pub(crate) fn write_down(&mut self) -> Vec<TeamTranslation<'a>> {
+        self.script = Some(Script::default());
+        std::mem::take(&mut self.translations)
+    }
+
+    /// Returns true if the team writes its lookups down.
+    pub(crate) const fn writes_down(&self) -> bool {
+        self.script.is_some()
+    }
+
+    /// Takes the TLBs back, after all lookups that were written down.
+    pub(crate) fn take_back(&mut self, translations: Vec<TeamTranslation<'a>>) {
+        self.script = None;
+        self.translations = translations;
+    }
+
+    /// Takes out what was written down, with the superpages after it.
+    pub(crate) fn take_script(&mut self) -> Option<(Script, &Superpages)> {
+        let script = self.script.as_mut().map(std::mem::take)?;
+        Some((script, &self.superpages))
     }
 
     pub(crate) fn cells(&self) -> &[Cell<'a>] {
@@ -128,8 +155,13 @@ impl<'a> Team<'a> {
                 !same
             });
             if shootdown != Shootdown::Nothing {
+                if let Some(script) = &mut self.script {
+                    let stale = StaleEntries::of(shootdown, change, &stream.spaces);
+                    script.shoot_down(members, stale);
+                }
+                let is_stale = StaleEntries::among(&shootdown, &stream.spaces);
                 for translation in &mut self.translations {
-                    translation.shoot_down(members, &shootdown, &stream.spaces);
+                    translation.shoot_down(members, &is_stale);
                 }
                 for (member, curve) in self.curves.iter_mut().enumerate() {
                     if members >> member & 1 != 0 {
@@ -152,6 +184,9 @@ impl<'a> Team<'a> {
         if huge != self.superpages.of(block) {
             self.pay(block);
             self.superpages.put(block, huge);
+            if let Some(script) = &mut self.script {
+                script.resize(block, huge);
+            }
         }
     }
 
@@ -183,6 +218,9 @@ impl<'a> Team<'a> {
     /// lookups are made at a time.
     pub(crate) fn replay(&mut self, batch: &Batch, spaces: &AddressSpaces) {
         self.make_room(spaces.blocks());
+        if let Some(script) = &mut self.script {
+            script.begin_batch(spaces.blocks());
+        }
         let follows = !self.curves.is_empty();
         let (mut from, mut page) = (0, 0);
         for incident in &batch.incidents {
@@ -205,6 +243,9 @@ impl<'a> Team<'a> {
             self.follow(batch, from..end, page..last, spaces);
         } else {
             self.replay_settled(batch, from, end, spaces);
+        }
+        if let Some(script) = &mut self.script {
+            script.rest();
         }
         self.translations.iter_mut().for_each(TeamTranslation::rest);
     }
@@ -252,6 +293,9 @@ impl<'a> Team<'a> {
     /// Makes the lookups of the visits from `from` up to `to`, with the present page tables.
     fn look_up(&mut self, batch: &Batch, from: &mut usize, to: usize) {
         if *from < to {
+            if let Some(script) = &mut self.script {
+                script.look_up(*from..to);
+            }
             for translation in &mut self.translations {
                 translation.look_up(batch, *from..to, &self.superpages);
             }

@@ -38,14 +38,26 @@ impl Prepared {
         &mut self.batches[self.used - 1]
     }
 
-    fn get(&self) -> &[Batch] {
+    /// The prepared batches.
+    pub(crate) fn batches(&self) -> &[Batch] {
         &self.batches[..self.used]
+    }
+
+    /// The number of lookups of all batches.
+    pub(crate) fn lookups(&self) -> usize {
+        let lookups = |batch: &Batch| batch.pages.len() + batch.trail.pages.len();
+        self.batches().iter().map(lookups).sum()
+    }
+
+    /// Without prepared batches. The buffers stay.
+    pub(crate) fn emptied(mut self) -> Self {
+        self.used = 0;
+        self
     }
 
     /// Returns true if the turn has too few lookups to pay for waking a worker.
     fn is_little(&self) -> bool {
-        let lookups = |batch: &Batch| batch.pages.len() + batch.trail.pages.len();
-        self.get().iter().map(lookups).sum::<usize>() < MIN_LOOKUPS
+        self.lookups() < MIN_LOOKUPS
     }
 }
 
@@ -64,7 +76,7 @@ impl TeamTask<'_> {
 }
 
 fn replay(team: &mut Team<'_>, prepared: &Prepared, spaces: &AddressSpaces) {
-    let each = prepared.get().iter();
+    let each = prepared.batches().iter();
     each.for_each(|batch| team.replay(batch, spaces));
 }
 
@@ -139,6 +151,20 @@ impl<'a> Teams<'a> {
         if stays {
             self.back(|| false);
         }
+    }
+
+    /// Replays a prepared turn on all teams, which write their lookups down and must be idle.
+    /// Returns the turn, and leaves `spare` in its place.
+    pub(crate) fn write_down(
+        &mut self,
+        prepared: &mut Prepared,
+        spare: Prepared,
+        stream: &Stream,
+    ) -> Arc<Prepared> {
+        let turn = Arc::new(std::mem::replace(prepared, spare));
+        let teams = self.idle();
+        teams.for_each(|team| replay(team, &turn, &stream.spaces));
+        turn
     }
 
     /// Runs one task that no worker has claimed. Returns true if there was one.

@@ -7,14 +7,16 @@
 //! joined ([`Tlbs::join`]). All rely on LRU replacement, on two page sizes, and on page tables that
 //! name no frames.
 
+mod mark;
 mod page_tables;
 
 use crate::batch::Batch;
 use crate::members::{Members, Superpages, numbers};
 use crate::{Entry, PageId, Stop, Tlbs};
 use broadleaf_machine::Machine;
-use broadleaf_memory::{AddressSpaces, BlockId, GEOMETRY, Shootdown};
+use broadleaf_memory::BlockId;
 use broadleaf_units::PageNumber;
+pub(crate) use mark::TlbMark;
 use page_tables::{Group, PageTables};
 use std::ops::Range;
 
@@ -38,6 +40,7 @@ impl Misses {
 }
 
 /// One machine under all policies of a team.
+#[derive(Clone)]
 pub(crate) struct TeamTranslation<'a> {
     pub(crate) machine: &'a Machine,
     /// One TLB for each group.
@@ -263,34 +266,11 @@ impl<'a> TeamTranslation<'a> {
     }
 
     /// Removes entries from the TLBs of some members.
-    pub(crate) fn shoot_down(
-        &mut self,
-        members: Members,
-        shootdown: &Shootdown,
-        spaces: &AddressSpaces,
-    ) {
+    pub(crate) fn shoot_down(&mut self, members: Members, is_stale: &dyn Fn(Entry) -> bool) {
         self.split(members);
-        let met = |entry: Entry| {
-            let (block, from, count) = match entry {
-                Entry::Base(block, offset) => (block, u64::from(offset), 1),
-                Entry::Superpage(block) => (block, 0, GEOMETRY.pages_per_block()),
-            };
-            let (space, number) = spaces.place(BlockId(block));
-            let start = GEOMETRY.first_page(number).0 + from;
-            match *shootdown {
-                Shootdown::Nothing => false,
-                Shootdown::Superpage { space: its, run } => {
-                    space == its && count > 1 && start == run.first.0
-                }
-                Shootdown::Range { space: its, pages } => {
-                    space == its && start < pages.end && start + count > pages.start
-                }
-                Shootdown::Space(its) => space == its,
-            }
-        };
         for lane in 0..self.groups.len() {
             if self.groups[lane].members & members != 0 {
-                self.tlbs.remove_where(lane, met);
+                self.tlbs.remove_where(lane, is_stale);
             }
         }
     }
@@ -332,10 +312,7 @@ impl<'a> TeamTranslation<'a> {
                 missed * APART >= lookups
             };
             if !apart {
-                for number in 0..self.groups.len() {
-                    let parted = self.tlbs.part(number);
-                    self.part(number, &parted);
-                }
+                self.part_all();
             }
             self.apart = self.tlbs.set_apart(apart) && apart;
             if self.apart {

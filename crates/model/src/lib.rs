@@ -70,6 +70,7 @@ pub use offline::{Choice, ChosenPiece, ChosenRange, LeftCharges, Region};
 pub use origin::StepOrigin;
 pub use outcome::{Error, Outcome, ReplayProgress, refused};
 pub use passes::{Sources, named, run};
+pub use plan::workers::{Guesses, SegmentRules};
 pub use plan::{MOST_THREADS, Plan};
 pub use plan_error::PlanError;
 pub use source::{Items, SomeItems, Source, SourcePart, SourcePiece};

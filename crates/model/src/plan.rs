@@ -3,7 +3,7 @@
 mod bounds;
 mod identity;
 mod one_memory;
-mod workers;
+pub(crate) mod workers;
 
 use crate::foresight::{ForeseenPromotions, Promoted};
 use crate::future::MOST_NEXT_USES;
@@ -38,6 +38,7 @@ pub struct Plan {
     expected: ForeseenPromotions,
     most_course: usize,
     threads: usize,
+    segments: workers::SegmentRules,
     around_workers: Option<AroundWorker>,
     curves: bool,
     ranges: bool,
@@ -272,6 +273,7 @@ impl Plan {
             expected: ForeseenPromotions::new(),
             most_course: MOST_COURSE,
             threads: 1,
+            segments: workers::SegmentRules::default(),
             around_workers: None,
             curves: false,
             ranges: false,

@@ -62,6 +62,22 @@ impl Tlbs {
         }
     }
 
+    /// The entries of one TLB: structure by structure and set by set, newest first. Two TLBs of a
+    /// design with equal entries give equal answers to equal lookups. No TLB is joined to this one.
+    pub fn entries(&self, lane: usize) -> Vec<u32> {
+        let (mut entries, second): (Vec<u32>, Vec<&[_]>) = match &self.apart {
+            Some(apart) => (apart[lane].first().to_vec(), vec![apart[lane].second()]),
+            None => {
+                let rows = self.first.iter();
+                let first = rows.flat_map(|rows| rows.lane(lane, self.lanes));
+                let second = self.second.iter().map(|second| &*second.entries[lane]);
+                (first.collect(), second.collect())
+            }
+        };
+        entries.extend(second.into_iter().flatten().flat_map(|group| group.0));
+        entries
+    }
+
     /// Searches TLBs that are apart for base pages. Lookups are faster in a TLB without base pages.
     pub fn find_strays(&mut self) {
         if let (Some(apart), Some(shape)) = (&mut self.apart, &self.shape) {

@@ -102,6 +102,12 @@ impl Team<'_> {
             self.look_up(batch, from, to);
             self.note_all(block, huge);
             let page = batch.pages[at];
+            if let Some(script) = self.script.as_mut().filter(|_| shot_down != 0) {
+                script.shoot_down_superpage(shot_down, page, block);
+                if !*first {
+                    script.look_up_again(shot_down, at);
+                }
+            }
             for translation in &mut self.translations {
                 if shot_down != 0 {
                     translation.shoot_down_superpage(shot_down, page, block);
@@ -181,6 +187,9 @@ impl Team<'_> {
                 self.decide(&mut incident, time, touch.store, &facts, spaces);
             self.note_all(incident.block, huge);
             if shot_down != 0 {
+                if let Some(script) = &mut self.script {
+                    script.shoot_down_superpage(shot_down, touch.page, incident.block);
+                }
                 for translation in &mut self.translations {
                     translation.shoot_down_superpage(shot_down, touch.page, incident.block);
                 }

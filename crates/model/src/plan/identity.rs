@@ -25,6 +25,7 @@ impl Plan {
             expected: _,
             most_course: _,
             threads: _,
+            segments: _,
             around_workers: _,
             curves,
             ranges,

@@ -1,0 +1,160 @@
+//! Segments against a replay in order, on random traces with events. Every segment but the first
+//! begins with a guess.
+
+use super::SegmentWork;
+use crate::covers::machines_covered;
+use crate::run;
+use broadleaf_metrics::CellResult;
+use broadleaf_model::{Guesses, Items, Plan, SegmentRules};
+use broadleaf_oracle::OwnedItem;
+use broadleaf_oracle::random::Script as RandomTrace;
+use broadleaf_trace::Visit;
+use broadleaf_trace::synth::SplitMix64;
+use std::cell::Cell;
+use std::ops::ControlFlow;
+
+thread_local! {
+    /// True if replays that this thread starts take guesses for true.
+    pub(super) static BELIEVES: Cell<bool> = const { Cell::new(false) };
+    /// The numbers of the last replay that this thread ran.
+    pub(super) static WORK: Cell<SegmentWork> = const {
+        Cell::new(SegmentWork { segments: 0, guessed: 0, met: 0, repaired_batches: 0 })
+    };
+}
+
+/// The policies of the quick path, and some whose numbers random traces pass more often.
+fn policies() -> Vec<&'static str> {
+    let catalogue = broadleaf_policy::catalogue().iter();
+    let quick = catalogue.flat_map(|entry| entry.examples).copied();
+    let quick = quick.filter(|name| {
+        let policy = broadleaf_policy::parse(name).expect("a policy");
+        !policy.needs().needs_frames()
+    });
+    quick
+        .chain(["life-100", "life-2000", "pop-3", "dirty-5"])
+        .collect()
+}
+
+fn plan(policies: &[&str], machines: &[&str]) -> Plan {
+    let machines = machines
+        .iter()
+        .map(|name| broadleaf_machine::machine(name).expect("a machine"));
+    let policies = policies
+        .iter()
+        .map(|name| broadleaf_policy::parse(name).expect("a policy"));
+    Plan::new(policies.collect(), machines.collect()).expect("a plan")
+}
+
+fn results(items: &Items, plan: &Plan) -> Vec<CellResult> {
+    let mut go_on = |_| ControlFlow::Continue(());
+    let outcome = run(&mut items.clone(), plan, &mut go_on).expect("a replay");
+    outcome.results
+}
+
+/// Segments of that many lookups, which all begin with a guess.
+fn guessing(plan: Plan, threads: usize, lookups: usize) -> Plan {
+    plan.on_threads(threads).in_segments(SegmentRules {
+        lookups,
+        guesses: Guesses::FromEmpty,
+    })
+}
+
+fn items_of(seed: u64) -> Items {
+    let recording = RandomTrace::from_seed(seed).recording();
+    let mut items = Items::new(recording.grain);
+    for item in recording.items {
+        match item {
+            OwnedItem::Visits(visits) => items.visits(visits),
+            OwnedItem::Event(event) => items.event(event),
+        };
+    }
+    items
+}
+
+/// Loads of random pages among that many.
+fn random_loads(count: u64, pages: u64) -> Items {
+    let mut random = SplitMix64::new(5);
+    let mut items = Items::new(broadleaf_trace::Grain::Page);
+    for _ in 0..count / 256 {
+        items.visits((0..256).map(|_| Visit {
+            unit: random.below(pages),
+            loads: 1,
+            loads_before_store: 1,
+            ..Visit::default()
+        }));
+    }
+    items.in_parts_of(8)
+}
+
+#[test]
+fn random_traces_have_the_counts_of_a_replay_in_order() {
+    let machines: Vec<&str> = machines_covered().collect();
+    let (mut guessed, mut repaired) = (0, 0);
+    let policies = policies();
+    for seed in 0..120 {
+        let items = items_of(seed).in_parts_of(2);
+        // Each policy has its turn alone, and all together.
+        let alone = [policies[seed as usize % policies.len()]];
+        for policies in [&alone[..], &policies[..]] {
+            let in_order = results(&items, &plan(policies, &machines));
+            for (threads, lookups) in [(2, 1), (3, 64)] {
+                let in_parallel = guessing(plan(policies, &machines), threads, lookups);
+                assert_eq!(
+                    results(&items, &in_parallel),
+                    in_order,
+                    "seed {seed}, {policies:?}, {threads} threads, segments of {lookups}"
+                );
+                guessed += WORK.get().guessed;
+                repaired += WORK.get().repaired_batches;
+            }
+        }
+    }
+    assert!(guessed > 1000 && repaired > 1000, "{guessed}, {repaired}");
+}
+
+/// Without the check and the repair, counts are wrong.
+#[test]
+fn a_guess_that_is_not_checked_gives_other_counts() {
+    let items = random_loads(1 << 16, 2000);
+    let alone = results(&items, &plan(&["4k"], &["skylake"]));
+    let in_parallel = guessing(plan(&["4k"], &["skylake"]), 2, 1 << 12);
+    assert_eq!(results(&items, &in_parallel), alone);
+    BELIEVES.set(true);
+    let believed = results(&items, &in_parallel);
+    BELIEVES.set(false);
+    assert_ne!(believed, alone);
+}
+
+/// The TLBs of a guessed replay soon hold what they should: few lookups are made twice.
+#[test]
+fn random_loads_meet_soon() {
+    let items = random_loads(1 << 20, 1 << 20);
+    let policies = ["4k", "greedy"];
+    let alone = results(&items, &plan(&policies, &["skylake"]));
+    let in_parallel = guessing(plan(&policies, &["skylake"]), 2, 1 << 18);
+    assert_eq!(results(&items, &in_parallel), alone);
+    let work = WORK.get();
+    assert_eq!(
+        (work.guessed, work.met),
+        (work.segments - 1, work.segments - 1)
+    );
+    // A batch has at most 4,096 lookups, and a segment 64 batches of that size.
+    assert!(work.repaired_batches <= 32 * work.guessed, "{work:?}");
+}
+
+/// Segments are guessed only if a thread is free for them, and no count depends on that.
+#[test]
+fn any_thread_may_come_first() {
+    let items = random_loads(1 << 17, 1 << 20);
+    let machines = ["skylake", "skylake-va23"];
+    let alone = results(&items, &plan(&["pop-3"], &machines));
+    for threads in [2, 3, 8] {
+        let rules = SegmentRules {
+            lookups: 1 << 10,
+            guesses: Guesses::WhenBehind,
+        };
+        let plan = plan(&["pop-3"], &machines);
+        let plan = plan.on_threads(threads).in_segments(rules);
+        assert_eq!(results(&items, &plan), alone, "{threads} threads");
+    }
+}
