@@ -18,13 +18,12 @@ from ._functions import (
     metrics,
     names,
     open_trace,
-    record,
-    validate,
     write_trace,
 )
 from ._memory import Memory
 from ._parts import Mapped, PageTable, Read, ReplacementRule
 from ._policy import Policy
+from ._programs import record, validate
 from ._progress import Progress, ProgressFunction
 from ._results import Advice, Comparison, Info, Recording, Report, Validation
 from ._sweep import SweepOutcome, SweepResults, results, sweep

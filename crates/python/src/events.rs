@@ -2,6 +2,7 @@
 
 mod fields;
 mod system;
+mod windows;
 
 use std::sync::Arc;
 
@@ -10,8 +11,7 @@ use arrow_array::{
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use broadleaf_trace::{
-    Advice, Allocation, Backing, Border, Event, KernelTouch, Mapping, Range, Site, SiteFrame,
-    TouchOrigin, WindowBorder,
+    Advice, Allocation, Backing, Event, KernelTouch, Mapping, Range, Site, SiteFrame, TouchOrigin,
 };
 use broadleaf_units::{CoreId, FileId, SiteId, SpaceId, ThreadId, VirtAddr};
 
@@ -271,16 +271,7 @@ pub(crate) fn row_of(event: &Event) -> EventRow {
             "allocation"
         }
         Event::Window(at) => {
-            let border = match at.border {
-                Border::Start(number) => {
-                    row.window = Some(number);
-                    "start"
-                }
-                Border::End => "end",
-                Border::Total => "total",
-            };
-            row.border = Some(border.to_owned());
-            (row.accesses, row.instructions) = (Some(at.accesses), Some(at.instructions));
+            windows::fill(&mut row, at);
             "window"
         }
         Event::System(event) => system::fill(&mut row, event),
@@ -387,16 +378,7 @@ pub(crate) fn event_of(row: &EventRow) -> Result<Event, String> {
             count: *need(&row.count, "count", kind)?,
             bytes: *need(&row.allocated, "allocated", kind)?,
         }),
-        "window" => Event::Window(WindowBorder {
-            border: match need(&row.border, "border", kind)?.as_str() {
-                "start" => Border::Start(*need(&row.window, "window", kind)?),
-                "end" => Border::End,
-                "total" => Border::Total,
-                other => return Err(format!("no border is called {other:?}")),
-            },
-            accesses: *need(&row.accesses, "accesses", kind)?,
-            instructions: *need(&row.instructions, "instructions", kind)?,
-        }),
+        "window" => Event::Window(windows::border_of(row, kind)?),
         other => match system::event_of(row, other)? {
             Some(event) => Event::System(event),
             None => return Err(format!("no event is called {other:?}")),

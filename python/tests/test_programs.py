@@ -1,0 +1,71 @@
+"""Functions that run programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import broadleaf
+import pytest
+
+SCRIPT = "BEGIN { while (i < 60000) count[i * 7919 % 60007] = i++ }"
+
+
+def test_a_recording_in_windows_holds_a_part(tmp_path: Path) -> None:
+    whole = broadleaf.record(["awk", SCRIPT], tmp_path / "whole.bl")
+    part = broadleaf.record(
+        ["awk", SCRIPT], tmp_path / "part.bl", skip="100k", window=50_000, every="1M"
+    )
+    assert part.returncode == 0
+    assert 50_000 <= part.accesses < whole.accesses / 4
+    windows = broadleaf.info(tmp_path / "part.bl").record["windows"]
+    assert windows
+
+
+def test_mappings_are_aligned(tmp_path: Path) -> None:
+    broadleaf.record(["awk", SCRIPT], tmp_path / "aligned.bl", align=["64k", "2m"])
+    events = broadleaf.open_trace(tmp_path / "aligned.bl").events()
+    assert events is not None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"engine": "gdb"}, "engine"),
+        ({"align": "3k"}, "no page size above 4k"),
+        ({"measure": 0}, "at least 1"),
+        ({"engine": "qemu", "sites": True}, "an option of the engine"),
+        ({"engine": "qemu", "skip": "1M"}, "an option of the engine"),
+        ({"skip": "1 mile"}, "skip"),
+        ({"skip": "1M", "window": "2s"}, "one unit"),
+    ],
+)
+def test_wrong_requests_are_refused(
+    tmp_path: Path, arguments: dict[str, object], words: str
+) -> None:
+    with pytest.raises(broadleaf.InvalidInput, match=words):
+        broadleaf.record(["awk", SCRIPT], tmp_path / "x.bl", **arguments)  # type: ignore[arg-type]
+    assert not (tmp_path / "x.bl").exists()
+
+
+def test_predictions_are_compared_with_measurements(tmp_path: Path) -> None:
+    kept = tmp_path / "kept.bl"
+    try:
+        validation = broadleaf.validate(["awk", SCRIPT], "pop-64", "skylake", rounds=1, keep=kept)
+    except broadleaf.WorkFailed as error:
+        pytest.skip(f"this machine cannot make huge pages for programs: {error}")
+    names = [setting["name"] for setting in validation.settings]
+    assert names[0] == "never" and names[-1] == "all huge" and "pop-64" in names
+    assert "pop-64" in str(validation) and "<pre>" in validation._repr_html_()
+    assert broadleaf.info(kept).accesses > 100_000
+    # The recording holds the run times at both ends.
+    with pytest.raises(broadleaf.InvalidInput, match="exists already"):
+        broadleaf.validate(["awk", SCRIPT], keep=kept)
+
+
+def test_wrong_validations_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(broadleaf.InvalidInput, match="no policy is called"):
+        broadleaf.validate(["true"], "pup-64", "skylake", rounds=1)
+    with pytest.raises(broadleaf.InvalidInput, match="at least 1"):
+        broadleaf.validate(["true"], rounds=0)
+    with pytest.raises(broadleaf.InvalidInput):
+        broadleaf.validate(["true"], counters={"never": tmp_path / "none.csv"})
