@@ -121,7 +121,7 @@ mod tests {
         assert!(text.contains("no interval"), "{text}");
         let text = estimates(&[result(3)], View::default());
         assert!(
-            text.contains("from 3 windows, without the first 20%"),
+            text.contains("from 3 windows, without the first 20.0%"),
             "{text}"
         );
         assert!(text.contains(" to "), "{text}");
