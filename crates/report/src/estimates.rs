@@ -60,6 +60,9 @@ fn interval(estimate: &Estimate) -> String {
     }
 }
 
+/// One estimate of several.
+type OneEstimate = fn(&WindowEstimates) -> Estimate;
+
 /// The columns of estimates: none if no result has them.
 pub(crate) fn estimate_columns(results: &[CellResult]) -> Vec<Column> {
     if results.iter().all(|result| result.estimates.is_none()) {
@@ -81,7 +84,7 @@ pub(crate) fn estimate_columns(results: &[CellResult]) -> Vec<Column> {
         }),
         column("estimate_warm_up".to_owned(), &|of| Some(of.warm_up)),
     ];
-    let figures: [(&str, fn(&WindowEstimates) -> Estimate); 3] = [
+    let figures: [(&str, OneEstimate); 3] = [
         ("l1_misses", |of| of.l1_misses),
         ("l2_misses", |of| of.l2_misses),
         ("walk_cycles", |of| of.walk_cycles),
