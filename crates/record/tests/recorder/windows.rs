@@ -162,11 +162,9 @@ impl Resident {
 
     fn event(&mut self, event: &Event, with_gaps: bool) {
         match event {
-            Event::Populate { range, origin, .. } => {
-                if with_gaps || *origin != TouchOrigin::Gap {
-                    let (from, to) = pages(*range);
-                    self.pages.extend(from..to);
-                }
+            Event::Populate { range, origin, .. } if with_gaps || *origin != TouchOrigin::Gap => {
+                let (from, to) = pages(*range);
+                self.pages.extend(from..to);
             }
             Event::Map(mapping) => {
                 self.remove(pages(mapping.range));
