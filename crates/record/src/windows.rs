@@ -6,7 +6,7 @@ use broadleaf_trace::{WindowPlan, WindowUnit};
 
 /// A stretch of a program: a number of accesses, of instructions, or a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stretch {
+pub struct WindowStretch {
     number: u64,
     unit: WindowUnit,
 }
@@ -29,7 +29,7 @@ const MOST: f64 = 1e18;
 const SYNTAX: &str = "write a number of accesses (500M, 1.5G), of instructions \
                       ('500M instructions', 500Mi) or of seconds (2s, 500ms)";
 
-impl FromStr for Stretch {
+impl FromStr for WindowStretch {
     type Err = String;
 
     /// Parses a number, a multiplier (`k`, `M`, `G`, `T`: powers of 1,000) and a unit. Without a
@@ -76,9 +76,9 @@ fn multiplier(text: &str) -> (f64, &str) {
 /// A sentence for the user if the stretches have different units, a window is empty, or windows
 /// overlap.
 pub fn windows(
-    skip: Option<Stretch>,
-    length: Option<Stretch>,
-    every: Option<Stretch>,
+    skip: Option<WindowStretch>,
+    length: Option<WindowStretch>,
+    every: Option<WindowStretch>,
 ) -> Result<Option<WindowPlan>, String> {
     let mut given = [skip, length, every].into_iter().flatten();
     let Some(first) = given.next() else {
@@ -90,7 +90,7 @@ pub fn windows(
                 .to_owned(),
         );
     }
-    let number = |stretch: Option<Stretch>| stretch.map_or(0, |stretch| stretch.number);
+    let number = |stretch: Option<WindowStretch>| stretch.map_or(0, |stretch| stretch.number);
     let plan = WindowPlan {
         unit: length.or(every).unwrap_or(first).unit,
         skip: number(skip),
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     fn stretch(text: &str) -> Option<(u64, WindowUnit)> {
-        let stretch: Stretch = text.parse().ok()?;
+        let stretch: WindowStretch = text.parse().ok()?;
         Some((stretch.number, stretch.unit))
     }
 

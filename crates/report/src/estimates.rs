@@ -60,6 +60,9 @@ fn interval(estimate: &Estimate) -> String {
     }
 }
 
+/// One estimate of several.
+type OneEstimate = fn(&WindowEstimates) -> Estimate;
+
 /// The columns of estimates: none if no result has them.
 pub(crate) fn estimate_columns(results: &[CellResult]) -> Vec<Column> {
     if results.iter().all(|result| result.estimates.is_none()) {
@@ -81,7 +84,7 @@ pub(crate) fn estimate_columns(results: &[CellResult]) -> Vec<Column> {
         }),
         column("estimate_warm_up".to_owned(), &|of| Some(of.warm_up)),
     ];
-    let figures: [(&str, fn(&WindowEstimates) -> Estimate); 3] = [
+    let figures: [(&str, OneEstimate); 3] = [
         ("l1_misses", |of| of.l1_misses),
         ("l2_misses", |of| of.l2_misses),
         ("walk_cycles", |of| of.walk_cycles),
@@ -121,7 +124,7 @@ mod tests {
         assert!(text.contains("no interval"), "{text}");
         let text = estimates(&[result(3)], View::default());
         assert!(
-            text.contains("from 3 windows, without the first 20%"),
+            text.contains("from 3 windows, without the first 20.0%"),
             "{text}"
         );
         assert!(text.contains(" to "), "{text}");

@@ -29,7 +29,7 @@ pub struct RecordedWindow {
 
 /// Accesses of one window that follow each other in the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stretch {
+pub(crate) struct WindowPart {
     /// Accesses of the trace before the stretch.
     pub(crate) from: u64,
     /// Accesses of the trace before the end of the stretch.
@@ -46,7 +46,7 @@ pub struct RecordedWindows {
     /// The windows, in the order of the trace.
     pub(crate) windows: Vec<RecordedWindow>,
     /// Their accesses, in the order of the trace.
-    pub(crate) stretches: Vec<Stretch>,
+    pub(crate) stretches: Vec<WindowPart>,
     /// Accesses of the trace so far.
     time: u64,
     space: SpaceId,
@@ -105,7 +105,7 @@ impl RecordedWindows {
         self.windows[window].accesses += count;
         match self.stretches.last_mut() {
             Some(last) if last.to == from && last.window == window => last.to = self.time,
-            _ => self.stretches.push(Stretch {
+            _ => self.stretches.push(WindowPart {
                 from,
                 to: self.time,
                 window,

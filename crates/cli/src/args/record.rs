@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use broadleaf_record::system::GuestMachine;
 use broadleaf_record::trap::Mechanism;
 use broadleaf_record::valgrind::{self, Clock};
-use broadleaf_record::windows::Stretch;
+use broadleaf_record::windows::WindowStretch;
 use clap::{Args, ValueEnum, ValueHint};
 
 use broadleaf_study::engine_options::refuse_options;
@@ -119,7 +119,7 @@ pub(crate) struct RecordArgs {
 
     /// Record nothing of the first N accesses, instructions or seconds: 1G, '500M instructions', 2s
     #[arg(long, value_name = "N")]
-    pub(crate) skip: Option<Stretch>,
+    pub(crate) skip: Option<WindowStretch>,
 
     /// Record a window of N accesses, instructions or seconds [default: to the end]
     ///
@@ -127,11 +127,11 @@ pub(crate) struct RecordArgs {
     /// resident, and costs little more than Valgrind alone. Counts of `compare` are then estimates
     /// with confidence intervals.
     #[arg(long, value_name = "N")]
-    pub(crate) r#for: Option<Stretch>,
+    pub(crate) r#for: Option<WindowStretch>,
 
     /// Begin a window every N accesses, instructions or seconds [default: one window]
     #[arg(long, value_name = "N")]
-    pub(crate) every: Option<Stretch>,
+    pub(crate) every: Option<WindowStretch>,
 
     /// Refused, with the reason: no engine can record a program that runs already
     #[arg(long, value_name = "PID")]

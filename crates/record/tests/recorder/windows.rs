@@ -49,15 +49,15 @@ impl Accesses {
 const BLOCK: u64 = 200;
 
 /// A window as it was recorded.
-struct Window {
+struct TestWindow {
     start: WindowBorder,
     end: WindowBorder,
     accesses: Accesses,
     instructions: u64,
 }
 
-fn windows(recording: &TestRecording) -> (Vec<Window>, WindowBorder) {
-    let (mut found, mut open, mut total) = (Vec::<Window>::new(), false, None);
+fn windows(recording: &TestRecording) -> (Vec<TestWindow>, WindowBorder) {
+    let (mut found, mut open, mut total) = (Vec::<TestWindow>::new(), false, None);
     recording.each(|_, piece| match piece {
         // The last instructions of a window may come after its end, without a reference.
         RecordingPiece::Visit(visit) if visit.lookups() == 0 => {}
@@ -75,7 +75,7 @@ fn windows(recording: &TestRecording) -> (Vec<Window>, WindowBorder) {
             match at.border {
                 Border::Start(number) => {
                     assert_eq!(number, found.len() as u64);
-                    found.push(Window {
+                    found.push(TestWindow {
                         start: at,
                         end: at,
                         accesses: Accesses::default(),
@@ -162,11 +162,9 @@ impl Resident {
 
     fn event(&mut self, event: &Event, with_gaps: bool) {
         match event {
-            Event::Populate { range, origin, .. } => {
-                if with_gaps || *origin != TouchOrigin::Gap {
-                    let (from, to) = pages(*range);
-                    self.pages.extend(from..to);
-                }
+            Event::Populate { range, origin, .. } if with_gaps || *origin != TouchOrigin::Gap => {
+                let (from, to) = pages(*range);
+                self.pages.extend(from..to);
             }
             Event::Map(mapping) => {
                 self.remove(pages(mapping.range));

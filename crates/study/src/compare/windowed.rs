@@ -49,7 +49,7 @@ pub(super) fn add_estimates(
     }
     let read = RecordedWindows::read(listening.path, listening.reading, listening.watch)?;
     let windows = Arc::new(Sampled { read, warm_up });
-    let heard = Heard::default();
+    let heard = CountsHeard::default();
     let (results_of, of_windows) = (Arc::clone(&heard), Arc::clone(&windows));
     let capacities = capacities(listening.machines);
     let listener = move |policy: &str, machine: &str| -> Option<Box<dyn StepListener>> {
@@ -137,7 +137,7 @@ impl Sampled {
 }
 
 /// The counts of the windows, by policy and machine.
-type Heard = Arc<Mutex<BTreeMap<(String, String), Vec<WindowCounts>>>>;
+type CountsHeard = Arc<Mutex<BTreeMap<(String, String), Vec<WindowCounts>>>>;
 
 /// Counts the misses of a policy on a machine by window.
 struct InWindows {
@@ -149,7 +149,7 @@ struct InWindows {
     /// The base pages that the TLB holds.
     capacity: u64,
     pages: WindowPages,
-    results: Heard,
+    results: CountsHeard,
 }
 
 /// The entries for base pages of each machine's TLB, on all levels.
