@@ -130,6 +130,18 @@ static Space* space_of(Addr mm)
    return s;
 }
 
+bool bl_still_maps(UInt space, Addr block, ULong frame)
+{
+   for (UInt i = 0; i < spaces_number; i++) {
+      if (spaces[i].number != space || context_of(spaces[i].mm) != spaces[i].context)
+         continue;
+      ULong root = bl_walk(top, kernel_word(spaces[i].mm + symbols.pgd)) & ADDRESS_BITS;
+      ULong leaf = bl_walk(root, block);
+      return (leaf & LEAF_2M) && (leaf & ADDRESS_BITS) == frame;
+   }
+   return false;
+}
+
 static void begin_space(Space* s)
 {
    static Payload p;
