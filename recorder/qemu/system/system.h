@@ -64,6 +64,7 @@ ULong bl_check_reference(UInt info, Addr address);
 ULong bl_walk(Addr root, Addr address);
 bool  bl_read_physical(Addr at, void* to, UInt bytes);
 void  bl_flush(UInt half);
+void  bl_orphan_huge(UInt space); /* the space ends */
 
 /* spaces.c */
 bool bl_read_symbols(const char* file);

@@ -142,17 +142,19 @@ static Huge* huge;
 static UInt  huge_number, huge_room;
 
 /* Counts a huge page, unless another place maps it too: a fork shares huge pages, and a change of
-   rights makes none. */
+   rights makes none. A child may run first after its parent has ended. The parent's pages have
+   KERNEL_SPACE then, and the child has them at the same addresses. */
 static void note_huge(UInt space, Addr block, ULong frame)
 {
    bool known = false;
    Huge* place = NULL;
    for (UInt i = 0; i < huge_number; i++) {
       bool here = huge[i].space == space && huge[i].block == block;
+      bool orphan = huge[i].space == KERNEL_SPACE && huge[i].block == block;
       if (here)
          place = &huge[i];
       if (huge[i].frame == frame)
-         known = known || here || bl_still_maps(huge[i].space, huge[i].block, frame);
+         known = known || here || orphan || bl_still_maps(huge[i].space, huge[i].block, frame);
    }
    bl_counts.huge += !known;
    if (!place) {
@@ -195,6 +197,13 @@ static void tell(UInt space, Addr address, ULong leaf)
       return;
    t->leaf = value;
    send_leaf(page, 12, leaf);
+}
+
+void bl_orphan_huge(UInt space)
+{
+   for (UInt i = 0; i < huge_number; i++)
+      if (huge[i].space == space)
+         huge[i].space = KERNEL_SPACE;
 }
 
 static __attribute__((noinline)) ULong walk_now(Cell* cell, Addr address)
