@@ -2,8 +2,8 @@
 
 use broadleaf_trace::GuestLeaf;
 use broadleaf_units::{PageNumber, PageSize, SpaceId};
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// Returns true if a page lies in the upper half of the addresses, where the kernel lives.
 #[inline]
@@ -15,14 +15,14 @@ pub(crate) const fn is_kernels(page: PageNumber) -> bool {
 pub(crate) struct RecordedSystem {
     pub(crate) kernel: SpaceId,
     /// The leaves by space, first page and logarithm of the size.
-    leaves: HashMap<(SpaceId, u64, u8), GuestLeaf>,
+    leaves: BTreeMap<(SpaceId, u64, u8), GuestLeaf>,
 }
 
 impl RecordedSystem {
     pub(crate) fn new(kernel: SpaceId) -> Self {
         Self {
             kernel,
-            leaves: HashMap::new(),
+            leaves: BTreeMap::new(),
         }
     }
 

@@ -107,6 +107,8 @@ pub fn recode(request: &RecodeRequest<'_>) -> Result<RecodedTrace, Failure> {
     })
 }
 
+/// The version of recoded traces. Traces with windows and of whole systems keep their own version.
+const RECODED: u16 = 2;
 /// The number of codes and words per visit from which version 2 is read more slowly than version 1.
 /// Two million updates at random pages were measured under `pop-64`, of 4,096 pages (1.01: 0.7 of
 /// version 1's time), 20,000 pages (1.48: 1.8 times) and 262,144 pages (1.97: 1.8 times).
@@ -234,9 +236,6 @@ impl Transfer<'_> {
         cannot_write(self.out_name, error)
     }
 }
-
-/// The version of recoded traces without windows. Traces with windows keep their own version.
-const RECODED: u16 = 2;
 
 /// The header of a trace that can be recoded.
 fn header(trace: &Trace) -> Result<Header, Failure> {

@@ -79,7 +79,7 @@ static void write_summary(void)
    const struct { const char* name; ULong value; } values[] = {
       {"checked", bl_counts.checked}, {"different", bl_counts.different},
       {"devices", bl_counts.devices}, {"untranslated", bl_counts.untranslated},
-      {"leaves", bl_counts.leaves}, {"large-user-leaves", bl_counts.huge},
+      {"leaves", bl_counts.leaves}, {"huge-pages", bl_counts.huge},
       {"walks", bl_counts.walks}, {"fault-exceptions", bl_counts.faults},
       {"faults", bl_counts.handled}, {"switches", bl_counts.switches},
       {"page-invalidations", bl_counts.pages}, {"full-invalidations", bl_counts.everything},

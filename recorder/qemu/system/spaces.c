@@ -106,6 +106,7 @@ static void end_spaces(void)
       bl_read_kernel(s->mm + symbols.users, &users, sizeof users);
       if (!s->alive || (is_same && users > 0))
          continue;
+      bl_orphan_huge(s->number);
       bl_send_number(REC_SPACE, s->number);
       bl_record(REC_SPACE_END, NULL, 0);
       *s = spaces[--spaces_number];
@@ -128,6 +129,23 @@ static Space* space_of(Addr mm)
    Space* s = &spaces[spaces_number++];
    *s = (Space){mm, context, ++numbers, false, true, {0}};
    return s;
+}
+
+static bool maps(const Space* s, Addr block, ULong frame)
+{
+   if (context_of(s->mm) != s->context)
+      return false;
+   ULong root = bl_walk(top, kernel_word(s->mm + symbols.pgd)) & ADDRESS_BITS;
+   ULong leaf = bl_walk(root, block);
+   return (leaf & LEAF_2M) && (leaf & ADDRESS_BITS) == frame;
+}
+
+bool bl_still_maps(UInt space, Addr block, ULong frame)
+{
+   for (UInt i = 0; i < spaces_number; i++)
+      if (spaces[i].number == space)
+         return maps(&spaces[i], block, frame);
+   return false;
 }
 
 static void begin_space(Space* s)

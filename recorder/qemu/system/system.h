@@ -64,7 +64,7 @@ ULong bl_check_reference(UInt info, Addr address);
 ULong bl_walk(Addr root, Addr address);
 bool  bl_read_physical(Addr at, void* to, UInt bytes);
 void  bl_flush(UInt half);
-void  bl_forget_told(UInt space);
+void  bl_orphan_huge(UInt space); /* the space ends */
 
 /* spaces.c */
 bool bl_read_symbols(const char* file);
@@ -75,6 +75,8 @@ bool bl_is_fault_work(Addr address);
 void bl_cpu_begins(UInt cpu);
 void bl_loads_space(Addr address); /* after a store by that function */
 void bl_spaces_begin(void);        /* the recording begins */
+/* True if a space that has not ended maps this block by a huge page with this frame. */
+bool bl_still_maps(UInt space, Addr block, ULong frame);
 void bl_enters_program(void);      /* the first block of a program in a space */
 void bl_tell_space(void);
 #define KERNEL_SPACE 0u

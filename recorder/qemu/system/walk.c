@@ -133,9 +133,40 @@ static void send_leaf(Addr start, UInt shift, ULong leaf)
 {
    ULong words[4] = {start, shift, leaf & ADDRESS_BITS, leaf & 15};
    bl_counts.leaves++;
-   if (shift > 12 && !(start >> 63))
-      bl_counts.huge++;
    bl_record(REC_LEAF, words, 4);
+}
+
+/* The places at which huge pages of programs were seen. */
+typedef struct { ULong frame; UInt space; Addr block; } Huge;
+static Huge* huge;
+static UInt  huge_number, huge_room;
+
+/* Counts a huge page, unless another place maps it too: a fork shares huge pages, and a change of
+   rights makes none. A child may run first after its parent has ended. The parent's pages have
+   KERNEL_SPACE then, and the child has them at the same addresses. */
+static void note_huge(UInt space, Addr block, ULong frame)
+{
+   bool known = false;
+   Huge* place = NULL;
+   for (UInt i = 0; i < huge_number; i++) {
+      bool here = huge[i].space == space && huge[i].block == block;
+      bool orphan = huge[i].space == KERNEL_SPACE && huge[i].block == block;
+      if (here)
+         place = &huge[i];
+      if (huge[i].frame == frame)
+         known = known || here || orphan || bl_still_maps(huge[i].space, huge[i].block, frame);
+   }
+   bl_counts.huge += !known;
+   if (!place) {
+      if (huge_number == huge_room) {
+         huge_room = huge_room ? 2 * huge_room : 256;
+         huge = realloc(huge, huge_room * sizeof *huge);
+         if (!huge)
+            abort();
+      }
+      place = &huge[huge_number++];
+   }
+   *place = (Huge){frame, space, block};
 }
 
 /* Tells the trace a leaf, unless the trace has it. Base pages of a block that was one page before
@@ -152,6 +183,8 @@ static void tell(UInt space, Addr address, ULong leaf)
          return;
       t->leaf = whole | (times + 1) << 52;
       send_leaf(block, leaf & LEAF_1G ? 30 : 21, whole);
+      if (!(address >> 63))
+         note_huge(space, block, whole & ADDRESS_BITS);
       return;
    }
    Told* of_block = told_of(key);
@@ -164,6 +197,13 @@ static void tell(UInt space, Addr address, ULong leaf)
       return;
    t->leaf = value;
    send_leaf(page, 12, leaf);
+}
+
+void bl_orphan_huge(UInt space)
+{
+   for (UInt i = 0; i < huge_number; i++)
+      if (huge[i].space == space)
+         huge[i].space = KERNEL_SPACE;
 }
 
 static __attribute__((noinline)) ULong walk_now(Cell* cell, Addr address)

@@ -11,9 +11,10 @@ pub struct GuestReport {
     pub kernel_faults: Option<u64>,
     /// Page faults that the trace holds.
     pub faults: u64,
-    /// Huge pages that the guest's kernel made at faults and by khugepaged while it was recorded.
+    /// Huge pages that the guest's kernel made while it was recorded: at faults, by khugepaged, and
+    /// the one of zeroes.
     pub kernel_huge_pages: Option<u64>,
-    /// Huge pages of programs that the trace holds, each time that one was first used.
+    /// Huge pages of programs that the trace holds. One that a fork shares counts once.
     pub huge_pages: u64,
     /// Switches of address spaces.
     pub switches: u64,
@@ -62,13 +63,18 @@ impl GuestReport {
             let mut found = lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
             found.next().and_then(|text| text.parse().ok()).unwrap_or(0)
         };
-        let huge = since("thp_fault_alloc").zip(since("thp_collapse_alloc"));
+        let made = [
+            "thp_fault_alloc",
+            "thp_collapse_alloc",
+            "thp_zero_page_alloc",
+        ];
+        let huge = made.iter().map(|name| since(name)).sum::<Option<u64>>();
         Self {
             status,
             kernel_faults: since("pgfault"),
             faults: counted("faults"),
-            kernel_huge_pages: huge.map(|(at_faults, collapsed)| at_faults + collapsed),
-            huge_pages: counted("large-user-leaves"),
+            kernel_huge_pages: huge,
+            huge_pages: counted("huge-pages"),
             switches: counted("switches"),
             walks: counted("walks"),
             untranslated: counted("untranslated"),
@@ -88,6 +94,7 @@ mod tests {
     #[test]
     fn counters_are_differences() {
         let serial = "begin pgfault 100\r\nbegin thp_fault_alloc 1\r\n\
+                      begin thp_zero_page_alloc 2\r\nend thp_zero_page_alloc 2\r\n\
                       begin thp_collapse_alloc 0\r\nend pgfault 350\r\n\
                       end thp_fault_alloc 4\r\nend thp_collapse_alloc 1\r\n\
                       status 256\r\n";
