@@ -7,9 +7,9 @@ use broadleaf_units::PageNumber;
 /// ([`broadleaf_tlb::Design::last_pages`]).
 ///
 /// The lookups that the filter makes have the answers and leave the order of last use of all
-/// lookups. The filter so serves each TLB that keeps at least as many pages, and also behind a filter
-/// of fewer pages. It knows loads and stores in one address space. The first store to a page is
-/// always made, since the store may set a modified bit.
+/// lookups. The filter so serves each TLB that keeps at least as many pages, and also behind a
+/// filter of fewer pages. It knows loads and stores in one address space. The first store to a page
+/// is always made, since the store may set a modified bit.
 #[derive(Clone, Debug)]
 pub struct LastPages(Window);
 
@@ -35,8 +35,8 @@ impl LastPages {
         !is_deferred
     }
 
-    /// Makes the deferred lookups, and forgets all pages: entries of TLBs are about to be dropped, or
-    /// modified bits were cleared, or another address space runs.
+    /// Makes the deferred lookups, and forgets all pages: entries of TLBs are about to be dropped,
+    /// or modified bits were cleared, or another address space runs.
     pub fn end(&mut self, look_up: &mut impl FnMut(PageNumber)) {
         self.0.catch_up(look_up);
         self.0.forget();
@@ -86,8 +86,8 @@ mod tests {
         found
     }
 
-    /// Each rule that keeps the last translations finds the same with all lookups and with those that
-    /// are made. Each translation that the rule keeps is found at the first level.
+    /// Each rule that keeps the last translations finds the same with all lookups and with those
+    /// that are made. Each translation that the rule keeps is found at the first level.
     #[test]
     fn every_rule_that_keeps_the_last_finds_the_same() {
         let (mut left_out, mut kept_no_more) = (0_u64, Vec::new());

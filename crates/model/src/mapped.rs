@@ -125,7 +125,8 @@ impl<'m, 's> MappedMemory<'m, 's> {
         Some((level, found))
     }
 
-    /// The rights of the mapping of a place. The mapping of the page before often maps this page too.
+    /// The rights of the mapping of a place. The mapping of the page before often maps this page
+    /// too.
     fn rights(&self, at: Place) -> Rights {
         if let Some((first, after, rights)) = self.known.get()
             && (first..after).contains(&at.page)

@@ -1,8 +1,8 @@
 //! Mixes: several traces at the same time, each on a core of one machine.
 //!
 //! The programs share memory, the last level of the caches and main memory. Their clocks decide
-//! whose turn it is: the core whose clock is least runs its next instructions, as many as its window
-//! holds. So no core is ahead of another one by much more than a window.
+//! whose turn it is: the core whose clock is least runs its next instructions, as many as its
+//! window holds. So no core is ahead of another one by much more than a window.
 //!
 //! Each program has *work*: as many instructions as the caller says, or its whole trace. Its counts
 //! are those of its work. Before it, a program can be moved forward, and its caches can be warmed

@@ -171,9 +171,9 @@ impl Design {
     /// last use. `None` if that is not known of any number.
     ///
     /// Known are TLBs whose first level for data is one structure of one set for all page sizes,
-    /// with a replacement rule that [keeps the last](Replacement::keeps_last) and an organisation that
-    /// [keeps pages](Organisation::keeps_pages). Walks fill all levels, and no level removes entries of
-    /// another. Fetches are not considered.
+    /// with a replacement rule that [keeps the last](Replacement::keeps_last) and an organisation
+    /// that [keeps pages](Organisation::keeps_pages). Walks fill all levels, and no level removes
+    /// entries of another. Fetches are not considered.
     pub fn last_pages(&self) -> Option<usize> {
         let serves_data = |of: &&Structure| of.role.serves.loads || of.role.serves.stores;
         let mut first = (self.structures.iter())

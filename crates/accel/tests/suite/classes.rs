@@ -10,9 +10,9 @@ use broadleaf_policy::Policy;
 use broadleaf_trace::{Backing, Grain};
 use std::ops::ControlFlow;
 
-/// TLBs that keep 3 to 64 pages, of several classes, with and without page tables. The first machine
-/// of a list makes its lookups with the others, unless it makes every lookup. Sets of several ways
-/// and rules other than LRU make every lookup.
+/// TLBs that keep 3 to 64 pages, of several classes, with and without page tables. The first
+/// machine of a list makes its lookups with the others, unless it makes every lookup. Sets of
+/// several ways and rules other than LRU make every lookup.
 const LISTS: [&[&str]; 4] = [
     &[
         "single:entries=64,line=256,table=hashed",

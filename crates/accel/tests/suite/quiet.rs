@@ -1,4 +1,5 @@
-//! Visits that change nothing in TLBs with used bits, and with rules that ignore hits, are left out.
+//! Visits that change nothing in TLBs with used bits, and with rules that ignore hits, are left
+//! out.
 
 use crate::filtered::{limits, random, replayed};
 use broadleaf_machine::Machine;
@@ -57,8 +58,8 @@ fn plan(machine: Machine, limits: &MemoryLimits) -> Plan {
     plan.expect("a plan").with_interim_results(vec![700, 701])
 }
 
-/// Fails if a visit is left out after memory unsettled its page, after the set of its page lost used
-/// bits, or when a daemon is due.
+/// Fails if a visit is left out after memory unsettled its page, after the set of its page lost
+/// used bits, or when a daemon is due.
 #[test]
 fn quiet_visits_change_no_figure() {
     let (mut promotions, mut swapped, mut turns) = (0, 0, 0);

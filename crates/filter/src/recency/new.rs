@@ -81,8 +81,8 @@ impl Recency {
         recency
     }
 
-    /// Returns true if the filter knows TLBs of all these designs: their first levels have sets that
-    /// keep the translations used last, or all keep the last pages.
+    /// Returns true if the filter knows TLBs of all these designs: their first levels have sets
+    /// that keep the translations used last, or all keep the last pages.
     pub fn covers<'a>(designs: impl IntoIterator<Item = &'a Design>) -> bool {
         let designs: Vec<&Design> = designs.into_iter().collect();
         let mut all = designs.iter();

@@ -171,7 +171,7 @@ fn what_is_left_out_of_other_rules_changes_nothing() {
                 random ^= random << 17;
                 let block = match random.is_multiple_of(16) {
                     true => random >> 8 & 63,
-                    false => (random >> 8 & 3) * spread & 63,
+                    false => ((random >> 8 & 3) * spread) & 63,
                 };
                 let within = if step.is_multiple_of(9) { 511 } else { 0x51 };
                 let page = PageNumber(block << 9 | (random >> 20 & within));

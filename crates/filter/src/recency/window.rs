@@ -63,8 +63,8 @@ impl Window {
         }
     }
 
-    /// Defers the lookup of a page of the window. Returns false if the page is not there, or `stores`
-    /// is true and no store to the page was looked up.
+    /// Defers the lookup of a page of the window. Returns false if the page is not there, or
+    /// `stores` is true and no store to the page was looked up.
     #[inline]
     pub(crate) fn defer(&mut self, page: PageNumber, stores: bool) -> bool {
         let Some(slot) = self.find(page.0) else {
@@ -78,8 +78,8 @@ impl Window {
         true
     }
 
-    /// Notes a lookup that is made, of a store if `stores` is true. `look_up` receives deferred pages
-    /// that are looked up first.
+    /// Notes a lookup that is made, of a store if `stores` is true. `look_up` receives deferred
+    /// pages that are looked up first.
     pub(crate) fn make(
         &mut self,
         page: PageNumber,

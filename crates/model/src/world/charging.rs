@@ -143,8 +143,8 @@ impl World<'_> {
         }
     }
 
-    /// Brings the translation of the missing page into the TLB. Its walk ended before the policy was
-    /// asked, and now reads the entries of the pages that are loaded beside it.
+    /// Brings the translation of the missing page into the TLB. Its walk ended before the policy
+    /// was asked, and now reads the entries of the pages that are loaded beside it.
     fn load_missing(
         &mut self,
         charged: &mut Charged<'_>,

@@ -338,8 +338,8 @@ impl<'a> World<'a> {
     }
 
     /// Adds a machine that observes the memory, and returns its number. `None` if this machine
-    /// needs a memory of its own: it has other page sizes and needs its own, one of the machines has
-    /// several cores, or the policy is notified of its misses.
+    /// needs a memory of its own: it has other page sizes and needs its own, one of the machines
+    /// has several cores, or the policy is notified of its misses.
     pub(super) fn observe(&mut self, machine: &'a Machine, any_sizes: bool) -> Option<usize> {
         let is_observed_only = self.charged.is_none() && self.recorder.is_none();
         let same_sizes = self.mmu.machine.design.sizes() == machine.design.sizes();

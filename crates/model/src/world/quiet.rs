@@ -1,8 +1,9 @@
 //! Quiet visits: each reference changes nothing, neither in memory nor in the TLB.
 //!
-//! A lookup becomes quiet in the TLB when it hits ([`broadleaf_tlb::Tlb::is_quiet`]). Memory sees each
-//! reference before the TLB does, so a quiet lookup's page is settled for its kind of reference. Both
-//! facts hold until memory unsettles a page, a daemon falls due, or the TLB forgets the lookup.
+//! A lookup becomes quiet in the TLB when it hits ([`broadleaf_tlb::Tlb::is_quiet`]). Memory sees
+//! each reference before the TLB does, so a quiet lookup's page is settled for its kind of
+//! reference. Both facts hold until memory unsettles a page, a daemon falls due, or the TLB forgets
+//! the lookup.
 
 use super::{Scene, World};
 use crate::filter::BatchPart;
@@ -16,8 +17,8 @@ use broadleaf_units::{Asid, PageNumber};
 pub(super) struct QuietVisits {
     /// True if they are left out.
     pub(super) are_left_out: bool,
-    /// [`System::unsettled`](broadleaf_memory::system::System::unsettled) when the TLB began to know
-    /// quiet lookups.
+    /// [`System::unsettled`](broadleaf_memory::system::System::unsettled) when the TLB began to
+    /// know quiet lookups.
     unsettled: u64,
 }
 
@@ -64,8 +65,8 @@ fn references(visit: &Visit) -> u64 {
 }
 
 impl World<'_> {
-    /// Replays visits that are given by their words. A word whose visit was quiet is quiet again until
-    /// the TLB forgets a lookup.
+    /// Replays visits that are given by their words. A word whose visit was quiet is quiet again
+    /// until the TLB forgets a lookup.
     pub(super) fn replay_words(&mut self, phrased: &Phrased<'_>, scene: &Scene<'_>) {
         let part = scene.part;
         let (mut time, mut instructions) = (part.begin, part.instructions);
@@ -112,8 +113,8 @@ impl World<'_> {
         }
     }
 
-    /// Leaves out lookups that change nothing from now on. Several machines form classes. One machine
-    /// leaves whole visits out, if its TLB knows quiet lookups. No lookup was made so far.
+    /// Leaves out lookups that change nothing from now on. Several machines form classes. One
+    /// machine leaves whole visits out, if its TLB knows quiet lookups. No lookup was made so far.
     pub(crate) fn leave_lookups_out(&mut self) {
         if !self.observers.is_empty() {
             return self.classify_machines();

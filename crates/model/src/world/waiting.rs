@@ -12,7 +12,8 @@ use broadleaf_memory::AddressSpaces;
 use broadleaf_tlb::ReferenceKind;
 use broadleaf_units::PageNumber;
 
-/// A class has the pages of its smallest TLB, and TLBs with less than so many halves of these pages.
+/// A class has the pages of its smallest TLB, and TLBs with less than so many halves of these
+/// pages.
 const CLASS_HALVES: usize = 3;
 
 /// The classes of a world's machines.
@@ -123,7 +124,8 @@ fn kept_pages(mmu: &Mmu<'_>) -> Option<usize> {
 }
 
 impl World<'_> {
-    /// Lets machines leave out lookups that change nothing in their TLBs. No lookup was made so far.
+    /// Lets machines leave out lookups that change nothing in their TLBs. No lookup was made so
+    /// far.
     pub(super) fn classify_machines(&mut self) {
         if self.counts_uses || self.parts_loads || self.charged.is_some() || self.recorder.is_some()
         {
@@ -154,8 +156,8 @@ impl World<'_> {
         self.waiting.clear();
     }
 
-    /// Makes the lookups that the classes deferred: from here on their filters' facts do not hold. No
-    /// other lookup waits, or memory was not used for them.
+    /// Makes the lookups that the classes deferred: from here on their filters' facts do not hold.
+    /// No other lookup waits, or memory was not used for them.
     pub(super) fn end_classes(&mut self) {
         let waiting = std::mem::take(&mut self.waiting);
         self.classes.sift(&[], true);

@@ -27,8 +27,8 @@ impl Composed {
         }
     }
 
-    /// Forgets quiet lookups if a replacement rule of the first level says so, after a hit or a fill
-    /// of a structure for a page of a size.
+    /// Forgets quiet lookups if a replacement rule of the first level says so, after a hit or a
+    /// fill of a structure for a page of a size.
     pub(super) fn renew_epoch(&mut self, number: usize, page: PageNumber, size: PageSize) {
         let Some(quiet) = &mut self.quiet else {
             return;
@@ -46,7 +46,8 @@ impl Composed {
         }
     }
 
-    /// Returns true if the lookup of a request is known to hit the first level and to change nothing.
+    /// Returns true if the lookup of a request is known to hit the first level and to change
+    /// nothing.
     #[inline]
     pub fn is_quiet(&self, request: &TlbRequest) -> bool {
         self.quiet.as_ref().is_some_and(|quiet| quiet.has(request))

@@ -146,8 +146,8 @@ pub trait Entries: Send + std::fmt::Debug {
         (0, u64::MAX)
     }
 
-    /// Gives `each` the pages of 4 KiB, first and after last, of every entry in the set of a page of
-    /// this size. Returns false if the structure does not know them.
+    /// Gives `each` the pages of 4 KiB, first and after last, of every entry in the set of a page
+    /// of this size. Returns false if the structure does not know them.
     fn pages_of_set(
         &self,
         _page: PageNumber,

@@ -45,8 +45,8 @@ pub struct Replacement {
     /// True if a hit changes nothing. Then misses alone tell what the TLB holds.
     pub ignores_hits: bool,
     /// The number of translations used last that surely stay in a set of that many ways, if none is
-    /// locked and the state of the set depends on the order of last use of its ways alone. `None` in
-    /// all other cases. The filter relies on this.
+    /// locked and the state of the set depends on the order of last use of its ways alone. `None`
+    /// in all other cases. The filter relies on this.
     pub keeps_last: fn(ways: usize) -> Option<usize>,
     /// Builds the state of the rule for empty sets.
     pub build: fn(&RuleShape<'_>) -> Box<dyn Replace>,
@@ -119,8 +119,8 @@ pub trait Replace: Send + std::fmt::Debug {
         None
     }
 
-    /// Returns true if a change of [`Self::quiet_epoch`] concerns the hits of one set alone: the set of
-    /// the last hit or fill.
+    /// Returns true if a change of [`Self::quiet_epoch`] concerns the hits of one set alone: the
+    /// set of the last hit or fill.
     fn is_quiet_by_set(&self) -> bool {
         false
     }

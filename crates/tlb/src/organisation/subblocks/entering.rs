@@ -149,10 +149,10 @@ impl SubblockSets {
             Some(way) => {
                 if let Some(entry) = &mut self.entries[way] {
                     for (page, new) in entry.pages.iter_mut().zip(new.pages) {
-                        if let Some(new) = new {
-                            if let Some(gone) = page.replace(new) {
-                                log.evicted.push(gone);
-                            }
+                        if let Some(new) = new
+                            && let Some(gone) = page.replace(new)
+                        {
+                            log.evicted.push(gone);
                         }
                     }
                 }
