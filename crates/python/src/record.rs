@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use broadleaf_live::govern::{EndsEnd, EndsRequest, HandedOver, ProgramSignals, measure_ends};
 use broadleaf_record::valgrind::{self, Clock, Engine, Finished, Options};
-use broadleaf_record::windows::{Stretch, windows};
+use broadleaf_record::windows::{WindowStretch, windows};
 use broadleaf_study::failure::Failure;
 use broadleaf_study::output::{Direct, refuse_input, shown};
 use broadleaf_study::provenance::made_by;
@@ -120,7 +120,7 @@ pub(crate) fn record(
         return Err(invalid(py, reason));
     }
     let stretch = |name: &str, text: Option<String>| {
-        let parsed = text.map(|text| text.parse::<Stretch>()).transpose();
+        let parsed = text.map(|text| text.parse::<WindowStretch>()).transpose();
         parsed.map_err(|error| invalid(py, format!("{name}: {error}")))
     };
     let windows = windows(
