@@ -80,11 +80,13 @@ pub fn windows(
     length: Option<WindowStretch>,
     every: Option<WindowStretch>,
 ) -> Result<Option<WindowPlan>, String> {
-    let mut given = [skip, length, every].into_iter().flatten();
-    let Some(first) = given.next() else {
+    let given = || [skip, length, every].into_iter().flatten();
+    // Nothing has no unit.
+    let mut counted = given().filter(|stretch| stretch.number > 0);
+    let Some(first) = counted.next().or_else(|| given().next()) else {
         return Ok(None);
     };
-    if given.any(|other| other.unit != first.unit && other.number > 0) {
+    if counted.any(|other| other.unit != first.unit) {
         return Err(
             "--skip, --for and --every count in one unit: accesses, instructions or seconds"
                 .to_owned(),
@@ -92,7 +94,7 @@ pub fn windows(
     }
     let number = |stretch: Option<WindowStretch>| stretch.map_or(0, |stretch| stretch.number);
     let plan = WindowPlan {
-        unit: length.or(every).unwrap_or(first).unit,
+        unit: first.unit,
         skip: number(skip),
         length: number(length),
         every: number(every),
