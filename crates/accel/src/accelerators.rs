@@ -65,7 +65,9 @@ pub static ACCELERATORS: &[Accelerator] = &[
         covers: |plan| {
             covers(plan)?;
             match plan.threads() {
-                1 => Err(WhyNot::NotAsked("one thread makes all lookups in order")),
+                threads if threads < plan.segment_rules().least_threads => Err(WhyNot::NotAsked(
+                    "of two threads, one prepares and one makes all lookups in order",
+                )),
                 _ if plan.curves() => Err(WhyNot::NotAsked("curves follow all visits in order")),
                 _ => Ok(()),
             }

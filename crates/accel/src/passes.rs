@@ -317,7 +317,7 @@ fn segments_of<'t>(teams: &mut [Team<'t>], plan: &Plan) -> Option<Segments<'t>> 
     let (Some(team), None) = (heavy.next(), heavy.next()) else {
         return None;
     };
-    let in_segments = plan.threads() > 1 && !plan.curves();
+    let in_segments = plan.threads() >= plan.segment_rules().least_threads && !plan.curves();
     in_segments.then(|| Segments::new(team.write_down(), plan))
 }
 

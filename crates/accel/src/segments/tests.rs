@@ -56,6 +56,7 @@ fn guessing(plan: Plan, threads: usize, lookups: usize) -> Plan {
     plan.on_threads(threads).in_segments(SegmentRules {
         lookups,
         guesses: Guesses::FromEmpty,
+        least_threads: 2,
     })
 }
 
@@ -152,6 +153,7 @@ fn any_thread_may_come_first() {
         let rules = SegmentRules {
             lookups: 1 << 10,
             guesses: Guesses::WhenBehind,
+            least_threads: 2,
         };
         let plan = plan(&["pop-3"], &machines);
         let plan = plan.on_threads(threads).in_segments(rules);

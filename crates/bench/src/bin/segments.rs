@@ -22,6 +22,7 @@ fn main() -> Result<(), Failed> {
                 let rules = SegmentRules {
                     lookups,
                     guesses: Guesses::FromEmpty,
+                    least_threads: 2,
                 };
                 let in_segments = plan(&policies)?.on_threads(threads).in_segments(rules);
                 if replay(|| File::open(trace), &in_segments)? != in_order {

@@ -11,6 +11,8 @@ pub struct SegmentRules {
     pub lookups: usize,
     /// The segments that begin with a guess.
     pub guesses: Guesses,
+    /// The threads from which on a replay has segments.
+    pub least_threads: usize,
 }
 
 /// The segments that begin with guessed TLBs, which are checked later.
@@ -28,6 +30,8 @@ impl Default for SegmentRules {
         Self {
             lookups: 1 << 19,
             guesses: Guesses::WhenBehind,
+            // With two, one prepares and the other makes the lookups: a guess only costs work.
+            least_threads: 3,
         }
     }
 }
