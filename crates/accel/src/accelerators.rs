@@ -66,7 +66,7 @@ pub static ACCELERATORS: &[Accelerator] = &[
             covers(plan)?;
             match plan.threads() {
                 threads if threads < plan.segment_rules().least_threads => Err(WhyNot::NotAsked(
-                    "of two threads, one prepares and one makes all lookups in order",
+                    "fewer than three threads make all lookups in order",
                 )),
                 _ if plan.curves() => Err(WhyNot::NotAsked("curves follow all visits in order")),
                 _ => Ok(()),
