@@ -16,7 +16,7 @@ use super::session::{Clock, Engine, Options};
 /// Returns folders without a recorder. Returns `None` and prints the reason if programs cannot be
 /// recorded here.
 fn workplace() -> Option<Workplace> {
-    match Workplace::new(Engine::Valgrind) {
+    match Workplace::new(Engine::Valgrind, None) {
         Ok(workplace) => Some(workplace),
         Err(error @ RecordError::NotBuilt) => {
             eprintln!("skipped: {error}");
@@ -28,6 +28,7 @@ fn workplace() -> Option<Workplace> {
 
 fn start(workplace: &Workplace, script: &str) -> Child {
     let options = Options {
+        guest: None,
         engine: Engine::Valgrind,
         command: ["sh", "-c", script].map(Into::into).into(),
         grain: Grain::Page,
