@@ -43,7 +43,7 @@ mod tests {
         let starts = memchr::memmem::find_iter(&archive, b"070701");
         let starts: Vec<usize> = starts.collect();
         assert_eq!(starts.len(), 4, "two folders, the file and the trailer");
-        assert!(starts.iter().all(|at| at % 4 == 0));
-        assert!(archive.ends_with(&[0]) && archive.len() % 4 == 0);
+        assert!(starts.iter().all(|at| at.is_multiple_of(4)));
+        assert!(archive.ends_with(&[0]) && archive.len().is_multiple_of(4));
     }
 }
