@@ -101,6 +101,7 @@ for what in "$@"; do
       need sqlite3 command -v sqlite3
       # A program of another processor is recorded.
       need gcc-aarch64-linux-gnu command -v aarch64-linux-gnu-gcc
+      need libc6-dev-arm64-cross test -e /usr/aarch64-linux-gnu/lib/libc.a
       # The tests of the report page run where Node.js is new enough for its tools.
       if new_node; then
         need chromium eval 'command -v chromium || command -v chromium-browser || command -v google-chrome'

@@ -1,6 +1,6 @@
-/* The part of QEMU's plugin interface (version 1, or 4 for whole systems) that the recorder uses. Debian packages no
-   header, so these declarations were written from QEMU's documentation of the interface, "QEMU TCG
-   Plugins". The names and types are QEMU's. */
+/* The part of QEMU's plugin interface (version 1, or 4 for whole systems) that the recorder uses.
+   Debian packages no header, so these declarations were written from QEMU's documentation of the
+   interface, "QEMU TCG Plugins". The names and types are QEMU's. */
 #ifndef BROADLEAF_PLUGIN_API_H
 #define BROADLEAF_PLUGIN_API_H
 

@@ -32,7 +32,8 @@ Block* bl_block(const Insn* insns, UInt n)
 {
    ULong hash = 0x9e3779b97f4a7c15ULL ^ n;
    for (UInt i = 0; i < n; i++) {
-      hash = (hash ^ insns[i].address ^ insns[i].code ^ (ULong)insns[i].kind << 62) * 0xff51afd7ed558ccdULL;
+      hash = (hash ^ insns[i].address ^ insns[i].code ^ (ULong)insns[i].kind << 62)
+             * 0xff51afd7ed558ccdULL;
       hash ^= hash >> 32;
    }
    Block** bucket = &buckets[hash % BUCKETS];

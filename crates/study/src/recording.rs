@@ -35,7 +35,7 @@ pub fn cannot_attach(pid: u32) -> Failure {
     Failure::Wrong(format!(
         "--attach {pid}: Valgrind and QEMU run a program from its start and cannot attach to a \
          running one: start it with `broadleaf record --skip N`, which records nothing until then. \
-         `broadleaf top` and `broadleaf govern` observe running processes"
+         `broadleaf top` and `broadleaf attach` observe running processes"
     ))
 }
 

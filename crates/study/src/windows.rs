@@ -143,11 +143,12 @@ impl RecordedWindows {
         // A recording that was cut short ends inside its last window.
         let end = |space: &SpaceId| {
             let of_space = self.windows.iter().filter(|window| window.space == *space);
-            let recorded = of_space.map(|window| window.start + window.accesses);
+            let recorded = of_space.map(|window| window.start.saturating_add(window.accesses));
             let told = self.totals.get(space).map_or(0, |total| total.0);
             recorded.max().unwrap_or(0).max(told)
         };
-        first.iter().map(|(space, start)| end(space) - start).sum()
+        let lengths = first.iter().map(|(space, start)| end(space).saturating_sub(*start));
+        lengths.fold(0, u64::saturating_add)
     }
 
     /// A sentence on the share of the program that was recorded; `None` without windows.
@@ -155,8 +156,9 @@ impl RecordedWindows {
         if self.totals.is_empty() {
             return None;
         }
-        let all: u64 = self.totals.values().map(|total| total.0).sum();
-        let recorded: u64 = self.windows.iter().map(|window| window.accesses).sum();
+        let sum = |numbers: &mut dyn Iterator<Item = u64>| numbers.fold(0, u64::saturating_add);
+        let all = sum(&mut self.totals.values().map(|total| total.0));
+        let recorded = sum(&mut self.windows.iter().map(|window| window.accesses));
         Some(format!(
             "{} of {} accesses ({}), in {} windows",
             grouped(recorded),

@@ -86,11 +86,11 @@ fn damage_to_a_trace_is_refused_with_its_place_or_passed_over() {
     );
 
     let mut later = whole.clone();
-    later[10] = 3;
+    later[10] = 9;
     let later = file(&folder, "later.bl", &later);
     let line = refused(&run(&["compare", &later]));
     assert!(
-        line.contains("version 3") && line.contains("upgrade"),
+        line.contains("version 9") && line.contains("upgrade"),
         "{line}"
     );
 

@@ -59,7 +59,7 @@ pub(super) fn add_estimates(
             at: 0,
             counts: of_windows.empty(),
             capacity: capacities.get(machine).copied().unwrap_or(u64::MAX),
-            pages: WindowPages::default(),
+            pages: HashMap::new(),
             results: Arc::clone(&results_of),
         }))
     };
@@ -148,7 +148,8 @@ struct InWindows {
     counts: Vec<WindowCounts>,
     /// The base pages that the TLB holds.
     capacity: u64,
-    pages: WindowPages,
+    /// The pages of the present window of each process. Windows of several may interleave.
+    pages: HashMap<SpaceId, WindowPages>,
     results: CountsHeard,
 }
 
@@ -162,30 +163,30 @@ fn capacities(machines: &[Machine]) -> BTreeMap<String, u64> {
     machine_summaries(machines).into_iter().map(of).collect()
 }
 
-/// The base pages to which a window has referred.
+/// The base pages to which a window of a process has referred.
 #[derive(Default)]
 struct WindowPages {
     /// The index of the window.
     window: usize,
     /// A bit for each page of a block of 64.
-    blocks: HashMap<(SpaceId, u64), u64>,
+    blocks: HashMap<u64, u64>,
     /// The number of pages.
     number: u64,
-    latest: Option<(SpaceId, u64)>,
+    latest: Option<u64>,
 }
 
 impl WindowPages {
     /// Adds a page. Returns true if the window had not referred to the page.
-    fn add(&mut self, window: usize, space: SpaceId, page: u64) -> bool {
+    fn add(&mut self, window: usize, page: u64) -> bool {
         if self.window != window {
             self.blocks.clear();
             (self.window, self.number, self.latest) = (window, 0, None);
         }
-        if self.latest == Some((space, page)) {
+        if self.latest == Some(page) {
             return false;
         }
-        self.latest = Some((space, page));
-        let block = self.blocks.entry((space, page / 64)).or_default();
+        self.latest = Some(page);
+        let block = self.blocks.entry(page / 64).or_default();
         let is_new = *block >> (page % 64) & 1 == 0;
         *block |= 1 << (page % 64);
         self.number += u64::from(is_new);
@@ -197,7 +198,7 @@ impl StepListener for InWindows {
     fn begin(&mut self) {
         self.at = 0;
         self.counts = self.windows.empty();
-        self.pages = WindowPages::default();
+        self.pages.clear();
     }
 
     fn step(&mut self, _step: &Step, _slow: SlowLookups) {}
@@ -211,8 +212,9 @@ impl StepListener for InWindows {
             return;
         };
         let (space, page) = (step.origin.space, step.visit.page.0);
-        let is_full = self.pages.number >= self.capacity;
-        let is_open = self.pages.add(part.window, space, page) && !is_full;
+        let pages = self.pages.entry(space).or_default();
+        let is_full = pages.window == part.window && pages.number >= self.capacity;
+        let is_open = pages.add(part.window, page) && !is_full;
         if part.before + (time - part.from) < self.windows.warming(part.window) {
             return;
         }

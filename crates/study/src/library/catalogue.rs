@@ -90,12 +90,20 @@ impl TraceCatalogue {
         let bytes = web.read(address, MOST_BYTES)?;
         let text = in_file::utf8(&shown, bytes)?;
         let traces = match text.trim_start().starts_with('<') {
-            true => index::traces_of(&text),
+            true => index::traces_of(&text)
+                .map_err(|reason| Failure::Wrong(format!("{shown}: {reason}")))?,
             false => of_toml(&InFile {
                 name: &shown,
                 text: &text,
             })?,
         };
+        let mut files = BTreeSet::new();
+        if let Some(trace) = traces.iter().find(|trace| !files.insert(trace.file.as_str())) {
+            return Err(Failure::Wrong(format!(
+                "{shown}: links to two files called {}: give the address of one of their folders",
+                trace.file
+            )));
+        }
         match traces.is_empty() {
             true => Err(Failure::Wrong(format!(
                 "{shown}: lists no trace of a format that is read (`broadleaf list formats`)"

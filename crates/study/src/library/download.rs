@@ -153,7 +153,11 @@ impl Download<'_> {
     /// Appends the rest of the file to `part`.
     fn fetch(&self, web: &Web, part: &Path) -> Result<(), Failure> {
         let cannot_write = |error: io::Error| Failure::writing(&shown(part), &error);
-        let had = part.metadata().map_or(0, |metadata| metadata.len());
+        // Without a checksum nobody would notice that the rest is that of a newer file.
+        let had = match self.sha256 {
+            Some(_) => part.metadata().map_or(0, |metadata| metadata.len()),
+            None => 0,
+        };
         if self.bytes.is_some_and(|bytes| bytes == had) && had > 0 {
             return Ok(());
         }
@@ -172,8 +176,9 @@ impl Download<'_> {
         loop {
             if self.watch.is_stopped() {
                 return Err(Failure::Failed(format!(
-                    "{}: stopped; what was fetched is kept, and the same command goes on",
-                    shown(part)
+                    "{}: stopped; {}",
+                    shown(part),
+                    self.next()
                 )));
             }
             let read = match answer.bytes.read(&mut buffer) {
@@ -192,11 +197,20 @@ impl Download<'_> {
         }
     }
 
+    /// The effect of the same command later.
+    const fn next(&self) -> &'static str {
+        match self.sha256 {
+            Some(_) => "what was fetched is kept, and the same command goes on",
+            None => "the same command begins again, as the catalogue has no checksum",
+        }
+    }
+
     fn broken(&self, done: u64, reason: &str) -> Failure {
         Failure::Failed(format!(
-            "{}: after {} bytes: {reason}; what was fetched is kept, and the same command goes on",
+            "{}: after {} bytes: {reason}; {}",
             self.from.shown(),
-            grouped(done)
+            grouped(done),
+            self.next()
         ))
     }
 

@@ -4,7 +4,13 @@ use super::catalogue::{Listed, file_name, format_of};
 
 /// The traces that an index page links to, in its order. A page of a web server, or a list of a
 /// bucket of Google's or Amazon's storage.
-pub(super) fn traces_of(page: &str) -> Vec<Listed> {
+///
+/// # Errors
+/// The list of a bucket is only the first part of it.
+pub(super) fn traces_of(page: &str) -> Result<Vec<Listed>, &'static str> {
+    if page.contains("<IsTruncated>true<") {
+        return Err("lists only the first files of the bucket: add ?prefix=FOLDER/ to the address");
+    }
     let links = attributes(page).chain(elements(page));
     let mut traces: Vec<Listed> = Vec::new();
     for link in links {
@@ -20,7 +26,7 @@ pub(super) fn traces_of(page: &str) -> Vec<Listed> {
             traces.push(Listed::of_link(link, file, format));
         }
     }
-    traces
+    Ok(traces)
 }
 
 /// The values of all attributes `href`.
@@ -51,7 +57,7 @@ mod tests {
                     <a href=\"notes.txt\">n</a> <a HREF=x> <a href=\"/b/loads.csv.gz?raw=1\">\n\
                     <a href=\"605.mcf.champsimtrace.xz\">again</a>\n\
                     <Key>app/trace/dr.trace.zip</Key><Key>app/readme</Key>";
-        let traces = traces_of(page);
+        let traces = traces_of(page).expect("a whole list");
         let found: Vec<[&str; 4]> = traces
             .iter()
             .map(|trace| {
@@ -76,5 +82,6 @@ mod tests {
                 ["dr", "dr.trace.zip", "app/trace/dr.trace.zip", "drmemtrace"],
             ]
         );
+        assert!(traces_of("<a><IsTruncated>true</IsTruncated></a>").is_err());
     }
 }
