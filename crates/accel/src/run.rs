@@ -8,6 +8,7 @@ use broadleaf_model::foresight::ForeseenPromotions;
 use broadleaf_model::{
     Error, MOST_EARLIER, MemoryLimits, Outcome, Plan, ReplayProgress, Source, Sources, named,
 };
+use broadleaf_policy::{Foresight, Policy};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
@@ -46,6 +47,7 @@ pub fn run_after<S: Source>(
         true => Err(WhyNot::System),
         false => covers(plan),
     };
+    check_foresight(earlier, source, plan)?;
     let unlimited = MemoryLimits {
         code: plan.translates_fetches(),
         ..MemoryLimits::none()
@@ -119,4 +121,28 @@ pub fn run_after<S: Source>(
         last: source,
     };
     broadleaf_model::run(sources, plan, limits, &foresight, &pool, state, progress)
+}
+
+/// Returns an error if a policy needs foreseen promotions, and a trace holds a whole system. The
+/// pass that finds promotions does not know the recorded page tables.
+fn check_foresight<S: Source>(
+    earlier: &[S],
+    source: &S,
+    plan: &Plan,
+) -> Result<(), Error<S::Error>> {
+    let mut sources = earlier.iter().chain([source]);
+    let has_foresight = |policy: &&dyn Policy| matches!(policy.needs().foresight, Foresight::Of(_));
+    let mut policies = plan
+        .policies()
+        .iter()
+        .map(AsRef::as_ref)
+        .filter(has_foresight);
+    match policies.next() {
+        Some(policy) if sources.any(Source::holds_system) => Err(Error::Memory(format!(
+            "the policy {} needs the promotions of another policy beforehand, and a trace of a \
+             whole system does not give them: leave this policy out",
+            policy.name()
+        ))),
+        _ => Ok(()),
+    }
 }

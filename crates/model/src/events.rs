@@ -134,8 +134,8 @@ pub fn changes(stream: &mut Stream, event: &Event) -> Result<Vec<Change>, TooLat
         | Event::CoreSwitch(_)
         | Event::Site(..)
         | Event::Allocation(_)
-            | Event::Window(_)
+        | Event::Window(_) => Vec::new(),
         // The replay has already handled the translations of the recorded system.
-        | Event::System(_) => Vec::new(),
+        Event::System(_) => Vec::new(),
     })
 }

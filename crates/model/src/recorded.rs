@@ -14,8 +14,8 @@ pub(crate) const fn is_kernels(page: PageNumber) -> bool {
 /// The kernel's space, and the leaves of all spaces.
 pub(crate) struct RecordedSystem {
     pub(crate) kernel: SpaceId,
-    /// The leaves by space, first page and logarithm of the size.
-    leaves: BTreeMap<(SpaceId, u64, u8), GuestLeaf>,
+    /// The leaves of each space, by first page and logarithm of the size.
+    leaves: BTreeMap<SpaceId, BTreeMap<(u64, u8), GuestLeaf>>,
 }
 
 impl RecordedSystem {
@@ -35,7 +35,8 @@ impl RecordedSystem {
         } else {
             running
         };
-        let changed = match self.leaves.entry((space, page.0, leaf.shift)) {
+        let leaves = self.leaves.entry(space).or_default();
+        let changed = match leaves.entry((page.0, leaf.shift)) {
             Entry::Vacant(place) => {
                 place.insert(*leaf);
                 false
@@ -43,5 +44,12 @@ impl RecordedSystem {
             Entry::Occupied(mut place) => place.insert(*leaf) != *leaf,
         };
         (space, changed)
+    }
+
+    /// Forgets the leaves of spaces that ended.
+    pub(crate) fn forget(&mut self, ended: &[SpaceId]) {
+        for space in ended {
+            self.leaves.remove(space);
+        }
     }
 }

@@ -228,6 +228,7 @@ impl Stream {
     /// Spaces that ended are gone now that something comes after.
     pub fn end_spaces(&mut self) -> Vec<Change> {
         let ended = std::mem::take(&mut self.ending);
+        (self.system.iter_mut()).for_each(|system| system.forget(&ended));
         ended
             .into_iter()
             .flat_map(|space| self.spaces_mut().end(space))

@@ -77,7 +77,7 @@ impl System<'_> {
         charged: &View,
     ) -> bool {
         let piece = self.piece(at, level);
-        if self.tables.get(piece.first).level() >= level {
+        if self.tables.get(piece.first).level() >= level || self.kernels.contains(&at.space) {
             return false;
         }
         if !self.policy.may_be_due(charged) {

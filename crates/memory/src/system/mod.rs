@@ -149,6 +149,8 @@ pub struct System<'a> {
     /// The number of accesses between two runs of the policy's daemon.
     scan_period: u64,
     scan_from: (SpaceId, u64),
+    /// Spaces of recorded kernels: policies are never asked about their pages.
+    kernels: BTreeSet<SpaceId>,
     compact_from: u64,
     /// Frames given out that hold zeroes already, and were not yet taken for zeroed.
     zeroed_given: u64,
@@ -246,6 +248,7 @@ impl<'a> System<'a> {
             next_scan: scan_period,
             scan_period,
             scan_from: (SpaceId(0), 0),
+            kernels: BTreeSet::new(),
             compact_from: 0,
             zeroed_given: 0,
             now: 0,

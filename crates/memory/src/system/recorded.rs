@@ -35,6 +35,7 @@ impl System<'_> {
             self.copy_together(spaces, piece, first);
         }
         if settled {
+            self.kernels.insert(at.space);
             let flags = Pte::USED | Pte::REFERENCED | Pte::DIRTY | Pte::CONTENT | Pte::UNSAVED;
             for at in self.places(piece) {
                 self.tables.set(at, self.tables.get(at).with(flags));

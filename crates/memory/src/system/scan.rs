@@ -104,7 +104,7 @@ impl System<'_> {
                 continue;
             };
             next = (space, number + 1);
-            if unborn.contains(&space) {
+            if unborn.contains(&space) || self.kernels.contains(&space) {
                 continue;
             }
             if scan.pages > 0 && looked_at >= scan.pages {

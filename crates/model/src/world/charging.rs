@@ -29,9 +29,11 @@ impl World<'_> {
         let at = self.system.base_page(page);
         let lookup = (self.mmu.tlb)
             .access_evicting(&request, |gone| evicted(&mut charged, &self.system, gone));
-        // Only hits of data references change charges. A fetch charges no candidate.
+        // Only hits of data references change charges. A fetch charges no candidate, and neither
+        // does a page of a recorded kernel.
         let is_fetch = kind == ReferenceKind::Fetch;
-        if lookup != Lookup::Miss && !is_fetch {
+        let is_charged = !is_fetch && stream.kernel() != Some(self.mmu.running.0);
+        if lookup != Lookup::Miss && is_charged {
             charged.hit(tag, at, level);
         }
         match lookup {
@@ -46,8 +48,10 @@ impl World<'_> {
             Lookup::Miss => {
                 let (level, _) = self.mmu.walk(&request, level);
                 self.mmu.end_walk(&[]);
-                let active = charged.is_active(|| self.mmu.walk_cycles(), self.instructions);
-                charged.miss(tag, at, level, active);
+                if is_charged {
+                    let active = charged.is_active(|| self.mmu.walk_cycles(), self.instructions);
+                    charged.miss(tag, at, level, active);
+                }
                 self.system.set_moment(self.moment);
                 self.foresee(&mut charged, at, level);
                 let changed =

@@ -132,11 +132,16 @@ impl World<'_> {
         if visit.fetch || visit.lead != Lead::None || visit.loads | visit.stores == 0 {
             return false;
         }
+        let page = PageNumber(visit.unit >> part.shift);
+        // The other half of the addresses of a recorded system has another tag.
+        if part.kernel.is_some() && part.space_of(page) != self.mmu.running.0 {
+            return false;
+        }
         let loads_first = visit.stores == 0 || visit.loads_before_store.min(visit.loads) > 0;
         let loads_last = self.parts_loads && visit.loads > 0;
         let request = TlbRequest {
             tag: self.mmu.running.1,
-            page: PageNumber(visit.unit >> part.shift),
+            page,
             kind: ReferenceKind::Load,
         };
         let stored = TlbRequest {

@@ -1,20 +1,24 @@
 //! The actions of a recorded system in a world.
 
-use super::World;
-use crate::filter::BatchPart;
+use super::{Scene, World};
 use crate::stream::Stream;
 use broadleaf_memory::system::Place;
 use broadleaf_memory::{AddressSpaces, Pages};
 use broadleaf_trace::GuestLeaf;
 use broadleaf_units::{PageNumber, PageSize, SpaceId};
 
+/// The pages of 4 KiB in all addresses of 64 bits.
+const ALL_PAGES: u64 = 1 << (u64::BITS - PageSize::SIZE_4K.shift() as u32);
+
 impl World<'_> {
     /// Switches all machines to the space of a page: the upper half of the addresses is the
     /// kernel's in every space. Its translations have a tag of their own, so they are global.
+    /// Lookups that wait are of the space that ran, and are made first.
     #[inline]
-    pub(super) fn enter_space_of(&mut self, page: PageNumber, part: &BatchPart<'_>) {
-        let space = part.space_of(page);
+    pub(super) fn enter_space_of(&mut self, page: PageNumber, scene: &Scene<'_>) {
+        let space = scene.part.space_of(page);
         if self.mmu.running.0 != space {
+            self.translate_before_changes(&scene.stream.spaces);
             self.switch(space);
         }
     }
@@ -75,7 +79,7 @@ impl World<'_> {
     pub(crate) fn drop_everything(&mut self, spaces: &AddressSpaces) {
         let all = Pages {
             start: 0,
-            end: u64::MAX >> PageSize::SIZE_4K.shift(),
+            end: ALL_PAGES,
         };
         let known: Vec<SpaceId> = self.mmu.tags.spaces().collect();
         for space in known {

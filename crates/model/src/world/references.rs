@@ -15,7 +15,7 @@ impl World<'_> {
     pub(super) fn visit(&mut self, step: &VisitStep, uses: u64, scene: &Scene<'_>) -> Option<()> {
         self.continues = step.continues;
         if scene.part.kernel.is_some() {
-            self.enter_space_of(step.page, scene.part);
+            self.enter_space_of(step.page, scene);
         }
         if step.fetches {
             self.fetch(step.page, step.time, scene)?;
@@ -140,7 +140,7 @@ impl World<'_> {
 
     /// Lets the observers make the lookups that wait, if an observer reads the page table: memory
     /// is about to change.
-    fn translate_before_changes(&mut self, spaces: &AddressSpaces) {
+    pub(super) fn translate_before_changes(&mut self, spaces: &AddressSpaces) {
         if self.reads_tables {
             self.translate_now(Some(spaces));
         }
