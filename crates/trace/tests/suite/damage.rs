@@ -8,8 +8,8 @@ use crate::common::{
     write_phrases,
 };
 use broadleaf_trace::{
-    Border, ChunkKind, Encoder, Event, Grain, Header, Item, ReadOptions, Section, SystemEvent,
-    TraceError, TraceIndex, TraceReader, Visit, WindowBorder, WriteError, head_bytes,
+    ChunkKind, Event, Grain, Header, Item, ReadOptions, Section, TraceError, TraceIndex,
+    TraceReader, Visit,
 };
 use broadleaf_units::{SpaceId, ThreadId};
 use proptest::prelude::*;
@@ -265,36 +265,6 @@ fn a_file_that_is_not_a_trace_is_refused() {
         "{}",
         refused(&future)
     );
-}
-
-/// Events of windows and of whole systems are in files whose head announces them, because the
-/// version follows from the head.
-#[test]
-fn events_that_the_head_does_not_announce_are_refused() {
-    let window = Event::Window(WindowBorder {
-        border: Border::Total,
-        accesses: 1,
-        instructions: 1,
-    });
-    let announced = header(Grain::Page, false);
-    let plain = Header::new(Grain::Page);
-    for event in [window, Event::System(SystemEvent::SpaceEnd)] {
-        let mut encoder = Encoder::new(Vec::new(), &plain).expect("a head");
-        let written = encoder.event(&event);
-        assert!(matches!(written, Err(WriteError::Event(_))), "{written:?}");
-
-        let bytes = write(&announced, &[TestItem::Event(event.clone())]);
-        for bytes in [recode(&bytes), bytes] {
-            let pieces = read(&bytes);
-            assert!(pieces.contains(&TestItem::Event(event.clone())));
-            let head = head_bytes(&announced).expect("a head").len();
-            let mut other = head_bytes(&plain).expect("a head");
-            other.extend_from_slice(&bytes[head..]);
-            let (_, error) = read_until_error(&other, ReadOptions::default());
-            let error = error.expect("a refusal").to_string();
-            assert!(error.contains("the head announces no"), "{error}");
-        }
-    }
 }
 
 #[test]
