@@ -265,9 +265,10 @@ def write_trace(
     visits, events
         Tables with the columns of :func:`open_trace`: any object with ``__arrow_c_stream__``, such as a DataFrame of
         polars or pandas, or a ``pyarrow.Table``. Of visits, ``unit`` and ``loads`` or ``stores`` must be there.
-        Events are sorted by ``visit``.
+        Events are sorted by ``visit``. Events of windows need ``like``.
     like
-        A trace whose header is taken. Otherwise the other keywords make the header.
+        A trace whose header is taken. Otherwise the other keywords make the header, and events of a whole system make
+        the trace one of a whole system.
     grain
         The unit of visits: ``"page"`` or ``"line"``.
     instruction_counts, instruction_pages, children

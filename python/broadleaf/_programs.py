@@ -65,7 +65,7 @@ def record(
         text has a unit (``"500M instructions"``, ``"2s"``).
     clock, clock_rate
         The clock that the program sees (``"program"``, the default, ``"date"`` or ``"wall"``), and its instructions in
-        a microsecond. QEMU's programs see the real clock.
+        a microsecond. QEMU's programs see the real clock, and have neither.
     measure
         First measure the run time with base pages and with huge pages, in this number of rounds; the trace keeps it.
     force

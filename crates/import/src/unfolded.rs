@@ -71,8 +71,28 @@ impl OneSpace {
                 self.running = space.0;
             }
             // The next references are of another space, whatever its number.
-            Event::SpaceEnd { .. } => self.space = None,
+            Event::SpaceEnd { .. } | Event::System(SystemEvent::SpaceEnd) => self.space = None,
             _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The references after a space's end are of another space, also in a whole system.
+    #[test]
+    fn references_after_the_end_of_a_space_are_of_another() {
+        for end in [
+            Event::SpaceEnd { status: None },
+            Event::System(SystemEvent::SpaceEnd),
+        ] {
+            let mut space = OneSpace::default();
+            assert!(space.visit("x").is_ok());
+            assert!(space.visit("x").is_ok());
+            space.event(&end);
+            assert!(space.visit("x").is_err(), "{end:?}");
         }
     }
 }

@@ -18,6 +18,7 @@ use broadleaf_units::{CoreId, FileId, SiteId, SpaceId, ThreadId, VirtAddr};
 use crate::read::columns::{Hashed, NamedColumn};
 use crate::words::word_of;
 use fields::{from_json, known, need, rights_of, rights_text};
+pub(crate) use system::is_of_system;
 
 /// Columns of events, all of which may lack a value.
 macro_rules! event_columns {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use broadleaf_live::govern::{EndsEnd, EndsRequest, HandedOver, ProgramSignals, measure_ends};
 use broadleaf_record::valgrind::{self, Clock, Engine, Finished, Options};
 use broadleaf_record::windows::{WindowStretch, windows};
+use broadleaf_study::engine_options::refuse_options;
 use broadleaf_study::failure::Failure;
 use broadleaf_study::output::{Direct, refuse_input, shown};
 use broadleaf_study::provenance::made_by;
@@ -17,7 +18,7 @@ use broadleaf_trace::{DEFAULT_LEVEL, Grain, MeasuredEnds};
 use pyo3::prelude::*;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::errors::invalid;
+use crate::errors::{exception, invalid};
 use crate::run::Run;
 use crate::words::value_of;
 
@@ -100,25 +101,24 @@ pub(crate) fn record(
         ("wall", Clock::Wall),
     ];
     let engines = ENGINES.map(|(name, engine, tool)| (name, (engine, tool)));
-    let (engine, tool) = value_of(py, "engine", &engine, &engines)?;
+    let name = engine;
+    let (engine, tool) = value_of(py, "engine", &name, &engines)?;
     let mut sizes = Vec::new();
     for size in align {
         let size = size_to_align_to(&size);
         sizes.push(size.map_err(|error| invalid(py, format!("align: {error}")))?);
     }
-    let of_valgrind = [
-        ("sites", sites),
-        ("align", !sizes.is_empty()),
-        (
-            "clock",
-            clock.as_deref().is_some_and(|clock| clock != "wall"),
-        ),
+    let given = [
+        ("--sites", sites),
+        ("--align", !sizes.is_empty()),
+        ("--clock program", clock.as_deref() == Some("program")),
+        ("--clock date", clock.as_deref() == Some("date")),
+        ("--clock-rate", clock_rate != Clock::RATE),
+        ("--skip", skip.is_some()),
+        ("--for", window.is_some()),
+        ("--every", every.is_some()),
     ];
-    let given = of_valgrind.iter().find(|(_, is_given)| *is_given);
-    if let (Engine::Qemu, Some((option, _))) = (engine, given) {
-        let reason = format!("{option} is an option of the engine \"valgrind\"");
-        return Err(invalid(py, reason));
-    }
+    refuse_options(&name, &given).map_err(|failure| exception(py, &failure))?;
     let stretch = |name: &str, text: Option<String>| {
         let parsed = text.map(|text| text.parse::<WindowStretch>()).transpose();
         parsed.map_err(|error| invalid(py, format!("{name}: {error}")))

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use arrow_array::RecordBatch;
 use arrow_array::ffi_stream::RecordBatchStreamReader;
 use arrow_pyarrow::FromPyArrow;
+use arrow_schema::ArrowError;
 use broadleaf_report::number::grouped;
 use broadleaf_study::failure::Failure;
 use broadleaf_study::output::{Access, Output, shown};
@@ -13,7 +14,7 @@ use broadleaf_study::watch::{Watch, Work};
 use broadleaf_trace::{Encoder, Event, Grain, Header, Lead, Visit};
 use pyo3::prelude::*;
 
-use crate::events::{event_of, rows};
+use crate::events::{event_of, is_of_system, rows};
 use crate::read::columns::NamedColumn;
 use crate::read::{LEADS, header_of};
 use crate::record::GRAINS;
@@ -55,9 +56,17 @@ pub(crate) fn write_trace(
     let events = events.map(|events| RecordBatchStreamReader::from_pyarrow_bound(&events));
     let events = events.transpose()?;
     Run::new(progress).work(py, |run| {
-        if let Some(like) = &like {
-            header = header_of(like)?;
-        }
+        let events = match &like {
+            Some(like) => {
+                header = header_of(like)?;
+                EventQueue::new(events)
+            }
+            None => {
+                let events = EventQueue::held(events, run)?;
+                header.options.system = events.holds_system;
+                events
+            }
+        };
         let out = Output::create(Some(&path), force, Access::Owner)?;
         let name = shown(&path);
         let mut encoder = Encoder::new(out, &header)
@@ -65,7 +74,9 @@ pub(crate) fn write_trace(
         let mut written = Writing {
             name: &name,
             encoder: &mut encoder,
-            events: EventQueue::new(events),
+            events,
+            windows: header.windows.is_some(),
+            system: header.options.system,
             visits: 0,
             written: 0,
             accesses: 0,
@@ -101,6 +112,10 @@ struct Writing<'a> {
     name: &'a str,
     encoder: &'a mut Encoder<Output>,
     events: EventQueue,
+    /// The head announces windows.
+    windows: bool,
+    /// The head announces a whole system.
+    system: bool,
     /// The visits that were written.
     visits: u64,
     /// The events that were written.
@@ -155,6 +170,18 @@ impl Writing<'_> {
                 .events
                 .take()
                 .map_err(|error| self.wrong_events(&error))?;
+            let unannounced = match &event {
+                Event::Window(_) if !self.windows => Some("of windows"),
+                Event::System(_) if !self.system => Some("of a whole system"),
+                _ => None,
+            };
+            if let Some(kind) = unannounced {
+                return Err(self.wrong_events(&format!(
+                    "event {} is {kind}: give a trace {kind} as \"like\", so that the header says \
+                     so",
+                    grouped(self.written)
+                )));
+            }
             let added = self.encoder.event(&event);
             added.map_err(|error| {
                 let row = grouped(self.written);
@@ -170,18 +197,48 @@ impl Writing<'_> {
     }
 }
 
+/// Batches of rows, as they come.
+type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>;
+
 /// Events in order, from a stream of batches.
 struct EventQueue {
-    batches: Option<RecordBatchStreamReader>,
+    batches: Batches,
     events: std::vec::IntoIter<(u64, Event)>,
+    /// Some event is one of a whole system, if the batches were held.
+    holds_system: bool,
 }
 
 impl EventQueue {
     fn new(batches: Option<RecordBatchStreamReader>) -> Self {
         Self {
-            batches,
+            batches: Box::new(batches.into_iter().flatten()),
             events: Vec::new().into_iter(),
+            holds_system: false,
         }
+    }
+
+    /// Reads all batches at once, because the header depends on them and comes first.
+    fn held(batches: Option<RecordBatchStreamReader>, run: &Run) -> Result<Self, Failure> {
+        let wrong = |error: String| Failure::wrong(format!("the table of events: {error}"));
+        let mut held = Vec::new();
+        let mut holds_system = false;
+        for batch in batches.into_iter().flatten() {
+            let batch = batch.map_err(|error| wrong(error.to_string()))?;
+            if !holds_system {
+                let kinds = column(&batch, "event").and_then(|kinds| kinds.values::<String>());
+                let kinds = kinds.map_err(wrong)?;
+                holds_system = kinds.iter().flatten().any(|kind| is_of_system(kind));
+            }
+            held.push(Ok(batch));
+            if run.is_stopped() {
+                return Err(Failure::failed("stopped"));
+            }
+        }
+        Ok(Self {
+            batches: Box::new(held.into_iter()),
+            events: Vec::new().into_iter(),
+            holds_system,
+        })
     }
 
     /// The number of visits before the next event.
@@ -190,7 +247,7 @@ impl EventQueue {
             if let Some((place, _)) = self.events.as_slice().first() {
                 return Ok(Some(*place));
             }
-            let Some(batch) = self.batches.as_mut().and_then(Iterator::next) else {
+            let Some(batch) = self.batches.next() else {
                 return Ok(None);
             };
             let batch = batch.map_err(|error| error.to_string())?;

@@ -9,8 +9,9 @@ use crate::Item;
 use crate::chunk::{ChunkKind, Totals};
 use crate::decode::{self, ChunkReader};
 use crate::definitions::Definitions;
-use crate::error::TraceError;
+use crate::error::{Bad, Section, TraceError};
 use crate::event::Event;
+use crate::event_bytes::PermittedEvents;
 use crate::index::ChunkInfo;
 use crate::phrases::{self, PhraseReader, Phrased, spare};
 use crate::visit::{Grain, Visit};
@@ -24,6 +25,8 @@ pub struct Part {
     /// The definitions of its process at its position in the file.
     pub(crate) definitions: Arc<Definitions>,
     pub(crate) switches: bool,
+    /// The events that the trace's head permits.
+    pub(crate) permitted: PermittedEvents,
     /// The length of the chunk in bytes.
     pub(crate) length: u64,
 }
@@ -262,6 +265,7 @@ impl PartReader {
             begun
                 .and_then(|()| phrases.advance())
                 .map(PartItemKind::from)
+                .and_then(|found| permitted(part, found, phrases.event()))
         } else {
             let chunk = &mut self.chunk;
             let begun = match begins {
@@ -271,6 +275,7 @@ impl PartReader {
             begun
                 .and_then(|()| chunk.advance(&part.definitions))
                 .map(PartItemKind::from)
+                .and_then(|found| permitted(part, found, chunk.event()))
         };
         let found = found.map_err(|bad| bad.at(part.info.offset));
         match found {
@@ -280,6 +285,15 @@ impl PartReader {
         }
         found
     }
+}
+
+/// Refuses an event that the head of the part's trace does not announce.
+fn permitted(part: &Part, found: PartItemKind, event: &Event) -> Result<PartItemKind, Bad> {
+    if found == PartItemKind::Event {
+        let checked = part.permitted.check(event);
+        checked.map_err(|reason| Bad::new(Section::Events, reason))?;
+    }
+    Ok(found)
 }
 
 impl From<decode::ChunkItemKind> for PartItemKind {

@@ -21,6 +21,10 @@ const VERSION: u64 = 3;
 const UNKNOWN_CORE: u64 = u64::MAX;
 /// Bytes of an instruction and of an access, since a trace of ours holds no sizes.
 const ONE_BYTE: u16 = 1;
+/// The reason why a trace of a whole system is refused.
+const OF_SYSTEM: &str = "is a recording of a whole system, whose references belong to no threads, \
+                         and a drmemtrace file names the thread of each reference: record the \
+                         program alone, with --engine valgrind or --engine qemu";
 
 /// Estimates the size of an export. The records of stretches are left out.
 pub(super) fn estimate(_: &Header, totals: &Totals) -> u64 {
@@ -33,6 +37,7 @@ pub(super) fn create<'a>(to: &'a mut dyn Write, header: &Header) -> Box<dyn Trac
     Box::new(DrExporter {
         to,
         shift: header.grain.shift(),
+        system: header.options.system,
         begun: false,
         space: SpaceId(0),
         processes: BTreeMap::new(),
@@ -53,6 +58,8 @@ struct DrExporter<'a> {
     to: &'a mut dyn Write,
     /// Low bits of an address that lie inside a unit.
     shift: u8,
+    /// The trace is one of a whole system.
+    system: bool,
     /// The head of the file was written.
     begun: bool,
     space: SpaceId,
@@ -193,6 +200,9 @@ impl DrExporter<'_> {
 
 impl TraceExporter for DrExporter<'_> {
     fn item(&mut self, item: &Item<'_>) -> Result<(), ExportError> {
+        if self.system {
+            return Err(ExportError::NoForm(OF_SYSTEM.to_owned()));
+        }
         match item {
             Item::Visits(visits) => visits.iter().try_for_each(|visit| self.visit(visit)),
             Item::Event(event) => self.event(event),
@@ -200,6 +210,9 @@ impl TraceExporter for DrExporter<'_> {
     }
 
     fn finish(&mut self) -> Result<(), ExportError> {
+        if self.system {
+            return Err(ExportError::NoForm(OF_SYSTEM.to_owned()));
+        }
         self.begin()?;
         self.record(code::FOOTER, 0, 0)?;
         Ok(self.to.flush()?)
@@ -211,5 +224,32 @@ impl TraceExporter for DrExporter<'_> {
 
     fn left_out(&self) -> Vec<LeftOut> {
         LeftOut::some(&unwritten(self.others, self.leads))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use broadleaf_trace::Grain;
+
+    use super::*;
+
+    /// An export mixes no processes of a whole system: it is refused before its first byte.
+    #[test]
+    fn a_trace_of_a_whole_system_is_refused() {
+        for system in [false, true] {
+            let mut header = Header::new(Grain::Page);
+            header.options.system = system;
+            let mut out = Vec::new();
+            let mut exporter = create(&mut out, &header);
+            let of_visits = exporter.item(&Item::Visits(&[Visit::default()]));
+            assert_eq!(of_visits.is_err(), system);
+            let finished = exporter.finish();
+            assert_eq!(finished.is_err(), system);
+            if let Err(error) = finished {
+                assert!(error.to_string().contains("whole system"), "{error}");
+            }
+            drop(exporter);
+            assert_eq!(out.is_empty(), system);
+        }
     }
 }

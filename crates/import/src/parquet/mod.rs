@@ -100,7 +100,8 @@ struct ParquetReader {
     name: String,
     file: SerializedFileReader<File>,
     columns: Columns,
-    meter: ImportMeter,
+    /// Counts the groups of rows; `None` if the bytes were counted while they were copied.
+    meter: Option<ImportMeter>,
     group: RowGroup,
     /// The next group of rows.
     next_group: usize,
@@ -126,7 +127,8 @@ struct RowGroup {
 fn open(source: ImportSource, options: &ImportOptions) -> OpenedImport {
     let name = source.name().to_owned();
     let meter = source.meter();
-    let file = file_of(source)?;
+    let (file, is_copy) = file_of(source)?;
+    let meter = Some(meter).filter(|_| !is_copy);
     let opened = guarded(|| {
         let file = SerializedFileReader::new(file);
         let file = file.map_err(|error| format!("is no whole Parquet file: {error}"))?;
@@ -145,8 +147,9 @@ fn open(source: ImportSource, options: &ImportOptions) -> OpenedImport {
     Ok(Box::new(ReferenceImporter::new(reader, options)))
 }
 
-/// A file of the source's bytes. A stream and a compressed file are copied to a temporary file.
-fn file_of(source: ImportSource) -> Result<File, ImportError> {
+/// A file of the source's bytes. A stream and a compressed file are copied to a temporary file, and
+/// the file is then marked `true`.
+fn file_of(source: ImportSource) -> Result<(File, bool), ImportError> {
     let name = source.name().to_owned();
     let cannot = |error: io::Error| match error.kind() {
         io::ErrorKind::UnexpectedEof => {
@@ -160,7 +163,7 @@ fn file_of(source: ImportSource) -> Result<File, ImportError> {
         // The clone has the same place in the file.
         file.rewind().map_err(cannot)?;
         if compression == Compression::Plain && file.metadata().map_err(cannot)?.len() > 0 {
-            return Ok(file);
+            return Ok((file, false));
         }
     }
     let mut bytes = source.decompressed()?.bytes;
@@ -174,13 +177,16 @@ fn file_of(source: ImportSource) -> Result<File, ImportError> {
     let mut file = tempfile::tempfile().map_err(cannot)?;
     io::copy(&mut start.as_slice().chain(bytes), &mut file).map_err(cannot)?;
     file.rewind().map_err(cannot)?;
-    Ok(file)
+    Ok((file, true))
 }
 
 impl ParquetReader {
     /// Begins the next group of rows. `false` if there is none.
     fn begin_group(&mut self) -> Result<bool, ImportError> {
-        self.meter.add(std::mem::take(&mut self.group.bytes));
+        let bytes = std::mem::take(&mut self.group.bytes);
+        if let Some(meter) = &self.meter {
+            meter.add(bytes);
+        }
         if self.next_group == self.file.num_row_groups() {
             return Ok(false);
         }

@@ -1,3 +1,4 @@
+use std::io::{Cursor, Write};
 use std::sync::Arc;
 
 use ::parquet::basic::Compression as PageCompression;
@@ -6,8 +7,13 @@ use ::parquet::file::properties::WriterProperties;
 use ::parquet::file::writer::SerializedFileWriter;
 use ::parquet::schema::parser::parse_message_type;
 
+use broadleaf_trace::Grain;
+use flate2::write::GzEncoder;
+
 use super::PARQUET;
-use crate::import::ImportCounts;
+use crate::batch::ImportBatch;
+use crate::import::{ImportCounts, ImportOptions};
+use crate::source::ImportSource;
 use crate::testing::import_bytes;
 
 /// A column's values. An optional one is null where it is `None`.
@@ -90,6 +96,34 @@ fn rows_of_all_groups_and_compressions_are_read() {
         };
         let (_, counts, left_out) = import_bytes(PARQUET.import.as_ref(), bytes).unwrap();
         assert_eq!((counts, left_out[0].count), (expected, 1));
+    }
+}
+
+/// The progress of an import never exceeds its input: a copied file is counted once.
+#[test]
+fn bytes_are_counted_once() {
+    let rows = vec![Values::Wide((0..20_000).map(|row| 64 * row).collect())];
+    let plain = file("required int64 address;", PLAIN, &[rows]);
+    let mut compressed = GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    compressed.write_all(&plain).unwrap();
+    let compressed = compressed.finish().unwrap();
+    let options = ImportOptions {
+        grain: Grain::Page,
+        fetches: false,
+    };
+    let folder = tempfile::tempdir().unwrap();
+    for (name, bytes) in [("plain.parquet", plain), ("x.parquet.gz", compressed)] {
+        let size = bytes.len() as u64;
+        let path = folder.path().join(name);
+        std::fs::write(&path, &bytes).unwrap();
+        let of_file = ImportSource::open(&path, name).unwrap();
+        for source in [of_file, ImportSource::stream(name, Cursor::new(bytes))] {
+            let meter = source.meter();
+            let mut importer = (PARQUET.import.as_ref().unwrap().open)(source, &options).unwrap();
+            while importer.read(&mut ImportBatch::default()).unwrap() {}
+            let read = meter.read();
+            assert!(read <= size && read > size * 9 / 10, "{name}: {read} of {size}");
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! references may be split without a change of any count, so tables join such visits too: a trace
 //! that is written from its tables has equal tables.
 
-use broadleaf_trace::{Event, Lead, Visit};
+use broadleaf_trace::{Event, Lead, SystemEvent, Visit};
 
 /// Visits on their way to a table. Those that follow each other in one unit are joined, and
 /// instructions without a reference go to the next visit.
@@ -43,7 +43,13 @@ impl JoinedVisits {
     /// Ends the last visit before an event. The instructions at the end of a space stay in it.
     pub(super) fn event(&mut self, event: &Event, out: &mut Vec<Visit>) {
         out.extend(self.held.take());
-        if matches!(event, Event::SpaceSwitch(_) | Event::SpaceEnd { .. }) {
+        let leaves_space = matches!(
+            event,
+            Event::SpaceSwitch(_)
+                | Event::SpaceEnd { .. }
+                | Event::System(SystemEvent::Space(_) | SystemEvent::SpaceEnd)
+        );
+        if leaves_space {
             self.put_down(out);
         }
     }

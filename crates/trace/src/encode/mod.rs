@@ -14,6 +14,7 @@ use crate::chunk::Totals;
 use crate::decode::MOST_REACH;
 use crate::error::WriteError;
 use crate::event::Event;
+use crate::event_bytes::PermittedEvents;
 use crate::header::{Header, Options};
 use crate::visit::{Lead, Visit};
 use crate::write::TraceWriter;
@@ -37,6 +38,7 @@ struct HeldVisit {
 pub struct Encoder<W> {
     writer: TraceWriter<W>,
     options: Options,
+    permitted: PermittedEvents,
     most_unit: u64,
     spaces: BTreeMap<u32, Shapes>,
     process: u32,
@@ -57,6 +59,7 @@ impl<W: Write> Encoder<W> {
         Ok(Self {
             writer: TraceWriter::new(to, header)?,
             options: header.options,
+            permitted: PermittedEvents::of(header),
             most_unit: u64::MAX >> header.grain.shift(),
             spaces: BTreeMap::new(),
             process: 0,
@@ -313,8 +316,10 @@ impl<W: Write> Encoder<W> {
     /// the new space.
     ///
     /// # Errors
-    /// Returns an error if the event names a range past the last address, or if writing fails.
+    /// Returns an error if the event names a range past the last address, if the header announces
+    /// no such events (of windows, of a whole system), or if writing fails.
     pub fn event(&mut self, event: &Event) -> Result<(), WriteError> {
+        self.permitted.check(event).map_err(WriteError::Event)?;
         self.release()?;
         match event {
             Event::SpaceSwitch(SpaceId(process)) => self.switch(*process),

@@ -7,6 +7,7 @@ mod system;
 
 use crate::error::WriteError;
 use crate::event::Event;
+use crate::header::Header;
 use crate::varint;
 pub(crate) use next::NextEvent;
 pub(crate) use parse::parse;
@@ -34,6 +35,37 @@ const SITE: u8 = 19;
 const ALLOCATION: u8 = 20;
 const WINDOW: u8 = 21;
 const SYSTEM: u8 = 22;
+
+/// The kinds of events that a trace may hold. The head says so, because the version follows from it
+/// and readers of earlier versions would skip these events.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PermittedEvents {
+    windows: bool,
+    system: bool,
+}
+
+impl PermittedEvents {
+    /// The kinds that a header permits.
+    pub(crate) const fn of(header: &Header) -> Self {
+        Self {
+            windows: header.windows.is_some(),
+            system: header.options.system,
+        }
+    }
+
+    /// Refuses an event that the head does not announce.
+    pub(crate) const fn check(self, event: &Event) -> Result<(), &'static str> {
+        match event {
+            Event::Window(_) if !self.windows => {
+                Err("it is of a window of the program, and the head announces no windows")
+            }
+            Event::System(_) if !self.system => {
+                Err("it is of a whole system, and the head announces none")
+            }
+            _ => Ok(()),
+        }
+    }
+}
 
 /// An encoder of a chunk's events. In a chunk of phrases, codes take the place of heads.
 #[derive(Clone, Debug, Default)]

@@ -8,6 +8,7 @@ use crate::chunk::{
     CHECK_BYTES, CHUNK_HEAD_BYTES, ChunkHead, ChunkKind, END, TRAILER_BYTES, Totals, check_agrees,
 };
 use crate::error::{Bad, Section, TraceError};
+use crate::event_bytes::PermittedEvents;
 use crate::event_scan::EventScan;
 use crate::index::{self, ChunkInfo, StreamStart};
 use crate::part::Part;
@@ -104,6 +105,7 @@ impl<R: Read> TraceReader<R> {
             body,
             definitions: definitions.unwrap_or_else(|| Arc::clone(&self.none)),
             switches,
+            permitted: PermittedEvents::of(&self.header),
             length: length as u64,
         }
     }

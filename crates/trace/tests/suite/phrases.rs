@@ -54,7 +54,8 @@ fn counts(bytes: &[u8]) -> [u64; 3] {
 fn recoded_is_the_same(bytes: &[u8]) -> Vec<u8> {
     let phrases = recode(bytes);
     let reader = TraceReader::new(&phrases[..]).expect("a trace");
-    assert_eq!(reader.version(), 2);
+    let before = TraceReader::new(bytes).expect("a trace").version();
+    assert_eq!(reader.version(), before.max(2));
     assert_eq!(*reader.header(), index(bytes).header);
     let chunks = index(&phrases).chunks;
     assert!(chunks.iter().all(|chunk| chunk.kind == ChunkKind::Phrases));

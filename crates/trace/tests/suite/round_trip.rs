@@ -2,10 +2,11 @@
 
 use std::io::Cursor;
 
-use crate::common::{TestItem, canonical, header, read, read_until_error, trace, write};
+use crate::common::{TestItem, canonical, header, read, read_until_error, recode, trace, write};
 use broadleaf_trace::{
-    Encoder, EndRun, Event, FaultCosts, Grain, Header, Lead, MeasuredEnds, Options, ReadOptions,
-    RecordedProgram, TraceIndex, TraceReader, Visit, WindowPlan, WindowUnit, head_bytes,
+    Border, Encoder, EndRun, Event, FaultCosts, Grain, Header, Lead, MeasuredEnds, Options,
+    ReadOptions, RecordedProgram, SystemEvent, TraceIndex, TraceReader, Visit, WindowBorder,
+    WindowPlan, WindowUnit, WriteError, head_bytes,
 };
 use broadleaf_units::{SpaceId, ThreadId};
 use proptest::prelude::*;
@@ -287,4 +288,34 @@ fn an_access_that_reaches_far_leads_each_unit() {
     let pieces = [pieces.clone(), pieces.clone(), pieces].concat();
     let found = read(&write(&header(Grain::Line, false), &pieces));
     assert_eq!(canonical(&found), canonical(&pieces));
+}
+
+/// Events of windows and of whole systems are in files whose head announces them, because the
+/// version follows from the head.
+#[test]
+fn events_that_the_head_does_not_announce_are_refused() {
+    let window = Event::Window(WindowBorder {
+        border: Border::Total,
+        accesses: 1,
+        instructions: 1,
+    });
+    let announced = header(Grain::Page, false);
+    let plain = Header::new(Grain::Page);
+    for event in [window, Event::System(SystemEvent::SpaceEnd)] {
+        let mut encoder = Encoder::new(Vec::new(), &plain).expect("a head");
+        let written = encoder.event(&event);
+        assert!(matches!(written, Err(WriteError::Event(_))), "{written:?}");
+
+        let bytes = write(&announced, &[TestItem::Event(event.clone())]);
+        for bytes in [recode(&bytes), bytes] {
+            let pieces = read(&bytes);
+            assert!(pieces.contains(&TestItem::Event(event.clone())));
+            let head = head_bytes(&announced).expect("a head").len();
+            let mut other = head_bytes(&plain).expect("a head");
+            other.extend_from_slice(&bytes[head..]);
+            let (_, error) = read_until_error(&other, ReadOptions::default());
+            let error = error.expect("a refusal").to_string();
+            assert!(error.contains("the head announces no"), "{error}");
+        }
+    }
 }

@@ -8,7 +8,7 @@ use std::io::Cursor;
 
 use broadleaf_trace::{
     DEFAULT_LEVEL, Encoder, Event, Grain, Header, Item, Lead, Options, ReadOptions, Recoder,
-    TraceError, TraceIndex, TraceReader, Visit,
+    TraceError, TraceIndex, TraceReader, Visit, WindowPlan, WindowUnit,
 };
 use broadleaf_units::SpaceId;
 use proptest::prelude::*;
@@ -89,7 +89,7 @@ pub(crate) fn write_phrases(header: &Header, pieces: &[TestItem]) -> Vec<u8> {
     recode(&write(header, pieces))
 }
 
-/// A header for items of this grain.
+/// A header for items of this grain, and for events of all kinds.
 pub(crate) fn header(grain: Grain, instruction_pages: bool) -> Header {
     Header {
         options: Options {
@@ -97,8 +97,14 @@ pub(crate) fn header(grain: Grain, instruction_pages: bool) -> Header {
             instruction_pages,
             events: true,
             children: true,
-            system: false,
+            system: true,
         },
+        windows: Some(WindowPlan {
+            unit: WindowUnit::Accesses,
+            skip: 0,
+            length: 1,
+            every: 1,
+        }),
         ..Header::new(grain)
     }
 }
