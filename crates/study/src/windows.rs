@@ -147,7 +147,9 @@ impl RecordedWindows {
             let told = self.totals.get(space).map_or(0, |total| total.0);
             recorded.max().unwrap_or(0).max(told)
         };
-        let lengths = first.iter().map(|(space, start)| end(space).saturating_sub(*start));
+        let lengths = first
+            .iter()
+            .map(|(space, start)| end(space).saturating_sub(*start));
         lengths.fold(0, u64::saturating_add)
     }
 

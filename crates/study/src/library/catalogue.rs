@@ -98,7 +98,10 @@ impl TraceCatalogue {
             })?,
         };
         let mut files = BTreeSet::new();
-        if let Some(trace) = traces.iter().find(|trace| !files.insert(trace.file.as_str())) {
+        if let Some(trace) = traces
+            .iter()
+            .find(|trace| !files.insert(trace.file.as_str()))
+        {
             return Err(Failure::Wrong(format!(
                 "{shown}: links to two files called {}: give the address of one of their folders",
                 trace.file
