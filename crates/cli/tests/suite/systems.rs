@@ -21,11 +21,11 @@ fn json(arguments: &[&str]) -> Value {
 fn info_tells_the_kernel_apart() {
     let trace = recording("systems-info");
     let info = json(&["info", &trace, "--format", "json"]);
-    assert_eq!(info["trace"]["version"], 3);
-    assert_eq!(info["accesses"], 709_767);
+    assert_eq!(info["trace"]["version"], 4);
+    assert_eq!(info["accesses"], 720_237);
     let system = &info["system"];
     // The guest's kernel counted as many.
-    assert_eq!(system["page_faults"], 56);
+    assert_eq!(system["page_faults"], 57);
     let of = |name: &str| system[name].as_u64().expect("a count");
     assert!(of("kernel_code_accesses") > 500_000, "{system}");
     assert!(of("kernel_address_accesses") > 500_000, "{system}");
@@ -50,7 +50,7 @@ fn policies_change_programs_and_leave_the_kernel_alone() {
     let results = compared(&trace);
     let of = |policy: usize, name: &str| results[policy][name].as_u64().expect("a count");
     // The recorded kernel handled these.
-    assert_eq!(of(0, "page_faults"), 56);
+    assert_eq!(of(0, "page_faults"), 57);
     assert_eq!(of(0, "promotions"), 0);
     for policy in 0..3 {
         assert!(of(policy, "kernel_walks") > 0);
