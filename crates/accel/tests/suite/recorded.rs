@@ -359,3 +359,25 @@ fn the_kernels_pages_are_global() {
     // Page 9 of each program.
     assert_eq!(found.l2_misses, 3);
 }
+
+/// A page that was quiet in the kernel's space is another page in a program's space.
+#[test]
+fn quiet_pages_belong_to_their_space() {
+    let mut items = Items::new(Grain::Page).of_system();
+    items.visits([load(9), load(9), load(9)]);
+    items.event(Event::System(SystemEvent::Space(SpaceId(1))));
+    items.visits([load(KERNEL_PAGES + 7), load(9)]);
+    assert_eq!(result(&items, "guest").l2_misses, 3);
+}
+
+#[test]
+fn a_flush_of_everything_reaches_the_last_page() {
+    let last = (1 << 52) - 1;
+    let mut items = Items::new(Grain::Page).of_system();
+    items.visits([load(last)]);
+    items.event(Event::System(SystemEvent::Invalidate(
+        Invalidation::Everything,
+    )));
+    items.visits([load(last)]);
+    assert_eq!(result(&items, "guest").l2_misses, 2);
+}
