@@ -21,7 +21,8 @@ use std::ops::ControlFlow;
 ///
 /// # Errors
 /// Returns an error if the source fails, the trace holds an address or a number that the model
-/// cannot take, or `progress` stops.
+/// cannot take, or `progress` stops. A trace of a whole system is refused if a policy needs the
+/// promotions of another policy beforehand.
 pub fn run<S: Source>(
     source: &mut S,
     plan: &Plan,

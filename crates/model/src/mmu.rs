@@ -9,7 +9,6 @@ mod walks;
 use crate::future::LookupFuture;
 use crate::listener::{SlowLookups, StepListener, StepSurroundings};
 use crate::mapped::{MappedMemory, PageLookup, share_of, walk_of};
-use crate::recorded::is_kernels;
 use crate::steps::Step;
 use crate::walked::WalkedTable;
 use broadleaf_machine::Machine;
@@ -46,7 +45,7 @@ pub(crate) struct Mmu<'a> {
     /// Lookups that miss two levels of the TLB and hit the third.
     pub(crate) third_hits: u64,
     /// The lookups of the kernel's addresses.
-    kernel: KernelLookups,
+    pub(super) kernel: KernelLookups,
     /// True if entries of the TLB have scattering configurations of their own.
     scatters: bool,
     /// The cycles of scattered translations that the core's clock knows.
@@ -277,10 +276,7 @@ impl<'a> Mmu<'a> {
             }
         }
         let found = self.tlb.access(&request);
-        if found != Lookup::First && is_kernels(lookup.page) {
-            self.kernel.first_misses += 1;
-            self.kernel.walks += u64::from(found == Lookup::Miss);
-        }
+        self.kernel.note(lookup.page, found);
         match found {
             Lookup::First => {}
             Lookup::Second => self.second_hits += 1,

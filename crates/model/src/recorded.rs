@@ -53,3 +53,27 @@ impl RecordedSystem {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use broadleaf_units::{Rights, VirtAddr};
+
+    #[test]
+    fn leaves_end_with_their_space() {
+        let leaf = |physical| GuestLeaf {
+            start: VirtAddr(9 << 12),
+            shift: 12,
+            physical,
+            rights: Rights::READ_WRITE,
+            user: true,
+            global: false,
+        };
+        let mut system = RecordedSystem::new(SpaceId(0));
+        let space = SpaceId(1);
+        assert_eq!(system.note(&leaf(4096), space), (space, false));
+        assert_eq!(system.note(&leaf(8192), space), (space, true));
+        system.forget(&[space]);
+        assert_eq!(system.note(&leaf(4096), space), (space, false));
+    }
+}

@@ -2,12 +2,16 @@
 //! addresses are one space, and recorded invalidations drop translations. A naive model replays
 //! random streams with the oracle's TLB.
 
-use crate::common::{load, result};
-use broadleaf_model::Items;
+use crate::common::{load, loads, result};
+use broadleaf_accel::run;
+use broadleaf_machine::machines_of_grid;
+use broadleaf_metrics::CellResult;
+use broadleaf_model::{Items, MemoryLimits, Plan};
 use broadleaf_oracle::{AgedTlb, FoundIn, OracleMachine, PageSizeKind};
 use broadleaf_trace::{Event, FaultStep, Grain, GuestLeaf, Invalidation, SystemEvent};
 use broadleaf_units::{Rights, SpaceId, SplitMix64, VirtAddr};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 
 /// The first page of the kernel's addresses.
 const KERNEL_PAGES: u64 = 0xffff_8000_0000_0000 >> 12;
@@ -245,6 +249,96 @@ fn other_policies_change_the_pages_of_programs_alone() {
     assert_eq!(kernel_walks("greedy"), (1, 513, Some(512)));
 }
 
+/// A program and the kernel use four blocks each, in rounds that exceed the TLB. Much time passes
+/// between two rounds.
+fn four_blocks(rounds: u64) -> Items {
+    let mut items = Items::new(Grain::Page).of_system();
+    items.event(Event::System(SystemEvent::Space(SpaceId(1))));
+    let pages = || (0..2048).chain(KERNEL_PAGES..KERNEL_PAGES + 2048);
+    for page in pages() {
+        let leaf = Leaf {
+            large: false,
+            frame: page & 0xfff_ffff,
+        };
+        items.event(event_of(page, leaf));
+    }
+    for _ in 0..rounds {
+        items.visits(pages().map(load));
+        items.visits([loads(0, u32::MAX)]);
+    }
+    items
+}
+
+/// Daemons that scan the spaces, and policies that are charged with misses.
+#[test]
+fn daemons_and_misses_change_the_pages_of_programs_alone() {
+    const ROUNDS: u64 = 60;
+    let items = four_blocks(ROUNDS);
+    for policy in ["ingens", "approx-online"] {
+        let found = result(&items, policy);
+        let memory = found.memory.as_ref().expect("a model of frames");
+        assert!(
+            (1..=4).contains(&found.promotions),
+            "{policy}: {}",
+            found.promotions
+        );
+        assert_eq!(memory.kernel_walks, Some(ROUNDS * 2048), "{policy}");
+    }
+}
+
+/// A policy with foresight is refused: nothing finds its promotions in the recorded page tables.
+#[test]
+fn foresight_is_refused() {
+    let machine = broadleaf_machine::machine("skylake").expect("a machine");
+    let policy = broadleaf_policy::parse("foresight").expect("a policy");
+    let plan = Plan::new(vec![policy], vec![machine]).expect("a plan");
+    let found = run(&mut one_block(), &plan, &mut |_| ControlFlow::Continue(()));
+    let error = found.expect_err("an error").to_string();
+    assert!(
+        error.contains("foresight") && error.contains("whole system"),
+        "{error}"
+    );
+}
+
+/// Machines that observe one memory count what each counts alone.
+#[test]
+fn machines_beside_others_count_the_same() {
+    const GRIDS: [&str; 3] = [
+        "single:entries=24,replacement=lru",
+        "coalesced:entries=24,block=16k,replacement=lru",
+        "complete-subblock:entries=8,block=64k,preload=true",
+    ];
+    let machine_of = |grid: &&str| machines_of_grid(grid).expect("a grid").remove(0);
+    let replayed = |items: &Items, policy: &str, grids: &[&str]| {
+        let policy = broadleaf_policy::parse(policy).expect("a policy");
+        let machines = grids.iter().map(machine_of).collect();
+        let plan = Plan::within_one_memory(vec![policy], machines, MemoryLimits::none());
+        let plan = plan.expect("a plan");
+        let found = run(
+            &mut items.clone(),
+            &plan,
+            &mut |_| ControlFlow::Continue(()),
+        );
+        let results = found.expect("a replay").results;
+        let counts = |of: &CellResult| {
+            let kernel_walks = of.memory.as_ref().and_then(|memory| memory.kernel_walks);
+            (of.l1_misses, of.walks.total(), kernel_walks)
+        };
+        results.iter().map(counts).collect::<Vec<_>>()
+    };
+    for seed in 0..6 {
+        let mut guest = NaiveGuest::new(seed);
+        (0..3000).for_each(|_| guest.step());
+        for policy in ["4k", "guest"] {
+            let together = replayed(&guest.items, policy, &GRIDS);
+            for (grid, found) in GRIDS.iter().zip(together) {
+                let alone = replayed(&guest.items, policy, &[grid]);
+                assert_eq!(alone, [found], "{policy} on {grid}, seed {seed}");
+            }
+        }
+    }
+}
+
 /// Two programs use the kernel's page in turn. Its translation is global, so it is walked once.
 #[test]
 fn the_kernels_pages_are_global() {
@@ -264,4 +358,31 @@ fn the_kernels_pages_are_global() {
     assert_eq!(memory.kernel_walks, Some(1));
     // Page 9 of each program.
     assert_eq!(found.l2_misses, 3);
+}
+
+/// A page that was quiet in the kernel's space is another page in a program's space.
+#[test]
+fn quiet_pages_belong_to_their_space() {
+    let mut items = Items::new(Grain::Page).of_system();
+    items.visits([load(9), load(9), load(9)]);
+    items.event(Event::System(SystemEvent::Space(SpaceId(1))));
+    items.visits([load(KERNEL_PAGES + 7), load(9)]);
+    // A clock leaves quiet lookups out.
+    let machines = machines_of_grid("single:entries=24,replacement=clock").expect("a grid");
+    let policy = broadleaf_policy::parse("4k").expect("a policy");
+    let plan = Plan::new(vec![policy], machines).expect("a plan");
+    let found = run(&mut items, &plan, &mut |_| ControlFlow::Continue(()));
+    assert_eq!(found.expect("a replay").results[0].l1_misses, 3);
+}
+
+#[test]
+fn a_flush_of_everything_reaches_the_last_page() {
+    let last = (1 << 52) - 1;
+    let mut items = Items::new(Grain::Page).of_system();
+    items.visits([load(last)]);
+    items.event(Event::System(SystemEvent::Invalidate(
+        Invalidation::Everything,
+    )));
+    items.visits([load(last)]);
+    assert_eq!(result(&items, "guest").l2_misses, 2);
 }

@@ -5,6 +5,7 @@ use crate::AddressSpaces;
 use broadleaf_policy::{Coverage, Point, Refusal, Verdict, View};
 use broadleaf_units::{BlockNumber, PageSize, SpaceId};
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// Knowledge of a trace before the trace begins.
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +78,8 @@ impl System<'_> {
         charged: &View,
     ) -> bool {
         let piece = self.piece(at, level);
-        if self.tables.get(piece.first).level() >= level || self.kernels.contains(&at.space) {
+        let is_asked = self.asked_levels(at.space).contains(&level);
+        if !is_asked || self.tables.get(piece.first).level() >= level {
             return false;
         }
         if !self.policy.may_be_due(charged) {
@@ -107,6 +109,15 @@ impl System<'_> {
         self.pinned = None;
         self.counters.fault_cycles += std::mem::replace(&mut self.fault_cycles, before);
         promoted
+    }
+
+    /// The levels of superpages that the policy may be asked about in a space: none in the space of
+    /// a recorded kernel.
+    pub(super) fn asked_levels(&self, space: SpaceId) -> Range<usize> {
+        match self.kernels.contains(&space) {
+            true => 1..1,
+            false => 1..self.sizes.levels(),
+        }
     }
 
     /// The level of the page that maps a place.

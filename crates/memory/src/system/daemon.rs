@@ -199,7 +199,8 @@ impl System<'_> {
                 .referenced
                 > 0;
             any |= referenced;
-            if level > 0 && self.needs.asked_when_short {
+            let is_asked = self.asked_levels(at.space).contains(&level);
+            if is_asked && self.needs.asked_when_short {
                 // Asked as its reference bit is cleared (Navarro 2002, on speculative demotion).
                 let view = self.view(spaces, piece, at.page, 0);
                 match self.policy.decide(Point::Short, &view) {

@@ -100,7 +100,7 @@ impl System<'_> {
             return Ok(());
         }
         let mut wanted = None;
-        for level in (1..self.sizes.levels()).rev() {
+        for level in self.asked_levels(at.space).rev() {
             let piece = self.piece(at, level);
             let mut view = self.view(spaces, piece, at.page, 1);
             view.dirty += u32::from(store);

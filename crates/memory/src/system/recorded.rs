@@ -8,7 +8,7 @@ use broadleaf_units::{PageSize, SpaceId};
 impl System<'_> {
     /// Maps a place by a page of the recorded size, or by base pages if the memory has no pages of
     /// that size. With `settled`, the page is the kernel's own: it costs nothing, counts only as
-    /// resident, and policies are never asked about it.
+    /// resident, and policies are never asked about it. Pages that give way to it count.
     ///
     /// # Errors
     /// If no frame is available.
@@ -26,6 +26,7 @@ impl System<'_> {
         if level == 0 {
             self.demote_to_base_page(at);
         }
+        let own_demotions = self.counters.demotions - before.demotions;
         let is_mapped = self.tables.get(at).is_present() && self.tables.get(at).level() == level;
         if !is_mapped && level == 0 {
             let behind = self.behind(spaces, at);
@@ -43,11 +44,19 @@ impl System<'_> {
         }
         let (after, cycles) = (self.counters, std::mem::take(&mut self.fault_cycles));
         if settled {
+            // Other pages that gave way count.
             self.counters = super::SystemCounters {
                 resident: after.resident,
                 peak_resident: after.peak_resident,
                 in_superpages: after.in_superpages,
                 peak_in_superpages: after.peak_in_superpages,
+                demotions: after.demotions - own_demotions,
+                zeroed_and_gone: after.zeroed_and_gone,
+                read_and_gone: after.read_and_gone,
+                reservations_broken: after.reservations_broken,
+                swapped_out: after.swapped_out,
+                file_writes: after.file_writes,
+                dropped: after.dropped,
                 ..before
             };
         } else {

@@ -109,7 +109,8 @@ impl System<'_> {
         loop {
             let level = self.tables.get(at).level();
             let piece = self.piece(at, level);
-            if level == 0 || self.tables.counts(piece.first, self.pages(level)).dirty > 0 {
+            let is_asked = self.asked_levels(at.space).contains(&level);
+            if !is_asked || self.tables.counts(piece.first, self.pages(level)).dirty > 0 {
                 break;
             }
             let view = self.view(spaces, piece, at.page, 0);
@@ -139,7 +140,7 @@ impl System<'_> {
     /// Asks about each size larger than that of the page that maps this place, smallest first,
     /// until the policy says no.
     pub(super) fn ask_upwards(&mut self, spaces: &AddressSpaces, at: Place, point: Point) {
-        for level in 1..self.sizes.levels() {
+        for level in self.asked_levels(at.space) {
             if self.tables.get(at).level() >= level {
                 continue;
             }
@@ -158,6 +159,9 @@ impl System<'_> {
         page: u64,
         point: Point,
     ) -> bool {
+        if !self.asked_levels(piece.first.space).contains(&piece.level) {
+            return false;
+        }
         let view = self.view(spaces, piece, page, 0);
         match self.policy.decide(point, &view) {
             Verdict::Promote => {

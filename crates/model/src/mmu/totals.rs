@@ -1,8 +1,10 @@
 //! The counts of the TLBs of one core, or of all cores of a machine.
 
 use super::Mmu;
+use crate::recorded::is_kernels;
 use broadleaf_pagetable::WalkCacheCounts;
-use broadleaf_tlb::TlbCounts;
+use broadleaf_tlb::{Lookup, TlbCounts};
+use broadleaf_units::PageNumber;
 
 /// Lookups of the upper half of the addresses since counting began.
 #[derive(Clone, Copy, Debug, Default)]
@@ -11,6 +13,17 @@ pub(crate) struct KernelLookups {
     pub(crate) first_misses: u64,
     /// Of these, those that miss all levels.
     pub(crate) walks: u64,
+}
+
+impl KernelLookups {
+    /// Counts the lookup of a page if it is the kernel's and was not found in the first level.
+    #[inline]
+    pub(crate) fn note(&mut self, page: PageNumber, found: Lookup) {
+        if found != Lookup::First && is_kernels(page) {
+            self.first_misses += 1;
+            self.walks += u64::from(found == Lookup::Miss);
+        }
+    }
 }
 
 /// The lookups of TLBs since counting began.

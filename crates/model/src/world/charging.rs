@@ -29,6 +29,7 @@ impl World<'_> {
         let at = self.system.base_page(page);
         let lookup = (self.mmu.tlb)
             .access_evicting(&request, |gone| evicted(&mut charged, &self.system, gone));
+        self.mmu.kernel.note(page, lookup);
         // Only hits of data references change charges. A fetch charges no candidate, and neither
         // does a page of a recorded kernel.
         let is_fetch = kind == ReferenceKind::Fetch;
