@@ -80,6 +80,11 @@ impl ComparisonAnswer {
 /// If the trace cannot be read, is damaged or empty, or holds more accesses than allowed; if the
 /// memory or a policy does not fit it.
 pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer, Failure> {
+    let head = header_of(request.trace);
+    let request = Request {
+        policies: request.policies.for_trace(head.as_ref())?,
+        ..request
+    };
     let Request {
         trace,
         keep_going,
@@ -90,6 +95,7 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
                 mut spellings,
                 kernel,
                 given,
+                ..
             },
         machines,
         threads,
@@ -116,7 +122,6 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
         asked.push(name.clone());
         spellings.push(name);
     }
-    let head = header_of(path);
     let is_measured = head.as_ref().is_some_and(|head| head.measured.is_some());
     let huge_end = (is_measured && all_have && !extra.is_empty()).then_some(&ALL_HUGE);
     for name in extra

@@ -85,3 +85,21 @@ fn commands_that_need_mappings_refuse_it() {
     let reason = stderr(&run(&["record", "--check", "--", "true"]));
     assert!(reason.contains("--engine qemu-system"), "{reason}");
 }
+
+/// Without a choice, the recorded kernel's policy is compared, and none that looks ahead.
+#[test]
+fn a_comparison_without_a_choice_has_the_kernels_own_policy() {
+    let trace = recording("systems-default");
+    let answer = json(&["compare", &trace, "--format", "json"]);
+    let results = answer["results"].as_array().expect("results").iter();
+    let names: Vec<&str> = results
+        .filter_map(|result| result["policy"].as_str())
+        .collect();
+    assert!(
+        names.contains(&"guest") && names.contains(&"greedy"),
+        "{names:?}"
+    );
+    assert!(!names.contains(&"foresight"), "{names:?}");
+    let refusal = refused(&run(&["compare", &trace, "--policy", "foresight"]));
+    assert!(refusal.contains("whole system"), "{refusal}");
+}

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use broadleaf_accel::{WhyNot, covers_all};
 use broadleaf_machine::Machine;
-use broadleaf_policy::{GivenPolicy, Policy};
+use broadleaf_policy::{Foresight, GivenPolicy, Policy};
 use broadleaf_trace::Header;
 
 use crate::answer::kernel::{SETTINGS, policy_of};
@@ -27,6 +27,9 @@ pub(super) fn covered(
     }
 }
 
+/// The policy of the recorded kernel.
+const RECORDED: &str = "guest";
+
 /// Policies with the user's spelling of each: `life-1000` for the policy `life-1e3`.
 #[derive(Default)]
 pub struct AskedPolicies {
@@ -38,6 +41,8 @@ pub struct AskedPolicies {
     pub(super) kernel: Option<String>,
     /// The policies that were given as values.
     pub(super) given: Vec<GivenPolicy>,
+    /// The user chose no policy.
+    by_default: bool,
 }
 
 /// A choice of policies.
@@ -86,6 +91,22 @@ impl AskedPolicies {
         self.spellings
     }
 
+    /// The policies for a trace with this header. Where the user chose none, a recording of a whole
+    /// system is replayed under the recorded kernel's own policy, and under none with foresight.
+    ///
+    /// # Errors
+    /// The catalogue lacks that policy.
+    pub(super) fn for_trace(mut self, head: Option<&Header>) -> Result<Self, Failure> {
+        if !self.by_default || !head.is_some_and(|head| head.options.system) {
+            return Ok(self);
+        }
+        let sees = |policy: &dyn Policy| policy.needs().foresight != Foresight::None;
+        self.policies.retain(|policy| !sees(policy.as_ref()));
+        self.policies.insert(0, names::policy(RECORDED)?);
+        self.spellings = self.policies.iter().map(|policy| policy.name()).collect();
+        Ok(self)
+    }
+
     /// Adds a policy. A second copy of a policy would give equal results, so it is left out.
     fn add(&mut self, spelling: &str, policy: Box<dyn Policy>, warns: bool) {
         let name = policy.name();
@@ -115,6 +136,7 @@ pub fn policies(names: &[String], named: &[Named], warns: bool) -> Result<AskedP
             spellings,
             kernel: policy_of(Path::new(SETTINGS)),
             given: Vec::new(),
+            by_default: true,
         });
     }
     let mut asked: Vec<&str> = names.iter().flat_map(|names| names::apart(names)).collect();
