@@ -42,7 +42,7 @@ pub struct AskedPolicies {
     /// The policies that were given as values.
     pub(super) given: Vec<GivenPolicy>,
     /// The user chose no policy.
-    by_default: bool,
+    pub(super) by_default: bool,
 }
 
 /// A choice of policies.
