@@ -157,7 +157,7 @@ def test_a_whole_system_is_written_with_its_header_and_version(tmp_path: Path) -
     events = pa.table(system_events())
     first = broadleaf.write_trace(tmp_path / "1.bl", visits, events, instruction_counts=True)
     trace = broadleaf.open_trace(first)
-    assert pa.table(trace.events())["event"].to_pylist() == system_events()["event"]
+    assert pa.table(trace.events())["event"].to_pylist() == ["space_switch", *system_events()["event"]]
     assert pa.table(trace.visits())["instructions"].to_pylist() == [3, 4]
     second = broadleaf.write_trace(tmp_path / "2.bl", trace.visits(), trace.events(), like=trace)
     assert first.read_bytes()[10:12] == second.read_bytes()[10:12] == b"\x04\x00"
