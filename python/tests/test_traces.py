@@ -135,3 +135,63 @@ def test_ctrl_c_ends_a_recording(tmp_path: Path) -> None:
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
     assert process.wait(30) == 0
+
+
+def system_events() -> dict[str, list[object]]:
+    """Two spaces of a whole system, each with a page."""
+    return {
+        "visit": [0, 0, 1, 2, 2],
+        "event": ["system_space", "leaf", "system_space", "page_fault", "system_space_end"],
+        "space": [1, None, 2, None, None],
+        "start": [None, 0x20_0000, None, None, None],
+        "bytes": [None, 1 << 21, None, None, None],
+        "to_start": [None, 0x40_0000, None, None, None],
+        "rights": [None, "rw-", None, None, None],
+        "shared": [None, False, None, None, None],
+        "touch": [None, "program", None, "handled", None],
+    }
+
+
+def test_a_whole_system_is_written_with_its_header_and_version(tmp_path: Path) -> None:
+    visits = pa.table({"unit": [512, 513], "loads": [1, 1], "instructions": [3, 4]})
+    events = pa.table(system_events())
+    first = broadleaf.write_trace(tmp_path / "1.bl", visits, events, instruction_counts=True)
+    trace = broadleaf.open_trace(first)
+    assert pa.table(trace.events())["event"].to_pylist() == ["space_switch", *system_events()["event"]]
+    assert pa.table(trace.visits())["instructions"].to_pylist() == [3, 4]
+    second = broadleaf.write_trace(tmp_path / "2.bl", trace.visits(), trace.events(), like=trace)
+    assert first.read_bytes()[10:12] == second.read_bytes()[10:12] == b"\x04\x00"
+    assert broadleaf.info(second).hash == broadleaf.info(first).hash
+    assert broadleaf.open_trace(second).content_hash() == trace.content_hash()
+
+
+def test_rows_that_no_header_announces_are_refused(filled: Path, tmp_path: Path) -> None:
+    visits = pa.table({"unit": [512, 513], "loads": [1, 1]})
+    window = pa.table(
+        {"visit": [0], "event": ["window"], "border": ["end"], "accesses": [1], "instructions": [1]}
+    )
+    for events, like, words in [
+        (window, None, "event 0 is of windows"),
+        (window, filled, "event 0 is of windows"),
+        (pa.table(system_events()), filled, "event 0 is of a whole system"),
+    ]:
+        with pytest.raises(broadleaf.InvalidInput, match=words):
+            broadleaf.write_trace(tmp_path / "x.bl", visits, events, like=like)
+        assert not (tmp_path / "x.bl").exists()
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "words"),
+    [
+        ("bytes", 3 * 4096, "the size of a page of x86-64"),
+        ("bytes", 0, "the size of a page of x86-64"),
+        ("start", 0x20_1000, "write a multiple of 2097152"),
+        ("to_start", 1, "write a multiple of 2097152"),
+    ],
+)
+def test_a_leaf_has_a_size_and_is_aligned(tmp_path: Path, column: str, value: int, words: str) -> None:
+    visits = pa.table({"unit": [512, 513], "loads": [1, 1]})
+    events = system_events()
+    events[column][1] = value
+    with pytest.raises(broadleaf.InvalidInput, match=words):
+        broadleaf.write_trace(tmp_path / "x.bl", visits, pa.table(events))
