@@ -122,7 +122,10 @@ fn bytes_are_counted_once() {
             let mut importer = (PARQUET.import.as_ref().unwrap().open)(source, &options).unwrap();
             while importer.read(&mut ImportBatch::default()).unwrap() {}
             let read = meter.read();
-            assert!(read <= size && read > size * 9 / 10, "{name}: {read} of {size}");
+            assert!(
+                read <= size && read > size * 9 / 10,
+                "{name}: {read} of {size}"
+            );
         }
     }
 }

@@ -22,6 +22,11 @@ pub(crate) fn with_qemu(test: fn()) {
     ENGINE.set(Engine::Valgrind);
 }
 
+/// Returns true if this thread's recordings are made by QEMU.
+pub(crate) fn is_emulated() -> bool {
+    ENGINE.get() != Engine::Valgrind
+}
+
 /// Returns true if programs can be recorded here. Otherwise it prints the reason.
 pub(crate) fn can_record() -> bool {
     static VALGRIND: OnceLock<bool> = OnceLock::new();
