@@ -7,7 +7,7 @@ use clap::Args;
 /// Fetch public traces of a catalogue
 ///
 /// CATALOGUE is the address of a list of traces: a TOML file, or the index page of a folder. No
-/// address is built in. Without a name, the list is printed. What is there already is not fetched
+/// address is built in. Without a name, the list is printed. A file that is there is not fetched
 /// again, and an interrupted fetch goes on where it ended. Checksums of the list are verified.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
