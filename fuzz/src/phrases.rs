@@ -42,6 +42,7 @@ fn trace(bytes: &[u8]) -> Option<Vec<u8>> {
         instruction_counts: true,
         instruction_pages: true,
         events: true,
+        system: false,
         children: false,
     };
     let mut file = Vec::new();
