@@ -24,6 +24,7 @@ __all__ = [
     "results_view",
     "run_sweep_task",
     "sweep_local",
+    "validate",
     "write_trace",
 ]
 
