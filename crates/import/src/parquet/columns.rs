@@ -62,10 +62,11 @@ impl Numbers {
                 fill(reader, count, &mut narrow)?;
                 self.values.clear();
                 let unsigned = self.unsigned;
-                self.values.extend(narrow.into_iter().map(|value| match unsigned {
-                    true => i64::from(value.cast_unsigned()),
-                    false => i64::from(value),
-                }));
+                self.values
+                    .extend(narrow.into_iter().map(|value| match unsigned {
+                        true => i64::from(value.cast_unsigned()),
+                        false => i64::from(value),
+                    }));
                 Ok(())
             }
         }

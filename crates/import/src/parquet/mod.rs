@@ -152,9 +152,7 @@ fn open(source: ImportSource, options: &ImportOptions) -> OpenedImport {
 fn file_of(source: ImportSource) -> Result<(File, bool), ImportError> {
     let name = source.name().to_owned();
     let cannot = |error: io::Error| match error.kind() {
-        io::ErrorKind::UnexpectedEof => {
-            ImportError::input(&name, format!("is cut short: {error}"))
-        }
+        io::ErrorKind::UnexpectedEof => ImportError::input(&name, format!("is cut short: {error}")),
         _ => ImportError::io(&name, error),
     };
     if let Some(file) = source.file() {
@@ -253,7 +251,10 @@ impl ParquetReader {
                 return Ok(());
             };
             address.fill(wanted)?;
-            group.kind.as_mut().map_or(Ok(()), |kind| kind.fill(wanted))?;
+            group
+                .kind
+                .as_mut()
+                .map_or(Ok(()), |kind| kind.fill(wanted))?;
             group.size.as_mut().map_or(Ok(()), |size| size.fill(wanted))
         });
         (group.held, group.next) = (wanted, 0);
@@ -262,7 +263,9 @@ impl ParquetReader {
             Ok(()) => Ok(true),
             Err(reason) => {
                 let first = self.rows + 1;
-                Err(self.of_group(&format!("of the {wanted} rows from row {first} on, {reason}")))
+                Err(self.of_group(&format!(
+                    "of the {wanted} rows from row {first} on, {reason}"
+                )))
             }
         }
     }

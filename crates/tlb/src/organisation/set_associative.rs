@@ -229,7 +229,10 @@ impl Entries for SetAssociative {
     ) -> bool {
         // Copies of a page lie in other sets.
         let request = TlbRequest::load(Asid::ZERO, page);
-        let set = self.indices.set_of(&request, size).filter(|_| !self.replicates);
+        let set = self
+            .indices
+            .set_of(&request, size)
+            .filter(|_| !self.replicates);
         let Some(set) = set else { return false };
         let entries = self.entries_of(set).iter().flatten();
         entries.for_each(|entry| each(entry.pages()));
