@@ -105,7 +105,7 @@ impl<'a> Team<'a> {
         self.translations = translations;
     }
 
-    /// Takes out what was written down, with the superpages after it.
+    /// Takes out the lookups that were written down, with the superpages after them.
     pub(crate) fn take_script(&mut self) -> Option<(Script, &Superpages)> {
         let script = self.script.as_mut().map(std::mem::take)?;
         Some((script, &self.superpages))

@@ -31,7 +31,7 @@ pub(super) struct QuietWords {
     trace_part: u64,
     /// The visits of other turns are forgotten.
     turn: u32,
-    /// What the turn relies on: the tag of the space, and the lookups that the TLB forgot.
+    /// The turn relies on these: the tag of the space, and the lookups that the TLB forgot.
     of: (Asid, u64),
 }
 

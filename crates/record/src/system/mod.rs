@@ -241,7 +241,7 @@ impl<'a> System<'a> {
         Ok(command)
     }
 
-    /// Reads what the guest and the plugin reported.
+    /// Reads the reports of the guest and of the plugin.
     pub(crate) fn report(&self, rings: &Path) -> GuestReport {
         let text = |name: &str| fs::read_to_string(rings.join(name)).unwrap_or_default();
         GuestReport::of(&text(SERIAL), &text(SUMMARY), self.machine.check)

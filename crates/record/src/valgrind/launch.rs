@@ -141,7 +141,7 @@ impl Workplace {
         spawn(&mut command).map_err(RecordError::Io)
     }
 
-    /// Reads what a guest reported.
+    /// Reads the report of a guest.
     pub(super) fn report(&self, system: &System<'_>) -> GuestReport {
         system.report(self.rings.path())
     }

@@ -2,7 +2,7 @@
 //!
 //! The state of TLBs and policies at the start of a window is that of the end of the window before.
 //! Pages that became resident between them are touched in the meantime, so populations are right,
-//! and promotions that follow from them. TLBs are not: they lack what the program used last. So the
+//! and promotions that follow from them. TLBs are not: they lack the pages of the gap. So the
 //! misses of the first part of each window do not count.
 //!
 //! After that part, a TLB may still lack a translation that it held in the program: that of a page

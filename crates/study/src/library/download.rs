@@ -153,7 +153,7 @@ impl Download<'_> {
     /// Appends the rest of the file to `part`.
     fn fetch(&self, web: &Web, part: &Path) -> Result<(), Failure> {
         let cannot_write = |error: io::Error| Failure::writing(&shown(part), &error);
-        // Without a checksum nobody would notice that the rest is that of a newer file.
+        // Without a checksum, the rest could be that of a newer file.
         let had = match self.sha256 {
             Some(_) => part.metadata().map_or(0, |metadata| metadata.len()),
             None => 0,
