@@ -12,7 +12,7 @@ use broadleaf_memory::AddressSpaces;
 use broadleaf_tlb::ReferenceKind;
 use broadleaf_units::PageNumber;
 
-/// A class has the pages of its smallest TLB, and TLBs with less than this number of halves of these
+/// A class has the pages of its smallest TLB, and TLBs with fewer than this many halves of these
 /// pages.
 const CLASS_HALVES: usize = 3;
 
