@@ -9,14 +9,10 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 FUZZ_SECONDS ?= 60
 export FUZZ_SECONDS
 
-# The fuzz targets compile: they are a workspace of their own, so nothing else would notice. Checking links nothing, so the
-# fuzzer's own library, which takes a C++ compiler and a while, is said to be elsewhere.
-FUZZ_CHECK := CUSTOM_LIBFUZZER_PATH=/nowhere/libfuzzer.a \
-	cargo check --manifest-path fuzz/Cargo.toml --locked --target-dir $(abspath $(TARGET))
-
-# Each fuzz target takes its seeds. This needs neither libFuzzer nor a nightly compiler.
-FUZZ_SEEDS := cargo test --manifest-path fuzz/Cargo.toml --locked --no-default-features \
-	--target-dir $(abspath $(TARGET))
+# The fuzz targets compile. Checking links nothing, so the fuzzer's own library, which takes a C++ compiler and a while, is
+# said to be elsewhere.
+CLIPPY := CUSTOM_LIBFUZZER_PATH=/nowhere/libfuzzer.a \
+	cargo clippy --workspace --all-targets --features broadleaf-fuzz/libfuzzer --locked -- -D warnings
 
 # Modules that a catalogue declares by a macro: `cargo fmt` does not find them.
 FMT_CHECK := find crates/*/src -name '*.rs' -exec rustfmt --check --edition 2024 {} +
@@ -42,10 +38,7 @@ test:
 	@scripts/setup.sh record rust-tools tests python
 	cargo fmt --all --check
 	@$(FMT_CHECK)
-	cargo fmt --manifest-path fuzz/Cargo.toml --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
-	$(FUZZ_CHECK)
-	$(FUZZ_SEEDS)
+	$(CLIPPY)
 	cargo build --release --locked --bin broadleaf --bin broadleaf-guarded
 	BROADLEAF=$(abspath $(TARGET))/release/broadleaf BROADLEAF_GUARDED=$(abspath $(TARGET))/release/broadleaf-guarded \
 		cargo test --workspace --locked
@@ -57,8 +50,7 @@ check:
 	@scripts/setup.sh rust-tools
 	cargo fmt --all --check
 	@$(FMT_CHECK)
-	cargo fmt --manifest-path fuzz/Cargo.toml --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
+	$(CLIPPY)
 	cargo test --locked --quiet -p broadleaf-layers
 
 web:

@@ -181,12 +181,18 @@ pub fn our_table() -> BTreeMap<String, TableRow> {
 /// The dependencies of a crate of the workspace.
 #[derive(Clone, Debug, Default)]
 pub struct Package {
+    /// Its folder.
+    pub folder: PathBuf,
     /// Crates of the workspace that its code or its build imports, without the prefix `broadleaf-`.
     pub imports: BTreeSet<String>,
     /// Crates of the workspace that only its tests import.
     pub test_imports: BTreeSet<String>,
     /// External crates that its code or its build imports.
     pub outside: BTreeSet<String>,
+    /// True if Cargo leaves out the unit tests of its library or of a program.
+    pub leaves_out_tests: bool,
+    /// True if Cargo leaves out the examples of its documentation.
+    pub leaves_out_examples: bool,
 }
 
 /// Returns all crates of the workspace, by name without the prefix `broadleaf-`, from Cargo.
@@ -208,7 +214,17 @@ pub fn packages() -> BTreeMap<String, Package> {
         serde_json::from_slice(&output.stdout).expect("cargo metadata is JSON");
     let mut packages = BTreeMap::new();
     for package in metadata["packages"].as_array().expect("packages") {
-        let mut found = Package::default();
+        let manifest = Path::new(package["manifest_path"].as_str().expect("a manifest"));
+        let mut found = Package {
+            folder: manifest.parent().expect("a folder").to_path_buf(),
+            ..Package::default()
+        };
+        for target in package["targets"].as_array().expect("targets") {
+            let kinds = target["kind"].as_array().expect("kinds");
+            let is = |kind: &str| kinds.iter().any(|known| known == kind);
+            found.leaves_out_tests |= (is("lib") || is("bin")) && target["test"] == false;
+            found.leaves_out_examples |= is("lib") && target["doctest"] == false;
+        }
         for dependency in package["dependencies"].as_array().expect("dependencies") {
             let name = dependency["name"].as_str().expect("a name");
             match (name.strip_prefix("broadleaf-"), dependency["kind"].as_str()) {

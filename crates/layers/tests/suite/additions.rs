@@ -116,16 +116,26 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
+/// The folder of the copied crates in the copied workspace. The crates of the repository lie in the
+/// root of theirs. So Cargo gives each copy another name, and both workspaces can share a target
+/// folder, in which Cargo builds the external crates once.
+const PART: &str = "made-up";
+
 /// A copy of the workspace, with the tested crates and those that they import.
 fn workspace() -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("additions");
     let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).expect("a folder");
-    for file in ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml"] {
+    let inner = folder.join(PART);
+    fs::create_dir_all(&inner).expect("a folder");
+    for file in ["Cargo.lock", "rust-toolchain.toml"] {
         fs::copy(root().join(file), folder.join(file)).expect("a file is copied");
     }
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).expect("a manifest");
+    let moved = manifest.replace("\"crates/", &format!("\"{PART}/crates/"));
+    let moved = moved.replace(", \"fuzz\"", "");
+    fs::write(folder.join("Cargo.toml"), moved).expect("a file is written");
     for name in READ {
-        let (from, copy) = (root().join(name), folder.join(name));
+        let (from, copy) = (root().join(name), inner.join(name));
         if from.is_dir() {
             copy_folder(&from, &copy);
             continue;
@@ -135,7 +145,7 @@ fn workspace() -> PathBuf {
     }
     for name in TESTED.iter().chain(IMPORTED) {
         let part = Path::new("crates").join(name);
-        copy_folder(&root().join(&part), &folder.join(&part));
+        copy_folder(&root().join(&part), &inner.join(&part));
     }
     folder
 }
@@ -178,10 +188,11 @@ fn changes(before: &Path, after: &Path, part: &Path) -> BTreeMap<PathBuf, usize>
 #[test]
 fn an_addition_is_one_file_and_one_line() {
     let folder = workspace();
+    let inner = folder.join(PART);
     ADDITIONS
         .iter()
-        .for_each(|addition| make(addition, &folder));
-    let changed = changes(&root(), &folder, Path::new("crates"));
+        .for_each(|addition| make(addition, &inner));
+    let changed = changes(&root(), &inner, Path::new("crates"));
     let mut expected = BTreeMap::new();
     for addition in ADDITIONS {
         expected.insert(addition.file.into(), addition.text.lines().count());
@@ -189,12 +200,12 @@ fn an_addition_is_one_file_and_one_line() {
     }
     assert_eq!(changed, expected);
 
-    // Cargo names a member of a workspace alike in each copy: the copy needs a folder of its own.
-    let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("additions-target");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent();
+    let target = target.expect("the folder lies in the target folder");
     let run = |crates: &[&str], filter: &[&str]| {
         let mut command = Command::new("cargo");
         command.args(["test", "--offline", "--quiet", "--target-dir"]);
-        command.arg(&target).current_dir(&folder);
+        command.arg(target).current_dir(&folder);
         for name in crates {
             command.args(["-p", &format!("broadleaf-{name}")]);
         }

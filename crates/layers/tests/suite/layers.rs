@@ -4,6 +4,7 @@ use broadleaf_layers::{
     Layer, Package, TableRow, names_taken, our_table, packages, root, sources, table,
 };
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// Returns one sentence for each difference between `packages` and `table`.
 fn departures(
@@ -109,8 +110,7 @@ fn each_departure_is_found() {
 /// A dependency without a use in any source is unnecessary.
 #[test]
 fn every_import_is_used() {
-    let named_in = |krate: &str, folders: &[&str], import: &str| {
-        let at = root().join("crates").join(krate);
+    let named_in = |at: &Path, folders: &[&str], import: &str| {
         let build = Some(at.join("build.rs")).filter(|path| path.is_file());
         let folders = folders.iter().map(|folder| at.join(folder));
         let files = folders
@@ -123,15 +123,41 @@ fn every_import_is_used() {
     };
     for (name, package) in packages() {
         for import in &package.imports {
-            let used = named_in(&name, &["src"], import);
+            let used = named_in(&package.folder, &["src"], import);
             assert!(used, "{name} depends on {import}, and no source names it");
         }
         for import in &package.test_imports {
-            let used = named_in(&name, &["src", "tests", "examples", "benches"], import);
+            let used = named_in(&package.folder, &["src", "tests", "examples", "benches"], import);
             assert!(used, "{name} has {import} for tests, and none names it");
         }
     }
-    assert!(!named_in("units", &["src"], "engine"));
+    assert!(!named_in(&root().join("crates/units"), &["src"], "engine"));
+}
+
+/// Where a manifest leaves out unit tests or examples, there are none. In `bench`, the programs
+/// alone leave tests out.
+#[test]
+fn no_test_is_left_out() {
+    let is_example = |line: &str| {
+        let text = line.trim_start();
+        let text = text.strip_prefix("///").or(text.strip_prefix("//!"));
+        text.is_some_and(|text| text.trim() == "```" || text.trim().starts_with("```rust"))
+    };
+    for (name, package) in packages() {
+        for path in sources(&package.folder.join("src")) {
+            let source = std::fs::read_to_string(&path).expect("a source file is readable");
+            let is_program = path.ends_with("src/main.rs")
+                || path.parent().is_some_and(|folder| folder.ends_with("src/bin"));
+            if package.leaves_out_tests && (name != "bench" || is_program) {
+                assert!(!source.contains("#[test]"), "{}", path.display());
+            }
+            // Of two fences, the second is bare, and ends the block.
+            let fences = source.lines().filter(|line| is_example(line)).count();
+            let texts = source.matches("```text").count() + source.matches("```toml").count();
+            let has_example = fences > texts;
+            assert!(!(package.leaves_out_examples && has_example), "{}", path.display());
+        }
+    }
 }
 
 #[test]
