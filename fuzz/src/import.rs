@@ -24,7 +24,7 @@ impl Read for Pieces {
 const MOST_VISITS: usize = 1 << 20;
 
 #[derive(PartialEq, Eq, Debug)]
-struct Outcome {
+struct ImportOutcome {
     batch: ImportBatch,
     counts: ImportCounts,
     error: Option<String>,
@@ -34,7 +34,7 @@ fn import(
     entry: &ImportEntry,
     from: impl Read + Send + 'static,
     options: &ImportOptions,
-) -> Option<Outcome> {
+) -> Option<ImportOutcome> {
     let mut importer = match (entry.open)(ImportSource::stream("x", from), options) {
         Ok(importer) => importer,
         Err(ImportError::Io { error, .. }) => panic!("bytes in memory do not fail: {error}"),
@@ -56,7 +56,7 @@ fn import(
         encoder.item(&item).expect("a trace can hold it");
     }
     let counts = importer.counts();
-    Some(Outcome {
+    Some(ImportOutcome {
         batch,
         counts,
         error,

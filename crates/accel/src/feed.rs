@@ -32,7 +32,7 @@ const LEAST_WAITING: usize = 1 << 17;
 type Ended<P> = (P, Result<(), <P as SourcePart>::Error>);
 
 /// A part that is decoded ahead, wherever it is.
-type Shared<P> = Arc<TaskCell<Box<Ahead<P>>>>;
+type SharedPart<P> = Arc<TaskCell<Box<Ahead<P>>>>;
 
 /// The trace as a stream of pieces in order.
 pub(crate) struct Feed<'a, S: Source> {
@@ -40,7 +40,7 @@ pub(crate) struct Feed<'a, S: Source> {
     /// The sieve at the start of each part.
     sieve: Sieve,
     /// Parts that are decoded, in order.
-    ahead: VecDeque<Shared<S::Part>>,
+    ahead: VecDeque<SharedPart<S::Part>>,
     /// The maximum length of `ahead`.
     most: usize,
     /// Decoded pieces that come before the parts in `ahead`.
@@ -224,7 +224,7 @@ impl<'a, S: Source> Feed<'a, S> {
 
 /// Has the crew decode a part, step by step, as far as its pieces may wait. A step ends early
 /// enough that the first pieces can be taken while the crew goes on.
-fn hand<'scope, P: SourcePart + 'scope>(slot: &Shared<P>, crew: Crew<'_, 'scope>)
+fn hand<'scope, P: SourcePart + 'scope>(slot: &SharedPart<P>, crew: Crew<'_, 'scope>)
 where
     P::Error: Send + 'scope,
 {

@@ -50,7 +50,7 @@ pub(crate) use page::{PageFile, write_page};
 pub(crate) use paper::PaperArgs;
 pub(crate) use probe::ProbeArgs;
 pub(crate) use recode::Recode;
-pub(crate) use record::{Engine, Grain, RecordArgs};
+pub(crate) use record::{EngineChoice, Grain, RecordArgs};
 pub(crate) use reduce::Reduce;
 pub(crate) use replay::Replay;
 pub(crate) use report::{Report, Top};

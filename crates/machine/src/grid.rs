@@ -60,7 +60,7 @@ pub struct GridError {
 }
 
 /// One value for each key, in the order of the text.
-type Chosen<'t> = Vec<(&'t str, String)>;
+type GridValues<'t> = Vec<(&'t str, String)>;
 
 /// Returns true if a name of a machine is meant as a grid.
 pub fn is_grid(text: &str) -> bool {
@@ -97,7 +97,7 @@ pub fn machines_of_grid(text: &str) -> Result<Vec<Machine>, GridError> {
         reason,
     };
     let (kind, keys) = text.split_once(':').unwrap_or((text, ""));
-    let mut all: Vec<Chosen<'_>> = vec![Vec::new()];
+    let mut all: Vec<GridValues<'_>> = vec![Vec::new()];
     for pair in split_outside_brackets(keys, ',').filter(|pair| !pair.is_empty()) {
         let (key, values) = pair
             .split_once('=')
@@ -120,7 +120,7 @@ pub fn machines_of_grid(text: &str) -> Result<Vec<Machine>, GridError> {
         }
         all = longer;
     }
-    let machine = |chosen: &Chosen<'_>| {
+    let machine = |chosen: &GridValues<'_>| {
         let pairs: Vec<String> = chosen
             .iter()
             .map(|(key, value)| format!("{key}={value}"))
@@ -181,7 +181,7 @@ fn range(from: &str, to: &str) -> Result<Vec<u64>, String> {
 }
 
 /// The description of one machine.
-fn describe(kind: &str, chosen: &Chosen<'_>) -> Result<String, String> {
+fn describe(kind: &str, chosen: &GridValues<'_>) -> Result<String, String> {
     let (name, organisation) =
         grid_kind(kind).ok_or_else(|| format!("no TLB of a grid is called {kind:?}"))?;
     if let Some((key, _)) = chosen.iter().find(|(key, _)| is_refused(key)) {

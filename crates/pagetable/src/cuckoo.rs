@@ -27,7 +27,7 @@ pub(crate) struct Slot {
 
 /// One way: its slots, and the slots of its old size that were not moved yet.
 #[derive(Clone, Debug)]
-pub(crate) struct Way {
+pub(crate) struct CuckooWay {
     slots: Vec<Option<Slot>>,
     old: Vec<Option<Slot>>,
     /// The slots of the old size below this one were moved.
@@ -35,7 +35,7 @@ pub(crate) struct Way {
     seed: u64,
 }
 
-impl Way {
+impl CuckooWay {
     fn new(seed: u64) -> Self {
         Self {
             slots: vec![None; FIRST_SLOTS],
@@ -102,7 +102,7 @@ impl Way {
 /// The ways of one page size of one address space.
 #[derive(Clone, Debug)]
 pub(crate) struct Ways {
-    pub(crate) ways: [Way; WAYS],
+    pub(crate) ways: [CuckooWay; WAYS],
     /// The slots in use.
     pub(crate) used: usize,
     /// The way from which the next insertion begins.
@@ -112,7 +112,7 @@ pub(crate) struct Ways {
 impl Ways {
     pub(crate) fn new() -> Self {
         Self {
-            ways: [1, 2, 3].map(Way::new),
+            ways: [1, 2, 3].map(CuckooWay::new),
             used: 0,
             turn: 0,
         }

@@ -23,8 +23,8 @@ use crate::words::value_of;
 const ORDERS: [(&str, RankBy); 2] = [("gain", RankBy::Gain), ("byte", RankBy::Byte)];
 
 /// Advice on a trace, with the places of its mappings.
-#[pyclass(frozen, module = "broadleaf._broadleaf")]
-pub(crate) struct Advice {
+#[pyclass(name = "Advice", frozen, module = "broadleaf._broadleaf")]
+pub(crate) struct TraceAdvice {
     advice: RangeAdvice,
     places: TracePlaces,
 }
@@ -49,7 +49,7 @@ pub(crate) fn advise(
     max_accesses: Option<u64>,
     use_cache: bool,
     progress: Option<Py<PyAny>>,
-) -> PyResult<Advice> {
+) -> PyResult<TraceAdvice> {
     let run = Run::new(progress);
     let asked = machines(py, vec![machine], run.error())?;
     let machine = match &asked.machines[..] {
@@ -77,11 +77,11 @@ pub(crate) fn advise(
             watch: run,
         })
     })?;
-    Ok(Advice { advice, places })
+    Ok(TraceAdvice { advice, places })
 }
 
 #[pymethods]
-impl Advice {
+impl TraceAdvice {
     /// The advice as JSON, schema `broadleaf.advice/1`.
     fn json(&self, py: Python<'_>) -> PyResult<String> {
         json(&self.advice).map_err(|failure| exception(py, &failure))

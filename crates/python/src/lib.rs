@@ -34,7 +34,7 @@ use pyo3::prelude::*;
 #[pyo3(name = "_broadleaf")]
 mod extension {
     #[pymodule_export]
-    use super::advise::{Advice, advise};
+    use super::advise::{TraceAdvice, advise};
     #[pymodule_export]
     use super::catalogue::{build, metrics, names};
     #[pymodule_export]
@@ -52,7 +52,7 @@ mod extension {
     #[pymodule_export]
     use super::validate::validate;
     #[pymodule_export]
-    use super::view::View;
+    use super::view::PolicyView;
     #[pymodule_export]
     use super::write::write_trace;
     use super::{Bound, PyModule, PyResult, logging};

@@ -10,7 +10,7 @@ use pyo3::types::{PyString, PyType};
 use crate::errors::invalid;
 use crate::needs::needs_of;
 use crate::run::FirstError;
-use crate::view::{POINTS, View};
+use crate::view::{POINTS, PolicyView};
 use crate::words::word_of;
 
 /// A policy whose decisions a Python object makes. After an exception it is not asked again, and
@@ -159,7 +159,7 @@ impl Policy for PythonPolicy {
 
     fn decide(&self, point: Point, view: &BlockView) -> Verdict {
         let answer = self.ask(|py| {
-            let arguments = (self.point(py, point), View(*view));
+            let arguments = (self.point(py, point), PolicyView(*view));
             verdict(&self.name, self.decide.call1(py, arguments)?.bind(py))
         });
         answer.unwrap_or(Verdict::Pass)
@@ -169,7 +169,7 @@ impl Policy for PythonPolicy {
         let Some(method) = &self.may_be_due else {
             return true;
         };
-        let answer = self.ask(|py| method.call1(py, (View(*charged),))?.extract(py));
+        let answer = self.ask(|py| method.call1(py, (PolicyView(*charged),))?.extract(py));
         answer.unwrap_or(false)
     }
 
@@ -178,7 +178,7 @@ impl Policy for PythonPolicy {
             return Effort::None;
         };
         let answer = self.ask(|py| {
-            let arguments = (self.point(py, point), View(*view));
+            let arguments = (self.point(py, point), PolicyView(*view));
             effort(&self.name, method.call1(py, arguments)?.bind(py))
         });
         answer.unwrap_or_default()
@@ -188,7 +188,7 @@ impl Policy for PythonPolicy {
         let Some(method) = &self.rank else {
             return 0;
         };
-        let answer = self.ask(|py| method.call1(py, (View(*view),))?.extract(py));
+        let answer = self.ask(|py| method.call1(py, (PolicyView(*view),))?.extract(py));
         answer.unwrap_or(0)
     }
 }

@@ -32,14 +32,14 @@ const COVERAGES: [(&str, Coverage); 3] = [
 ];
 
 /// The state of one block at a decision point. A policy reads it and changes nothing.
-#[pyclass(frozen, module = "broadleaf")]
-pub(crate) struct View(pub(crate) BlockView);
+#[pyclass(name = "View", frozen, module = "broadleaf")]
+pub(crate) struct PolicyView(pub(crate) BlockView);
 
 /// Getters for the fields of a view.
 macro_rules! fields {
     ($($(#[$doc:meta])* $name:ident: $type:ty;)*) => {
         #[pymethods]
-        impl View {
+        impl PolicyView {
             $($(#[$doc])*
             #[getter]
             fn $name(&self) -> $type {

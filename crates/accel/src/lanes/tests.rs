@@ -19,9 +19,9 @@ struct Plain {
     walks: [u64; 2],
 }
 
-struct Random(u64);
+struct RandomPages(u64);
 
-impl Random {
+impl RandomPages {
     fn below(&mut self, bound: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -133,7 +133,7 @@ fn each_lane_is_a_tlb() {
         (0..12).flat_map(|seed| crate::covers::machines_covered().map(move |name| (seed, name)))
     {
         let design = broadleaf_machine::machine(name).unwrap().design;
-        let mut random = Random(88_172_645_463_325_252 + seed);
+        let mut random = RandomPages(88_172_645_463_325_252 + seed);
         let mut tlbs = Tlbs::new(&design).unwrap();
         let mut plain = vec![Plain {
             tlb: Tlb::new(&design),

@@ -46,7 +46,7 @@ pub(crate) struct RecordArgs {
 
     /// Set the recording engine
     #[arg(long, value_name = "ENGINE", default_value = "valgrind")]
-    pub(crate) engine: Engine,
+    pub(crate) engine: EngineChoice,
 
     /// With --engine trap, model the TLBs of MACHINE: a name, a file or a grid of one TLB. Their
     /// replacement rules must ignore hits: fifo, random or round-robin
@@ -236,7 +236,7 @@ impl RecordArgs {
 
 /// The recorders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Engine {
+pub(crate) enum EngineChoice {
     /// Broadleaf's tool for the distribution's Valgrind
     Valgrind,
     /// Broadleaf's plugin for the distribution's QEMU (qemu-user): programs of x86-64 and AArch64,
@@ -250,12 +250,12 @@ pub(crate) enum Engine {
     Trap,
 }
 
-impl From<Engine> for valgrind::Engine {
-    fn from(engine: Engine) -> Self {
+impl From<EngineChoice> for valgrind::Engine {
+    fn from(engine: EngineChoice) -> Self {
         match engine {
-            Engine::Qemu => Self::Qemu,
-            Engine::QemuSystem => Self::QemuSystem,
-            Engine::Valgrind | Engine::Trap => Self::Valgrind,
+            EngineChoice::Qemu => Self::Qemu,
+            EngineChoice::QemuSystem => Self::QemuSystem,
+            EngineChoice::Valgrind | EngineChoice::Trap => Self::Valgrind,
         }
     }
 }

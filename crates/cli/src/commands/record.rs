@@ -16,7 +16,7 @@ use broadleaf_record::windows::windows;
 use broadleaf_trace::{DEFAULT_LEVEL, MeasuredEnds};
 use signal_hook::consts::SIGSEGV;
 
-use crate::args::{Engine, RecordArgs};
+use crate::args::{EngineChoice, RecordArgs};
 use crate::commands::govern::PROGRAM_SIGNALS;
 use crate::progress::{Bars, TaskBar};
 use broadleaf_study::failure::Failure;
@@ -29,7 +29,7 @@ use broadleaf_study::recording::{
 
 pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
     options.check_engine()?;
-    if options.engine == Engine::Trap {
+    if options.engine == EngineChoice::Trap {
         return super::trap::run(options);
     }
     if options
@@ -68,8 +68,8 @@ pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
         prepare: as_inherited,
         level: DEFAULT_LEVEL,
         recorder: made_by(match options.engine {
-            Engine::Qemu => "plugin for QEMU",
-            Engine::QemuSystem => "plugin for whole systems under QEMU",
+            EngineChoice::Qemu => "plugin for QEMU",
+            EngineChoice::QemuSystem => "plugin for whole systems under QEMU",
             _ => "tool for Valgrind",
         }),
         measured,
@@ -83,7 +83,7 @@ pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
         say!("warning: the recorder itself may have made the program fail. Likely cause: {cause}");
     }
     say!("next: {}", next_command(&finished, &path));
-    if finished.status.signal() == Some(SIGSEGV) && options.engine == Engine::Valgrind {
+    if finished.status.signal() == Some(SIGSEGV) && options.engine == EngineChoice::Valgrind {
         say!(
             "broadleaf has no option --main-stacksize, which Valgrind may recommend above: if the \
             stack overflowed, raise its limit (ulimit -s) and record again"

@@ -22,7 +22,7 @@ use mark::Mark;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::time::Duration;
-use used::BlockUse;
+use used::UsedPages;
 
 pub(crate) use mark::Patience;
 pub use tally::Tally;
@@ -79,7 +79,7 @@ struct WardProcess {
     /// Blocks for which the program asked for superpages.
     asked: Vec<Range<u64>>,
     /// The use of blocks. Empty before the first measurement.
-    used: BTreeMap<u64, BlockUse>,
+    used: BTreeMap<u64, UsedPages>,
     /// True if other processes were seen before this one.
     is_late: bool,
     /// True if the process's memory was ever read.

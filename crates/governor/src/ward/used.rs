@@ -6,7 +6,7 @@ use broadleaf_policy::View;
 
 /// The use of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct BlockUse {
+pub(super) struct UsedPages {
     /// The used pages in the latest measurement.
     latest: u16,
     /// The moving average, in sixteenths of a page. The latest measurement has half the weight.
@@ -25,14 +25,14 @@ impl WardProcess {
                 None => now,
             };
             let latest = heat.used;
-            (heat.block, BlockUse { latest, average })
+            (heat.block, UsedPages { latest, average })
         });
         self.used = each.collect();
     }
 }
 
 /// Returns the view with the use of its block.
-pub(super) fn view(view: View, used: Option<&BlockUse>) -> View {
+pub(super) fn view(view: View, used: Option<&UsedPages>) -> View {
     View {
         referenced: used.map_or(0, |used| used.latest.into()),
         referenced_on_average: used.map_or(0, |used| used.average),

@@ -189,9 +189,7 @@ fn changes(before: &Path, after: &Path, part: &Path) -> BTreeMap<PathBuf, usize>
 fn an_addition_is_one_file_and_one_line() {
     let folder = workspace();
     let inner = folder.join(PART);
-    ADDITIONS
-        .iter()
-        .for_each(|addition| make(addition, &inner));
+    ADDITIONS.iter().for_each(|addition| make(addition, &inner));
     let changed = changes(&root(), &inner, Path::new("crates"));
     let mut expected = BTreeMap::new();
     for addition in ADDITIONS {

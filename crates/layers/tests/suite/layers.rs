@@ -127,7 +127,11 @@ fn every_import_is_used() {
             assert!(used, "{name} depends on {import}, and no source names it");
         }
         for import in &package.test_imports {
-            let used = named_in(&package.folder, &["src", "tests", "examples", "benches"], import);
+            let used = named_in(
+                &package.folder,
+                &["src", "tests", "examples", "benches"],
+                import,
+            );
             assert!(used, "{name} has {import} for tests, and none names it");
         }
     }
@@ -147,7 +151,9 @@ fn no_test_is_left_out() {
         for path in sources(&package.folder.join("src")) {
             let source = std::fs::read_to_string(&path).expect("a source file is readable");
             let is_program = path.ends_with("src/main.rs")
-                || path.parent().is_some_and(|folder| folder.ends_with("src/bin"));
+                || path
+                    .parent()
+                    .is_some_and(|folder| folder.ends_with("src/bin"));
             if package.leaves_out_tests && (name != "bench" || is_program) {
                 assert!(!source.contains("#[test]"), "{}", path.display());
             }
@@ -155,7 +161,11 @@ fn no_test_is_left_out() {
             let fences = source.lines().filter(|line| is_example(line)).count();
             let texts = source.matches("```text").count() + source.matches("```toml").count();
             let has_example = fences > texts;
-            assert!(!(package.leaves_out_examples && has_example), "{}", path.display());
+            assert!(
+                !(package.leaves_out_examples && has_example),
+                "{}",
+                path.display()
+            );
         }
     }
 }

@@ -3,4 +3,5 @@
 mod additions;
 mod bans;
 mod layers;
+mod names;
 mod recipes;

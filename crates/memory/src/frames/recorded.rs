@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// A random layout of free extents.
-pub(super) struct Scattered {
+pub(super) struct ScatteredExtents {
     /// First frames and orders.
     pub(super) free: Vec<(u64, u8)>,
     /// All other frames.
@@ -28,7 +28,7 @@ pub(super) fn scatter(
     most_order: u8,
     wanted: &[u64],
     random: &mut SplitMix64,
-) -> Result<Scattered, StartError> {
+) -> Result<ScatteredExtents, StartError> {
     let frames = within.count();
     let (mut free, mut rest) = (Vec::new(), within);
     for order in (0..=most_order).rev() {
@@ -52,7 +52,7 @@ pub(super) fn scatter(
             free.push((first, order));
         }
     }
-    Ok(Scattered { free, rest })
+    Ok(ScatteredExtents { free, rest })
 }
 
 /// The places of one order.

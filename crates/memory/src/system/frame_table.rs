@@ -3,7 +3,7 @@
 mod info;
 mod lists;
 
-use super::sparse::{ENTRIES, Entry, Sparse};
+use super::sparse::{ENTRIES, Sparse, SparseEntry};
 use super::table::Place;
 use crate::MemoryId;
 use crate::frames::Frame;

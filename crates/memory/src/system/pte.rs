@@ -1,6 +1,6 @@
 //! The page-table entry of one base page.
 
-use super::sparse::Entry;
+use super::sparse::SparseEntry;
 use crate::frames::Frame;
 
 /// The page-table entry of one base page: its frame, its flags, and the size of the page that maps
@@ -159,7 +159,7 @@ impl Pte {
     }
 }
 
-impl Entry for Pte {
+impl SparseEntry for Pte {
     const NONE: Self = Self::NONE;
 
     fn plus(self, entries: u64) -> Self {

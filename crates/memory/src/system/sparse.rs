@@ -8,7 +8,7 @@ const GROUPS: usize = ENTRIES as usize / GROUP;
 const _: () = assert!(GROUPS == u128::BITS as usize);
 
 /// An entry of a [`Sparse`] table.
-pub(crate) trait Entry: Copy + PartialEq {
+pub(crate) trait SparseEntry: Copy + PartialEq {
     /// The empty entry.
     const NONE: Self;
 
@@ -24,7 +24,7 @@ pub(crate) trait Entry: Copy + PartialEq {
 /// A table of 512 entries.
 ///
 /// The rule `rule.plus(n)` gives entry n of each group that is not stored. The rule of a new table
-/// is [`Entry::NONE`], so that one entry takes one group. [`Sparse::compact`] finds the rule of a
+/// is [`SparseEntry::NONE`], so that one entry takes one group. [`Sparse::compact`] finds the rule of a
 /// table that became a superpage, whose entries continue one another.
 #[derive(Clone, Debug)]
 pub(crate) struct Sparse<T> {
@@ -35,7 +35,7 @@ pub(crate) struct Sparse<T> {
     rule: T,
 }
 
-impl<T: Entry> Sparse<T> {
+impl<T: SparseEntry> Sparse<T> {
     pub(crate) const fn new() -> Self {
         Self {
             present: 0,
@@ -101,7 +101,7 @@ impl<T: Entry> Sparse<T> {
         self.stored.capacity() * size_of::<[T; GROUP]>()
     }
 
-    /// The entries that are not [`Entry::NONE`], with their numbers, in order.
+    /// The entries that are not [`SparseEntry::NONE`], with their numbers, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, T)> + '_ {
         let ruled = self.rule != T::NONE;
         let said = (0..GROUPS).filter(move |group| ruled || self.present >> group & 1 != 0);
@@ -160,7 +160,7 @@ mod tests {
     #[derive(Clone, Copy, Debug, PartialEq)]
     struct Numbered(Option<u64>, bool);
 
-    impl Entry for Numbered {
+    impl SparseEntry for Numbered {
         const NONE: Self = Self(None, false);
 
         fn plus(self, entries: u64) -> Self {

@@ -28,14 +28,14 @@ struct Chunk {
 
 /// A chunk that was looked up lately.
 #[derive(Clone, Copy, Debug)]
-struct Recent {
+struct RecentChunk {
     space: SpaceId,
     number: u64,
     chunk: u32,
 }
 
 const RECENT: usize = 1024;
-const NOTHING: Recent = Recent {
+const NOTHING: RecentChunk = RecentChunk {
     space: SpaceId(u32::MAX),
     number: u64::MAX,
     chunk: 0,
@@ -47,7 +47,7 @@ pub(crate) struct Tables {
     index: BTreeMap<(SpaceId, u64), u32>,
     chunks: Vec<Chunk>,
     free: Vec<u32>,
-    recent: Vec<Recent>,
+    recent: Vec<RecentChunk>,
     /// Pages of all chunks that are in a frame and were not referenced.
     unused: u64,
     /// The number of times that an entry or a chunk of entries became unsettled.
@@ -162,7 +162,7 @@ impl Tables {
             let Some(chunk) = self.index.get(&(at.space, number)) else {
                 return Pte::NONE;
             };
-            self.recent[number as usize % RECENT] = Recent {
+            self.recent[number as usize % RECENT] = RecentChunk {
                 space: at.space,
                 number,
                 chunk: *chunk,
@@ -218,7 +218,7 @@ impl Tables {
         };
         self.index.insert((space, number), at as u32);
         // A fault asks of a new chunk many times, and a promotion once for each page.
-        self.recent[number as usize % RECENT] = Recent {
+        self.recent[number as usize % RECENT] = RecentChunk {
             space,
             number,
             chunk: at as u32,

@@ -31,7 +31,7 @@ mod tests;
 
 pub(crate) use choose::{Decision, choose};
 pub(crate) use recorder::Recorder;
-pub use told::{Choice, ChosenPiece, ChosenRange, LeftCharges, Region};
+pub use told::{Choice, ChosenPiece, ChosenRange, LeftCharges, MappedRegion};
 
 use broadleaf_memory::system::{Costs, Place};
 use broadleaf_policy::{Cycles, OfflineSearch};

@@ -85,12 +85,12 @@ pub struct ChosenPiece {
     /// Less than zero where the faults cost more.
     pub price: i128,
     /// The mapping around the piece. `None` if the trace lists no mapping.
-    pub region: Option<Region>,
+    pub region: Option<MappedRegion>,
 }
 
 /// A mapping, as of the last fault in the mapping that a superpage could have held.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Region {
+pub struct MappedRegion {
     /// The address of the mapping's first byte.
     pub start: u64,
     /// The address after the mapping's last byte.
@@ -205,7 +205,7 @@ fn region(
     setting: &OfflineSetting,
     first: Place,
     level: usize,
-) -> Option<Region> {
+) -> Option<MappedRegion> {
     let fold = setting.base.shift() - PageSize::SIZE_4K.shift();
     let start = first.page << fold;
     let end = start + (setting.sizes.pages(level) << fold);
@@ -217,7 +217,7 @@ fn region(
     let (pages, backing) = *found.iter().find(holds_all).or(found.first())?;
     let unit = PageSize::SIZE_4K.bytes();
     // Without listed mappings, one assumed mapping covers every address.
-    Some(Region {
+    Some(MappedRegion {
         start: pages.start * unit,
         end: pages.end.checked_mul(unit)?,
         backing: crate::events::trace_backing(backing),

@@ -17,16 +17,16 @@ pub(crate) static HASHED: PageTableKind = PageTableKind {
         source: "Talluri 1995, sections 7.3, 7.5 and 7.9",
     },
     parameters: &[BUCKETS, ORDER, ALIASES],
-    build: |base, choice| Box::new(Tables(BySize::new(base, choice))),
+    build: |base, choice| Box::new(ChainTables(BySize::new(base, choice))),
     spans: no_spans,
     cost_by_size: false,
 };
 
 /// The chains of all address spaces.
 #[derive(Clone, Debug)]
-struct Tables(BySize);
+struct ChainTables(BySize);
 
-impl PageTable for Tables {
+impl PageTable for ChainTables {
     fn map(&mut self, space: SpaceId, leaf: Leaf) {
         self.0.map(space, leaf);
     }

@@ -62,14 +62,14 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry {
     ],
     examples: &["place", "place(gather=50,odd=yes)"],
     by_default: false,
-    build: |given| Box::new(Place { given }),
+    build: |given| Box::new(PlacingPolicy { given }),
 };
 
-struct Place {
+struct PlacingPolicy {
     given: GivenParameters,
 }
 
-impl Policy for Place {
+impl Policy for PlacingPolicy {
     fn name(&self) -> String {
         self.given.name()
     }

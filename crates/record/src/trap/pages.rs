@@ -21,7 +21,7 @@ pub(super) struct TrapTlb {
     /// The page size that the system uses where it fits; 4 KiB if there are base pages alone.
     size: PageSize,
     /// For each block of that size that was referred to, whether it is one page.
-    blocks: Blocks,
+    blocks: SizedBlocks,
     open: HashSet<u64, BuildHasherDefault<PageHasher>>,
     /// The translations that left a structure at the last miss.
     gone: Vec<Translation>,
@@ -30,7 +30,7 @@ pub(super) struct TrapTlb {
 }
 
 /// For each block of the system's page size that was referred to, whether it is one page.
-type Blocks = HashMap<u64, bool, BuildHasherDefault<PageHasher>>;
+type SizedBlocks = HashMap<u64, bool, BuildHasherDefault<PageHasher>>;
 
 /// A hash of page numbers by one multiplication: each miss asks for several.
 #[derive(Debug, Default)]
@@ -66,7 +66,7 @@ impl TrapTlb {
             empty: Tlb::new(design),
             tlb: Tlb::new(design),
             size,
-            blocks: Blocks::default(),
+            blocks: SizedBlocks::default(),
             open: HashSet::default(),
             gone: Vec::new(),
             work: Doorwork::default(),
@@ -242,7 +242,7 @@ impl TrapTlb {
 
 /// The size of the page around a base page, if the blocks of that size that were referred to are
 /// these.
-fn known_size(size: PageSize, blocks: &Blocks, page: u64) -> PageSize {
+fn known_size(size: PageSize, blocks: &SizedBlocks, page: u64) -> PageSize {
     if size == PageSize::SIZE_4K {
         return size;
     }

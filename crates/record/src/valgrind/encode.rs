@@ -11,7 +11,7 @@ use super::places::PlaceTable;
 use super::stack::Stack;
 use super::streams::Streams;
 use super::totals::ChunkTotals;
-use super::wire::{Item, LEFT, PATTERN};
+use super::wire::{LEFT, PATTERN, WireItem};
 
 const LEFT_SAME: u8 = 1 << 2;
 const LEFT_MASK: u8 = 2 << 2;
@@ -89,7 +89,10 @@ impl ExecutionEncoder {
     }
 
     /// Takes a block that the tool describes. Its patterns and references get the next numbers.
-    pub(super) fn block(&mut self, items: impl Iterator<Item = Item>) -> Result<(), BadExecution> {
+    pub(super) fn block(
+        &mut self,
+        items: impl Iterator<Item = WireItem>,
+    ) -> Result<(), BadExecution> {
         let mut pattern = PatternState {
             first_reference: self.places.references(),
             ..PatternState::default()
@@ -97,8 +100,8 @@ impl ExecutionEncoder {
         let mut made = Totals::default();
         for item in items {
             match item {
-                Item::Instruction(_) => made.instructions += 1,
-                Item::Reference(reference) => {
+                WireItem::Instruction(_) => made.instructions += 1,
+                WireItem::Reference(reference) => {
                     self.places.add(&reference);
                     pattern.steps += 1;
                     let bases = reference.base.map_or(0, |base| base.saturating_add(1));
@@ -109,7 +112,7 @@ impl ExecutionEncoder {
                         &mut made.loads
                     } += 1;
                 }
-                Item::Exit => {
+                WireItem::Exit => {
                     let number = self.patterns.len() as u32;
                     self.totals
                         .pattern(number, made)

@@ -11,13 +11,13 @@ use super::ring::Segment;
 use super::sites::ProcessSites;
 use super::stack::Stack;
 use super::streams::Streams;
-use super::wire::{Item, Payload, RECORD, items, kind};
+use super::wire::{Payload, RECORD, WireItem, items, kind};
 
 /// The receiver of a process's blocks, events and chunks. The writer of the trace implements it.
 pub(super) trait Sink {
     type Error;
     /// Takes a block. Blocks come in the order of their numbers.
-    fn block(&mut self, items: impl Iterator<Item = Item>);
+    fn block(&mut self, items: impl Iterator<Item = WireItem>);
     /// Takes an event before the execution of the next head. `heads` is the number of heads in this
     /// chunk so far.
     fn event(&mut self, heads: usize, event: &Event);

@@ -9,7 +9,7 @@ use super::order::{Fork, WriteOrder};
 use super::pack::ProcessChunk;
 use super::process::Sink;
 use super::streams::Streams;
-use super::wire::Item;
+use super::wire::WireItem;
 
 /// The settings that all processes of a recording share.
 #[derive(Clone, Copy, Debug)]
@@ -64,12 +64,12 @@ impl<'a> ProcessSink<'a> {
         self.event_error.map_or(Ok(()), Err)
     }
 
-    fn items(&self, described: impl Iterator<Item = Item>) -> Vec<BlockItem> {
+    fn items(&self, described: impl Iterator<Item = WireItem>) -> Vec<BlockItem> {
         let mut items: Vec<BlockItem> = Vec::new();
         let mut code = None;
         for item in described {
             let item = match item {
-                Item::Instruction(address) => {
+                WireItem::Instruction(address) => {
                     let unit = address >> self.setting.unit_shift;
                     match items.last_mut() {
                         Some(BlockItem::Instructions(n)) if !self.setting.instruction_pages => {
@@ -85,13 +85,13 @@ impl<'a> ProcessSink<'a> {
                     code = Some(unit);
                     continue;
                 }
-                Item::Reference(reference) if reference.store => BlockItem::Store {
+                WireItem::Reference(reference) if reference.store => BlockItem::Store {
                     bytes: reference.bytes,
                 },
-                Item::Reference(reference) => BlockItem::Load {
+                WireItem::Reference(reference) => BlockItem::Load {
                     bytes: reference.bytes,
                 },
-                Item::Exit => BlockItem::Exit,
+                WireItem::Exit => BlockItem::Exit,
             };
             items.push(item);
         }
@@ -102,7 +102,7 @@ impl<'a> ProcessSink<'a> {
 impl Sink for ProcessSink<'_> {
     type Error = Stopped;
 
-    fn block(&mut self, items: impl Iterator<Item = Item>) {
+    fn block(&mut self, items: impl Iterator<Item = WireItem>) {
         self.blocks.push(BlockDef {
             items: self.items(items),
         });

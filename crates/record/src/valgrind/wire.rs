@@ -85,7 +85,7 @@ pub(super) mod kind {
 
 /// An item of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Item {
+pub(super) enum WireItem {
     /// An instruction at this address begins.
     Instruction(u64),
     /// A load or a store.
@@ -106,7 +106,7 @@ pub(super) struct WireReference {
 }
 
 /// Decodes the items of a block's description.
-pub(super) fn items(words: &[u64]) -> impl Iterator<Item = Item> {
+pub(super) fn items(words: &[u64]) -> impl Iterator<Item = WireItem> {
     const INSTRUCTION: u64 = 1;
     const LOAD: u64 = 2;
     const STORE: u64 = 3;
@@ -116,17 +116,17 @@ pub(super) fn items(words: &[u64]) -> impl Iterator<Item = Item> {
     std::iter::from_fn(move || {
         let word = words.next()?;
         Some(match word & 0xff {
-            INSTRUCTION => Item::Instruction(word >> 8),
+            INSTRUCTION => WireItem::Instruction(word >> 8),
             what @ (LOAD | STORE) => {
                 let base = word >> 32;
-                Item::Reference(WireReference {
+                WireItem::Reference(WireReference {
                     store: what == STORE,
                     bytes: (word >> 8) as u32 & 0xff_ffff,
                     base: (base != NO_BASE).then_some(base as u16),
                     offset: *words.next()?,
                 })
             }
-            EXIT => Item::Exit,
+            EXIT => WireItem::Exit,
             _ => return None,
         })
     })

@@ -63,7 +63,7 @@ impl Weighing<'_> {
         let cost = self.cost();
         let results = Arc::clone(&heard);
         let listener = move |policy: &str, machine: &str| -> Option<Box<dyn StepListener>> {
-            Some(Box::new(Blocks {
+            Some(Box::new(WalkedBlocks {
                 key: (policy.to_owned(), machine.to_owned()),
                 cost,
                 counts: BlockCounts::default(),
@@ -142,7 +142,7 @@ impl BlockCounts {
 type Heard = Arc<Mutex<BTreeMap<(String, String), BlockCounts>>>;
 
 /// Counts the walks of a policy on a machine by block.
-struct Blocks {
+struct WalkedBlocks {
     key: (String, String),
     cost: WalkCost,
     counts: BlockCounts,
@@ -151,7 +151,7 @@ struct Blocks {
     results: Heard,
 }
 
-impl StepListener for Blocks {
+impl StepListener for WalkedBlocks {
     fn begin(&mut self) {
         self.counts = BlockCounts::default();
         self.last = None;
@@ -190,7 +190,7 @@ mod tests {
     fn heard(walks: &[(u64, u64)]) -> BlockCounts {
         let results = Heard::default();
         let key = ("policy".to_owned(), "machine".to_owned());
-        let mut blocks = Blocks {
+        let mut blocks = WalkedBlocks {
             key: key.clone(),
             cost: WalkCost {
                 instructions: 4.0,

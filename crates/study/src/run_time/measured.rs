@@ -24,7 +24,7 @@ const UNSURE: f64 = 0.1;
 const CLOSE: f64 = 0.01;
 
 /// The replays and the measurement of both ends, on one machine.
-pub(super) struct Ends<'a> {
+pub(super) struct BothEnds<'a> {
     /// The replay with base pages.
     pub(super) base: &'a CellResult,
     /// The replay with huge pages at the first touch of each block.
@@ -39,7 +39,7 @@ pub(super) struct Ends<'a> {
     pub(super) weighed: &'a WeighedCycles,
 }
 
-impl Ends<'_> {
+impl BothEnds<'_> {
     /// Returns the run time under the policy of `result`. Returns `None` if the measurement says
     /// nothing about the policy.
     pub(super) fn run_time(&self, result: &CellResult) -> Option<RunTime> {
@@ -167,7 +167,7 @@ mod tests {
             },
         };
         let (base, huge) = (with("4k", 1000), with("greedy", 0));
-        let ends = Ends {
+        let ends = BothEnds {
             base: &base,
             huge: &huge,
             measured: &measured,

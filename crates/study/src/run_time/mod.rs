@@ -13,7 +13,7 @@ use broadleaf_trace::MeasuredEnds;
 
 use crate::failure::Failure;
 use density::WeighedCycles;
-use measured::Ends;
+use measured::BothEnds;
 
 pub(crate) use density::Weighing;
 pub(crate) use measured::ALL_HUGE;
@@ -43,7 +43,7 @@ pub(crate) fn add_run_times(
             .filter(|_| is_described(result))
     };
     let ends_of = |result: &CellResult, weighed| {
-        Some(Ends {
+        Some(BothEnds {
             base: of(BASELINE, result)?,
             huge: of(ALL_HUGE, result)?,
             measured: measured?,

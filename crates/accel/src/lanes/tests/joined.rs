@@ -122,7 +122,7 @@ fn joined_tlbs_count_as_separate_ones() {
     let design = small_skylake();
     let (mut joins, mut stray_stops, mut removed) = (0, 0, 0);
     for seed in 0..30 {
-        let mut random = Random(7_046_029_254_386_353_131 + seed);
+        let mut random = RandomPages(7_046_029_254_386_353_131 + seed);
         let mut all = Owners {
             tlbs: Tlbs::new(&design).unwrap(),
             lanes: (0..OWNERS).map(|owner| 1 << owner).collect(),

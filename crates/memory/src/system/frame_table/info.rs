@@ -1,7 +1,7 @@
 //! The entry of a frame.
 
 use super::List;
-use crate::system::sparse::Entry;
+use crate::system::sparse::SparseEntry;
 use crate::system::table::Place;
 use broadleaf_units::SpaceId;
 
@@ -64,7 +64,7 @@ impl Info {
     }
 }
 
-impl Entry for Info {
+impl SparseEntry for Info {
     const NONE: Self = Self {
         mapper: Packed::NOWHERE,
         newer: NO_FRAME,

@@ -12,7 +12,7 @@ use broadleaf_charges::Ladder;
 use broadleaf_memory::system::{Costs, Place};
 use broadleaf_policy::{Cycles, OfflineSearch};
 use broadleaf_units::{PageSize, PageSizes, SpaceId};
-use script::Script;
+use script::RecordedScript;
 use std::collections::BTreeMap;
 
 fn setting(orders: &[u8], entries: usize) -> OfflineSetting {
@@ -160,7 +160,7 @@ impl NaiveOffline<'_> {
 fn what_is_left_out_changes_nothing() {
     let mut left_out = 0;
     for seed in 0..600 {
-        let (mut script, setting) = Script::new(seed);
+        let (mut script, setting) = RecordedScript::new(seed);
         let (pieces, ladder) = (script.chosen(), script.ladder);
         script.play();
         let (kept, all) = script.kept();

@@ -24,7 +24,7 @@ fn orders(rng: &mut Rng) -> Vec<u8> {
 }
 
 /// A script of random events: sent to a recorder, and kept in full.
-pub(super) struct Script {
+pub(super) struct RecordedScript {
     rng: Rng,
     pub(super) ladder: Ladder,
     now: u64,
@@ -41,7 +41,7 @@ pub(super) struct Script {
     hot: Vec<u64>,
 }
 
-impl Script {
+impl RecordedScript {
     pub(super) fn new(seed: u64) -> (Self, OfflineSetting) {
         let mut rng = Rng::new(seed);
         let orders = orders(&mut rng);

@@ -49,12 +49,12 @@ struct Parsed {
     is_fixed: bool,
     entry: u64,
     headers_at: u64,
-    headers: Vec<Header>,
+    headers: Vec<ProgramHeader>,
 }
 
 /// A program header.
 #[derive(Clone, Copy, Debug)]
-struct Header {
+struct ProgramHeader {
     kind: u32,
     flags: u32,
     offset: u64,
@@ -134,7 +134,7 @@ impl Parsed {
         let headers_at = long(&start, 32);
         let mut bytes = vec![0; usize::from(half(&start, 56)) * HEADER_BYTES];
         file.read_exact_at(&mut bytes, headers_at)?;
-        let headers = bytes.chunks_exact(HEADER_BYTES).map(|bytes| Header {
+        let headers = bytes.chunks_exact(HEADER_BYTES).map(|bytes| ProgramHeader {
             kind: word(bytes, 0),
             flags: word(bytes, 4),
             offset: long(bytes, 8),
@@ -151,7 +151,7 @@ impl Parsed {
         })
     }
 
-    fn loaded(&self) -> impl Iterator<Item = &Header> {
+    fn loaded(&self) -> impl Iterator<Item = &ProgramHeader> {
         self.headers
             .iter()
             .filter(|header| header.kind == LOAD && header.in_memory > 0)
@@ -224,7 +224,7 @@ impl Parsed {
         Ok((bias, end))
     }
 
-    fn map_part(&self, space: &mut Space, header: &Header, bias: u64) -> Result<(), i32> {
+    fn map_part(&self, space: &mut Space, header: &ProgramHeader, bias: u64) -> Result<(), i32> {
         let protections = [
             (READ, libc::PROT_READ),
             (WRITE, libc::PROT_WRITE),

@@ -149,7 +149,7 @@ fn run(
         };
         file.write(&mut results)?;
     }
-    let replay = Replay {
+    let replay = RunReplay {
         setting,
         name: program.name,
         path: &path,
@@ -180,14 +180,14 @@ fn run(
 }
 
 /// The replays of a recording.
-struct Replay<'a> {
+struct RunReplay<'a> {
     setting: &'a PaperSetting,
     name: &'a str,
     path: &'a Path,
     references: u64,
 }
 
-impl Replay<'_> {
+impl RunReplay<'_> {
     fn plan(&self, policies: &[&str], machines: &[&str]) -> Result<Plan, Failure> {
         let policies = policies.iter().map(|name| names::policy(name));
         let machines = machines.iter().map(|name| names::machine(name));
