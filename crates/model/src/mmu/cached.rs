@@ -117,13 +117,20 @@ impl CachedCores {
         }
     }
 
+    #[inline]
     fn access(&mut self, address: u64, kind: AccessKind, slot: u64) -> CacheAnswer {
-        self.hierarchy.access(&CacheRequest {
+        let request = CacheRequest {
             core: self.running,
             address,
             kind,
-            time: self.cores[self.running].clock.cycle(slot),
-        })
+            time: 0,
+        };
+        if let Some(answer) = self.hierarchy.access_first(&request) {
+            return answer;
+        }
+        let time = self.cores[self.running].clock.cycle(slot);
+        self.hierarchy
+            .access_below(&CacheRequest { time, ..request })
     }
 
     #[inline]
@@ -173,6 +180,7 @@ impl CachedCores {
 
     /// Makes the accesses of a visit to the line at a physical address, after its lookups, and
     /// begins its other instructions. Without an address, the visit has no reference.
+    #[inline]
     pub(crate) fn visit(&mut self, visit: &Visit, address: Option<u64>) {
         if visit.fetch {
             if let Some(address) = address {
@@ -208,6 +216,7 @@ impl CachedCores {
     }
 
     /// Makes the loads and stores of a visit.
+    #[inline]
     fn refer(&mut self, visit: &Visit, address: u64) {
         let begin = self.begin_of_access();
         let leads = visit.lead != Lead::None;
