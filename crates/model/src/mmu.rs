@@ -267,27 +267,42 @@ impl<'a> Mmu<'a> {
         if !self.looks_up(lookup) {
             return true;
         }
-        let request = TlbRequest {
+        let request = self.request(lookup);
+        let found = self.find(&request, lookup.level);
+        if found == Lookup::Miss {
+            self.load_missing(&request, lookup, memory);
+        }
+        found == Lookup::First
+    }
+
+    /// The request of a lookup in the running space.
+    #[inline]
+    pub(super) const fn request(&self, lookup: &PageLookup) -> TlbRequest {
+        TlbRequest {
             tag: self.running.1,
             page: lookup.page,
             kind: lookup.kind,
-        };
+        }
+    }
+
+    /// Looks a page up that a page of `level` maps. After a miss, the translation has to be loaded.
+    #[inline]
+    pub(super) fn find(&mut self, request: &TlbRequest, level: usize) -> Lookup {
         if let Some(future) = &mut self.future {
-            let size = self.translated[lookup.level];
-            let first = AlignedRun::around(lookup.page, size).first;
+            let size = self.translated[level];
+            let first = AlignedRun::around(request.page, size).first;
             if let Some(next) = future.pass((request.tag, first, size)) {
                 self.tlb.foresee(next);
             }
         }
-        let found = self.tlb.access(&request);
-        self.kernel.note(lookup.page, found);
+        let found = self.tlb.access(request);
+        self.kernel.note(request.page, found);
         match found {
-            Lookup::First => {}
+            Lookup::First | Lookup::Miss => {}
             Lookup::Second => self.second_hits += 1,
             Lookup::Third => self.third_hits += 1,
-            Lookup::Miss => self.load_missing(&request, lookup, memory),
         }
-        found == Lookup::First
+        found
     }
 
     /// Returns true if the TLB translates fetches of instructions.

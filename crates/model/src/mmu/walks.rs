@@ -22,7 +22,7 @@ impl Mmu<'_> {
     }
 
     /// Walks for a page that the TLB missed, and loads the translation.
-    pub(super) fn load_missing(
+    pub(crate) fn load_missing(
         &mut self,
         request: &TlbRequest,
         lookup: &PageLookup,

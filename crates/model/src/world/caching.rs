@@ -6,26 +6,47 @@ use crate::mapped::{MappedMemory, PageLookup};
 use crate::steps::VisitStep;
 use broadleaf_memory::GEOMETRY;
 use broadleaf_memory::system::Place;
-use broadleaf_tlb::ReferenceKind;
+use broadleaf_tlb::{Lookup, ReferenceKind};
 use broadleaf_trace::{Lead, Visit};
 use broadleaf_units::PageNumber;
 
-/// The kinds of the references of a visit that lookups are made for, in order.
-#[inline]
-fn lookups(visit: &Visit) -> impl Iterator<Item = ReferenceKind> {
-    let has_data = visit.loads | visit.stores != 0;
-    let loads_first = visit.stores == 0 || visit.loads_before_store.min(visit.loads) > 0;
-    let lead = match visit.lead {
-        Lead::None => None,
-        lead => Some(ReferenceKind::of_data(lead == Lead::Store)),
-    };
-    let first = has_data.then(|| ReferenceKind::of_data(!loads_first));
-    let second = (visit.stores > 0 && loads_first).then_some(ReferenceKind::Store);
-    let kinds = match visit.fetch {
-        true => [Some(ReferenceKind::Fetch), None, None],
-        false => [lead, first, second],
-    };
-    kinds.into_iter().flatten()
+/// The references of a visit that lookups are made for.
+struct VisitLookups {
+    /// The kind of the first one.
+    first: ReferenceKind,
+    /// The kinds of the others, in order.
+    others: [Option<ReferenceKind>; 2],
+    count: u64,
+}
+
+impl VisitLookups {
+    /// `None` if the visit has no reference.
+    #[inline]
+    fn of(visit: &Visit) -> Option<Self> {
+        let has_data = visit.loads | visit.stores != 0;
+        let loads_first = visit.stores == 0 || visit.loads_before_store.min(visit.loads) > 0;
+        let stores_later = visit.stores > 0 && loads_first;
+        let (first, others) = match (visit.fetch, visit.lead) {
+            (true, _) => (ReferenceKind::Fetch, [None; 2]),
+            (false, Lead::None) if !has_data => return None,
+            (false, Lead::None) => {
+                let second = stores_later.then_some(ReferenceKind::Store);
+                (ReferenceKind::of_data(!loads_first), [second, None])
+            }
+            (false, lead) => {
+                let second = has_data.then(|| ReferenceKind::of_data(!loads_first));
+                let third = stores_later.then_some(ReferenceKind::Store);
+                let lead = ReferenceKind::of_data(lead == Lead::Store);
+                (lead, [second, third])
+            }
+        };
+        let count = 1 + u64::from(others[0].is_some()) + u64::from(others[1].is_some());
+        Some(Self {
+            first,
+            others,
+            count,
+        })
+    }
 }
 
 /// The page of a visit, and the place of its line inside the page.
@@ -91,21 +112,37 @@ impl World<'_> {
         };
         let stores = visit.stores > 0 || visit.lead == Lead::Store;
         let found = self.system.look_at_address(at, stores, page, offset);
-        let (Some((level, address)), Some(cached)) = (found, &mut self.mmu.cached) else {
+        let (Some((level, address)), Some(lookups)) = (found, VisitLookups::of(visit)) else {
             return false;
         };
-        cached.begin_visit(visit);
-        let memory = MappedMemory::new(&self.system, Some(&scene.stream.spaces));
-        for kind in lookups(visit) {
-            self.moment += 1;
-            let lookup = PageLookup::new(page, level, kind);
-            self.mmu.translate(&lookup, &memory);
+        if let Some(cached) = &mut self.mmu.cached {
+            cached.begin_visit(visit);
+        }
+        self.moment += lookups.count;
+        self.look_up_settled(&PageLookup::new(page, level, lookups.first), scene);
+        if lookups.count > 1 && !self.mmu.tlb.forgets_kinds() {
+            for kind in lookups.others.into_iter().flatten() {
+                self.look_up_settled(&PageLookup::new(page, level, kind), scene);
+            }
         }
         self.mmu.note_scattering();
         if let Some(cached) = &mut self.mmu.cached {
             cached.visit(visit, Some(address));
         }
         true
+    }
+
+    /// Looks a page up whose references change no memory.
+    #[inline]
+    fn look_up_settled(&mut self, lookup: &PageLookup, scene: &Scene<'_>) {
+        if !self.mmu.looks_up(lookup) {
+            return;
+        }
+        let request = self.mmu.request(lookup);
+        if self.mmu.find(&request, lookup.level) == Lookup::Miss {
+            let memory = MappedMemory::new(&self.system, Some(&scene.stream.spaces));
+            self.mmu.load_missing(&request, lookup, &memory);
+        }
     }
 
     fn has_caches(&self) -> bool {
