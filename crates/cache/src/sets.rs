@@ -18,8 +18,8 @@ pub trait CacheArray: Send + core::fmt::Debug {
     /// The entry of a line, without a use.
     fn find(&self, line: u64) -> Option<LineEntry>;
 
-    /// Replaces the state of a line that the cache holds, without a use.
-    fn set_state(&mut self, entry: LineEntry);
+    /// The entry of a line, to be changed without a use.
+    fn find_mut(&mut self, line: u64) -> Option<&mut LineEntry>;
 
     /// Loads a line that the cache does not hold. Returns the line that makes room.
     fn load(&mut self, entry: LineEntry) -> Option<LineEntry>;
@@ -122,11 +122,10 @@ impl<R: LineRule + 'static> CacheArray for Sets<R> {
         Some(self.entries[set * self.ways + way])
     }
 
-    fn set_state(&mut self, entry: LineEntry) {
-        let set = self.set_of(entry.line());
-        if let Some(way) = self.way_of(set, entry.line()) {
-            self.entries[set * self.ways + way] = entry;
-        }
+    fn find_mut(&mut self, line: u64) -> Option<&mut LineEntry> {
+        let set = self.set_of(line);
+        let way = self.way_of(set, line)?;
+        Some(&mut self.entries[set * self.ways + way])
     }
 
     fn load(&mut self, entry: LineEntry) -> Option<LineEntry> {
