@@ -2,36 +2,13 @@
 //! second, with one policy and one thread.
 
 use broadleaf_accel::run;
-use broadleaf_machine::Machine;
+use broadleaf_bench::caches::three_levels;
 use broadleaf_model::{Items, Plan};
 use broadleaf_trace::{Grain, Visit, synth};
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use std::ops::ControlFlow;
 
 const VISITS: u64 = 1 << 21;
-
-/// Skylake's TLBs with its client caches (Intel 248966-045, table 2-12) and four cores' worth of
-/// shared cache.
-fn three_levels() -> Machine {
-    let skylake = broadleaf_machine::machine_text("skylake").expect("a machine");
-    let cache = |level: u64, size: &str, ways: u64, latency: u64| {
-        format!(
-            "[[cache]]\nname = \"L{level}\"\nlevel = {level}\nsize = \"{size}\"\nways = {ways}\n\
-             line = 64\nlatency = {latency}\nreplacement = \"lru\"\n"
-        )
-    };
-    let levels = [
-        cache(1, "32K", 8, 4),
-        cache(2, "256K", 4, 12),
-        cache(3, "8M", 16, 44),
-    ];
-    let rest = "[main-memory]\nlatency = 200\nbanks = 64\nbank-cycles = 40\n\
-                [core]\nwidth = 4\nwindow = 224\nwalkers = 2\n";
-    let (top, tables) = skylake.split_once("[[tlb]]").expect("a TLB");
-    let kind = "caches = \"non-inclusive\"\n";
-    let text = [top, kind, "[[tlb]]", tables, &levels.concat(), rest].concat();
-    Machine::from_toml(&text).unwrap_or_else(|error| panic!("{error}"))
-}
 
 fn lines(visits: impl Iterator<Item = Visit>) -> Items {
     let mut items = Items::new(Grain::Line);
@@ -47,8 +24,8 @@ fn lines(visits: impl Iterator<Item = Visit>) -> Items {
 }
 
 /// Replays the lines. Returns the misses of the levels.
-fn replay(items: &Items, plan: &Plan) -> Vec<u64> {
-    let outcome = run(&mut items.clone(), plan, &mut |_| ControlFlow::Continue(()));
+fn replay(mut items: Items, plan: &Plan) -> Vec<u64> {
+    let outcome = run(&mut items, plan, &mut |_| ControlFlow::Continue(()));
     let result = outcome.expect("a replay").results.remove(0);
     let levels = result.caches.expect("caches").levels;
     levels.iter().map(|level| level.misses[0]).collect()
@@ -69,18 +46,21 @@ fn caches(criterion: &mut Criterion) {
         ("zipf", lines(synth::zipf(0, 1 << 18, VISITS, 1))),
     ];
     let policy = broadleaf_policy::parse("4k").expect("a policy");
-    let plan = Plan::new(vec![policy], vec![three_levels()]).expect("a plan");
+    let plan = Plan::new(vec![policy], vec![three_levels().expect("a machine")]).expect("a plan");
     let mut group = criterion.benchmark_group("caches");
     group
         .throughput(Throughput::Elements(VISITS))
         .sample_size(10);
     for (name, items) in cases {
-        let misses = replay(&items, &plan);
+        let misses = replay(items.clone(), &plan);
         assert!(
             misses.is_sorted_by(|above, below| above >= below),
             "{name}: {misses:?}"
         );
-        group.bench_function(name, |bencher| bencher.iter(|| replay(&items, &plan)));
+        group.bench_function(name, |bencher| {
+            let copy = || items.clone();
+            bencher.iter_batched(copy, |items| replay(items, &plan), BatchSize::LargeInput);
+        });
     }
     group.finish();
 }

@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 pub mod answers;
+pub mod caches;
 pub mod designs;
 pub mod generated;
 pub mod loads;

@@ -26,9 +26,8 @@ impl CacheLines {
         let mut is_found = false;
         for other in (0..self.private.len()).filter(|other| *other != core) {
             for cache in &self.private[other] {
-                let array = &mut self.arrays[cache.array];
-                if let Some(held) = array.find(line) {
-                    array.set_state(held.alone_if(false));
+                if let Some(held) = self.arrays[cache.array].find_mut(line) {
+                    *held = held.alone_if(false);
                     is_found = true;
                 }
             }
@@ -39,9 +38,8 @@ impl CacheLines {
     /// Marks a core's own copies of a line as the only ones.
     pub(crate) fn becomes_alone(&mut self, core: usize, line: u64) {
         for cache in &self.private[core] {
-            let array = &mut self.arrays[cache.array];
-            if let Some(held) = array.find(line) {
-                array.set_state(held.alone_if(true));
+            if let Some(held) = self.arrays[cache.array].find_mut(line) {
+                *held = held.alone_if(true);
             }
         }
     }

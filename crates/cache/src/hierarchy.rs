@@ -105,29 +105,43 @@ impl CacheHierarchy {
     /// Accesses a line.
     #[inline]
     pub fn access(&mut self, request: &CacheRequest) -> CacheAnswer {
+        match self.access_first(request) {
+            Some(answer) => answer,
+            None => self.access_below(request),
+        }
+    }
+
+    /// Looks a line up in the first level of an access. `None` if the level misses it: then call
+    /// [`Self::access_below`]. The time of the request means nothing here.
+    #[inline]
+    pub fn access_first(&mut self, request: &CacheRequest) -> Option<CacheAnswer> {
         let line = request.address >> self.line_shift;
         let which = usize::from(request.kind == AccessKind::Fetch);
-        let path = self.lines.paths[request.core][which];
-        let first = match request.kind {
-            AccessKind::Walk => self.walk_level,
-            _ => 0,
-        };
+        let first = self.first_level(request.kind);
+        let array = self.lines.paths[request.core][which][first];
         let stores = request.kind == AccessKind::Store;
         let cause = request.kind.cause() as usize;
-        let found = self.lines.arrays[usize::from(path[first])].touch(line, stores);
-        let cycles = self.latencies[first][which];
+        let found = self.lines.arrays[usize::from(array)].touch(line, stores);
         let counts = &mut self.lines.counts[request.core].levels[first];
         let Some(entry) = found else {
             counts.misses[cause] += 1;
-            return self.miss(request, line, first, cycles);
+            return None;
         };
         counts.hits[cause] += 1;
         let by = AnsweredBy::Level(first);
+        let mut cycles = self.latencies[first][which];
         if stores && !entry.is_alone() {
-            let cycles = cycles + self.upgrade(request.core, line);
-            return CacheAnswer { by, cycles };
+            cycles += self.upgrade(request.core, line);
         }
-        CacheAnswer { by, cycles }
+        Some(CacheAnswer { by, cycles })
+    }
+
+    #[inline]
+    fn first_level(&self, kind: AccessKind) -> usize {
+        match kind {
+            AccessKind::Walk => self.walk_level,
+            _ => 0,
+        }
     }
 
     /// Takes a line that a core stores to from other cores. Returns the cycles: those of the last
@@ -140,19 +154,15 @@ impl CacheHierarchy {
         self.latencies[self.lines.levels - 1][0]
     }
 
-    /// Serves an access that missed the level `first`, after this number of cycles.
-    fn miss(
-        &mut self,
-        request: &CacheRequest,
-        line: u64,
-        first: usize,
-        cycles: u64,
-    ) -> CacheAnswer {
+    /// Serves an access that missed its first level.
+    pub fn access_below(&mut self, request: &CacheRequest) -> CacheAnswer {
+        let line = request.address >> self.line_shift;
         let core = request.core;
         let which = usize::from(request.kind == AccessKind::Fetch);
+        let first = self.first_level(request.kind);
         let stores = request.kind == AccessKind::Store;
         let cause = request.kind.cause() as usize;
-        let (levels, mut cycles) = (self.lines.levels, cycles);
+        let (levels, mut cycles) = (self.lines.levels, self.latencies[first][which]);
         let mut missed = MissedLine {
             line,
             core,

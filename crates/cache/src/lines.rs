@@ -137,12 +137,17 @@ impl CacheLines {
         let array = &mut self.arrays[usize::from(missed.path[level])];
         // The missing line itself is in no level between the first and the one that held it.
         if entry.line() != missed.line
-            && let Some(held) = array.find(entry.line())
+            && let Some(held) = array.find_mut(entry.line())
         {
-            array.set_state(held.modified_if(entry.is_modified()));
+            *held = held.modified_if(entry.is_modified());
             return None;
         }
-        let left = array.load(entry);
+        self.load(missed, level, entry)
+    }
+
+    /// Loads a line that a level does not hold. Returns the line that makes room, if one does.
+    fn load(&mut self, missed: &MissedLine, level: usize, entry: LineEntry) -> Option<LineEntry> {
+        let left = self.arrays[usize::from(missed.path[level])].load(entry);
         if self.is_last(level) {
             let core = entry.core();
             if let Some(left) = left {
@@ -181,11 +186,11 @@ impl CacheLines {
             }
             level += 1;
             let array = &mut self.arrays[usize::from(missed.path[level])];
-            if let Some(held) = array.find(left.line()) {
-                array.set_state(held.modified_if(true));
+            if let Some(held) = array.find_mut(left.line()) {
+                *held = held.modified_if(true);
                 return;
             }
-            match self.put(missed, level, left) {
+            match self.load(missed, level, left) {
                 Some(next) if next.is_modified() => left = next,
                 _ => return,
             }

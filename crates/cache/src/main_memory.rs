@@ -1,6 +1,7 @@
 //! Main memory: a fixed latency, and banks that serve one access at a time.
 
 use crate::counts::MemoryCounts;
+use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -24,7 +25,7 @@ const MOST_REMEMBERED: usize = 32;
 pub(crate) struct MainMemory {
     spec: MainMemorySpec,
     /// The times at which accesses of each bank begin, in order. No two overlap.
-    busy: Vec<Vec<u64>>,
+    busy: Vec<VecDeque<u64>>,
     pub(crate) counts: MemoryCounts,
 }
 
@@ -32,7 +33,7 @@ impl MainMemory {
     pub(crate) fn new(spec: MainMemorySpec) -> Self {
         Self {
             spec,
-            busy: vec![Vec::new(); spec.banks],
+            busy: vec![VecDeque::new(); spec.banks],
             counts: MemoryCounts::default(),
         }
     }
@@ -49,6 +50,14 @@ impl MainMemory {
         let cycles = self.spec.bank_cycles;
         let bank = (line % self.busy.len() as u64) as usize;
         let busy = &mut self.busy[bank];
+        // Most accesses come after all others.
+        if (busy.back()).is_none_or(|last| last.saturating_add(cycles) <= time) {
+            busy.push_back(time);
+            if busy.len() > MOST_REMEMBERED {
+                busy.pop_front();
+            }
+            return 0;
+        }
         let mut at = busy.partition_point(|begin| begin.saturating_add(cycles) <= time);
         let mut begin = time;
         while let Some(other) = busy.get(at)
@@ -59,7 +68,7 @@ impl MainMemory {
         }
         busy.insert(at, begin);
         if busy.len() > MOST_REMEMBERED {
-            busy.remove(0);
+            busy.pop_front();
         }
         begin - time
     }

@@ -18,8 +18,8 @@ pub trait CacheArray: Send + core::fmt::Debug {
     /// The entry of a line, without a use.
     fn find(&self, line: u64) -> Option<LineEntry>;
 
-    /// Replaces the state of a line that the cache holds, without a use.
-    fn set_state(&mut self, entry: LineEntry);
+    /// The entry of a line, to be changed without a use.
+    fn find_mut(&mut self, line: u64) -> Option<&mut LineEntry>;
 
     /// Loads a line that the cache does not hold. Returns the line that makes room.
     fn load(&mut self, entry: LineEntry) -> Option<LineEntry>;
@@ -63,15 +63,49 @@ impl<R: LineRule + 'static> Sets<R> {
     fn way_of(&self, set: usize, line: u64) -> Option<usize> {
         let key = LineEntry::key(line);
         let first = set * self.ways;
-        let entries = &self.entries[first..first + self.ways];
-        entries.iter().position(|entry| entry.is_of(key))
+        first_way(&self.entries[first..first + self.ways], |entry| {
+            entry.is_of(key)
+        })
     }
+}
+
+/// The first way of a set with this property. The usual numbers of ways are compiled on their own.
+#[inline]
+fn first_way(entries: &[LineEntry], wanted: impl Fn(LineEntry) -> bool) -> Option<usize> {
+    match entries.len() {
+        4 => first_of::<4>(entries, wanted),
+        8 => first_of::<8>(entries, wanted),
+        12 => first_of::<12>(entries, wanted),
+        16 => first_of::<16>(entries, wanted),
+        _ => entries.iter().position(|entry| wanted(*entry)),
+    }
+}
+
+/// Any way is equally likely, so a branch on the way would be mispredicted most of the time.
+#[inline]
+fn first_of<const WAYS: usize>(
+    entries: &[LineEntry],
+    wanted: impl Fn(LineEntry) -> bool,
+) -> Option<usize> {
+    let entries = entries.first_chunk::<WAYS>()?;
+    let mut ways = 0_u32;
+    for (way, entry) in entries.iter().enumerate() {
+        ways |= u32::from(wanted(*entry)) << way;
+    }
+    (ways != 0).then(|| ways.trailing_zeros() as usize)
 }
 
 impl<R: LineRule + 'static> CacheArray for Sets<R> {
     #[inline]
     fn touch(&mut self, line: u64, stores: bool) -> Option<LineEntry> {
         let set = self.set_of(line);
+        if let Some(newest) = self.rule.newest(set) {
+            let entry = &mut self.entries[set * self.ways + newest];
+            if entry.is_of(LineEntry::key(line)) {
+                *entry = entry.modified_if(stores);
+                return Some(*entry);
+            }
+        }
         let Some(way) = self.way_of(set, line) else {
             self.rule.miss(set);
             return None;
@@ -88,18 +122,17 @@ impl<R: LineRule + 'static> CacheArray for Sets<R> {
         Some(self.entries[set * self.ways + way])
     }
 
-    fn set_state(&mut self, entry: LineEntry) {
-        let set = self.set_of(entry.line());
-        if let Some(way) = self.way_of(set, entry.line()) {
-            self.entries[set * self.ways + way] = entry;
-        }
+    fn find_mut(&mut self, line: u64) -> Option<&mut LineEntry> {
+        let set = self.set_of(line);
+        let way = self.way_of(set, line)?;
+        Some(&mut self.entries[set * self.ways + way])
     }
 
     fn load(&mut self, entry: LineEntry) -> Option<LineEntry> {
         let set = self.set_of(entry.line());
         let first = set * self.ways;
         let entries = &mut self.entries[first..first + self.ways];
-        let unused = entries.iter().position(|entry| !entry.is_used());
+        let unused = first_way(entries, |entry| !entry.is_used());
         let way = unused.unwrap_or_else(|| self.rule.victim(set));
         let left = core::mem::replace(&mut entries[way], entry);
         self.rule.fill(set, way);

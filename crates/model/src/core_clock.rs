@@ -90,6 +90,16 @@ impl CoreClock {
     #[inline]
     pub(crate) fn advance(&mut self, instructions: u64) {
         let last = self.instructions.saturating_add(instructions);
+        if self.late.is_empty() {
+            self.now = self.now.saturating_add(last - self.instructions);
+            self.instructions = last;
+            return;
+        }
+        self.advance_waiting(last);
+    }
+
+    /// Begins the instructions up to this number. Some before them retire late.
+    fn advance_waiting(&mut self, last: u64) {
         while let Some(&(late, retires)) = self.late.front()
             && late.saturating_add(self.window) <= last
         {

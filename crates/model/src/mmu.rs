@@ -8,7 +8,7 @@ mod walks;
 
 use crate::future::LookupFuture;
 use crate::listener::{SlowLookups, StepListener, StepSurroundings};
-use crate::mapped::{MappedMemory, PageLookup, share_of, walk_of};
+use crate::mapped::{MappedMemory, PageLookup};
 use crate::steps::Step;
 use crate::walked::WalkedTable;
 use broadleaf_machine::Machine;
@@ -16,7 +16,6 @@ use broadleaf_memory::{AddressSpaces, Shootdown};
 use broadleaf_tlb::{Lookup, ReferenceKind, Structure, Tlb, TlbCounts, TlbRequest};
 use broadleaf_units::{AlignedRun, Asid, PageSize, SpaceId};
 use cached::CachedCores;
-use std::cell::RefCell;
 use tags::SpaceTags;
 use totals::KernelLookups;
 pub(crate) use totals::TlbTotals;
@@ -214,6 +213,11 @@ impl<'a> Mmu<'a> {
             && (!lookup.after_stores || self.parts_loads)
     }
 
+    /// Returns true if a reference is a lookup once, and nothing else sees it.
+    pub(super) const fn looks_up_once(&self) -> bool {
+        self.instruction.is_none() && self.listener.is_none() && self.cached.is_some()
+    }
+
     /// Lets each instruction begin again after a miss, as processors do whose TLBs software fills
     /// (Talluri 1995, section 5.2).
     pub(super) fn begin_instructions_again(&mut self) {
@@ -263,48 +267,42 @@ impl<'a> Mmu<'a> {
         if !self.looks_up(lookup) {
             return true;
         }
-        let request = TlbRequest {
+        let request = self.request(lookup);
+        let found = self.find(&request, lookup.level);
+        if found == Lookup::Miss {
+            self.load_missing(&request, lookup, memory);
+        }
+        found == Lookup::First
+    }
+
+    /// The request of a lookup in the running space.
+    #[inline]
+    pub(super) const fn request(&self, lookup: &PageLookup) -> TlbRequest {
+        TlbRequest {
             tag: self.running.1,
             page: lookup.page,
             kind: lookup.kind,
-        };
+        }
+    }
+
+    /// Looks a page up that a page of `level` maps. After a miss, the translation has to be loaded.
+    #[inline]
+    pub(super) fn find(&mut self, request: &TlbRequest, level: usize) -> Lookup {
         if let Some(future) = &mut self.future {
-            let size = self.translated[lookup.level];
-            let first = AlignedRun::around(lookup.page, size).first;
+            let size = self.translated[level];
+            let first = AlignedRun::around(request.page, size).first;
             if let Some(next) = future.pass((request.tag, first, size)) {
                 self.tlb.foresee(next);
             }
         }
-        let found = self.tlb.access(&request);
-        self.kernel.note(lookup.page, found);
+        let found = self.tlb.access(request);
+        self.kernel.note(request.page, found);
         match found {
-            Lookup::First => {}
+            Lookup::First | Lookup::Miss => {}
             Lookup::Second => self.second_hits += 1,
             Lookup::Third => self.third_hits += 1,
-            Lookup::Miss => {
-                let (level, leaf) = self.walk(&request, lookup.level);
-                let space = Some(self.running.0).filter(|_| self.wants_tables);
-                let sizes = &self.translated;
-                let asked = RefCell::new(Vec::new());
-                let is_asked = self.walked.has_table() || self.leads();
-                let read = |page| {
-                    if is_asked && page != request.page {
-                        asked.borrow_mut().push(page);
-                    }
-                    memory.translation((space?, request.tag), page, sizes)
-                };
-                let mut walk = walk_of(&request, sizes[level], &read);
-                if let Some(leaf) = leaf {
-                    // The entry of the page table holds the configuration.
-                    walk.translation.share = share_of(&leaf, walk.translation.size);
-                }
-                self.tlb.load(&walk);
-                let asked = asked.into_inner();
-                self.keep_miss(&request, lookup.level, &asked);
-                self.end_walk(&asked);
-            }
         }
-        found == Lookup::First
+        found
     }
 
     /// Returns true if the TLB translates fetches of instructions.

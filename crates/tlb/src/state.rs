@@ -71,6 +71,12 @@ impl Tlb {
         }
     }
 
+    /// Returns true if a second lookup in a row of a page changes nothing, whatever its kind is.
+    #[inline]
+    pub const fn forgets_kinds(&self) -> bool {
+        matches!(self, Self::Packed(_))
+    }
+
     /// Returns true if lookups may be known to be quiet ([`Self::is_quiet`]).
     pub const fn knows_quiet(&self) -> bool {
         match self {

@@ -65,11 +65,13 @@ pub struct Visit {
 
 impl Visit {
     /// Loads plus stores: the visit advances the clock of the trace by this number.
+    #[inline]
     pub const fn accesses(&self) -> u64 {
         self.loads as u64 + self.stores as u64
     }
 
     /// The number of translations for the visit: one for each access, and one for a lead.
+    #[inline]
     pub const fn lookups(&self) -> u64 {
         self.accesses() + !matches!(self.lead, Lead::None) as u64
     }

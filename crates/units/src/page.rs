@@ -62,11 +62,13 @@ impl PageSize {
     }
 
     /// The number of low address bits inside a page.
+    #[inline]
     pub const fn shift(self) -> u8 {
         self.shift
     }
 
     /// Returns the size in bytes.
+    #[inline]
     pub const fn bytes(self) -> u64 {
         1 << self.shift
     }

@@ -389,6 +389,39 @@ fn work_begins_after_skipping_and_warming() {
     assert!(message.contains("warm fewer"), "{message}");
 }
 
+/// A skip is long: it reports where it is, and can be stopped.
+#[test]
+fn skipping_reports_its_progress() {
+    let mut source = Items::new(Grain::Line);
+    let visits = random_visits(5, 40_000);
+    for visits in visits.chunks(1000) {
+        source.visits(visits.iter().copied());
+    }
+    let mut programs = [MixProgram {
+        source: &mut source,
+        work: MixWork {
+            skipped: 30_000,
+            ..MixWork::default()
+        },
+    }];
+    let plan = plan(&["4k"], &[several(2, "64K", "")]);
+    let mut reported = Vec::new();
+    let stopped = run_mix(&mut programs, &plan, &mut |state| {
+        reported.push(state.accesses);
+        match reported.len() {
+            3 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    });
+    assert_eq!(stopped.err(), Some(broadleaf_model::Error::Stopped));
+    let skipped: u64 = visits.iter().take(4000).map(Visit::accesses).sum();
+    assert!(
+        reported.is_sorted_by(|one, next| one < next),
+        "{reported:?}"
+    );
+    assert!(reported[2] < skipped, "{reported:?}");
+}
+
 /// An entry with a configuration of its own takes a cycle more for each first access; a set's
 /// configuration takes none.
 #[test]

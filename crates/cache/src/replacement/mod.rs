@@ -72,6 +72,12 @@ pub(crate) trait LineRule: Send + core::fmt::Debug {
         false
     }
 
+    /// The way of the set whose further hits change nothing, if the rule knows one.
+    #[inline]
+    fn newest(&self, _set: usize) -> Option<usize> {
+        None
+    }
+
     /// Returns the way that makes room in a set without unused ways.
     fn victim(&mut self, set: usize) -> usize;
 }

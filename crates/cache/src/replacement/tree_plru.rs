@@ -20,8 +20,10 @@ pub(super) static TREE_PLRU: LineReplacement = LineReplacement {
     parameters: &[],
     refuses,
     build: |shape| {
+        let levels = shape.ways.trailing_zeros();
         let rule = TreePlru {
-            levels: shape.ways.trailing_zeros(),
+            levels,
+            paths: (0..shape.ways).map(|way| Path::to(way, levels)).collect(),
             bits: vec![0; shape.sets],
         };
         Sets::boxed(shape, rule)
@@ -38,19 +40,38 @@ fn refuses(_sets: usize, ways: usize) -> Option<String> {
 #[derive(Debug)]
 struct TreePlru {
     levels: u32,
+    /// By way.
+    paths: Vec<Path>,
     bits: Vec<u64>,
+}
+
+/// The bits of the nodes on the path to a way.
+#[derive(Clone, Copy, Debug, Default)]
+struct Path {
+    nodes: u64,
+    /// The nodes whose lower half the way lies in.
+    lower: u64,
+}
+
+impl Path {
+    fn to(way: usize, levels: u32) -> Self {
+        let (mut path, mut node) = (Self::default(), 1);
+        for level in (0..levels).rev() {
+            let upper = way >> level & 1;
+            path.nodes |= 1 << node;
+            path.lower |= (1 - upper as u64) << node;
+            node = 2 * node + upper;
+        }
+        path
+    }
 }
 
 impl LineRule for TreePlru {
     #[inline]
     fn hit(&mut self, set: usize, way: usize) {
+        let path = self.paths[way];
         let bits = &mut self.bits[set];
-        let mut node = 1;
-        for level in (0..self.levels).rev() {
-            let upper = way >> level & 1;
-            *bits = *bits & !(1 << node) | (1 - upper as u64) << node;
-            node = 2 * node + upper;
-        }
+        *bits = *bits & !path.nodes | path.lower;
     }
 
     #[inline]

@@ -10,8 +10,12 @@ use broadleaf_oracle::caches::{
 };
 use proptest::prelude::*;
 
-/// One cache: sets and ways as powers of two, and the rule's number in the catalogue.
-type DrawnCache = (u32, u32, usize);
+/// One cache: sets as a power of two, the place of the ways in [`WAYS`], and the rule's number in
+/// the catalogue.
+type DrawnCache = (u32, usize, usize);
+
+/// Sets of some lengths have code of their own.
+const WAYS: [usize; 9] = [1, 2, 3, 4, 8, 12, 16, 17, 32];
 
 /// A drawn hierarchy.
 #[derive(Clone, Debug)]
@@ -32,7 +36,7 @@ fn kinds() -> Vec<&'static CacheKind> {
 }
 
 fn drawn() -> impl Strategy<Value = Drawn> {
-    let cache = || (0..4_u32, 0..4_u32, 0..LINE_REPLACEMENTS.len());
+    let cache = || (0..4_u32, 0..WAYS.len(), 0..LINE_REPLACEMENTS.len());
     let accesses = prop::collection::vec((0..4_usize, 0..96_u64, 0..8_u8, 0..30_u64), 1..1500);
     (
         0..kinds().len(),
@@ -63,7 +67,7 @@ fn both(
     level: usize,
     instructions: Option<bool>,
 ) -> (CacheSpec, OracleCacheSpec) {
-    let (sets, ways) = (1_usize << sets, 1_usize << ways);
+    let (sets, ways) = (1_usize << sets, WAYS[ways]);
     let rule = LINE_REPLACEMENTS[rule];
     let rule = match (rule.refuses)(sets, ways) {
         Some(_) => broadleaf_cache::LineReplacement::lru(),
@@ -223,7 +227,7 @@ fn every_rule_and_kind_answers_as_the_slow_one() {
             compare(&Drawn {
                 kind,
                 cores: 2,
-                levels: vec![(2, 2, rule), (3, 2, rule), (3, 3, rule)],
+                levels: vec![(2, 3, rule), (3, 3, rule), (3, 4, rule)],
                 first_of_instructions: Some((1, 1, rule)),
                 walk_level: 1,
                 banks: 8,

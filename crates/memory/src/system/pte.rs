@@ -62,6 +62,7 @@ impl Pte {
         Self(frame.0 | flags)
     }
 
+    #[inline]
     pub(crate) const fn frame(self) -> Frame {
         Frame(self.0 & ((1 << FRAME_BITS) - 1))
     }
@@ -72,6 +73,7 @@ impl Pte {
     }
 
     /// Returns true if all these flags are set.
+    #[inline]
     pub(crate) const fn has(self, flags: u64) -> bool {
         self.0 & flags == flags
     }
@@ -85,6 +87,7 @@ impl Pte {
     }
 
     /// The number of the size of the page that maps it, 0 for a base page.
+    #[inline]
     pub(crate) const fn level(self) -> usize {
         (self.0 >> LEVEL_SHIFT) as usize
     }
@@ -114,11 +117,13 @@ impl Pte {
         (unused && !read && !self.has(Self::CONTENT), unused && read)
     }
 
+    #[inline]
     pub(crate) const fn is_present(self) -> bool {
         self.has(Self::PRESENT)
     }
 
     /// Returns true if the entry maps a frame.
+    #[inline]
     pub(crate) const fn has_frame(self) -> bool {
         self.0 & (Self::PRESENT | Self::ZERO) == Self::PRESENT
     }

@@ -17,24 +17,41 @@ impl System<'_> {
         pte.is_settled(store).then(|| pte.level())
     }
 
+    /// The level of the page that maps a virtual address whose 4 KiB page is `page`, and the
+    /// physical address, if a reference changes nothing. `offset` is the place inside the page.
+    #[inline]
+    pub fn look_at_address(
+        &mut self,
+        at: Place,
+        store: bool,
+        page: PageNumber,
+        offset: u64,
+    ) -> Option<(usize, u64)> {
+        let pte = self.tables.look(at);
+        (pte.is_settled(store)).then(|| (pte.level(), self.address_in(pte, page, offset)))
+    }
+
     /// The physical address of a virtual address whose 4 KiB page is `page`, if a page maps it.
     /// `offset` is the place inside the page.
-    ///
-    /// The page of zeros that pages share until a store lies at 2^50, where no frame is.
     #[inline]
     pub fn physical(&mut self, at: Place, page: PageNumber, offset: u64) -> Option<u64> {
         let pte = self.tables.look(at);
-        if !pte.is_present() {
-            return None;
-        }
+        (pte.is_present()).then(|| self.address_in(pte, page, offset))
+    }
+
+    /// The physical address of a place inside a 4 KiB page that an entry maps.
+    ///
+    /// The page of zeros that pages share until a store lies at 2^50, where no frame is.
+    #[inline]
+    fn address_in(&self, pte: Pte, page: PageNumber, offset: u64) -> u64 {
         let inside = |size: PageSize| {
             let address = (page.0 << PageSize::SIZE_4K.shift()) + offset;
             address & (size.bytes() - 1)
         };
-        Some(match pte.has_frame() {
+        match pte.has_frame() {
             true => (pte.frame().0 << self.base.shift()) + inside(self.base),
             false => ZERO_PAGE + inside(self.size(pte.level())),
-        })
+        }
     }
 
     /// A number that changes whenever [`System::look`] stops to find a page settled that it found

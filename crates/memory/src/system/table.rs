@@ -2,6 +2,7 @@
 
 use super::counts::PageCounts;
 use super::pte::Pte;
+use super::recent_entries::RecentEntries;
 use super::sparse::{ENTRIES, Sparse};
 use broadleaf_units::SpaceId;
 use std::collections::BTreeMap;
@@ -35,7 +36,7 @@ struct RecentChunk {
 }
 
 const RECENT: usize = 1024;
-const NOTHING: RecentChunk = RecentChunk {
+const NOTHING: RecentChunk = Recent {
     space: SpaceId(u32::MAX),
     number: u64::MAX,
     chunk: 0,
@@ -48,6 +49,7 @@ pub(crate) struct Tables {
     chunks: Vec<Chunk>,
     free: Vec<u32>,
     recent: Vec<RecentChunk>,
+    entries: RecentEntries,
     /// Pages of all chunks that are in a frame and were not referenced.
     unused: u64,
     /// The number of times that an entry or a chunk of entries became unsettled.
@@ -65,6 +67,7 @@ impl Tables {
             chunks: Vec::new(),
             free: Vec::new(),
             recent: vec![NOTHING; RECENT],
+            entries: RecentEntries::new(),
             unused: 0,
             unsettled: 0,
             entry_bytes: 0,
@@ -153,23 +156,28 @@ impl Tables {
         }
     }
 
-    /// The entry of a page. The next lookup finds the chunk faster.
+    /// The entry of a page. The next lookup finds the entry faster.
     #[inline]
     pub(crate) fn look(&mut self, at: Place) -> Pte {
-        let number = at.page / CHUNK;
-        let recent = &self.recent[number as usize % RECENT];
-        if recent.number != number || recent.space != at.space {
-            let Some(chunk) = self.index.get(&(at.space, number)) else {
-                return Pte::NONE;
-            };
-            self.recent[number as usize % RECENT] = RecentChunk {
-                space: at.space,
-                number,
-                chunk: *chunk,
-            };
+        if let Some(pte) = self.entries.find(at) {
+            return pte;
         }
-        let chunk = self.recent[number as usize % RECENT].chunk;
-        self.chunks[chunk as usize].ptes.get(at.page as usize)
+        let pte = self.look_in_chunk(at);
+        self.entries.keep(at, pte);
+        pte
+    }
+
+    fn look_in_chunk(&mut self, at: Place) -> Pte {
+        let number = at.page / CHUNK;
+        let Some(chunk) = self.find(at.space, number) else {
+            return Pte::NONE;
+        };
+        self.recent[number as usize % RECENT] = RecentChunk {
+            space: at.space,
+            number,
+            chunk: chunk as u32,
+        };
+        self.chunks[chunk].ptes.get(at.page as usize)
     }
 
     /// Says something else of a page.
@@ -180,6 +188,7 @@ impl Tables {
             None if pte == Pte::NONE => return,
             None => self.add(at.space, number),
         };
+        self.entries.change(at, pte);
         let chunk = &mut self.chunks[chunk];
         let (old, bytes) = chunk.ptes.set(at.page as usize, pte);
         self.entry_bytes += bytes;
@@ -270,6 +279,7 @@ impl Tables {
             return 0;
         };
         let chunk = &mut self.chunks[*chunk as usize];
+        self.entries.forget();
         chunk.average = (chunk.average + 16 * chunk.counts.referenced) / 2;
         chunk.ptes.update(|pte| pte.without(Pte::REFERENCED));
         self.unsettled += u64::from(chunk.counts.referenced > 0);
@@ -325,6 +335,7 @@ impl Tables {
             }
         }
         self.recent.fill(NOTHING);
+        self.entries.forget();
     }
 
     /// Every page that something is said of.
@@ -342,6 +353,7 @@ impl Tables {
     /// Pages that a promotion filled until now and that were not referenced count as filled before
     /// ([`Pte::FILLED_BEFORE`]).
     pub(crate) fn note_filled(&mut self) {
+        self.entries.forget();
         for chunk in self.index.values() {
             let ptes = &mut self.chunks[*chunk as usize].ptes;
             ptes.update(|pte| {
@@ -377,6 +389,7 @@ impl Tables {
             unused += u64::from(counts.unused);
         }
         assert_eq!(unused, self.unused, "unreferenced pages are miscounted");
+        self.entries.check(|at| self.get(at));
         let bytes = self.chunks.iter().map(|chunk| chunk.ptes.bytes());
         assert_eq!(bytes.sum::<usize>(), self.entry_bytes, "memory of tables");
     }

@@ -3,7 +3,7 @@
 mod result;
 
 use crate::core_clock::CoreClock;
-use broadleaf_cache::{AccessKind, CacheAnswer, CacheHierarchy, CacheRequest};
+use broadleaf_cache::{AccessKind, CacheHierarchy, CacheRequest};
 use broadleaf_machine::{CoreSpec, MachineCaches};
 use broadleaf_trace::{Lead, Visit};
 
@@ -117,13 +117,22 @@ impl CachedCores {
         }
     }
 
-    fn access(&mut self, address: u64, kind: AccessKind, slot: u64) -> CacheAnswer {
-        self.hierarchy.access(&CacheRequest {
+    /// Accesses a line from a slot of the running core on. Returns the cycles.
+    #[inline]
+    fn access(&mut self, address: u64, kind: AccessKind, slot: u64) -> u64 {
+        let request = CacheRequest {
             core: self.running,
             address,
             kind,
-            time: self.cores[self.running].clock.cycle(slot),
-        })
+            time: 0,
+        };
+        if let Some(answer) = self.hierarchy.access_first(&request) {
+            return answer.cycles;
+        }
+        // The division takes longer than a hit.
+        let time = self.cores[self.running].clock.cycle(slot);
+        let request = CacheRequest { time, ..request };
+        self.hierarchy.access_below(&request).cycles
     }
 
     #[inline]
@@ -160,7 +169,7 @@ impl CachedCores {
         let mut slot = begin;
         for line in lines {
             let address = PAGE_TABLES + (line << self.hierarchy.line_shift());
-            let cycles = self.access(address, AccessKind::Walk, slot).cycles;
+            let cycles = self.access(address, AccessKind::Walk, slot);
             let core = self.core();
             slot += core.clock.slots(cycles);
             core.walk_cycles += cycles;
@@ -173,6 +182,7 @@ impl CachedCores {
 
     /// Makes the accesses of a visit to the line at a physical address, after its lookups, and
     /// begins its other instructions. Without an address, the visit has no reference.
+    #[inline]
     pub(crate) fn visit(&mut self, visit: &Visit, address: Option<u64>) {
         if visit.fetch {
             if let Some(address) = address {
@@ -184,7 +194,9 @@ impl CachedCores {
                 self.refer(visit, address);
             }
             let others = visit.instructions.saturating_sub(1);
-            self.core().clock.advance(others.into());
+            if others > 0 {
+                self.core().clock.advance(others.into());
+            }
         }
     }
 
@@ -193,7 +205,7 @@ impl CachedCores {
         // The front end hides the addition of a scattered superpage, as it hides a first-level hit.
         let core = self.core();
         let begin = core.clock.now().max(core.walk_end);
-        let cycles = self.access(address, AccessKind::Fetch, begin).cycles;
+        let cycles = self.access(address, AccessKind::Fetch, begin);
         let late = cycles - self.first_hits[1].min(cycles);
         let clock = &mut self.core().clock;
         clock.begins_at(begin + clock.slots(late));
@@ -208,6 +220,7 @@ impl CachedCores {
     }
 
     /// Makes the loads and stores of a visit.
+    #[inline]
     fn refer(&mut self, visit: &Visit, address: u64) {
         let begin = self.begin_of_access();
         let leads = visit.lead != Lead::None;
@@ -222,7 +235,7 @@ impl CachedCores {
             AccessKind::Load
         };
         if references > 0 {
-            let cycles = self.access(address, first, begin).cycles;
+            let cycles = self.access(address, first, begin);
             let late = cycles - self.first_hits[0].min(cycles);
             let clock = &mut self.core().clock;
             if first == AccessKind::Load {
@@ -244,6 +257,8 @@ impl CachedCores {
             self.access(address, second, begin);
             more -= 1;
         }
-        self.hierarchy.repeat(self.running, more);
+        if more > 0 {
+            self.hierarchy.repeat(self.running, more);
+        }
     }
 }

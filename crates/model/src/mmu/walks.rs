@@ -2,10 +2,12 @@
 
 use super::Mmu;
 use super::totals::TlbTotals;
+use crate::mapped::{MappedMemory, PageLookup, share_of, walk_of};
 use broadleaf_memory::Notice;
 use broadleaf_metrics::TlbResult;
 use broadleaf_tlb::{Structure, TlbRequest};
 use broadleaf_units::{Leaf, PageNumber, PageSize};
+use std::cell::RefCell;
 
 impl Mmu<'_> {
     /// Builds the page table from notices, and sends walks through the table.
@@ -17,6 +19,35 @@ impl Mmu<'_> {
     /// Updates the page table.
     pub(crate) fn notice(&mut self, notice: &Notice) {
         self.walked.notice(notice);
+    }
+
+    /// Walks for a page that the TLB missed, and loads the translation.
+    pub(crate) fn load_missing(
+        &mut self,
+        request: &TlbRequest,
+        lookup: &PageLookup,
+        memory: &MappedMemory<'_, '_>,
+    ) {
+        let (level, leaf) = self.walk(request, lookup.level);
+        let space = Some(self.running.0).filter(|_| self.wants_tables);
+        let sizes = &self.translated;
+        let asked = RefCell::new(Vec::new());
+        let is_asked = self.walked.has_table() || self.leads();
+        let read = |page| {
+            if is_asked && page != request.page {
+                asked.borrow_mut().push(page);
+            }
+            memory.translation((space?, request.tag), page, sizes)
+        };
+        let mut walk = walk_of(request, sizes[level], &read);
+        if let Some(leaf) = leaf {
+            // The entry of the page table holds the configuration.
+            walk.translation.share = share_of(&leaf, walk.translation.size);
+        }
+        self.tlb.load(&walk);
+        let asked = asked.into_inner();
+        self.keep_miss(request, lookup.level, &asked);
+        self.end_walk(&asked);
     }
 
     /// Reads the entries of the pages that the TLB loads beside the missing one, and ends the walk.

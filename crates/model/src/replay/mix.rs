@@ -1,20 +1,21 @@
 //! A mix of programs: whose turn it is, and what each of them reads next.
 
+mod skipping;
+
 use super::{Replay, spaces_told};
 use crate::earlier::Names;
 use crate::filter::VisitSlice;
 use crate::outcome::refused;
 use crate::pool::Pool;
 use crate::result;
-use crate::stream::{Refused, Stream};
+use crate::stream::Stream;
 use crate::together::{MixOutcome, MixProgram, MixWork};
 use crate::worlds::Worlds;
 use crate::{Error, MemoryLimits, Plan, ReplayProgress, Source, SourcePart, SourcePiece};
 use broadleaf_memory::GEOMETRY;
 use broadleaf_metrics::{CellResult, CoreResult};
-use broadleaf_trace::reduced::Sums;
 use broadleaf_trace::{Event, Visit};
-use broadleaf_units::{PageNumber, SpaceId};
+use broadleaf_units::SpaceId;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
@@ -105,7 +106,7 @@ impl<'a, 'p, 's, S: Source> Mix<'a, 'p, 's, S> {
     ) -> Result<Result<MixOutcome, Told>, Error<S::Error>> {
         for number in 0..self.programs.len() {
             self.begin(number)?;
-            if self.skip(number)? == Turn::ToBeginAgain {
+            if self.skip(number, state, progress)? == Turn::ToBeginAgain {
                 return self.told(number).map(Err);
             }
         }
@@ -124,12 +125,7 @@ impl<'a, 'p, 's, S: Source> Mix<'a, 'p, 's, S> {
                 return Err(Error::Memory(why.to_string()));
             }
             if turns.is_multiple_of(TURNS) {
-                state.accesses = self.replay.stream.now();
-                if progress(*state).is_break() {
-                    return Err(Error::Stopped);
-                }
-                let room = self.replay.refuse_more_than_may_be();
-                room.map_err(|why| refused(why, 1))?;
+                self.report(state, progress)?;
             }
             turns += 1;
         }
@@ -151,6 +147,21 @@ impl<'a, 'p, 's, S: Source> Mix<'a, 'p, 's, S> {
             programs,
             again,
         }))
+    }
+
+    /// Reports the progress. Returns an error if the mix is to stop, or takes more memory than it
+    /// may.
+    fn report(
+        &self,
+        state: &mut ReplayProgress,
+        progress: &mut dyn FnMut(ReplayProgress) -> ControlFlow<()>,
+    ) -> Result<(), Error<S::Error>> {
+        state.accesses = self.replay.stream.now();
+        if progress(*state).is_break() {
+            return Err(Error::Stopped);
+        }
+        let room = self.replay.refuse_more_than_may_be();
+        room.map_err(|why| refused(why, 1))
     }
 
     /// Begins a program: its trace, from the first item on.
@@ -192,33 +203,6 @@ impl<'a, 'p, 's, S: Source> Mix<'a, 'p, 's, S> {
         let program = &mut self.programs[number];
         program.space = self.replay.stream.running;
         program.now = self.replay.worlds.all[0].core_now();
-        Ok(Turn::Ended)
-    }
-
-    /// Moves a program forward before the mix begins: memory alone sees its references.
-    fn skip(&mut self, number: usize) -> Result<Turn, Error<S::Error>> {
-        let skipped = self.programs[number].work.skipped;
-        self.turn_to(number);
-        let mut passed = 0;
-        while passed < skipped {
-            let program = &self.programs[number];
-            if program.at == program.visits.len() {
-                let turn = self.read(number)?;
-                if turn == Turn::ToBeginAgain {
-                    return Ok(turn);
-                }
-            }
-            let program = &mut self.programs[number];
-            let from = program.at;
-            while program.at < program.visits.len() && passed < skipped {
-                passed += u64::from(program.visits[program.at].instructions);
-                program.at += 1;
-            }
-            let visits = &program.visits[from..program.at];
-            let forward = self.replay.forward(visits);
-            forward.map_err(|why| refused(why, 1))?;
-        }
-        self.programs[number].space = self.replay.stream.running;
         Ok(Turn::Ended)
     }
 
@@ -363,26 +347,6 @@ impl<'a, 'p, 's, S: Source> Mix<'a, 'p, 's, S> {
 }
 
 impl Replay<'_, '_> {
-    /// Passes visits by: memory sees their references, and TLBs and caches do not.
-    fn forward(&mut self, visits: &[Visit]) -> Result<(), Refused> {
-        let space = self.stream.running;
-        for visit in visits {
-            let time = self.stream.now();
-            self.stream
-                .note_visit(PageNumber(visit.unit >> self.shift))?;
-            for world in &mut self.worlds.all {
-                world.forward(space, visit, self.shift, time, &self.stream);
-            }
-            self.stream.pass(&Sums {
-                loads: visit.loads.into(),
-                stores: visit.stores.into(),
-                instructions: visit.instructions.into(),
-                ..Sums::default()
-            });
-        }
-        Ok(())
-    }
-
     /// Applies an event. The inner `Err`: a space that was referenced has its first mapping now.
     fn mix_event<E>(
         &mut self,
