@@ -17,7 +17,7 @@ use std::process::{Command, Stdio};
 use crate::qemu::quoted;
 use crate::valgrind::{Options, RecordError};
 
-pub use report::GuestReport;
+pub use report::{GuestReport, KernelEventCounts, TranslationCheck};
 
 /// The plugin for QEMU 7.2, which has version 1 of the interface. It is empty if the build had no C
 /// compiler.
@@ -58,6 +58,8 @@ pub(crate) struct System<'a> {
     version: String,
     plugin: &'static [u8],
     kernel: String,
+    /// True if the guest's kernel emits events to a page.
+    kernel_events: bool,
 }
 
 impl<'a> System<'a> {
@@ -112,12 +114,18 @@ impl<'a> System<'a> {
             version,
             plugin,
             kernel: kernel.unwrap_or_default().to_owned(),
+            kernel_events: emits_events(&symbols),
         })
     }
 
     /// The plugin for this QEMU.
     pub(crate) const fn plugin(&self) -> &'static [u8] {
         self.plugin
+    }
+
+    /// Returns true if the guest's kernel, or a module of it, emits events.
+    pub(crate) const fn emits_events(&self) -> bool {
+        self.kernel_events
     }
 
     /// The path of the guest's kernel.
@@ -157,6 +165,13 @@ impl<'a> System<'a> {
              its own"
                 .into(),
         ];
+        if self.kernel_events {
+            notes.push(
+                "the guest's kernel emits events: from the first RV_ event on, reservations are \
+                 the kernel's"
+                    .into(),
+            );
+        }
         if self.machine.processors > 1 {
             notes.push(format!(
                 "{} processors ran in turn",
@@ -231,10 +246,11 @@ impl<'a> System<'a> {
             ",summary=".as_ref(),
             &quoted(rings.join(SUMMARY).as_os_str()),
             format!(
-                ",shift={},code={},check={}",
+                ",shift={},code={},check={},events={}",
                 options.grain.shift(),
                 on(options.instructions),
-                on(self.machine.check)
+                on(self.machine.check),
+                on(self.kernel_events)
             )
             .as_ref(),
         ]));
@@ -246,6 +262,12 @@ impl<'a> System<'a> {
         let text = |name: &str| fs::read_to_string(rings.join(name)).unwrap_or_default();
         GuestReport::of(&text(SERIAL), &text(SUMMARY), self.machine.check)
     }
+}
+
+/// Returns true if a file of symbols announces events: by a module, or by a page of the kernel.
+fn emits_events(symbols: &str) -> bool {
+    let mut names = symbols.lines().filter_map(|line| line.split(' ').next());
+    names.any(|name| name == "kernel-events" || name == "broadleaf_events")
 }
 
 fn joined(parts: &[&OsStr]) -> OsString {
@@ -292,6 +314,13 @@ fn data_beside(qemu: &Path) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn symbols_announce_events() {
+        assert!(!emits_events("kernel 6.1\ninit_top_pgt 0x1\n"));
+        assert!(emits_events("kernel 6.1\nkernel-events 1\n"));
+        assert!(emits_events("broadleaf_events 0xffffffff82000000\n"));
+    }
 
     #[test]
     fn words_reach_the_guest_as_they_are() {
