@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
+#include <linux/version.h>
 
 MODULE_LICENSE("Dual MIT/GPL");
 MODULE_DESCRIPTION("Kernel events for broadleaf record --engine qemu-system");
@@ -53,17 +54,9 @@ static void announce(void)
 		     : : "r"(events) : "memory");
 }
 
-static int on_munmap(struct kprobe *at, struct pt_regs *regs)
+static int on_unmap(struct kprobe *at, struct pt_regs *regs)
 {
-	emit((void *)regs->si, VM_UNMAP, regs->dx, PAGE_ALIGN(regs->cx), 0);
-	return 0;
-}
-
-static int on_brk_munmap(struct kprobe *at, struct pt_regs *regs)
-{
-	struct vm_area_struct *vma = (void *)regs->si;
-
-	emit(vma->vm_mm, VM_UNMAP, regs->dx, regs->cx - regs->dx, 0);
+	emit((void *)regs->dx, VM_UNMAP, regs->cx, regs->r8 - regs->cx, 0);
 	return 0;
 }
 
@@ -115,8 +108,7 @@ static int on_flush_all(struct kprobe *at, struct pt_regs *regs)
 }
 
 static struct kprobe entries[] = {
-	{ .symbol_name = "do_mas_munmap", .pre_handler = on_munmap },
-	{ .symbol_name = "do_brk_munmap", .pre_handler = on_brk_munmap },
+	{ .symbol_name = "do_mas_align_munmap", .pre_handler = on_unmap },
 	{ .symbol_name = "zap_page_range", .pre_handler = on_zap },
 	{ .symbol_name = "zap_page_range_single", .pre_handler = on_zap },
 	{ .symbol_name = "mprotect_fixup", .pre_handler = on_protect },
@@ -211,11 +203,15 @@ static struct kretprobe returns[] = {
 
 static bool entered[ARRAY_SIZE(entries)], returned[ARRAY_SIZE(returns)];
 
-/* Another kernel may lack a function; its events are not emitted then. */
+/* A kernel may lack a function, as a part of its callers; its events are not emitted then. */
 static void add_probes(void)
 {
 	size_t i;
 
+	if (LINUX_VERSION_CODE >> 8 != KERNEL_VERSION(6, 1, 0) >> 8) {
+		pr_notice("broadleaf_events: the arguments of functions are known for Linux 6.1\n");
+		return;
+	}
 	for (i = 0; i < ARRAY_SIZE(entries); i++) {
 		entered[i] = register_kprobe(&entries[i]) == 0;
 		if (!entered[i])

@@ -155,10 +155,7 @@ impl NaiveKernel {
     }
 
     fn create(&mut self, at: (SpaceId, u64)) {
-        self.emit(
-            at.0,
-            KernelAction::ReservationCreated(VirtAddr(at.1 << 21)),
-        );
+        self.emit(at.0, KernelAction::ReservationCreated(VirtAddr(at.1 << 21)));
         self.release(at, 0..PAGES);
         self.block(at).told = true;
     }
@@ -231,7 +228,7 @@ impl NaiveKernel {
                 page += 1;
                 continue;
             }
-            if page..end != 0..PAGES {
+            if (page..end) != (0..PAGES) {
                 self.demote(at);
             }
             if self.block(at).resident.range(page..end).next().is_some() {
@@ -372,7 +369,7 @@ fn the_kernels_reservations_take_the_place_of_ours() {
         ("dirty-2", NaivePolicy::Dirty(2)),
     ];
     let mut broken = 0;
-    for seed in 0..40 {
+    for seed in 0..16 {
         for (name, policy) in policies {
             let mut kernel = NaiveKernel::new(policy, seed);
             (0..3000).for_each(|_| kernel.step());
@@ -381,7 +378,7 @@ fn the_kernels_reservations_take_the_place_of_ours() {
             assert_eq!(found, kernel.counts(), "{name}, seed {seed}");
         }
     }
-    assert!(broken > 100, "superpages are broken part-filled: {broken}");
+    assert!(broken > 40, "superpages are broken part-filled: {broken}");
 }
 
 /// A block whose pages are referenced in turn, with events before.
@@ -405,7 +402,10 @@ fn without_events_of_reservations_our_rules_hold() {
     assert_eq!(promotions(&[]), 1);
     assert_eq!(promotions(&[KernelAction::SpaceFlushed]), 1);
     assert_eq!(promotions(&[KernelAction::ReservationCreated(here)]), 1);
-    assert_eq!(promotions(&[KernelAction::ReservationCreated(elsewhere)]), 0);
+    assert_eq!(
+        promotions(&[KernelAction::ReservationCreated(elsewhere)]),
+        0
+    );
     assert_eq!(promotions(&[KernelAction::ReservationBroken(elsewhere)]), 0);
 }
 

@@ -125,6 +125,7 @@ fn a_header_round_trips() {
             instruction_counts: true,
             children: true,
             system: false,
+            kernel_events: false,
             ..Options::default()
         },
         command: vec!["gzip".to_owned(), "-9".to_owned(), String::new()],
