@@ -287,7 +287,7 @@ def main():
     add("--headers", action="append", default=[], metavar="DEB",
         help="take the kernel's headers from these packages, and download none")
     add("--qemu", default="qemu-system-x86_64", help="the QEMU that boots the guest once")
-    asked = parser.parse_args()
+    asked = parser.parse_intermixed_args()
     folder = pathlib.Path(asked.folder)
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as work:

@@ -221,6 +221,7 @@ impl RecordArgs {
             memory: self.guest_memory.unwrap_or(1 << 30),
             processors: self.processors.unwrap_or(1),
             check: self.check,
+            files: Vec::new(),
         })
     }
 

@@ -36,6 +36,17 @@ const SCRIPT: &str = "etc/broadleaf/command";
 /// The size of the guest's memory above which QEMU splits it into two pieces.
 const MOST_MEMORY: u64 = 2816 << 20;
 
+/// A file that a guest gets for one recording.
+#[derive(Clone, Debug)]
+pub struct GuestFile {
+    /// The path in the guest, without the first slash.
+    pub path: String,
+    /// The content.
+    pub content: Vec<u8>,
+    /// True if the file is a program.
+    pub is_program: bool,
+}
+
 /// The machine of a guest that is recorded.
 #[derive(Clone, Debug)]
 pub struct GuestMachine {
@@ -49,6 +60,8 @@ pub struct GuestMachine {
     pub processors: u32,
     /// If true, each translation is compared with QEMU's own.
     pub check: bool,
+    /// Files beside those of the folder.
+    pub files: Vec<GuestFile>,
 }
 
 /// A guest that is about to run.
@@ -202,7 +215,10 @@ impl<'a> System<'a> {
         let memory = rings.join(MEMORY);
         File::create(&memory)?.set_len(self.machine.memory)?;
         let mut files = fs::read(self.machine.folder.join("initramfs"))?;
-        files.extend(archive::of_file(SCRIPT, &script(&options.command)));
+        for file in &self.machine.files {
+            files.extend(archive::of_file(&file.path, &file.content, file.is_program));
+        }
+        files.extend(archive::of_file(SCRIPT, &script(&options.command), false));
         fs::write(rings.join(FILES), files)?;
         let size = self.machine.memory.to_string();
         let mut command = Command::new(&self.qemu);

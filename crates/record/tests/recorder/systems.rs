@@ -72,6 +72,7 @@ fn guest(processors: u32) -> Option<GuestMachine> {
         memory: 1 << 30,
         processors,
         check: true,
+        files: Vec::new(),
     })
 }
 
