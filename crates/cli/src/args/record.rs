@@ -222,6 +222,7 @@ impl RecordArgs {
             processors: self.processors.unwrap_or(1),
             check: self.check,
             files: Vec::new(),
+            keeps_console: false,
         })
     }
 

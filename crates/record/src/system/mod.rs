@@ -31,6 +31,7 @@ const MEMORY: &str = "memory";
 const FILES: &str = "files";
 const SERIAL: &str = "report";
 const SUMMARY: &str = "summary";
+const CONSOLE: &str = "console";
 /// The name of the command's script in the guest.
 const SCRIPT: &str = "etc/broadleaf/command";
 /// The size of the guest's memory above which QEMU splits it into two pieces.
@@ -62,6 +63,8 @@ pub struct GuestMachine {
     pub check: bool,
     /// Files beside those of the folder.
     pub files: Vec<GuestFile>,
+    /// If true, the guest's console is not shown; the report has it.
+    pub keeps_console: bool,
 }
 
 /// A guest that is about to run.
@@ -242,7 +245,14 @@ impl<'a> System<'a> {
                 .args(["-L", "/usr/share/seabios"]);
         }
         command.args(["-nodefaults", "-display", "none", "-no-reboot"]);
-        command.args(["-serial", "stdio", "-serial"]);
+        let console = rings.join(CONSOLE);
+        command
+            .arg("-serial")
+            .arg(match self.machine.keeps_console {
+                true => joined(&["file:".as_ref(), console.as_os_str()]),
+                false => "stdio".into(),
+            });
+        command.arg("-serial");
         command.arg(joined(&["file:".as_ref(), rings.join(SERIAL).as_os_str()]));
         command.arg("-kernel").arg(self.kernel_path());
         command.arg("-initrd").arg(rings.join(FILES));
@@ -276,7 +286,10 @@ impl<'a> System<'a> {
     /// Reads the reports of the guest and of the plugin.
     pub(crate) fn report(&self, rings: &Path) -> GuestReport {
         let text = |name: &str| fs::read_to_string(rings.join(name)).unwrap_or_default();
-        GuestReport::of(&text(SERIAL), &text(SUMMARY), self.machine.check)
+        GuestReport {
+            console: text(CONSOLE),
+            ..GuestReport::of(&text(SERIAL), &text(SUMMARY), self.machine.check)
+        }
     }
 }
 

@@ -22,6 +22,8 @@ pub struct GuestReport {
     pub walks: u64,
     /// References without a translation of ours.
     pub untranslated: u64,
+    /// The output of the guest's console, if it was not shown.
+    pub console: String,
     /// The events of the kernel, if it emits any.
     pub events: Option<KernelEventCounts>,
     /// The comparison with QEMU's translations, if it was asked for.
@@ -84,6 +86,7 @@ impl GuestReport {
         let huge = made.iter().map(|name| since(name)).sum::<Option<u64>>();
         Self {
             status,
+            console: String::new(),
             kernel_faults: since("pgfault"),
             faults: counted("faults"),
             kernel_huge_pages: huge,

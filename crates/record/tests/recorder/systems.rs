@@ -73,6 +73,7 @@ fn guest(processors: u32) -> Option<GuestMachine> {
         processors,
         check: true,
         files: Vec::new(),
+        keeps_console: false,
     })
 }
 

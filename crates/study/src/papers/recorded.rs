@@ -98,7 +98,7 @@ pub(crate) fn recorded_in_guest(
         return Ok(path);
     }
     log::info!("recording {name} in a guest ...");
-    let inside = ["sh", "-c", "cd /root && exec \"$0\" \"$@\" >/dev/null 2>&1"];
+    let inside = ["sh", "-c", "cd /root && exec \"$0\" \"$@\" >/dev/null"];
     let words = inside.map(OsString::from).into_iter().chain(command);
     let options = Options {
         engine: Engine::QemuSystem,
@@ -109,6 +109,7 @@ pub(crate) fn recorded_in_guest(
             processors: 1,
             check: false,
             files,
+            keeps_console: true,
         }),
         recorder: made_by("plugin for whole systems under QEMU"),
         ..options(words.collect())
@@ -165,8 +166,10 @@ fn record_once(
         && guest.status != Some(0)
     {
         return Err(Failure::Failed(format!(
-            "{name} failed in the guest: {}; build the guest with the programs that it needs",
-            guest_lines(guest).swap_remove(0)
+            "{name} failed in the guest: {}. Build the guest as the book's page of zhu2018 says. The \
+             guest's console:\n{}",
+            guest_lines(guest).swap_remove(0),
+            guest.console.trim()
         )));
     }
     std::fs::rename(&unfinished, path).map_err(failed)
