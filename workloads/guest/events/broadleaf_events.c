@@ -2,9 +2,11 @@
 /* A module of Linux that emits Zhu's kernel events to the recorder of whole systems.
 
    It announces a page, and stores each event to it: recorder/qemu/system/events.c has the layout.
-   Kernel probes emit the events that Linux has. Writers to /proc/broadleaf-events emit any event
+   Kernel probes emit the events that Linux has. With reservations=1, probes also emit RV_CREATE at
+   the first fault of a block, and RV_FREE when a block is unmapped. Writers to /proc/broadleaf-events emit any event
    about their own address space, one on each line: a name of Zhu 2018, table 3.1, and up to three
    numbers (first address; length; rights or the type of INVPCID). */
+#include <linux/fs.h>
 #include <linux/kprobes.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -20,6 +22,10 @@ MODULE_DESCRIPTION("Kernel events for broadleaf record --engine qemu-system");
 static bool probes = true;
 module_param(probes, bool, 0444);
 MODULE_PARM_DESC(probes, "emit the events that Linux has");
+
+static bool reservations;
+module_param(reservations, bool, 0644);
+MODULE_PARM_DESC(reservations, "emit RV_CREATE and RV_FREE as a kernel that reserves blocks would");
 
 enum event { RV_CREATE, RV_BREAK, RV_FREE, VM_PROMOTE, VM_DEMOTE, VM_MAPPING, VM_UNMAP, VM_PROTECT,
 	     VM_PAGEOUT, INVLPG, INVLTLB, INVLTLB_G, INVPCID };
@@ -56,7 +62,58 @@ static void announce(void)
 
 static int on_unmap(struct kprobe *at, struct pt_regs *regs)
 {
+	u64 block;
+
 	emit((void *)regs->dx, VM_UNMAP, regs->cx, regs->r8 - regs->cx, 0);
+	if (!reservations)
+		return 0;
+	for (block = ALIGN(regs->cx, HPAGE_PMD_SIZE); block + HPAGE_PMD_SIZE <= regs->r8;
+	     block += HPAGE_PMD_SIZE)
+		emit((void *)regs->dx, RV_FREE, block, 0, 0);
+	return 0;
+}
+
+/* A block with a table of base pages, or with a huge page. */
+static bool has_pages(struct mm_struct *mm, u64 block)
+{
+	pgd_t *pgd = pgd_offset(mm, block);
+	p4d_t *p4d;
+	pud_t *pud;
+
+	if (pgd_none(*pgd))
+		return false;
+	p4d = p4d_offset(pgd, block);
+	if (p4d_none(*p4d))
+		return false;
+	pud = pud_offset(p4d, block);
+	return !pud_none(*pud) && !pmd_none(*pmd_offset(pud, block));
+}
+
+/* Rule 7 of docs/spec/model.md: the object uses all of the block, or may grow into it. */
+static bool may_reserve(struct vm_area_struct *vma, u64 block)
+{
+	u64 start = vma->vm_start, end = vma->vm_end, after = block + HPAGE_PMD_SIZE;
+	struct mm_struct *mm = vma->vm_mm;
+
+	if (start <= block && after <= end) {
+		u64 at = (vma->vm_pgoff << PAGE_SHIFT) + block - start;
+
+		return !vma->vm_file ||
+		       (IS_ALIGNED(at, HPAGE_PMD_SIZE) &&
+			at + HPAGE_PMD_SIZE <= PAGE_ALIGN(i_size_read(file_inode(vma->vm_file))));
+	}
+	if (!vma->vm_file && start <= mm->brk && end >= mm->start_brk)
+		return start <= block && after - end <= end - start;
+	return (vma->vm_flags & VM_GROWSDOWN) && after <= end && start - block <= end - start;
+}
+
+static int on_fault(struct kprobe *at, struct pt_regs *regs)
+{
+	struct vm_area_struct *vma = (void *)regs->di;
+	u64 block = regs->si & HPAGE_PMD_MASK;
+
+	if (reservations && !has_pages(vma->vm_mm, block) && may_reserve(vma, block))
+		emit(vma->vm_mm, RV_CREATE, block, 0, 0);
 	return 0;
 }
 
@@ -108,6 +165,7 @@ static int on_flush_all(struct kprobe *at, struct pt_regs *regs)
 }
 
 static struct kprobe entries[] = {
+	{ .symbol_name = "handle_mm_fault", .pre_handler = on_fault },
 	{ .symbol_name = "do_mas_align_munmap", .pre_handler = on_unmap },
 	{ .symbol_name = "zap_page_range", .pre_handler = on_zap },
 	{ .symbol_name = "zap_page_range_single", .pre_handler = on_zap },

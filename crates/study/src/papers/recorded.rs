@@ -98,7 +98,10 @@ pub(crate) fn recorded_in_guest(
         return Ok(path);
     }
     log::info!("recording {name} in a guest ...");
-    let inside = ["sh", "-c", "cd /root && exec \"$0\" \"$@\" >/dev/null"];
+    let script = format!(
+        "cd /root && (echo 1 >{RESERVATIONS}) 2>/dev/null; exec \"$0\" \"$@\" >/dev/null"
+    );
+    let inside = ["sh", "-c", &script];
     let words = inside.map(OsString::from).into_iter().chain(command);
     let options = Options {
         engine: Engine::QemuSystem,
@@ -117,6 +120,9 @@ pub(crate) fn recorded_in_guest(
     record_once(setting, name, &options, folder, &path)?;
     Ok(path)
 }
+
+/// The switch of the guest's module that emits reservations.
+const RESERVATIONS: &str = "/sys/module/broadleaf_events/parameters/reservations";
 
 /// The memory of guests. Linux makes huge pages by itself from 1 GiB on.
 const GUEST_MEMORY: u64 = 2 << 30;
