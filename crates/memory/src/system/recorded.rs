@@ -90,8 +90,9 @@ impl System<'_> {
             self.dissolve(id);
             self.counters.reservations_broken += 1;
         }
-        let unused = |at: &Place| match self.tables.get(*at).filled() {
-            (zeroed, read) => zeroed || read,
+        let unused = |at: &Place| {
+            let (zeroed, read) = self.tables.get(*at).filled();
+            zeroed || read
         };
         let filled: Vec<Place> = self.places(piece).filter(unused).collect();
         self.counters.part_filled_broken += u64::from(was_superpage && !filled.is_empty());
