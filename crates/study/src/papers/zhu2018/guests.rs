@@ -29,7 +29,7 @@ fn policies() -> impl Iterator<Item = &'static str> {
 }
 
 /// The recordings of programs in a guest.
-pub(super) struct GuestRuns(Vec<ZhuRun>);
+pub(super) struct GuestRuns(pub(super) Vec<ZhuRun>);
 
 /// Records and replays the programs of the scale in the setting's guest; none without one.
 pub(super) fn all(setting: &PaperSetting) -> Result<GuestRuns, Failure> {
