@@ -43,6 +43,7 @@ fn trace(bytes: &[u8]) -> Option<Vec<u8>> {
         instruction_pages: true,
         events: true,
         system: false,
+        kernel_events: false,
         children: false,
     };
     let mut file = Vec::new();

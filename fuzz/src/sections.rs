@@ -76,6 +76,7 @@ fn trace(bytes: &[u8]) -> Option<Vec<u8>> {
         instruction_pages: flags & 4 != 0,
         events: flags & 8 != 0,
         system: false,
+        kernel_events: false,
         children: flags & 16 != 0,
     };
     let mut writer = TraceWriter::new(Vec::new(), &header).ok()?;

@@ -90,6 +90,7 @@ enum {
    REC_PRIVILEGE,   /* 1 the kernel runs, 0 a program */
    REC_CORE,        /* the number of the processor that runs */
    REC_SPACE_END,   /* the running space ended */
+   REC_KERNEL,      /* an event of an instrumented kernel: its number, space, start, length, more */
 };
 #define WIRE_MOST_POPULATED (64UL << 20)
 enum { TOUCH_LOAD = 0, TOUCH_STORE, TOUCH_AS_MAPPED, TOUCH_COLLAPSE };

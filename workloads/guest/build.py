@@ -69,6 +69,30 @@ def kernel_image(folder, package):
     return images[0]
 
 
+def kernel_module(folder, release, packages):
+    """Builds the module that emits kernel events, with the headers of a kernel's packages, none of
+    which is installed. Returns the path of the module."""
+    root = folder / "headers"
+    names = [f"linux-headers-{release}"]
+    if not packages:
+        words = run("apt-cache", "depends", names[0], text=True).split()
+        names += [word for word in words if re.fullmatch(r"linux-(headers|kbuild)-\S+", word)]
+        run("apt-get", "download", *dict.fromkeys(names), cwd=folder, stderr=subprocess.DEVNULL)
+        packages = [*folder.glob("linux-headers-*.deb"), *folder.glob("linux-kbuild-*.deb")]
+    for package in packages:
+        run("dpkg-deb", "-x", str(package), str(root))
+    headers = root / "usr/src" / names[0]
+    if not (headers / "Makefile").is_file():
+        fail(f"no package holds /usr/src/{names[0]}: --headers needs the headers of the kernel")
+    makefile = (headers / "Makefile").read_text()
+    (headers / "Makefile").write_text(makefile.replace("/usr/src/", f"{root}/usr/src/"))
+    shutil.copytree(HERE / "events", folder / "events")
+    run("make", "-C", str(headers), f"M={folder}/events", "modules", stderr=subprocess.STDOUT)
+    module = folder / "events/broadleaf_events.ko"
+    run("strip", "--strip-debug", str(module))
+    return module
+
+
 def type_information(image, folder):
     """The BTF section of a kernel whose image is compressed with LZ4."""
     data = image.read_bytes()
@@ -191,7 +215,7 @@ class Archive:
         return b"".join(self.parts)
 
 
-def file_system(folder, programs, files):
+def file_system(folder, programs, files, module):
     """The initial file system, with the supervisor as its first program."""
     archive = Archive()
     for name in ("proc", "sys", "dev", "tmp", "root", "var/lib", "run"):
@@ -204,6 +228,8 @@ def file_system(folder, programs, files):
     archive.add_file(busybox, "bin/busybox")
     for applet in run(busybox, "--list", text=True).split():
         archive.add(f"bin/{applet}", 0o120777, b"busybox")
+    if module:
+        archive.add_file(module, "lib/broadleaf/broadleaf_events.ko")
     archive.add("etc/passwd", 0o100644, b"root:x:0:0:root:/root:/bin/sh\n")
     archive.add("etc/group", 0o100644, b"root:x:0:\n")
     for program in programs:
@@ -256,17 +282,27 @@ def main():
     add("programs", nargs="*", help="programs of this machine to copy, with their libraries")
     add("--file", action="append", default=[], metavar="PATH[=NAME]", help="copy a file too")
     add("--kernel", metavar="DEB", help="take the kernel from this package, and download none")
+    add("--events", action="store_true",
+        help="build and load the module that emits kernel events")
+    add("--headers", action="append", default=[], metavar="DEB",
+        help="take the kernel's headers from these packages, and download none")
     add("--qemu", default="qemu-system-x86_64", help="the QEMU that boots the guest once")
-    asked = parser.parse_args()
+    asked = parser.parse_intermixed_args()
     folder = pathlib.Path(asked.folder)
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as work:
         work = pathlib.Path(work)
         image = kernel_image(work, asked.kernel)
         fields = field_offsets(type_information(image, work))
-        archive = file_system(work, asked.programs, asked.file).bytes()
+        module = None
+        if asked.events:
+            packages = [pathlib.Path(package).resolve() for package in asked.headers]
+            module = kernel_module(work, image.name[8:], packages)
+        archive = file_system(work, asked.programs, asked.file, module).bytes()
         addresses = kernel_addresses(work, image, archive, asked.qemu)
         lines = [f"{name} {value:#x}\n" for name, value in {**addresses, **fields}.items()]
+        if module:
+            lines.append("kernel-events 1\n")
         shutil.copy(image, folder / "vmlinuz")
         (folder / "initramfs").write_bytes(archive)
         (folder / "symbols").write_text(f"kernel {image.name[8:]}\n" + "".join(lines))

@@ -13,6 +13,7 @@
 #include <sys/mount.h>
 #include <sys/reboot.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -53,6 +54,17 @@ static void raw(int fd)
    }
 }
 
+/* Loads the module that emits kernel events, if the guest has it. */
+static void load_module(void)
+{
+   int fd = open("/lib/broadleaf/broadleaf_events.ko", O_RDONLY | O_CLOEXEC);
+   if (fd < 0)
+      return;
+   if (syscall(SYS_finit_module, fd, "", 0) != 0)
+      perror("the module of kernel events could not be loaded");
+   close(fd);
+}
+
 /* Runs a command of busybox to its end. */
 static void run(char** words)
 {
@@ -77,6 +89,7 @@ int main(int count, char** words)
    setenv("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", 1);
    setenv("HOME", "/tmp", 1);
    run((char*[]){"ip", "link", "set", "lo", "up", NULL});
+   load_module();
    raw(0);
    to = fopen("/dev/ttyS1", "w");
    if (!to)

@@ -2,7 +2,7 @@
 //! files get numbers of their own. A file that two traces name by the same path is one file: the
 //! second trace finds the pages that the first left in memory.
 
-use broadleaf_trace::{Backing, Event, Mapping, SystemEvent};
+use broadleaf_trace::{Backing, Event, KernelEvent, Mapping, SystemEvent};
 use broadleaf_units::{FileId, SpaceId};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -87,6 +87,10 @@ impl Names {
             Event::SpaceSwitch(space) => Event::SpaceSwitch(self.space(*space)?),
             Event::System(SystemEvent::Space(space)) => Event::SpaceSwitch(self.space(*space)?),
             Event::System(SystemEvent::SpaceEnd) => Event::SpaceEnd { status: None },
+            Event::Kernel(event) => Event::Kernel(KernelEvent {
+                space: self.space(event.space)?,
+                ..*event
+            }),
             Event::SpaceStart {
                 pid,
                 parent,

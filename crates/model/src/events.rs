@@ -135,7 +135,8 @@ pub fn changes(stream: &mut Stream, event: &Event) -> Result<Vec<Change>, TooLat
         | Event::Site(..)
         | Event::Allocation(_)
         | Event::Window(_) => Vec::new(),
-        // The replay has already handled the translations of the recorded system.
-        Event::System(_) => Vec::new(),
+        // The replay has already handled the translations of the recorded system, and its kernel's
+        // events.
+        Event::System(_) | Event::Kernel(_) => Vec::new(),
     })
 }

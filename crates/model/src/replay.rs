@@ -2,6 +2,7 @@
 
 mod batches;
 mod cores;
+mod kernel_events;
 pub(crate) mod mix;
 mod recorded;
 
@@ -238,6 +239,8 @@ impl<'a, 'p> Replay<'a, 'p> {
                             populated.map_err(|why| refused(why, self.worlds.all.len()))?;
                         } else if let Event::System(system) = &*event {
                             self.system_event(system);
+                        } else if let Event::Kernel(of_kernel) = &*event {
+                            self.kernel_event(of_kernel);
                         } else if self.event(&event).is_err() {
                             return Ok(Ended::ToBeginAgain(self.stream.running));
                         }

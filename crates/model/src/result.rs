@@ -318,6 +318,8 @@ fn result((world, mmu): (&World<'_>, &Mmu<'_>), stream: &Stream, base_faults: u6
             extents_refused: counters.extents_refused,
             kernel_l1_misses: stream.kernel().map(|_| lookups.kernel.first_misses),
             kernel_walks: stream.kernel().map(|_| lookups.kernel.walks),
+            part_filled_superpages_broken: (stream.spaces.follows_kernel())
+                .then_some(counters.part_filled_broken),
             other_colour_pages: colours.map(|_| counters.other_colours),
             foreign_colour_pages: colours.map(|_| counters.foreign_colours),
             scattered_superpages: scatters.map(|_| counters.scattered_superpages),

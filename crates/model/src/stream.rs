@@ -365,9 +365,14 @@ impl Stream {
     /// The changes of an event for every memory; `Err` if the event lists the first mapping of a
     /// space that was already referenced.
     pub fn event(&mut self, event: &Event) -> Result<Vec<Change>, TooLate> {
+        self.forget_facts();
+        crate::events::changes(self, event)
+    }
+
+    /// Something changes address spaces: the facts of mappings are looked up again.
+    pub fn forget_facts(&mut self) {
         self.epochs.clear();
         self.begin_epoch();
-        crate::events::changes(self, event)
     }
 
     fn begin_epoch(&mut self) {

@@ -234,7 +234,8 @@ impl OracleReplay {
             | Event::Site(..)
             | Event::Allocation(_)
             | Event::Window(_)
-            | Event::System(_) => {}
+            | Event::System(_)
+            | Event::Kernel(_) => {}
         }
     }
 

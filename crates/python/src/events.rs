@@ -1,6 +1,7 @@
 //! Events of a trace as rows of a table, and back.
 
 mod fields;
+mod kernel;
 mod system;
 mod windows;
 
@@ -18,6 +19,7 @@ use broadleaf_units::{CoreId, FileId, SiteId, SpaceId, ThreadId, VirtAddr};
 use crate::read::columns::{Hashed, NamedColumn};
 use crate::words::word_of;
 use fields::{from_json, known, need, rights_of, rights_text};
+pub(crate) use kernel::KERNEL_EVENT;
 pub(crate) use system::is_of_system;
 
 /// Columns of events, all of which may lack a value.
@@ -276,6 +278,7 @@ pub(crate) fn row_of(event: &Event) -> EventRow {
             "window"
         }
         Event::System(event) => system::fill(&mut row, event),
+        Event::Kernel(event) => kernel::fill(&mut row, event),
     };
     row.event = Some(kind.to_owned());
     row
@@ -380,6 +383,7 @@ pub(crate) fn event_of(row: &EventRow) -> Result<Event, String> {
             bytes: *need(&row.allocated, "allocated", kind)?,
         }),
         "window" => Event::Window(windows::border_of(row, kind)?),
+        KERNEL_EVENT => Event::Kernel(kernel::event_of(row, kind)?),
         other => match system::event_of(row, other)? {
             Some(event) => Event::System(event),
             None => return Err(format!("no event is called {other:?}")),

@@ -14,7 +14,7 @@ use broadleaf_study::watch::{Watch, Work};
 use broadleaf_trace::{Encoder, Event, Grain, Header, Lead, Visit};
 use pyo3::prelude::*;
 
-use crate::events::{event_of, is_of_system, rows};
+use crate::events::{KERNEL_EVENT, event_of, is_of_system, rows};
 use crate::read::columns::NamedColumn;
 use crate::read::{LEADS, header_of};
 use crate::record::GRAINS;
@@ -63,7 +63,8 @@ pub(crate) fn write_trace(
             }
             None => {
                 let events = EventQueue::held(events, run)?;
-                header.options.system = events.holds_system;
+                header.options.system = events.holds_system || events.holds_kernel_events;
+                header.options.kernel_events = events.holds_kernel_events;
                 events
             }
         };
@@ -206,6 +207,8 @@ struct EventQueue {
     events: std::vec::IntoIter<(u64, Event)>,
     /// Some event is one of a whole system, if the batches were held.
     holds_system: bool,
+    /// Some event is one that a kernel emitted, if the batches were held.
+    holds_kernel_events: bool,
 }
 
 impl EventQueue {
@@ -214,6 +217,7 @@ impl EventQueue {
             batches: Box::new(batches.into_iter().flatten()),
             events: Vec::new().into_iter(),
             holds_system: false,
+            holds_kernel_events: false,
         }
     }
 
@@ -221,13 +225,14 @@ impl EventQueue {
     fn held(batches: Option<RecordBatchStreamReader>, run: &Run) -> Result<Self, Failure> {
         let wrong = |error: String| Failure::wrong(format!("the table of events: {error}"));
         let mut held = Vec::new();
-        let mut holds_system = false;
+        let (mut holds_system, mut holds_kernel_events) = (false, false);
         for batch in batches.into_iter().flatten() {
             let batch = batch.map_err(|error| wrong(error.to_string()))?;
-            if !holds_system {
+            if !(holds_system && holds_kernel_events) {
                 let kinds = column(&batch, "event").and_then(|kinds| kinds.values::<String>());
                 let kinds = kinds.map_err(wrong)?;
-                holds_system = kinds.iter().flatten().any(|kind| is_of_system(kind));
+                holds_system |= kinds.iter().flatten().any(|kind| is_of_system(kind));
+                holds_kernel_events |= kinds.iter().flatten().any(|kind| kind == KERNEL_EVENT);
             }
             held.push(Ok(batch));
             if run.is_stopped() {
@@ -238,6 +243,7 @@ impl EventQueue {
             batches: Box::new(held.into_iter()),
             events: Vec::new().into_iter(),
             holds_system,
+            holds_kernel_events,
         })
     }
 

@@ -168,6 +168,17 @@ pub fn guest_lines(guest: &GuestReport) -> Vec<String> {
     lines.push(beside("page faults", guest.faults, guest.kernel_faults));
     let huge = guest.kernel_huge_pages;
     lines.push(beside("huge pages", guest.huge_pages, huge));
+    if let Some(events) = guest.events {
+        lines.push(format!("kernel events: {}", grouped(events.recorded)));
+        for (count, what) in [
+            (events.invalid, "stores to the page of kernel events are no events"),
+            (events.homeless, "kernel events are about unknown address spaces"),
+        ] {
+            if count > 0 {
+                lines.push(format!("warning: {} {what}", grouped(count)));
+            }
+        }
+    }
     if let Some(check) = guest.check {
         lines.push(format!(
             "translations: {} compared with QEMU's, {} different; {} references to devices",

@@ -5,7 +5,7 @@ use crate::varint;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The highest format version that this crate reads.
-pub const VERSION: u16 = SYSTEM_VERSION;
+pub const VERSION: u16 = KERNEL_EVENTS_VERSION;
 /// The format version that recorders and importers write.
 pub(crate) const RECORDED_VERSION: u16 = 1;
 /// The format version with chunks of phrases.
@@ -14,6 +14,8 @@ pub(crate) const PHRASES_VERSION: u16 = 2;
 pub(crate) const WINDOWS_VERSION: u16 = 3;
 /// The format version of recordings of whole systems, with chunks of any kind.
 pub(crate) const SYSTEM_VERSION: u16 = 4;
+/// The format version of recordings of whole systems with events of an instrumented kernel.
+pub(crate) const KERNEL_EVENTS_VERSION: u16 = 5;
 /// The first bytes of a trace.
 pub const MAGIC: [u8; 10] = *b"BROADLEAF\0";
 /// The first bytes of a chunk.

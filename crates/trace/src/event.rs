@@ -2,6 +2,7 @@
 
 use broadleaf_units::{CoreId, FileId, Rights, SiteId, SpaceId, ThreadId, VirtAddr};
 
+use crate::kernel_event::KernelEvent;
 use crate::site::{Allocation, Site};
 use crate::system_event::SystemEvent;
 use crate::windows::WindowBorder;
@@ -187,6 +188,8 @@ pub enum Event {
     Window(WindowBorder),
     /// A change that only recordings of whole systems have.
     System(SystemEvent),
+    /// An event that an instrumented kernel emitted.
+    Kernel(KernelEvent),
 }
 
 impl Event {

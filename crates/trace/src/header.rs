@@ -16,6 +16,9 @@ pub struct Options {
     pub children: bool,
     /// The trace holds a whole system: a kernel and all of its processes.
     pub system: bool,
+    /// The trace of a whole system has events of an instrumented kernel. Its reservations are the
+    /// kernel's.
+    pub kernel_events: bool,
 }
 
 impl Options {
@@ -25,6 +28,7 @@ impl Options {
             | (self.events as u64) << 2
             | (self.children as u64) << 3
             | (self.system as u64) << 4
+            | (self.kernel_events as u64) << 5
     }
 
     const fn from_bits(bits: u64) -> Self {
@@ -34,6 +38,7 @@ impl Options {
             events: bits & 4 != 0,
             children: bits & 8 != 0,
             system: bits & 16 != 0,
+            kernel_events: bits & 32 != 0,
         }
     }
 }
@@ -223,6 +228,9 @@ impl Header {
             }
         }
         header.grain = grain.ok_or("the unit is missing")?;
+        if header.options.kernel_events && !header.options.system {
+            return Err("events of a kernel are announced without a whole system");
+        }
         Ok(header)
     }
 }

@@ -4,8 +4,8 @@ use std::io::Write;
 
 use crate::block::{BlockDef, BlockItem, MOST_BLOCK_REFERENCES};
 use crate::chunk::{
-    self, ChunkKind, END, HEAD_BYTES, MAGIC, MOST_CHUNK_BYTES, RECORDED_VERSION, SYSTEM_VERSION,
-    Totals, WINDOWS_VERSION,
+    self, ChunkKind, END, HEAD_BYTES, KERNEL_EVENTS_VERSION, MAGIC, MOST_CHUNK_BYTES,
+    RECORDED_VERSION, SYSTEM_VERSION, Totals, WINDOWS_VERSION,
 };
 use crate::compress::{DEFAULT_LEVEL, Packer};
 use crate::definitions::MOST_DEFINITION_BYTES;
@@ -111,10 +111,12 @@ fn head_of_version(header: &Header, version: u16) -> Result<Vec<u8>, WriteError>
     if body.len() > chunk::MOST_HEAD_BYTES {
         return Err(WriteError::TooLarge("the header has more than 2^24 bytes"));
     }
-    // A reader that skips the events of whole systems would mix up address spaces.
-    let version = match header.options.system {
-        true => SYSTEM_VERSION,
-        false => version,
+    // A reader that skips the events of whole systems would mix up address spaces. One that skips
+    // the events of the kernel would make reservations of its own.
+    let version = match (header.options.kernel_events, header.options.system) {
+        (true, _) => KERNEL_EVENTS_VERSION,
+        (false, true) => SYSTEM_VERSION,
+        (false, false) => version,
     };
     let mut bytes = Vec::with_capacity(HEAD_BYTES + body.len() + 8);
     bytes.extend_from_slice(&MAGIC);

@@ -24,8 +24,9 @@ static Block* block; /* NULL between executions */
 static UInt   state = COLLECTING, made, from;
 static bool   in_kernel = true;
 static enum { NOTHING_PENDS, BEGIN_PENDS, END_PENDS } mark;
-/* Invalidations that the last block made, in order; they follow its references. */
-static struct { UInt kind; Addr address; } pending[8];
+/* Invalidations and events of the kernel that the last block made, in order; they follow its
+   references. */
+static struct { UInt record, words; ULong word[5]; } pending[1024];
 static UInt pendings;
 
 enum { INVALIDATE_PAGE, INVALIDATE_UNKNOWN_PAGE, INVALIDATE_SPACE, INVALIDATE_ALL };
@@ -122,6 +123,8 @@ static inline ULong check(UInt info, Addr address)
 static ULong check_all(UInt info, Addr address, UInt span)
 {
    ULong stamp = check(info, address);
+   if (UNLIKELY(stamp == STAMP_OF_EVENTS) && qemu_plugin_mem_is_store(info))
+      bl_event_at(address);
    if (UNLIKELY(((address ^ (address + span)) & ~(PAGE - 1)) != 0))
       bl_translate(address + span);
    return stamp;
@@ -178,21 +181,39 @@ static void on_switch(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address
       bl_loads_space(address);
 }
 
+/* The instruction after a mark stores to the page of events. */
+static void on_announcement(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void* insn)
+{
+   on_reference(cpu, info, address, insn);
+   if (qemu_plugin_mem_is_store(info))
+      bl_announces_events(address);
+}
+
 static void send_pending(void)
 {
-   for (UInt i = 0; i < pendings && bl_on; i++) {
-      ULong words[2] = {pending[i].kind, pending[i].address};
-      bl_record(REC_INVALIDATE, words, 2);
-   }
+   for (UInt i = 0; i < pendings && bl_on; i++)
+      bl_record(pending[i].record, pending[i].word, pending[i].words);
    pendings = 0;
+}
+
+bool bl_pend(UInt record, const ULong* words, UInt n)
+{
+   if (pendings == sizeof pending / sizeof *pending)
+      return false;
+   pending[pendings].record = record;
+   pending[pendings].words = n;
+   memcpy(pending[pendings++].word, words, n * sizeof *words);
+   return true;
 }
 
 static void pend(UInt kind, Addr address)
 {
-   if (pendings < sizeof pending / sizeof *pending)
-      pending[pendings++] = (typeof(*pending)){kind, address};
-   else
-      pending[0].kind = INVALIDATE_ALL;
+   ULong words[2] = {kind, address};
+   if (bl_pend(REC_INVALIDATE, words, 2))
+      return;
+   pending[0].record = REC_INVALIDATE;
+   pending[0].words = 2;
+   pending[0].word[0] = INVALIDATE_ALL;
 }
 
 static void on_special(unsigned cpu, void* data)
@@ -229,7 +250,7 @@ static void on_special(unsigned cpu, void* data)
          break;
       case MARKS_BEGIN: mark = BEGIN_PENDS; break;
       case MARKS_END: mark = END_PENDS; break;
-      case CHANGES_NOTHING: break;
+      case MARKS_EVENTS: case CHANGES_NOTHING: break;
    }
 }
 
@@ -329,10 +350,14 @@ static size_t code_of(const struct qemu_plugin_insn* insn, UChar* to, size_t roo
 #endif
 }
 
+static Addr announcing; /* the instruction after a mark of the page of events */
+
 static void adds_special(struct qemu_plugin_insn* insn, const UChar* code, size_t bytes)
 {
    Decoded d = bl_decode(code, bytes);
-   if (d.change == CHANGES_NOTHING)
+   if (d.change == MARKS_EVENTS)
+      announcing = qemu_plugin_insn_vaddr(insn) + bytes;
+   if (d.change == CHANGES_NOTHING || d.change == MARKS_EVENTS)
       return;
    Decoded* data = malloc(sizeof d); /* code is translated again and again, and these are few */
    if (!data)
@@ -362,9 +387,12 @@ void bl_translates(qemu_plugin_id_t id, struct qemu_plugin_tb* tb)
               : bl_is_fault_work(insns[0].address) ? IS_FAULT
                                                    : 0;
    qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS, b);
-   for (size_t i = 0; i < n; i++)
+   for (size_t i = 0; i < n; i++) {
+      Addr at = b->insns[i].address;
       qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, i),
-                                       bl_is_in_switch(b->insns[i].address) ? on_switch
-                                                                            : on_reference,
+                                       bl_is_in_switch(at)               ? on_switch
+                                       : UNLIKELY(at && at == announcing) ? on_announcement
+                                                                         : on_reference,
                                        QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, &b->insns[i]);
+   }
 }

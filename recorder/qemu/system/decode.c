@@ -5,6 +5,7 @@
 
 #define BEGIN_MARK 0xb0ad1ea1u
 #define END_MARK 0xb0ad1ea2u
+#define EVENTS_MARK 0xb0ad1ea3u
 
 /* Decodes the memory operand of INVLPG. An operand without a plain base register, or with an index,
    is left unknown. */
@@ -74,9 +75,10 @@ Decoded bl_decode(const UChar* code, size_t bytes)
          UInt number = 0;
          if (left == 6 && modrm[0] == 0x84 && modrm[1] == 0)
             memcpy(&number, modrm + 2, 4);
-         d.change = number == BEGIN_MARK ? MARKS_BEGIN
-                    : number == END_MARK ? MARKS_END
-                                         : CHANGES_NOTHING;
+         d.change = number == BEGIN_MARK    ? MARKS_BEGIN
+                    : number == END_MARK    ? MARKS_END
+                    : number == EVENTS_MARK ? MARKS_EVENTS
+                                            : CHANGES_NOTHING;
          break;
       }
       default:

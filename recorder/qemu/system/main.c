@@ -72,6 +72,8 @@ static void option(const char* argument)
       bl_check = strcmp(value, "on") == 0;
    else if (strncmp(argument, "code", n) == 0)
       bl_code = strcmp(value, "on") == 0;
+   else if (strncmp(argument, "events", n) == 0)
+      bl_events_expected = strcmp(value, "on") == 0;
 }
 
 static void write_summary(void)
@@ -83,6 +85,9 @@ static void write_summary(void)
       {"walks", bl_counts.walks}, {"fault-exceptions", bl_counts.faults},
       {"faults", bl_counts.handled}, {"switches", bl_counts.switches},
       {"page-invalidations", bl_counts.pages}, {"full-invalidations", bl_counts.everything},
+      {"kernel-events", bl_counts.events}, {"invalid-kernel-events", bl_counts.invalid_events},
+      {"homeless-kernel-events", bl_counts.homeless_events},
+      {"events-page", bl_events_frame != 0},
    };
    FILE* to = summary ? fopen(summary, "we") : NULL;
    for (size_t i = 0; to && i < sizeof values / sizeof *values; i++)
@@ -105,6 +110,7 @@ void bl_system_begins(void)
    bl_send_number(REC_PRIVILEGE, 1);
    bl_on = true;
    bl_spaces_begin();
+   bl_finds_events();
 }
 
 void bl_system_ends(void)

@@ -17,6 +17,7 @@
 
 Cpu* bl_cpu;
 UInt bl_cpu_number;
+Addr bl_events_symbol;
 static Cpu* cpus[MOST_CPUS];
 
 static struct {
@@ -50,6 +51,8 @@ bool bl_read_symbols(const char* file)
          if (strcmp(name, wanted[i].name) == 0) {
             *wanted[i].to = strtoull(value, NULL, 16);
             found++;
+         } else if (strcmp(name, "broadleaf_events") == 0) {
+            bl_events_symbol = strtoull(value, NULL, 16);
          }
    if (from)
       fclose(from);
@@ -131,6 +134,17 @@ static Space* space_of(Addr mm)
    return s;
 }
 
+void bl_flush_all(void)
+{
+   Cpu* running = bl_cpu;
+   for (UInt i = 0; i < MOST_CPUS; i++)
+      if ((bl_cpu = cpus[i])) {
+         bl_flush(0);
+         bl_flush(1);
+      }
+   bl_cpu = running;
+}
+
 static bool maps(const Space* s, Addr block, ULong frame)
 {
    if (context_of(s->mm) != s->context)
@@ -190,6 +204,33 @@ static void enter(Cpu* cpu)
    if (numbers > before)
       begin_space(s);
    bl_tell_space();
+}
+
+static UInt space_of_root(Addr root)
+{
+   for (UInt i = 0; i < spaces_number; i++) {
+      ULong leaf = bl_walk(top, kernel_word(spaces[i].mm + symbols.pgd));
+      if (leaf && (leaf & ADDRESS_BITS) == root
+          && context_of(spaces[i].mm) == spaces[i].context)
+         return spaces[i].number;
+   }
+   return KERNEL_SPACE;
+}
+
+UInt bl_space_named(ULong name)
+{
+   if (!(name >> 63))
+      return space_of_root(name & ADDRESS_BITS);
+   if (!kernel_word(name + symbols.pgd))
+      return KERNEL_SPACE;
+   UInt   before = numbers;
+   Space* s = space_of(name);
+   UInt   number = s->number;
+   if (numbers > before) {
+      begin_space(s); /* a forked child that has not run */
+      bl_tell_space();
+   }
+   return number;
 }
 
 void bl_loads_space(Addr address)

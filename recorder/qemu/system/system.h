@@ -5,6 +5,7 @@
    blocks.c  callbacks of translated code: references become executions of shapes
    walk.c    the guest's page tables, behind a small software TLB
    spaces.c  the kernel's address spaces, and CR3
+   events.c  the events of an instrumented kernel
    decode.c  the instructions that change translations */
 #ifndef BROADLEAF_QEMU_SYSTEM_H
 #define BROADLEAF_QEMU_SYSTEM_H
@@ -22,7 +23,7 @@
 
 /* decode.c */
 typedef enum { CHANGES_NOTHING, WRITES_CR3, WRITES_CR4, INVALIDATES_PAGE, INVALIDATES_SPACES,
-               MARKS_BEGIN, MARKS_END } Change;
+               MARKS_BEGIN, MARKS_END, MARKS_EVENTS } Change;
 typedef struct {
    Change  change;
    int     reg;          /* the general register that holds the value or the base, or -1 */
@@ -54,19 +55,36 @@ extern bool  bl_check;
 typedef struct {
    ULong references, checked, different, devices, untranslated, leaves, huge, walks;
    ULong faults, handled, switches, pages, everything;
+   ULong events, invalid_events, homeless_events;
 } Counts;
 extern Counts bl_counts;
 bool  bl_map_memory(const char* file);
 /* Checks that an address has a translation, and returns the stamp of the entry. */
 ULong bl_translate(Addr address);
 ULong bl_check_reference(UInt info, Addr address);
+/* The stamp of the page of events. No half has it, so each reference to the page is looked at. */
+#define STAMP_OF_EVENTS 1ULL
+/* The next use of these pages gives the trace their leaves again. */
+void bl_forget_leaves(UInt space, Addr start, ULong bytes);
 /* Returns the leaf of an address under a top table, or 0. */
 ULong bl_walk(Addr root, Addr address);
 bool  bl_read_physical(Addr at, void* to, UInt bytes);
 void  bl_flush(UInt half);
 void  bl_orphan_huge(UInt space); /* the space ends */
 
+/* events.c */
+extern bool bl_events_expected; /* the trace may have events of the kernel */
+extern Addr bl_events_frame; /* the physical address of the page of events, or 0 */
+void bl_announces_events(Addr address);
+void bl_finds_events(void); /* the recording begins */
+void bl_event_at(Addr address);
+
 /* spaces.c */
+extern Addr bl_events_symbol; /* the address of the kernel's own page of events, or 0 */
+/* The number of the space that an instrumented kernel names: by the address of its mm_struct, or by
+   the physical address of its top table. KERNEL_SPACE if the recorder knows no such space. */
+UInt bl_space_named(ULong name);
+void bl_flush_all(void); /* on all processors */
 bool bl_read_symbols(const char* file);
 bool bl_read_kernel(Addr address, void* to, UInt bytes);
 bool bl_is_in_switch(Addr address); /* in the function that loads spaces */
@@ -83,6 +101,8 @@ void bl_tell_space(void);
 
 /* blocks.c */
 extern bool bl_on; /* between the marks */
+/* Appends a record that follows the references of the running block. */
+bool bl_pend(UInt record, const ULong* words, UInt n);
 void bl_translates(qemu_plugin_id_t id, struct qemu_plugin_tb* tb);
 void bl_begin_blocks(void);
 void bl_end_blocks(void);

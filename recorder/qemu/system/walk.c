@@ -16,7 +16,7 @@ bool   bl_check = false;
 
 static const UChar* memory;
 static ULong        memory_bytes;
-static ULong        last_stamp;
+static ULong        last_stamp = STAMP_OF_EVENTS;
 
 bool bl_map_memory(const char* file)
 {
@@ -199,6 +199,32 @@ static void tell(UInt space, Addr address, ULong leaf)
    send_leaf(page, 12, leaf);
 }
 
+void bl_forget_leaves(UInt space, Addr start, ULong bytes)
+{
+   Addr first = start >> 12, last = (start + bytes + PAGE - 1) >> 12;
+   bl_flush_all();
+   if (!told_room)
+      return;
+   if (last - first > told_room) {
+      for (ULong i = 0; i < told_room; i++) {
+         ULong page = told[i].key & PAGE_BITS;
+         ULong shift = told[i].key & BLOCK_KEY ? 9 : 0;
+         bool  same = (told[i].key & ~BLOCK_KEY) >> 36 == space + 1ULL;
+         if (told[i].key && same && page >= (first & PAGE_BITS) >> shift
+             && page << shift < (last & PAGE_BITS))
+            told[i].leaf &= 0xfffULL << 52;
+      }
+      return;
+   }
+   for (Addr page = first; page < last; page++) {
+      Told* t = place_of(told, told_room, key_of(space, page, 0));
+      t->leaf = 0;
+      t = place_of(told, told_room, key_of(space, (page << 12 & ~((1ULL << 21) - 1)) >> 12,
+                                           BLOCK_KEY));
+      t->leaf &= 0xfffULL << 52; /* the times of its huge pages go on */
+   }
+}
+
 void bl_orphan_huge(UInt space)
 {
    for (UInt i = 0; i < huge_number; i++)
@@ -217,6 +243,8 @@ static __attribute__((noinline)) ULong walk_now(Cell* cell, Addr address)
    }
    bool passing = half && !(leaf & LEAF_GLOBAL); /* a kernel's page that CR3 writes invalidate */
    *cell = (Cell){address >> 12, bl_cpu->stamp[passing ? 0 : half], leaf & ADDRESS_BITS};
+   if (UNLIKELY(cell->frame == bl_events_frame) && bl_events_frame)
+      cell->stamp = STAMP_OF_EVENTS;
    if (bl_on)
       tell(half ? KERNEL_SPACE : bl_cpu->space, address, leaf);
    return cell->stamp;

@@ -14,6 +14,7 @@ mod expressions;
 mod filtered;
 mod forks;
 mod interim;
+mod kernel_events;
 mod kinds;
 mod maps;
 mod mixes;

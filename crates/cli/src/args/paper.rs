@@ -69,6 +69,10 @@ pub(crate) struct PaperArgs {
     #[arg(short, long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
 
+    /// Record programs of zhu2018 in the guest in FOLDER as well, with its kernel's references
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) guest: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) page: PageFile,
 

@@ -221,6 +221,8 @@ impl RecordArgs {
             memory: self.guest_memory.unwrap_or(1 << 30),
             processors: self.processors.unwrap_or(1),
             check: self.check,
+            files: Vec::new(),
+            keeps_console: false,
         })
     }
 

@@ -21,6 +21,7 @@ pub(crate) fn run(options: &PaperArgs) -> Result<(), Failure> {
         cycles_per_access: options.cycles_per_access,
         without: options.without.as_deref(),
         folder: options.output.as_deref(),
+        guest: options.guest.as_deref(),
         force: options.force,
         watch: &Bars,
         record: |options, path| record(options, path, false, true),

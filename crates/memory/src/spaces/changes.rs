@@ -259,6 +259,7 @@ impl AddressSpaces {
 
     /// Ends an address space, or clears one that begins again.
     pub fn end(&mut self, space: SpaceId) -> Vec<Change> {
+        self.end_kernel_reservations(space);
         let unlisted = self.memories.end(space);
         if !self.numbers.contains_key(&space) {
             // The space began, and the trace lists no mapping of it.

@@ -2,6 +2,7 @@
 //! blocks.
 
 mod changes;
+mod kernel;
 mod memories;
 mod shared;
 
@@ -10,6 +11,7 @@ pub use memories::MemoryId;
 use crate::space::{Facts, Space};
 use crate::{Backing, BlockSpan, Change, Extent, GEOMETRY, Mapping, Pages};
 use broadleaf_units::{BackingKind, BlockNumber, FileId, PageNumber, PageSize, SpaceId};
+use kernel::KernelReservations;
 use memories::Memories;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,6 +48,8 @@ pub struct AddressSpaces {
     listed: BTreeSet<SpaceId>,
     files: BTreeMap<FileId, u64>,
     memories: Memories,
+    /// The reservations of an instrumented kernel; `None` if faults reserve blocks by our rules.
+    kernel_reservations: Option<KernelReservations>,
     blocks: BTreeMap<(usize, BlockNumber), BlockId>,
     known: Vec<KnownBlock>,
 }
@@ -158,9 +162,13 @@ impl AddressSpaces {
     /// size of a base page.
     pub fn facts_of(&self, space: SpaceId, piece: Pages, page: u64, base: PageSize) -> Facts {
         let facts = |space: &Space| space.facts(piece, page, &self.files, base);
-        match self.numbers.get(&space) {
+        let facts = match self.numbers.get(&space) {
             Some(number) => facts(&self.spaces[*number]),
             None => facts(&Space::new(space, self.listed.contains(&space))),
+        };
+        Facts {
+            reservable: self.may_reserve(space, piece, facts.reservable),
+            ..facts
         }
     }
 

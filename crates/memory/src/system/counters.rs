@@ -30,6 +30,9 @@ pub struct SystemCounters {
     pub reservations: u64,
     /// Reservations that were broken because memory was wanted elsewhere.
     pub reservations_broken: u64,
+    /// Superpages that a recorded kernel broke with their reservation, and that had pages which no
+    /// reference had used.
+    pub part_filled_broken: u64,
     /// Extents that were wanted and could not be had.
     pub extents_refused: u64,
     /// Pages that got another colour of their owner's share, as no frame of their colour was free.

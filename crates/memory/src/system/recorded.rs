@@ -54,6 +54,7 @@ impl System<'_> {
                 zeroed_and_gone: after.zeroed_and_gone,
                 read_and_gone: after.read_and_gone,
                 reservations_broken: after.reservations_broken,
+                part_filled_broken: after.part_filled_broken,
                 swapped_out: after.swapped_out,
                 file_writes: after.file_writes,
                 dropped: after.dropped,
@@ -63,6 +64,44 @@ impl System<'_> {
             self.counters.fault_cycles += cycles;
         }
         Ok(())
+    }
+
+    /// The recorded kernel broke the superpage of a block.
+    pub fn demote_as_recorded(&mut self, at: Place) {
+        self.fault_cycles = 0;
+        let kept = self.level_of(PageSize::SIZE_2M).unwrap_or(0).max(1) - 1;
+        while self.tables.get(at).level() > kept {
+            self.demote(self.piece(at, self.tables.get(at).level()));
+        }
+        self.counters.fault_cycles += std::mem::take(&mut self.fault_cycles);
+    }
+
+    /// The recorded kernel broke the reservation of a block, and took back the pages that it never
+    /// gave out: those that a promotion filled and no reference used. A superpage of the block is
+    /// broken.
+    pub fn break_as_recorded(&mut self, at: Place) {
+        let Some(level) = self.level_of(PageSize::SIZE_2M) else {
+            return;
+        };
+        let piece = self.piece(at, level);
+        let was_superpage = self.tables.get(piece.first).level() >= level;
+        self.demote_as_recorded(piece.first);
+        if let Some((id, _)) = self.reservation_at(piece.first) {
+            self.dissolve(id);
+            self.counters.reservations_broken += 1;
+        }
+        let unused = |at: &Place| {
+            let (zeroed, read) = self.tables.get(*at).filled();
+            zeroed || read
+        };
+        let filled: Vec<Place> = self.places(piece).filter(unused).collect();
+        self.counters.part_filled_broken += u64::from(was_superpage && !filled.is_empty());
+        self.fault_cycles = 0;
+        for at in filled {
+            self.demote_to_base_page(at);
+            self.release(at.space, self.units(at.page, 1));
+        }
+        self.counters.fault_cycles += std::mem::take(&mut self.fault_cycles);
     }
 
     /// Counts a page fault of the recorded system, with its fixed cost.

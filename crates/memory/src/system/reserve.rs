@@ -49,7 +49,8 @@ impl System<'_> {
             let Some(first) = self.extent(spaces, level, Effort::Later) else {
                 continue;
             };
-            let id = self.enter_reservation(key, first, level);
+            let made = spaces.kernel_reserved_at(at.space, self.units_of(at.page));
+            let id = self.enter_reservation_made(key, first, level, made.unwrap_or(self.now));
             self.free_beyond(id, used);
             return Some(id);
         }
@@ -100,11 +101,22 @@ impl System<'_> {
         first: Frame,
         level: usize,
     ) -> ReservationId {
+        self.enter_reservation_made(key, first, level, self.now)
+    }
+
+    /// Makes a reservation of an extent, with the time at which it counts as made.
+    fn enter_reservation_made(
+        &mut self,
+        key: Place,
+        first: Frame,
+        level: usize,
+        made: u64,
+    ) -> ReservationId {
         let id = self.reservations.make(key, first.0, level);
-        self.reserved_at.insert(key, self.now);
+        self.reserved_at.insert(key, made);
         self.objects.reserved(key, first);
         self.counters.reservations += 1;
-        self.will_be_due(key, self.now);
+        self.will_be_due(key, made);
         id
     }
 

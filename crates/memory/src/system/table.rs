@@ -36,7 +36,7 @@ struct RecentChunk {
 }
 
 const RECENT: usize = 1024;
-const NOTHING: RecentChunk = Recent {
+const NOTHING: RecentChunk = RecentChunk {
     space: SpaceId(u32::MAX),
     number: u64::MAX,
     chunk: 0,

@@ -77,6 +77,7 @@ pub(crate) fn whole_result() -> CellResult {
         extents_refused: next(),
         kernel_l1_misses: Some(next()),
         kernel_walks: Some(next()),
+        part_filled_superpages_broken: Some(next()),
         other_colour_pages: Some(next()),
         foreign_colour_pages: Some(next()),
         scattered_superpages: Some(next()),

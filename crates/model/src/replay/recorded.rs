@@ -3,7 +3,7 @@
 use super::Replay;
 use broadleaf_memory::Pages;
 use broadleaf_trace::{FaultStep, GuestLeaf, Invalidation, SystemEvent};
-use broadleaf_units::{PageSize, VirtAddr};
+use broadleaf_units::{PageSize, SpaceId, VirtAddr};
 
 /// The pages of 4 KiB in the lower half of the addresses.
 const LOWER_HALF: u64 = 1 << 51;
@@ -13,7 +13,9 @@ impl Replay<'_, '_> {
     pub(super) fn system_event(&mut self, event: &SystemEvent) {
         match event {
             SystemEvent::Leaf(leaf) => self.leaf(leaf),
-            SystemEvent::Invalidate(what) => self.invalidate(*what),
+            SystemEvent::Invalidate(what) => {
+                self.invalidate_in(self.stream.running, *what);
+            }
             SystemEvent::PageFault(FaultStep::Handled) => {
                 let worlds = self.worlds.all.iter_mut();
                 worlds.for_each(|world| world.note_recorded_fault());
@@ -34,7 +36,9 @@ impl Replay<'_, '_> {
         };
         let is_kernels = Some(space) == self.stream.kernel();
         for world in &mut self.worlds.all {
-            world.map_as_recorded(space, leaf, is_kernels, &self.stream);
+            if let Some(size) = PageSize::from_shift(leaf.shift) {
+                world.map_as_recorded(space, leaf.start, size, is_kernels, &self.stream);
+            }
             if changed {
                 let bytes = 1u64 << leaf.shift.min(PageSize::SIZE_2M.shift());
                 let pages = Pages::of_bytes(leaf.start, bytes);
@@ -43,12 +47,12 @@ impl Replay<'_, '_> {
         }
     }
 
-    fn invalidate(&mut self, what: Invalidation) {
+    /// Drops translations of a space, or of all spaces.
+    pub(super) fn invalidate_in(&mut self, running: SpaceId, what: Invalidation) {
         self.end_batch();
         let Some(kernel) = self.stream.kernel() else {
             return;
         };
-        let running = self.stream.running;
         let spaces = &self.stream.spaces;
         let lower = Pages {
             start: 0,

@@ -4,8 +4,8 @@ use super::{Scene, World};
 use crate::stream::Stream;
 use broadleaf_memory::system::Place;
 use broadleaf_memory::{AddressSpaces, Pages};
-use broadleaf_trace::GuestLeaf;
-use broadleaf_units::{PageNumber, PageSize, SpaceId};
+use broadleaf_trace::{KernelAction, KernelEvent};
+use broadleaf_units::{PageNumber, PageSize, SpaceId, VirtAddr};
 
 /// The pages of 4 KiB in all addresses of 64 bits.
 const ALL_PAGES: u64 = 1 << (u64::BITS - PageSize::SIZE_4K.shift() as u32);
@@ -28,7 +28,8 @@ impl World<'_> {
     pub(crate) fn map_as_recorded(
         &mut self,
         space: SpaceId,
-        leaf: &GuestLeaf,
+        start: VirtAddr,
+        size: PageSize,
         is_kernels: bool,
         stream: &Stream,
     ) {
@@ -36,13 +37,10 @@ impl World<'_> {
         if self.ended.is_some() || !(is_kernels || self.policy.needs().recorded_sizes) {
             return;
         }
-        let page = PageNumber(leaf.start.0 >> PageSize::SIZE_4K.shift());
+        let page = PageNumber(start.0 >> PageSize::SIZE_4K.shift());
         let at = Place {
             space,
             page: self.system.base_page(page),
-        };
-        let Some(size) = PageSize::from_shift(leaf.shift) else {
-            return;
         };
         let mut mapped = Ok(());
         self.impose(spaces, |system| {
@@ -84,6 +82,48 @@ impl World<'_> {
         let known: Vec<SpaceId> = self.mmu.tags.spaces().collect();
         for space in known {
             self.drop_as_recorded(space, all, spaces);
+        }
+    }
+
+    /// Drops the translations of all spaces but this one, whose pages are global.
+    pub(crate) fn drop_all_but(&mut self, kernel: SpaceId, spaces: &AddressSpaces) {
+        let all = Pages {
+            start: 0,
+            end: ALL_PAGES,
+        };
+        let known: Vec<SpaceId> = self.mmu.tags.spaces().collect();
+        for space in known.into_iter().filter(|space| *space != kernel) {
+            self.drop_as_recorded(space, all, spaces);
+        }
+    }
+
+    /// Follows the recorded kernel's superpages and reservations. Its own decisions about superpages
+    /// concern the policy that follows the recorded sizes.
+    pub(crate) fn follow_kernel(&mut self, event: &KernelEvent, stream: &Stream) {
+        let spaces = &stream.spaces;
+        let at = |start: VirtAddr| Place {
+            space: event.space,
+            page: self
+                .system
+                .base_page(PageNumber(start.0 >> PageSize::SIZE_4K.shift())),
+        };
+        if self.ended.is_some() {
+            return;
+        }
+        let follows_sizes = self.policy.needs().recorded_sizes;
+        match event.action {
+            KernelAction::ReservationBroken(start) => {
+                let at = at(start);
+                self.impose(spaces, |system| system.break_as_recorded(at));
+            }
+            KernelAction::Demoted(start) if follows_sizes => {
+                let at = at(start);
+                self.impose(spaces, |system| system.demote_as_recorded(at));
+            }
+            KernelAction::Promoted(start) | KernelAction::Shared(start) if follows_sizes => {
+                self.map_as_recorded(event.space, start, PageSize::SIZE_2M, false, stream);
+            }
+            _ => {}
         }
     }
 }

@@ -69,7 +69,8 @@ impl ReferenceStream {
             | Event::Site(..)
             | Event::Allocation(_)
             | Event::Window(_)
-            | Event::System(_) => false,
+            | Event::System(_)
+            | Event::Kernel(_) => false,
         }
     }
 

@@ -273,7 +273,8 @@ impl RomerReplay<'_> {
             | Event::Site(..)
             | Event::Allocation(_)
             | Event::Window(_)
-            | Event::System(_) => {}
+            | Event::System(_)
+            | Event::Kernel(_) => {}
         }
     }
 

@@ -1,16 +1,18 @@
 //! Archives of cpio in the form "newc", which the kernel unpacks one after the other.
 
-/// The mode of a folder, and of a file.
+/// The modes of folders, of files, and of programs.
 const FOLDER: u32 = 0o40755;
 const FILE: u32 = 0o100_644;
+const PROGRAM: u32 = 0o100_755;
 
 /// An archive of one file, with its folders.
-pub(super) fn of_file(path: &str, content: &[u8]) -> Vec<u8> {
+pub(super) fn of_file(path: &str, content: &[u8], is_program: bool) -> Vec<u8> {
     let mut archive = Vec::new();
     for (at, _) in path.match_indices('/') {
         entry(&mut archive, &path[..at], FOLDER, &[]);
     }
-    entry(&mut archive, path, FILE, content);
+    let mode = if is_program { PROGRAM } else { FILE };
+    entry(&mut archive, path, mode, content);
     entry(&mut archive, "TRAILER!!!", 0, &[]);
     archive
 }
@@ -39,7 +41,7 @@ mod tests {
 
     #[test]
     fn entries_begin_at_multiples_of_four() {
-        let archive = of_file("etc/broadleaf/command", b"exec true\n");
+        let archive = of_file("etc/broadleaf/command", b"exec true\n", false);
         let starts = memchr::memmem::find_iter(&archive, b"070701");
         let starts: Vec<usize> = starts.collect();
         assert_eq!(starts.len(), 4, "two folders, the file and the trailer");

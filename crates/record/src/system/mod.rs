@@ -17,7 +17,7 @@ use std::process::{Command, Stdio};
 use crate::qemu::quoted;
 use crate::valgrind::{Options, RecordError};
 
-pub use report::GuestReport;
+pub use report::{GuestReport, KernelEventCounts, TranslationCheck};
 
 /// The plugin for QEMU 7.2, which has version 1 of the interface. It is empty if the build had no C
 /// compiler.
@@ -31,10 +31,22 @@ const MEMORY: &str = "memory";
 const FILES: &str = "files";
 const SERIAL: &str = "report";
 const SUMMARY: &str = "summary";
+const CONSOLE: &str = "console";
 /// The name of the command's script in the guest.
 const SCRIPT: &str = "etc/broadleaf/command";
 /// The size of the guest's memory above which QEMU splits it into two pieces.
 const MOST_MEMORY: u64 = 2816 << 20;
+
+/// A file that a guest gets for one recording.
+#[derive(Clone, Debug)]
+pub struct GuestFile {
+    /// The path in the guest, without the first slash.
+    pub path: String,
+    /// The content.
+    pub content: Vec<u8>,
+    /// True if the file is a program.
+    pub is_program: bool,
+}
 
 /// The machine of a guest that is recorded.
 #[derive(Clone, Debug)]
@@ -49,6 +61,10 @@ pub struct GuestMachine {
     pub processors: u32,
     /// If true, each translation is compared with QEMU's own.
     pub check: bool,
+    /// Files beside those of the folder.
+    pub files: Vec<GuestFile>,
+    /// If true, the guest's console is not shown; the report has it.
+    pub keeps_console: bool,
 }
 
 /// A guest that is about to run.
@@ -58,6 +74,8 @@ pub(crate) struct System<'a> {
     version: String,
     plugin: &'static [u8],
     kernel: String,
+    /// True if the guest's kernel emits events to a page.
+    kernel_events: bool,
 }
 
 impl<'a> System<'a> {
@@ -112,12 +130,18 @@ impl<'a> System<'a> {
             version,
             plugin,
             kernel: kernel.unwrap_or_default().to_owned(),
+            kernel_events: emits_events(&symbols),
         })
     }
 
     /// The plugin for this QEMU.
     pub(crate) const fn plugin(&self) -> &'static [u8] {
         self.plugin
+    }
+
+    /// Returns true if the guest's kernel, or a module of it, emits events.
+    pub(crate) const fn emits_events(&self) -> bool {
+        self.kernel_events
     }
 
     /// The path of the guest's kernel.
@@ -157,6 +181,13 @@ impl<'a> System<'a> {
              its own"
                 .into(),
         ];
+        if self.kernel_events {
+            notes.push(
+                "the guest's kernel emits events: from the first RV_ event on, reservations are \
+                 the kernel's"
+                    .into(),
+            );
+        }
         if self.machine.processors > 1 {
             notes.push(format!(
                 "{} processors ran in turn",
@@ -187,7 +218,10 @@ impl<'a> System<'a> {
         let memory = rings.join(MEMORY);
         File::create(&memory)?.set_len(self.machine.memory)?;
         let mut files = fs::read(self.machine.folder.join("initramfs"))?;
-        files.extend(archive::of_file(SCRIPT, &script(&options.command)));
+        for file in &self.machine.files {
+            files.extend(archive::of_file(&file.path, &file.content, file.is_program));
+        }
+        files.extend(archive::of_file(SCRIPT, &script(&options.command), false));
         fs::write(rings.join(FILES), files)?;
         let size = self.machine.memory.to_string();
         let mut command = Command::new(&self.qemu);
@@ -211,7 +245,14 @@ impl<'a> System<'a> {
                 .args(["-L", "/usr/share/seabios"]);
         }
         command.args(["-nodefaults", "-display", "none", "-no-reboot"]);
-        command.args(["-serial", "stdio", "-serial"]);
+        let console = rings.join(CONSOLE);
+        command
+            .arg("-serial")
+            .arg(match self.machine.keeps_console {
+                true => joined(&["file:".as_ref(), console.as_os_str()]),
+                false => "stdio".into(),
+            });
+        command.arg("-serial");
         command.arg(joined(&["file:".as_ref(), rings.join(SERIAL).as_os_str()]));
         command.arg("-kernel").arg(self.kernel_path());
         command.arg("-initrd").arg(rings.join(FILES));
@@ -231,10 +272,11 @@ impl<'a> System<'a> {
             ",summary=".as_ref(),
             &quoted(rings.join(SUMMARY).as_os_str()),
             format!(
-                ",shift={},code={},check={}",
+                ",shift={},code={},check={},events={}",
                 options.grain.shift(),
                 on(options.instructions),
-                on(self.machine.check)
+                on(self.machine.check),
+                on(self.kernel_events)
             )
             .as_ref(),
         ]));
@@ -244,8 +286,17 @@ impl<'a> System<'a> {
     /// Reads the reports of the guest and of the plugin.
     pub(crate) fn report(&self, rings: &Path) -> GuestReport {
         let text = |name: &str| fs::read_to_string(rings.join(name)).unwrap_or_default();
-        GuestReport::of(&text(SERIAL), &text(SUMMARY), self.machine.check)
+        GuestReport {
+            console: text(CONSOLE),
+            ..GuestReport::of(&text(SERIAL), &text(SUMMARY), self.machine.check)
+        }
     }
+}
+
+/// Returns true if a file of symbols announces events: by a module, or by a page of the kernel.
+fn emits_events(symbols: &str) -> bool {
+    let mut names = symbols.lines().filter_map(|line| line.split(' ').next());
+    names.any(|name| name == "kernel-events" || name == "broadleaf_events")
 }
 
 fn joined(parts: &[&OsStr]) -> OsString {
@@ -292,6 +343,13 @@ fn data_beside(qemu: &Path) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn symbols_announce_events() {
+        assert!(!emits_events("kernel 6.1\ninit_top_pgt 0x1\n"));
+        assert!(emits_events("kernel 6.1\nkernel-events 1\n"));
+        assert!(emits_events("broadleaf_events 0xffffffff82000000\n"));
+    }
 
     #[test]
     fn words_reach_the_guest_as_they_are() {

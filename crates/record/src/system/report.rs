@@ -22,8 +22,23 @@ pub struct GuestReport {
     pub walks: u64,
     /// References without a translation of ours.
     pub untranslated: u64,
+    /// The output of the guest's console, if it was not shown.
+    pub console: String,
+    /// The events of the kernel, if it emits any.
+    pub events: Option<KernelEventCounts>,
     /// The comparison with QEMU's translations, if it was asked for.
     pub check: Option<TranslationCheck>,
+}
+
+/// The stores to the page of kernel events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KernelEventCounts {
+    /// Events that the trace holds.
+    pub recorded: u64,
+    /// Stores that are no event: an unknown number, or an impossible argument.
+    pub invalid: u64,
+    /// Events about an address space that the recorder does not know.
+    pub homeless: u64,
 }
 
 /// The comparison of each reference's translation with QEMU's own.
@@ -71,6 +86,7 @@ impl GuestReport {
         let huge = made.iter().map(|name| since(name)).sum::<Option<u64>>();
         Self {
             status,
+            console: String::new(),
             kernel_faults: since("pgfault"),
             faults: counted("faults"),
             kernel_huge_pages: huge,
@@ -78,6 +94,11 @@ impl GuestReport {
             switches: counted("switches"),
             walks: counted("walks"),
             untranslated: counted("untranslated"),
+            events: (counted("events-page") > 0).then(|| KernelEventCounts {
+                recorded: counted("kernel-events"),
+                invalid: counted("invalid-kernel-events"),
+                homeless: counted("homeless-kernel-events"),
+            }),
             check: checked.then(|| TranslationCheck {
                 compared: counted("checked"),
                 different: counted("different"),

@@ -289,6 +289,7 @@ fn header(options: &Options, program: &Path, system: Option<&System<'_>>) -> io:
             events: true,
             children: options.follow_children || system.is_some(),
             system: system.is_some(),
+            kernel_events: system.is_some_and(System::emits_events),
         },
         command: options
             .command

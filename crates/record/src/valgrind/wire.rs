@@ -2,8 +2,8 @@
 //! files change together.
 
 use broadleaf_trace::{
-    Advice, Backing, Border, Event, FaultStep, GuestLeaf, Invalidation, KernelTouch, Mapping,
-    Range, SystemEvent, TouchOrigin, WindowBorder,
+    Advice, Backing, Border, Event, FaultStep, GuestLeaf, Invalidation, KernelEvent, KernelTouch,
+    Mapping, Range, SystemEvent, TouchOrigin, WindowBorder,
 };
 use broadleaf_units::{CoreId, FileId, Rights, SpaceId, ThreadId, VirtAddr};
 
@@ -81,6 +81,7 @@ pub(super) mod kind {
     pub(in super::super) const PRIVILEGE: u8 = 29;
     pub(in super::super) const CORE: u8 = 30;
     pub(in super::super) const SPACE_END: u8 = 31;
+    pub(in super::super) const KERNEL: u8 = 32;
 }
 
 /// An item of a block.
@@ -281,6 +282,12 @@ impl Payload<'_> {
             kind::THREAD_RUN => Event::ThreadSwitch(ThreadId(self.number() as u32)),
             kind::THREAD_END => Event::ThreadEnd(ThreadId(self.number() as u32)),
             kind::CORE => Event::CoreSwitch(CoreId(self.number() as u32)),
+            // The plugin sends no impossible event; it counts them.
+            kind::KERNEL => {
+                let (action, space) = (self.number(), SpaceId(self.number() as u32));
+                let arguments = [self.number(), self.number(), self.number()];
+                Event::Kernel(KernelEvent::of_numbers(space, action, arguments).ok()?)
+            }
             _ => return self.system_event(record).map(Event::System),
         })
     }

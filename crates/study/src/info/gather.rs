@@ -265,5 +265,6 @@ const fn name(event: &Event) -> &'static str {
             SystemEvent::PageFault(_) => "page_fault",
             SystemEvent::Privilege(_) => "privilege",
         },
+        Event::Kernel(event) => event.name(),
     }
 }

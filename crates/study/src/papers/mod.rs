@@ -67,6 +67,8 @@ pub struct PaperSetting {
     pub without: Option<String>,
     /// The folder of recordings of real programs.
     pub folder: Option<PathBuf>,
+    /// The folder of a guest, whose recordings hold the kernel's references.
+    pub guest: Option<PathBuf>,
     /// Receives the progress.
     pub watch: &'static dyn Watch,
     /// Records a program to a new file.
@@ -84,6 +86,7 @@ impl PaperSetting {
             cycles_per_access,
             without: without.map(str::to_owned),
             folder: None,
+            guest: None,
             watch: &crate::watch::Unwatched,
             record: |_, _| Err(Failure::failed("tests of experiments record nothing")),
             measure: |_, _| Err(Failure::failed("tests of experiments measure nothing")),

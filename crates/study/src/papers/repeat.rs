@@ -27,6 +27,8 @@ pub struct PaperRequest<'a> {
     pub without: Option<&'a str>,
     /// A folder for tables and recordings.
     pub folder: Option<&'a Path>,
+    /// The folder of a guest to record programs in.
+    pub guest: Option<&'a Path>,
     /// Overwrite tables that the folder has.
     pub force: bool,
     /// Receives the progress.
@@ -85,6 +87,7 @@ pub fn repeat(
         cycles_per_access: (request.cycles_per_access).unwrap_or(paper.cycles_per_access),
         without: mechanism(paper, request.without)?,
         folder: request.folder.map(Path::to_owned),
+        guest: request.guest.map(Path::to_owned),
         watch: request.watch,
         record: request.record,
         measure: request.measure,

@@ -35,6 +35,7 @@ const SITE: u8 = 19;
 const ALLOCATION: u8 = 20;
 const WINDOW: u8 = 21;
 const SYSTEM: u8 = 22;
+const KERNEL: u8 = 23;
 
 /// The kinds of events that a trace may hold. The head says so, because the version follows from it
 /// and readers of earlier versions would skip these events.
@@ -42,6 +43,7 @@ const SYSTEM: u8 = 22;
 pub(crate) struct PermittedEvents {
     windows: bool,
     system: bool,
+    kernel: bool,
 }
 
 impl PermittedEvents {
@@ -50,6 +52,7 @@ impl PermittedEvents {
         Self {
             windows: header.windows.is_some(),
             system: header.options.system,
+            kernel: header.options.kernel_events,
         }
     }
 
@@ -61,6 +64,9 @@ impl PermittedEvents {
             }
             Event::System(_) if !self.system => {
                 Err("it is of a whole system, and the head announces none")
+            }
+            Event::Kernel(_) if !self.kernel => {
+                Err("an instrumented kernel emitted it, and the head announces no such events")
             }
             _ => Ok(()),
         }

@@ -1,13 +1,14 @@
 //! Decoding an event's payload.
 
-use broadleaf_units::{CoreId, FileId, Rights, SiteId, ThreadId, VirtAddr};
+use broadleaf_units::{CoreId, FileId, Rights, SiteId, SpaceId, ThreadId, VirtAddr};
 
 use super::{
-    ADVISE, ALLOCATION, BRK, CORE_SWITCH, EXEC, FILE, FORK, MAP, MISPLACED, POPULATE, PROTECT,
-    REMAP, SITE, SPACE_END, SPACE_START, STACK, SYSTEM, THREAD_END, THREAD_START, THREAD_SWITCH,
-    UNMAP, WINDOW, system,
+    ADVISE, ALLOCATION, BRK, CORE_SWITCH, EXEC, FILE, FORK, KERNEL, MAP, MISPLACED, POPULATE,
+    PROTECT, REMAP, SITE, SPACE_END, SPACE_START, STACK, SYSTEM, THREAD_END, THREAD_START,
+    THREAD_SWITCH, UNMAP, WINDOW, system,
 };
 use crate::event::{Advice, Backing, Event, KernelTouch, Mapping, Range, TouchOrigin};
+use crate::kernel_event::KernelEvent;
 use crate::site::{Allocation, Site, SiteFrame};
 use crate::varint::Cursor;
 use crate::windows::WindowBorder;
@@ -69,9 +70,20 @@ pub(crate) fn parse(kind: u8, payload: &[u8]) -> Result<Option<Event>, &'static 
         SITE => Event::Site(SiteId(from.number32()?), site(from)?),
         ALLOCATION => Event::Allocation(allocation(from)?),
         WINDOW => Event::Window(WindowBorder::read(from)?),
+        KERNEL => Event::Kernel(kernel(from)?),
         SYSTEM => return Ok(system::parse(from)?.map(Event::System)),
         _ => return Ok(None),
     }))
+}
+
+fn kernel(from: &mut Cursor<'_>) -> Result<KernelEvent, &'static str> {
+    let space = SpaceId(from.number32()?);
+    let action = from.number()?;
+    KernelEvent::of_numbers(
+        space,
+        action,
+        [from.number()?, from.number()?, from.number()?],
+    )
 }
 
 fn site(from: &mut Cursor<'_>) -> Result<Site, &'static str> {

@@ -1,9 +1,9 @@
 //! Encoding an event's payload.
 
 use super::{
-    ADVISE, ALLOCATION, BRK, CORE_SWITCH, EXEC, FILE, FORK, MAP, MISPLACED, POPULATE, PROTECT,
-    REMAP, SITE, SPACE_END, SPACE_START, STACK, SYSTEM, THREAD_END, THREAD_START, THREAD_SWITCH,
-    UNMAP, WINDOW, system,
+    ADVISE, ALLOCATION, BRK, CORE_SWITCH, EXEC, FILE, FORK, KERNEL, MAP, MISPLACED, POPULATE,
+    PROTECT, REMAP, SITE, SPACE_END, SPACE_START, STACK, SYSTEM, THREAD_END, THREAD_START,
+    THREAD_SWITCH, UNMAP, WINDOW, system,
 };
 use crate::event::{Advice, Backing, Event, Range};
 use crate::site::{Allocation, Site};
@@ -116,6 +116,13 @@ pub(crate) fn put(out: &mut Vec<u8>, event: &Event) -> Option<u8> {
         Event::System(event) => {
             system::put(out, event);
             return Some(SYSTEM);
+        }
+        Event::Kernel(event) => {
+            let (action, arguments) = event.numbers();
+            varint::put(out, event.space.0.into());
+            varint::put(out, action);
+            arguments.iter().for_each(|of| varint::put(out, *of));
+            return Some(KERNEL);
         }
         _ => {}
     }

@@ -71,6 +71,7 @@ fn full_header(grain: Grain, instruction_pages: bool) -> Header {
             events: true,
             children: true,
             system: false,
+            kernel_events: false,
         },
         command: vec!["sh".to_owned(), "-c".to_owned(), "true; true".to_owned()],
         program: Some(RecordedProgram {

@@ -4,9 +4,9 @@ use std::io::Cursor;
 
 use crate::common::{TestItem, canonical, header, read, read_until_error, recode, trace, write};
 use broadleaf_trace::{
-    Border, Encoder, EndRun, Event, FaultCosts, Grain, Header, Lead, MeasuredEnds, Options,
-    ReadOptions, RecordedProgram, SystemEvent, TraceIndex, TraceReader, Visit, WindowBorder,
-    WindowPlan, WindowUnit, WriteError, head_bytes,
+    Border, Encoder, EndRun, Event, FaultCosts, Grain, Header, KernelAction, KernelEvent, Lead,
+    MeasuredEnds, Options, ReadOptions, RecordedProgram, SystemEvent, TraceIndex, TraceReader,
+    Visit, WindowBorder, WindowPlan, WindowUnit, WriteError, head_bytes,
 };
 use broadleaf_units::{SpaceId, ThreadId};
 use proptest::prelude::*;
@@ -125,6 +125,7 @@ fn a_header_round_trips() {
             instruction_counts: true,
             children: true,
             system: false,
+            kernel_events: false,
             ..Options::default()
         },
         command: vec!["gzip".to_owned(), "-9".to_owned(), String::new()],
@@ -290,6 +291,28 @@ fn an_access_that_reaches_far_leads_each_unit() {
     assert_eq!(canonical(&found), canonical(&pieces));
 }
 
+/// A reader that skips the events of a kernel would make reservations of its own, so it has to refuse
+/// the file.
+#[test]
+fn events_of_a_kernel_have_a_version_of_their_own() {
+    let mut header = Header::new(Grain::Page);
+    header.options.system = true;
+    let version = |header: &Header| {
+        let bytes = head_bytes(header).expect("a head");
+        u16::from_le_bytes([bytes[10], bytes[11]])
+    };
+    assert_eq!(version(&header), 4);
+    header.options.kernel_events = true;
+    assert_eq!(version(&header), 5);
+    header.options.system = false;
+    let bytes = head_bytes(&header).expect("a head");
+    let refused = TraceReader::new(&bytes[..]).err().expect("a refusal");
+    assert!(
+        refused.to_string().contains("without a whole system"),
+        "{refused}"
+    );
+}
+
 /// Events of windows and of whole systems are in files whose head announces them, because the
 /// version follows from the head.
 #[test]
@@ -301,7 +324,11 @@ fn events_that_the_head_does_not_announce_are_refused() {
     });
     let announced = header(Grain::Page, false);
     let plain = Header::new(Grain::Page);
-    for event in [window, Event::System(SystemEvent::SpaceEnd)] {
+    let of_kernel = Event::Kernel(KernelEvent {
+        space: SpaceId(1),
+        action: KernelAction::SpaceFlushed,
+    });
+    for event in [window, Event::System(SystemEvent::SpaceEnd), of_kernel] {
         let mut encoder = Encoder::new(Vec::new(), &plain).expect("a head");
         let written = encoder.event(&event);
         assert!(matches!(written, Err(WriteError::Event(_))), "{written:?}");

@@ -24,6 +24,7 @@ pub(super) fn of_recoded(
             events: true,
             children: true,
             system: false,
+            kernel_events: false,
             ..Options::default()
         },
         ..Header::new(recording.grain)

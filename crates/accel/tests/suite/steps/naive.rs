@@ -120,6 +120,7 @@ impl NaiveTrace {
                 events: true,
                 children: true,
                 system: false,
+                kernel_events: false,
             },
             ..Header::new(self.items.grain())
         };

@@ -22,7 +22,7 @@ broadleaf_units::catalogue! {
             CACHE_HITS,
         },
         reserved::{RESERVATIONS, RESERVATIONS_BROKEN, EXTENTS_REFUSED},
-        system::{KERNEL_L1_MISSES, KERNEL_WALKS},
+        system::{KERNEL_L1_MISSES, KERNEL_WALKS, PART_FILLED_SUPERPAGES_BROKEN},
         colours::{
             OTHER_COLOUR_PAGES,
             FOREIGN_COLOUR_PAGES,

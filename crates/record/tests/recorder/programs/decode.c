@@ -7,7 +7,8 @@
 
 int main(int count, char** words)
 {
-   static const char* const names[] = {"nothing", "cr3", "cr4", "page", "spaces", "begin", "end"};
+   static const char* const names[] = {"nothing", "cr3", "cr4", "page", "spaces", "begin", "end",
+                                       "events"};
    for (int i = 1; i < count; i++) {
       UChar  code[16];
       size_t bytes = 0;

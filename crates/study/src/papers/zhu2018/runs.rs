@@ -21,7 +21,7 @@ use crate::papers::recorded::{RecordedDetail, open, recorded};
 use crate::watch::Work;
 
 /// The thesis's machine.
-const MACHINE: &str = "skylake";
+pub(super) const MACHINE: &str = "skylake";
 /// The machines with one DTLB for both page sizes (6.4).
 pub(super) const UNIFIED: [&str; 2] = ["skylake-unified-64", "skylake-unified-96"];
 /// The policies on these machines.
@@ -180,11 +180,11 @@ fn run(
 }
 
 /// The replays of a recording.
-struct RunReplay<'a> {
-    setting: &'a PaperSetting,
-    name: &'a str,
-    path: &'a Path,
-    references: u64,
+pub(super) struct RunReplay<'a> {
+    pub(super) setting: &'a PaperSetting,
+    pub(super) name: &'a str,
+    pub(super) path: &'a Path,
+    pub(super) references: u64,
 }
 
 impl RunReplay<'_> {
@@ -213,7 +213,12 @@ impl RunReplay<'_> {
         outcome.map_err(|error| Failure::failed(format!("{}: {error}", self.name)))
     }
 
-    fn cells(&self, policies: &[&str], machines: &[&str]) -> Result<Vec<CellResult>, Failure> {
+    /// The results of policies on machines.
+    pub(super) fn cells(
+        &self,
+        policies: &[&str],
+        machines: &[&str],
+    ) -> Result<Vec<CellResult>, Failure> {
         let outcome = self.of(&self.plan(policies, machines)?)?;
         if outcome.trace.accesses != self.references {
             return Err(Failure::failed(format!(

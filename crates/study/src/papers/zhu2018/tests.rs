@@ -6,7 +6,7 @@ use super::kept::KeptResults;
 use super::policies::{FILES, FREEBSD, GREEDY, POLICIES, POP_64};
 use super::programs::PROGRAMS;
 use super::runs::{UNIFIED, ZhuRun, ZhuRuns};
-use super::{files, means, overheads, ratios, tables, unified};
+use super::{files, guests, means, overheads, ratios, tables, unified};
 use crate::papers::Table;
 
 /// The result of a policy: DTLB misses, then zeroed pages.
@@ -164,6 +164,33 @@ fn programs_that_are_missing_and_superpages_that_break() {
     );
     let table = tables::broken(&runs());
     assert_eq!(row(&table, &["all"])[1..4], ["20", "2", "10.0"]);
-    let table = tables::not_produced();
+    let table = tables::not_produced(false);
     assert!(table.rows.iter().all(|row| row.len() == 2));
+    // A guest gives one part.
+    assert_eq!(tables::not_produced(true).rows.len() + 1, table.rows.len());
+}
+
+/// Programs in a guest are beside the same programs in user mode; policies without a result have no
+/// figure.
+#[test]
+fn programs_in_a_guest_are_beside_user_mode() {
+    let all = ZhuRuns {
+        runs: vec![run("gups", 2_000, 0)],
+        missing: Vec::new(),
+    };
+    let in_guest = guests::GuestRuns(vec![run("gups", 1_000, 160)]);
+    let table = guests::recordings(&all, &in_guest);
+    let cells = row(&table, &["updates"]);
+    assert_eq!(
+        cells[2..7],
+        ["50,000,000", "50,000,000", "10", "10", "each block"]
+    );
+    let table = guests::policies_in_guests(&all, &in_guest);
+    let greedy = row(&table, &["updates", "greedy"]);
+    assert_eq!(greedy[2..4], ["0.50", "0.50"]);
+    assert_eq!(greedy[10..], ["0.00", "16.00"]);
+    assert_eq!(table.rows.len(), 17, "foresight is left out");
+    assert!(agrees(&table, "with kernel references"));
+    let none = guests::policies_in_guests(&all, &guests::GuestRuns(Vec::new()));
+    assert!(none.rows.is_empty() && none.claims.is_empty());
 }

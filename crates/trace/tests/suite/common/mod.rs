@@ -98,6 +98,7 @@ pub(crate) fn header(grain: Grain, instruction_pages: bool) -> Header {
             events: true,
             children: true,
             system: true,
+            kernel_events: true,
         },
         windows: Some(WindowPlan {
             unit: WindowUnit::Accesses,

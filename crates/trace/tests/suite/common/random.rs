@@ -2,8 +2,9 @@
 #![allow(dead_code)]
 
 use broadleaf_trace::{
-    Advice, Allocation, Backing, Border, Event, FaultStep, GuestLeaf, Invalidation, KernelTouch,
-    Lead, Mapping, Range, Site, SiteFrame, SystemEvent, TouchOrigin, Visit, WindowBorder,
+    Advice, Allocation, Backing, Border, Event, FaultStep, GuestLeaf, Invalidation, KernelEvent,
+    KernelTouch, Lead, Mapping, RESERVED_BYTES, Range, Site, SiteFrame, SystemEvent, TouchOrigin,
+    Visit, WindowBorder,
 };
 use broadleaf_units::{CoreId, FileId, Rights, SiteId, SpaceId, ThreadId, VirtAddr};
 use proptest::prelude::*;
@@ -65,6 +66,17 @@ fn populate() -> impl Strategy<Value = Event> {
         },
         touch,
         origin,
+    })
+}
+
+/// An event of an instrumented kernel.
+fn kernel_event() -> impl Strategy<Value = Event> {
+    let numbers = (any::<u32>(), 0..13u64, any::<u64>(), any::<u64>(), 0..4u64);
+    numbers.prop_map(|(space, action, start, len, more)| {
+        let block = start & !(RESERVED_BYTES - 1);
+        let arguments = [block, len.min(!block), more];
+        let event = KernelEvent::of_numbers(SpaceId(space), action, arguments);
+        Event::Kernel(event.expect("possible arguments"))
     })
 }
 
@@ -170,6 +182,7 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
         any::<u32>().prop_map(|thread| Event::ThreadSwitch(ThreadId(thread))),
         any::<u32>().prop_map(|core| Event::CoreSwitch(CoreId(core))),
         system_event().prop_map(Event::System),
+        kernel_event(),
         site(text),
         border(),
         (any::<u32>(), range(), any::<u64>(), any::<u64>()).prop_map(

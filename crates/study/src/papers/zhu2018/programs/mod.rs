@@ -3,7 +3,7 @@
 mod kernels;
 mod packaged;
 
-use crate::papers::programs::RecordedProgram;
+use crate::papers::programs::{RecordedProgram, WorkByScale};
 
 /// The programs, in the order of table 3.2. The quick scale has 30 to 1,500 million references of
 /// each. Tests use programs that need a compiler alone.
@@ -25,6 +25,14 @@ pub(super) const PROGRAMS: [RecordedProgram; 17] = [
     packaged::REDIS,
     packaged::SVM,
     packaged::TRADES,
+];
+
+/// The programs that also run in a guest, with their work at each scale. A guest has less memory
+/// than the updates of the full scale need.
+pub(super) static IN_GUEST: [(RecordedProgram, WorkByScale); 3] = [
+    (packaged::GCC, packaged::GCC.work),
+    (kernels::UPDATES, [1, 4, 4]),
+    (packaged::REDIS, packaged::REDIS.work),
 ];
 
 #[cfg(test)]
