@@ -183,11 +183,17 @@ impl<'a> Mmu<'a> {
         next.shown_cycles = next.walk_cycles();
     }
 
+    /// Returns true if a lookup that changes nothing need not be made.
+    #[inline]
+    pub(super) const fn can_leave_out(&self) -> bool {
+        self.future.is_none() && self.instruction.is_none()
+    }
+
     /// The number of lookups at the beginning of `lookups` that need not be made: they hit the
     /// first level and change nothing.
     #[inline]
     pub(super) fn quiet_first(&self, lookups: &[PageLookup]) -> usize {
-        if self.future.is_some() || self.instruction.is_some() {
+        if !self.can_leave_out() {
             return 0;
         }
         let tag = self.running.1;

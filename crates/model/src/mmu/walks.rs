@@ -14,6 +14,12 @@ impl Mmu<'_> {
         self.walked.build(self.machine, base);
     }
 
+    /// Repeats known walks of the page table, if only their counts matter. No decision at a miss
+    /// reads further entries.
+    pub(crate) fn remember_walks(&mut self) {
+        self.walked.remember_walks(self.machine);
+    }
+
     /// Updates the page table.
     pub(crate) fn notice(&mut self, notice: &Notice) {
         self.walked.notice(notice);
