@@ -222,7 +222,7 @@ impl Filtered {
     }
 }
 
-/// The number of parts that pass unfiltered after a part of which the filter kept more than half.
+/// The parts that pass unfiltered after a part of which the filter kept more than half.
 const RESTS_FOR: u32 = 15;
 
 /// The filter that all worlds share.
@@ -247,8 +247,7 @@ impl SharedFilter {
         }
     }
 
-    /// True if the current part passes unfiltered, because the filter left out too little of an
-    /// earlier part to be worth its time.
+    /// True if the part passes unfiltered: the filter left out too little of an earlier one.
     pub(super) const fn rests(&self) -> bool {
         self.rests_for > 0
     }

@@ -1,6 +1,7 @@
 //! The address translation of one machine: its TLBs and its counts.
 
 pub(crate) mod cached;
+mod leaving_out;
 mod tags;
 mod totals;
 mod twins;
@@ -14,7 +15,7 @@ use crate::walked::WalkedTable;
 use broadleaf_machine::Machine;
 use broadleaf_memory::{AddressSpaces, Shootdown};
 use broadleaf_tlb::{Lookup, ReferenceKind, Structure, Tlb, TlbCounts, TlbRequest};
-use broadleaf_units::{AlignedRun, Asid, PageSize, SpaceId};
+use broadleaf_units::{AlignedRun, Asid, PageNumber, PageSize, SpaceId};
 use cached::CachedCores;
 use std::cell::RefCell;
 use tags::SpaceTags;
@@ -80,6 +81,8 @@ pub(crate) struct Mmu<'a> {
     pub(super) cached: Option<Box<CachedCores>>,
     /// The machine's part among machines of the same TLB.
     twin: Twin,
+    /// Empty memory for the pages that a load asks for.
+    asked: Vec<PageNumber>,
 }
 
 impl<'a> Mmu<'a> {
@@ -119,6 +122,7 @@ impl<'a> Mmu<'a> {
                 .and_then(CachedCores::new)
                 .map(Box::new),
             twin: Twin::default(),
+            asked: Vec::new(),
         }
     }
 
@@ -181,28 +185,6 @@ impl<'a> Mmu<'a> {
         next.listener = self.listener.take();
         self.walked.hand_over(&mut next.walked);
         next.shown_cycles = next.walk_cycles();
-    }
-
-    /// Returns true if a lookup that changes nothing need not be made.
-    #[inline]
-    pub(super) const fn can_leave_out(&self) -> bool {
-        self.future.is_none() && self.instruction.is_none()
-    }
-
-    /// The number of lookups at the beginning of `lookups` that need not be made: they hit the
-    /// first level and change nothing.
-    #[inline]
-    pub(super) fn quiet_first(&self, lookups: &[PageLookup]) -> usize {
-        if !self.can_leave_out() {
-            return 0;
-        }
-        let tag = self.running.1;
-        let requests = lookups.iter().map(|lookup| TlbRequest {
-            tag,
-            page: lookup.page,
-            kind: lookup.kind,
-        });
-        self.tlb.quiet_first(requests)
     }
 
     /// Counts `times` more references of one kind to the page that was looked up last.
@@ -291,7 +273,7 @@ impl<'a> Mmu<'a> {
                 let (level, leaf) = self.walk(&request, lookup.level);
                 let space = Some(self.running.0).filter(|_| self.wants_tables);
                 let sizes = &self.translated;
-                let asked = RefCell::new(Vec::new());
+                let asked = RefCell::new(std::mem::take(&mut self.asked));
                 let is_asked = self.walked.has_table() || self.leads();
                 let read = |page| {
                     if is_asked && page != request.page {
@@ -305,9 +287,11 @@ impl<'a> Mmu<'a> {
                     walk.translation.share = share_of(&leaf, walk.translation.size);
                 }
                 self.tlb.load(&walk);
-                let asked = asked.into_inner();
+                let mut asked = asked.into_inner();
                 self.keep_miss(&request, lookup.level, &asked);
                 self.end_walk(&asked);
+                asked.clear();
+                self.asked = asked;
             }
         }
         found == Lookup::First

@@ -61,17 +61,28 @@ impl GroupPage {
     }
 }
 
-/// True if a visit's first access is a load, before its stores.
+/// The references of a visit, in order: `Some(true)` for a store, `Some(false)` for a load. They are
+/// the lead, the first load before the stores, and the first store.
 #[inline]
-pub(crate) fn loads_first(visit: &Visit) -> bool {
-    let before = visit.loads_before_store.min(visit.loads);
-    (visit.stores == 0 && visit.loads > 0) || (visit.stores > 0 && before > 0)
+pub(crate) fn references(visit: &Visit) -> [Option<bool>; 3] {
+    let lead = match visit.lead {
+        Lead::None => None,
+        Lead::Load => Some(false),
+        Lead::Store => Some(true),
+    };
+    let stores = visit.stores > 0;
+    let loads = match stores {
+        false => visit.loads > 0,
+        true => visit.loads_before_store.min(visit.loads) > 0,
+    };
+    [lead, loads.then_some(false), stores.then_some(true)]
 }
 
 /// A group of visits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct VisitGroup {
-    /// The pages of this group and of all groups before.
+    /// The pages of all groups before, and those with the pages of this group.
+    pages_begin: usize,
     pages_end: usize,
     pub(crate) accesses: u64,
     /// The references that the visits make, as memory counts them.
@@ -86,7 +97,7 @@ struct GroupSlot {
     page: PageNumber,
     /// The number of the group, from 1. 0 if the slot is empty.
     group: u32,
-    /// The number of the page among those of all groups.
+    /// The number of the page among those of the group.
     number: u32,
 }
 
@@ -115,48 +126,49 @@ impl Default for VisitGroups {
 }
 
 impl VisitGroups {
-    /// Adds the next visit. `shift` is the number of low bits of a unit inside a page. Returns the
-    /// page if the group had no visit to it before.
+    /// Adds the next visit. `shift` is the number of low bits of a unit inside a page, and `code` is
+    /// true if fetches of instructions refer to memory. Returns the page if the group had no visit
+    /// to it before.
     #[inline]
-    pub(crate) fn add(&mut self, visit: &Visit, shift: u32) -> Option<PageNumber> {
-        if self.numbers.len().is_multiple_of(GROUP) {
+    pub(crate) fn add(&mut self, visit: &Visit, shift: u32, code: bool) -> Option<PageNumber> {
+        let at = self.numbers.len() % GROUP;
+        if at == 0 {
             self.begin();
         }
+        let group = self.groups.last_mut()?;
+        group.instructions += u64::from(visit.instructions);
         let page = PageNumber(visit.unit >> shift);
-        let first = self.groups.len().checked_sub(2);
-        let first = first.map_or(0, |before| self.groups[before].pages_end);
+        if visit.fetch {
+            group.is_unusual |= code;
+            self.numbers.push(0);
+            return Some(page);
+        }
         let slot = &mut self.slots[(page.0 ^ page.0 >> 8) as usize % SLOTS];
         let is_new = slot.group != self.number || slot.page != page;
         if is_new {
             *slot = GroupSlot {
                 page,
                 group: self.number,
-                number: self.pages.len() as u32,
+                number: (self.pages.len() - group.pages_begin) as u32,
             };
             self.pages.push(GroupPage::new(page));
+            group.pages_end = self.pages.len();
         }
-        let number = slot.number as usize;
-        self.numbers.push((number - first) as u8);
-        let Some(group) = self.groups.last_mut() else {
-            return None;
-        };
-        group.pages_end = self.pages.len();
-        group.instructions += u64::from(visit.instructions);
-        if visit.fetch || visit.lead != Lead::None {
-            group.is_unusual = true;
-            return is_new.then_some(page);
-        }
-        let (loads, stores) = (loads_first(visit), visit.stores > 0);
+        self.numbers.push(slot.number as u8);
         group.accesses += visit.accesses();
-        group.references += u64::from(loads) + u64::from(stores);
-        let at = ((self.numbers.len() - 1) % GROUP) as u8;
-        let note = |first: &mut u8, is_made: bool| {
-            *first = if is_made { at.min(*first) } else { *first };
-        };
-        let page_of = &mut self.pages[number];
-        note(&mut page_of.load, loads);
-        note(&mut page_of.store, stores);
-        note(&mut page_of.late_load, stores && visit.loads > 0);
+        let page_of = &mut self.pages[group.pages_begin + slot.number as usize];
+        for store in references(visit).into_iter().flatten() {
+            group.references += 1;
+            let first = if store {
+                &mut page_of.store
+            } else {
+                &mut page_of.load
+            };
+            *first = (at as u8).min(*first);
+        }
+        if visit.stores > 0 && visit.loads > 0 {
+            page_of.late_load = (at as u8).min(page_of.late_load);
+        }
         is_new.then_some(page)
     }
 
@@ -167,6 +179,7 @@ impl VisitGroups {
             self.number = 1;
         }
         self.groups.push(VisitGroup {
+            pages_begin: self.pages.len(),
             pages_end: self.pages.len(),
             ..VisitGroup::default()
         });
@@ -174,11 +187,9 @@ impl VisitGroups {
 
     /// The groups with their pages, and for each visit the number of its page.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&VisitGroup, &[GroupPage], &[u8])> {
-        let mut first = 0;
         let groups = self.groups.iter().zip(self.numbers.chunks(GROUP));
-        groups.map(move |(group, numbers)| {
-            let pages = &self.pages[first..group.pages_end];
-            first = group.pages_end;
+        groups.map(|(group, numbers)| {
+            let pages = &self.pages[group.pages_begin..group.pages_end];
             (group, pages, numbers)
         })
     }
@@ -211,7 +222,7 @@ mod tests {
         let mut groups = VisitGroups::default();
         for number in 0..GROUP as u64 + 2 {
             let stores = u32::from(number == 5);
-            let new = groups.add(&visit(number % 3, 2, stores), 0);
+            let new = groups.add(&visit(number % 3, 2, stores), 0, false);
             let is_first = number < 3 || number >= GROUP as u64;
             assert_eq!(new.is_some(), is_first, "{number}");
         }
@@ -240,30 +251,30 @@ mod tests {
     }
 
     #[test]
-    fn leads_and_fetches_make_a_group_unusual() {
-        for unusual in [
-            Visit {
-                fetch: true,
-                ..visit(0, 0, 0)
-            },
-            Visit {
-                lead: Lead::Load,
-                ..visit(0, 1, 0)
-            },
-        ] {
+    fn leads_are_references_and_fetches_of_code_make_a_group_unusual() {
+        let lead = Visit {
+            lead: Lead::Store,
+            ..visit(7, 1, 0)
+        };
+        let fetch = Visit {
+            fetch: true,
+            ..visit(8, 0, 0)
+        };
+        for code in [false, true] {
             let mut groups = VisitGroups::default();
-            groups.add(&visit(7, 0, 1), 0);
-            groups.add(&unusual, 0);
-            let (group, pages, _) = groups.iter().next().expect("a group");
-            assert!(group.is_unusual && pages[0].stores());
-            assert!(pages[0].first_load(false) >= GROUP);
+            groups.add(&fetch, 0, code);
+            groups.add(&lead, 0, code);
+            let (group, pages, numbers) = groups.iter().next().expect("a group");
+            assert_eq!((group.is_unusual, group.references), (code, 2));
+            assert_eq!((numbers, pages.len()), (&[0, 0][..], 1));
+            assert_eq!((pages[0].first_store(), pages[0].first_load(false)), (1, 1));
         }
     }
 
     #[test]
     fn a_visit_without_a_reference_names_its_page() {
         let mut groups = VisitGroups::default();
-        assert_eq!(groups.add(&visit(4, 0, 0), 0), Some(PageNumber(4)));
+        assert_eq!(groups.add(&visit(4, 0, 0), 0, false), Some(PageNumber(4)));
         let (group, pages, _) = groups.iter().next().expect("a group");
         assert!(!pages[0].is_referenced() && group.references == 0);
     }

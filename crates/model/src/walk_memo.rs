@@ -22,7 +22,23 @@ pub(crate) struct KnownWalk {
     pub(crate) leaf: Option<Leaf>,
     /// The pages beside, by their places among the pages around.
     pub(crate) beside: u64,
-    pub(crate) counts: WalkCounts,
+    /// The reads, the nodes and the lines.
+    counts: [u32; 3],
+}
+
+impl KnownWalk {
+    /// The counts of the walk.
+    #[inline]
+    pub(crate) fn counts(&self) -> WalkCounts {
+        let [reads, nodes, lines] = self.counts.map(u64::from);
+        WalkCounts {
+            walks: 1,
+            reads,
+            nodes,
+            most_nodes: nodes,
+            lines,
+        }
+    }
 }
 
 /// The known walks of a table.
@@ -89,6 +105,10 @@ impl WalkMemo {
         let Some(beside) = places(page, beside) else {
             return;
         };
+        let counts = [counts.reads, counts.nodes, counts.lines].map(u32::try_from);
+        let [Ok(reads), Ok(nodes), Ok(lines)] = counts else {
+            return;
+        };
         if self.slots.is_empty() {
             self.slots.resize(SLOTS, KnownWalk::default());
         }
@@ -98,7 +118,7 @@ impl WalkMemo {
             state: self.state,
             leaf,
             beside,
-            counts,
+            counts: [reads, nodes, lines],
         };
     }
 }
@@ -112,8 +132,11 @@ mod tests {
         let mut memo = WalkMemo::default();
         let (space, page) = (SpaceId(3), PageNumber(70));
         let counts = WalkCounts {
+            walks: 1,
+            reads: 9,
+            nodes: 5,
+            most_nodes: 5,
             lines: 4,
-            ..WalkCounts::default()
         };
         memo.keep(
             (space, page),
@@ -122,7 +145,7 @@ mod tests {
             counts,
         );
         let known = memo.find(space, page).expect("a walk");
-        assert_eq!((known.beside, known.counts), (1 << 7 | 1, counts));
+        assert_eq!((known.beside, known.counts()), (1 << 7 | 1, counts));
         assert!(memo.find(SpaceId(2), page).is_none());
         assert!(memo.find(space, PageNumber(71)).is_none());
         memo.forget();

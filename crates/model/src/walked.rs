@@ -241,7 +241,7 @@ impl WalkedTable {
         let walking = std::mem::take(&mut self.walking);
         if let WalkInProgress::Known(page, known) = walking {
             if places(page, beside) == Some(known.beside) {
-                self.meter.repeat(&known.counts);
+                self.meter.repeat(&known.counts());
                 return;
             }
             // The TLB loaded other pages this time.

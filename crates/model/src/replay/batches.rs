@@ -191,7 +191,7 @@ impl Replay<'_, '_> {
                         origins.fetch(&visit, self.shift);
                     }
                     let new = match &mut groups {
-                        Some(groups) => groups.add(&visit, self.shift),
+                        Some(groups) => groups.add(&visit, self.shift, self.code),
                         None => Some(PageNumber(visit.unit >> self.shift)),
                     };
                     if !visit.fetch || self.code {

@@ -8,7 +8,7 @@ use crate::filter::BatchPart;
 use crate::mapped::{MappedMemory, PageLookup};
 use crate::mmu::Mmu;
 use crate::steps::VisitStep;
-use crate::visit_groups::{GROUP, GroupPage, VisitGroup, VisitGroups, loads_first};
+use crate::visit_groups::{GROUP, GroupPage, VisitGroup, VisitGroups, references};
 use broadleaf_memory::system::Place;
 use broadleaf_tlb::{ReferenceKind, TlbRequest};
 use std::ops::Range;
@@ -156,7 +156,7 @@ impl World<'_> {
                 let visit = part.visits.visit(at);
                 instructions = instructions.saturating_add(visit.instructions.into());
                 if at < quiet_to {
-                    self.moment += u64::from(loads_first(&visit)) + u64::from(visit.stores > 0);
+                    self.moment += references(&visit).iter().flatten().count() as u64;
                     time = time.saturating_add(visit.accesses());
                 } else if self.quiet.are_left_out && self.pass_quiet(&visit, part, time) {
                     time = time.saturating_add(visit.accesses());
@@ -272,19 +272,19 @@ impl World<'_> {
         for (at, number) in numbers.iter().enumerate() {
             starts.push(lookups.len());
             let visit = part.visits.visit(first + at);
+            if visit.fetch {
+                continue;
+            }
             let (page, level) = (
                 pages[usize::from(*number)].page,
                 levels[usize::from(*number)],
             );
             let mut lookup = PageLookup::new(page, level, ReferenceKind::Load);
             lookup.continues = visit.instructions == 0;
-            if loads_first(&visit) {
+            for store in references(&visit).into_iter().flatten() {
+                lookup.kind = ReferenceKind::of_data(store);
                 lookups.push(lookup);
                 lookup.continues = true;
-            }
-            if visit.stores > 0 {
-                lookup.kind = ReferenceKind::Store;
-                lookups.push(lookup);
             }
         }
         starts.push(lookups.len());

@@ -7,6 +7,7 @@
 
 use super::{Scene, World};
 use crate::filter::BatchPart;
+use crate::mmu::Mmu;
 use crate::steps::VisitStep;
 use broadleaf_tlb::{ReferenceKind, RuleNeed, TlbRequest};
 use broadleaf_trace::{Lead, Phrased, Visit};
@@ -124,6 +125,9 @@ impl World<'_> {
             self.quiet.are_left_out = is_plain && self.mmu.tlb.knows_quiet();
         } else {
             self.classify_machines();
+        }
+        if self.charged.is_none() {
+            self.mmus_mut().for_each(Mmu::remember_walks);
         }
         self.group_visits();
     }

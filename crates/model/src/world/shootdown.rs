@@ -89,16 +89,8 @@ impl World<'_> {
     /// worth its time.
     pub(crate) fn walking_tables(mut self, all: bool) -> Self {
         let walks = |mmu: &&mut Mmu<'_>| all || !mmu.machine.has_fixed_walk_costs();
-        let is_charged = self.charged.is_some();
-        let mut has_tables = false;
-        for mmu in self.mmus_mut().filter(walks) {
-            has_tables = true;
-            mmu.walk_tables();
-            if !is_charged {
-                mmu.remember_walks();
-            }
-        }
-        if has_tables {
+        let walking = self.mmus_mut().filter(walks);
+        if walking.map(Mmu::walk_tables).count() > 0 {
             self.system.keep_notices();
         }
         self
