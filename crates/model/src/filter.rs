@@ -11,7 +11,7 @@
 //! referenced and, if it stored, dirty. [`System::look`] finds such a page settled. A reference to
 //! a settled page changes nothing: the lists of the page daemon hold no time of last use, only the
 //! reference bit counts. The number of references so far and the instructions so far do change, so
-//! [`covers`] declines worlds that read these numbers.
+//! [`covers`] declines worlds that read them.
 //!
 //! Both conditions hold until the world's memory *unsettles* a page or drops a translation: the
 //! page daemon clears a reference bit, a page leaves memory, a superpage is demoted. Each world
@@ -21,7 +21,7 @@
 //! with the shared filter again.
 //!
 //! A daemon of a policy runs before the first reference at or after its time. The filter may have
-//! left this reference out, so a world looks for the reference among all visits of the part.
+//! left this reference out, so a world looks for it among all visits of the part.
 //!
 //! [`System::look`]: broadleaf_memory::system::System::look
 //! [`System::unsettled`]: broadleaf_memory::system::System::unsettled
@@ -29,9 +29,8 @@
 
 use crate::origin::OriginMark;
 use crate::recorded::is_kernels;
-use broadleaf_filter::Recency;
-use broadleaf_filter::Sieve;
-use broadleaf_filter::Sifted;
+use crate::visit_groups::VisitGroups;
+use broadleaf_filter::{Recency, Sieve, Sifted};
 use broadleaf_tlb::Design;
 use broadleaf_trace::reduced::{KeptVisit, Sums};
 use broadleaf_trace::{Phrased, Visit};
@@ -144,6 +143,8 @@ pub(crate) struct BatchPart<'v> {
     pub(crate) kernel: Option<SpaceId>,
     /// The filtered visits; `None` if the filter is off.
     pub(crate) filtered: Option<&'v Filtered>,
+    /// The visits in groups; `None` if no world passes groups.
+    pub(crate) groups: Option<&'v VisitGroups>,
 }
 
 impl BatchPart<'_> {
@@ -221,7 +222,7 @@ impl Filtered {
     }
 }
 
-/// The number of parts that pass unfiltered after a part of which the filter kept more than half.
+/// The parts that pass unfiltered after a part of which the filter kept more than half.
 const RESTS_FOR: u32 = 15;
 
 /// The filter that all worlds share.
@@ -246,8 +247,7 @@ impl SharedFilter {
         }
     }
 
-    /// True if the current part passes unfiltered, because the filter left out too little of an
-    /// earlier part to be worth its time.
+    /// True if the part passes unfiltered: the filter left out too little of an earlier one.
     pub(super) const fn rests(&self) -> bool {
         self.rests_for > 0
     }

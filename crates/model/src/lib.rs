@@ -54,6 +54,8 @@ mod source;
 mod steps;
 pub mod stream;
 mod together;
+mod visit_groups;
+mod walk_memo;
 mod walked;
 mod world;
 mod worlds;

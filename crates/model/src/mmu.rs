@@ -1,6 +1,7 @@
 //! The address translation of one machine: its TLBs and its counts.
 
 pub(crate) mod cached;
+mod leaving_out;
 mod tags;
 mod totals;
 mod twins;
@@ -14,7 +15,7 @@ use crate::walked::WalkedTable;
 use broadleaf_machine::Machine;
 use broadleaf_memory::{AddressSpaces, Shootdown};
 use broadleaf_tlb::{Lookup, ReferenceKind, Structure, Tlb, TlbCounts, TlbRequest};
-use broadleaf_units::{AlignedRun, Asid, PageSize, SpaceId};
+use broadleaf_units::{AlignedRun, Asid, PageNumber, PageSize, SpaceId};
 use cached::CachedCores;
 use tags::SpaceTags;
 use totals::KernelLookups;
@@ -79,6 +80,8 @@ pub(crate) struct Mmu<'a> {
     pub(super) cached: Option<Box<CachedCores>>,
     /// The machine's part among machines of the same TLB.
     twin: Twin,
+    /// Empty memory for the pages that a load asks for.
+    asked: Vec<PageNumber>,
 }
 
 impl<'a> Mmu<'a> {
@@ -118,6 +121,7 @@ impl<'a> Mmu<'a> {
                 .and_then(CachedCores::new)
                 .map(Box::new),
             twin: Twin::default(),
+            asked: Vec::new(),
         }
     }
 
@@ -180,22 +184,6 @@ impl<'a> Mmu<'a> {
         next.listener = self.listener.take();
         self.walked.hand_over(&mut next.walked);
         next.shown_cycles = next.walk_cycles();
-    }
-
-    /// The number of lookups at the beginning of `lookups` that need not be made: they hit the
-    /// first level and change nothing.
-    #[inline]
-    pub(super) fn quiet_first(&self, lookups: &[PageLookup]) -> usize {
-        if self.future.is_some() || self.instruction.is_some() {
-            return 0;
-        }
-        let tag = self.running.1;
-        let requests = lookups.iter().map(|lookup| TlbRequest {
-            tag,
-            page: lookup.page,
-            kind: lookup.kind,
-        });
-        self.tlb.quiet_first(requests)
     }
 
     /// Counts `times` more references of one kind to the page that was looked up last.

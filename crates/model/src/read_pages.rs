@@ -8,7 +8,7 @@ use broadleaf_tlb::Translation;
 use std::cell::{Cell, RefCell};
 
 /// The number of slots. A power of two.
-const SLOTS: usize = 1 << 12;
+const SLOTS: usize = 1 << 15;
 
 /// The translation of a page as large as the page table has it, and the level of the page; `None`
 /// if the page is not mapped.
@@ -21,6 +21,8 @@ pub(crate) struct ReadPages {
     slots: RefCell<Vec<ReadSlot>>,
     /// Slots of other turns are forgotten.
     turn: Cell<u32>,
+    /// The number of changes of memory before the first page of the turn was read.
+    changes: Cell<u64>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,7 +34,14 @@ struct ReadSlot {
 }
 
 impl ReadPages {
-    /// Forgets all pages: memory may have changed.
+    /// Forgets all pages if memory changed, by its number of changes.
+    pub(crate) fn renew(&self, changes: u64) {
+        if self.changes.replace(changes) != changes {
+            self.forget();
+        }
+    }
+
+    /// Forgets all pages: memory or mappings may have changed.
     pub(crate) fn forget(&self) {
         let turn = self.turn.get().wrapping_add(1);
         self.turn.set(turn.max(1));
@@ -85,6 +94,11 @@ mod tests {
         read.keep(at(0, 5), None);
         read.forget();
         assert_eq!(read.find(at(0, 5)), None);
+        read.keep(at(0, 6), None);
+        read.renew(0);
+        assert_eq!(read.find(at(0, 6)), Some(None));
+        read.renew(1);
+        assert_eq!(read.find(at(0, 6)), None);
         read.turn.set(u32::MAX);
         read.keep(at(0, 5), None);
         read.forget();

@@ -18,6 +18,8 @@ use crate::outcome::refused;
 use crate::pool::Pool;
 use crate::populate::parts;
 use crate::stream::{Refused, Stream, TooLate};
+use crate::visit_groups::VisitGroups;
+use crate::world::World;
 use crate::{Error, Plan, ReplayProgress, Source, SourcePart, SourcePiece, StepsWanted};
 use batches::{NO_PAGE, NOTED, OpenBatch, UnusualVisits};
 use broadleaf_memory::GEOMETRY;
@@ -89,6 +91,8 @@ pub(super) struct Replay<'a, 'p> {
     trace_part: u64,
     /// The filter that worlds share; `None` if no world uses it.
     filter: Option<SharedFilter>,
+    /// The groups of the gathered visits; `None` if no world passes groups.
+    groups: Option<VisitGroups>,
     /// Pages whose visits were noted lately.
     noted: Box<[PageNumber; NOTED]>,
     /// The unusual visits of the vocabulary at this address and of this length.
@@ -128,6 +132,7 @@ impl<'a, 'p> Replay<'a, 'p> {
         {
             filter = None;
         }
+        let passes_groups = filter.is_none() && worlds.all.iter().any(World::passes_groups);
         Self {
             worlds,
             stream,
@@ -139,6 +144,7 @@ impl<'a, 'p> Replay<'a, 'p> {
             gathered: GatheredVisits::default(),
             trace_part: 0,
             filter,
+            groups: passes_groups.then(VisitGroups::default),
             noted: Box::new([NO_PAGE; NOTED]),
             unusual: None,
             pool,

@@ -1,5 +1,6 @@
 //! The page table of one machine, with its walk caches and its synonym table, and what walks read.
 
+use crate::walk_memo::{KnownWalk, WalkMemo, places};
 use broadleaf_machine::Machine;
 use broadleaf_memory::{Notice, Shootdown};
 use broadleaf_metrics::TlbResult;
@@ -26,6 +27,22 @@ pub(crate) struct WalkedTable {
     reads: Vec<TableRead>,
     /// The reads at the root that the walk leaves out.
     left_out: usize,
+    /// The known walks; `None` if a walk may read something else each time, or its reads matter.
+    memo: Option<WalkMemo>,
+    /// The walk that is made.
+    walking: WalkInProgress,
+}
+
+/// A walk that has not ended.
+#[derive(Clone, Copy, Debug, Default)]
+enum WalkInProgress {
+    /// A walk whose reads are not known.
+    #[default]
+    Unknown,
+    /// A walk that found a leaf, to be known.
+    New(SpaceId, PageNumber, Option<Leaf>),
+    /// A walk that was made before, for a page.
+    Known(PageNumber, KnownWalk),
 }
 
 /// A synonym table and its counts.
@@ -76,6 +93,8 @@ impl WalkedTable {
             synonyms: None,
             reads: Vec::new(),
             left_out: 0,
+            memo: None,
+            walking: WalkInProgress::Unknown,
         }
     }
 
@@ -88,6 +107,16 @@ impl WalkedTable {
             meter: WalkMeter::new(shift),
             largest: SynonymSize::default(),
         });
+    }
+
+    /// Repeats known walks from now on, if nothing but their counts matters: no cache sees their
+    /// reads, nothing shortens them, and no decision at the miss reads on.
+    pub(crate) fn remember_walks(&mut self, machine: &Machine) {
+        let structures = machine.design.structures();
+        let has_walk_entries = structures.iter().any(|of| !of.walk_entries.is_empty());
+        let is_alike = self.table.as_ref().is_some_and(|table| table.walks_alike());
+        let is_plain = self.caches.is_none() && machine.caches.is_none() && !has_walk_entries;
+        self.memo = (is_alike && is_plain).then(WalkMemo::default);
     }
 
     /// Counts from zero.
@@ -110,6 +139,9 @@ impl WalkedTable {
         let Some(table) = &mut self.table else {
             return;
         };
+        if let Some(memo) = &mut self.memo {
+            memo.forget();
+        }
         match *notice {
             Notice::Mapped(space, leaf) => {
                 table.map(space, leaf);
@@ -144,6 +176,18 @@ impl WalkedTable {
 
     /// Walks the table for a page. Returns `None` without a table.
     pub(crate) fn find(&mut self, space: SpaceId, page: PageNumber) -> Option<Leaf> {
+        if let Some(known) = self.memo.as_ref().and_then(|memo| memo.find(space, page)) {
+            self.walking = WalkInProgress::Known(page, *known);
+            return known.leaf;
+        }
+        let leaf = self.find_anew(space, page);
+        if self.memo.is_some() {
+            self.walking = WalkInProgress::New(space, page, leaf);
+        }
+        leaf
+    }
+
+    fn find_anew(&mut self, space: SpaceId, page: PageNumber) -> Option<Leaf> {
         let reads = &mut self.reads;
         self.table
             .as_mut()?
@@ -191,10 +235,26 @@ impl WalkedTable {
         beside: &[PageNumber],
         read: impl FnOnce(&[u64]),
     ) {
-        if self.table.is_some() {
-            self.read_entries(space, beside);
-            read(self.meter.lines());
-            self.meter.end();
+        if self.table.is_none() {
+            return;
+        }
+        let walking = std::mem::take(&mut self.walking);
+        if let WalkInProgress::Known(page, known) = walking {
+            if places(page, beside) == Some(known.beside) {
+                self.meter.repeat(&known.counts());
+                return;
+            }
+            // The TLB loaded other pages this time.
+            self.find_anew(space, page);
+            self.reads.drain(..).for_each(|read| self.meter.read(read));
+        }
+        self.read_entries(space, beside);
+        read(self.meter.lines());
+        let before = self.meter.counts();
+        self.meter.end();
+        if let (WalkInProgress::New(space, page, leaf), Some(memo)) = (walking, &mut self.memo) {
+            let counts = self.meter.counts().since(&before);
+            memo.keep((space, page), leaf, beside, counts);
         }
     }
 

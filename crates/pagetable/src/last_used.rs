@@ -21,6 +21,10 @@ impl<K: Copy + PartialEq> LastUsed<K> {
 
     /// Uses a key. Returns true if the set held it; otherwise the set holds it now.
     pub(crate) fn uses(&mut self, key: K) -> bool {
+        // The order stays.
+        if self.keys.back() == Some(&key) {
+            return true;
+        }
         let found = self.finds(|known| *known == key).is_some();
         if !found {
             self.add(key);

@@ -96,6 +96,12 @@ pub trait PageTable: Send + std::fmt::Debug {
         }
     }
 
+    /// Returns true if a walk changes nothing of the table: walks of a page then read the same until
+    /// something is mapped, unmapped or protected.
+    fn walks_alike(&self) -> bool {
+        false
+    }
+
     /// The memory that the table takes in the modelled machine, by level. It takes the same time
     /// whatever the table holds.
     fn size(&self) -> TableSize;

@@ -18,6 +18,19 @@ pub struct WalkCounts {
     pub lines: u64,
 }
 
+impl WalkCounts {
+    /// The counts after earlier ones. The most nodes of one walk are those of all walks.
+    pub const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            walks: self.walks - earlier.walks,
+            reads: self.reads - earlier.reads,
+            nodes: self.nodes - earlier.nodes,
+            most_nodes: self.most_nodes,
+            lines: self.lines - earlier.lines,
+        }
+    }
+}
+
 /// Counts the reads of walks in lines of one size.
 #[derive(Clone, Debug)]
 pub struct WalkMeter {
@@ -112,6 +125,18 @@ impl WalkMeter {
         lines
     }
 
+    /// Counts a walk that reads as an earlier one read, whose counts these are.
+    #[inline]
+    pub fn repeat(&mut self, walk: &WalkCounts) {
+        self.counts.walks += 1;
+        self.counts.reads += walk.reads;
+        self.counts.nodes += walk.nodes;
+        self.counts.most_nodes = self.counts.most_nodes.max(walk.nodes);
+        self.counts.lines += walk.lines;
+        // Further pages of the walk would need its lines.
+        self.ended = true;
+    }
+
     /// The counts of all walks that ended.
     pub const fn counts(&self) -> WalkCounts {
         self.counts
@@ -144,6 +169,18 @@ mod tests {
             lines: 3,
         };
         assert_eq!(meter.counts(), counts);
+        let mut repeated = WalkMeter::new(6);
+        let walk = WalkCounts {
+            walks: 1,
+            reads: 3,
+            nodes: 2,
+            most_nodes: 2,
+            lines: 2,
+        };
+        repeated.repeat(&walk);
+        repeated.read(TableRead::of_node(0, 8));
+        assert_eq!(repeated.end(), 1);
+        assert_eq!(repeated.counts(), counts);
         // Reads of the last walk are not counted again for further pages.
         meter.read_beside(TableRead::of_node(0, 8));
         meter.read_beside(TableRead::of_node(64, 8));

@@ -31,6 +31,8 @@ pub struct Composed {
     has_walk_entries: bool,
     /// The structure of the first level that held or received the last page.
     last: usize,
+    /// True if the last lookup was known to be quiet: repeated uses change nothing then.
+    is_last_quiet: bool,
     /// Lookups that need not be made. `None` if any lookup may change something.
     quiet: Option<Box<QuietLookups>>,
     /// The sum of the epochs of the first level, for which the quiet lookups hold.
@@ -50,6 +52,7 @@ impl Clone for Composed {
             passes_on: self.passes_on,
             has_walk_entries: self.has_walk_entries,
             last: self.last,
+            is_last_quiet: self.is_last_quiet,
             quiet: self.quiet.clone(),
             quiet_epoch: self.quiet_epoch,
             log: self.log.clone(),
@@ -84,6 +87,7 @@ impl Composed {
             structures,
             turn: 0,
             last: 0,
+            is_last_quiet: false,
             log: TlbLog::default(),
             gone: Vec::new(),
         }
@@ -93,17 +97,12 @@ impl Composed {
     #[inline]
     pub fn lookup(&mut self, request: &TlbRequest) -> Lookup {
         match &self.quiet {
-            Some(quiet) if quiet.has(request) => Lookup::First,
+            Some(quiet) if quiet.has(request) => {
+                self.is_last_quiet = true;
+                Lookup::First
+            }
             _ => self.lookup_changing(request),
         }
-    }
-
-    /// The number of requests at the beginning of `requests` that hit the first level and change
-    /// nothing, as far as this is known without a lookup.
-    #[inline]
-    pub fn quiet_first(&self, requests: impl Iterator<Item = TlbRequest>) -> usize {
-        let quiet = self.quiet.as_ref();
-        quiet.map_or(0, |quiet| quiet.first_of(requests))
     }
 
     /// Looks up a base page. The lookup may change something.
@@ -141,6 +140,7 @@ impl Composed {
     }
 
     fn find(&mut self, request: &TlbRequest) -> Lookup {
+        self.is_last_quiet = false;
         let mut has_block = false;
         let faults = self.log.counts.modified_faults;
         for level in 0..MOST_TLB_LEVELS {
@@ -308,6 +308,9 @@ impl Composed {
 
     /// Notes that `times` more lookups of the last page followed. Each hits the first level.
     pub fn repeat(&mut self, times: u64) {
+        if self.is_last_quiet {
+            return;
+        }
         let entries = &mut self.structures[self.last].entries;
         entries.repeat(times, &mut self.log);
     }

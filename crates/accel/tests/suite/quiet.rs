@@ -7,7 +7,7 @@ use broadleaf_model::{MemoryLimits, Plan};
 use broadleaf_policy::Policy;
 
 /// Rules that know quiet lookups.
-const RULES: [&str; 7] = [
+const RULES: [&str; 8] = [
     "gods",
     "clock",
     "bit-plru",
@@ -15,6 +15,7 @@ const RULES: [&str; 7] = [
     "fifo",
     "random",
     "round-robin",
+    "srrip",
 ];
 /// Policies that promote at faults, at an age, with daemons that clear reference bits, and from
 /// reservations.

@@ -198,6 +198,17 @@ fn organisations() -> Result<Vec<TimedDesign>, Failed> {
     for (name, of) in list {
         designs.push(TimedDesign::new(name, vec![of])?);
     }
+    // The oracle has no scattered page here, and ordinary pages lie in sets of ways.
+    let scattered = sets(BASE_AND_SUPERPAGES, PAGES, SlowProbes::Parallel);
+    let describe = |tables: String| {
+        let ways = "replicate = false\nmodified-faults = false\n";
+        tables.replace(ways, "organisation = \"scattered\"\n")
+    };
+    designs.push(TimedDesign::described(
+        "scattered",
+        vec![scattered],
+        describe,
+    )?);
     let own = SlowBlocks {
         subblocks: 4,
         own: true,

@@ -41,6 +41,19 @@ impl TimedDesign {
     /// # Errors
     /// Returns an error if the description is refused.
     pub fn new(name: &str, structures: Vec<SlowStructure>) -> Result<Self, Failed> {
+        Self::described(name, structures, |tables| tables)
+    }
+
+    /// A design of these structures, whose tables are described in another way. The counts are the
+    /// same.
+    ///
+    /// # Errors
+    /// Returns an error if the description is refused.
+    pub fn described(
+        name: &str,
+        structures: Vec<SlowStructure>,
+        describe: fn(String) -> String,
+    ) -> Result<Self, Failed> {
         let mut tables = String::new();
         for (at, of) in structures.iter().enumerate() {
             let takes_turns = structures.iter().enumerate().any(|(other_at, other)| {
@@ -51,8 +64,9 @@ impl TimedDesign {
             tables += &of.table(&format!("structure-{at}"), takes_turns);
         }
         let machine = Machine::from_toml(&format!(
-            "name = \"timed\"\nsummary = \"timed\"\n{tables}\n\
-             [walk-cycles]\n4k = 30\n16k = 30\n64k = 30\n"
+            "name = \"timed\"\nsummary = \"timed\"\n{}\n\
+             [walk-cycles]\n4k = 30\n16k = 30\n64k = 30\n",
+            describe(tables)
         ))?;
         Ok(Self {
             name: name.to_owned(),

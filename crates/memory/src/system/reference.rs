@@ -60,6 +60,11 @@ impl System<'_> {
         self.tables.unsettled()
     }
 
+    /// A number that changes whenever an entry of a page table is set.
+    pub const fn entries_set(&self) -> u64 {
+        self.tables.entries_set()
+    }
+
     /// Applies a reference to a page, which faults if the page is not resident. Returns the level
     /// of the page that maps the place then.
     ///

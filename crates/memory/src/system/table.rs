@@ -54,6 +54,8 @@ pub(crate) struct Tables {
     unused: u64,
     /// The number of times that an entry or a chunk of entries became unsettled.
     unsettled: u64,
+    /// The number of times that an entry was set.
+    entries_set: u64,
     /// Bytes of memory that the entries of all chunks take.
     entry_bytes: usize,
     /// The entries before the changes since the last notices, if changes are kept.
@@ -70,6 +72,7 @@ impl Tables {
             entries: RecentEntries::new(),
             unused: 0,
             unsettled: 0,
+            entries_set: 0,
             entry_bytes: 0,
             changes: None,
         }
@@ -123,6 +126,10 @@ impl Tables {
     /// was.
     pub(crate) const fn unsettled(&self) -> u64 {
         self.unsettled
+    }
+
+    pub(crate) const fn entries_set(&self) -> u64 {
+        self.entries_set
     }
 
     /// Bytes of memory that the tables take.
@@ -189,6 +196,7 @@ impl Tables {
             None => self.add(at.space, number),
         };
         self.entries.change(at, pte);
+        self.entries_set += 1;
         let chunk = &mut self.chunks[chunk];
         let (old, bytes) = chunk.ptes.set(at.page as usize, pte);
         self.entry_bytes += bytes;

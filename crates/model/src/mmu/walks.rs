@@ -16,6 +16,12 @@ impl Mmu<'_> {
         self.walked.build(self.machine, base);
     }
 
+    /// Repeats known walks of the page table, if only their counts matter. No decision at a miss
+    /// reads further entries.
+    pub(crate) fn remember_walks(&mut self) {
+        self.walked.remember_walks(self.machine);
+    }
+
     /// Updates the page table.
     pub(crate) fn notice(&mut self, notice: &Notice) {
         self.walked.notice(notice);
@@ -31,7 +37,7 @@ impl Mmu<'_> {
         let (level, leaf) = self.walk(request, lookup.level);
         let space = Some(self.running.0).filter(|_| self.wants_tables);
         let sizes = &self.translated;
-        let asked = RefCell::new(Vec::new());
+        let asked = RefCell::new(std::mem::take(&mut self.asked));
         let is_asked = self.walked.has_table() || self.leads();
         let read = |page| {
             if is_asked && page != request.page {
@@ -45,9 +51,11 @@ impl Mmu<'_> {
             walk.translation.share = share_of(&leaf, walk.translation.size);
         }
         self.tlb.load(&walk);
-        let asked = asked.into_inner();
+        let mut asked = asked.into_inner();
         self.keep_miss(request, lookup.level, &asked);
         self.end_walk(&asked);
+        asked.clear();
+        self.asked = asked;
     }
 
     /// Reads the entries of the pages that the TLB loads beside the missing one, and ends the walk.

@@ -150,6 +150,7 @@ impl Replay<'_, '_> {
             filter,
             origins,
             noted,
+            groups,
             ..
         } = self;
         if gathered.is_empty() {
@@ -183,15 +184,20 @@ impl Replay<'_, '_> {
             None => {
                 // Nothing that matters to a page happens between these visits.
                 noted.fill(NO_PAGE);
+                let mut groups = groups.as_mut().filter(|_| filter.is_none());
                 for visit in (0..visits.len()).map(|at| visits.visit(at)) {
                     gathered.sums.instructions += u64::from(visit.instructions);
                     if visit.fetch {
                         origins.fetch(&visit, self.shift);
                     }
+                    let new = match &mut groups {
+                        Some(groups) => groups.add(&visit, self.shift, self.code),
+                        None => Some(PageNumber(visit.unit >> self.shift)),
+                    };
                     if !visit.fetch || self.code {
                         gathered.sums.loads += u64::from(visit.loads);
                         gathered.sums.stores += u64::from(visit.stores);
-                        let page = PageNumber(visit.unit >> self.shift);
+                        let Some(page) = new else { continue };
                         let known = &mut noted[page.0 as usize % NOTED];
                         if *known != page {
                             *known = page;
@@ -232,6 +238,7 @@ impl Replay<'_, '_> {
             trace_part: self.trace_part,
             kernel: stream.kernel(),
             filtered,
+            groups: self.groups.as_ref().filter(|_| filtered.is_none()),
         };
         self.batch.last = part.last_time(&gathered.sums);
         let stream = &*stream;
@@ -240,6 +247,9 @@ impl Replay<'_, '_> {
             .run(worlds.map(|world| move || world.replay(&part, stream)));
         if let Some(filter) = &mut self.filter {
             filter.clear(gathered.all().len());
+        }
+        if let Some(groups) = &mut self.groups {
+            groups.clear();
         }
         gathered.clear();
     }

@@ -6,7 +6,9 @@ mod charging;
 mod cores;
 mod filtering;
 mod forward;
+mod grouped;
 mod listening;
+mod populating;
 mod quiet;
 mod recorded;
 mod references;
@@ -22,20 +24,18 @@ use super::steps::VisitStep;
 use crate::listener::StepsWanted;
 use crate::mapped::PageLookup;
 use crate::offline::Recorder;
-use crate::populate::TouchedPart;
 use crate::read_pages::ReadPages;
 use crate::stream::Stream;
 use broadleaf_machine::Machine;
-use broadleaf_memory::system::{
-    Foreseen, Place, Resized, Sample, Spec, System, SystemTotals as Totals,
-};
-use broadleaf_memory::{AddressSpaces, Pages};
+use broadleaf_memory::AddressSpaces;
+use broadleaf_memory::system::{Foreseen, Resized, Sample, Spec, System, SystemTotals as Totals};
 use broadleaf_policy::Policy;
 use broadleaf_tlb::RuleNeed;
 use broadleaf_trace::Visit;
-use broadleaf_units::{PageSize, SpaceId};
+use broadleaf_units::PageSize;
 use cores::ParkedCores;
 use filtering::WorldFilter;
+use grouped::GroupedLookups;
 use quiet::{QuietVisits, QuietWords};
 use samples::FIRST_INTERVAL;
 use std::ops::Range;
@@ -82,6 +82,7 @@ pub(crate) struct World<'a> {
     /// Visits that change nothing.
     quiet: QuietVisits,
     quiet_words: QuietWords,
+    grouped: GroupedLookups,
     /// The steps that listeners want; `None` if there is no listener.
     steps_wanted: Option<StepsWanted>,
     /// The time of the next look of a listener; `u64::MAX` if none wants to look.
@@ -164,6 +165,7 @@ impl<'a> World<'a> {
             continues: false,
             quiet: QuietVisits::default(),
             quiet_words: QuietWords::default(),
+            grouped: GroupedLookups::default(),
             steps_wanted: None,
             next_look: u64::MAX,
             filter: None,
@@ -239,6 +241,8 @@ impl<'a> World<'a> {
             return;
         }
         self.switch(part.space);
+        // Mappings may have changed.
+        self.read.forget();
         if self.system.is_inheriting(part.space) {
             self.system.visited(part.space);
         }
@@ -266,11 +270,14 @@ impl<'a> World<'a> {
         }
         // The loop is compiled for each kind of slice, as it is long.
         match part.visits {
-            VisitSlice::Each(visits) => self.replay_each(visits.iter().copied(), &scene),
             VisitSlice::Named(phrased) if self.quiet.are_left_out => {
                 self.replay_words(&phrased, &scene);
             }
-            VisitSlice::Named(phrased) => self.replay_each(phrased.visits(), &scene),
+            visits => match (part.groups.filter(|_| self.grouped.are_passed), visits) {
+                (Some(groups), _) => self.replay_groups(groups, &scene),
+                (_, VisitSlice::Each(all)) => self.replay_each(all.iter().copied(), &scene),
+                (_, VisitSlice::Named(all)) => self.replay_each(all.visits(), &scene),
+            },
         }
     }
 
@@ -297,43 +304,6 @@ impl<'a> World<'a> {
         if self.ended.is_none() {
             self.look_around(time);
             self.look_if_due(time, spaces);
-        }
-    }
-
-    /// The kernel touches pages: memory sees references, and the TLB sees none.
-    pub(super) fn populate(&mut self, space: SpaceId, parts: &[TouchedPart], stream: &Stream) {
-        if self.ended.is_some() {
-            return;
-        }
-        self.switch(space);
-        if self.system.is_inheriting(space) {
-            self.system.visited(space);
-        }
-        let time = stream.now();
-        for part in parts {
-            let (first, count) = self.system.base_pages(part.pages);
-            for page in first..first + count {
-                let at = Place { space, page };
-                // Policies differ in the pages that are resident, but not in the number of pages.
-                self.moment += 1;
-                if self.system.look(at, part.store).is_none() {
-                    self.settle(at, time, part.store, stream);
-                    self.shoot_down(&stream.spaces);
-                }
-                if self.ended.is_some() {
-                    return;
-                }
-            }
-        }
-    }
-
-    /// `MADV_COLLAPSE`, for a policy that obeys it.
-    pub(super) fn collapse(&mut self, space: SpaceId, pages: Pages, stream: &Stream) {
-        if self.ended.is_none() {
-            self.moment += 1;
-            self.system.set_moment(self.moment);
-            let spaces = &stream.spaces;
-            self.impose(spaces, |system| system.collapse(spaces, space, pages));
         }
     }
 

@@ -7,6 +7,7 @@
 
 use super::{Scene, World};
 use crate::filter::BatchPart;
+use crate::mmu::Mmu;
 use crate::steps::VisitStep;
 use broadleaf_tlb::{ReferenceKind, RuleNeed, TlbRequest};
 use broadleaf_trace::{Lead, Phrased, Visit};
@@ -105,7 +106,7 @@ impl World<'_> {
     }
 
     /// Forgets which lookups are quiet if memory unsettled a page.
-    fn forget_unsettled(&mut self) {
+    pub(super) fn forget_unsettled(&mut self) {
         let unsettled = self.system.unsettled();
         if self.quiet.unsettled != unsettled {
             self.quiet.unsettled = unsettled;
@@ -116,13 +117,19 @@ impl World<'_> {
     /// Leaves out lookups that change nothing from now on. Several machines form classes. One
     /// machine leaves whole visits out, if its TLB knows quiet lookups. No lookup was made so far.
     pub(crate) fn leave_lookups_out(&mut self) {
-        if !self.observers.is_empty() {
-            return self.classify_machines();
+        if self.observers.is_empty() {
+            let knows_future = self.mmu.machine.design.needs(RuleNeed::Future);
+            let is_plain = !knows_future && self.mmu.cached.is_none();
+            let is_plain = is_plain && self.charged.is_none() && self.recorder.is_none();
+            // Uses that change nothing need not be counted.
+            self.quiet.are_left_out = is_plain && self.mmu.tlb.knows_quiet();
+        } else {
+            self.classify_machines();
         }
-        let knows_future = self.mmu.machine.design.needs(RuleNeed::Future);
-        let is_plain = !self.counts_uses && !knows_future && self.mmu.cached.is_none();
-        let is_plain = is_plain && self.charged.is_none() && self.recorder.is_none();
-        self.quiet.are_left_out = is_plain && self.mmu.tlb.knows_quiet();
+        if self.charged.is_none() {
+            self.mmus_mut().for_each(Mmu::remember_walks);
+        }
+        self.group_visits();
     }
 
     /// Returns true if a visit is quiet, and counts its references then. The visit begins after

@@ -109,6 +109,11 @@ impl LookupClasses {
         self.classes.get(class).map(|class| &class.lookups[..])
     }
 
+    /// Returns true if a machine leaves lookups out.
+    pub(super) const fn has_any(&self) -> bool {
+        !self.classes.is_empty()
+    }
+
     fn clear(&mut self) {
         self.classes
             .iter_mut()
@@ -167,7 +172,7 @@ impl World<'_> {
 
     /// Makes the lookups of all machines, and walks the tables of their followers.
     fn make_lookups(&mut self, spaces: Option<&AddressSpaces>) {
-        self.read.forget();
+        self.read.renew(self.system.entries_set());
         for number in 0..=self.observers.len() {
             self.make_lookups_of(number, spaces);
             if let Some(misses) = self.mmu_mut(number).take_misses() {
@@ -190,10 +195,7 @@ impl World<'_> {
         if self.reads_tables {
             memory = memory.with(&self.read);
         }
-        let mut waiting = self.classes.of(number).unwrap_or(&self.waiting);
-        while let Some((lookup, later)) = waiting.split_first() {
-            mmu.translate(lookup, &memory);
-            waiting = &later[mmu.quiet_first(later)..];
-        }
+        let lookups = self.classes.of(number).unwrap_or(&self.waiting);
+        mmu.translate_all(lookups, &memory);
     }
 }

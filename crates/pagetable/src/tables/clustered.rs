@@ -60,6 +60,10 @@ impl PageTable for Blocks {
         self.0.walk(space, page, reads)
     }
 
+    fn walks_alike(&self) -> bool {
+        true
+    }
+
     fn size(&self) -> TableSize {
         self.0.size()
     }

@@ -58,6 +58,10 @@ impl PageTable for Partial {
         self.0.walk(space, page, reads)
     }
 
+    fn walks_alike(&self) -> bool {
+        true
+    }
+
     fn size(&self) -> TableSize {
         self.0.size()
     }

@@ -52,6 +52,10 @@ impl PageTable for ChainTables {
         self.0.walk(space, page, reads)
     }
 
+    fn walks_alike(&self) -> bool {
+        true
+    }
+
     fn size(&self) -> TableSize {
         self.0.size()
     }

@@ -89,15 +89,15 @@ impl PageTable for Linear {
         reads: &mut dyn FnMut(TableRead),
     ) -> Option<Leaf> {
         let (steps, leaf) = self.tree.steps(space, page);
-        let steps: Vec<_> = steps.into_iter().flatten().collect();
+        let taken = steps.iter().flatten().count();
         // The root is at a place that the system knows.
-        let missing = steps
-            .iter()
-            .skip(1)
-            .rev()
+        let below = steps.iter().flatten().rev();
+        let missing = below
+            .take(taken.saturating_sub(1))
             .take_while(|step| !self.reserved.uses(step.node))
             .count();
-        for step in &steps[steps.len().saturating_sub(missing + 1)..] {
+        let first = taken.saturating_sub(missing + 1);
+        for step in steps.iter().flatten().skip(first) {
             reads(TableRead::of_node(step.address, ENTRY_BYTES));
         }
         leaf

@@ -54,6 +54,10 @@ impl PageTable for Array {
         leaf
     }
 
+    fn walks_alike(&self) -> bool {
+        true
+    }
+
     fn size(&self) -> TableSize {
         let mut size = self.0.size();
         size.levels.truncate(1);

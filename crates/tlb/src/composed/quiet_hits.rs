@@ -7,6 +7,14 @@ use crate::{ReplacementState, TlbRequest};
 use broadleaf_units::{PageNumber, PageSize};
 
 impl Composed {
+    /// The number of requests at the beginning of `requests` that hit the first level and change
+    /// nothing, as far as this is known without a lookup.
+    #[inline]
+    pub fn quiet_first(&self, requests: impl Iterator<Item = TlbRequest>) -> usize {
+        let quiet = self.quiet.as_ref();
+        quiet.map_or(0, |quiet| quiet.first_of(requests))
+    }
+
     /// Notes a hit in a structure. The hit is quiet from now on if the structure is of the first
     /// level and the hit changed no other entry.
     pub(super) fn note_hit(

@@ -28,6 +28,7 @@ pub(super) static SRRIP: Replacement = Replacement {
             ways: shape.ways,
             distances: vec![farthest; shape.sets * shape.ways],
             farthest,
+            agings: 0,
         })
     },
 };
@@ -38,6 +39,8 @@ struct Srrip {
     ways: usize,
     distances: Vec<u8>,
     farthest: u8,
+    /// The number of times that the predictions of a set grew.
+    agings: u64,
 }
 
 impl Replace for Srrip {
@@ -55,13 +58,24 @@ impl Replace for Srrip {
         let victim = free_ways(ways).min_by_key(|way| u8::MAX - distances[*way]);
         let victim = victim.unwrap_or(0);
         let missing = self.farthest - distances[victim];
-        free_ways(ways).for_each(|way| distances[way] += missing);
+        if missing > 0 {
+            free_ways(ways).for_each(|way| distances[way] += missing);
+            self.agings += 1;
+        }
         victim
     }
 
     fn repeat(&mut self, set: usize, way: usize, _times: u64) {
         // The uses after a fill are hits.
         self.hit(set, way);
+    }
+
+    fn quiet_epoch(&self) -> Option<u64> {
+        Some(self.agings)
+    }
+
+    fn is_quiet_by_set(&self) -> bool {
+        true
     }
 
     fn copy(&self) -> Box<dyn Replace> {

@@ -12,7 +12,7 @@ use super::means::{by_reservation, saved};
 use super::none;
 use super::policies::{FREEBSD, GREEDY, POLICIES, POP_64};
 use super::programs::IN_GUEST;
-use super::runs::{MACHINE, Replay, ZhuRun, ZhuRuns};
+use super::runs::{MACHINE, RunReplay, ZhuRun, ZhuRuns};
 use crate::failure::{Failure, reason};
 use crate::papers::programs::RecordedProgram;
 use crate::papers::recorded::{open, recorded_in_guest};
@@ -82,7 +82,7 @@ fn run(
     let (_, references) = open(&path)?;
     if results.references != references || results.cells.is_empty() {
         results.references = references;
-        let replay = Replay {
+        let replay = RunReplay {
             setting,
             name: &name,
             path: &path,

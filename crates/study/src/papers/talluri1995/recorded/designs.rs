@@ -18,7 +18,8 @@ pub(super) const RESERVE: &str = "reserve-64k";
 /// Page-size assignment with reservation.
 const ASSIGN: &str = "foxtrot(size=32k)";
 
-const fn run(name: &'static str, grid: &'static str, policy: &'static str) -> DesignRun {
+/// A TLB under a policy.
+pub(super) const fn run(name: &'static str, grid: &'static str, policy: &'static str) -> DesignRun {
     DesignRun { name, grid, policy }
 }
 

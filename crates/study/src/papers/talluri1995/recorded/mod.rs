@@ -34,7 +34,7 @@ pub(super) fn run(setting: &PaperSetting) -> Result<Vec<Table>, Failure> {
         tables::programs(setting, &all),
         tables::misses(&all)?,
         tables::speedups(setting, &all)?,
-        tendencies::table(&all),
+        tendencies::table(&all)?,
         placement::table(&all)?,
         walks::lines_a_miss(&all)?,
         walks::clustered(&all)?,

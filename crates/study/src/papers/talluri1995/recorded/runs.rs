@@ -15,7 +15,7 @@ use broadleaf_units::PageSize;
 use super::counts::{CountsFile, DesignCounts, WorldCounts};
 use super::designs::DESIGNS;
 use super::programs::PROGRAMS;
-use super::worlds::{World, worlds};
+use super::worlds::{World, are_whole, worlds};
 use crate::compare::available_threads;
 use crate::failure::{Failure, reason};
 use crate::papers::PaperSetting;
@@ -165,7 +165,7 @@ fn record(
     let (_, references) = open(&path)?;
     let file = CountsFile::beside(&path);
     let mut counts = file.read();
-    counts.retain(|world| world.references == references);
+    counts.retain(|world| world.references == references && are_whole(world));
     Ok(RecordedRun {
         program,
         command: shown,

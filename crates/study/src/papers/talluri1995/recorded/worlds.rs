@@ -2,7 +2,8 @@
 
 use broadleaf_model::{Files, MemoryLimits, Start};
 
-use super::{designs, placement, table_memory, walks};
+use super::counts::WorldCounts;
+use super::{designs, placement, table_memory, tendencies, walks};
 
 /// A policy in a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +80,8 @@ pub(super) fn worlds() -> Vec<(World, Vec<&'static str>)> {
     let all = (designs::observers())
         .chain(walks::observers())
         .chain(table_memory::observers())
-        .chain(placement::observers());
+        .chain(placement::observers())
+        .chain(tendencies::observers());
     for (world, grid) in all {
         let place = worlds.iter().position(|(known, _)| *known == world);
         let place = place.unwrap_or_else(|| {
@@ -94,9 +96,35 @@ pub(super) fn worlds() -> Vec<(World, Vec<&'static str>)> {
     worlds
 }
 
+/// Returns true if the counts of a world have all its TLBs.
+pub(super) fn are_whole(counts: &WorldCounts) -> bool {
+    let mut worlds = worlds().into_iter();
+    let world = worlds.find(|(world, _)| world.name() == counts.world);
+    world.is_some_and(|(_, grids)| grids.iter().all(|grid| counts.design(grid).is_some()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counts_without_a_tlb_are_not_whole() {
+        let (world, grids) = worlds().swap_remove(0);
+        let design = |grid: &&str| super::super::counts::DesignCounts {
+            grid: (*grid).to_owned(),
+            misses: 1,
+            lines: 0,
+            table_bytes: 0,
+        };
+        let mut counts = WorldCounts {
+            world: world.name(),
+            designs: grids.iter().map(design).collect(),
+            ..WorldCounts::default()
+        };
+        assert!(are_whole(&counts));
+        counts.designs.pop();
+        assert!(!are_whole(&counts));
+    }
 
     #[test]
     fn each_world_and_each_tlb_is_there_once_and_base_pages_come_first() {
