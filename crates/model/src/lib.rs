@@ -68,7 +68,7 @@ pub use limits::MemoryLimits;
 pub use listener::{
     HeardDecision, LookedPage, MemoryLook, SlowLookups, StepListener, StepSurroundings, StepsWanted,
 };
-pub use offline::{Choice, ChosenPiece, ChosenRange, LeftCharges, Region};
+pub use offline::{Choice, ChosenPiece, ChosenRange, LeftCharges, MappedRegion};
 pub use origin::StepOrigin;
 pub use outcome::{Error, Outcome, ReplayProgress, refused};
 pub use passes::{Sources, named, run};

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use broadleaf_metrics::{AdvisedMapping, AdvisedRange, BackingName};
-use broadleaf_model::{Choice, ChosenPiece, ChosenRange, Region};
+use broadleaf_model::{Choice, ChosenPiece, ChosenRange, MappedRegion};
 use broadleaf_trace::Backing;
 use broadleaf_units::{FileId, SpaceId};
 
@@ -61,7 +61,12 @@ fn advised(range: &ChosenRange, run: &[ChosenPiece], places: &TracePlaces) -> Op
 }
 
 /// The mapping of a range that begins at `start`.
-fn mapping(region: &Region, space: SpaceId, start: u64, places: &TracePlaces) -> AdvisedMapping {
+fn mapping(
+    region: &MappedRegion,
+    space: SpaceId,
+    start: u64,
+    places: &TracePlaces,
+) -> AdvisedMapping {
     let path = |file: FileId| places.path(space, file);
     let pools = places.pools.get(&space);
     if region.backing == Backing::Anonymous
@@ -110,7 +115,7 @@ mod tests {
             walks_spared: spared / 30,
             walk_cycles_spared: spared,
             price,
-            region: Some(Region {
+            region: Some(MappedRegion {
                 start: SUPERPAGE,
                 end: 64 * SUPERPAGE,
                 backing: Backing::Anonymous,
@@ -175,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_file_offset_is_that_of_the_range_s_start() {
-        let region = Region {
+        let region = MappedRegion {
             start: SUPERPAGE - 4096,
             end: 4 * SUPERPAGE,
             backing: Backing::File {
