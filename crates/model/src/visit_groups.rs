@@ -141,14 +141,17 @@ impl Kinds {
             Lead::Store => Self::LEAD_STORE,
         };
         let load = u8::from(before.min(visit.loads) > 0) * Self::LOAD;
+        let store = u8::from(stores) * Self::STORE;
         let late = u8::from(stores & (visit.loads > 0)) * Self::LATE_LOAD;
-        Self(load | u8::from(stores) * Self::STORE | late | lead)
+        Self(load | store | late | lead)
     }
 
     /// The references that memory counts: the lead, the first load and the first store.
     #[inline]
-    fn references(self) -> u64 {
-        u64::from((self.0 & !Self::LATE_LOAD).count_ones())
+    const fn references(self) -> u64 {
+        let bits = self.0;
+        let leads = bits >> 3 & 1 | bits >> 4;
+        ((bits & 1) + (bits >> 1 & 1) + leads) as u64
     }
 
     #[inline]
