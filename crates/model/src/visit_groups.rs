@@ -34,6 +34,19 @@ impl GroupPage {
         }
     }
 
+    /// Notes the references of a visit of that number.
+    fn note(&mut self, kinds: Kinds, at: u8) {
+        let has = |bits: u8| kinds.0 & bits != 0;
+        let note = |first: &mut u8, is_made: bool| {
+            if is_made {
+                *first = at.min(*first);
+            }
+        };
+        note(&mut self.load, has(Kinds::LOAD | Kinds::LEAD_LOAD));
+        note(&mut self.store, has(Kinds::STORE | Kinds::LEAD_STORE));
+        note(&mut self.late_load, has(Kinds::LATE_LOAD));
+    }
+
     /// The first visit that refers to the page by a load first; more than any other number if there
     /// is none. `parts_loads` asks also for loads after stores.
     #[inline]
@@ -98,7 +111,57 @@ struct GroupSlot {
     /// The number of the group, from 1. 0 if the slot is empty.
     group: u32,
     /// The number of the page among those of the group.
-    number: u32,
+    number: u8,
+    /// The kinds of its references so far.
+    kinds: Kinds,
+}
+
+/// The kinds of the references of visits to a page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Kinds(u8);
+
+impl Kinds {
+    const LOAD: u8 = 1;
+    const STORE: u8 = 2;
+    const LATE_LOAD: u8 = 4;
+    const LEAD_LOAD: u8 = 8;
+    const LEAD_STORE: u8 = 16;
+
+    #[inline]
+    fn of(visit: &Visit) -> Self {
+        let stores = visit.stores > 0;
+        let before = if stores {
+            visit.loads_before_store
+        } else {
+            u32::MAX
+        };
+        let lead = match visit.lead {
+            Lead::None => 0,
+            Lead::Load => Self::LEAD_LOAD,
+            Lead::Store => Self::LEAD_STORE,
+        };
+        let load = u8::from(before.min(visit.loads) > 0) * Self::LOAD;
+        let store = u8::from(stores) * Self::STORE;
+        let late = u8::from(stores & (visit.loads > 0)) * Self::LATE_LOAD;
+        Self(load | store | late | lead)
+    }
+
+    /// The references that memory counts: the lead, the first load and the first store.
+    #[inline]
+    const fn references(self) -> u64 {
+        let bits = self.0;
+        let leads = bits >> 3 & 1 | bits >> 4;
+        ((bits & 1) + (bits >> 1 & 1) + leads) as u64
+    }
+
+    #[inline]
+    const fn contain(self, other: Self) -> bool {
+        other.0 & !self.0 == 0
+    }
+
+    const fn add(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
 }
 
 /// The groups of the visits of a part.
@@ -143,33 +206,30 @@ impl VisitGroups {
             self.numbers.push(0);
             return Some(page);
         }
+        group.accesses += u64::from(visit.loads) + u64::from(visit.stores);
+        let kinds = Kinds::of(visit);
+        group.references += kinds.references();
         let slot = &mut self.slots[(page.0 ^ page.0 >> 8) as usize % SLOTS];
-        let is_new = slot.group != self.number || slot.page != page;
-        if is_new {
+        let is_known = slot.group == self.number && slot.page == page;
+        if is_known && slot.kinds.contain(kinds) {
+            self.numbers.push(slot.number);
+            return None;
+        }
+        if !is_known {
             *slot = GroupSlot {
                 page,
                 group: self.number,
-                number: (self.pages.len() - group.pages_begin) as u32,
+                number: (self.pages.len() - group.pages_begin) as u8,
+                kinds: Kinds::default(),
             };
             self.pages.push(GroupPage::new(page));
             group.pages_end = self.pages.len();
         }
-        self.numbers.push(slot.number as u8);
-        group.accesses += visit.accesses();
-        let page_of = &mut self.pages[group.pages_begin + slot.number as usize];
-        for store in references(visit).into_iter().flatten() {
-            group.references += 1;
-            let first = if store {
-                &mut page_of.store
-            } else {
-                &mut page_of.load
-            };
-            *first = (at as u8).min(*first);
-        }
-        if visit.stores > 0 && visit.loads > 0 {
-            page_of.late_load = (at as u8).min(page_of.late_load);
-        }
-        is_new.then_some(page)
+        self.numbers.push(slot.number);
+        slot.kinds.add(kinds);
+        let place = group.pages_begin + usize::from(slot.number);
+        self.pages[place].note(kinds, at as u8);
+        (!is_known).then_some(page)
     }
 
     fn begin(&mut self) {

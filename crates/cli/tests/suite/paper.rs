@@ -239,7 +239,7 @@ fn the_figures_of_talluri_follow_from_its_models_and_misses() {
     for (table, heads, rows) in [
         ("programs", "program,kind,thesis,references,touched MiB,", 3),
         ("recorded-speedups", "program,whose,sp_fa_b64,", 8),
-        ("tendencies", "tendency,program,misses,", 27),
+        ("tendencies", "tendency,program,misses,", 36),
         ("placement", "program,whose,policy,", 24),
         ("lines-a-miss", "table,TLB,program,whose,linear,", 24),
         ("clustered-lines", "program,whose,single: base,", 6),
