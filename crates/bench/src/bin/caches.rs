@@ -27,7 +27,7 @@ fn main() -> Result<(), Failed> {
     if traces.is_empty() {
         return Err("give recordings by line: broadleaf-caches TRACE...".into());
     }
-    println!("one core with the TLBs of skylake and three levels of caches");
+    println!("One core with the TLBs of skylake and three levels of caches:\n");
     for trace in &traces {
         let (items, visits) = first(trace, VISITS)?;
         let plan = plan(three_levels()?)?;
@@ -43,7 +43,7 @@ fn main() -> Result<(), Failed> {
             1e3 / each
         );
     }
-    println!("alone on a core of chen2014-4core, and {CORES} together");
+    println!("\nAlone on a core of chen2014-4core, and {CORES} together:\n");
     let plan = plan(machine("chen2014-4core")?)?;
     let mut programs = Vec::new();
     for trace in traces.iter().cycle().take(CORES) {
@@ -52,13 +52,13 @@ fn main() -> Result<(), Failed> {
     let mut alone = 0.0;
     for (trace, items) in traces.iter().cycle().zip(&programs) {
         let each = least(|| mixed(&[items], &plan))?;
-        println!("{trace} alone: {each:.1} ns a reference");
+        println!("- {trace} alone: {each:.1} ns a reference");
         alone += each / CORES as f64;
     }
     let all: Vec<&Items> = programs.iter().collect();
     let together = least(|| mixed(&all, &plan))?;
     let quotient = together / alone;
-    println!("together: {together:.1} ns a reference, {quotient:.2} times the mean alone");
+    println!("- together: {together:.1} ns a reference, {quotient:.2} times the mean alone");
     Ok(())
 }
 
