@@ -78,7 +78,11 @@ fn the_policies_of_zhu_are_compared_on_recorded_programs() {
         ("broken", "program,reservations,broken: greedy,", 6),
         ("miss-rates", "TLB,FreeBSD: thesis,", 2),
         ("guest-programs", "program,thesis's,references: user", 0),
-        ("guest-policies", "program,policy,DTLB misses: user,guest,", 0),
+        (
+            "guest-policies",
+            "program,policy,DTLB misses: user,guest,",
+            0,
+        ),
         ("not-produced", "part,reason", 9),
     ] {
         let csv = csv(table);

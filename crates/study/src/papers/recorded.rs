@@ -98,9 +98,8 @@ pub(crate) fn recorded_in_guest(
         return Ok(path);
     }
     log::info!("recording {name} in a guest ...");
-    let script = format!(
-        "cd /root && (echo 1 >{RESERVATIONS}) 2>/dev/null; exec \"$0\" \"$@\" >/dev/null"
-    );
+    let script =
+        format!("cd /root && (echo 1 >{RESERVATIONS}) 2>/dev/null; exec \"$0\" \"$@\" >/dev/null");
     let inside = ["sh", "-c", &script];
     let words = inside.map(OsString::from).into_iter().chain(command);
     let options = Options {
