@@ -171,8 +171,14 @@ pub fn guest_lines(guest: &GuestReport) -> Vec<String> {
     if let Some(events) = guest.events {
         lines.push(format!("kernel events: {}", grouped(events.recorded)));
         for (count, what) in [
-            (events.invalid, "stores to the page of kernel events are no events"),
-            (events.homeless, "kernel events are about unknown address spaces"),
+            (
+                events.invalid,
+                "stores to the page of kernel events are no events",
+            ),
+            (
+                events.homeless,
+                "kernel events are about unknown address spaces",
+            ),
         ] {
             if count > 0 {
                 lines.push(format!("warning: {} {what}", grouped(count)));

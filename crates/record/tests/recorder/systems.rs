@@ -192,7 +192,9 @@ fn event_of(line: &str, space: SpaceId) -> KernelEvent {
     let action = KernelEvent::NAMES.iter().position(|of| *of == name);
     let mut number = || {
         let word = words.next().unwrap_or("0");
-        let hex = word.strip_prefix("0x").map(|hex| u64::from_str_radix(hex, 16));
+        let hex = word
+            .strip_prefix("0x")
+            .map(|hex| u64::from_str_radix(hex, 16));
         hex.unwrap_or_else(|| word.parse()).expect("a number")
     };
     let arguments = [number(), number(), number()];
@@ -248,10 +250,19 @@ fn a_module_of_the_guest_emits_the_thirteen_events() {
     let mut of_space = found.iter().filter(|event| event.space == space);
     for line in THIRTEEN {
         let expected = event_of(line, space);
-        assert!(of_space.any(|event| *event == expected), "{line}: {found:?}");
+        assert!(
+            of_space.any(|event| *event == expected),
+            "{line}: {found:?}"
+        );
     }
     // What Linux itself does: a huge page that a fault made, and memory that is unmapped.
     let of = |name: &str| found.iter().filter(|event| event.name() == name).count();
-    assert!(of("VM_PROMOTE") as u64 > report.huge_pages.min(1), "{found:?}");
-    assert!(of("VM_UNMAP") > 5 && of("VM_PROTECT") > 3 && of("INVLPG") > 5, "{found:?}");
+    assert!(
+        of("VM_PROMOTE") as u64 > report.huge_pages.min(1),
+        "{found:?}"
+    );
+    assert!(
+        of("VM_UNMAP") > 5 && of("VM_PROTECT") > 3 && of("INVLPG") > 5,
+        "{found:?}"
+    );
 }
