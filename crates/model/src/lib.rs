@@ -46,6 +46,7 @@ pub mod pool;
 pub mod populate;
 mod read_pages;
 mod recorded;
+mod refused;
 mod replay;
 mod result;
 mod rule_notes;

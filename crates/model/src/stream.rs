@@ -1,6 +1,7 @@
 //! The trace as all worlds see it: address spaces, time, and the sums of the trace.
 
 use crate::recorded::{RecordedSystem, is_kernels};
+pub use crate::refused::Refused;
 use broadleaf_memory::{
     AddressSpaces, BlockId, Change, GEOMETRY, Histories, PageHistory, Touched, Touches,
 };
@@ -11,24 +12,6 @@ use broadleaf_trace::{Event, GuestLeaf};
 use broadleaf_units::{BlockNumber, PageNumber, SpaceId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-
-/// The contents of a trace that the model cannot replay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refused {
-    /// An address in this page is not canonical.
-    Page(PageNumber),
-    /// No number is left for another block.
-    Block,
-    /// The model needs `needed` bytes of memory for `blocks` blocks, but may use `limit` bytes.
-    Room {
-        /// The bytes that the model needs.
-        needed: u64,
-        /// The bytes that the model may use.
-        limit: u64,
-        /// The number of blocks.
-        blocks: usize,
-    },
-}
 
 /// Bytes of memory that each block takes once, under any number of policies: its index, its
 /// mapping, and its referenced pages. Lists of blocks are half empty after they grew.

@@ -15,6 +15,7 @@ mod filtered;
 mod forks;
 mod interim;
 mod kernel_events;
+mod kernel_rules;
 mod kinds;
 mod maps;
 mod mixes;

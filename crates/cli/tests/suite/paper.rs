@@ -437,3 +437,20 @@ fn unknown_papers_are_answered_with_those_that_there_are() {
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("0.1 to 1000"));
 }
+
+/// A guest is refused before anything is recorded.
+#[test]
+fn guests_that_are_of_no_use_are_refused() {
+    let nowhere = folder("paper-guest");
+    let nowhere = nowhere.to_str().expect("a name");
+    let why = refused(&run(&["paper", "zhu2018", "--tiny", "--guest", nowhere]));
+    assert!(why.contains("holds no guest"), "{why}");
+    let why = refused(&run(&[
+        "paper",
+        "navarro2002",
+        "--tiny",
+        "--guest",
+        nowhere,
+    ]));
+    assert!(why.contains("leave out --guest"), "{why}");
+}

@@ -132,6 +132,8 @@ pub struct Paper {
     /// The policy whose parameter `without` turns off the mechanisms of the paper's system, one at
     /// a time; `None` if there is none.
     pub switches: Option<&'static str>,
+    /// True if programs may also be recorded in a guest.
+    pub records_guests: bool,
     /// The experiments, in printing order.
     pub experiments: &'static [Experiment],
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use broadleaf_metrics::{PAPER_SCHEMA, PaperRecord};
 
@@ -87,7 +87,7 @@ pub fn repeat(
         cycles_per_access: (request.cycles_per_access).unwrap_or(paper.cycles_per_access),
         without: mechanism(paper, request.without)?,
         folder: request.folder.map(Path::to_owned),
-        guest: request.guest.map(Path::to_owned),
+        guest: guest(paper, request.guest)?,
         watch: request.watch,
         record: request.record,
         measure: request.measure,
@@ -214,6 +214,28 @@ fn mechanism(paper: &Paper, without: Option<&str>) -> Result<Option<String>, Fai
     // An unknown name is refused, with the names of all mechanisms.
     names::policy(&format!("{policy}(without={mechanism})"))?;
     Ok(Some(mechanism.to_owned()))
+}
+
+/// The folder of a guest, for the paper that records programs in one.
+fn guest(paper: &Paper, folder: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
+    let Some(folder) = folder else {
+        return Ok(None);
+    };
+    if !paper.records_guests {
+        let why = format!(
+            "{} records no program in a guest: leave out --guest",
+            paper.name
+        );
+        return Err(Failure::Wrong(why));
+    }
+    // A recording would find this out after all programs of user mode.
+    if !folder.join("symbols").is_file() {
+        return Err(Failure::Wrong(format!(
+            "{} holds no guest: build one with workloads/guest/build.py",
+            shown(folder)
+        )));
+    }
+    Ok(Some(folder.to_owned()))
 }
 
 fn head(paper: &Paper, setting: &PaperSetting) -> String {

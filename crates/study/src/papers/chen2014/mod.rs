@@ -25,6 +25,7 @@ pub(crate) const PAPER: Paper = Paper {
               are 95 percent, over mixes.",
     cycles_per_access: 1.5,
     switches: None,
+    records_guests: false,
     experiments: &[
         Experiment {
             tables: &[

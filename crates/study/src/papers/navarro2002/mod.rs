@@ -31,6 +31,7 @@ pub(crate) const PAPER: Paper = Paper {
               ones.",
     cycles_per_access: 1.5,
     switches: Some("navarro"),
+    records_guests: false,
     experiments: &[
         Experiment {
             tables: &["best-case", "page-sizes"],

@@ -42,6 +42,7 @@ pub(crate) const PAPER: Paper = Paper {
               pages and policies make of them was not. --full adds recordings of real ones.",
     cycles_per_access: 3.0,
     switches: None,
+    records_guests: false,
     experiments: &[Experiment {
         tables: &[
             "table-2",

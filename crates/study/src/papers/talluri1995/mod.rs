@@ -44,6 +44,7 @@ pub(crate) const PAPER: Paper = Paper {
               table of the thesis, and what cannot be produced.",
     cycles_per_access: 3.0,
     switches: None,
+    records_guests: false,
     // The recorded programs follow the tables that need no recording.
     experiments: &[
         Experiment {

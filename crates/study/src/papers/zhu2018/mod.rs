@@ -35,6 +35,7 @@ pub(crate) const PAPER: Paper = Paper {
               Reservations follow the mappings of Linux, and no memory runs short.",
     cycles_per_access: 1.5,
     switches: None,
+    records_guests: true,
     experiments: &[
         Experiment {
             tables: &["table-4-1"],
