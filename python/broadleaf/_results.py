@@ -176,7 +176,7 @@ class Comparison(_ArrowResult):
         return Report(self._native.html(), height)
 
     def svg(self) -> str:
-        """The miss-ratio curves as SVG. Needs ``curves=True``."""
+        """The miss-ratio curves as SVG, or without ``curves=True`` the page walks by machine."""
         return self._native.svg()
 
     def __str__(self) -> str:

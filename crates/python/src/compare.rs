@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use broadleaf_policy::Refusal;
 use broadleaf_report::{
-    BASELINE, Glyphs, REFERENCE, View as TextView, comparison_table, curves, curves_svg,
+    BASELINE, Glyphs, REFERENCE, View as TextView, comparison_table, curves, curves_svg, matrix_svg,
 };
 use broadleaf_study::compare::{
     ComparisonAnswer, Request, chosen_policies, compare as compare_trace,
@@ -135,9 +135,18 @@ impl Comparison {
         page.map_err(|failure| exception(py, &failure))
     }
 
-    /// The curves as SVG.
+    /// The curves as SVG, or the page walks of policies by machines if there are no curves.
     fn svg(&self, py: Python<'_>) -> PyResult<String> {
-        curves_svg(&self.0.comparison.results).map_err(|error| invalid(py, error))
+        let ComparisonAnswer {
+            comparison,
+            references,
+            ..
+        } = &self.0;
+        let picture = match comparison.results.iter().any(|one| one.curve.is_some()) {
+            true => curves_svg(&comparison.results),
+            false => matrix_svg(comparison, references),
+        };
+        picture.map_err(|error| invalid(py, error))
     }
 
     /// The results: one row for each policy and machine.

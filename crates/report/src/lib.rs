@@ -23,6 +23,7 @@ mod live;
 mod live_tables;
 mod log_line;
 mod matrix;
+mod matrix_svg;
 mod means;
 mod memory_figures;
 mod message;
@@ -53,9 +54,7 @@ pub use advice::{
 pub use baseline::{BaselineChange, baseline_changes, baseline_table, change_sentence};
 pub use columns::{Column, Values, columns};
 pub use csv::write_csv;
-pub use curve::{
-    DrawCurvesError, Glyphs, curves, curves_svg, write_curves_csv, write_curves_parquet,
-};
+pub use curve::{DrawError, Glyphs, curves, curves_svg, write_curves_csv, write_curves_parquet};
 pub use data_set::{ReadParquetError, read_column_file, text_of_column_file, write_column_file};
 pub use design_space::design_space;
 pub use disk::is_mostly_disk;
@@ -71,6 +70,7 @@ pub use live::{
 };
 pub use live_tables::live_tables;
 pub use log_line::log_line;
+pub use matrix_svg::matrix_svg;
 pub use means::{WithReferences, comparisons, means_table};
 pub use message::{MESSAGE_START, beside_name, fold_message};
 pub use mix::{mix_columns, mix_table, write_mix_csv, write_mix_parquet};

@@ -55,8 +55,8 @@ pub(crate) fn matrix(comparison: &Comparison, context: &Context<'_>, view: View)
     let mut out = String::from("Walk cycles, divided by those of 4k on the same machine:\n");
     out.push_str(&grid.render(view));
     out.push_str(&paragraph(
-        "> chosen on this machine. The columns of a table for one machine: --machine NAME, or \
-         --format json",
+        "> chosen on this machine. More figures of each cell, such as misses: --format csv or \
+         json. The table of one machine: --machine NAME. This matrix as a picture: --format svg",
         Style::Faint,
         view,
     ));

@@ -188,7 +188,7 @@ pub(crate) enum CompareFormat {
     Csv,
     /// The columns of CSV, typed, as Apache Parquet
     Parquet,
-    /// With --curve, a picture of the curves
+    /// A picture of the page walks of policies by machines, or with --curve, of the curves
     Svg,
 }
 

@@ -125,12 +125,9 @@ fn refuse_formats(options: &Compare) -> Result<(), Failure> {
             --format json has it",
         ));
     }
-    if options.format == CompareFormat::Svg && !options.curve {
-        return Err(Failure::wrong("SVG shows curves: add --curve"));
-    }
     if options.format == CompareFormat::Svg && options.trace.len() > 1 {
         return Err(Failure::wrong(
-            "SVG shows the curves of one trace: give one trace at a time",
+            "SVG shows one trace: give one trace at a time",
         ));
     }
     let pipes = options

@@ -90,9 +90,10 @@ fn run_baseline(
         signals: &PROGRAM_SIGNALS,
         watch: &Bars,
     })?;
-    let report = match end {
-        BaselineEnd::Report(report) => report,
-        BaselineEnd::Interrupted(status) => return Err(as_program(status)),
+    let (report, interrupted) = match end {
+        BaselineEnd::Report(report) => (report, None),
+        BaselineEnd::Interrupted(status, Some(report)) => (report, Some(status)),
+        BaselineEnd::Interrupted(status, None) => return Err(as_program(status)),
     };
     // A file has no width.
     let view = match options.govern.output {
@@ -105,7 +106,8 @@ fn run_baseline(
     };
     // The program's standard output is thrown away, so that of this process is free for the result.
     print(Some(place.unwrap_or_else(Output::stdout)), &text)?;
-    write_page(page, || baseline_page(&report))
+    write_page(page, || baseline_page(&report))?;
+    interrupted.map_or(Ok(()), |status| Err(as_program(status)))
 }
 
 fn request(options: &Govern, configuration: String) -> Result<GovernRequest, Failure> {

@@ -177,6 +177,30 @@ time.sleep(1)
     assert!(faults("base_pages") >= 64 << 8);
 }
 
+/// The tenth run is ended by a signal: four runs were dropped, and four are a whole round.
+#[test]
+fn an_interrupted_baseline_keeps_its_whole_rounds() {
+    if !can_govern() {
+        return;
+    }
+    let count = folder("interrupted-baseline").join("runs");
+    fs::write(&count, "0").expect("a file");
+    let script = format!(
+        "n=$(cat {0}); n=$((n + 1)); echo $n >{0}; [ $n -lt 10 ] || kill -TERM $$",
+        count.display()
+    );
+    let asked = ["run", "--baseline", "5", "--format", "json", "sh", "-c"];
+    let output = run(&[&asked[..], &[script.as_str()]].concat());
+    assert!(!output.status.success());
+    let report = json(&String::from_utf8_lossy(&output.stdout));
+    for way in ["base_pages", "huge_pages", "with", "without"] {
+        assert_eq!(report[way].as_array().map(Vec::len), Some(1), "{report}");
+    }
+    let said = stderr(&output);
+    assert!(said.contains("24 runs of the program"), "{said}");
+    assert!(said.contains("interrupted after 1 whole rounds"), "{said}");
+}
+
 /// The kilobytes in huge pages of a program's own memory, by its own words.
 fn huge_kib(command: &mut Command) -> u64 {
     let output = command.output().expect("the program runs");

@@ -188,14 +188,6 @@ fn what_exists_is_not_overwritten() {
     assert_eq!(std::fs::read(&trace).unwrap(), b"precious");
 }
 
-#[test]
-fn a_picture_shows_curves_alone() {
-    let folder = folder("curve-picture");
-    let path = file(&folder, "x.lackey", lackey(10).as_bytes());
-    let line = refused(&run(&["compare", &path, "--format", "svg"]));
-    assert!(line.contains("add --curve"), "{line}");
-}
-
 /// What clap says of a command line, with exit status 2.
 fn usage(arguments: &[&str]) -> String {
     let output = run(arguments);

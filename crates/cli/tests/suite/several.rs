@@ -108,6 +108,21 @@ fn four_machines_are_one_matrix() {
         "{table}"
     );
     assert!(!table.contains("L1 misses"), "{table}");
+    let picture = succeeded(&run(&[
+        "compare",
+        &sort,
+        "--policy",
+        "4k,greedy",
+        "--machine",
+        names,
+        "--format",
+        "svg",
+    ]));
+    let shows = |name: &str| picture.contains(&format!("\n{name}\n"));
+    assert!(picture.starts_with("<svg "), "{picture}");
+    assert!(names.split(',').all(shows), "{picture}");
+    // Each cell and the ground are rectangles.
+    assert_eq!(picture.matches("<rect").count(), 1 + 2 * 4, "{picture}");
 }
 
 #[test]
@@ -154,8 +169,9 @@ fn curves_are_rows_and_a_picture() {
     succeeded(&run(&[
         "compare", &sort, "--policy", "4k", "--curve", "--format", "svg", "-o", file,
     ]));
-    let line = refused(&run(&["compare", &sort, "--format", "svg"]));
-    assert!(line.contains("add --curve"), "{line}");
+    let both = run(&["compare", &sort, &golden("blocks.bl"), "--format", "svg"]);
+    let line = refused(&both);
+    assert!(line.contains("one trace at a time"), "{line}");
 }
 
 /// A page of several traces holds what JSON prints, with the references of each trace.

@@ -38,8 +38,9 @@ pub struct BaselineRequest<'a> {
 pub enum BaselineEnd {
     /// All runs succeeded.
     Report(Box<BaselineReport>),
-    /// A signal from outside ended the program with this status.
-    Interrupted(ExitStatus),
+    /// A signal from outside ended the program with this status. The report has the rounds before,
+    /// if there were any.
+    Interrupted(ExitStatus, Option<Box<BaselineReport>>),
 }
 
 /// Runs a program as often under the policy as at both ends (base pages alone, and huge pages
@@ -68,15 +69,24 @@ pub fn baseline(request: &BaselineRequest<'_>) -> Result<BaselineEnd, Failure> {
         Arm::Governed(&ward),
         Arm::HugePages,
     ];
-    let mut figures = match turns.take(&arms, request.rounds.get())? {
-        TurnsEnd::Figures(figures) => figures.into_iter(),
-        TurnsEnd::Interrupted(status) => return Ok(BaselineEnd::Interrupted(status)),
-    };
+    Ok(match turns.take(&arms, request.rounds.get())? {
+        TurnsEnd::Figures(figures) => BaselineEnd::Report(report(request, figures)),
+        TurnsEnd::Interrupted(status, figures) => {
+            let has_rounds = figures.iter().all(|runs| !runs.is_empty());
+            let report = has_rounds.then(|| report(request, figures));
+            BaselineEnd::Interrupted(status, report)
+        }
+    })
+}
+
+/// The report of the figures of each arm.
+fn report(request: &BaselineRequest<'_>, figures: Vec<Vec<RunFigures>>) -> Box<BaselineReport> {
+    let mut figures = figures.into_iter();
     let mut next = || figures.next().unwrap_or_default();
     let (base_pages, without, with, huge_pages) = (next(), next(), next(), next());
     let command = request.command.iter();
     let command = command.map(|word| word.to_string_lossy().into_owned());
-    Ok(BaselineEnd::Report(Box::new(BaselineReport {
+    Box::new(BaselineReport {
         schema: BASELINE_SCHEMA.to_owned(),
         command: command.collect(),
         policy: request.govern.policy.name(),
@@ -85,7 +95,7 @@ pub fn baseline(request: &BaselineRequest<'_>) -> Result<BaselineEnd, Failure> {
         base_pages,
         huge_pages,
         provenance: provenance(&request.govern.configuration),
-    })))
+    })
 }
 
 /// A program whose run time is measured at both ends.
@@ -124,7 +134,7 @@ pub fn measure_ends(request: &EndsRequest<'_>) -> Result<EndsEnd, Failure> {
     let arms = [Arm::BasePages, Arm::HugePages];
     Ok(match turns.take(&arms, request.rounds.get())? {
         TurnsEnd::Figures(figures) => EndsEnd::Measured(ends_of_runs(&figures[0], &figures[1])),
-        TurnsEnd::Interrupted(status) => EndsEnd::Interrupted(status),
+        TurnsEnd::Interrupted(status, _) => EndsEnd::Interrupted(status),
     })
 }
 

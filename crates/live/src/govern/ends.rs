@@ -50,12 +50,13 @@ pub(super) struct Turns<'a> {
     pub(super) watch: &'a dyn Watch,
 }
 
-/// The end of all runs: the figures of each arm, or the status of a program that a signal ended.
+/// The end of all runs: the figures of each arm, or the status of a program that a signal ended,
+/// with the figures of the rounds before.
 pub(super) enum TurnsEnd {
     /// For each arm, one run for each round.
     Figures(Vec<Vec<RunFigures>>),
     /// A signal from outside ended the program.
-    Interrupted(ExitStatus),
+    Interrupted(ExitStatus, Vec<Vec<RunFigures>>),
 }
 
 impl Turns<'_> {
@@ -79,13 +80,25 @@ impl Turns<'_> {
                     other => {
                         let _ = allow_thp();
                         return match other? {
-                            OneRun::Interrupted(status) => Ok(TurnsEnd::Interrupted(status)),
+                            OneRun::Interrupted(status) => {
+                                let rounds = round.saturating_sub(1) as usize;
+                                all.iter_mut().for_each(|figures| figures.truncate(rounds));
+                                log::warn!("interrupted after {rounds} whole rounds");
+                                Ok(TurnsEnd::Interrupted(status, all))
+                            }
                             OneRun::Figures(_) => unreachable!("it has its own branch"),
                         };
                     }
                 };
                 if round > 0 {
                     all[at].push(figures);
+                } else if turn == 0 {
+                    log::info!(
+                        "{work} runs of the program: {rounds} rounds and one that is dropped, in \
+                         {} ways; the first run took {:.1} s",
+                        arms.len(),
+                        figures.elapsed_seconds
+                    );
                 }
                 task.set(0, 0);
             }

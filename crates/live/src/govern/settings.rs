@@ -132,7 +132,7 @@ pub fn measure_settings(request: &SettingsRequest<'_>) -> Result<SettingsEnd, Fa
     };
     let figures = match turns.take(&arms, request.rounds.get())? {
         TurnsEnd::Figures(figures) => figures,
-        TurnsEnd::Interrupted(status) => return Ok(SettingsEnd::Interrupted(status)),
+        TurnsEnd::Interrupted(status, _) => return Ok(SettingsEnd::Interrupted(status)),
     };
     let ends = match (figures.first(), figures.last()) {
         (Some(base), Some(huge)) => ends_of_runs(base, huge),

@@ -16,7 +16,8 @@ use crate::{Style, View};
 pub(crate) use canvas::Canvas;
 use lines::Lines;
 pub use long::{write_curves_csv, write_curves_parquet};
-pub use svg::{DrawCurvesError, curves_svg};
+pub(crate) use svg::failed;
+pub use svg::{DrawError, curves_svg};
 
 /// The characters of plots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

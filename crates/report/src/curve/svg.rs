@@ -11,15 +11,15 @@ const PANEL: (u32, u32) = (900, 480);
 
 /// The reason for which a picture could not be drawn.
 #[derive(Debug, thiserror::Error)]
-#[error("drawing the curves: {0}")]
-pub struct DrawCurvesError(String);
+#[error("drawing a picture: {0}")]
+pub struct DrawError(String);
 
 /// Returns the curves of `results` as SVG: misses against entries of fully associative TLBs, on
 /// logarithmic scales. Policies with equal curves share a line.
 ///
 /// # Errors
 /// If no result has a curve.
-pub fn curves_svg(results: &[CellResult]) -> Result<String, DrawCurvesError> {
+pub fn curves_svg(results: &[CellResult]) -> Result<String, DrawError> {
     let panels: Vec<(String, Lines<'_>)> = sizes(results)
         .into_iter()
         .map(|size| {
@@ -31,9 +31,7 @@ pub fn curves_svg(results: &[CellResult]) -> Result<String, DrawCurvesError> {
         .filter(|(_, lines)| !lines.lines.is_empty())
         .collect();
     if panels.is_empty() {
-        return Err(DrawCurvesError(
-            "no result has a curve with misses".to_owned(),
-        ));
+        return Err(DrawError("no result has a curve with misses".to_owned()));
     }
     let mut text = String::new();
     {
@@ -48,8 +46,9 @@ pub fn curves_svg(results: &[CellResult]) -> Result<String, DrawCurvesError> {
     Ok(text)
 }
 
-fn failed(error: impl std::fmt::Display) -> DrawCurvesError {
-    DrawCurvesError(error.to_string())
+/// The error of a drawing call.
+pub(crate) fn failed(error: impl std::fmt::Display) -> DrawError {
+    DrawError(error.to_string())
 }
 
 /// A part of the picture.

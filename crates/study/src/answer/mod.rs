@@ -14,6 +14,10 @@ pub use program::AnsweredProgram;
 /// The number of rounds of the suggested measurement.
 const ROUNDS: &str = "7";
 
+/// The purpose of the measurement if base pages were chosen.
+const NOTHING_TO_DO: &str =
+    "nothing needs to be done; to be sure, measure with 4 KiB pages and with huge pages, in turns";
+
 /// Adds commands to the recommendations of a comparison.
 ///
 /// `references` holds the baseline on each machine. `trace` is the trace's name as an argument of a
@@ -36,7 +40,10 @@ pub(crate) fn add_commands(
                 for_policy(&results, chosen, baseline, program, trace)
             }
             _ if program.is_measured => vec![where_it_pays(trace)],
-            _ => vec![measurement(program, None)],
+            _ => vec![SuggestedCommand {
+                purpose: NOTHING_TO_DO.to_owned(),
+                ..measurement(program, None)
+            }],
         };
     }
 }

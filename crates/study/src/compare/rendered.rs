@@ -4,7 +4,8 @@ use broadleaf_metrics::Comparison;
 use broadleaf_policy::Refusal;
 use broadleaf_report::{
     Glyphs, View, WithReferences, comparison_table, comparisons, curves, curves_svg, design_space,
-    means_table, over_time, write_csv, write_curves_csv, write_curves_parquet, write_parquet,
+    matrix_svg, means_table, over_time, write_csv, write_curves_csv, write_curves_parquet,
+    write_parquet,
 };
 
 use super::ComparisonAnswer;
@@ -22,7 +23,7 @@ pub enum ComparisonFormat {
     Csv,
     /// The columns of CSV, typed, as Apache Parquet.
     Parquet,
-    /// A picture of curves.
+    /// A picture of curves, or of the matrix of policies by machines.
     Svg,
 }
 
@@ -69,6 +70,12 @@ impl Rendering {
                     several => json(&comparisons(several))?,
                 }
                 .into_bytes();
+            }
+            ComparisonFormat::Svg if !self.of_curves => {
+                for (comparison, references) in &all {
+                    let picture = matrix_svg(comparison, references).map_err(Failure::wrong)?;
+                    bytes.extend(picture.into_bytes());
+                }
             }
             ComparisonFormat::Svg => {
                 let results = owned().flat_map(|comparison| comparison.results);
