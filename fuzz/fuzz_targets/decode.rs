@@ -1,3 +1,4 @@
+//! The target `decode`, for libFuzzer.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| broadleaf_fuzz::decode::run(bytes));

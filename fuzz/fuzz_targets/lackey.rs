@@ -1,3 +1,4 @@
+//! The target `lackey`, for libFuzzer.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| broadleaf_fuzz::lackey::run(bytes));

@@ -1,3 +1,4 @@
+//! The target `phrases`, for libFuzzer.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| broadleaf_fuzz::phrases::run(bytes));

@@ -11,7 +11,7 @@ use broadleaf_trace::{Grain, Header, Options, Recoder};
 const SECTIONS: usize = 6;
 
 /// A body: totals of one byte each, and sections after their lengths, which are at most 127.
-fn body<'a>(mut bytes: &'a [u8]) -> (Vec<u8>, &'a [u8]) {
+fn body(mut bytes: &[u8]) -> (Vec<u8>, &[u8]) {
     let mut body = Vec::new();
     for _ in 0..4 {
         let (number, rest) = bytes.split_first().unwrap_or((&0, &[]));

@@ -13,6 +13,9 @@ fn seeds() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds")
 }
 
+/// A target of text, and its reader, which returns true if it accepts a text.
+type TextReader = (&'static str, fn(&str) -> bool);
+
 /// The names in a folder, in order.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
@@ -64,7 +67,7 @@ fn seeds_are_small() {
 /// Seeds of text are accepted, unless their names begin with `damaged`.
 #[test]
 fn seeds_are_damaged_or_not_as_their_names_say() {
-    let readers: [(&str, fn(&str) -> bool); 6] = [
+    let readers: [TextReader; 6] = [
         ("buddyinfo", |text| {
             broadleaf_memory::frames::Buddyinfo::parse(text).is_ok()
         }),
