@@ -9,8 +9,8 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 FUZZ_SECONDS ?= 60
 export FUZZ_SECONDS
 
-# The fuzz targets compile. Checking links nothing, so the fuzzer's own library, which takes a C++ compiler and a while, is
-# said to be elsewhere.
+# Lints of all crates and of the fuzz targets. Checking links nothing, so the fuzzer's own library need not be
+# built, which would take a C++ compiler.
 CLIPPY := CUSTOM_LIBFUZZER_PATH=/nowhere/libfuzzer.a \
 	cargo clippy --workspace --all-targets --features broadleaf-fuzz/libfuzzer --locked -- -D warnings
 

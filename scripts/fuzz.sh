@@ -28,5 +28,5 @@ done
 echo "memory, ${BROADLEAF_OPERATIONS:=1000000} operations" >&2
 BROADLEAF_OPERATIONS=$BROADLEAF_OPERATIONS cargo test --locked --package broadleaf-memory
 
-echo "To keep finds as seeds: cargo +nightly fuzz cmin --features libfuzzer NAME fuzz/corpus/NAME, then copy small files" \
-  "to fuzz/seeds/NAME" >&2
+echo "To keep finds as seeds: cargo +nightly fuzz cmin --features libfuzzer NAME fuzz/corpus/NAME," \
+  "then copy small files to fuzz/seeds/NAME" >&2

@@ -149,3 +149,42 @@ fn listeners_change_no_use() {
         }
     }
 }
+
+/// Machines that observe one memory count as each does alone, whichever comes first. Repeated uses
+/// belong to the lookup before them, even if that lookup changed nothing (SRRIP).
+#[test]
+fn repeated_uses_count_on_each_machine_as_on_one_alone() {
+    let shared = |rule: &str, ways: usize| {
+        let text = format!(
+            "name = \"{rule}-{ways}\"\nsummary = \"one level\"\n[[tlb]]\nname = \"all\"\n\
+             level = 1\nentries = {ways}\nways = {ways}\nreplacement = \"{rule}\"\n\
+             index = {{ 4k = \"none\" }}\n[walk-cycles]\n4k = 30\n"
+        );
+        Machine::from_toml(&text).expect("a machine")
+    };
+    let known = [(1, 1), (1, 1), (2, 1), (1, 5), (3, 1), (1, 1)];
+    let known = known.map(|(page, count)| mixed(page, [count, 0, 0]));
+    assert_eq!(misses(&known, vec![shared("srrip", 2)]), [3]);
+    let mut state = 29_u64;
+    let mut draw = |below: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) % below
+    };
+    let random: Vec<Visit> = (0..6000)
+        .map(|_| mixed(draw(6) >> draw(2), [1 + draw(5) as u32, draw(3) as u32, 0]))
+        .collect();
+    for visits in [&known[..], &random] {
+        for (one, other) in [("srrip", "lru"), ("srrip", "lfu"), ("fifo", "srrip")] {
+            let machines = [shared(one, 2), shared(other, 3)];
+            let alone: Vec<u64> = (machines.iter())
+                .flat_map(|machine| misses(visits, vec![machine.clone()]))
+                .collect();
+            assert_eq!(misses(visits, machines.to_vec()), alone, "{one} {other}");
+            let [first, second] = machines;
+            let turned = misses(visits, vec![second, first]);
+            assert_eq!(turned, [alone[1], alone[0]], "{other} {one}");
+        }
+    }
+}

@@ -29,6 +29,7 @@ mod objects;
 mod obtain;
 mod promote;
 mod pte;
+mod recent_chunks;
 mod recent_entries;
 mod recorded;
 mod reference;

@@ -2,6 +2,7 @@
 
 use super::counts::PageCounts;
 use super::pte::Pte;
+use super::recent_chunks::RecentChunks;
 use super::recent_entries::RecentEntries;
 use super::sparse::{ENTRIES, Sparse};
 use broadleaf_units::SpaceId;
@@ -27,28 +28,13 @@ struct Chunk {
     average: u32,
 }
 
-/// A chunk that was looked up lately.
-#[derive(Clone, Copy, Debug)]
-struct RecentChunk {
-    space: SpaceId,
-    number: u64,
-    chunk: u32,
-}
-
-const RECENT: usize = 1024;
-const NOTHING: RecentChunk = RecentChunk {
-    space: SpaceId(u32::MAX),
-    number: u64::MAX,
-    chunk: 0,
-};
-
 /// The page tables of all address spaces.
 #[derive(Clone, Debug)]
 pub(crate) struct Tables {
     index: BTreeMap<(SpaceId, u64), u32>,
     chunks: Vec<Chunk>,
     free: Vec<u32>,
-    recent: Vec<RecentChunk>,
+    recent: RecentChunks,
     entries: RecentEntries,
     /// Pages of all chunks that are in a frame and were not referenced.
     unused: u64,
@@ -68,7 +54,7 @@ impl Tables {
             index: BTreeMap::new(),
             chunks: Vec::new(),
             free: Vec::new(),
-            recent: vec![NOTHING; RECENT],
+            recent: RecentChunks::new(),
             entries: RecentEntries::new(),
             unused: 0,
             unsettled: 0,
@@ -145,9 +131,8 @@ impl Tables {
 
     #[inline]
     fn find(&self, space: SpaceId, number: u64) -> Option<usize> {
-        let recent = &self.recent[number as usize % RECENT];
-        if recent.number == number && recent.space == space {
-            return Some(recent.chunk as usize);
+        if let Some(chunk) = self.recent.find(space, number) {
+            return Some(chunk);
         }
         self.index
             .get(&(space, number))
@@ -179,11 +164,7 @@ impl Tables {
         let Some(chunk) = self.find(at.space, number) else {
             return Pte::NONE;
         };
-        self.recent[number as usize % RECENT] = RecentChunk {
-            space: at.space,
-            number,
-            chunk: chunk as u32,
-        };
+        self.recent.keep(at.space, number, chunk);
         self.chunks[chunk].ptes.get(at.page as usize)
     }
 
@@ -235,11 +216,7 @@ impl Tables {
         };
         self.index.insert((space, number), at as u32);
         // A fault asks of a new chunk many times, and a promotion once for each page.
-        self.recent[number as usize % RECENT] = RecentChunk {
-            space,
-            number,
-            chunk: at as u32,
-        };
+        self.recent.keep(space, number, at);
         at
     }
 
@@ -334,6 +311,9 @@ impl Tables {
             })
             .map(|(at, _)| *at)
             .collect();
+        if empty.is_empty() {
+            return;
+        }
         for at in empty {
             if let Some(chunk) = self.index.remove(&at) {
                 let said = &mut self.chunks[chunk as usize].ptes;
@@ -342,7 +322,7 @@ impl Tables {
                 self.free.push(chunk);
             }
         }
-        self.recent.fill(NOTHING);
+        self.recent.forget();
         self.entries.forget();
     }
 

@@ -1,7 +1,7 @@
 //! Groups of visits that change no memory: the world asks once for each page of a group.
 //!
-//! A group is passed at once if every page is settled in memory, and its lookups are made by the
-//! machines alone to which one of them is not quiet.
+//! A group is passed at once if every page is settled in memory. A machine makes the group's
+//! lookups only if one of them may change something in the machine.
 
 use super::{Scene, World};
 use crate::filter::BatchPart;

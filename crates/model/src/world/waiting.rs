@@ -196,6 +196,12 @@ impl World<'_> {
             memory = memory.with(&self.read);
         }
         let lookups = self.classes.of(number).unwrap_or(&self.waiting);
-        mmu.translate_all(lookups, &memory);
+        match self.counts_uses {
+            // Repeated uses follow the lookup, and belong to its page. So each lookup is made.
+            true => lookups
+                .iter()
+                .for_each(|lookup| mmu.translate(lookup, &memory)),
+            false => mmu.translate_all(lookups, &memory),
+        }
     }
 }
