@@ -189,8 +189,10 @@ pub struct Package {
     pub test_imports: BTreeSet<String>,
     /// External crates that its code or its build imports.
     pub outside: BTreeSet<String>,
-    /// True if Cargo leaves out the unit tests of its library or of a program.
-    pub leaves_out_tests: bool,
+    /// True if Cargo leaves out the unit tests of its library.
+    pub leaves_out_library_tests: bool,
+    /// True if Cargo leaves out the unit tests of one of its programs.
+    pub leaves_out_program_tests: bool,
     /// True if Cargo leaves out the examples of its documentation.
     pub leaves_out_examples: bool,
 }
@@ -222,7 +224,9 @@ pub fn packages() -> BTreeMap<String, Package> {
         for target in package["targets"].as_array().expect("targets") {
             let kinds = target["kind"].as_array().expect("kinds");
             let is = |kind: &str| kinds.iter().any(|known| known == kind);
-            found.leaves_out_tests |= (is("lib") || is("bin")) && target["test"] == false;
+            let leaves_out = target["test"] == false;
+            found.leaves_out_library_tests |= is("lib") && leaves_out;
+            found.leaves_out_program_tests |= is("bin") && leaves_out;
             found.leaves_out_examples |= is("lib") && target["doctest"] == false;
         }
         for dependency in package["dependencies"].as_array().expect("dependencies") {

@@ -138,8 +138,7 @@ fn every_import_is_used() {
     assert!(!named_in(&root().join("crates/units"), &["src"], "engine"));
 }
 
-/// Where a manifest leaves out unit tests or examples, there are none. In `bench`, the programs
-/// alone leave tests out.
+/// Where a manifest leaves out unit tests or examples, there are none.
 #[test]
 fn no_test_is_left_out() {
     let is_example = |line: &str| {
@@ -147,25 +146,24 @@ fn no_test_is_left_out() {
         let text = text.strip_prefix("///").or(text.strip_prefix("//!"));
         text.is_some_and(|text| text.trim() == "```" || text.trim().starts_with("```rust"))
     };
-    for (name, package) in packages() {
+    for package in packages().values() {
         for path in sources(&package.folder.join("src")) {
             let source = std::fs::read_to_string(&path).expect("a source file is readable");
             let is_program = path.ends_with("src/main.rs")
                 || path
                     .parent()
                     .is_some_and(|folder| folder.ends_with("src/bin"));
-            if package.leaves_out_tests && (name != "bench" || is_program) {
-                assert!(!source.contains("#[test]"), "{}", path.display());
-            }
+            let leaves_out_tests = match is_program {
+                true => package.leaves_out_program_tests,
+                false => package.leaves_out_library_tests,
+            };
+            let has_test = source.contains("#[test]");
+            assert!(!(leaves_out_tests && has_test), "{}", path.display());
             // Of two fences, the second is bare, and ends the block.
             let fences = source.lines().filter(|line| is_example(line)).count();
             let texts = source.matches("```text").count() + source.matches("```toml").count();
-            let has_example = fences > texts;
-            assert!(
-                !(package.leaves_out_examples && has_example),
-                "{}",
-                path.display()
-            );
+            let leaves_out = package.leaves_out_examples && fences > texts;
+            assert!(!leaves_out, "{}", path.display());
         }
     }
 }
