@@ -117,9 +117,11 @@ impl Stream {
         }
     }
 
-    /// Bytes of memory that the blocks take, to within some percent.
+    /// Bytes of memory that the blocks and the reservations of a recorded kernel take, to within
+    /// some percent.
     pub fn bytes(&self) -> u64 {
-        self.spaces.blocks() as u64 * BLOCK_BYTES
+        let blocks = self.spaces.blocks() as u64 * BLOCK_BYTES;
+        blocks + self.spaces.kernel_reservation_bytes()
     }
 
     /// Accesses so far, including those of the earlier trace.
@@ -132,8 +134,13 @@ impl Stream {
         time.saturating_sub(self.earlier.accesses)
     }
 
-    /// The trace that begins holds a whole system with this kernel's space, or does not.
+    /// The trace that begins holds a whole system with this kernel's space, or does not. The
+    /// reservations of another trace's kernel are forgotten.
     pub fn set_kernel(&mut self, kernel: Option<SpaceId>) {
+        if self.spaces.follows_kernel() {
+            self.forget_facts();
+            self.spaces_mut().stop_following_kernel();
+        }
         self.system = kernel.map(|kernel| Box::new(RecordedSystem::new(kernel)));
     }
 

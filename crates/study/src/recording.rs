@@ -185,6 +185,14 @@ pub fn guest_lines(guest: &GuestReport) -> Vec<String> {
             }
         }
     }
+    if guest.lacks_events {
+        lines.push(
+            "warning: the guest announced no page of kernel events, so the trace has none: load \
+             its module before the recording begins, or remove the line on events from its file \
+             of symbols"
+                .to_owned(),
+        );
+    }
     if let Some(check) = guest.check {
         lines.push(format!(
             "translations: {} compared with QEMU's, {} different; {} references to devices",

@@ -16,8 +16,8 @@ pub struct Options {
     pub children: bool,
     /// The trace holds a whole system: a kernel and all of its processes.
     pub system: bool,
-    /// The trace of a whole system has events of an instrumented kernel. Its reservations are the
-    /// kernel's.
+    /// The trace of a whole system has events of an instrumented kernel. From the first `RV_` event
+    /// on, its reservations are the kernel's.
     pub kernel_events: bool,
 }
 

@@ -26,8 +26,8 @@ static bool   in_kernel = true;
 static enum { NOTHING_PENDS, BEGIN_PENDS, END_PENDS } mark;
 /* Invalidations and events of the kernel that the last block made, in order; they follow its
    references. */
-static struct { UInt record, words; ULong word[5]; } pending[1024];
-static UInt pendings;
+static struct { UInt record, words; ULong word[5]; } *pending;
+static size_t pendings, pending_room;
 
 enum { INVALIDATE_PAGE, INVALIDATE_UNKNOWN_PAGE, INVALIDATE_SPACE, INVALIDATE_ALL };
 
@@ -191,29 +191,31 @@ static void on_announcement(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t a
 
 static void send_pending(void)
 {
-   for (UInt i = 0; i < pendings && bl_on; i++)
+   for (size_t i = 0; i < pendings && bl_on; i++) {
       bl_record(pending[i].record, pending[i].word, pending[i].words);
+      if (pending[i].record == REC_KERNEL)
+         bl_event_is_sent(pending[i].word);
+   }
    pendings = 0;
 }
 
-bool bl_pend(UInt record, const ULong* words, UInt n)
+void bl_pend(UInt record, const ULong* words, UInt n)
 {
-   if (pendings == sizeof pending / sizeof *pending)
-      return false;
+   if (pendings == pending_room) {
+      pending_room = pending_room ? 2 * pending_room : 1024;
+      pending = realloc(pending, pending_room * sizeof *pending);
+      if (!pending)
+         abort();
+   }
    pending[pendings].record = record;
    pending[pendings].words = n;
    memcpy(pending[pendings++].word, words, n * sizeof *words);
-   return true;
 }
 
 static void pend(UInt kind, Addr address)
 {
    ULong words[2] = {kind, address};
-   if (bl_pend(REC_INVALIDATE, words, 2))
-      return;
-   pending[0].record = REC_INVALIDATE;
-   pending[0].words = 2;
-   pending[0].word[0] = INVALIDATE_ALL;
+   bl_pend(REC_INVALIDATE, words, 2);
 }
 
 static void on_special(unsigned cpu, void* data)

@@ -83,13 +83,17 @@ void bl_event_at(Addr address)
          return;
       }
    }
-   if (event == VM_UNMAP || event == VM_PAGEOUT)
-      bl_forget_leaves(space, start, length);
-   if (event == RV_FREE || event == RV_CREATE)
-      bl_forget_leaves(space, start, BLOCK_BYTES);
    ULong words[5] = {event, space, start, length, more};
-   if (bl_pend(REC_KERNEL, words, 5))
-      bl_counts.events++;
-   else
-      bl_counts.invalid_events++;
+   bl_pend(REC_KERNEL, words, 5);
+}
+
+/* The trace has the event now. A leaf that comes after it makes its page present again. */
+void bl_event_is_sent(const ULong* words)
+{
+   ULong event = words[0];
+   bl_counts.events++;
+   if (event == VM_UNMAP || event == VM_PAGEOUT)
+      bl_forget_leaves(words[1], words[2], words[3]);
+   if (event == RV_FREE || event == RV_CREATE)
+      bl_forget_leaves(words[1], words[2], BLOCK_BYTES);
 }

@@ -78,6 +78,7 @@ extern Addr bl_events_frame; /* the physical address of the page of events, or 0
 void bl_announces_events(Addr address);
 void bl_finds_events(void); /* the recording begins */
 void bl_event_at(Addr address);
+void bl_event_is_sent(const ULong* words); /* the five words of its record */
 
 /* spaces.c */
 extern Addr bl_events_symbol; /* the address of the kernel's own page of events, or 0 */
@@ -102,7 +103,7 @@ void bl_tell_space(void);
 /* blocks.c */
 extern bool bl_on; /* between the marks */
 /* Appends a record that follows the references of the running block. */
-bool bl_pend(UInt record, const ULong* words, UInt n);
+void bl_pend(UInt record, const ULong* words, UInt n);
 void bl_translates(qemu_plugin_id_t id, struct qemu_plugin_tb* tb);
 void bl_begin_blocks(void);
 void bl_end_blocks(void);

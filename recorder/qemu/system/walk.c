@@ -201,22 +201,22 @@ static void tell(UInt space, Addr address, ULong leaf)
 
 void bl_forget_leaves(UInt space, Addr start, ULong bytes)
 {
-   Addr first = start >> 12, last = (start + bytes + PAGE - 1) >> 12;
    bl_flush_all();
-   if (!told_room)
+   if (!told_room || bytes == 0)
       return;
-   if (last - first > told_room) {
+   /* The last page, and not the one after it: the range may end with the addresses. */
+   Addr first = start >> 12, last = (start + (bytes - 1)) >> 12;
+   if (last - first >= told_room) {
       for (ULong i = 0; i < told_room; i++) {
-         ULong page = told[i].key & PAGE_BITS;
-         ULong shift = told[i].key & BLOCK_KEY ? 9 : 0;
-         bool  same = (told[i].key & ~BLOCK_KEY) >> 36 == space + 1ULL;
-         if (told[i].key && same && page >= (first & PAGE_BITS) >> shift
-             && page << shift < (last & PAGE_BITS))
+         /* Keys have the low bits of a page, or of the first page of a block. */
+         Addr from = told[i].key & BLOCK_KEY ? first & ~511ULL : first;
+         bool same = (told[i].key & ~BLOCK_KEY) >> 36 == space + 1ULL;
+         if (told[i].key && same && ((told[i].key - from) & PAGE_BITS) <= last - from)
             told[i].leaf &= 0xfffULL << 52;
       }
       return;
    }
-   for (Addr page = first; page < last; page++) {
+   for (Addr page = first; page <= last; page++) {
       Told* t = place_of(told, told_room, key_of(space, page, 0));
       t->leaf = 0;
       t = place_of(told, told_room, key_of(space, (page << 12 & ~((1ULL << 21) - 1)) >> 12,

@@ -3,9 +3,10 @@
 
    It announces a page, and stores each event to it: recorder/qemu/system/events.c has the layout.
    Kernel probes emit the events that Linux has. With reservations=1, probes also emit RV_CREATE at
-   the first fault of a block, and RV_FREE when a block is unmapped. Writers to /proc/broadleaf-events emit any event
-   about their own address space, one on each line: a name of Zhu 2018, table 3.1, and up to three
-   numbers (first address; length; rights or the type of INVPCID). */
+   the first fault of a block, and RV_FREE when a block is unmapped. Writers to
+   /proc/broadleaf-events emit any event about their own address space, one on each line: a name of
+   Zhu 2018, table 3.1, and up to three numbers (first address; length; rights or the type of
+   INVPCID). */
 #include <linux/fs.h>
 #include <linux/kprobes.h>
 #include <linux/mm.h>

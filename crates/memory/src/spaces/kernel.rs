@@ -1,9 +1,12 @@
-//! Reservations that an instrumented kernel made, as a trace tells them.
+//! Reservations that an instrumented kernel made, as a trace lists them.
 
 use super::AddressSpaces;
 use crate::{GEOMETRY, Pages};
 use broadleaf_units::{BlockNumber, PageNumber, SpaceId};
 use std::collections::BTreeMap;
+
+/// The bytes of memory that a reservation takes. Nodes of a tree are a third empty.
+const RESERVATION_BYTES: u64 = 48;
 
 /// The reservations of a kernel: for each block of a space the time at which the kernel made it.
 pub(super) type KernelReservations = BTreeMap<(SpaceId, BlockNumber), u64>;
@@ -12,6 +15,17 @@ impl AddressSpaces {
     /// From now on, the reservations are the kernel's alone.
     pub fn follow_kernel(&mut self) {
         self.kernel_reservations.get_or_insert_default();
+    }
+
+    /// Another trace begins: until its kernel reserves a block, faults reserve blocks by our rules.
+    pub fn stop_following_kernel(&mut self) {
+        self.kernel_reservations = None;
+    }
+
+    /// Bytes of memory that the kernel's reservations take, roughly.
+    pub fn kernel_reservation_bytes(&self) -> u64 {
+        let reserved = self.kernel_reservations.as_ref();
+        reserved.map_or(0, |reserved| reserved.len() as u64 * RESERVATION_BYTES)
     }
 
     /// Returns true if the reservations are the kernel's.
@@ -52,7 +66,11 @@ impl AddressSpaces {
     /// The kernel's reservations of a space end with it.
     pub(super) fn end_kernel_reservations(&mut self, space: SpaceId) {
         if let Some(reserved) = &mut self.kernel_reservations {
-            reserved.retain(|(of, _), _| *of != space);
+            let of_space = reserved.range((space, BlockNumber(0))..=(space, BlockNumber(u64::MAX)));
+            let ended: Vec<_> = of_space.map(|(place, _)| *place).collect();
+            for place in ended {
+                reserved.remove(&place);
+            }
         }
     }
 }

@@ -136,12 +136,18 @@ impl System<'_> {
     }
 
     /// Reserves a block for the first page of a file that is mapped alone, as dynamic linkers do
-    /// before they map all of it (section 6.3.2). The block is the largest that the file fills.
+    /// before they map all of it (section 6.3.2). The block is the largest that the file fills. If
+    /// the recorded kernel reserves blocks, it must have reserved the one of the place.
     pub(super) fn reserve_for_first_page(
         &mut self,
         spaces: &AddressSpaces,
+        at: Place,
         page: FilePage,
     ) -> Option<ReservationId> {
+        let is_kernels = || spaces.kernel_reserved_at(at.space, self.units_of(at.page));
+        if spaces.follows_kernel() && is_kernels().is_none() {
+            return None;
+        }
         let (File::OnDisk(file), 0) = page else {
             return None;
         };

@@ -66,11 +66,19 @@ impl System<'_> {
         Ok(())
     }
 
-    /// The recorded kernel broke the superpage of a block.
+    /// The level of blocks of 2 MiB, if they can be superpages.
+    fn level_of_blocks(&self) -> Option<usize> {
+        self.level_of(PageSize::SIZE_2M).filter(|level| *level > 0)
+    }
+
+    /// The recorded kernel broke the superpage of a block. Nothing happens if the memory has no
+    /// superpages of that size.
     pub fn demote_as_recorded(&mut self, at: Place) {
+        let Some(level) = self.level_of_blocks() else {
+            return;
+        };
         self.fault_cycles = 0;
-        let kept = self.level_of(PageSize::SIZE_2M).unwrap_or(0).max(1) - 1;
-        while self.tables.get(at).level() > kept {
+        while self.tables.get(at).level() >= level {
             self.demote(self.piece(at, self.tables.get(at).level()));
         }
         self.counters.fault_cycles += std::mem::take(&mut self.fault_cycles);
@@ -78,9 +86,9 @@ impl System<'_> {
 
     /// The recorded kernel broke the reservation of a block, and took back the pages that it never
     /// gave out: those that a promotion filled and no reference used. A superpage of the block is
-    /// broken.
+    /// broken. Nothing happens if the memory has no superpages of that size.
     pub fn break_as_recorded(&mut self, at: Place) {
-        let Some(level) = self.level_of(PageSize::SIZE_2M) else {
+        let Some(level) = self.level_of_blocks() else {
             return;
         };
         let piece = self.piece(at, level);
@@ -97,9 +105,11 @@ impl System<'_> {
         let filled: Vec<Place> = self.places(piece).filter(unused).collect();
         self.counters.part_filled_broken += u64::from(was_superpage && !filled.is_empty());
         self.fault_cycles = 0;
-        for at in filled {
-            self.demote_to_base_page(at);
-            self.release(at.space, self.units(at.page, 1));
+        for run in filled.chunk_by(|one, next| one.page + 1 == next.page) {
+            for at in run {
+                self.demote_to_base_page(*at);
+            }
+            self.release(at.space, self.units(run[0].page, run.len() as u64));
         }
         self.counters.fault_cycles += std::mem::take(&mut self.fault_cycles);
     }

@@ -55,13 +55,13 @@ impl System<'_> {
             return Some(id);
         }
         file.filter(|_| self.needs.by_object)
-            .and_then(|page| self.reserve_for_first_page(spaces, page))
+            .and_then(|page| self.reserve_for_first_page(spaces, at, page))
     }
 
     /// The pages of a piece, counted from its first, that a reservation is made for: all of a piece
     /// that may be reserved as a `whole`. If the policy reserves odd sizes, the part that the
     /// mapping of the place has of another piece, if that is more than a page of the next smaller
-    /// size.
+    /// size. A recorded kernel reserves whole pieces alone.
     fn used_part(
         &self,
         spaces: &AddressSpaces,
@@ -73,7 +73,7 @@ impl System<'_> {
         if whole {
             return Some(0..pages);
         }
-        if !self.needs.odd_sizes {
+        if !self.needs.odd_sizes || spaces.follows_kernel() {
             return None;
         }
         let mapping = spaces.mapping_at(at.space, self.units(at.page, 1).start)?;

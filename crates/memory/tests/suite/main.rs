@@ -10,6 +10,7 @@ mod footprint;
 mod frames;
 mod frames_in_turn;
 mod gathered;
+mod kernel;
 mod many_events;
 mod mechanisms;
 mod objects;

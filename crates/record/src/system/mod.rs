@@ -288,7 +288,12 @@ impl<'a> System<'a> {
         let text = |name: &str| fs::read_to_string(rings.join(name)).unwrap_or_default();
         GuestReport {
             console: text(CONSOLE),
-            ..GuestReport::of(&text(SERIAL), &text(SUMMARY), self.machine.check)
+            ..GuestReport::of(
+                &text(SERIAL),
+                &text(SUMMARY),
+                self.machine.check,
+                self.kernel_events,
+            )
         }
     }
 }

@@ -26,6 +26,8 @@ pub struct GuestReport {
     pub console: String,
     /// The events of the kernel, if it emits any.
     pub events: Option<KernelEventCounts>,
+    /// True if the guest was to emit events, and never announced its page of them.
+    pub lacks_events: bool,
     /// The comparison with QEMU's translations, if it was asked for.
     pub check: Option<TranslationCheck>,
 }
@@ -54,7 +56,9 @@ pub struct TranslationCheck {
 
 impl GuestReport {
     /// Reads what came over the guest's second serial port, and the plugin's summary.
-    pub(super) fn of(serial: &str, summary: &str, checked: bool) -> Self {
+    /// `checked` is true if translations were compared, and `emits_events` if the guest was to emit
+    /// events.
+    pub(super) fn of(serial: &str, summary: &str, checked: bool, emits_events: bool) -> Self {
         let mut counters = BTreeMap::new();
         let mut status = None;
         for line in serial.lines() {
@@ -99,6 +103,7 @@ impl GuestReport {
                 invalid: counted("invalid-kernel-events"),
                 homeless: counted("homeless-kernel-events"),
             }),
+            lacks_events: emits_events && summary.lines().any(|line| line == "events-page 0"),
             check: checked.then(|| TranslationCheck {
                 compared: counted("checked"),
                 different: counted("different"),
@@ -120,12 +125,25 @@ mod tests {
                       end thp_fault_alloc 4\r\nend thp_collapse_alloc 1\r\n\
                       status 256\r\n";
         let summary = "checked 10\ndifferent 0\ndevices 3\nfaults 250\nfault-exceptions 251\n";
-        let report = GuestReport::of(serial, summary, true);
+        let report = GuestReport::of(serial, summary, true, false);
         assert_eq!(report.status, Some(256));
         assert_eq!((report.kernel_faults, report.faults), (Some(250), 250));
         assert_eq!(report.kernel_huge_pages, Some(4));
         let check = report.check.expect("it was asked for");
         assert_eq!((check.compared, check.different, check.devices), (10, 0, 3));
-        assert_eq!(GuestReport::of("", "", false).kernel_faults, None);
+        assert_eq!(GuestReport::of("", "", false, true).kernel_faults, None);
+    }
+
+    #[test]
+    fn a_guest_that_announces_no_page_of_events_lacks_them() {
+        let report = |page: u8, emits| {
+            let summary = format!("kernel-events 0\nevents-page {page}\n");
+            GuestReport::of("", &summary, false, emits)
+        };
+        assert!(report(0, true).lacks_events);
+        assert!(!report(0, false).lacks_events);
+        let found = report(1, true);
+        assert!(!found.lacks_events && found.events.is_some());
+        assert!(!GuestReport::of("", "", false, true).lacks_events);
     }
 }

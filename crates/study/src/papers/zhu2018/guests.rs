@@ -1,11 +1,14 @@
 //! Programs that run in a booted guest, so that the kernel's references count.
 
+use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use broadleaf_metrics::{CellResult, MemoryResult};
 use broadleaf_record::scratch::{Purpose, Scratch};
 use broadleaf_record::system::GuestFile;
 use broadleaf_report::number::grouped;
+use xxhash_rust::xxh3::Xxh3Default;
 
 use super::kept::{KeptResults, ResultsFile};
 use super::means::{by_reservation, saved};
@@ -37,6 +40,7 @@ pub(super) fn all(setting: &PaperSetting) -> Result<GuestRuns, Failure> {
     let Some(guest) = &setting.guest else {
         return Ok(GuestRuns(runs));
     };
+    let mark = mark_of(guest)?;
     for (program, work) in &IN_GUEST {
         let work = work[match setting.scale {
             Scale::Tiny => 0,
@@ -50,21 +54,46 @@ pub(super) fn all(setting: &PaperSetting) -> Result<GuestRuns, Failure> {
                 program.name,
                 program.packages
             ),
-            None => runs.push(run(setting, guest, program, work)?),
+            None => runs.push(run(setting, (guest, &mark), program, work)?),
         }
     }
     Ok(GuestRuns(runs))
 }
 
+/// A mark of a guest for the names of its recordings: another kernel, other programs or other
+/// symbols give another mark.
+fn mark_of(guest: &Path) -> Result<String, Failure> {
+    let failed =
+        |error: std::io::Error| Failure::failed(format!("{}: {}", guest.display(), reason(&error)));
+    let mut files = BTreeMap::new();
+    for entry in std::fs::read_dir(guest).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let about = entry.metadata().map_err(failed)?;
+        if about.is_file() {
+            files.insert(entry.file_name(), about.len());
+        }
+    }
+    let mut hasher = Xxh3Default::new();
+    for (name, bytes) in &files {
+        hasher.update(name.as_bytes());
+        hasher.update(&[0]);
+        hasher.update(&bytes.to_le_bytes());
+    }
+    let symbols = std::fs::read(guest.join("symbols")).map_err(failed)?;
+    hasher.update(&symbols);
+    Ok(format!("{:08x}", hasher.digest() >> 32))
+}
+
+/// Records and replays a program in a guest, which comes with its mark.
 fn run(
     setting: &PaperSetting,
-    guest: &Path,
+    (guest, mark): (&Path, &str),
     program: &'static RecordedProgram,
     work: u32,
 ) -> Result<ZhuRun, Failure> {
     let inputs = Scratch::new(Purpose::Work)
         .map_err(|error| Failure::Failed(format!("a folder for inputs: {}", reason(&error))))?;
-    let name = format!("zhu2018-{}-{work}-guest", program.name);
+    let name = format!("zhu2018-{}-{work}-guest-{mark}", program.name);
     let folder = setting.folder.as_deref().unwrap_or(inputs.path());
     let path = folder.join(format!("{name}.bl"));
     let file = ResultsFile::beside(&path);
@@ -248,4 +277,25 @@ pub(super) fn policies_in_guests(all: &ZhuRuns, guests: &GuestRuns) -> Table {
     );
     claim.because("promotions change the frames and the times at which the kernel's pages miss");
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A recording of one guest is never taken for that of another.
+    #[test]
+    fn guests_have_marks_of_their_own() {
+        let of = |symbols: &str, kernel: &[u8]| {
+            let folder = Scratch::new(Purpose::Work).expect("a folder");
+            std::fs::write(folder.path().join("symbols"), symbols).expect("room");
+            std::fs::write(folder.path().join("vmlinuz"), kernel).expect("room");
+            mark_of(folder.path()).expect("a guest")
+        };
+        let first = of("kernel 6.1\n", b"kernel");
+        assert_eq!(first.len(), 8);
+        assert_eq!(first, of("kernel 6.1\n", b"kernel"));
+        assert_ne!(first, of("kernel 6.2\n", b"kernel"));
+        assert_ne!(first, of("kernel 6.1\n", b"another"));
+    }
 }
