@@ -1,4 +1,4 @@
-//! Groups of consecutive visits, each with its distinct pages.
+//! Groups of consecutive visits, each with its pages. Pages that share a slot may be there twice.
 //!
 //! Most visits change nothing, and a property of their pages says so. A world asks once for each
 //! page of a group, and passes the whole group if no page would change anything.

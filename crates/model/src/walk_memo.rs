@@ -1,4 +1,4 @@
-//! Walks of a page table that are known: what a walk read, until the table changes.
+//! Known walks of a page table: their reads, until the table changes.
 //!
 //! A TLB with few entries misses the same pages again and again. Where walks change nothing of a
 //! table ([`broadleaf_pagetable::PageTable::walks_alike`]), a page's walk reads the same each time.
