@@ -203,8 +203,7 @@ void bl_pend(UInt record, const ULong* words, UInt n)
 {
    if (pendings == pending_room) {
       pending_room = pending_room ? 2 * pending_room : 1024;
-      pending = realloc(pending, pending_room * sizeof *pending);
-      if (!pending)
+      if (!(pending = realloc(pending, pending_room * sizeof *pending)))
          abort();
    }
    pending[pendings].record = record;

@@ -1,9 +1,17 @@
 //! Events of an instrumented kernel, one rule at a time.
 
 use crate::common::{load, range, result};
-use broadleaf_model::Items;
+use broadleaf_accel::{run, run_after};
+use broadleaf_model::{Error, Items, Plan};
 use broadleaf_trace::{Event, Grain, KernelAction, KernelEvent, SystemEvent, TagFlush};
 use broadleaf_units::{SpaceId, VirtAddr};
+use std::ops::ControlFlow;
+
+fn plan(policy: &str) -> Plan {
+    let policy = broadleaf_policy::parse(policy).expect("a policy");
+    let machine = broadleaf_machine::machine("skylake").expect("a machine");
+    Plan::new(vec![policy], vec![machine]).expect("a plan")
+}
 
 /// A block whose pages are referenced in turn, with events before.
 fn one_block(before: &[KernelAction]) -> Items {
@@ -31,6 +39,45 @@ fn without_events_of_reservations_our_rules_hold() {
         0
     );
     assert_eq!(promotions(&[KernelAction::ReservationBroken(elsewhere)]), 0);
+}
+
+/// The kernel of an earlier trace does not decide on the reservations of a later one.
+#[test]
+fn another_trace_begins_with_our_reservations() {
+    let elsewhere = KernelAction::ReservationCreated(VirtAddr(2 << 21));
+    for (before, later, promotions) in [
+        (vec![], vec![], 1),
+        (vec![elsewhere], vec![], 1),
+        (vec![elsewhere], vec![elsewhere], 0),
+        (vec![], vec![elsewhere], 0),
+    ] {
+        let mut earlier = [one_block(&before)];
+        let mut items = one_block(&later);
+        let outcome = run_after(&mut earlier, &mut items, &plan("greedy"), &mut |_| {
+            ControlFlow::Continue(())
+        });
+        let found = outcome.expect("a replay").results.remove(0);
+        assert_eq!(found.promotions, promotions, "{before:?}, {later:?}");
+        let memory = found.memory.expect("a model of frames");
+        let follows = memory.part_filled_superpages_broken.is_some();
+        assert_eq!(follows, !later.is_empty(), "{before:?}, {later:?}");
+    }
+}
+
+/// The kernel's reservations count in the memory that a replay may take.
+#[test]
+fn reservations_without_a_reference_need_memory() {
+    let replayed = |reservations: u64| {
+        let creates = |block| KernelAction::ReservationCreated(VirtAddr(block << 21));
+        let creates: Vec<_> = (0..reservations).map(creates).collect();
+        let plan = plan("4k").within_bytes(16 << 20);
+        run(&mut one_block(&creates), &plan, &mut |_| {
+            ControlFlow::Continue(())
+        })
+    };
+    assert!(replayed(10).is_ok());
+    let why = replayed(400_000).err().expect("too many");
+    assert!(matches!(why, Error::NoRoom { .. }), "{why:?}");
 }
 
 /// A reservation has its age since the kernel made it, and not since its first fault.
