@@ -76,7 +76,7 @@ fn reservations_without_a_reference_need_memory() {
         })
     };
     assert!(replayed(10).is_ok());
-    let why = replayed(400_000).err().expect("too many");
+    let why = replayed(400_000).expect_err("too many");
     assert!(matches!(why, Error::NoRoom { .. }), "{why:?}");
 }
 
