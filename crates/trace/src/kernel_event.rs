@@ -31,7 +31,7 @@ pub enum KernelAction {
     Demoted(VirtAddr),
     /// `VM_MAPPING`: the space shares another space's superpage at this block.
     Shared(VirtAddr),
-    /// `VM_UNMAP`: the range is no longer mapped.
+    /// `VM_UNMAP`: the kernel unmapped the range.
     Unmapped(Range),
     /// `VM_PROTECT`: the range's rights changed.
     Protected(Range, Rights),
