@@ -128,7 +128,10 @@ pub fn machines_of_grid(text: &str) -> Result<Vec<Machine>, GridError> {
         let name = format!("{kind}:{}", pairs.join(","));
         let described = describe(kind, chosen).map_err(&wrong)?;
         let machine = Machine::from_toml(&described);
-        let machine = machine.map_err(|error| wrong(format!("{name}: {}", error.message)))?;
+        let machine = machine.map_err(|error| match name == text {
+            true => wrong(error.message),
+            false => wrong(format!("{name}: {}", error.message)),
+        })?;
         Ok(Machine { name, ..machine })
     };
     all.iter().map(machine).collect()

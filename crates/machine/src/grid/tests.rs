@@ -35,6 +35,17 @@ fn the_name_of_a_machine_is_its_grid() {
 }
 
 #[test]
+fn a_refusal_names_the_machine_once() {
+    let refused = |grid: &str| machines_of_grid(grid).expect_err(grid).to_string();
+    let (one, many) = (
+        "partial-subblock:entries=64,block=1m",
+        "partial-subblock:entries=32..64,block=1m",
+    );
+    assert_eq!(refused(one).matches(one).count(), 1);
+    assert!(refused(many).contains("partial-subblock:entries=32,block=1m: 256 subblocks"));
+}
+
+#[test]
 fn indices_are_those_of_the_thesis() {
     let index = |grid: &str, size| {
         let machines = machines_of_grid(grid).expect("a grid");
