@@ -1,16 +1,22 @@
 //! Progress of long work: a bar on a terminal, nothing on a pipe.
 
+use std::fmt::Write;
+use std::io::{IsTerminal, stderr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use broadleaf_report::announcement;
 use broadleaf_report::number::short;
 pub(crate) use broadleaf_study::watch::Work;
 use broadleaf_study::watch::{Task, Watch};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 /// Shorter work shows no bar, because the bar would only flash.
 const LONG: Duration = Duration::from_millis(500);
+
+/// The time after which the rest of a task is estimated.
+const MEASURED: Duration = Duration::from_secs(5);
 
 /// A bar on standard error, with the bytes read or written and the accesses done.
 #[derive(Debug)]
@@ -18,8 +24,8 @@ pub(crate) struct TaskBar {
     bar: ProgressBar,
     work: Work,
     accesses: Arc<AtomicU64>,
-    /// True if the bar may be drawn, and was not drawn yet.
-    waits: AtomicBool,
+    /// True if the bar is drawn, and the duration of the task was not estimated yet.
+    estimates: AtomicBool,
 }
 
 impl TaskBar {
@@ -36,14 +42,13 @@ impl TaskBar {
 
     fn begin(doing: &str, work: Work, shown: bool) -> Self {
         let accesses = Arc::new(AtomicU64::new(0));
-        // Hidden from the start: a bar that is hidden later has been drawn once.
         let hidden = ProgressDrawTarget::hidden();
         let (length, template) = match work {
-            Work::Accesses(length) | Work::Bytes(length) => (
+            Work::Accesses(length) | Work::Replay { bytes: length, .. } | Work::Bytes(length) => (
                 Some(length),
-                "{msg} {wide_bar} {percent:>3} %  {accesses} accesses  {rate}/s  {eta} left",
+                "{msg} {wide_bar} {percent:>3} %  {accesses} accesses  {rate}/s  {left}",
             ),
-            Work::Runs(length) => (Some(length), "{msg} {wide_bar} {pos} of {len}  {eta} left"),
+            Work::Runs(length) => (Some(length), "{msg} {wide_bar} {pos} of {len}  {left}"),
             Work::Unknown => (
                 None,
                 "{msg} {spinner} {binary_bytes}  {accesses} accesses  {rate}/s  {elapsed}",
@@ -54,27 +59,32 @@ impl TaskBar {
         let style = ProgressStyle::with_template(template)
             .expect("the templates above are well formed")
             .progress_chars("=> ")
-            .with_key(
-                "accesses",
-                move |_: &ProgressState, out: &mut dyn std::fmt::Write| {
-                    let _ = out.write_str(&short(count.load(Ordering::Relaxed)));
-                },
-            )
-            .with_key(
-                "rate",
-                move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-                    let seconds = state.elapsed().as_secs_f64().max(1e-3);
-                    let rate = rated.load(Ordering::Relaxed) as f64 / seconds;
-                    let _ = write!(out, "{}", short(rate as u64));
-                },
-            );
+            .with_key("accesses", move |_: &ProgressState, out: &mut dyn Write| {
+                let _ = out.write_str(&short(count.load(Ordering::Relaxed)));
+            })
+            .with_key("rate", move |state: &ProgressState, out: &mut dyn Write| {
+                let seconds = state.elapsed().as_secs_f64().max(1e-3);
+                let rate = rated.load(Ordering::Relaxed) as f64 / seconds;
+                let _ = write!(out, "{}", short(rate as u64));
+            })
+            .with_key("left", |state: &ProgressState, out: &mut dyn Write| {
+                let _ = match state.pos() {
+                    // Nothing is done yet, so no rate is known.
+                    0 => out.write_str("estimating"),
+                    _ => write!(out, "{:#} left", HumanDuration(state.eta())),
+                };
+            });
         bar.set_style(style);
         bar.set_message(doing.to_owned());
+        let shown = shown && stderr().is_terminal();
+        if shown {
+            show_later(&bar);
+        }
         Self {
             bar,
             work,
             accesses,
-            waits: AtomicBool::new(shown),
+            estimates: AtomicBool::new(shown),
         }
     }
 
@@ -88,16 +98,28 @@ impl TaskBar {
         self.accesses.store(accesses, Ordering::Relaxed);
         self.bar.set_position(match self.work {
             Work::Accesses(_) => accesses,
-            Work::Bytes(_) | Work::Unknown => bytes,
+            Work::Replay { .. } | Work::Bytes(_) | Work::Unknown => bytes,
             Work::Runs(_) => self.bar.position() + 1,
         });
-        if self.waits.load(Ordering::Relaxed) && self.bar.elapsed() >= LONG {
-            self.waits.store(false, Ordering::Relaxed);
-            self.bar
-                .set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
-            self.bar.enable_steady_tick(Duration::from_millis(200));
+        if self.estimates.load(Ordering::Relaxed) && self.bar.elapsed() >= MEASURED {
+            self.estimates.store(false, Ordering::Relaxed);
+            if let Some(announced) = announcement(&self.bar.message(), self.bar.eta()) {
+                self.bar.println(announced);
+            }
         }
     }
+}
+
+/// Draws a bar after the time [`LONG`], even if nothing is done until then.
+fn show_later(bar: &ProgressBar) {
+    let bar = bar.downgrade();
+    std::thread::spawn(move || {
+        std::thread::sleep(LONG);
+        if let Some(bar) = bar.upgrade().filter(|bar| !bar.is_finished()) {
+            bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
+            bar.enable_steady_tick(Duration::from_millis(200));
+        }
+    });
 }
 
 impl Task for TaskBar {
@@ -131,19 +153,20 @@ mod tests {
         let bar = TaskBar::new("reading", Work::Accesses(1000));
         bar.set(900, 100);
         assert_eq!(bar.bar.position(), 100);
-        let bar = TaskBar::new("reading", Work::Bytes(1000));
-        bar.set(900, 100);
-        assert_eq!(bar.bar.position(), 900);
+        let (bytes, accesses) = (1000, 1000);
+        for work in [Work::Bytes(1000), Work::Replay { bytes, accesses }] {
+            let bar = TaskBar::new("reading", work);
+            bar.set(900, 100);
+            assert_eq!(bar.bar.position(), 900);
+        }
     }
 
+    /// Tests have no terminal.
     #[test]
-    fn short_work_and_a_recorded_program_s_terminal_show_no_bar() {
+    fn without_a_terminal_there_is_no_bar() {
         let bar = TaskBar::new("reading", Work::Bytes(1000));
-        bar.set(900, 100);
-        assert!(bar.bar.is_hidden() && bar.waits.load(Ordering::Relaxed));
-        let bar = TaskBar::of_recording("recording", false);
         std::thread::sleep(LONG);
         bar.set(900, 100);
-        assert!(bar.bar.is_hidden() && !bar.waits.load(Ordering::Relaxed));
+        assert!(bar.bar.is_hidden() && !bar.estimates.load(Ordering::Relaxed));
     }
 }

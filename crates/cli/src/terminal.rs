@@ -42,7 +42,7 @@ impl Color {
         if colours { Paint::Colour } else { Paint::Plain }
     }
 
-    /// The view of standard output: as wide as the terminal, or of any width if there is none.
+    /// The view of standard output: as wide as COLUMNS or the terminal, or of any width.
     pub(crate) fn view(self) -> View {
         View {
             width: width_of(stdout()),
@@ -51,9 +51,15 @@ impl Color {
     }
 }
 
-/// The width of a terminal, in characters; `None` for other streams. A terminal of unknown size
-/// counts as narrow.
+/// The width of a stream, in characters: COLUMNS, or else the width of its terminal. `None` for
+/// other streams. A terminal of unknown size counts as narrow.
 pub(crate) fn width_of(stream: impl IsTerminal + AsFd) -> Option<usize> {
+    let chosen = std::env::var("COLUMNS")
+        .ok()
+        .and_then(|width| width.parse().ok());
+    if let Some(1..) = chosen {
+        return chosen;
+    }
     stream.is_terminal().then(|| {
         terminal_size::terminal_size_of(stream).map_or(NARROW, |(width, _)| usize::from(width.0))
     })

@@ -144,6 +144,8 @@ pub struct Governed {
     /// Processor time of the program and its awaited children, in seconds; `None` if the governor
     /// did not start the program.
     pub program_cpu_seconds: Option<f64>,
+    /// The part of `program_cpu_seconds` in user mode, which page sizes change by TLB misses.
+    pub program_user_seconds: Option<f64>,
     /// The peak resident memory of any of the program's processes, in bytes; `None` if the governor
     /// did not start the program.
     pub program_rss_bytes_peak: Option<u64>,

@@ -1,6 +1,8 @@
 //! Advice by range: the ranges in which a program's superpages pay, and their gain.
 
-use crate::{AddressMap, AdvisedSite, CellResult, MemoryAsked, Provenance, TraceSummary};
+use crate::{
+    AddressMap, AdvisedSite, CellResult, MemoryAsked, Provenance, Recommendation, TraceSummary,
+};
 use serde::Serialize;
 
 /// The name and version of the schema of [`RangeAdvice`].
@@ -43,6 +45,8 @@ pub struct RangeAdvice {
     pub damage: Option<String>,
     /// Notes on the trace and the model that the interpretation of the figures needs.
     pub notes: Vec<String>,
+    /// What to do, what it gains and what it costs, with commands.
+    pub advice: Recommendation,
     /// The provenance of this result.
     pub provenance: Provenance,
 }

@@ -90,7 +90,9 @@ impl fmt::Debug for Run {
 impl Watch for Run {
     fn begin(&self, doing: &str, work: Work) -> Box<dyn Task> {
         let (total, unit) = match work {
-            Work::Accesses(count) => (Some(count), "accesses"),
+            Work::Accesses(accesses) | Work::Replay { accesses, .. } => {
+                (Some(accesses), "accesses")
+            }
             Work::Bytes(count) => (Some(count), "bytes"),
             Work::Runs(count) => (Some(count), "runs"),
             Work::Unknown => (None, "bytes"),

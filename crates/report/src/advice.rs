@@ -21,19 +21,6 @@ pub(crate) const WORTH_WHILE: f64 = 0.01;
 /// pages. A gain over base pages themselves must reach [`SOME_GAIN`].
 const WORTH_TIME: f64 = 0.01;
 
-/// The rule by which [`advise`] chooses, for readers who prefer another.
-pub const RULE: &str = "Rule: consider the policies that can be run and raise the peak of memory \
-    by at most 10% over 4k. Of those within 0.01 cycles per access, or 1% of the run time, of the \
-    fewest walk cycles, choose the one that adds least memory. Keep 4 KiB pages if no policy saves \
-    0.01 cycles per access and 3% of the run time.";
-
-/// The rule for memory that is modelled down to the frame, so that faults have a cost.
-pub const RULE_OF_MEMORY: &str = "Rule: consider the policies that can be run, do not use memory \
-    up and raise the peak of memory by at most 10% over 4k. Count the cycles lost to walks, faults \
-    and bookkeeping. Of those within a hundredth of 4k's cycles, or 0.01 cycles per access, of the \
-    fewest, choose the one that adds least memory. Keep 4 KiB pages if no policy saves a hundredth \
-    of 4k's cycles and 0.01 cycles per access.";
-
 /// The recommended policy, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Advice {
@@ -95,7 +82,7 @@ pub fn keeps_memory(result: &CellResult, baseline: &CellResult) -> bool {
     added_share(result, baseline) <= MOST_ADDED
 }
 
-/// Chooses among the results of one trace on one machine by [`RULE`] or [`RULE_OF_MEMORY`].
+/// Chooses among the results of one trace on one machine by [the rule](crate::RULE_IN_FULL).
 ///
 /// `can_be_run` returns true if `run` or the kernel can run a policy. A policy that looks into the
 /// future cannot be run. If no result keeps the rule, the baseline is chosen, even if it is not

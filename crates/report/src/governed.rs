@@ -1,5 +1,6 @@
 //! A summary of a governor's run in a few lines.
 
+use crate::message::LABELLED;
 use crate::number::{grouped, percent, size};
 use broadleaf_metrics::{Governed, Stalls};
 use std::fmt::Write;
@@ -12,7 +13,7 @@ pub fn governed_summary(governed: &Governed, budget: &str) -> String {
     let mut text = String::new();
     let mut line = |name: &str, what: String| {
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "  {name:<15} {what}");
+        let _ = writeln!(text, "  {name:<label$}{what}", label = LABELLED - 2);
     };
     if governed.dry_run {
         line(
@@ -84,8 +85,10 @@ pub fn governed_summary(governed: &Governed, budget: &str) -> String {
         line("stalls", stalls_text(stalls));
     }
     let cpu = governed.program_cpu_seconds.map_or(String::new(), |cpu| {
+        let user = governed.program_user_seconds.unwrap_or(cpu);
         format!(
-            "{cpu:.2} s of a processor in {:.2} s, ",
+            "{user:.2} s of user time and {:.2} s of system time in {:.2} s, ",
+            cpu - user,
             governed.elapsed_seconds
         )
     });

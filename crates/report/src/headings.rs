@@ -94,7 +94,7 @@ pub const HEADINGS: &[Heading] = &[
         Derived("The version of Broadleaf that counted: a column of CSV and Parquet."),
     ),
     heading("faults saved", Metric("faults_saved")),
-    heading("resident", Metric("resident_pages")),
+    heading("resident at end", Metric("resident_pages")),
     heading("peak", Metric("peak_resident_pages")),
     heading(
         "added",
@@ -222,6 +222,10 @@ pub const RANGE_HEADINGS: &[Heading] = &[
 /// The headings of the tables of `report`, `top`, `replay` and `service`.
 pub const LIVE_HEADINGS: &[Heading] = &[
     heading(
+        "resident",
+        Derived("Memory of the process that is in memory now: `rss_bytes` in JSON."),
+    ),
+    heading(
         "blocks",
         Derived("Blocks of 2 MiB that lie wholly in one mapping. Each may become a superpage."),
     ),
@@ -303,7 +307,7 @@ pub const LIVE_HEADINGS: &[Heading] = &[
         ),
     ),
     heading(
-        "at the end",
+        "added at the end",
         Derived("Memory that superpages added at the end: `added_bytes` in JSON."),
     ),
     heading(

@@ -40,6 +40,7 @@ mod probed;
 mod ranges;
 mod recommendation;
 mod replayed;
+mod rule;
 mod run_time;
 mod signal;
 mod stay;
@@ -48,8 +49,7 @@ mod trapped;
 mod validation;
 
 pub use advice::{
-    Advice, BASELINE, REFERENCE, RULE, RULE_OF_MEMORY, added_bytes, added_share, advise,
-    keeps_memory, saves_enough,
+    Advice, BASELINE, REFERENCE, added_bytes, added_share, advise, keeps_memory, saves_enough,
 };
 pub use baseline::{BaselineChange, baseline_changes, baseline_table, change_sentence};
 pub use columns::{Column, Values, columns};
@@ -72,7 +72,7 @@ pub use live_tables::live_tables;
 pub use log_line::log_line;
 pub use matrix_svg::matrix_svg;
 pub use means::{WithReferences, comparisons, means_table};
-pub use message::{MESSAGE_START, beside_name, fold_message};
+pub use message::{MESSAGE_START, announcement, beside_name, fold_message};
 pub use mix::{mix_columns, mix_table, write_mix_csv, write_mix_parquet};
 pub use nearest::nearest;
 pub use next::{command_line, next};
@@ -84,10 +84,11 @@ pub use printable::printable;
 pub use probed::probe_table;
 pub use ranges::{
     NO_SITES, NOTHING_PAYS, cbmm, flame_graph, folded, madvise, of_one_process, process_of,
-    range_table,
+    range_table, verdict,
 };
 pub use recommendation::{Context, recommendations};
 pub use replayed::{replay_table, replay_verdict};
+pub use rule::RULE_IN_FULL;
 pub use run_time::run_time_sentence;
 pub use signal::signal;
 pub use table::comparison_table;

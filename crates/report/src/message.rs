@@ -1,5 +1,7 @@
 //! Messages of the command on a terminal.
 
+use std::time::Duration;
+
 use crate::{View, wrap};
 
 /// The start of every message: the name of the command.
@@ -13,12 +15,39 @@ pub fn beside_name(width: Option<usize>) -> View {
     }
 }
 
-/// A message in lines of at most `width` characters. Other lines are parts of tables, and stay.
+/// The columns of a line with a label: two blanks and the label, before the text.
+pub(crate) const LABELLED: usize = 18;
+
+/// A message in lines of at most `width` characters. The text beside a label stays beside it. Other
+/// lines are parts of tables, and stay.
 pub fn fold_message(line: &str, width: Option<usize>) -> String {
-    match width {
-        Some(width @ 1..) if line.starts_with(MESSAGE_START) => wrap(line, width).join("\n"),
+    let Some(width @ 1..) = width else {
+        return line.to_owned();
+    };
+    if line.starts_with(MESSAGE_START) {
+        return wrap(line, width).join("\n");
+    }
+    match line.split_at_checked(LABELLED) {
+        Some((label, text)) if width > 2 * LABELLED && is_label(label) => {
+            let indent = format!("\n{}", " ".repeat(LABELLED));
+            format!("{label}{}", wrap(text, width - LABELLED).join(&indent))
+        }
         _ => line.to_owned(),
     }
+}
+
+/// Returns true if these are the columns of a label: `  governor        `.
+fn is_label(columns: &str) -> bool {
+    columns.starts_with("  ") && !columns.starts_with("   ") && columns.ends_with(' ')
+}
+
+/// The time that a task must have left to be announced.
+const ANNOUNCED: Duration = Duration::from_secs(20);
+
+/// Returns the announcement of a task that has so much time left, if the task is long.
+pub fn announcement(doing: &str, left: Duration) -> Option<String> {
+    let about = humantime::format_duration(Duration::from_secs(left.as_secs()));
+    (left >= ANNOUNCED).then(|| format!("{MESSAGE_START}{doing} takes about {about} more"))
 }
 
 #[cfg(test)]
@@ -36,6 +65,22 @@ mod tests {
         );
         let row = "  superpages      0 made, 0 broken";
         assert_eq!(fold_message(row, Some(16)), row);
+        let row = format!(
+            "  {:<15} 0 promoted, 0 demoted by the program",
+            "superpages"
+        );
+        assert_eq!(
+            fold_message(&row, Some(40)),
+            "  superpages      0 promoted, 0 demoted\n                  by the program"
+        );
+    }
+
+    #[test]
+    fn long_work_is_announced() {
+        let of = |millis| announcement("comparing", Duration::from_millis(millis));
+        assert_eq!(of(19_999), None);
+        let text = of(150_700).expect("it is long");
+        assert_eq!(text, "broadleaf: comparing takes about 2m 30s more");
     }
 
     /// The lines of such a table fit the terminal, so folding leaves its columns.

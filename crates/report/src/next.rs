@@ -1,6 +1,10 @@
 //! Commands that a reader can type.
 
-use crate::printable;
+use broadleaf_metrics::Recommendation;
+use unicode_width::UnicodeWidthStr;
+
+use crate::grid::indented;
+use crate::{Style, View, printable};
 
 /// Returns words as one command line for a shell, with quotes where a word needs them. Characters
 /// that control a terminal are written as escapes of bash and zsh.
@@ -40,9 +44,99 @@ pub fn next(command: &str) -> String {
     format!("\nNext: {command}\n")
 }
 
+/// Renders the commands of a recommendation, if any, each below its purpose. `of` says what they
+/// are for.
+pub(crate) fn what_to_type(of: &str, advice: &Recommendation, view: View) -> String {
+    if advice.commands.is_empty() {
+        return String::new();
+    }
+    let mut out = format!("\nWhat to type now{of}:\n");
+    for suggested in &advice.commands {
+        out.push_str(&indented(2, &suggested.purpose, Style::Plain, view));
+        if !suggested.command.is_empty() {
+            for line in command_lines(&suggested.command, view.width) {
+                out.push_str(&format!("    {line}\n"));
+            }
+        }
+    }
+    out
+}
+
+/// Breaks a command line between words, so that its lines fit a width beside their margins. A shell
+/// reads the lines as one, since all but the last end with a backslash.
+fn command_lines(command: &str, width: Option<usize>) -> Vec<String> {
+    const MARGIN: usize = 4;
+    const CONTINUED: &str = " \\";
+    let Some(room) = width.map(|width| width.saturating_sub(MARGIN)) else {
+        return vec![command.to_owned()];
+    };
+    let mut lines: Vec<String> = Vec::new();
+    for word in shell_words_of(command) {
+        match lines.last_mut() {
+            Some(line) if (line.width() + 1 + word.width() + CONTINUED.len()) <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            Some(line) => {
+                line.push_str(CONTINUED);
+                lines.push(format!("  {word}"));
+            }
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// Returns the words of a command line as they are written, with their quotes.
+fn shell_words_of(command: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    // The start of the word, the open quote, and true after a backslash.
+    let (mut start, mut open, mut is_escaped) = (0, None, false);
+    let mut before = ' ';
+    let mut is_ansi = false;
+    for (at, letter) in command.char_indices() {
+        match (open, letter) {
+            _ if is_escaped => is_escaped = false,
+            (Some('\''), '\\') if !is_ansi => {}
+            (_, '\\') => is_escaped = true,
+            (Some(quote), letter) if letter == quote => open = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"') => {
+                open = Some(letter);
+                is_ansi = letter == '\'' && before == '$';
+            }
+            (None, ' ') => {
+                words.push(&command[start..at]);
+                start = at + 1;
+            }
+            (None, _) => {}
+        }
+        before = letter;
+    }
+    words.push(&command[start..]);
+    words.retain(|word| !word.is_empty());
+    words
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_commands_break_between_words_and_stay_one_command() {
+        let command =
+            r"echo 'a b'\''c d' $'it\'s e' f\ g | sudo tee /sys/kernel/mm/transparent_hugepage/x";
+        let words = shell_words_of(command);
+        assert_eq!(words[1..5], [r"'a b'\''c d'", r"$'it\'s e'", r"f\ g", "|"]);
+        let lines = command_lines(command, Some(60));
+        assert!(
+            lines.len() > 1 && lines.iter().all(|line| line.len() <= 56),
+            "{lines:?}"
+        );
+        let joined = lines.join("\n").replace(" \\\n  ", " ");
+        assert_eq!(joined, command);
+        assert_eq!(command_lines(command, None), [command]);
+    }
 
     #[test]
     fn words_are_quoted_for_a_shell() {

@@ -74,7 +74,7 @@ impl Context<'_> {
         advise(&results, &without_memory(baseline), self.can_be_run, None)
     }
 
-    fn is_by_walks(&self, machine: &str) -> bool {
+    pub(crate) fn is_by_walks(&self, machine: &str) -> bool {
         self.by_walks.iter().any(|name| name == machine)
     }
 

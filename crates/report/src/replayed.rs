@@ -28,7 +28,7 @@ pub fn replay_table(replayed: &Replayed, view: View) -> String {
         .column("demoted by the program", Align::Right)
         .column("huge at most", Align::Right)
         .column("added at most", Align::Right)
-        .column("at the end", Align::Right)
+        .column("added at the end", Align::Right)
         .column("refused", Align::Right);
     for row in &replayed.policies {
         let name = match row.estimated {

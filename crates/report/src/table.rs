@@ -1,20 +1,20 @@
 //! The table of a comparison: the savings and the costs of each policy.
 
-use broadleaf_metrics::{CellResult, Comparison, MemoryAsked, Recommendation};
+use broadleaf_metrics::{CellResult, Comparison, Recommendation};
 use broadleaf_units::PageSize;
 
-use crate::advice::{
-    BASELINE, REFERENCE, RULE, RULE_OF_MEMORY, added_bytes, added_share, ended, page_bytes,
-};
+use crate::advice::{BASELINE, REFERENCE, added_bytes, added_share, ended, page_bytes};
 use crate::cache_figures::cache_figures;
 use crate::disk::is_lower_by_eviction;
 use crate::estimates::estimates;
 use crate::figure::{Figure, count, fitted};
-use crate::grid::{indented, paragraph};
+use crate::grid::paragraph;
 use crate::matrix::matrix;
 use crate::memory_figures::memory_figures;
+use crate::next::what_to_type;
 use crate::number::{grouped, grouped_signed, percent, ratio, short_signed, size, size_signed};
 use crate::recommendation::{Context, machines, of_machine};
+use crate::rule::{beside_name, rule};
 use crate::run_time::seconds_range;
 use crate::{Style, View};
 
@@ -51,7 +51,7 @@ pub fn comparison_table(comparison: &Comparison, context: &Context<'_>, view: Vi
                 &of_machine(comparison, machine),
                 context.reference(BASELINE, machine),
                 context.reference(REFERENCE, machine),
-                (context, comparison.memory.as_ref()),
+                (context, comparison),
                 view,
             ));
         }
@@ -59,14 +59,7 @@ pub fn comparison_table(comparison: &Comparison, context: &Context<'_>, view: Vi
     out.push_str(&estimates(&comparison.results, view));
     out.push_str(&answers(comparison, view));
     out.push('\n');
-    let has_memory = (comparison.results.iter()).any(|result| result.memory.is_some());
-    let rule = if has_memory { RULE_OF_MEMORY } else { RULE };
-    out.push_str(&paragraph(rule, Style::Faint, view));
-    if !context.by_walks.is_empty() {
-        let on = format!("Rule on {}:", context.by_walks.join(", "));
-        let rule = RULE.replacen("Rule:", &on, 1);
-        out.push_str(&paragraph(&rule, Style::Faint, view));
-    }
+    out.push_str(&rule(comparison, context, view));
     out.push_str(&notes(comparison, view));
     out
 }
@@ -91,14 +84,8 @@ fn answers(comparison: &Comparison, view: View) -> String {
             continue;
         }
         told.push(advice);
-        out.push_str(&format!("\nWhat to type now, for {}:\n", advice.policy));
-        for suggested in &advice.commands {
-            out.push_str(&indented(2, &suggested.purpose, Style::Plain, view));
-            if !suggested.command.is_empty() {
-                // A command is never broken: a reader copies it as one line.
-                out.push_str(&format!("    {}\n", suggested.command));
-            }
-        }
+        let of = format!(", for {}", advice.policy);
+        out.push_str(&what_to_type(&of, advice, view));
     }
     out
 }
@@ -139,15 +126,20 @@ fn machine_table(
     results: &[&CellResult],
     baseline: Option<&CellResult>,
     reference: Option<&CellResult>,
-    (context, memory): (&Context<'_>, Option<&MemoryAsked>),
+    (context, comparison): (&Context<'_>, &Comparison),
     view: View,
 ) -> String {
+    let memory = comparison.memory.as_ref();
     let advice = baseline.and_then(|baseline| context.advise(machine, results, baseline, memory));
     let chosen = advice.as_ref().map(|advice| advice.policy.as_str());
     // A result that ended before the trace is not compared with others.
     let lasted = |result: &&CellResult| ended(result).is_none();
     let whole: Vec<&CellResult> = results.iter().copied().filter(lasted).collect();
-    let mut out = format!("machine {}\n", view.paint.apply(Style::Strong, machine));
+    let mut out = format!(
+        "machine {}{}\n",
+        view.paint.apply(Style::Strong, machine),
+        beside_name(machine, comparison, context)
+    );
     if !whole.is_empty() {
         let figures = figures(&whole, baseline.filter(lasted), reference.filter(lasted));
         let (text, mut left_out) = fitted(&whole, figures, chosen, view);
@@ -201,6 +193,12 @@ fn machine_table(
     out
 }
 
+/// The class of a run time by the table of walk costs.
+fn of_table(result: &CellResult) -> Option<&'static str> {
+    let run_time = result.run_time.filter(|_| result.policy != BASELINE);
+    run_time.map(|run_time| run_time.class.name())
+}
+
 fn figures<'a>(
     results: &[&CellResult],
     baseline: Option<&'a CellResult>,
@@ -234,7 +232,9 @@ fn figures<'a>(
             leave_out_first: 0,
             rank: None,
             text: Box::new(move |result, _| {
-                seconds(result).map_or(String::new(), |range| seconds_range(&range))
+                let by_table = || of_table(result).map(|class| format!("{class} (table)"));
+                let seconds = seconds(result).map(|range| seconds_range(&range));
+                seconds.or_else(by_table).unwrap_or_default()
             }),
         });
     } else if results.iter().any(|result| result.run_time.is_some()) {
@@ -242,10 +242,7 @@ fn figures<'a>(
             heading: "run time",
             leave_out_first: 1,
             rank: None,
-            text: Box::new(|result, _| {
-                let run_time = result.run_time.filter(|_| result.policy != BASELINE);
-                run_time.map_or(String::new(), |run_time| run_time.class.name().to_owned())
-            }),
+            text: Box::new(|result, _| of_table(result).unwrap_or_default().to_owned()),
         });
     }
     // If memory was used up under 4k, its fewer faults are no saving.
@@ -264,7 +261,7 @@ fn figures<'a>(
         });
     }
     figures.push(Figure {
-        heading: "resident",
+        heading: "resident at end",
         leave_out_first: 7,
         rank: None,
         text: Box::new(|result, _| size(result.resident_pages * page_bytes(result))),

@@ -7,6 +7,13 @@ use broadleaf_model::pool::AroundWorker;
 pub enum Work {
     /// A number of accesses.
     Accesses(u64),
+    /// The replay of a trace with an index. Bytes of the trace measure its work, with accesses.
+    Replay {
+        /// The bytes of the trace.
+        bytes: u64,
+        /// Its accesses.
+        accesses: u64,
+    },
     /// A number of bytes to read, of a trace without an index.
     Bytes(u64),
     /// A number of runs of a program.
@@ -33,8 +40,30 @@ pub trait Watch: std::fmt::Debug + Sync {
 
 /// A task whose progress is watched.
 pub trait Task {
-    /// Sets the bytes read or written, and the accesses done, since the task began.
+    /// Sets the bytes read, written or replayed, and the accesses done, since the task began.
     fn set(&self, bytes: u64, accesses: u64);
+}
+
+/// Names the subject of the tasks of a part of a study: `comparing: linux`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part<'a> {
+    pub(crate) subject: &'a str,
+    pub(crate) watch: &'a dyn Watch,
+}
+
+impl Watch for Part<'_> {
+    fn begin(&self, doing: &str, work: Work) -> Box<dyn Task> {
+        self.watch
+            .begin(&format!("{doing}: {}", self.subject), work)
+    }
+
+    fn around_workers(&self) -> Option<AroundWorker> {
+        self.watch.around_workers()
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.watch.is_stopped()
+    }
 }
 
 /// Ignores all progress.

@@ -3,13 +3,12 @@
 use std::io::Write;
 use std::path::Path;
 
-use broadleaf_metrics::RangeAdvice;
-use broadleaf_report::{NOTHING_PAYS, View, next};
+use broadleaf_report::{NOTHING_PAYS, View};
 use broadleaf_study::advise::formats::{AdviceFormat, advice_text};
 use broadleaf_study::advise::{AdviceRequest, advise, choosing_policy};
 use broadleaf_study::failure::Failure;
 use broadleaf_study::machines::machine;
-use broadleaf_study::output::{Access, Output, argument, refuse_input};
+use broadleaf_study::output::{Access, Output, refuse_input};
 use broadleaf_study::page::advice_page;
 
 use crate::args::{Advise, AdviseFormat, write_page};
@@ -44,11 +43,7 @@ pub(crate) fn run(options: &Advise, view: View) -> Result<(), Failure> {
         maps: page.is_some(),
         watch: &Bars,
     })?;
-    let (mut text, notes) =
-        advice_text(&advice, &places, options.format.into(), options.top, view)?;
-    if options.format == AdviseFormat::Table {
-        text += &next_after(options, &advice);
-    }
+    let (text, notes) = advice_text(&advice, &places, options.format.into(), options.top, view)?;
     if advice.ranges.is_empty() && options.format != AdviseFormat::Table {
         say!("{NOTHING_PAYS}");
     }
@@ -65,13 +60,4 @@ pub(crate) fn run(options: &Advise, view: View) -> Result<(), Failure> {
         out.finish()?;
     }
     write_page(page, || advice_page(&advice))
-}
-
-/// The next command: the same advice as C, or the comparison of policies.
-fn next_after(options: &Advise, advice: &RangeAdvice) -> String {
-    let trace = argument(&options.trace);
-    next(&match advice.ranges.is_empty() {
-        true => format!("broadleaf compare {trace}"),
-        false => format!("broadleaf advise {trace} --format madvise"),
-    })
 }

@@ -157,6 +157,7 @@ fn governed(
         elapsed_seconds: ended.elapsed.as_secs_f64(),
         page_faults: ended.usage.map_or(ward.page_faults(), |usage| usage.faults),
         program_cpu_seconds: ended.usage.map(|usage| usage.cpu.as_secs_f64()),
+        program_user_seconds: ended.usage.map(|usage| usage.user.as_secs_f64()),
         program_rss_bytes_peak: ended.usage.map(|usage| usage.rss_bytes_peak),
         ended_by_signal: ended.status.and_then(|status| status.signal()),
         exit_status: ended.status.map(|status| {

@@ -5,40 +5,18 @@ use broadleaf_metrics::{
     RangeAdvice, Replayed,
 };
 
-use crate::number::{counted, grouped, percent, size, size_signed};
-use crate::ranges::NOTHING_PAYS;
-use crate::{added_bytes, baseline_changes, command_line, printable, replay_verdict};
+use crate::number::{counted, grouped, size};
+use crate::{baseline_changes, command_line, printable, replay_verdict};
 
 /// The answer of `advise`.
 pub fn advice_answer(advice: &RangeAdvice) -> PageAnswer {
     let path = &advice.trace.path;
     let about = format!("{path} on {}", advice.machine);
-    let command = |words: &[&str]| command_line(words);
-    let compare = command(&["broadleaf", "compare", path]);
-    let Some((without, with)) = advice.replayed().filter(|_| !advice.ranges.is_empty()) else {
-        return PageAnswer::new(about, NOTHING_PAYS).with("compare policies", compare);
-    };
-    let count = advice.ranges.len() as u64 + advice.ranges_left_out;
-    let saved = 1.0 - with.walk_cycles as f64 / without.walk_cycles.max(1) as f64;
-    let memory = match added_bytes(with, without) {
-        0 => "no more memory".to_owned(),
-        added => format!("{} more memory", size_signed(added)),
-    };
-    let verb = if count == 1 { "is" } else { "are" };
-    let sentence = format!(
-        "{} {verb} worth huge pages. Together they save {} of the walk cycles, for {memory}.",
-        counted(count, "range"),
-        percent(saved),
-    );
-    PageAnswer::new(about, sentence)
-        .with(
-            "change the source: C code with madvise calls for these ranges",
-            command(&["broadleaf", "advise", path, "--format", "madvise"]),
-        )
-        .with(
-            "compare policies, which need no change of the source",
-            compare,
-        )
+    let answer = PageAnswer::new(about, &*advice.advice.sentence);
+    PageAnswer {
+        commands: advice.advice.commands.clone(),
+        ..answer
+    }
 }
 
 /// The answer of `replay`.

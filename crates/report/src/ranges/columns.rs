@@ -111,7 +111,7 @@ fn span(start: u64, end: u64) -> String {
     format!("{start:#x}-{end:#x}")
 }
 
-fn lies_in(range: &AdvisedRange) -> String {
+pub(super) fn lies_in(range: &AdvisedRange) -> String {
     let Some(mapping) = &range.mapping else {
         return "not recorded".to_owned();
     };

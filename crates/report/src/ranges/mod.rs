@@ -8,11 +8,13 @@ mod table;
 #[cfg(test)]
 mod testing;
 mod together;
+mod verdict;
 
 pub use cbmm::cbmm;
 pub use madvise::madvise;
 pub use sites::{NO_SITES, flame_graph, folded};
 pub use table::range_table;
+pub use verdict::verdict;
 
 use crate::printable;
 use broadleaf_metrics::{AdvisedRange, RangeAdvice};

@@ -68,6 +68,18 @@ pub(super) fn site_table(advice: &RangeAdvice, most: usize, view: View) -> Strin
     out
 }
 
+/// Returns the line that gains most, and the number of the other lines that gain.
+pub(super) fn best_place(sites: &[AdvisedSite]) -> Option<(String, u64)> {
+    let lines = source_lines(sites);
+    let best = lines.first()?;
+    let text = format!(
+        "{}, made by {}",
+        printable(&best.text),
+        printable(&best.allocator)
+    );
+    Some((text, lines.len() as u64 - 1))
+}
+
 /// The function, file and line that a site names.
 type NamedPlace<'a> = (&'a str, &'a str, u32);
 

@@ -1,10 +1,10 @@
 //! A table of advice by range.
 
-use super::NOTHING_PAYS;
 use super::columns::{RangeColumn, columns};
 use super::sites::site_table;
-use super::together::{caution, left_out, together, whole};
+use super::together::{caution, left_out, order, together, whole};
 use crate::grid::paragraph;
+use crate::next::what_to_type;
 use crate::number::{grouped, size};
 use crate::{Grid, Style, View};
 use broadleaf_metrics::{AdvisedRange, RangeAdvice};
@@ -12,14 +12,20 @@ use broadleaf_metrics::{AdvisedRange, RangeAdvice};
 /// The minimum width of the last column, which is wrapped. The bounds of a mapping fit.
 const NARROWEST: usize = 30;
 
-/// Renders the best `most` of the ranges that gain alone. Notes follow: ranges that are left out,
-/// the gain of all ranges together, and the meaning of the figures.
+/// Renders the answer, and the best `most` of the ranges that gain alone. Notes follow: ranges that
+/// are left out, the gain of all ranges together, and the meaning of the figures. Commands end it.
 pub fn range_table(advice: &RangeAdvice, most: usize, view: View) -> String {
-    if advice.ranges.is_empty() {
-        return paragraph(NOTHING_PAYS, Style::Strong, view);
+    let answer = &advice.advice;
+    let mut out = paragraph(&answer.sentence, Style::Strong, view);
+    if let Some(run_time) = &answer.run_time {
+        out.push_str(&paragraph(run_time, Style::Plain, view));
     }
-    let mut out = heading(advice, view);
-    out.push('\n');
+    if advice.ranges.is_empty() {
+        out.push_str(&what_to_type("", answer, view));
+        return out;
+    }
+    out.push_str(&format!("\n{}\n", heading(advice, view)));
+    out.push_str(&paragraph(&order(&advice.ranked_by), Style::Plain, view));
     let mut shown: Vec<&AdvisedRange> = advice.ranges.iter().collect();
     shown.retain(|range| range.cycles_gained > 0);
     let gaining = shown.len();
@@ -41,6 +47,7 @@ pub fn range_table(advice: &RangeAdvice, most: usize, view: View) -> String {
     for note in &advice.notes {
         out.push_str(&paragraph(&format!("Note: {note}"), Style::Faint, view));
     }
+    out.push_str(&what_to_type("", answer, view));
     out
 }
 
@@ -116,6 +123,7 @@ fn grid(ranges: &[&AdvisedRange], columns: &[RangeColumn<'_>], exact: bool) -> G
 
 #[cfg(test)]
 mod tests {
+    use super::super::NOTHING_PAYS;
     use super::super::testing::{advice, heap, lying_in};
     use super::*;
     use broadleaf_metrics::BackingName;
@@ -135,8 +143,8 @@ mod tests {
             View::default(),
         );
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[0], "sort.bl");
-        assert_eq!(lines[3], "offline(cycles=all,sizes=2m) on small");
+        assert_eq!(lines[2], "sort.bl");
+        assert_eq!(lines[5], "offline(cycles=all,sizes=2m) on small");
         let cells = |line: &str| -> Vec<String> {
             let cells = line.split("  ").map(str::trim);
             cells
@@ -145,7 +153,7 @@ mod tests {
                 .collect()
         };
         assert_eq!(
-            cells(lines[7]),
+            cells(lines[10]),
             [
                 "0x400000-0x800000",
                 "2 x 2 MiB",
@@ -161,7 +169,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            cells(lines[8])[6..],
+            cells(lines[11])[6..],
             [
                 "0 B",
                 "7",
@@ -171,13 +179,13 @@ mod tests {
             ]
         );
         assert_eq!(
-            lines[10],
+            lines[13],
             "All together, as replayed: 1,000 walks instead of 2,000, 30,000 cycles of walks \
              instead of 60,000 (x0.50); 240 page faults instead of 1,000, 480,000 cycles of \
              faults instead of 2,000,000; 304 KiB of memory more at the peak."
         );
         assert_eq!(
-            lines[11],
+            lines[14],
             "Whole gain: 1,550,000 cycles of walks and faults: walks save 30,000, and faults save \
             1,520,000. Superpages save 50.0% of the walk cycles of base pages."
         );

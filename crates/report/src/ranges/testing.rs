@@ -2,7 +2,7 @@
 
 use broadleaf_metrics::{
     ADVICE_SCHEMA, AdvisedMapping, AdvisedRange, BackingName, CellResult, MemoryAsked,
-    MemoryResult, Provenance, RangeAdvice, TraceSummary,
+    MemoryResult, Provenance, RangeAdvice, Recommendation, TraceSummary,
 };
 
 /// Returns two superpages in the heap. Half of the second superpage is added memory.
@@ -71,7 +71,7 @@ pub(super) fn advice(ranges: Vec<AdvisedRange>) -> RangeAdvice {
         }),
         ..CellResult::default()
     };
-    RangeAdvice {
+    let mut advice = RangeAdvice {
         schema: ADVICE_SCHEMA.to_owned(),
         trace: TraceSummary {
             path: "sort.bl".to_owned(),
@@ -105,5 +105,8 @@ pub(super) fn advice(ranges: Vec<AdvisedRange>) -> RangeAdvice {
             version: "0.1.0".to_owned(),
             ..Provenance::default()
         },
-    }
+        advice: Recommendation::default(),
+    };
+    advice.advice = super::verdict(&advice);
+    advice
 }

@@ -33,6 +33,15 @@ pub(super) fn left_out(shown: usize, gaining: usize, chosen: usize) -> Vec<Strin
     texts
 }
 
+/// Returns the order of the ranges. Their gain has two parts, which are not ranked apart.
+pub(super) fn order(ranked_by: &str) -> String {
+    let gain = match ranked_by {
+        "byte" => "cycles gained for each byte",
+        _ => "cycles gained",
+    };
+    format!("Best first by {gain}: those of page walks and of page faults, added.")
+}
+
 /// Returns the gain of all ranges, as replayed.
 pub(super) fn whole(without: &CellResult, with: &CellResult) -> String {
     let difference = |before: u64, after: u64| {
@@ -58,10 +67,6 @@ pub(super) fn whole(without: &CellResult, with: &CellResult) -> String {
 
 /// Returns the figures of all ranges together, as replayed.
 pub(super) fn together(without: &CellResult, with: &CellResult) -> String {
-    let fault_cycles = |result: &CellResult| {
-        let cycles = |memory: &MemoryResult| memory.fault_cycles;
-        grouped(result.memory.as_ref().map_or(0, cycles))
-    };
     let added = added_bytes(with, without);
     let memory = match added {
         0 => "no more memory at the peak".to_owned(),
@@ -77,9 +82,15 @@ pub(super) fn together(without: &CellResult, with: &CellResult) -> String {
         ratio(with.walk_cycles, without.walk_cycles),
         grouped(with.page_faults),
         grouped(without.page_faults),
-        fault_cycles(with),
-        fault_cycles(without),
+        grouped(fault_cycles(with)),
+        grouped(fault_cycles(without)),
     )
+}
+
+/// Returns the cycles of page faults.
+pub(super) fn fault_cycles(result: &CellResult) -> u64 {
+    let cycles = |memory: &MemoryResult| memory.fault_cycles;
+    result.memory.as_ref().map_or(0, cycles)
 }
 
 /// Returns the limits of the figures of ranges.

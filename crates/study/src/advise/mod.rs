@@ -16,22 +16,25 @@ use std::num::NonZero;
 use std::path::Path;
 
 use broadleaf_machine::Machine;
-use broadleaf_metrics::{ADVICE_SCHEMA, MemoryAsked, RangeAdvice};
+use broadleaf_metrics::{ADVICE_SCHEMA, MemoryAsked, RangeAdvice, Recommendation};
 use broadleaf_model::{Costs, Files, MemoryLimits, Plan};
 use broadleaf_policy::{Foresight, Policy};
-use broadleaf_report::BASELINE;
+use broadleaf_report::{BASELINE, verdict};
 
+use crate::answer::{AnsweredProgram, after_advice};
 use crate::cache::{CachedPass, TraceCache};
 use crate::compare::{available_threads, refuse_empty, replay, within_machine};
 use crate::failure::Failure;
 use crate::map::MapsOf;
+use crate::measured_ends::measured_sentence;
+use crate::output::argument;
 use crate::provenance::provenance;
 use crate::shortage::{left_out, refuse_lacking};
 use crate::source::origin::{PassCount, can_be_opened_again};
 use crate::source::{Trace, TraceReading, Whole};
 use crate::watch::Watch;
 use crate::windows::warn_of_windows;
-use crate::{costs, names};
+use crate::{costs, names, run_time};
 use places::TracePlaces;
 
 /// A request for advice on a trace.
@@ -186,7 +189,11 @@ pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, TracePlaces), 
         .under(vec![names::policy(&name)?, names::policy(BASELINE)?])?,
         false => Vec::new(),
     };
-    let advice = RangeAdvice {
+    let mut results = outcome.results;
+    if let [without, with] = &mut results[..] {
+        with.run_time = run_time::estimate(with, without, &summary, &machine);
+    }
+    let mut advice = RangeAdvice {
         schema: ADVICE_SCHEMA.to_owned(),
         trace: summary,
         policy: name,
@@ -198,12 +205,25 @@ pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, TracePlaces), 
         ranges_left_out: 0,
         ranges,
         sites,
-        results: outcome.results,
+        results,
         maps,
         damage: trace.damage(),
         notes,
+        advice: Recommendation::default(),
         provenance: provenance(&configuration),
     };
+    advice.advice = verdict(&advice);
+    let header = trace.header();
+    if let Some(measured) = header.and_then(|header| header.measured.as_ref()) {
+        let sentence = measured_sentence(measured);
+        advice.advice.run_time = Some(format!("Measured, with all huge pages: {sentence}."));
+    }
+    advice.advice.commands = after_advice(
+        &advice,
+        &AnsweredProgram::of(header),
+        &argument(request.trace),
+        places.has_sites(),
+    );
     Ok((advice, places))
 }
 

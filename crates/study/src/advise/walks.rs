@@ -11,6 +11,7 @@ use super::AdviceRequest;
 use crate::compare::{replay, within_machine};
 use crate::failure::Failure;
 use crate::source::{Trace, TraceReading, Whole};
+use crate::watch::Part;
 
 /// The walks of base pages, by address space and page.
 pub(super) type PageWalks = HashMap<(SpaceId, u64), u64>;
@@ -91,7 +92,11 @@ pub(super) fn of_choice(
         true => plan,
         false => plan.without_fetches(),
     };
-    replay(&mut [], &mut trace, &plan, request.watch)?;
+    let part = Part {
+        subject: "the walks of each page",
+        watch: request.watch,
+    };
+    replay(&mut [], &mut trace, &plan, &part)?;
     trace.finish()?;
     let mut found = result.lock().unwrap_or_else(PoisonError::into_inner);
     Ok(std::mem::take(&mut found))

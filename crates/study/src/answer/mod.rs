@@ -5,7 +5,7 @@ mod program;
 pub mod switches;
 
 use broadleaf_governor::can_decide;
-use broadleaf_metrics::{CellResult, Comparison, SuggestedCommand};
+use broadleaf_metrics::{CellResult, Comparison, RangeAdvice, SuggestedCommand};
 use broadleaf_policy::parse;
 use broadleaf_report::{BASELINE, keeps_memory, saves_enough};
 
@@ -83,12 +83,47 @@ fn for_policy(
     commands.extend(switches::of_program(program));
     commands.push(match program.has_managed_heap() {
         true => where_it_pays(trace),
-        false => suggested(
-            "change the source: C code with madvise calls for the ranges that pay",
-            format!("broadleaf advise {trace} --format madvise"),
-        ),
+        false => in_the_source(trace),
     });
     commands
+}
+
+/// The commands after advice on the ranges of a program's memory.
+pub(crate) fn after_advice(
+    advice: &RangeAdvice,
+    program: &AnsweredProgram,
+    trace: &str,
+    has_sites: bool,
+) -> Vec<SuggestedCommand> {
+    let mut commands = Vec::new();
+    if !advice.ranges.is_empty() {
+        if !program.is_measured {
+            commands.push(measurement(program, None));
+        }
+        commands.extend(switches::of_program(program));
+        if !program.has_managed_heap() {
+            commands.push(in_the_source(trace));
+        }
+        if !has_sites {
+            commands.push(suggested(
+                "see the lines of the source whose memory gains",
+                program.after(&["broadleaf", "record", "--sites", "-o", "sites.bl", "--"]),
+            ));
+        }
+    }
+    commands.push(suggested(
+        "compare policies, which need no change of the source",
+        format!("broadleaf compare {trace}"),
+    ));
+    commands
+}
+
+/// The change of the source.
+fn in_the_source(trace: &str) -> SuggestedCommand {
+    suggested(
+        "change the source: C code with madvise calls for the ranges that pay",
+        format!("broadleaf advise {trace} --format madvise"),
+    )
 }
 
 /// The measurement of the run time, under a policy if there is one that can be run.

@@ -213,7 +213,7 @@ fn of_part(kind: &'static str, entry: &Described) -> Explanation {
         heading: entry.name.to_owned(),
         kind,
         summary: entry.summary.to_owned(),
-        paragraphs: vec![entry.explanation.to_owned()],
+        paragraphs: (entry.explanation.split("\n\n").map(str::to_owned)).collect(),
         facts,
         support: of_organisation(entry.name).filter(|_| kind == "TLB"),
     }

@@ -1,5 +1,6 @@
-//! The words of Linux for page sizes, for `explain`.
+//! Words for `explain`: those of Linux for page sizes, and those of answers.
 
+use broadleaf_report::RULE_IN_FULL;
 use broadleaf_units::Described;
 
 /// A word that `explain` knows, with other words for the same thing.
@@ -51,6 +52,15 @@ pub(super) const TERMS: &[Term] = &[
             source: "Linux, mm/khugepaged.c",
         },
         aliases: &[],
+    },
+    Term {
+        described: Described {
+            name: "rule",
+            summary: "how `compare` chooses the policy that it recommends",
+            explanation: RULE_IN_FULL,
+            source: "docs/book/src/compare.md; the limits are this project's choice",
+        },
+        aliases: &["rules", "recommendation", "choose"],
     },
 ];
 

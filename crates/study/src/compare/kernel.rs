@@ -5,6 +5,7 @@ use broadleaf_metrics::CellResult;
 use super::{AskedPolicies, Request, compare};
 use crate::failure::Failure;
 use crate::names;
+use crate::watch::Part;
 
 /// The results of Linux with the settings of this machine.
 pub(super) struct KernelResults {
@@ -32,8 +33,13 @@ pub(super) fn kernel_results(
         spellings: vec![policy.clone()],
         ..AskedPolicies::default()
     };
+    let part = Part {
+        subject: &policy,
+        watch: request.watch,
+    };
     let request = Request {
         policies,
+        watch: &part,
         ..request
     };
     let answer = compare(request, &[])?.comparison;

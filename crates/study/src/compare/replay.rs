@@ -8,6 +8,7 @@ use broadleaf_model::{Outcome, Plan};
 use super::failure;
 use crate::failure::Failure;
 use crate::source::Trace;
+use crate::source::pace::Pace;
 use crate::watch::{Task, Watch};
 
 /// Replays a trace in memory that other traces have used before.
@@ -21,13 +22,17 @@ pub fn replay(
     watch: &dyn Watch,
 ) -> Result<Outcome, Failure> {
     let all: Vec<_> = (earlier.iter().chain([&*trace]))
-        .map(|trace| (trace.name().to_owned(), trace.work(), trace.meter()))
+        .map(|trace| {
+            let pace = trace.pace();
+            let work = pace.as_ref().map_or_else(|| trace.work(), Pace::work);
+            (trace.name().to_owned(), work, trace.meter(), pace)
+        })
         .collect();
     let mut shown: Option<(_, Box<dyn Task>)> = None;
     let mut number = all.len() - 1;
     let mut show = |state: broadleaf_model::ReplayProgress| {
         number = state.earlier.unwrap_or(all.len() - 1);
-        let (name, work, meter) = &all[number];
+        let (name, work, meter, pace) = &all[number];
         let reading = (state.pass, state.trial, number);
         if shown.as_ref().is_none_or(|(known, _)| *known != reading) {
             let doing = match (state.trial, state.earlier, state.passes) {
@@ -39,7 +44,11 @@ pub fn replay(
             shown = Some((reading, watch.begin(&doing, *work)));
         }
         if let Some((_, bar)) = &shown {
-            bar.set(meter.bytes(), state.accesses);
+            let done = match pace {
+                Some(pace) => pace.bytes(state.accesses),
+                None => meter.bytes(),
+            };
+            bar.set(done, state.accesses);
         }
         going_on(watch)
     };

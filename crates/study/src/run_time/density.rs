@@ -19,6 +19,7 @@ use super::measured::ALL_HUGE;
 use super::table::{cycles_of_hits, middle_cost_of_walk};
 use crate::failure::Failure;
 use crate::listening::Listening;
+use crate::watch::Part;
 
 /// The replays that weigh walks.
 pub(crate) struct Weighing<'a> {
@@ -71,8 +72,15 @@ impl Weighing<'_> {
                 results: Arc::clone(&results),
             }))
         };
-        self.listening
-            .replay(policies, &[BASELINE, ALL_HUGE], &listener)?;
+        let part = Part {
+            subject: "the cost of walks",
+            watch: self.listening.watch,
+        };
+        let listening = Listening {
+            watch: &part,
+            ..self.listening
+        };
+        listening.replay(policies, &[BASELINE, ALL_HUGE], &listener)?;
         let heard = heard
             .lock()
             .map_err(|_| Failure::failed("a replay failed"))?;

@@ -3,17 +3,19 @@
 use super::Trace;
 use super::bound::work;
 use super::origin::Origin;
+use super::pace::Pace;
 use broadleaf_trace::{Totals, TraceIndex};
 use std::io::BufReader;
 
 /// The totals in a recording's index.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Holds {
     pub(super) totals: Totals,
     /// The work of reading the trace (see `bound::work`).
     pub(super) work: u64,
     /// True if these are the totals of the whole recording, not of its whole part only.
     pub(super) is_all: bool,
+    pub(super) pace: Pace,
 }
 
 impl Holds {
@@ -25,11 +27,17 @@ impl Holds {
             totals: index.totals(),
             work: work(&index.totals()),
             is_all: index.complete,
+            pace: Pace::of(&index),
         })
     }
 }
 
 impl Trace {
+    /// Returns the bytes of a recording against its accesses; `None` if no index holds them.
+    pub(crate) fn pace(&self) -> Option<Pace> {
+        self.holds.as_ref().map(|holds| holds.pace.clone())
+    }
+
     /// Returns false if the trace surely holds no instruction fetches.
     pub(crate) fn may_hold_fetches(&self) -> bool {
         let header = self.header();

@@ -13,6 +13,7 @@ mod kind;
 pub mod locate;
 pub mod measured;
 pub mod origin;
+pub(crate) mod pace;
 pub mod part;
 pub mod reduced;
 mod replay;
@@ -268,12 +269,12 @@ impl Trace {
 
     /// The totals of a recording, as far as its index or the heads of its chunks hold them.
     pub fn totals(&self) -> Option<Totals> {
-        self.holds.map(|holds| holds.totals)
+        self.holds.as_ref().map(|holds| holds.totals)
     }
 
     /// Returns true if the index or the heads of the chunks show that a recording was cut short.
     pub fn is_cut_short(&self) -> bool {
-        self.holds.is_some_and(|holds| !holds.is_all)
+        self.holds.as_ref().is_some_and(|holds| !holds.is_all)
     }
 
     /// The meter of this pass's bytes.
@@ -370,7 +371,7 @@ impl Trace {
                 self.lost = if reader.complete() || self.index_begins_at(damage.offset()) {
                     Some(0)
                 } else {
-                    let all = self.holds.filter(|holds| holds.is_all);
+                    let all = self.holds.as_ref().filter(|holds| holds.is_all);
                     all.map(|holds| holds.totals.accesses().saturating_sub(read))
                 };
             } else if !reader.complete() {

@@ -26,6 +26,7 @@ pub(crate) fn broadleaf(arguments: &[&str]) -> Command {
     command
         .args(arguments)
         .env_remove("NO_COLOR")
+        .env_remove("COLUMNS")
         .env("BROADLEAF_CACHE_SIZE", NO_CACHE)
         // The machine that the user measured is no part of the tests.
         .env(
