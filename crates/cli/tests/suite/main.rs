@@ -53,4 +53,5 @@ mod tables;
 mod together;
 mod traps;
 mod validate;
+mod widths;
 mod windows;

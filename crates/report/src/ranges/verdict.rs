@@ -1,12 +1,12 @@
 //! The answer of advice: what to do, what it gains and what it costs.
 
-use broadleaf_metrics::{CellResult, RangeAdvice, Recommendation, SOME_GAIN};
+use broadleaf_metrics::{CellResult, RangeAdvice, Recommendation};
 
 use super::NOTHING_PAYS;
 use super::columns::lies_in;
 use super::sites::best_place;
 use super::together::fault_cycles;
-use crate::advice::added;
+use crate::advice::{added, saves_enough};
 use crate::number::{counted, ratio, short};
 use crate::run_time_sentence;
 
@@ -23,10 +23,9 @@ pub fn verdict(advice: &RangeAdvice) -> Recommendation {
             ..answer
         };
     };
-    let hardly = (with.run_time).is_some_and(|run_time| run_time.gain() < SOME_GAIN);
-    let begin = match hardly {
-        true => "Hardly worth it: ask for huge pages",
-        false => "Ask for huge pages",
+    let begin = match saves_enough(with, without, without) {
+        true => "Ask for huge pages",
+        false => "Hardly worth it: ask for huge pages",
     };
     let these = CellResult {
         policy: "These huge pages".to_owned(),
@@ -57,6 +56,7 @@ fn place(advice: &RangeAdvice) -> String {
     }
     let best = advice.ranges.iter().max_by_key(|range| range.cycles_gained);
     let best = best.map(lies_in).unwrap_or_default();
+    let best = best.replacen("anonymous ", "anonymous memory ", 1);
     let more = advice.ranges.len() as u64 + advice.ranges_left_out - 1;
     format!("in {best}{}", others(more, "other range"))
 }

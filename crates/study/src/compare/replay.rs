@@ -11,6 +11,9 @@ use crate::source::Trace;
 use crate::source::pace::Pace;
 use crate::watch::{Task, Watch};
 
+/// The task of a single pass.
+const COMPARING: &str = "comparing";
+
 /// Replays a trace in memory that other traces have used before.
 ///
 /// # Errors
@@ -28,28 +31,31 @@ pub fn replay(
             (trace.name().to_owned(), work, trace.meter(), pace)
         })
         .collect();
-    let mut shown: Option<(_, Box<dyn Task>)> = None;
     let mut number = all.len() - 1;
+    // The first turn may be long, so a task begins before it.
+    let mut shown: (_, Box<dyn Task>) = (
+        (1, COMPARING.to_owned(), number),
+        watch.begin(COMPARING, all[number].1),
+    );
     let mut show = |state: broadleaf_model::ReplayProgress| {
         number = state.earlier.unwrap_or(all.len() - 1);
         let (name, work, meter, pace) = &all[number];
-        let reading = (state.pass, state.trial, number);
-        if shown.as_ref().is_none_or(|(known, _)| *known != reading) {
-            let doing = match (state.trial, state.earlier, state.passes) {
-                (Some(trial), ..) => format!("choosing: trial {trial}"),
-                (None, Some(_), _) => format!("before it: {name}"),
-                (None, None, 2..) => format!("pass {} of {}", state.pass, state.passes),
-                (None, None, _) => "comparing".to_owned(),
-            };
-            shown = Some((reading, watch.begin(&doing, *work)));
+        let doing = match (state.trial, state.earlier, state.passes) {
+            (Some(trial), ..) => format!("choosing: trial {trial}"),
+            (None, Some(_), _) => format!("before it: {name}"),
+            (None, None, 2..) => format!("pass {} of {}", state.pass, state.passes),
+            (None, None, _) => COMPARING.to_owned(),
+        };
+        let reading = (state.pass, doing, number);
+        if shown.0 != reading {
+            let task = watch.begin(&reading.1, *work);
+            shown = (reading, task);
         }
-        if let Some((_, bar)) = &shown {
-            let done = match pace {
-                Some(pace) => pace.bytes(state.accesses),
-                None => meter.bytes(),
-            };
-            bar.set(done, state.accesses);
-        }
+        let done = match pace {
+            Some(pace) => pace.bytes(state.accesses),
+            None => meter.bytes(),
+        };
+        shown.1.set(done, state.accesses);
         going_on(watch)
     };
     let outcome = broadleaf_accel::run_after(earlier, trace, plan, &mut show);
