@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use broadleaf_report::announcement;
 use broadleaf_report::number::short;
-pub(crate) use broadleaf_study::watch::Work;
-use broadleaf_study::watch::{Task, Watch};
+use broadleaf_study::watch::Watch;
+pub(crate) use broadleaf_study::watch::{Task, Work};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 /// Shorter work shows no bar, because the bar would only flash.
@@ -92,22 +92,6 @@ impl TaskBar {
     pub(crate) fn doing(&self, doing: String) {
         self.bar.set_message(doing);
     }
-
-    /// Sets the bytes read or written and the accesses done, since the start.
-    pub(crate) fn set(&self, bytes: u64, accesses: u64) {
-        self.accesses.store(accesses, Ordering::Relaxed);
-        self.bar.set_position(match self.work {
-            Work::Accesses(_) => accesses,
-            Work::Replay { .. } | Work::Bytes(_) | Work::Unknown => bytes,
-            Work::Runs(_) => self.bar.position() + 1,
-        });
-        if self.estimates.load(Ordering::Relaxed) && self.bar.elapsed() >= MEASURED {
-            self.estimates.store(false, Ordering::Relaxed);
-            if let Some(announced) = announcement(&self.bar.message(), self.bar.eta()) {
-                self.bar.println(announced);
-            }
-        }
-    }
 }
 
 /// Draws a bar after the time [`LONG`], even if nothing is done until then.
@@ -124,7 +108,18 @@ fn show_later(bar: &ProgressBar) {
 
 impl Task for TaskBar {
     fn set(&self, bytes: u64, accesses: u64) {
-        Self::set(self, bytes, accesses);
+        self.accesses.store(accesses, Ordering::Relaxed);
+        self.bar.set_position(match self.work {
+            Work::Accesses(_) => accesses,
+            Work::Replay { .. } | Work::Bytes(_) | Work::Unknown => bytes,
+            Work::Runs(_) => self.bar.position() + 1,
+        });
+        if self.estimates.load(Ordering::Relaxed) && self.bar.elapsed() >= MEASURED {
+            self.estimates.store(false, Ordering::Relaxed);
+            if let Some(announced) = announcement(&self.bar.message(), self.bar.eta()) {
+                self.bar.println(announced);
+            }
+        }
     }
 }
 

@@ -18,7 +18,7 @@ use signal_hook::consts::SIGSEGV;
 
 use crate::args::{EngineChoice, RecordArgs};
 use crate::commands::govern::PROGRAM_SIGNALS;
-use crate::progress::{Bars, TaskBar};
+use crate::progress::{Bars, Task, TaskBar};
 use broadleaf_study::failure::Failure;
 use broadleaf_study::measured_ends::measured_sentence;
 use broadleaf_study::output::{Direct, refuse_input, shown};
