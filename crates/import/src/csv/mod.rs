@@ -30,6 +30,7 @@ pub(crate) static CSV: ForeignFormat = ForeignFormat {
     import: Some(ImportEntry {
         open,
         reads_folders: false,
+        has_physical: false,
         records: "rows",
     }),
     export: Some(ExportEntry {

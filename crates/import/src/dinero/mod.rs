@@ -33,6 +33,7 @@ pub(crate) static DINERO: ForeignFormat = ForeignFormat {
     import: Some(ImportEntry {
         open,
         reads_folders: false,
+        has_physical: false,
         records: "lines",
     }),
     export: None,

@@ -30,6 +30,7 @@ pub(crate) static PERF: ForeignFormat = ForeignFormat {
     import: Some(ImportEntry {
         open,
         reads_folders: false,
+        has_physical: false,
         records: "samples",
     }),
     export: None,
