@@ -36,7 +36,7 @@ pub(crate) struct Comparison(ComparisonAnswer);
 /// Replays a trace. `broadleaf.compare` documents the arguments.
 #[pyfunction]
 #[pyo3(signature = (
-    trace, policies, machines, *, memory, curves, restarts, warm_up, threads, keep_going,
+    trace, policies, machines, *, memory: "dict[str, object]", curves, restarts, warm_up, threads, keep_going,
     max_accesses, use_cache, progress
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
