@@ -8,6 +8,7 @@ use broadleaf_machine::{Machine, is_grid};
 use super::conditions::MemoryCondition;
 use super::experiment::Experiment;
 use crate::cache::build;
+use crate::compare::needs_fetches;
 use crate::failure::Failure;
 use crate::{in_file, names};
 
@@ -167,10 +168,13 @@ impl TraceCells {
             }
             let first = replays.len();
             for (machine, policies) in machines {
-                match replays[first..]
-                    .iter_mut()
-                    .find(|replay| replay.policies == policies)
-                {
+                // Memory holds code where a machine of the replay fetches, for all of its machines.
+                let fetches = |machines: &[Machine]| needs_fetches(None, machines);
+                let fits = |replay: &&mut SweepReplay| {
+                    replay.policies == policies
+                        && fetches(&replay.machines) == fetches(std::slice::from_ref(machine))
+                };
+                match replays[first..].iter_mut().find(fits) {
                     Some(replay) => replay.machines.push(machine.clone()),
                     None => replays.push(SweepReplay {
                         condition,

@@ -75,7 +75,7 @@ fn one_pass_serves_all_memories_and_a_share_of_the_footprint_needs_one_before() 
 fn replays_side_by_side_equal_replays_alone() {
     const MACHINES: &str = "traces = \"*.bl\"\nmachines = \"skylake, zen4\"\n";
     // The policy `offline` reads the trace more than once.
-    for (policies, count) in [("4k,pop-64,navarro", 3), ("offline", 1)] {
+    for (policies, count) in [("4k,pop-64,navarro", 3), ("offline,4k", 2)] {
         let policies = format!("policies = \"{policies}\"\n");
         let (_, memories) = MEMORIES.split_once('\n').expect("lines");
         let together = folder(&format!("{MACHINES}{policies}{memories}"));
@@ -126,4 +126,56 @@ fn replays_that_are_too_large_together_have_passes_of_their_own() {
     assert_eq!(number_of_rounds(&seeds, None), [32, 32, 18]);
     let shares = text.replace("\"16M\", \"8M\"", "\"50%\"");
     assert_eq!(number_of_rounds(&shares, None), [3, 2]);
+}
+
+/// A line of code, a line of data, and so on.
+fn fetching() -> Vec<u8> {
+    let mut header = crate::testing::header();
+    header.grain = broadleaf_trace::Grain::Line;
+    header.options.instruction_counts = true;
+    header.options.instruction_pages = true;
+    let mut encoder = broadleaf_trace::Encoder::new(Vec::new(), &header).expect("a head");
+    encoder
+        .event(&crate::testing::started("x"))
+        .expect("an event");
+    for number in 0..4_000_u64 {
+        let code = broadleaf_trace::Visit {
+            unit: (0x40_0000 + number * 7919 % 300 * 4096) >> 6,
+            instructions: 3,
+            fetch: true,
+            ..broadleaf_trace::Visit::default()
+        };
+        let data = broadleaf_trace::Visit {
+            unit: (crate::testing::START + number * 7877 % 900 * 4096) >> 6,
+            loads: 1,
+            loads_before_store: 1,
+            ..broadleaf_trace::Visit::default()
+        };
+        encoder.visits(&[code, data]).expect("visits");
+    }
+    encoder.finish().expect("a trace")
+}
+
+#[test]
+fn a_machine_that_fetches_changes_no_cell_of_another() {
+    let machines = ["skylake", "skylake-instructions", "chen2014-1core"];
+    let text = |machines: &str| {
+        format!("traces = \"f.bl\"\nmachines = \"{machines}\"\n{MEMORIES}")
+            .replace(", \"navarro\"", "")
+    };
+    let [together, alone] = [machines.join(","), "skylake".to_owned()].map(|names| {
+        let folder = folder("traces = \"a.bl\"\n");
+        std::fs::write(folder.path().join("f.bl"), fetching()).expect("written");
+        std::fs::write(folder.path().join("grid.toml"), text(&names)).expect("written");
+        swept(folder.path(), "out");
+        folder
+    });
+    for machine in &machines[1..] {
+        std::fs::write(alone.path().join("grid.toml"), text(machine)).expect("written");
+        swept(alone.path(), "out");
+    }
+    assert_eq!(passes(together.path()), [1]);
+    let [together, alone] = [&together, &alone].map(|folder| rows(&folder.path().join("out")));
+    assert_eq!(together.len(), 2 * 3 * 5);
+    assert!(together == alone);
 }

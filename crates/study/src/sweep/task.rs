@@ -239,7 +239,11 @@ impl SweepTask {
         // Columns of several results would depend on all of them.
         let each: Vec<Vec<Column>> = std::mem::take(&mut comparison.results)
             .into_iter()
-            .map(|result| {
+            .map(|mut result| {
+                // The policy `offline` of the same replay would decide whether there is a ratio.
+                if let Some(memory) = &mut result.memory {
+                    memory.times_offline = None;
+                }
                 comparison.results = vec![result];
                 columns(std::slice::from_ref(&comparison), &refusals)
             })
