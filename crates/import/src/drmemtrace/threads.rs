@@ -68,7 +68,9 @@ impl DrThreads {
             .map_err(|_| "the thread's number does not fit 32 bits: the input is damaged")?;
         let thread = ThreadId(thread);
         let known = self.spaces.get(&process).copied();
-        let space = known.unwrap_or(SpaceId(self.spaces.len() as u32 + u32::from(self.of_system)));
+        let space = known.unwrap_or(SpaceId(
+            self.spaces.len() as u32 + u32::from(self.of_system),
+        ));
         let is_new = !self.started.contains_key(&(space, thread));
         if known.is_none() && self.spaces.len() >= MOST || is_new && self.started.len() >= MOST {
             return Err("the trace has more than 1,048,576 processes or threads");

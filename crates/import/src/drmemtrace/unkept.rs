@@ -28,10 +28,7 @@ impl Unkept {
             ),
             (self.kernel, "references and instructions of the kernel"),
             (self.pointers, "instruction pointers without a fetch"),
-            (
-                self.physical,
-                "physical addresses, which --physical keeps",
-            ),
+            (self.physical, "physical addresses, which --physical keeps"),
             (
                 missing,
                 "physical addresses that the trace lacks (the lower 28 bits of the virtual \
