@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tests the Python package: the functions by pytest, the types by mypy and pyright, the stubs by
-# stubtest. The extension is built as the tests of the crates are, so few libraries are built again.
+# stubtest. The stub has to be the one that the extension's types make. The extension is built as the tests of the crates are, so few libraries are built again.
 # Everything is put into the target folder: a virtual environment, and a package of links.
 #
 # Usage: python.sh [PYTEST-ARGUMENT...]; PYTHON names the interpreter (python3).
@@ -14,7 +14,7 @@ python=${PYTHON:-python3}
 venv=$target/python-venv
 package=$target/python
 
-cargo build --locked --package broadleaf-python
+cargo build --locked --package broadleaf-python --features stubs
 
 # The environment is made again if the list of its packages changed.
 tests=$("$python" - <<'END'
@@ -38,6 +38,7 @@ ln -s "$PWD"/python/broadleaf/* "$package/broadleaf/"
 ln -s "$target/debug/lib_broadleaf.so" "$package/broadleaf/_broadleaf.abi3.so"
 export PYTHONPATH=$package PYTHONDONTWRITEBYTECODE=1
 
+scripts/stubs.sh --check
 "$venv/bin/python" -m pytest -p no:cacheprovider "$@"
 [ $# -eq 0 ] || exit 0
 "$venv/bin/mypy" --no-error-summary --cache-dir "$target/mypy"

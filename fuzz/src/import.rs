@@ -74,6 +74,7 @@ pub fn run(bytes: &[u8]) {
     let options = ImportOptions {
         grain: [Grain::Page, Grain::Line][ways % 2],
         fetches: ways / 2 % 2 == 1,
+        physical: ways / 4 % 2 == 1 && entry.has_physical,
     };
     let whole = import(entry, Cursor::new(bytes.to_vec()), &options);
     if let Some(whole) = whole

@@ -5,7 +5,7 @@
 >>> comparison.to_polars()  # doctest: +SKIP
 """
 
-from ._broadleaf import Table, Trace, TraceStream, View, build
+from ._broadleaf import Table, Trace, TraceStream, View, build, listen
 from ._errors import BroadleafError, InvalidInput, WorkFailed
 from ._functions import (
     MachineLike,
@@ -29,6 +29,9 @@ from ._results import Advice, Comparison, Info, Recording, Report, Validation
 from ._sweep import SweepOutcome, SweepResults, results, sweep
 
 __version__: str = build()[0]
+
+# Warnings go to the logger ``broadleaf``.
+listen()
 
 __all__ = [
     "Advice",

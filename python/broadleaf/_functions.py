@@ -46,6 +46,7 @@ def compare(
     memory: Memory | int | str | None = None,
     curves: bool = False,
     restarts: bool = False,
+    warm_up: float = 0.2,
     threads: int | None = None,
     keep_going: bool = False,
     max_accesses: int | None = None,
@@ -70,6 +71,9 @@ def compare(
         Count the misses of TLBs of every other geometry too.
     restarts
         Let each instruction begin again after a TLB miss.
+    warm_up
+        The share of each window of a recording, from 0 to 0.99, that warms TLBs up before its misses count. It matters
+        for the estimates of a recording in windows (``record(window=...)``) alone.
     threads
         The number of threads; no result depends on it.
     keep_going
@@ -105,6 +109,7 @@ def compare(
             memory=memory_fields(memory),
             curves=curves,
             restarts=restarts,
+            warm_up=warm_up,
             threads=threads,
             keep_going=keep_going,
             max_accesses=max_accesses,

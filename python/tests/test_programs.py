@@ -19,6 +19,16 @@ def test_a_recording_in_windows_holds_a_part(tmp_path: Path) -> None:
     assert 50_000 <= part.accesses < whole.accesses / 4
     windows = broadleaf.info(tmp_path / "part.bl").record["windows"]
     assert windows
+    # A longer warm-up leaves more of each window out.
+    counted = {}
+    for share in (0.0, 0.5):
+        result = broadleaf.compare(tmp_path / "part.bl", "4k", warm_up=share).results[0]
+        assert result["estimates"]["warm_up"] == share
+        counted[share] = sum(window["accesses"] for window in result["estimates"]["windows"])
+    assert counted[0.0] == part.accesses and 0.4 < counted[0.5] / counted[0.0] < 0.6
+    for share in (-0.1, 1.0):
+        with pytest.raises(broadleaf.InvalidInput, match="from 0 to 0.99"):
+            broadleaf.compare(tmp_path / "part.bl", "4k", warm_up=share)
 
 
 def test_mappings_are_aligned(tmp_path: Path) -> None:

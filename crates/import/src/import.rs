@@ -13,6 +13,8 @@ pub struct ImportOptions {
     pub grain: Grain,
     /// Instruction fetches become visits, as `record --instructions` makes them.
     pub fetches: bool,
+    /// Physical addresses are kept, so the trace becomes one of a whole system.
+    pub physical: bool,
 }
 
 /// An import that has begun.
@@ -25,6 +27,8 @@ pub struct ImportEntry {
     pub open: fn(ImportSource, &ImportOptions) -> OpenedImport,
     /// True if the input may be a folder.
     pub reads_folders: bool,
+    /// True if the input may hold physical addresses.
+    pub has_physical: bool,
     /// The name of the format's records, in the plural: "lines".
     pub records: &'static str,
 }

@@ -118,27 +118,75 @@ impl Lines {
 }
 
 /// The words of a line, between blanks.
-pub(crate) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let words = line.split(|byte| matches!(byte, b' ' | b'\t'));
-    words.filter(|word| !word.is_empty())
+pub(crate) const fn words(line: &[u8]) -> Words<'_> {
+    Words(line)
+}
+
+/// The words that are left of a line.
+pub(crate) struct Words<'l>(&'l [u8]);
+
+impl<'l> Iterator for Words<'l> {
+    type Item = &'l [u8];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'l [u8]> {
+        let mut rest = self.0;
+        while let [b' ' | b'\t', after @ ..] = rest {
+            rest = after;
+        }
+        let end = rest.iter().position(|byte| matches!(byte, b' ' | b'\t'));
+        let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
+        self.0 = after;
+        (!word.is_empty()).then_some(word)
+    }
+}
+
+/// The value of each hexadecimal digit, and [`NO_DIGIT`] for other bytes.
+const DIGITS: [u8; 256] = digits();
+const NO_DIGIT: u8 = 0xff;
+
+const fn digits() -> [u8; 256] {
+    let mut digits = [NO_DIGIT; 256];
+    let mut digit = 0;
+    while digit < 16 {
+        let lower = b"0123456789abcdef"[digit];
+        digits[lower as usize] = digit as u8;
+        digits[lower.to_ascii_uppercase() as usize] = digit as u8;
+        digit += 1;
+    }
+    digits
 }
 
 /// A hexadecimal number, perhaps after `0x`; `None` for other words, and beyond 64 bits.
+#[inline]
 pub(crate) fn hexadecimal(word: &[u8]) -> Option<u64> {
-    let word = word
-        .strip_prefix(b"0x")
-        .or_else(|| word.strip_prefix(b"0X"))
-        .unwrap_or(word);
-    number(word, 16)
+    let digits = match word {
+        [b'0', b'x' | b'X', digits @ ..] => digits,
+        digits => digits,
+    };
+    if digits.len() > 16 {
+        return number(digits, 16);
+    }
+    let (mut number, mut seen) = (0, 0);
+    for byte in digits {
+        let digit = DIGITS[usize::from(*byte)];
+        number = number << 4 | u64::from(digit);
+        seen |= digit;
+    }
+    (seen != NO_DIGIT && !digits.is_empty()).then_some(number)
 }
 
 /// A number of digits alone.
+#[inline]
 pub(crate) fn number(word: &[u8], radix: u32) -> Option<u64> {
-    let is_digit = |byte: &u8| char::from(*byte).is_digit(radix);
-    if word.is_empty() || !word.iter().all(is_digit) {
-        return None;
+    let (first, others) = word.split_first()?;
+    let mut number = u64::from(char::from(*first).to_digit(radix)?);
+    for byte in others {
+        let digit = char::from(*byte).to_digit(radix)?;
+        number = number.checked_mul(u64::from(radix))?;
+        number = number.checked_add(u64::from(digit))?;
     }
-    u64::from_str_radix(std::str::from_utf8(word).ok()?, radix).ok()
+    Some(number)
 }
 
 /// A word in a message: its first letters, with what cannot be printed escaped.
@@ -196,7 +244,16 @@ mod tests {
     #[test]
     fn numbers_are_digits_alone() {
         assert_eq!(hexadecimal(b"0xFf"), Some(255));
+        assert_eq!(hexadecimal(b"000000000000000000001f"), Some(31));
+        for byte in 0..=u8::MAX {
+            let digit = char::from(byte).to_digit(16).map(u64::from);
+            assert_eq!(hexadecimal(&[byte]), digit);
+        }
         assert_eq!(hexadecimal(b"ffffffffffffffff"), Some(u64::MAX));
+        assert_eq!(number(b"18446744073709551615", 10), Some(u64::MAX));
+        for wrong in [&b"18446744073709551616"[..], b"1f", b"-1"] {
+            assert_eq!(number(wrong, 10), None);
+        }
         for wrong in [&b"+1"[..], b"", b"0x", b"1ffffffffffffffff", b"12 "] {
             assert_eq!(hexadecimal(wrong), None);
         }

@@ -41,11 +41,24 @@ impl ReferenceKind {
         let Some(word) = word else {
             return Ok(Self::Data(DataAccess::Load));
         };
-        match word.to_ascii_lowercase().as_slice() {
-            b"load" | b"l" | b"read" | b"r" => Ok(Self::Data(DataAccess::Load)),
-            b"store" | b"s" | b"write" | b"w" => Ok(Self::Data(DataAccess::Store)),
-            b"fetch" | b"f" | b"instruction" | b"i" => Ok(Self::Fetch),
-            _ => Err("the kind is none of load, store and fetch".to_owned()),
+        match word {
+            b"load" => return Ok(Self::Data(DataAccess::Load)),
+            b"store" => return Ok(Self::Data(DataAccess::Store)),
+            b"fetch" => return Ok(Self::Fetch),
+            _ => {}
+        }
+        let is_one = |words: [&str; 4]| {
+            let mut words = words.iter();
+            words.any(|known| known.as_bytes().eq_ignore_ascii_case(word))
+        };
+        if is_one(["load", "l", "read", "r"]) {
+            Ok(Self::Data(DataAccess::Load))
+        } else if is_one(["store", "s", "write", "w"]) {
+            Ok(Self::Data(DataAccess::Store))
+        } else if is_one(["fetch", "f", "instruction", "i"]) {
+            Ok(Self::Fetch)
+        } else {
+            Err("the kind is none of load, store and fetch".to_owned())
         }
     }
 }

@@ -23,6 +23,7 @@ pub(crate) fn import_bytes(
     let options = ImportOptions {
         grain: Grain::Page,
         fetches: false,
+        physical: false,
     };
     let source = ImportSource::stream("x", Cursor::new(bytes));
     let open = entry.expect("the format is read").open;

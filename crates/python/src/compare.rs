@@ -1,5 +1,6 @@
 //! `compare`: a trace under policies, on machines and in memories.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use broadleaf_policy::Refusal;
@@ -25,6 +26,9 @@ use crate::policy::choices;
 use crate::run::Run;
 use crate::table::Table;
 
+/// The shares of a window that may warm TLBs up.
+const WARM_UP_SHARES: RangeInclusive<f64> = 0.0..=0.99;
+
 /// The results of a comparison.
 #[pyclass(frozen, module = "broadleaf._broadleaf")]
 pub(crate) struct Comparison(ComparisonAnswer);
@@ -32,8 +36,8 @@ pub(crate) struct Comparison(ComparisonAnswer);
 /// Replays a trace. `broadleaf.compare` documents the arguments.
 #[pyfunction]
 #[pyo3(signature = (
-    trace, policies, machines, *, memory, curves, restarts, threads, keep_going, max_accesses,
-    use_cache, progress
+    trace, policies, machines, *, memory: "dict[str, object]", curves, restarts, warm_up, threads, keep_going,
+    max_accesses, use_cache, progress
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn compare(
@@ -44,6 +48,7 @@ pub(crate) fn compare(
     memory: &Bound<'_, PyDict>,
     curves: bool,
     restarts: bool,
+    warm_up: f64,
     threads: Option<usize>,
     keep_going: bool,
     max_accesses: Option<u64>,
@@ -67,6 +72,10 @@ pub(crate) fn compare(
         choices = usual
             .map(broadleaf_study::compare::PolicyChoice::Named)
             .collect();
+    }
+    if !WARM_UP_SHARES.contains(&warm_up) {
+        let message = format!("warm_up is {warm_up}, and a share of a window is from 0 to 0.99");
+        return Err(invalid(py, message));
     }
     let memory = memory_request(py, memory)?;
     let threads = thread_count(py, threads)?;
@@ -93,7 +102,7 @@ pub(crate) fn compare(
             threads,
             curves,
             misses_over_time: false,
-            warm_up: broadleaf_study::compare::WARM_UP,
+            warm_up,
             restarts,
             memory: Some(&memory),
             cache: cache.as_ref(),

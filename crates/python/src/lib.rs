@@ -42,6 +42,8 @@ mod extension {
     #[pymodule_export]
     use super::info::info;
     #[pymodule_export]
+    use super::logging::listen;
+    #[pymodule_export]
     use super::read::{Trace, TraceStream, open_trace};
     #[pymodule_export]
     use super::record::record;
@@ -55,11 +57,4 @@ mod extension {
     use super::view::PolicyView;
     #[pymodule_export]
     use super::write::write_trace;
-    use super::{Bound, PyModule, PyResult, logging};
-
-    #[pymodule_init]
-    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
-        logging::listen();
-        Ok(())
-    }
 }

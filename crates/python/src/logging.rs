@@ -42,7 +42,9 @@ impl Log for ToPython {
     fn flush(&self) {}
 }
 
-/// Begins to pass records on. Another logger of the process stays.
+/// Begins to pass warnings on to the logger `broadleaf` of Python. Another logger of the process
+/// stays.
+#[pyfunction]
 pub(crate) fn listen() {
     if log::set_logger(&LOGGER).is_ok() {
         log::set_max_level(LevelFilter::Info);

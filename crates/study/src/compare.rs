@@ -9,6 +9,7 @@ mod outcome;
 mod rendered;
 mod replay;
 mod request;
+mod side_by_side;
 mod windowed;
 
 use std::num::NonZero;
@@ -41,6 +42,7 @@ pub use rendered::{ComparisonFormat, Rendering};
 pub use replay::{available_threads, replay};
 pub(crate) use replay::{going_on, within_machine};
 pub use request::{Request, WARM_UP, warm_up_share};
+pub(crate) use side_by_side::{SideBySide, needs_fetches};
 
 /// The result of a comparison, with the results of reference policies that the user did not
 /// request.
@@ -80,6 +82,18 @@ impl ComparisonAnswer {
 /// If the trace cannot be read, is damaged or empty, or holds more accesses than allowed; if the
 /// memory or a policy does not fit it.
 pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer, Failure> {
+    compare_beside(request, extra, SideBySide::default())
+}
+
+/// Compares beside other comparisons of the same trace.
+///
+/// # Errors
+/// Those of [`compare`].
+pub(crate) fn compare_beside(
+    request: Request<'_>,
+    extra: &[&str],
+    mut shared: SideBySide,
+) -> Result<ComparisonAnswer, Failure> {
     let head = header_of(request.trace);
     let request = Request {
         policies: request.policies.for_trace(head.as_ref())?,
@@ -141,9 +155,7 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
     let reading = TraceReading {
         passes,
         keep_going,
-        fetches: memory.is_some_and(|memory| memory.code)
-            || machines.iter().any(|machine| machine.caches.is_some())
-            || !crate::machines::with_instruction_tlbs(&machines).is_empty(),
+        fetches: needs_fetches(memory, &machines),
         by_instruction: restarts,
         max_accesses,
     };
@@ -169,8 +181,9 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
         None => memory,
     };
     let limits = match memory {
-        Some(memory) => crate::memory::limits(memory, trace, || {
-            crate::memory::footprint(trace, &reading, threads, cache, watch)
+        Some(memory) => crate::memory::limits(memory, trace, || match shared.footprint {
+            Some(bytes) => Ok(bytes),
+            None => crate::memory::footprint(trace, &reading, threads, cache, watch, None),
         })?,
         None => None,
     };
@@ -201,6 +214,7 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
             asked: crate::memory::asked(memory, &limits, footprint),
             after_others: !memory.after.is_empty(),
             left_out: left_out(&policies[..asked.len()], &machines),
+            may_read_again: shared.reader.is_none() && can_be_opened_again(trace),
             limits: limits.clone(),
             machines: machines.clone(),
         });
@@ -217,7 +231,7 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
         false => Ok(plan),
     });
     let plan = plan.map_err(Failure::wrong)?.on_threads(threads);
-    let plan = within_machine(plan.around_workers(watch.around_workers()));
+    let plan = shared.within_machine(plan.around_workers(watch.around_workers()));
     let plan = match (curves, cache) {
         (true, _) => plan.with_curves(),
         (false, Some(_)) => plan.keeping_reduced(),
@@ -231,6 +245,7 @@ pub fn compare(request: Request<'_>, extra: &[&str]) -> Result<ComparisonAnswer,
     } else {
         Trace::open_for(trace, reading, plan.machines(), cache)?
     };
+    trace.share(shared.reader.take());
     let mut earlier = Vec::new();
     for path in memory.iter().flat_map(|memory| &memory.after) {
         earlier.push(Trace::open(path, reading, Whole::Memory)?);

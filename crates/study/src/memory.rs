@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::output::shown;
 use crate::source::TraceReading;
 use crate::source::origin::PassCount;
+use crate::source::shared::SharedReader;
 use crate::watch::Watch;
 use crate::{costs, in_file, names};
 
@@ -351,7 +352,8 @@ fn recorded<T>(path: &Path, parse: impl FnOnce(&str) -> Result<T, String>) -> Re
     parse(&text).map_err(|error| Failure::Wrong(format!("{}: {error}", shown(path))))
 }
 
-/// The peak memory of a program with base pages, in bytes.
+/// The peak memory of a program with base pages, in bytes. Reads what other replays decode from
+/// `shared`, if it is given.
 ///
 /// # Errors
 /// If the trace cannot be read, or if the replay refuses the trace.
@@ -361,6 +363,7 @@ pub(crate) fn footprint(
     threads: usize,
     cache: Option<&TraceCache>,
     watch: &dyn Watch,
+    shared: Option<SharedReader>,
 ) -> Result<u64, Failure> {
     let pass = CachedPass {
         path,
@@ -374,7 +377,7 @@ pub(crate) fn footprint(
         doing: "measuring the footprint",
         watch,
     };
-    let outcome = pass.run()?;
+    let outcome = pass.run(shared)?;
     let peak = outcome
         .results
         .first()

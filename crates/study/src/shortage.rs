@@ -16,7 +16,7 @@ use crate::cache::TraceCache;
 use crate::failure::Failure;
 use crate::memory::footprint;
 use crate::names;
-use crate::source::origin::{PassCount, can_be_opened_again};
+use crate::source::origin::PassCount;
 use crate::source::{Trace, TraceReading, Whole};
 use crate::watch::Watch;
 
@@ -37,6 +37,8 @@ pub(crate) struct FinishedReplay<'a> {
     pub(crate) after_others: bool,
     pub(crate) limits: MemoryLimits,
     pub(crate) machines: Vec<Machine>,
+    /// True if the trace can be read again, and may be.
+    pub(crate) may_read_again: bool,
     /// Notes on page sizes that policies name and machines lack.
     pub(crate) left_out: Vec<String>,
 }
@@ -121,7 +123,7 @@ impl FinishedReplay<'_> {
                 policies.push(names::again(&result.policy, self.given).map_err(Failure::failed)?);
             }
         }
-        if !can_be_opened_again(self.trace) || self.after_others {
+        if !self.may_read_again || self.after_others {
             return Ok(PeakMemory::new());
         }
         let limits = MemoryLimits {
@@ -157,7 +159,7 @@ impl FinishedReplay<'_> {
         let mut of_4k = references.iter().filter(|result| result.policy == BASELINE);
         let is_unknown = self.asked.bytes.is_some() && self.asked.footprint_bytes.is_none();
         if is_unknown
-            && can_be_opened_again(self.trace)
+            && self.may_read_again
             && of_4k.any(|result| is_mostly_disk(result, &self.asked))
         {
             let footprint = footprint(
@@ -166,6 +168,7 @@ impl FinishedReplay<'_> {
                 self.threads,
                 self.cache,
                 self.watch,
+                None,
             );
             self.asked.footprint_bytes = Some(footprint?);
         }

@@ -43,6 +43,10 @@ pub(crate) struct Import {
     #[arg(long, alias = "code")]
     pub(crate) instructions: bool,
 
+    /// Keep physical addresses: the trace becomes one of a whole system
+    #[arg(long)]
+    pub(crate) physical: bool,
+
     /// Overwrite FILE if it exists
     #[arg(long)]
     pub(crate) force: bool,

@@ -13,6 +13,7 @@ pub(crate) fn run(options: &Import) -> Result<(), Failure> {
         output: options.output.as_deref(),
         grain: options.grain.into(),
         instructions: options.instructions,
+        physical: options.physical,
         force: options.force,
         watch: &Bars,
     };

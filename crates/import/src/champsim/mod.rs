@@ -35,6 +35,7 @@ pub(crate) static CHAMPSIM: ForeignFormat = ForeignFormat {
     import: Some(ImportEntry {
         open: reader::open,
         reads_folders: false,
+        has_physical: false,
         records: "records",
     }),
     export: Some(ExportEntry {

@@ -30,6 +30,7 @@ pub(crate) static CSV: ForeignFormat = ForeignFormat {
     import: Some(ImportEntry {
         open,
         reads_folders: false,
+        has_physical: false,
         records: "rows",
     }),
     export: Some(ExportEntry {
@@ -100,14 +101,21 @@ fn fields(line: &[u8]) -> impl Iterator<Item = &[u8]> {
 impl Reference {
     fn of_row(line: &[u8], columns: &Columns) -> Result<Self, String> {
         let (mut address, mut kind, mut size) = (None, None, None);
-        let mut count = 0;
-        for (at, value) in fields(line).enumerate() {
+        let (mut count, mut rest) = (0, line);
+        loop {
+            let end = rest.iter().position(|byte| *byte == b',');
+            let value = rest[..end.unwrap_or(rest.len())].trim_ascii();
+            if count == columns.address {
+                address = Some(value);
+            } else if Some(count) == columns.kind {
+                kind = Some(value);
+            } else if Some(count) == columns.size {
+                size = Some(value);
+            }
             count += 1;
-            match at {
-                at if at == columns.address => address = Some(value),
-                at if Some(at) == columns.kind => kind = Some(value),
-                at if Some(at) == columns.size => size = Some(value),
-                _ => {}
+            match end {
+                Some(end) => rest = &rest[end + 1..],
+                None => break,
             }
         }
         if count != columns.count {

@@ -33,6 +33,7 @@ pub(crate) static DINERO: ForeignFormat = ForeignFormat {
     import: Some(ImportEntry {
         open,
         reads_folders: false,
+        has_physical: false,
         records: "lines",
     }),
     export: None,
@@ -62,7 +63,20 @@ fn open(source: ImportSource, options: &ImportOptions) -> OpenedImport {
 }
 
 /// The reference of a line of words, and the line's form.
+#[inline]
 fn reference(line: &[u8]) -> Result<(Form, Reference), String> {
+    // Nearly all lines of the traditional form are like this.
+    if let [label @ b'0'..=b'2', b' ', address @ ..] = line
+        && let Some(first) = hexadecimal(address)
+    {
+        let first = first / DIN_SIZE * DIN_SIZE;
+        let reference = match label {
+            b'0' => Reference::data(DataAccess::Load, first, DIN_SIZE)?,
+            b'1' => Reference::data(DataAccess::Store, first, DIN_SIZE)?,
+            _ => Reference::Instruction(first),
+        };
+        return Ok((Form::Traditional, reference));
+    }
     let mut words = words(line);
     let (Some(label), Some(address)) = (words.next(), words.next()) else {
         return Err("no label and address, as in \"0 7fff1000\" or \"r 7fff1000 8\"".to_owned());
@@ -108,7 +122,8 @@ impl ReferenceReader for DineroReader {
         let found = loop {
             match self.lines.next()? {
                 None => return Ok(None),
-                Some(line) if words(line).next().is_none() => {}
+                Some(b"") => {}
+                Some([b' ' | b'\t', rest @ ..]) if words(rest).next().is_none() => {}
                 Some(line) => break reference(line),
             }
         };

@@ -53,6 +53,8 @@ pub(super) struct FileHead {
     pub(super) time: Option<u64>,
     pub(super) thread: Option<u64>,
     pub(super) process: Option<u64>,
+    /// The bytes of a page.
+    pub(super) page_size: Option<u64>,
 }
 
 impl ThreadFile {
@@ -167,7 +169,10 @@ fn read_head(records: &mut Records<RECORD_BYTES>) -> Result<FileHead, ImportErro
                 records.unread();
                 return Ok(head);
             }
-            Ok(DrRecord::Marker(..)) if head.records < MOST_HEAD && is_of_head(&bytes) => {
+            Ok(DrRecord::Marker(kind, value)) if head.records < MOST_HEAD && is_of_head(kind) => {
+                if kind == marker::PAGE_SIZE {
+                    head.page_size = Some(value);
+                }
                 head.markers += 1;
             }
             _ => {
@@ -185,11 +190,8 @@ fn read_head(records: &mut Records<RECORD_BYTES>) -> Result<FileHead, ImportErro
 
 /// Returns true if a marker describes the file as a whole: the sizes of cache lines, pages, chunks
 /// and vectors.
-fn is_of_head(bytes: &[u8; RECORD_BYTES]) -> bool {
-    matches!(
-        u16::from_le_bytes([bytes[2], bytes[3]]),
-        marker::CACHE_LINE_SIZE | marker::PAGE_SIZE | 20 | 36
-    )
+const fn is_of_head(kind: u16) -> bool {
+    matches!(kind, marker::CACHE_LINE_SIZE | marker::PAGE_SIZE | 20 | 36)
 }
 
 fn check_version(records: &Records<RECORD_BYTES>, version: u64) -> Result<(), ImportError> {

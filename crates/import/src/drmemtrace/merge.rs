@@ -11,6 +11,7 @@ use broadleaf_trace::Header;
 
 use super::file::{FileRecords, ThreadFile};
 use super::folder::trace_files;
+use super::physical::PhysicalPages;
 use super::record::{DrRecord, IDLE, filetype, marker};
 use super::threads::DrThreads;
 use super::unkept::Unkept;
@@ -19,35 +20,39 @@ use crate::error::ImportError;
 use crate::import::{ImportCounts, ImportOptions, LeftOut, OpenedImport, TraceImporter};
 use crate::source::{ImportMeter, ImportSource};
 use broadleaf_trace::{DataAccess, Fold};
-use broadleaf_units::CoreId;
+use broadleaf_units::{CoreId, SpaceId};
 
 /// The number of records that one call reads at most, so that a caller can show progress.
 const MOST_RECORDS: u64 = 1 << 18;
 
-struct DrmemtraceImporter {
-    files: Vec<ThreadFile>,
+pub(super) struct DrmemtraceImporter {
+    pub(super) name: String,
+    pub(super) files: Vec<ThreadFile>,
     meter: ImportMeter,
     /// Files that have records left, by the time of their next stretch.
     waiting: BinaryHeap<Reverse<(u64, usize)>>,
     /// The file whose stretch is read.
     current: Option<usize>,
     /// The thread of the next reference may not be the one that runs.
-    may_switch: bool,
-    threads: DrThreads,
-    maker: Maker,
+    pub(super) may_switch: bool,
+    pub(super) threads: DrThreads,
+    pub(super) maker: Maker,
 }
 
 /// The maker of visits and counts.
-struct Maker {
-    fold: Fold,
+pub(super) struct Maker {
+    pub(super) fold: Fold,
     fetches: bool,
     counts: ImportCounts,
-    unkept: Unkept,
+    pub(super) unkept: Unkept,
+    /// The physical places of pages, if they are kept.
+    pub(super) physical: Option<PhysicalPages>,
 }
 
 /// Begins an import.
 pub(super) fn open(source: ImportSource, options: &ImportOptions) -> OpenedImport {
     let meter = source.meter();
+    let name = source.name().to_owned();
     let files = match source.folder() {
         None => vec![ThreadFile::alone(source)?],
         Some(folder) => {
@@ -58,19 +63,28 @@ pub(super) fn open(source: ImportSource, options: &ImportOptions) -> OpenedImpor
             files.collect::<Result<_, _>>()?
         }
     };
+    let mut physical = options.physical.then(PhysicalPages::new);
+    if let Some(pages) = &mut physical {
+        for bytes in files.iter().filter_map(|file| file.head.page_size) {
+            let known = pages.page_size(bytes);
+            known.map_err(|reason| ImportError::input(&name, reason))?;
+        }
+    }
     let times = files.iter().map(|file| file.head.time.unwrap_or(0));
     Ok(Box::new(DrmemtraceImporter {
+        name,
         waiting: times.zip(0..).map(Reverse).collect(),
         files,
         meter,
         current: None,
         may_switch: true,
-        threads: DrThreads::default(),
+        threads: DrThreads::new(options.physical),
         maker: Maker {
             fold: Fold::new(options.grain),
             fetches: options.fetches,
             counts: ImportCounts::default(),
             unkept: Unkept::default(),
+            physical,
         },
     }))
 }
@@ -82,6 +96,7 @@ impl TraceImporter for DrmemtraceImporter {
         let heads = || self.files.iter().map(|file| &file.head);
         let first = heads().find_map(|head| head.process);
         let mut processes = heads().filter_map(|head| head.process);
+        header.options.system = self.maker.physical.is_some();
         header.options.children = processes.any(|process| Some(process) != first);
         let bits = heads().fold(0, |bits, head| bits | head.filetype);
         let without_time = heads().filter(|head| head.time.is_none()).count();
@@ -97,6 +112,11 @@ impl TraceImporter for DrmemtraceImporter {
         note(
             self.files.len() > 1 && without_time > 0,
             "some files have no time stamps: their threads come first, each as a whole",
+        );
+        note(
+            self.maker.physical.is_some(),
+            "page tables are what markers of physical addresses say: rights and superpages of the \
+             recorded kernel are not known, and every leaf allows all accesses",
         );
         note(
             bits & filetype::FILTERED != 0,
@@ -121,6 +141,7 @@ impl TraceImporter for DrmemtraceImporter {
         {
             let Some(current) = self.current.or_else(|| self.next_file()) else {
                 self.maker.fold.cut(&mut batch.visits);
+                self.check_physical()?;
                 return Ok(batch.len() > before);
             };
             self.record_of(current, batch)?;
@@ -137,7 +158,9 @@ impl TraceImporter for DrmemtraceImporter {
     }
 
     fn left_out(&self) -> Vec<LeftOut> {
-        self.maker.unkept.left_out()
+        let missing = self.maker.physical.as_ref();
+        let missing = missing.map_or(0, |pages| pages.missing);
+        self.maker.unkept.left_out(missing)
     }
 }
 
@@ -217,8 +240,7 @@ impl DrmemtraceImporter {
                     file.core = u32::try_from(value).ok().map(CoreId);
                     self.may_switch = true;
                 }
-                let is_kept = matches!(kind, marker::TIMESTAMP | marker::CPU_ID);
-                self.maker.unkept.markers += u64::from(!is_kept);
+                self.place_of_page(current, kind, value, batch)?;
                 let earlier = |next: &Reverse<(u64, usize)>| next.0.0 < value;
                 if kind == marker::TIMESTAMP && self.waiting.peek().is_some_and(earlier) {
                     self.waiting.push(Reverse((value, current)));
@@ -234,7 +256,7 @@ impl DrmemtraceImporter {
                     ran.map_err(|reason| records.bad(reason))?;
                     self.may_switch = false;
                 }
-                let made = self.maker.make(file, reference, batch);
+                let made = self.maker.make(file, reference, self.threads.space, batch);
                 if let (Err(reason), FileRecords::Open(records)) = (made, &file.records) {
                     return Err(records.bad(reason));
                 }
@@ -262,8 +284,9 @@ impl Maker {
         &mut self,
         file: &mut ThreadFile,
         record: DrRecord,
+        space: SpaceId,
         batch: &mut ImportBatch,
-    ) -> Result<(), &'static str> {
+    ) -> Result<(), String> {
         match record {
             DrRecord::Encoding => self.unkept.encodings += 1,
             _ if file.in_kernel => self.unkept.kernel += 1,
@@ -271,21 +294,24 @@ impl Maker {
                 access,
                 address,
                 size,
-            } => return self.data(access, address, size, batch),
+            } => return self.data(access, (address, size), space, batch),
             DrRecord::Instruction { address, size } => {
-                self.instruction(file, address, size, batch);
+                return self.instruction(file, (address, size), space, batch);
             }
             DrRecord::MaybeFetch { address, .. } if address == file.pointer => {
                 self.unkept.iterations += 1;
             }
-            DrRecord::MaybeFetch { address, size } => self.instruction(file, address, size, batch),
+            DrRecord::MaybeFetch { address, size } => {
+                return self.instruction(file, (address, size), space, batch);
+            }
             DrRecord::NoFetch => self.unkept.iterations += 1,
             DrRecord::Bundle { count, lengths } => {
                 let lengths = lengths.get(..usize::from(count));
                 let lengths =
                     lengths.ok_or("a bundle has more than 8 instructions: the input is damaged")?;
                 for length in lengths {
-                    self.instruction(file, file.next_pointer, u16::from(*length), batch);
+                    let next = (file.next_pointer, u16::from(*length));
+                    self.instruction(file, next, space, batch)?;
                 }
             }
             DrRecord::Prefetch => self.unkept.prefetches += 1,
@@ -305,13 +331,16 @@ impl Maker {
     fn data(
         &mut self,
         access: DataAccess,
-        address: u64,
-        size: u16,
+        (address, size): (u64, u16),
+        space: SpaceId,
         batch: &mut ImportBatch,
-    ) -> Result<(), &'static str> {
+    ) -> Result<(), String> {
         let reach = u64::from(size.max(1)) - 1;
         let last = address.checked_add(reach);
         let last = last.ok_or("the reference reaches past the end of the address space")?;
+        if let Some(pages) = &mut self.physical {
+            pages.refer(space, (address, last), &mut self.fold, batch)?;
+        }
         match access {
             DataAccess::Load => self.counts.loads += 1,
             DataAccess::Store => self.counts.stores += 1,
@@ -324,21 +353,25 @@ impl Maker {
     fn instruction(
         &mut self,
         file: &mut ThreadFile,
-        address: u64,
-        size: u16,
+        (address, size): (u64, u16),
+        space: SpaceId,
         batch: &mut ImportBatch,
-    ) {
+    ) -> Result<(), String> {
         file.pointer = address;
         file.next_pointer = address.wrapping_add(u64::from(size));
         if size == 0 {
             self.unkept.pointers += 1;
-            return;
+            return Ok(());
         }
         self.counts.instructions += 1;
         if self.fetches {
+            if let Some(pages) = &mut self.physical {
+                pages.refer(space, (address, address), &mut self.fold, batch)?;
+            }
             self.fold.fetch(address, &mut batch.visits);
         } else {
             self.fold.instruction();
         }
+        Ok(())
     }
 }

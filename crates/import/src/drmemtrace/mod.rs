@@ -2,11 +2,14 @@
 //!
 //! `record` is the layout of a record. `folder` finds the files of a trace, `file` reads the
 //! records of one of them, and `zip` the chunks of an archive. `merge` interleaves the files and
-//! makes visits and events; `threads` knows which thread of which process runs. `writer` exports.
+//! makes visits and events; `threads` knows which thread of which process runs, and `physical` where
+//! pages lie. `writer` exports.
 
 mod file;
 mod folder;
 mod merge;
+mod paging;
+mod physical;
 mod record;
 mod threads;
 mod unkept;
@@ -32,7 +35,8 @@ pub(crate) static DRMEMTRACE: ForeignFormat = ForeignFormat {
                       may be plain, .zip, .gz, .zst, .lz4 or .sz. A record has 12 bytes: type, \
                       size, and an address or a value. Threads are interleaved by their time \
                       stamps, as DynamoRIO does it, and become events; so do processes, and the \
-                      cores that markers name. Loads, stores and instructions are kept. \
+                      cores that markers name. With `--physical`, the markers of traces that \
+                      were recorded with `-use_physical` become leaves of page tables. Loads, stores and instructions are kept. \
                       Prefetches, flushes, encodings, references of the kernel, repeated \
                       iterations of string instructions and other markers are counted and left \
                       out. Traces of 32-bit builds, whose records have 8 bytes, are not read. \
@@ -44,6 +48,7 @@ pub(crate) static DRMEMTRACE: ForeignFormat = ForeignFormat {
     import: Some(ImportEntry {
         open: merge::open,
         reads_folders: true,
+        has_physical: true,
         records: "records",
     }),
     export: Some(ExportEntry {

@@ -66,6 +66,9 @@ pub(super) mod marker {
     pub(crate) const FILETYPE: u16 = 9;
     pub(crate) const CACHE_LINE_SIZE: u16 = 10;
     pub(crate) const VERSION: u16 = 12;
+    pub(crate) const PHYSICAL_ADDRESS: u16 = 15;
+    pub(crate) const NO_PHYSICAL_ADDRESS: u16 = 16;
+    pub(crate) const VIRTUAL_ADDRESS: u16 = 17;
     pub(crate) const PAGE_SIZE: u16 = 18;
     pub(crate) const SYSCALL_TRACE_START: u16 = 27;
     pub(crate) const SYSCALL_TRACE_END: u16 = 28;

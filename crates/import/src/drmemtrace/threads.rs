@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use broadleaf_trace::Event;
+use broadleaf_trace::{Event, SystemEvent};
 use broadleaf_units::{CoreId, SpaceId, ThreadId};
 
 use crate::batch::ImportBatch;
@@ -20,11 +20,20 @@ pub(super) struct DrThreads {
     spaces: BTreeMap<u64, SpaceId>,
     /// Threads that have begun and not ended, each with the core of its last event.
     started: BTreeMap<(SpaceId, ThreadId), Option<CoreId>>,
-    space: SpaceId,
+    pub(super) space: SpaceId,
     thread: Option<ThreadId>,
+    /// The trace is one of a whole system, whose space 0 is the kernel's.
+    of_system: bool,
 }
 
 impl DrThreads {
+    pub(super) fn new(of_system: bool) -> Self {
+        Self {
+            of_system,
+            ..Self::default()
+        }
+    }
+
     /// A thread belongs to this process.
     pub(super) fn belongs(&mut self, thread: u64, process: u64) -> Result<(), &'static str> {
         if self.processes.len() >= MOST && !self.processes.contains_key(&thread) {
@@ -59,7 +68,9 @@ impl DrThreads {
             .map_err(|_| "the thread's number does not fit 32 bits: the input is damaged")?;
         let thread = ThreadId(thread);
         let known = self.spaces.get(&process).copied();
-        let space = known.unwrap_or(SpaceId(self.spaces.len() as u32));
+        let space = known.unwrap_or(SpaceId(
+            self.spaces.len() as u32 + u32::from(self.of_system),
+        ));
         let is_new = !self.started.contains_key(&(space, thread));
         if known.is_none() && self.spaces.len() >= MOST || is_new && self.started.len() >= MOST {
             return Err("the trace has more than 1,048,576 processes or threads");
@@ -71,7 +82,10 @@ impl DrThreads {
         }
         fold.cut(&mut batch.visits);
         if space != self.space {
-            batch.event(Event::SpaceSwitch(space));
+            batch.event(match self.of_system {
+                true => Event::System(SystemEvent::Space(space)),
+                false => Event::SpaceSwitch(space),
+            });
             self.space = space;
         }
         if known.is_none() {

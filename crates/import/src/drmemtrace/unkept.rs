@@ -12,10 +12,12 @@ pub(super) struct Unkept {
     pub(super) kernel: u64,
     pub(super) markers: u64,
     pub(super) pointers: u64,
+    pub(super) physical: u64,
 }
 
 impl Unkept {
-    pub(super) fn left_out(&self) -> Vec<LeftOut> {
+    /// The records, and the pages whose physical address is missing.
+    pub(super) fn left_out(&self, missing: u64) -> Vec<LeftOut> {
         LeftOut::some(&[
             (self.prefetches, "prefetches"),
             (self.flushes, "cache flushes"),
@@ -26,6 +28,12 @@ impl Unkept {
             ),
             (self.kernel, "references and instructions of the kernel"),
             (self.pointers, "instruction pointers without a fetch"),
+            (self.physical, "physical addresses, which --physical keeps"),
+            (
+                missing,
+                "physical addresses that the trace lacks (the lower 28 bits of the virtual \
+                 address stand for each, as in drcachesim)",
+            ),
             (self.markers, "markers"),
         ])
     }

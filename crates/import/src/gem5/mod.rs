@@ -32,6 +32,7 @@ pub(crate) static GEM5: ForeignFormat = ForeignFormat {
     import: Some(ImportEntry {
         open,
         reads_folders: false,
+        has_physical: false,
         records: "packets",
     }),
     export: None,

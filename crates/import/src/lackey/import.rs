@@ -33,6 +33,7 @@ pub(crate) static LACKEY: ForeignFormat = ForeignFormat {
     import: Some(ImportEntry {
         open,
         reads_folders: false,
+        has_physical: false,
         records: "lines",
     }),
     export: Some(ExportEntry {

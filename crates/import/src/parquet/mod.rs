@@ -40,6 +40,7 @@ pub(crate) static PARQUET: ForeignFormat = ForeignFormat {
     import: Some(ImportEntry {
         open,
         reads_folders: false,
+        has_physical: false,
         records: "rows",
     }),
     export: None,

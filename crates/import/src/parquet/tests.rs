@@ -110,6 +110,7 @@ fn bytes_are_counted_once() {
     let options = ImportOptions {
         grain: Grain::Page,
         fetches: false,
+        physical: false,
     };
     let folder = tempfile::tempdir().unwrap();
     for (name, bytes) in [("plain.parquet", plain), ("x.parquet.gz", compressed)] {

@@ -30,6 +30,7 @@ pub(crate) static PERF: ForeignFormat = ForeignFormat {
     import: Some(ImportEntry {
         open,
         reads_folders: false,
+        has_physical: false,
         records: "samples",
     }),
     export: None,
@@ -39,11 +40,37 @@ pub(crate) static PERF: ForeignFormat = ForeignFormat {
 /// The first address of the kernel, on processors that perf takes memory samples on.
 const KERNEL: u64 = 1 << 63;
 
-struct PerfReader(Lines);
+struct PerfReader {
+    lines: Lines,
+    /// The event of the last sample, which most often is that of the next one.
+    last: Event,
+}
+
+/// The name of an event, and what the name says.
+#[derive(Debug, Default)]
+struct Event {
+    name: Vec<u8>,
+    is_load: bool,
+    is_store: bool,
+}
+
+impl Event {
+    /// Becomes the event of that name.
+    #[inline]
+    fn become_named(&mut self, name: &[u8]) {
+        if self.name != name {
+            self.name = name.to_vec();
+            self.is_load = holds(name, b"load");
+            self.is_store = holds(name, b"store");
+        }
+    }
+}
 
 fn open(source: ImportSource, options: &ImportOptions) -> OpenedImport {
     let lines = Lines::new(source.decompressed()?);
-    Ok(Box::new(ReferenceImporter::new(PerfReader(lines), options)))
+    let last = Event::default();
+    let reader = PerfReader { lines, last };
+    Ok(Box::new(ReferenceImporter::new(reader, options)))
 }
 
 /// Returns true if a word is the name of an event, with the colon after it. A time has no letter.
@@ -55,7 +82,7 @@ fn holds(text: &[u8], wanted: &[u8]) -> bool {
     memchr::memmem::find(text, wanted).is_some()
 }
 
-fn reference(line: &[u8]) -> Result<Reference, String> {
+fn reference(line: &[u8], last: &mut Event) -> Result<Reference, String> {
     let mut words = words(line).skip_while(|word| !is_event(word));
     let event = words.next().ok_or(
         "no event, which is a word with a colon at its end: print samples by `perf script -F \
@@ -65,12 +92,14 @@ fn reference(line: &[u8]) -> Result<Reference, String> {
     let first = hexadecimal(address)
         .ok_or_else(|| format!("{} is no hexadecimal address of 64 bits", shown(address)))?;
     // With the data source, its number comes after the address, in hexadecimal too.
-    let has_source = holds(line, b"|OP ");
+    let names_source = memchr::memchr(b'O', line).is_some();
+    let has_source = names_source && holds(line, b"|OP ");
     let instruction = words.next().filter(|_| !has_source);
     let instruction =
         instruction.and_then(|word| hexadecimal(word.strip_suffix(b":").unwrap_or(word)));
-    let is_load = holds(event, b"load") || holds(line, b"OP LOAD");
-    let is_store = holds(event, b"store") || holds(line, b"OP STORE");
+    last.become_named(event);
+    let is_load = last.is_load || names_source && holds(line, b"OP LOAD");
+    let is_store = last.is_store || names_source && holds(line, b"OP STORE");
     let access = match (is_load, is_store) {
         _ if first == 0 || first >= KERNEL => return Ok(Reference::Nothing),
         (true, false) => DataAccess::Load,
@@ -86,17 +115,17 @@ fn reference(line: &[u8]) -> Result<Reference, String> {
 impl ReferenceReader for PerfReader {
     fn next(&mut self) -> Result<Option<Reference>, ImportError> {
         let found = loop {
-            match self.0.next()? {
+            match self.lines.next()? {
                 None => return Ok(None),
                 Some(line) if line.trim_ascii().is_empty() || line.starts_with(b"#") => {}
-                Some(line) => break reference(line),
+                Some(line) => break reference(line, &mut self.last),
             }
         };
-        found.map(Some).map_err(|reason| self.0.bad(reason))
+        found.map(Some).map_err(|reason| self.lines.bad(reason))
     }
 
     fn bad(&self, reason: &str) -> ImportError {
-        self.0.bad(reason)
+        self.lines.bad(reason)
     }
 
     fn describe(&self, header: &mut Header) {

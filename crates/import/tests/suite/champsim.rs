@@ -233,7 +233,7 @@ proptest! {
             prop_assert!(visits.iter().all(is_empty));
             return Ok(());
         }
-        let options = ImportOptions { grain, fetches: false };
+        let options = ImportOptions { grain, ..PAGES };
         let again = import_bytes(format(), &bytes, options).unwrap();
         prop_assert_eq!(references(&again.visits(), false), references(&visits, false));
         let instructions: u64 = visits.iter().map(|visit| u64::from(visit.instructions)).sum();
@@ -294,7 +294,7 @@ fn a_recording_comes_back() {
     drop(exporter);
     let options = ImportOptions {
         grain: header.grain,
-        fetches: false,
+        ..PAGES
     };
     let again = import_bytes(format(), &bytes, options).unwrap();
     let (found, expected) = (

@@ -19,13 +19,19 @@ pub(crate) fn named(name: &str) -> &'static ForeignFormat {
 pub(crate) const PAGES: ImportOptions = ImportOptions {
     grain: Grain::Page,
     fetches: false,
+    physical: false,
 };
 
 /// All ways to import.
 pub(crate) fn all_options() -> impl Iterator<Item = ImportOptions> {
     [Grain::Page, Grain::Line]
         .into_iter()
-        .flat_map(|grain| [false, true].map(|fetches| ImportOptions { grain, fetches }))
+        .flat_map(|grain| [(grain, false), (grain, true)])
+        .map(|(grain, fetches)| ImportOptions {
+            grain,
+            fetches,
+            ..PAGES
+        })
 }
 
 /// A piece of a trace.

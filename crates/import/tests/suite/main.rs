@@ -5,4 +5,5 @@ mod common;
 mod contract;
 mod drmemtrace;
 mod drmemtrace_files;
+mod drmemtrace_physical;
 mod drmemtrace_threads;

@@ -164,6 +164,7 @@ fn visits(bytes: &[u8], fetches: bool) -> Vec<Visit> {
     let options = ImportOptions {
         grain: Grain::Line,
         fetches,
+        physical: false,
     };
     let importer = (entry.expect("an importer").open)(source, &options);
     let mut importer = importer.expect("a trace of drmemtrace");

@@ -10,6 +10,7 @@ use crate::compare::{failure, going_on, within_machine};
 use crate::failure::Failure;
 use crate::source::events::{EventListener, HeardTrace};
 use crate::source::measured::Meter;
+use crate::source::shared::SharedReader;
 use crate::source::{Trace, TraceReading, Whole};
 use crate::watch::{Task, Watch};
 
@@ -32,17 +33,18 @@ pub(crate) struct CachedPass<'a> {
 
 impl CachedPass<'_> {
     /// Replays base pages. Reads the reduced form of the trace if there is one, and adds the form
-    /// to the cache if not.
+    /// to the cache if not. Reads what other replays decode from `shared`, if it is given.
     ///
     /// # Errors
     /// If the trace cannot be read or is damaged, or if the replay refuses the trace.
-    pub(crate) fn run(&self) -> Result<Outcome, Failure> {
+    pub(crate) fn run(&self, shared: Option<SharedReader>) -> Result<Outcome, Failure> {
         let plan = self.plan()?;
         let mut trace = if self.reading.fetches {
             Trace::open(self.path, self.reading, Whole::Memory)?
         } else {
             Trace::open_for(self.path, self.reading, plan.machines(), self.used_cache())?
         };
+        trace.share(shared);
         let task = self.watch.begin(self.doing, trace.work());
         let meter = trace.meter();
         let outcome = self.replay(&mut trace, &plan, task.as_ref(), &meter);

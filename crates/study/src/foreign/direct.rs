@@ -105,6 +105,7 @@ impl DirectTrace {
         let options = ImportOptions {
             grain: Grain::Page,
             fetches: false,
+            physical: false,
         };
         let source = ImportSource::open(&self.input, name).map_err(cannot_read)?;
         let bytes_known = source.meter().size();

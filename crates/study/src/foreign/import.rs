@@ -30,6 +30,8 @@ pub struct ImportRequest<'a> {
     pub grain: Grain,
     /// Imports the pages that instructions are fetched from as well.
     pub instructions: bool,
+    /// Keeps the physical addresses of the trace.
+    pub physical: bool,
     /// Overwrites the output.
     pub force: bool,
     /// Receives the progress.
@@ -47,6 +49,14 @@ pub fn import(options: &ImportRequest<'_>) -> Result<PathBuf, Failure> {
     let Some((_, entry)) = found else {
         return Err(Failure::Wrong(format!("{name}: is no format to import")));
     };
+    if options.physical && !entry.has_physical {
+        let all = importable().filter(|(_, entry)| entry.has_physical);
+        let all: Vec<&str> = all.map(|(format, _)| format.described.name).collect();
+        return Err(Failure::Wrong(format!(
+            "{name} has no physical addresses: --physical is for {}",
+            all.join(", ")
+        )));
+    }
     let path = output_path(options)?;
     refuse_input(&path, [options.input])?;
     sweep(options.input.parent().unwrap_or(Path::new(".")));
@@ -56,6 +66,7 @@ pub fn import(options: &ImportRequest<'_>) -> Result<PathBuf, Failure> {
     let way = ImportOptions {
         grain,
         fetches: options.instructions,
+        physical: options.physical,
     };
     // The first bytes are looked at before a name is claimed.
     let mut importer = (entry.open)(source, &way).map_err(cannot_read)?;

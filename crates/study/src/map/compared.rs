@@ -93,7 +93,7 @@ impl AskedMaps<'_> {
         let threads = self.threads.map_or_else(available_threads, NonZero::get);
         let footprint = || {
             let (trace, cache, watch) = (self.trace, self.cache, self.watch);
-            crate::memory::footprint(trace, &reading, threads, cache, watch)
+            crate::memory::footprint(trace, &reading, threads, cache, watch, None)
         };
         let limits = match &memory {
             Some(memory) => crate::memory::limits(memory, self.trace, footprint)?,

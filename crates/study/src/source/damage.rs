@@ -3,7 +3,10 @@
 use std::io;
 
 use broadleaf_import::LackeyError;
+use broadleaf_report::number::grouped;
 use broadleaf_trace::TraceError;
+
+use super::Trace;
 
 /// Damage after a trace's beginning. All data before the damage is whole.
 #[derive(Debug, thiserror::Error)]
@@ -63,5 +66,32 @@ impl From<LackeyError> for PassStop {
             LackeyError::Io(error) => Self::Io(error),
             error => Self::Damage(Damage::Lackey(error)),
         }
+    }
+}
+
+impl Trace {
+    /// A description of the unread data, with `keep_going`; known after [`Trace::finish`].
+    pub fn damage(&self) -> Option<String> {
+        let damage = self.damage.as_ref()?;
+        Some(match damage {
+            Damage::CutShort { .. } => format!("{damage}, and all of that was read"),
+            Damage::Recording(_) if self.lost == Some(0) => {
+                format!("{damage}; no access was lost, because that is the index or comes after it")
+            }
+            Damage::Recording(_) | Damage::Lackey(_) => format!(
+                "{damage}; it was read up to there, and {} of its {} bytes, with {}, were lost",
+                grouped(self.bytes.saturating_sub(damage.offset())),
+                grouped(self.bytes),
+                match self.lost {
+                    Some(lost) => format!("{} accesses", grouped(lost)),
+                    None => "an unknown number of accesses".to_owned(),
+                }
+            ),
+        })
+    }
+
+    /// A note for readers of results on the unread data.
+    pub fn note(&self) -> Option<String> {
+        self.damage().map(|damage| format!("the trace {damage}"))
     }
 }

@@ -1,6 +1,7 @@
 //! Errors of reading a trace.
 
 use std::io;
+use std::sync::Arc;
 
 use broadleaf_report::number::grouped;
 use broadleaf_trace::TraceError;
@@ -82,6 +83,9 @@ pub enum ReadError {
         /// The accesses that the pages count as.
         accesses: u64,
     },
+    /// The decoder that several replays share failed.
+    #[error("{0}")]
+    Shared(Arc<ReadError>),
     /// The file or the pipe failed.
     #[error("{name}: cannot read it: {}", reason(error))]
     Io {
@@ -138,10 +142,14 @@ impl From<ReadError> for Failure {
     fn from(error: ReadError) -> Self {
         match &error {
             ReadError::Io { .. } => Self::failed(error),
+            ReadError::Shared(shared) if matches!(**shared, ReadError::Io { .. }) => {
+                Self::failed(error)
+            }
             ReadError::Head { .. }
             | ReadError::Damaged { .. }
             | ReadError::NoInstructions(_)
             | ReadError::Reduced { .. }
+            | ReadError::Shared(_)
             | ReadError::TooLong { .. }
             | ReadError::TooPopulated { .. } => Self::wrong(error),
         }

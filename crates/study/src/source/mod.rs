@@ -17,6 +17,8 @@ pub(crate) mod pace;
 pub mod part;
 pub mod reduced;
 mod replay;
+pub(crate) mod shared;
+mod shared_part;
 mod stored;
 
 pub use error::ReadError;
@@ -25,7 +27,6 @@ pub(crate) use head::header_of;
 use std::io;
 use std::path::Path;
 
-use broadleaf_report::number::grouped;
 use broadleaf_trace::reduced::ReducedPartReader;
 use broadleaf_trace::{Header, PartReader, Totals, TraceIndex, Visit};
 
@@ -42,6 +43,7 @@ use holds::Holds;
 use kind::{TraceKind, kind_of};
 use measured::Meter;
 use origin::{Origin, PassCount};
+use shared::SharedReader;
 
 /// The options of reading a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -120,6 +122,8 @@ pub struct Trace {
     foreseen: ForeseenPromotions,
     /// The facts of the entry of the cache that is read instead of the trace.
     entry: Option<ReducedFacts>,
+    /// Reads the parts that another trace of the same file decodes.
+    shared: Option<SharedReader>,
 }
 
 impl Trace {
@@ -175,6 +179,11 @@ impl Trace {
         self.kind == TraceKind::Reduced && self.called.is_none()
     }
 
+    /// Reads the parts that others decode, unless a reduced form is read.
+    pub(crate) fn share(&mut self, reader: Option<SharedReader>) {
+        self.shared = reader.filter(|_| !self.is_reduced());
+    }
+
     /// Takes the promotions that an earlier comparison of the trace found, if the trace is read
     /// from an entry of the cache. A later replay may [expect](broadleaf_model::Plan::expecting)
     /// them.
@@ -203,6 +212,9 @@ impl Trace {
     /// form. `None` if the trace was not read whole, or was reduced already. After
     /// [`Trace::finish`].
     pub(crate) fn keepable(&self) -> Option<(String, u64)> {
+        if let Some(shared) = &self.shared {
+            return shared.content().keepable.filter(|_| !self.rewound);
+        }
         // Another pass may have read other bytes than those that were hashed.
         let is_whole = self.damage.is_none() && !self.rewound && self.is_complete() != Some(false);
         let hash = (self.hash()).filter(|_| is_whole && self.kind != TraceKind::Reduced)?;
@@ -245,6 +257,7 @@ impl Trace {
             holds,
             foreseen: ForeseenPromotions::new(),
             entry: None,
+            shared: None,
         })
     }
 
@@ -284,6 +297,9 @@ impl Trace {
 
     /// The hash of the trace's bytes; known after [`Trace::finish`].
     pub fn hash(&self) -> Option<String> {
+        if let Some(shared) = &self.shared {
+            return shared.content().hash;
+        }
         match &self.decoder {
             Decoder::Reduced(reader) => Some(reader.header().trace.clone()),
             _ => self.meter.hash(),
@@ -315,37 +331,16 @@ impl Trace {
         }
     }
 
-    /// A description of the unread data, with `keep_going`; known after [`Trace::finish`].
-    pub fn damage(&self) -> Option<String> {
-        let damage = self.damage.as_ref()?;
-        Some(match damage {
-            Damage::CutShort { .. } => format!("{damage}, and all of that was read"),
-            Damage::Recording(_) if self.lost == Some(0) => {
-                format!("{damage}; no access was lost, because that is the index or comes after it")
-            }
-            Damage::Recording(_) | Damage::Lackey(_) => format!(
-                "{damage}; it was read up to there, and {} of its {} bytes, with {}, were lost",
-                grouped(self.bytes.saturating_sub(damage.offset())),
-                grouped(self.bytes),
-                match self.lost {
-                    Some(lost) => format!("{} accesses", grouped(lost)),
-                    None => "an unknown number of accesses".to_owned(),
-                }
-            ),
-        })
-    }
-
-    /// A note for readers of results on the unread data.
-    pub fn note(&self) -> Option<String> {
-        self.damage().map(|damage| format!("the trace {damage}"))
-    }
-
     /// Ends a pass: reads the bytes after the last item, which only the hash needs, and checks that
     /// the trace is whole.
     ///
     /// # Errors
     /// Returns an error if reading fails, or if the recording was cut short without `keep_going`.
     pub fn finish(&mut self) -> Result<(), ReadError> {
+        if let Some(shared) = &self.shared {
+            self.bytes = shared.content().bytes;
+            return Ok(());
+        }
         if self.meter.hash().is_none() {
             let rest = match &mut self.decoder {
                 Decoder::Recording(reader) => io::copy(reader.get_mut(), &mut io::sink()),

@@ -1,5 +1,7 @@
 //! Parts of traces, which several threads can read.
 
+use std::sync::Arc;
+
 use broadleaf_import::LackeyReader;
 use broadleaf_model::SourcePiece;
 use broadleaf_trace::reduced::ReducedPartReader;
@@ -8,6 +10,7 @@ use broadleaf_trace::{Item, PartReader, Visit};
 use super::damage::{Damage, PassStop};
 use super::measured::MeasuredReader;
 use super::origin::OriginBytes;
+use super::shared_part::SharedPart;
 use super::{ReadError, TraceReading};
 
 type LackeyText = LackeyReader<MeasuredReader<OriginBytes>>;
@@ -16,6 +19,8 @@ enum TracePartReader {
     Recording(Box<PartReader>),
     Lackey(Box<LackeyText>, Vec<Visit>),
     Reduced(Box<ReducedPartReader>),
+    /// A decoded part, and the number of its next piece.
+    Shared(Arc<SharedPart>, usize),
 }
 
 /// A part of a trace: a chunk of a recording, or a whole text.
@@ -33,6 +38,8 @@ pub(super) enum Back {
     Recording(Box<PartReader>, Option<Damage>),
     Lackey(Box<LackeyText>, Option<Damage>),
     Reduced(Box<ReducedPartReader>),
+    /// Other replays read the part too.
+    Shared,
 }
 
 impl TracePart {
@@ -57,6 +64,14 @@ impl TracePart {
         )
     }
 
+    pub(super) fn shared(part: Arc<SharedPart>, name: &str) -> Self {
+        Self::new(
+            TracePartReader::Shared(part, 0),
+            name,
+            TraceReading::default(),
+        )
+    }
+
     fn new(reader: TracePartReader, name: &str, reading: TraceReading) -> Self {
         Self {
             reader,
@@ -71,6 +86,7 @@ impl TracePart {
             TracePartReader::Recording(reader) => Back::Recording(reader, self.damage),
             TracePartReader::Lackey(text, _) => Back::Lackey(text, self.damage),
             TracePartReader::Reduced(reader) => Back::Reduced(reader),
+            TracePartReader::Shared(..) => Back::Shared,
         }
     }
 }
@@ -95,6 +111,10 @@ impl broadleaf_model::SourcePart for TracePart {
                 let item = reader.next_item();
                 let item = item.map_err(|error| ReadError::reduced(&self.name, error))?;
                 return Ok(item.map(SourcePiece::from));
+            }
+            TracePartReader::Shared(part, next) => {
+                *next += 1;
+                return Ok(part.piece(*next - 1));
             }
         };
         match stop {

@@ -33,6 +33,10 @@ impl broadleaf_model::Source for Trace {
 
     fn rewind(&mut self) -> Result<(), ReadError> {
         self.rewound = true;
+        if let Some(shared) = &self.shared {
+            shared.rewind();
+            return Ok(());
+        }
         // Only a pass to the end shows that the trace is whole.
         if std::mem::take(&mut self.ended) {
             self.finish()?;
@@ -49,6 +53,10 @@ impl broadleaf_model::Source for Trace {
             return Ok(None);
         }
         let name = self.origin.name();
+        if let Some(shared) = &self.shared {
+            let part = shared.next_part()?;
+            return Ok(part.map(|part| TracePart::shared(part, name)));
+        }
         let reader = match &mut self.decoder {
             Decoder::Recording(reader) => reader,
             Decoder::Away => return Ok(None),
@@ -127,6 +135,7 @@ impl broadleaf_model::Source for Trace {
                 self.ended = true;
                 damage
             }
+            part::Back::Shared => None,
         };
         if damage.is_none() {
             return Ok(ControlFlow::Continue(()));

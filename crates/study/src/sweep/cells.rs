@@ -8,6 +8,7 @@ use broadleaf_machine::{Machine, is_grid};
 use super::conditions::MemoryCondition;
 use super::experiment::Experiment;
 use crate::cache::build;
+use crate::compare::needs_fetches;
 use crate::failure::Failure;
 use crate::{in_file, names};
 
@@ -40,7 +41,7 @@ pub(super) enum CellClass {
 
 /// Cells that one replay answers.
 #[derive(Clone, Debug)]
-pub(super) struct SweepPass {
+pub(super) struct SweepReplay {
     pub(super) condition: usize,
     pub(super) class: CellClass,
     pub(super) policies: Vec<String>,
@@ -133,7 +134,7 @@ impl Experiment {
 impl TraceCells {
     /// The replays that answer the cells whose keys `wanted` has. The result of a cell does not
     /// depend on the others of its replay.
-    pub(super) fn passes(&self, wanted: &BTreeSet<String>) -> Vec<SweepPass> {
+    pub(super) fn replays(&self, wanted: &BTreeSet<String>) -> Vec<SweepReplay> {
         // The policies of each machine, by condition and class.
         let mut by_machine: BTreeMap<(usize, CellClass), Vec<MachinePolicies<'_>>> =
             BTreeMap::new();
@@ -147,7 +148,7 @@ impl TraceCells {
                 None => machines.push((&cell.machine, vec![&cell.asked])),
             }
         }
-        let mut passes: Vec<SweepPass> = Vec::new();
+        let mut replays: Vec<SweepReplay> = Vec::new();
         for ((condition, class), machines) in by_machine {
             if class == CellClass::Grid {
                 let mut policies: Vec<String> = Vec::new();
@@ -157,7 +158,7 @@ impl TraceCells {
                     }
                 }
                 let machines = self.grid.clone();
-                passes.push(SweepPass {
+                replays.push(SweepReplay {
                     condition,
                     class,
                     policies,
@@ -165,14 +166,17 @@ impl TraceCells {
                 });
                 continue;
             }
-            let first = passes.len();
+            let first = replays.len();
             for (machine, policies) in machines {
-                match passes[first..]
-                    .iter_mut()
-                    .find(|pass| pass.policies == policies)
-                {
-                    Some(pass) => pass.machines.push(machine.clone()),
-                    None => passes.push(SweepPass {
+                // Memory holds code where a machine of the replay fetches, for all of its machines.
+                let fetches = |machines: &[Machine]| needs_fetches(None, machines);
+                let fits = |replay: &&mut SweepReplay| {
+                    replay.policies == policies
+                        && fetches(&replay.machines) == fetches(std::slice::from_ref(machine))
+                };
+                match replays[first..].iter_mut().find(fits) {
+                    Some(replay) => replay.machines.push(machine.clone()),
+                    None => replays.push(SweepReplay {
                         condition,
                         class,
                         policies: policies.into_iter().map(str::to_owned).collect(),
@@ -181,6 +185,6 @@ impl TraceCells {
                 }
             }
         }
-        passes
+        replays
     }
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use super::data_set::DataSet;
 use super::experiment::Experiment;
 use super::plan::{SweepPlan, plan};
+use super::task::SweepTask;
 use crate::cache::TraceCache;
 use crate::compare::available_threads;
 use crate::failure::Failure;
@@ -55,7 +56,7 @@ pub fn sweep(
     let workers = threads.min(tasks.len());
     let each = NonZero::new(threads / workers.max(1));
     let tallies: Vec<Arc<Tally>> = tasks.iter().map(|_| Arc::default()).collect();
-    let total: u64 = tasks.iter().map(|task| task.accesses * task.passes).sum();
+    let total: u64 = tasks.iter().map(SweepTask::work).sum();
     let bar = watch.begin(&format!("sweeping {open} cells"), Work::Accesses(total));
     let next = AtomicUsize::new(0);
     let stops = AtomicBool::new(false);
@@ -103,10 +104,10 @@ pub fn sweep(
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             let done = |number: usize| {
-                let all = tasks[number].accesses * tasks[number].passes;
+                let all = tasks[number].work();
                 match complete[number] {
                     true => all,
-                    false => tallies[number].done().min(all),
+                    false => tallies[number].0.load(Ordering::Relaxed).min(all),
                 }
             };
             bar.set(0, (0..tasks.len()).map(done).sum());
@@ -164,18 +165,9 @@ impl SweepOutcome {
     }
 }
 
-/// The accesses of a task's replays: those of ended replays, and of the running one.
+/// The accesses of a task's replays, which run at the same time.
 #[derive(Debug, Default)]
-struct Tally {
-    before: AtomicU64,
-    now: AtomicU64,
-}
-
-impl Tally {
-    fn done(&self) -> u64 {
-        self.before.load(Ordering::Relaxed) + self.now.load(Ordering::Relaxed)
-    }
-}
+struct Tally(AtomicU64);
 
 /// Adds the progress of a task to its tally.
 #[derive(Debug)]
@@ -186,7 +178,10 @@ struct TallyWatch<'a> {
 
 impl Watch for TallyWatch<'_> {
     fn begin(&self, _: &str, _: Work) -> Box<dyn Task> {
-        Box::new(TallyTask(Arc::clone(self.tally)))
+        Box::new(TallyTask {
+            tally: Arc::clone(self.tally),
+            known: AtomicU64::new(0),
+        })
     }
 
     fn is_stopped(&self) -> bool {
@@ -195,17 +190,16 @@ impl Watch for TallyWatch<'_> {
 }
 
 /// One replay of a task.
-struct TallyTask(Arc<Tally>);
+struct TallyTask {
+    tally: Arc<Tally>,
+    /// The accesses that the tally has of this replay.
+    known: AtomicU64,
+}
 
 impl Task for TallyTask {
     fn set(&self, _: u64, accesses: u64) {
-        self.0.now.store(accesses, Ordering::Relaxed);
-    }
-}
-
-impl Drop for TallyTask {
-    fn drop(&mut self) {
-        let Tally { before, now } = &*self.0;
-        before.fetch_add(now.swap(0, Ordering::Relaxed), Ordering::Relaxed);
+        let known = self.known.fetch_max(accesses, Ordering::Relaxed);
+        let more = accesses.saturating_sub(known);
+        self.tally.0.fetch_add(more, Ordering::Relaxed);
     }
 }

@@ -13,6 +13,7 @@ mod keys;
 mod local;
 mod plan;
 mod results;
+mod rounds;
 mod rows;
 mod show;
 mod task;

@@ -87,7 +87,7 @@ pub fn plan(
     }
     // A long task that begins last would leave the other cores idle.
     plan.tasks
-        .sort_by_key(|task| std::cmp::Reverse(task.accesses * task.passes));
+        .sort_by_key(|task| std::cmp::Reverse(task.work()));
     Ok(plan)
 }
 

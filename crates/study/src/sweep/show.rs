@@ -9,12 +9,15 @@ use broadleaf_report::{Align, Grid, Style, View};
 use super::cells::{CellClass, TraceCells};
 use super::experiment::{Experiment, is_experiment};
 use super::plan::accesses_of;
+use super::rounds::rounds;
 use crate::compare::available_threads;
 use crate::failure::Failure;
 
 /// The nanoseconds of one replay for each access, for decoding: a round figure, as the others, from
 /// a recording of awk with 104 million accesses on a Zen 5 core.
-const PASS_NS: f64 = 8.0;
+const PASS_NS: f64 = 2.0;
+/// The nanoseconds of one replay for each access, for its filter.
+const REPLAY_NS: f64 = 6.0;
 /// The nanoseconds of one cell without frames for each access.
 const QUICK_NS: f64 = 0.2;
 /// The nanoseconds of one cell with frames for each access.
@@ -38,6 +41,7 @@ pub(crate) fn explained_or(
 /// The amounts of a trace.
 struct Amounts {
     cells: u64,
+    replays: u64,
     passes: u64,
     seconds: f64,
 }
@@ -56,6 +60,7 @@ pub fn explain_experiment(path: &Path, view: View) -> Result<String, Failure> {
         .column("memories", Align::Right)
         .column("cells", Align::Right)
         .column("replays", Align::Right)
+        .column("passes", Align::Right)
         .column("about seconds", Align::Right);
     let traces = experiment.traces.iter();
     let traces = traces.map(|trace| (trace.name.clone(), Some(&trace.path)));
@@ -95,6 +100,7 @@ pub fn explain_experiment(path: &Path, view: View) -> Result<String, Failure> {
             of(|cell| cell.machine.name.clone()),
             all.conditions.len().to_string(),
             amounts.cells.to_string(),
+            amounts.replays.to_string(),
             amounts.passes.to_string(),
             time,
         ]);
@@ -120,16 +126,22 @@ pub fn explain_experiment(path: &Path, view: View) -> Result<String, Failure> {
 
 fn amounts(all: &TraceCells, accesses: u64) -> Amounts {
     let wanted = all.cells.iter().map(|cell| cell.key.clone()).collect();
-    let passes = all.passes(&wanted).len() as u64;
+    let replays = all.replays(&wanted);
+    let passes = rounds(&replays, all, crate::room::available()).len() as u64;
+    let replays = replays.len() as u64;
     let quick = all
         .cells
         .iter()
         .filter(|cell| cell.class == CellClass::Quick)
         .count() as f64;
     let frames = all.cells.len() as f64 - quick;
-    let each = PASS_NS * passes as f64 + QUICK_NS * quick + FRAMES_NS * frames;
+    let each = PASS_NS * passes as f64
+        + REPLAY_NS * replays as f64
+        + QUICK_NS * quick
+        + FRAMES_NS * frames;
     Amounts {
         cells: all.cells.len() as u64,
+        replays,
         passes,
         seconds: each * accesses as f64 / 1e9,
     }

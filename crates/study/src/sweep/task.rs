@@ -6,16 +6,17 @@ use std::path::{Path, PathBuf};
 
 use broadleaf_metrics::{CellResult, Comparison};
 use broadleaf_policy::Refusal;
-use broadleaf_report::{BASELINE, Column, Values, columns, write_column_file};
+use broadleaf_report::{Column, Values, columns, write_column_file};
 use serde::{Deserialize, Serialize};
 
-use super::cells::{CellClass, SweepPass, TraceCells};
+use super::cells::{CellClass, TraceCells};
 use super::conditions::MemoryCondition;
 use super::experiment::Experiment;
 use super::keys::KeyTable;
+use super::rounds::{TaskAnswers, TaskReplays};
 use super::rows::joined;
 use crate::cache::{TraceCache, build};
-use crate::compare::{Request, compare, policies};
+use crate::compare::ComparisonAnswer;
 use crate::failure::Failure;
 use crate::output::shown;
 use crate::source::reduced::hash;
@@ -44,7 +45,7 @@ pub struct SweepTask {
     /// The keys of the cells to compute.
     pub cells: Vec<String>,
     /// The number of replays of the trace.
-    pub passes: u64,
+    pub replays: u64,
     /// The build that planned the task.
     build: String,
 }
@@ -62,6 +63,9 @@ pub(super) struct FileFacts {
     pub(super) frames: u64,
     /// The time of the task.
     pub(super) seconds: f64,
+    /// The number of passes over the trace.
+    #[serde(default)]
+    pub(super) passes: u64,
     pub(super) notes: Vec<String>,
     pub(super) version: String,
     pub(super) commit: String,
@@ -94,7 +98,7 @@ impl SweepTask {
         if open.is_empty() {
             return None;
         }
-        let passes = cells.passes(&open.iter().cloned().collect()).len() as u64;
+        let replays = cells.replays(&open.iter().cloned().collect()).len() as u64;
         Some(Self {
             file: experiment.file.clone(),
             text: experiment.text.clone(),
@@ -105,7 +109,7 @@ impl SweepTask {
             hash,
             accesses,
             cells: open,
-            passes,
+            replays,
             build: build().to_owned(),
         })
     }
@@ -159,12 +163,22 @@ impl SweepTask {
         let mut found: BTreeMap<String, CellResult> = BTreeMap::new();
         let mut whole: Option<Comparison> = None;
         let mut notes = Vec::new();
-        for pass in all.passes(&wanted) {
-            let answer = self.replay(&pass, &all, &experiment, threads, cache, watch)?;
-            let (comparison, results) = answer;
+        let replays = all.replays(&wanted);
+        let task = TaskReplays {
+            path: &self.path,
+            all: &all,
+            replays: &replays,
+            restart: experiment.restart,
+            threads,
+            cache,
+            watch,
+        };
+        let TaskAnswers { answers, passes } = task.run()?;
+        for (replay, answer) in replays.iter().zip(answers) {
+            let (comparison, results) = self.checked(answer)?;
             for cell in &all.cells {
-                let is_of_pass = (cell.condition, cell.class) == (pass.condition, pass.class);
-                if !is_of_pass || !wanted.contains(&cell.key) {
+                let is_of_it = (cell.condition, cell.class) == (replay.condition, replay.class);
+                if !is_of_it || !wanted.contains(&cell.key) {
                     continue;
                 }
                 let is_it = |result: &&CellResult| {
@@ -210,6 +224,7 @@ impl SweepTask {
                 .filter(|cell| cell.class != CellClass::Quick)
                 .count() as u64,
             seconds: began.elapsed().as_secs_f64(),
+            passes,
             notes,
             version: provenance.version.clone(),
             commit: provenance.commit.clone(),
@@ -224,7 +239,11 @@ impl SweepTask {
         // Columns of several results would depend on all of them.
         let each: Vec<Vec<Column>> = std::mem::take(&mut comparison.results)
             .into_iter()
-            .map(|result| {
+            .map(|mut result| {
+                // The policy `offline` of the same replay would decide whether there is a ratio.
+                if let Some(memory) = &mut result.memory {
+                    memory.times_offline = None;
+                }
                 comparison.results = vec![result];
                 columns(std::slice::from_ref(&comparison), &refusals)
             })
@@ -239,37 +258,14 @@ impl SweepTask {
         })
     }
 
-    fn replay(
-        &self,
-        pass: &SweepPass,
-        all: &TraceCells,
-        experiment: &Experiment,
-        threads: Option<NonZero<usize>>,
-        cache: Option<&TraceCache>,
-        watch: &dyn Watch,
-    ) -> Result<(Comparison, Vec<CellResult>), Failure> {
-        let memory = all.conditions[pass.condition].as_ref();
-        let extra: &[&str] = match pass.class {
-            CellClass::Grid => &[],
-            CellClass::Quick | CellClass::Frames => &[BASELINE],
-        };
-        let request = Request {
-            trace: &self.path,
-            keep_going: false,
-            max_accesses: all.max_accesses,
-            policies: policies(&pass.policies, &[], false)?,
-            machines: pass.machines.clone(),
-            threads,
-            curves: false,
-            misses_over_time: false,
-            warm_up: crate::compare::WARM_UP,
-            restarts: experiment.restart,
-            memory: memory.map(|memory| &memory.request),
-            cache,
-            explain_plan: None,
-            watch,
-        };
-        let mut comparison = compare(request, extra)?.comparison;
+    /// The accesses of all replays together.
+    pub(super) const fn work(&self) -> u64 {
+        self.accesses.saturating_mul(self.replays)
+    }
+
+    /// Refuses results of another trace. Returns the comparison without its results, and those.
+    fn checked(&self, answer: ComparisonAnswer) -> Result<(Comparison, Vec<CellResult>), Failure> {
+        let mut comparison = answer.comparison;
         // The hash is unknown after several passes.
         if comparison.trace.hash.is_empty() {
             comparison.trace.hash = content_hash(&self.path)?;

@@ -13,7 +13,7 @@ use crate::testing::recording;
 use crate::watch::Unwatched;
 
 /// A folder with two traces and the experiment file `grid.toml` of this text.
-fn folder(text: &str) -> tempfile::TempDir {
+pub(super) fn folder(text: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, step) in [("a.bl", 7), ("b.bl", 77)] {
         let pages = (0..6_000).map(|number| number * step % 2_048);
@@ -23,17 +23,17 @@ fn folder(text: &str) -> tempfile::TempDir {
     folder
 }
 
-fn read(folder: &Path) -> Result<Experiment, Failure> {
+pub(super) fn read(folder: &Path) -> Result<Experiment, Failure> {
     Experiment::read(&folder.join("grid.toml"))
 }
 
-fn swept(folder: &Path, out: &str) -> SweepOutcome {
+pub(super) fn swept(folder: &Path, out: &str) -> SweepOutcome {
     let experiment = read(folder).expect("an experiment");
     sweep(&experiment, &folder.join(out), None, None, &Unwatched).expect("a sweep")
 }
 
 /// The rows of a data set as texts, in the order of their keys.
-fn rows(folder: &Path) -> BTreeSet<Vec<(String, String)>> {
+pub(super) fn rows(folder: &Path) -> BTreeSet<Vec<(String, String)>> {
     let files = DataSet::new(folder).columns("grid").expect("columns");
     let rows = files.iter().flat_map(|columns| {
         let count = columns.first().map_or(0, |column| column.values.len());

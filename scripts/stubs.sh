@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Writes the type stub of the extension from the Rust code: PyO3 puts the types of all functions and
+# classes into a module that is built with the feature `stubs`, and its tool reads them.
+#
+# Usage: stubs.sh [--check]; with --check, it fails where the committed stub is another.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+stub=python/broadleaf/_broadleaf.pyi
+target=${CARGO_TARGET_DIR:-target}
+mkdir -p "$target"
+target=$(cd "$target" && pwd)
+
+# The tool has the version of PyO3.
+version=$(sed -n '/^name = "pyo3"$/{n;s/^version = "\(.*\)"$/\1/p}' Cargo.lock)
+tools=$target/stubs-$version
+if [ ! -x "$tools/bin/pyo3-introspection" ]; then
+  cargo install --quiet --locked --root "$tools" --target-dir "$target/stubs" \
+    "pyo3-introspection@$version"
+fi
+
+cargo build --locked --quiet --package broadleaf-python --features stubs
+made=$(mktemp -d)
+trap 'rm -rf "$made"' EXIT
+"$tools/bin/pyo3-introspection" "$target/debug/lib_broadleaf.so" _broadleaf "$made"
+"${PYTHON:-python3}" scripts/stubs.py "$made/__init__.pyi" >"$made/stub.pyi"
+if [ "${1:-}" != --check ]; then
+  cp "$made/stub.pyi" "$stub"
+elif ! diff -u "$stub" "$made/stub.pyi"; then
+  echo "$stub is not what the Rust code says: run scripts/stubs.sh" >&2
+  exit 1
+fi
