@@ -46,12 +46,12 @@ pub trait Task {
 
 /// Names the subject of the tasks of a part of a study: `comparing: linux`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Part<'a> {
+pub(crate) struct SubjectWatch<'a> {
     pub(crate) subject: &'a str,
     pub(crate) watch: &'a dyn Watch,
 }
 
-impl Watch for Part<'_> {
+impl Watch for SubjectWatch<'_> {
     fn begin(&self, doing: &str, work: Work) -> Box<dyn Task> {
         self.watch
             .begin(&format!("{doing}: {}", self.subject), work)

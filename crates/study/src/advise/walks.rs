@@ -11,7 +11,7 @@ use super::AdviceRequest;
 use crate::compare::{replay, within_machine};
 use crate::failure::Failure;
 use crate::source::{Trace, TraceReading, Whole};
-use crate::watch::Part;
+use crate::watch::SubjectWatch;
 
 /// The walks of base pages, by address space and page.
 pub(super) type PageWalks = HashMap<(SpaceId, u64), u64>;
@@ -92,7 +92,7 @@ pub(super) fn of_choice(
         true => plan,
         false => plan.without_fetches(),
     };
-    let part = Part {
+    let part = SubjectWatch {
         subject: "the walks of each page",
         watch: request.watch,
     };

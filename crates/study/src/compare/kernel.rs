@@ -5,7 +5,7 @@ use broadleaf_metrics::CellResult;
 use super::{AskedPolicies, Request, compare};
 use crate::failure::Failure;
 use crate::names;
-use crate::watch::Part;
+use crate::watch::SubjectWatch;
 
 /// The results of Linux with the settings of this machine.
 pub(super) struct KernelResults {
@@ -33,7 +33,7 @@ pub(super) fn kernel_results(
         spellings: vec![policy.clone()],
         ..AskedPolicies::default()
     };
-    let part = Part {
+    let part = SubjectWatch {
         subject: &policy,
         watch: request.watch,
     };

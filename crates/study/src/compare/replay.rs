@@ -8,7 +8,7 @@ use broadleaf_model::{Outcome, Plan};
 use super::failure;
 use crate::failure::Failure;
 use crate::source::Trace;
-use crate::source::pace::Pace;
+use crate::source::pace::ReplayPace;
 use crate::watch::{Task, Watch};
 
 /// The task of a single pass.
@@ -27,7 +27,7 @@ pub fn replay(
     let all: Vec<_> = (earlier.iter().chain([&*trace]))
         .map(|trace| {
             let pace = trace.pace();
-            let work = pace.as_ref().map_or_else(|| trace.work(), Pace::work);
+            let work = pace.as_ref().map_or_else(|| trace.work(), ReplayPace::work);
             (trace.name().to_owned(), work, trace.meter(), pace)
         })
         .collect();

@@ -19,7 +19,7 @@ use super::measured::ALL_HUGE;
 use super::table::{cycles_of_hits, middle_cost_of_walk};
 use crate::failure::Failure;
 use crate::listening::Listening;
-use crate::watch::Part;
+use crate::watch::SubjectWatch;
 
 /// The replays that weigh walks.
 pub(crate) struct Weighing<'a> {
@@ -72,7 +72,7 @@ impl Weighing<'_> {
                 results: Arc::clone(&results),
             }))
         };
-        let part = Part {
+        let part = SubjectWatch {
             subject: "the cost of walks",
             watch: self.listening.watch,
         };

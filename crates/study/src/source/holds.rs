@@ -3,7 +3,7 @@
 use super::Trace;
 use super::bound::work;
 use super::origin::Origin;
-use super::pace::Pace;
+use super::pace::ReplayPace;
 use broadleaf_trace::{Totals, TraceIndex};
 use std::io::BufReader;
 
@@ -15,7 +15,7 @@ pub(super) struct Holds {
     pub(super) work: u64,
     /// True if these are the totals of the whole recording, not of its whole part only.
     pub(super) is_all: bool,
-    pub(super) pace: Pace,
+    pub(super) pace: ReplayPace,
 }
 
 impl Holds {
@@ -27,14 +27,14 @@ impl Holds {
             totals: index.totals(),
             work: work(&index.totals()),
             is_all: index.complete,
-            pace: Pace::of(&index),
+            pace: ReplayPace::of(&index),
         })
     }
 }
 
 impl Trace {
     /// Returns the bytes of a recording against its accesses; `None` if no index holds them.
-    pub(crate) fn pace(&self) -> Option<Pace> {
+    pub(crate) fn pace(&self) -> Option<ReplayPace> {
         self.holds.as_ref().map(|holds| holds.pace.clone())
     }
 

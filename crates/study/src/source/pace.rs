@@ -13,12 +13,12 @@ const ACCESSES_PER_BYTE: u64 = 512;
 
 /// The bytes of a recording against its accesses, from its index.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Pace {
+pub(crate) struct ReplayPace {
     /// The accesses and the bytes up to the end of each chunk.
     ends: Vec<[u64; 2]>,
 }
 
-impl Pace {
+impl ReplayPace {
     /// Returns the pace of a recording with this index.
     pub(super) fn of(index: &TraceIndex) -> Self {
         let next = index.chunks.iter().skip(1).map(|chunk| chunk.offset);
@@ -71,13 +71,13 @@ mod tests {
 
     #[test]
     fn half_of_the_accesses_may_be_a_tenth_of_the_work() {
-        let pace = Pace::of_chunks([[0, 2], [500, 8], [500, 90]].into_iter());
+        let pace = ReplayPace::of_chunks([[0, 2], [500, 8], [500, 90]].into_iter());
         let (bytes, accesses) = (100, 1000);
         assert_eq!(pace.work(), Work::Replay { bytes, accesses });
         for (accesses, bytes) in [(250, 6), (500, 10), (750, 55), (1000, 100)] {
             assert_eq!(pace.bytes(accesses), bytes, "{accesses}");
         }
         assert_eq!(pace.bytes(u64::MAX), 100);
-        assert_eq!(Pace::default().bytes(7), 0);
+        assert_eq!(ReplayPace::default().bytes(7), 0);
     }
 }
