@@ -54,11 +54,9 @@ impl Color {
 /// The width of a stream, in characters: COLUMNS, or else the width of its terminal. `None` for
 /// other streams. A terminal of unknown size counts as narrow.
 pub(crate) fn width_of(stream: impl IsTerminal + AsFd) -> Option<usize> {
-    let chosen = std::env::var("COLUMNS")
-        .ok()
-        .and_then(|width| width.parse().ok());
-    if let Some(1..) = chosen {
-        return chosen;
+    let chosen = std::env::var("COLUMNS").map(|width| width.parse());
+    if let Ok(Ok(width @ 1..)) = chosen {
+        return Some(width);
     }
     stream.is_terminal().then(|| {
         terminal_size::terminal_size_of(stream).map_or(NARROW, |(width, _)| usize::from(width.0))
@@ -67,19 +65,17 @@ pub(crate) fn width_of(stream: impl IsTerminal + AsFd) -> Option<usize> {
 
 /// The characters of plots on standard output: braille on a terminal whose characters are UTF-8.
 pub(crate) fn glyphs() -> Glyphs {
-    if is_unicode() {
-        Glyphs::Braille
-    } else {
-        Glyphs::Ascii
+    match is_unicode() {
+        true => Glyphs::Braille,
+        false => Glyphs::Ascii,
     }
 }
 
 /// The characters of shades on standard output.
 pub(crate) fn shades() -> Shades {
-    if is_unicode() {
-        Shades::Blocks
-    } else {
-        Shades::Ascii
+    match is_unicode() {
+        true => Shades::Blocks,
+        false => Shades::Ascii,
     }
 }
 

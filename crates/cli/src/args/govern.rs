@@ -162,9 +162,8 @@ fn seconds(text: &str) -> Result<f64, String> {
     let seconds: f64 = text
         .parse()
         .map_err(|_| format!("\"{text}\" is no number of seconds"))?;
-    if seconds > 0.0 && seconds <= 1e9 {
-        Ok(seconds)
-    } else {
-        Err("a number of seconds is more than 0 and at most 1e9".to_owned())
+    match seconds > 0.0 && seconds <= 1e9 {
+        true => Ok(seconds),
+        false => Err("a number of seconds is more than 0 and at most 1e9".to_owned()),
     }
 }

@@ -45,10 +45,9 @@ impl ResultFile {
     /// The view of the result. `view` is that of standard output. A file has no width and no
     /// colours.
     pub(crate) fn view(&self, view: View) -> View {
-        if self.is_given() {
-            View::default()
-        } else {
-            view
+        match self.is_given() {
+            true => View::default(),
+            false => view,
         }
     }
 
