@@ -29,10 +29,7 @@ fn cases(of_thousand: u64) -> u64 {
         reason = "how much a test does is the tester's to say"
     )]
     let asked = std::env::var("BROADLEAF_CASES");
-    let all: u64 = asked
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(100);
+    let all: u64 = asked.ok().and_then(|text| text.parse().ok()).unwrap_or(100);
     (all * of_thousand).div_ceil(1000)
 }
 
