@@ -118,14 +118,14 @@ impl Lines {
 }
 
 /// The words of a line, between blanks.
-pub(crate) const fn words(line: &[u8]) -> Words<'_> {
-    Words(line)
+pub(crate) const fn words(line: &[u8]) -> LineWords<'_> {
+    LineWords(line)
 }
 
 /// The words that are left of a line.
-pub(crate) struct Words<'l>(&'l [u8]);
+pub(crate) struct LineWords<'l>(&'l [u8]);
 
-impl<'l> Iterator for Words<'l> {
+impl<'l> Iterator for LineWords<'l> {
     type Item = &'l [u8];
 
     #[inline]

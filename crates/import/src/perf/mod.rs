@@ -43,18 +43,18 @@ const KERNEL: u64 = 1 << 63;
 struct PerfReader {
     lines: Lines,
     /// The event of the last sample, which most often is that of the next one.
-    last: Event,
+    last: PerfEvent,
 }
 
 /// The name of an event, and what the name says.
 #[derive(Debug, Default)]
-struct Event {
+struct PerfEvent {
     name: Vec<u8>,
     is_load: bool,
     is_store: bool,
 }
 
-impl Event {
+impl PerfEvent {
     /// Becomes the event of that name.
     #[inline]
     fn become_named(&mut self, name: &[u8]) {
@@ -68,7 +68,7 @@ impl Event {
 
 fn open(source: ImportSource, options: &ImportOptions) -> OpenedImport {
     let lines = Lines::new(source.decompressed()?);
-    let last = Event::default();
+    let last = PerfEvent::default();
     let reader = PerfReader { lines, last };
     Ok(Box::new(ReferenceImporter::new(reader, options)))
 }
@@ -82,7 +82,7 @@ fn holds(text: &[u8], wanted: &[u8]) -> bool {
     memchr::memmem::find(text, wanted).is_some()
 }
 
-fn reference(line: &[u8], last: &mut Event) -> Result<Reference, String> {
+fn reference(line: &[u8], last: &mut PerfEvent) -> Result<Reference, String> {
     let mut words = words(line).skip_while(|word| !is_event(word));
     let event = words.next().ok_or(
         "no event, which is a word with a colon at its end: print samples by `perf script -F \

@@ -24,6 +24,7 @@ pub(crate) static HEXES: ForeignFormat = ForeignFormat {
     import: Some(ImportEntry {
         open,
         reads_folders: false,
+        has_physical: false,
         records: "lines",
     }),
     export: None,

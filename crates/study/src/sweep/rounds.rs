@@ -30,7 +30,7 @@ const FRAME_BYTES: u64 = 8;
 
 /// A piece of work over a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Job {
+pub(super) enum SweepJob {
     /// The measurement of the footprint, which later replays depend on.
     Footprint,
     /// The replay of this number.
@@ -38,7 +38,7 @@ pub(super) enum Job {
 }
 
 /// The result of a job.
-enum JobAnswer {
+enum SweepJobAnswer {
     Footprint(u64),
     Replay(usize, Box<ComparisonAnswer>),
 }
@@ -49,19 +49,19 @@ pub(super) fn rounds(
     replays: &[SweepReplay],
     all: &TraceCells,
     room: Option<u64>,
-) -> Vec<Vec<Job>> {
+) -> Vec<Vec<SweepJob>> {
     let numbers = 0..replays.len();
     let depends = |number: &usize| depends_on_footprint(&replays[*number], all);
     let (later, sooner): (Vec<usize>, Vec<usize>) = numbers.partition(depends);
-    let jobs = |numbers: Vec<usize>| numbers.into_iter().map(Job::Replay);
-    let measuring = (!later.is_empty()).then_some(Job::Footprint);
+    let jobs = |numbers: Vec<usize>| numbers.into_iter().map(SweepJob::Replay);
+    let measuring = (!later.is_empty()).then_some(SweepJob::Footprint);
     let mut rounds = Vec::new();
     for group in [
         measuring.into_iter().chain(jobs(sooner)).collect(),
         jobs(later).collect(),
     ] {
-        let group: Vec<Job> = group;
-        let (mut round, mut bytes): (Vec<Job>, u64) = (Vec::new(), 0);
+        let group: Vec<SweepJob> = group;
+        let (mut round, mut bytes): (Vec<SweepJob>, u64) = (Vec::new(), 0);
         for job in group {
             let more = estimate(job, replays, all);
             let is_full = round.len() == MOST_BESIDE
@@ -89,8 +89,8 @@ fn depends_on_footprint(replay: &SweepReplay, all: &TraceCells) -> bool {
 }
 
 /// The estimated bytes of a job. A share of the footprint counts as no frame.
-fn estimate(job: Job, replays: &[SweepReplay], all: &TraceCells) -> u64 {
-    let Job::Replay(number) = job else {
+fn estimate(job: SweepJob, replays: &[SweepReplay], all: &TraceCells) -> u64 {
+    let SweepJob::Replay(number) = job else {
         return REPLAY_BYTES;
     };
     let replay = &replays[number];
@@ -134,8 +134,8 @@ impl TaskReplays<'_> {
             passes += more;
             for answer in answers {
                 match answer {
-                    JobAnswer::Footprint(bytes) => footprint = Some(bytes),
-                    JobAnswer::Replay(number, answer) => found[number] = Some(*answer),
+                    SweepJobAnswer::Footprint(bytes) => footprint = Some(bytes),
+                    SweepJobAnswer::Replay(number, answer) => found[number] = Some(*answer),
                 }
             }
         }
@@ -148,9 +148,9 @@ impl TaskReplays<'_> {
     /// need all the room. Returns the number of passes too.
     fn round(
         &self,
-        jobs: &[Job],
+        jobs: &[SweepJob],
         footprint: Option<u64>,
-    ) -> Result<(Vec<JobAnswer>, u64), Failure> {
+    ) -> Result<(Vec<SweepJobAnswer>, u64), Failure> {
         if jobs.len() > 1
             && let Ok(shared) = SharedTrace::open(self.path, self.reading(jobs), self.threads())
         {
@@ -159,7 +159,7 @@ impl TaskReplays<'_> {
                 return Ok((done?, shared.passes()));
             }
         }
-        let alone = |job: &Job| {
+        let alone = |job: &SweepJob| {
             let beside = SideBySide {
                 footprint,
                 ..SideBySide::default()
@@ -172,10 +172,10 @@ impl TaskReplays<'_> {
 
     fn side_by_side(
         &self,
-        jobs: &[Job],
+        jobs: &[SweepJob],
         footprint: Option<u64>,
         shared: &Arc<SharedTrace>,
-    ) -> Result<Vec<JobAnswer>, Failure> {
+    ) -> Result<Vec<SweepJobAnswer>, Failure> {
         let each = NonZero::new((self.threads() / jobs.len()).max(1));
         let failed = AtomicBool::new(false);
         let watch = RoundWatch {
@@ -208,12 +208,12 @@ impl TaskReplays<'_> {
 
     fn job(
         &self,
-        job: Job,
+        job: SweepJob,
         threads: Option<NonZero<usize>>,
         watch: &dyn Watch,
         beside: SideBySide,
-    ) -> Result<JobAnswer, Failure> {
-        let Job::Replay(number) = job else {
+    ) -> Result<SweepJobAnswer, Failure> {
+        let SweepJob::Replay(number) = job else {
             let reading = self.reading(&[job]);
             let threads = threads.map_or_else(available_threads, NonZero::get);
             let bytes = footprint(
@@ -224,7 +224,7 @@ impl TaskReplays<'_> {
                 watch,
                 beside.reader,
             );
-            return Ok(JobAnswer::Footprint(bytes?));
+            return Ok(SweepJobAnswer::Footprint(bytes?));
         };
         let replay = &self.replays[number];
         let extra: &[&str] = match replay.class {
@@ -249,14 +249,14 @@ impl TaskReplays<'_> {
             watch,
         };
         let answer = compare_beside(request, extra, beside)?;
-        Ok(JobAnswer::Replay(number, Box::new(answer)))
+        Ok(SweepJobAnswer::Replay(number, Box::new(answer)))
     }
 
     /// The reading that serves all these jobs.
-    fn reading(&self, jobs: &[Job]) -> TraceReading {
-        let fetches = |job: &Job| match job {
-            Job::Footprint => false,
-            Job::Replay(number) => {
+    fn reading(&self, jobs: &[SweepJob]) -> TraceReading {
+        let fetches = |job: &SweepJob| match job {
+            SweepJob::Footprint => false,
+            SweepJob::Replay(number) => {
                 let replay = &self.replays[*number];
                 let memory = self.all.conditions[replay.condition].as_ref();
                 needs_fetches(memory.map(|memory| &memory.request), &replay.machines)

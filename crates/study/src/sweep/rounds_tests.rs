@@ -17,17 +17,17 @@ fragmentation = \"50%\"
 
 /// Adds the bytes that all replays read.
 #[derive(Debug, Default)]
-struct Bytes(Arc<Mutex<u64>>);
+struct BytesRead(Arc<Mutex<u64>>);
 
-struct BytesOfTask(Arc<Mutex<u64>>, Mutex<u64>);
+struct BytesReadByTask(Arc<Mutex<u64>>, Mutex<u64>);
 
-impl Watch for Bytes {
+impl Watch for BytesRead {
     fn begin(&self, _: &str, _: Work) -> Box<dyn Task> {
-        Box::new(BytesOfTask(Arc::clone(&self.0), Mutex::new(0)))
+        Box::new(BytesReadByTask(Arc::clone(&self.0), Mutex::new(0)))
     }
 }
 
-impl Task for BytesOfTask {
+impl Task for BytesReadByTask {
     fn set(&self, bytes: u64, _: u64) {
         let mut known = self.1.lock().expect("a number");
         *self.0.lock().expect("a sum") += bytes.saturating_sub(*known);
@@ -110,7 +110,7 @@ fn no_replay_decodes_the_trace_on_its_own() {
     );
     let task: &SweepTask = &planned.expect("a plan").tasks[0];
     assert_eq!(task.replays, 6);
-    let watch = Bytes::default();
+    let watch = BytesRead::default();
     task.run(NonZero::new(2), None, &watch).expect("results");
     let read = *watch.0.lock().expect("a sum");
     assert!(read < bytes.len() as u64, "{read} of {}", bytes.len());
