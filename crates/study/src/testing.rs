@@ -1,5 +1,6 @@
 //! Recordings and a watch for tests of several modules.
 
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use broadleaf_trace::{Backing, Encoder, Event, Grain, Header, Mapping, Range, Visit};
@@ -77,4 +78,19 @@ impl Watch for NotingWatch {
         drop(begun);
         Unwatched.begin(doing, work)
     }
+}
+
+/// How often each trace was asked for a part to decode, by name.
+static DECODED: Mutex<BTreeMap<String, u64>> = Mutex::new(BTreeMap::new());
+
+/// A trace of this name is asked for a part to decode.
+pub(crate) fn note_decoding(name: &str) {
+    let mut all = DECODED.lock().expect("counts");
+    *all.entry(name.to_owned()).or_default() += 1;
+}
+
+/// How often traces of this name were asked for parts to decode.
+pub(crate) fn decodings(name: &str) -> u64 {
+    let all = DECODED.lock().expect("counts");
+    all.get(name).copied().unwrap_or_default()
 }

@@ -57,6 +57,8 @@ impl broadleaf_model::Source for Trace {
             let part = shared.next_part()?;
             return Ok(part.map(|part| TracePart::shared(part, name)));
         }
+        #[cfg(test)]
+        crate::testing::note_decoding(name);
         let reader = match &mut self.decoder {
             Decoder::Recording(reader) => reader,
             Decoder::Away => return Ok(None),

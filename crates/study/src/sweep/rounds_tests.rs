@@ -1,8 +1,9 @@
-use std::sync::Mutex;
-
 use super::super::tests::{folder, read, rows, swept};
 use super::super::{DataSet, Experiment, SweepTask, plan};
 use super::*;
+use crate::output::shown;
+use crate::testing::decodings;
+use crate::watch::Unwatched;
 
 const MEMORIES: &str = "\
 policies = [\"4k\", \"pop-64\", \"navarro\"]
@@ -14,26 +15,6 @@ size = [\"16M\", \"8M\"]
 seed = \"1..2\"
 fragmentation = \"50%\"
 ";
-
-/// Adds the bytes that all replays read.
-#[derive(Debug, Default)]
-struct BytesRead(Arc<Mutex<u64>>);
-
-struct BytesReadByTask(Arc<Mutex<u64>>, Mutex<u64>);
-
-impl Watch for BytesRead {
-    fn begin(&self, _: &str, _: Work) -> Box<dyn Task> {
-        Box::new(BytesReadByTask(Arc::clone(&self.0), Mutex::new(0)))
-    }
-}
-
-impl Task for BytesReadByTask {
-    fn set(&self, bytes: u64, _: u64) {
-        let mut known = self.1.lock().expect("a number");
-        *self.0.lock().expect("a sum") += bytes.saturating_sub(*known);
-        *known = bytes.max(*known);
-    }
-}
 
 /// The passes of each file of results.
 fn passes(folder: &Path) -> Vec<u64> {
@@ -103,17 +84,24 @@ fn no_replay_decodes_the_trace_on_its_own() {
     let pages = (0..400_000_u64).map(|number| number.wrapping_mul(0x9E37_79B9) % 4_001);
     let bytes = crate::testing::recording("a", pages);
     std::fs::write(folder.path().join("a.bl"), &bytes).expect("written");
-    let planned = plan(
-        &experiment,
-        &DataSet::new(folder.path()),
-        &crate::watch::Unwatched,
-    );
-    let task: &SweepTask = &planned.expect("a plan").tasks[0];
+    let data = DataSet::new(folder.path());
+    let planned = plan(&experiment, &data, &Unwatched).expect("a plan");
+    let task: &SweepTask = &planned.tasks[0];
     assert_eq!(task.replays, 6);
-    let watch = BytesRead::default();
-    task.run(NonZero::new(2), None, &watch).expect("results");
-    let read = *watch.0.lock().expect("a sum");
-    assert!(read < bytes.len() as u64, "{read} of {}", bytes.len());
+    let name = shown(&task.path);
+    let before = decodings(&name);
+    task.run(NonZero::new(2), None, &Unwatched)
+        .expect("results");
+    let all = decodings(&name) - before;
+    // One replay asks as often: for each part, and at the end.
+    let text = "traces = \"a.bl\"\npolicies = \"4k\"\n";
+    std::fs::write(folder.path().join("grid.toml"), text).expect("written");
+    let one = read(folder.path()).expect("an experiment");
+    let alone = plan(&one, &data, &Unwatched).expect("a plan");
+    let run = alone.tasks[0].run(NonZero::new(2), None, &Unwatched);
+    run.expect("results");
+    assert!(all > 0);
+    assert_eq!(all, decodings(&name) - before - all);
 }
 
 #[test]
