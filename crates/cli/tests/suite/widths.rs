@@ -69,6 +69,7 @@ fn a_terminal_has_a_bar_with_a_rate_and_the_time_left() {
     let output = Command::new("script")
         .args(["-qec", &command, "/dev/null"])
         .env("TERM", "xterm")
+        .env("NO_COLOR", "1")
         .output()
         .expect("script is a part of Debian's base system");
     let text = String::from_utf8_lossy(&output.stdout);
