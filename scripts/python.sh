@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Tests the Python package: the functions by pytest, the types by mypy and pyright, the stubs by
-# stubtest. The stub has to be the one that the extension's types make. The extension is built as the tests of the crates are, so few libraries are built again.
+# stubtest. The stub has to be the one that the extension's types make. The extension is built as
+# the tests of the crates are, so few libraries are built again.
 # Everything is put into the target folder: a virtual environment, and a package of links.
 #
 # Usage: python.sh [PYTEST-ARGUMENT...]; PYTHON names the interpreter (python3).
