@@ -45,7 +45,7 @@ pub struct RangeAdvice {
     pub damage: Option<String>,
     /// Notes on the trace and the model that the interpretation of the figures needs.
     pub notes: Vec<String>,
-    /// What to do, what it gains and what it costs, with commands.
+    /// The recommendation: its gain, its cost and its commands.
     pub advice: Recommendation,
     /// The provenance of this result.
     pub provenance: Provenance,

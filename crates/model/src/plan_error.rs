@@ -1,7 +1,7 @@
 //! Plans that cannot be carried out.
 
 use broadleaf_machine::Machine;
-use broadleaf_policy::{Foresight, ParseError, Policy};
+use broadleaf_policy::{ParseError, Policy};
 use broadleaf_tlb::RuleNeed;
 use broadleaf_units::PageSize;
 
@@ -125,14 +125,8 @@ pub(crate) fn check_future(
     let Some(rule) = rules.find(|rule| rule.needs.contains(&RuleNeed::Future)) else {
         return Ok(());
     };
-    let decides_at_misses = |policy: &dyn Policy| {
-        let needs = policy.needs();
-        needs.charges.any() || matches!(needs.foresight, Foresight::Cheapest(_))
-    };
-    match policies
-        .iter()
-        .find(|policy| decides_at_misses(policy.as_ref()))
-    {
+    let decides = |policy: &&Box<dyn Policy>| policy.needs().decides_by_misses();
+    match policies.iter().find(decides) {
         Some(policy) => Err(PlanError::Future {
             policy: policy.name(),
             machine: machine.name.clone(),

@@ -116,6 +116,12 @@ pub struct Needs {
 }
 
 impl Needs {
+    /// Returns true if misses of the TLB decide which pages the policy promotes. Two machines then
+    /// have two worlds, and no rule of replacement knows the future.
+    pub fn decides_by_misses(&self) -> bool {
+        self.charges.any() || matches!(self.foresight, Foresight::Cheapest(_))
+    }
+
     /// Returns true if the policy needs a host that keeps a limited number of frames. Other
     /// policies run on a host whose memory never runs short, with reservations and superpages of
     /// [`SizeSet::Block`] only.

@@ -25,7 +25,7 @@ pub const RULE_IN_FULL: &str = "Only policies that can be run are considered. A 
     otherwise from a table of walk costs. It is not known with limited memory, on a machine with \
     one level of TLBs, or without a count of instructions. Then cycles alone decide.";
 
-/// What a recommendation for one machine rests on.
+/// The counts and the source of run times that a recommendation for one machine uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Basis {
     /// The cycles that are counted.

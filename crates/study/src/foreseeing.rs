@@ -15,7 +15,8 @@ use crate::{in_file, names};
 /// # Errors
 /// [`Failure::Wrong`] with the file, the line and the key of the rule.
 pub fn refuse_future(names: &[String], policies: &[Box<dyn Policy>]) -> Result<(), Failure> {
-    let Some(policy) = policies.iter().find(|policy| policy.needs().charges.any()) else {
+    let decides = |policy: &&Box<dyn Policy>| policy.needs().decides_by_misses();
+    let Some(policy) = policies.iter().find(decides) else {
         return Ok(());
     };
     let words = names.iter().filter(|names| !is_grid(names));
@@ -70,12 +71,14 @@ mod tests {
         };
         assert!(refuse_future(&names, &policies(&["4k", "greedy"])).is_ok());
         assert!(refuse_future(&names[..1], &policies(&["approx-online"])).is_ok());
-        let refused = refuse_future(&names, &policies(&["4k", "approx-online"]));
-        let Err(Failure::Wrong(text)) = refused else {
-            panic!("not refused");
-        };
-        let place = format!("{}: line 9, replacement: opt knows", names[1]);
-        assert!(text.starts_with(&place), "{text}");
-        assert!(text.contains("policy approx-online decides"), "{text}");
+        for policy in ["approx-online", "offline"] {
+            let refused = refuse_future(&names, &policies(&["4k", policy]));
+            let Err(Failure::Wrong(text)) = refused else {
+                panic!("{policy} is not refused");
+            };
+            let place = format!("{}: line 9, replacement: opt knows", names[1]);
+            assert!(text.starts_with(&place), "{text}");
+            assert!(text.contains(&format!("policy {policy} decides")), "{text}");
+        }
     }
 }

@@ -135,7 +135,9 @@ pub(crate) struct MemoryArgs {
     pub(crate) rate: u64,
 
     /// Override event costs, in cycles: disk=30000,fault=900 [default:
-    /// fault=1500,zero-kib=300,copy-kib=600,disk=300000,promotion=3000,promotion-page=0,demotion=18000,migration=3000,find=100,lock=100,free=100,invalidate=50,shootdown=2000,extent=1000,digest-kib=2000,prefetch=100,capacity=2470]
+    /// fault=1500, zero-kib=300, copy-kib=600, disk=300000, promotion=3000, promotion-page=0,
+    /// demotion=18000, migration=3000, find=100, lock=100, free=100, invalidate=50, shootdown=2000,
+    /// extent=1000, digest-kib=2000, prefetch=100, capacity=2470]
     ///
     /// fault: a page fault; zero-kib and copy-kib: zeroing or copying one KiB; disk: reading or
     /// writing one page; promotion: a promotion, without zeroing, copying and reading;

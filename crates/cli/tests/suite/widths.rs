@@ -1,5 +1,6 @@
 //! Lines of results fit the width that COLUMNS asks for, and progress is shown on a terminal.
 
+use std::path::Path;
 use std::process::Command;
 
 use crate::support::{binary, broadleaf, file, folder, golden, succeeded};
@@ -7,9 +8,10 @@ use crate::support::{binary, broadleaf, file, folder, golden, succeeded};
 /// The longest line that a reader asked for.
 const WIDTH: usize = 80;
 
-/// Returns the result of a command whose output has [`WIDTH`] columns.
-fn narrow(arguments: &[&str]) -> String {
+/// Returns the result of a command in a folder, with an output of [`WIDTH`] columns.
+fn narrow(folder: &Path, arguments: &[&str]) -> String {
     let output = broadleaf(arguments)
+        .current_dir(folder)
         .env("COLUMNS", WIDTH.to_string())
         .output();
     succeeded(&output.expect("the command was built for this test"))
@@ -19,7 +21,10 @@ fn narrow(arguments: &[&str]) -> String {
 fn lines_fit_eighty_columns() {
     let own = std::process::id().to_string();
     for trace in golden() {
-        let trace = trace.to_str().expect("the path is UTF-8");
+        // The checkout may lie anywhere: commands name the trace alone, and are never broken.
+        let folder = trace.parent().expect("the trace lies in a folder");
+        let trace = trace.file_name().and_then(|name| name.to_str());
+        let trace = trace.expect("the name is UTF-8");
         for arguments in [
             &["compare", trace][..],
             &[
@@ -41,7 +46,7 @@ fn lines_fit_eighty_columns() {
             &["info", trace],
             &["report", &own],
         ] {
-            let text = narrow(arguments);
+            let text = narrow(folder, arguments);
             for line in text.lines() {
                 // A path is one word, and is never broken.
                 let is_one_word = !line.trim().contains(' ');

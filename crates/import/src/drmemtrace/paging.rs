@@ -7,7 +7,7 @@ use crate::batch::ImportBatch;
 use crate::error::ImportError;
 
 impl DrmemtraceImporter {
-    /// Keeps what a marker says of the place of a page, or counts the marker.
+    /// Keeps the frame of a page if the marker tells it. Other markers are counted.
     pub(super) fn place_of_page(
         &mut self,
         current: usize,

@@ -12,7 +12,7 @@ use broadleaf_units::{Rights, SpaceId, VirtAddr};
 
 use crate::batch::ImportBatch;
 
-/// The bits of a virtual address that stand for a missing physical one.
+/// The bits of a virtual address that the tracer writes in place of a missing physical address.
 const STAND_IN: u64 = 0xfff_ffff;
 /// The logarithm of the page size if the trace does not name one.
 const USUAL_SHIFT: u8 = 12;

@@ -42,11 +42,11 @@ const KERNEL: u64 = 1 << 63;
 
 struct PerfReader {
     lines: Lines,
-    /// The event of the last sample, which most often is that of the next one.
+    /// The event of the last sample. The next sample mostly has the same one.
     last: PerfEvent,
 }
 
-/// The name of an event, and what the name says.
+/// An event: its name, and the kind of access that the name tells.
 #[derive(Debug, Default)]
 struct PerfEvent {
     name: Vec<u8>,

@@ -1,4 +1,4 @@
-//! The answer of advice: what to do, what it gains and what it costs.
+//! The recommendation in advice on ranges: its gain, its cost and its commands.
 
 use broadleaf_metrics::{CellResult, RangeAdvice, Recommendation};
 

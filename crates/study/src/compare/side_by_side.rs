@@ -7,7 +7,7 @@ use super::within_machine;
 use crate::memory::MemoryRequest;
 use crate::source::shared::SharedReader;
 
-/// What a comparison shares with others of the same trace.
+/// The reader and the facts that a comparison shares with others of the same trace.
 #[derive(Default)]
 pub(crate) struct SideBySide {
     /// Reads the decoded trace; `None` for a comparison that decodes the trace itself.

@@ -36,6 +36,8 @@ struct SharedState {
     working: usize,
     passes: u64,
     error: Option<Arc<ReadError>>,
+    /// True if a reader panicked. It may have taken the decoder with it.
+    has_panicked: bool,
     content: SharedContent,
 }
 
@@ -78,6 +80,7 @@ impl SharedTrace {
                 working: 0,
                 passes: 1,
                 error: None,
+                has_panicked: false,
                 content: SharedContent::default(),
             }),
             moved: Condvar::new(),
@@ -179,6 +182,8 @@ impl SharedReader {
         state.rest(self.number);
         shared.moved.notify_all();
         loop {
+            // The others would wait for ever for a decoder that is lost.
+            assert!(!state.has_panicked, "another reader of the trace panicked");
             if let Some(error) = &state.error {
                 return Err(ReadError::Shared(Arc::clone(error)));
             }
@@ -249,6 +254,35 @@ impl Drop for SharedReader {
         state.rest(self.number);
         state.readers.remove(&self.number);
         state.forget();
+        state.has_panicked |= std::thread::panicking();
         self.shared.moved.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::super::origin::PassCount;
+    use super::*;
+
+    #[test]
+    fn a_reader_that_panics_ends_the_others() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/sort.bl");
+        let reading = TraceReading {
+            passes: PassCount::One,
+            keep_going: false,
+            fetches: false,
+            by_instruction: false,
+            max_accesses: None,
+        };
+        let shared = SharedTrace::open(Path::new(path), reading, 2).expect("the trace opens");
+        let [one, other] = [shared.reader(), shared.reader()];
+        let panicked = std::thread::spawn(move || {
+            let part = one.next_part().expect("the trace is whole");
+            panic!("a reader panics with a part: {}", part.is_some());
+        });
+        assert!(panicked.join().is_err());
+        assert!(catch_unwind(AssertUnwindSafe(|| other.next_part().is_ok())).is_err());
     }
 }
