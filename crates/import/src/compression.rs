@@ -2,13 +2,12 @@
 
 use std::io::{self, BufRead, BufReader, Cursor, Read, Write};
 
+use liblzma::stream::{CONCATENATED, Stream};
 use lz4_flex::frame::FrameDecoder;
-use lzma_rust2::{XzOptions, XzReader, XzWriter};
 
-/// The largest dictionary of an xz file that is accepted, in KiB. `xz -9` needs 64 MiB.
-const MOST_XZ_KIB: u32 = 256 << 10;
-/// The level of xz files that are written. On a trace for ChampSim, level 6 takes fifteen times as
-/// long, and its file is larger.
+/// The memory that reading an xz file may take, in bytes. A file of `xz -9` takes 65 MiB.
+const MOST_XZ_MEMORY: u64 = 256 << 20;
+/// The level of xz files that are written.
 const XZ_PRESET: u32 = 3;
 /// The largest window of a zstd file that is accepted, as a power of two: 128 MiB.
 const MOST_ZSTD_WINDOW: u32 = 27;
@@ -69,11 +68,10 @@ impl Compression {
         Ok(match self {
             Self::Plain | Self::Zip => from,
             Self::Gzip => Box::new(flate2::read::MultiGzDecoder::new(from)),
-            Self::Xz => Box::new(XzReader::new_mem_limit(
-                BufReader::new(from),
-                true,
-                MOST_XZ_KIB,
-            )),
+            Self::Xz => {
+                let decoder = Stream::new_stream_decoder(MOST_XZ_MEMORY, CONCATENATED)?;
+                Box::new(liblzma::read::XzDecoder::new_stream(from, decoder))
+            }
             Self::Zstd => {
                 let mut decoder = zstd::Decoder::new(from)?;
                 decoder.window_log_max(MOST_ZSTD_WINDOW)?;
@@ -156,7 +154,7 @@ pub enum Compressor<W: Write> {
     /// gzip.
     Gzip(flate2::write::GzEncoder<W>),
     /// xz.
-    Xz(Box<XzWriter<W>>),
+    Xz(liblzma::write::XzEncoder<W>),
     /// Zstandard.
     Zstd(zstd::Encoder<'static, W>),
     /// LZ4.
@@ -176,10 +174,7 @@ impl<W: Write> Compressor<W> {
                 to,
                 flate2::Compression::default(),
             )),
-            Compression::Xz => Self::Xz(Box::new(XzWriter::new(
-                to,
-                XzOptions::with_preset(XZ_PRESET),
-            )?)),
+            Compression::Xz => Self::Xz(liblzma::write::XzEncoder::new(to, XZ_PRESET)),
             Compression::Zstd => Self::Zstd(zstd::Encoder::new(to, 0)?),
             Compression::Lz4 => Self::Lz4(Box::new(lz4_flex::frame::FrameEncoder::new(to))),
         })

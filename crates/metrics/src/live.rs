@@ -219,6 +219,10 @@ pub struct RunFigures {
     pub huge_bytes_peak: Option<u64>,
     /// Processor time of the governor, in seconds; `None` without a governor.
     pub governor_cpu_seconds: Option<f64>,
+    /// The part of `governor_cpu_seconds` in which the kernel made and broke superpages for the
+    /// program: system time that the program takes itself where it gets superpages at faults.
+    /// `None` without a governor.
+    pub acting_cpu_seconds: Option<f64>,
     /// Loads that missed all TLBs; `None` if the processor does not count them.
     pub tlb_misses: Option<u64>,
     /// Cycles of the program; `None` if the processor does not count them.

@@ -37,6 +37,8 @@ mod colours;
 mod counts;
 pub mod design;
 mod drawn;
+mod fewest;
+mod future;
 mod machine;
 mod mappings;
 mod memory;
@@ -57,8 +59,11 @@ pub use alone::alone;
 pub use assigned::{AssignedCounts, AssignedMemory, AssignmentRule, Frames, GatherCosts};
 pub use colours::{SlowOrder, colours_of_pages, lowest_of_colour};
 pub use counts::OracleCounts;
+pub use fewest::{
+    SlowUse, fewest_misses, fewest_walks, fewest_walks_of_blocks, fewest_walks_of_levels,
+};
 pub use machine::{OracleMachine, RuledMachine};
-pub use opt::{belady, fewest_misses};
+pub use opt::belady;
 pub use policy::PolicySpec;
 pub use recording::{Foreknowledge, OwnedItem, Recording, Survey};
 pub use replacement::RuleSpec;

@@ -34,6 +34,8 @@ pub enum RuleSpec {
     Lru3Plru,
     /// Jaleel 2010: predictions of this number of bits.
     Srrip(u32),
+    /// Belady 1966: the entry whose next use is farthest, the lowest among equals.
+    Opt,
 }
 
 impl RuleSpec {
@@ -54,6 +56,7 @@ impl RuleSpec {
             ("mru3-plru", None) => Self::Mru3Plru,
             ("lru3-plru", None) => Self::Lru3Plru,
             ("srrip", Some(bits)) => Self::Srrip(bits as u32),
+            ("opt", None) => Self::Opt,
             _ => return None,
         })
     }
@@ -75,6 +78,7 @@ impl RuleSpec {
             Self::Mru3Plru => ("mru3-plru", None),
             Self::Lru3Plru => ("lru3-plru", None),
             Self::Srrip(bits) => ("srrip", Some(("bits", bits as u64))),
+            Self::Opt => ("opt", None),
         }
     }
 
@@ -121,6 +125,8 @@ struct SlowWay<K> {
     bit: bool,
     /// The prediction of SRRIP.
     distance: Option<u32>,
+    /// The next use that was foreseen at the last load or hit.
+    next_use: u64,
 }
 
 /// One set.
@@ -133,6 +139,8 @@ pub(crate) struct SlowSet<K> {
     pointer: usize,
     /// The number of wired entries, the lowest ones: they hold nothing and never make room.
     wired: usize,
+    /// The next use of what is looked up now.
+    foreseen: u64,
 }
 
 impl<K: Copy + Eq> SlowSet<K> {
@@ -144,13 +152,20 @@ impl<K: Copy + Eq> SlowSet<K> {
             uses: 0,
             bit: false,
             distance: None,
+            next_use: u64::MAX,
         };
         Self {
             ways: vec![never_used; ways],
             now: 0,
             pointer: 0,
             wired,
+            foreseen: u64::MAX,
         }
+    }
+
+    /// Tells the set the next use of what is looked up now.
+    pub(crate) const fn foresee(&mut self, next_use: u64) {
+        self.foreseen = next_use;
     }
 
     /// Returns true if the set holds `key`. A hit is a use.
@@ -221,6 +236,7 @@ impl<K: Copy + Eq> SlowSet<K> {
     fn used(&mut self, rule: RuleSpec, way: usize) {
         self.now += 1;
         self.ways[way].used = self.now;
+        self.ways[way].next_use = self.foreseen;
         self.ways[way].bit = true;
         if rule.has_bits_of_plru() && self.ways[self.wired..].iter().all(|way| way.bit) {
             self.ways.iter_mut().for_each(|way| way.bit = false);
@@ -234,6 +250,7 @@ impl<K: Copy + Eq> SlowSet<K> {
             RuleSpec::Lru => self.least(all, |way| way.used),
             RuleSpec::Fifo => self.least(all, |way| way.loaded),
             RuleSpec::Lfu => self.least(all, |way| way.uses),
+            RuleSpec::Opt => self.least(all, |way| u64::MAX - way.next_use),
             RuleSpec::RoundRobin | RuleSpec::NotLastUsed => self.pointer.max(self.wired),
             RuleSpec::Random(_) => self.wired + numbers.below(all.len()),
             RuleSpec::Gods => {

@@ -6,10 +6,11 @@ use std::ops::Range;
 use broadleaf_trace::{Advice, Event, Grain, Item, KernelTouch, Lead, Visit};
 use broadleaf_units::SpaceId;
 
+use crate::future::OracleFuture;
 use crate::mappings::pages_in;
 use crate::memory::{BlockKey, OracleMemory};
-use crate::tlb::FoundIn;
-use crate::{Foreknowledge, OracleCounts, PolicySpec, Recording, RuledMachine, Survey};
+use crate::tlb::{FoundIn, PageSizeKind};
+use crate::{Foreknowledge, OracleCounts, PolicySpec, Recording, RuleSpec, RuledMachine, Survey};
 
 /// The pace of replaying a run of equal references.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,6 +39,8 @@ pub struct OracleReplay {
     touched: BTreeSet<(SpaceId, u64)>,
     regions: BTreeSet<BlockKey>,
     last_touched: Option<(SpaceId, u64)>,
+    /// The lookups and their next uses, for the rule that knows them.
+    future: OracleFuture,
 }
 
 impl OracleReplay {
@@ -60,6 +63,7 @@ impl OracleReplay {
             touched: BTreeSet::new(),
             regions: BTreeSet::new(),
             last_touched: None,
+            future: OracleFuture::default(),
         }
     }
 
@@ -137,6 +141,13 @@ impl OracleReplay {
             self.note_touched(page);
         }
         let leaf = self.memory.touch(self.space, page, store, time);
+        let number = match leaf {
+            PageSizeKind::Base => page,
+            PageSizeKind::Super => page / 512,
+        };
+        if let Some(next_use) = self.future.pass((self.space, leaf, number)) {
+            self.memory.tlb.foresee(next_use);
+        }
         let found = self.memory.tlb.lookup(self.space, page, leaf);
         let counts = &mut self.memory.counts;
         if found != FoundIn::FirstLevel {
@@ -145,11 +156,11 @@ impl OracleReplay {
         if found == FoundIn::Walk {
             counts.l2_misses += 1;
             match leaf {
-                crate::PageSizeKind::Base => {
+                PageSizeKind::Base => {
                     counts.walks_4k += 1;
                     counts.walk_cycles += 35;
                 }
-                crate::PageSizeKind::Super => {
+                PageSizeKind::Super => {
                     counts.walks_2m += 1;
                     counts.walk_cycles += 21;
                 }
@@ -263,9 +274,9 @@ pub fn replay(
     )
 }
 
-/// Returns the counts of `policy` over `items`. The function passes over the items twice, or three
-/// times for `foresight`: the spaces with map events and the blocks that `freebsd` promotes must be
-/// known beforehand.
+/// Returns the counts of `policy` over `items`. The function passes over the items twice: the
+/// spaces with map events must be known beforehand. One more pass finds the blocks that `freebsd`
+/// promotes, for `foresight`, and one the next uses, for [`RuleSpec::Opt`].
 pub fn replay_items<'a>(
     grain: Grain,
     items: impl Iterator<Item = Item<'a>> + Clone,
@@ -277,13 +288,19 @@ pub fn replay_items<'a>(
     let mut survey = Survey::default();
     items.clone().for_each(|item| survey.item(&item));
     let mut known = survey.finish();
-    let run = |policy, known: &Foreknowledge| {
+    let run = |policy, known: &Foreknowledge, future| {
         let mut replay = OracleReplay::new(grain, policy, machine, pace, known);
+        replay.future = future;
         items.clone().for_each(|item| replay.item(&item));
-        replay.finish()
+        replay
     };
     if policy == PolicySpec::Foresight {
-        known.promoted_by_freebsd = run(PolicySpec::FreeBsd, &known).1;
+        let freebsd = run(PolicySpec::FreeBsd, &known, OracleFuture::default());
+        known.promoted_by_freebsd = freebsd.finish().1;
     }
-    run(policy, &known).0
+    let mut future = OracleFuture::default();
+    if machine.rule == RuleSpec::Opt {
+        future = OracleFuture::after(&run(policy, &known, future).future);
+    }
+    run(policy, &known, future).finish().0
 }

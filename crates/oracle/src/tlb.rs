@@ -107,6 +107,14 @@ impl AgedTlb {
         }
     }
 
+    /// Tells the structures the next use of the translation that is looked up now.
+    pub fn foresee(&mut self, next_use: u64) {
+        let structures = self.first.iter_mut().chain(&mut self.second);
+        for set in structures.flat_map(|filled| &mut filled.sets) {
+            set.foresee(next_use);
+        }
+    }
+
     /// Looks up `page` (a base-page number). `leaf` is the size of the page that a walk would find.
     pub fn lookup(&mut self, space: SpaceId, page: u64, leaf: PageSizeKind) -> FoundIn {
         let large = (space, PageSizeKind::Super, page / 512);

@@ -185,10 +185,15 @@ fn less_or_more(share: f64) -> String {
 fn notes(report: &BaselineReport) -> Vec<String> {
     let mut notes = Vec::new();
     let median = |values: Vec<f64>| percentiles(&values).map(|[_, middle, _]| middle);
-    let governor = (report.with.iter()).filter_map(|run| run.governor_cpu_seconds);
-    if let Some(governor) = median(governor.collect()) {
+    let of_governor = |of: fn(&RunFigures) -> Option<f64>| {
+        let values: Vec<f64> = report.with.iter().filter_map(of).collect();
+        median(values)
+    };
+    let whole = of_governor(|run| run.governor_cpu_seconds);
+    if let (Some(whole), Some(acting)) = (whole, of_governor(|run| run.acting_cpu_seconds)) {
         notes.push(format!(
-            "The governor of {} took {governor:.3} s of a processor, which is in no time above.",
+            "The governor of {} took {whole:.3} s of a processor, {acting:.3} s of it making \
+             superpages, which is in no time above.",
             report.policy
         ));
     }

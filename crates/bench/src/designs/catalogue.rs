@@ -8,7 +8,7 @@ use broadleaf_oracle::design::{
     SlowBlocks, SlowCheck, SlowFills, SlowForm, SlowFrames, SlowModified, SlowProbes,
     SlowReference, SlowStructure, SlowValid,
 };
-use broadleaf_tlb::{ORGANISATIONS, REPLACEMENTS, Replacement, RuleNeed};
+use broadleaf_tlb::{ORGANISATIONS, REPLACEMENTS, Replacement};
 
 /// The entries of a structure of the first level.
 const ENTRIES: usize = 64;
@@ -77,12 +77,8 @@ pub fn all() -> Result<Vec<TimedDesign>, Failed> {
     Ok(designs)
 }
 
-/// A rule in a fully associative structure and in sets. OPT has no oracle of its speed: the oracle
-/// looks for the next use in the whole rest of the stream.
+/// A rule in a fully associative structure and in sets.
 fn rules(rule: &Replacement) -> Result<Vec<TimedDesign>, Failed> {
-    if rule.needs.contains(&RuleNeed::Future) {
-        return Ok(Vec::new());
-    }
     let parameter = rule
         .parameters
         .first()

@@ -10,7 +10,7 @@ pub mod timing;
 use crate::Failed;
 use broadleaf_machine::Machine;
 use broadleaf_oracle::design::{ListedTlb, SlowPage, SlowReference, SlowStructure};
-use broadleaf_tlb::{Design, Lookup, Tlb, TlbCounts, TlbRequest, Translation, Walk};
+use broadleaf_tlb::{Design, Lookup, RuleNeed, Tlb, TlbCounts, TlbRequest, Translation, Walk};
 use broadleaf_units::{Asid, PageNumber, PageSize, Rights};
 use stream::{SmallTable, Stream};
 
@@ -80,6 +80,7 @@ impl TimedDesign {
         let mut tlb = Tlb::new(&self.design);
         let mut table = stream.table(self.has_superpages());
         let mut found = [0; 4];
+        let knows_future = self.design.needs(RuleNeed::Future);
         for step in stream.steps() {
             let request = TlbRequest {
                 tag: Asid::ZERO,
@@ -88,6 +89,9 @@ impl TimedDesign {
             };
             if step.is_first_store {
                 table.store(step.page);
+            }
+            if knows_future {
+                tlb.foresee(step.next_use);
             }
             let answer = tlb.access(&request);
             found[place(answer)] += 1;
@@ -104,9 +108,13 @@ impl TimedDesign {
         let mut tlb = ListedTlb::new(&self.structures);
         let mut table = stream.table(self.has_superpages());
         let mut found = [0; 4];
+        let knows_future = self.design.needs(RuleNeed::Future);
         for step in stream.steps() {
             if step.is_first_store {
                 table.store(step.page);
+            }
+            if knows_future {
+                tlb.foresee(step.next_use);
             }
             let (level, _) = tlb.access((0, step.page), kind_of(step.kind));
             found[level.map_or(3, |level| level - 1)] += 1;

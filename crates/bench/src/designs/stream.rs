@@ -3,7 +3,7 @@
 use crate::{Failed, walk};
 use broadleaf_oracle::design::SlowPage;
 use broadleaf_tlb::ReferenceKind;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::Read;
 
 /// The pages of a superpage.
@@ -24,6 +24,8 @@ pub struct Step {
     pub kind: ReferenceKind,
     /// True for the first store to the page.
     pub is_first_store: bool,
+    /// The number of the next lookup of the page; `u64::MAX` if there is none.
+    pub next_use: u64,
 }
 
 /// The lookups of a program, in their order.
@@ -59,8 +61,13 @@ impl Stream {
             page,
             kind: ReferenceKind::of_data(is_store),
             is_first_store: is_store && stored.insert(page),
+            next_use: u64::MAX,
         });
-        let steps: Vec<Step> = steps.collect();
+        let mut steps: Vec<Step> = steps.collect();
+        let mut later = HashMap::new();
+        for (now, step) in steps.iter_mut().enumerate().rev() {
+            step.next_use = later.insert(step.page, now as u64).unwrap_or(u64::MAX);
+        }
         let touched = steps.iter().map(|step| step.page).collect();
         Ok(Self { steps, touched })
     }

@@ -89,7 +89,7 @@ pub fn rules(
     let policies = [ONE.to_owned()];
     let policy = slow::policy(ONE)?;
     for rule in REPLACEMENTS {
-        // OPT needs the future, and the oracle finds it in strings alone.
+        // OPT needs one more pass, in which the model and the oracle find the next uses.
         if rule.needs.contains(&RuleNeed::Future) {
             continue;
         }

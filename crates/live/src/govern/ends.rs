@@ -204,6 +204,7 @@ impl Turns<'_> {
             rss_bytes_peak: usage.rss_bytes_peak,
             governor_cpu_seconds: spent
                 .map(|(spent, _)| (spent.looking + spent.acting).as_secs_f64()),
+            acting_cpu_seconds: spent.map(|(spent, _)| spent.acting.as_secs_f64()),
             huge_bytes_peak: spent.map(|(_, huge)| huge),
             tlb_misses: counters.tlb_misses(),
             cycles: counters.cycles(),

@@ -43,6 +43,12 @@ impl ListedTlb {
         structures.map(|structure| structure.entries.len()).sum()
     }
 
+    /// Tells the structures the next use of the translation that is looked up now.
+    pub fn foresee(&mut self, next_use: u64) {
+        let sets = self.structures.iter_mut().flat_map(|of| &mut of.sets);
+        sets.for_each(|set| set.foresee(next_use));
+    }
+
     /// Looks a page up. Returns the level that has it, and what was evicted.
     pub fn access(&mut self, at: (u32, u64), kind: SlowReference) -> (Option<usize>, SlowNames) {
         self.and_evictions(|tlb| tlb.find(at, kind))

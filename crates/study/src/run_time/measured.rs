@@ -53,7 +53,13 @@ impl BothEnds<'_> {
         let ends = all.as_flattened();
         let least = ends.iter().copied().fold(f64::INFINITY, f64::min);
         let most = ends.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let gains = [least, middle * gains[1], most];
+        let middle = middle * gains[1];
+        // Runs of one program differ as much under any policy as under the ends.
+        let (below, above) = match result.policy == self.base.policy {
+            true => (0.0, 0.0),
+            false => (gains[1] - gains[0], gains[2] - gains[1]),
+        };
+        let gains = [least.min(middle - below), middle, most.max(middle + above)];
         let mut run_time = RunTime::of_gains(gains, RunTimeBasis::Measured);
         if least <= 0.0 && most >= 0.0 {
             // No difference that the machine of the measurement can show.
@@ -152,14 +158,21 @@ mod tests {
         }
     }
 
-    /// The run time of a policy with so many walks; base pages have 1,000 and huge pages 0.
+    /// The run time of a policy with so many walks; base pages have 1,000 and huge pages 0. All
+    /// rounds are equal.
     fn found(policy: &str, walks: u64, huge_micros: u64) -> Option<RunTime> {
+        found_in(policy, walks, [huge_micros; 3])
+    }
+
+    /// The run time from rounds in which base pages take two seconds.
+    fn found_in(policy: &str, walks: u64, huge_micros: [u64; 3]) -> Option<RunTime> {
         let run = |user_micros| EndRun {
             user_micros,
             ..EndRun::default()
         };
+        let rounds = huge_micros.map(|huge_micros| [run(2_000_000), run(huge_micros)]);
         let measured = MeasuredEnds {
-            rounds: vec![[run(2_000_000), run(huge_micros)]; 3],
+            rounds: rounds.to_vec(),
             costs: FaultCosts {
                 base_nanos: 1000,
                 huge_nanos: 100_000,
@@ -200,6 +213,27 @@ mod tests {
         assert_eq!(half.class, RunTimeClass::Some);
         // It copies the pages that are there.
         assert!((half.fault_seconds.unwrap().paid - 2e-3).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_range_holds_the_spread_of_runs_wherever_the_policy_lies() {
+        let rounds = [1_400_000, 1_500_000, 1_600_000];
+        let seconds = |policy, walks| {
+            let found = found_in(policy, walks, rounds).unwrap();
+            let of = found.user_seconds.unwrap();
+            [of.low, of.middle, of.high]
+        };
+        let [huge, none] = [seconds("greedy", 0), seconds("pop-512", 1000)];
+        let spread = |of: [f64; 3]| [of[1] - of[0], of[2] - of[1]];
+        let wide = spread(huge);
+        assert!(wide[0] > 0.07 && wide[1] > 0.07, "{huge:?}");
+        assert!((none[1] - 2.0).abs() < 1e-9);
+        for (found, wanted) in spread(none).into_iter().zip(wide) {
+            assert!((found - wanted).abs() < 1e-9, "{none:?}");
+        }
+        assert_eq!(seconds("4k", 1000), [2.0; 3]);
+        let few = found_in("pop-256", 900, rounds).unwrap();
+        assert_eq!(few.class, RunTimeClass::None, "{few:?}");
     }
 
     #[test]

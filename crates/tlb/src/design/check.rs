@@ -3,7 +3,7 @@
 use super::{DesignError, Field, MOST_TLB_LEVELS, Structure};
 use crate::organisation::REPLICATE;
 use crate::role::Fills;
-use crate::{IndexFunction, ReferenceKind, RuleNeed};
+use crate::{IndexFunction, ReferenceKind};
 use broadleaf_units::PageSize;
 
 /// The maximum number of entries of a structure, so that a mistyped number does not exhaust memory.
@@ -92,13 +92,6 @@ fn walk_entries(of: &Structure) -> Option<String> {
     }
     if of.role.fills != Fills::Walks {
         return Some("walks fill structures of walk entries: fills = \"walks\"".to_owned());
-    }
-    let rule = of.replacement.entry();
-    if rule.needs.contains(&RuleNeed::Future) {
-        let name = rule.described.name;
-        return Some(format!(
-            "replacement {name} knows the next use of pages alone"
-        ));
     }
     if *first <= of.pages[0].0 {
         let (span, page) = (first.short_name(), of.pages[0].0.short_name());

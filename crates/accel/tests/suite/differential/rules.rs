@@ -9,7 +9,7 @@ use broadleaf_machine::Machine;
 use broadleaf_model::{MemoryLimits, Plan};
 use broadleaf_oracle::random::{Rng, Script, shrink, thin};
 use broadleaf_oracle::{Pace, PolicySpec, Recording, RuleSpec, RuledMachine, alone, replay_items};
-use broadleaf_tlb::{Design, REPLACEMENTS, ReplacementChoice, RuleNeed};
+use broadleaf_tlb::{Design, REPLACEMENTS, ReplacementChoice};
 
 /// A machine with the rule in each structure whose ways can have it.
 fn ruled(machine: &str, choice: &ReplacementChoice) -> Machine {
@@ -47,17 +47,13 @@ fn oracle(recording: &Recording, policy: PolicySpec, machine: RuledMachine) -> C
 
 #[test]
 fn every_rule_counts_as_the_oracles() {
-    let rules = REPLACEMENTS.iter();
-    let rules: Vec<_> = rules
-        .filter(|rule| !rule.needs.contains(&RuleNeed::Future))
-        .collect();
     for_each_seed(cases(1000), |seed| {
         // The oracle has no frames, and the model has: no two pages share one.
         let recording = alone(Script::from_seed(seed).recording());
         let of = machine_of(seed);
         let policies = policies(&mut Rng::new(seed));
-        for (number, rule) in rules.iter().enumerate() {
-            let choice = ReplacementChoice::from(**rule);
+        for (number, rule) in REPLACEMENTS.iter().enumerate() {
+            let choice = ReplacementChoice::from(*rule);
             let value = choice.values().first().and_then(|value| value.number());
             let rule = RuleSpec::named(rule.described.name, value).expect("a rule");
             let policy = policies[(seed as usize / 4 + number) % policies.len()];

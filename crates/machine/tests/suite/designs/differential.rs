@@ -172,6 +172,12 @@ impl RandomTrace {
                 SlowReference::Store => ReferenceKind::Store,
             },
         };
+        // Whatever OPT is told: equal next uses occur, and past ones.
+        let (near, now) = (self.rng.below(16), step as u64);
+        let later = now + self.rng.below(64);
+        let next_use = self.rng.pick(&[near, now, later, u64::MAX]);
+        self.model.foresee(next_use);
+        self.oracle.foresee(next_use);
         let mut gone = SlowNames::new();
         let lookup = self
             .model

@@ -6,16 +6,14 @@ use broadleaf_oracle::design::{
     SlowBlocks, SlowCheck, SlowForm, SlowFrames, SlowModified, SlowProbes, SlowStructure, SlowValid,
 };
 use broadleaf_oracle::random::Rng;
-use broadleaf_tlb::{REPLACEMENTS, Replacement, RuleNeed};
+use broadleaf_tlb::{REPLACEMENTS, Replacement};
 
 /// The traces of a family.
 pub(crate) const TRACES: u64 = 1000;
 
 /// A rule that sets of this number of ways can have.
 pub(crate) fn draw_rule(rng: &mut Rng, ways: usize) -> RuleSpec {
-    let fits = |rule: &&&Replacement| {
-        !rule.needs.contains(&RuleNeed::Future) && (rule.refuses)(ways).is_none()
-    };
+    let fits = |rule: &&&Replacement| (rule.refuses)(ways).is_none();
     let rules: Vec<&Replacement> = REPLACEMENTS.iter().filter(fits).copied().collect();
     let rule = rng.pick(&rules);
     let parameter = rule.parameters.first().map(|parameter| {

@@ -182,14 +182,4 @@ fn walk_entries_that_cannot_be_are_refused() {
         "walk-entries",
         "va[13:12] looks at bits inside a walk entry of 2m",
     );
-    let opt = of(DIRECTORIES)
-        .replacen("lru", "x", 1)
-        .replace("lru", "opt")
-        .replace("\"x\"", "\"lru\"");
-    refused(
-        &opt,
-        17,
-        "walk-entries",
-        "replacement opt knows the next use of pages alone",
-    );
 }

@@ -4,6 +4,7 @@ mod chases;
 mod closed_forms;
 mod differential;
 mod opt;
+mod opt_elsewhere;
 mod probes;
 mod text;
 mod vectors;

@@ -187,12 +187,14 @@ pub(super) fn table(all: &AllResults) -> Result<Table, Failure> {
             "likely cause",
         ],
     );
-    for tendency in &TENDENCIES {
-        let mut holds = 0;
+    for tendency in TENDENCIES.iter().filter(|_| !all.runs.is_empty()) {
+        let mut exceptions = Vec::new();
         for run in &all.runs {
             let misses = tendency.misses(run)?;
             let (excess, held) = tendency.of(misses);
-            holds += usize::from(held);
+            if !held {
+                exceptions.push(run.program.name);
+            }
             table.row([
                 format!("{} against {}", tendency.fewer, tendency.more),
                 run.program.name.to_owned(),
@@ -203,16 +205,44 @@ pub(super) fn table(all: &AllResults) -> Result<Table, Failure> {
                 if held { "" } else { tendency.cause }.to_owned(),
             ]);
         }
+        let programs = all.runs.len();
+        let found = match exceptions.len() {
+            0 => format!("all {programs} programs"),
+            few => format!("{} of {programs} programs", programs - few),
+        };
+        let cause = match exceptions.is_empty() {
+            true => String::new(),
+            false => format!("{}: {}", exceptions.join(", "), tendency.cause),
+        };
         table
-            .direction(
-                2 * holds > all.runs.len() || all.runs.is_empty(),
-                tendency.text,
-            )
-            .words(
-                "a tendency",
-                format!("{holds} of {} programs", all.runs.len()),
-            )
-            .because(tendency.cause);
+            .direction(exceptions.is_empty(), tendency.text)
+            .words("a tendency", found)
+            .because(&cause);
     }
     Ok(table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tendency(within: f64, equal: bool) -> Tendency {
+        Tendency {
+            within,
+            equal,
+            ..TENDENCIES[0]
+        }
+    }
+
+    #[test]
+    fn a_tendency_has_exceptions_above_and_where_misses_are_equal_below() {
+        let no_more = tendency(1.0, false);
+        assert_eq!(no_more.of([101, 100]), (1.0, true));
+        assert_eq!(no_more.of([102, 100]), (2.0, false));
+        assert_eq!(no_more.of([50, 100]), (-50.0, true));
+        let equal = tendency(1.0, true);
+        assert_eq!(equal.of([50, 100]), (-50.0, false));
+        assert_eq!(equal.of([99, 100]), (-1.0, true));
+        assert!(tendency(0.0, true).of([0, 0]).1);
+    }
 }
