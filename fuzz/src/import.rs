@@ -1,7 +1,8 @@
 //! All importers of the catalogue: an importer reads any bytes to their end, or refuses them. A
 //! trace can hold the result. The size of reads changes no result.
 //!
-//! The first byte chooses the importer, the grain, and whether instructions are fetched.
+//! The first byte chooses the importer, the grain, and whether instructions are fetched. The
+//! environment variable `BROADLEAF_FUZZ_FORMAT` names the only importer to fuzz.
 
 use std::io::{Cursor, Read};
 
@@ -68,7 +69,14 @@ pub fn run(bytes: &[u8]) {
     let Some((&choice, bytes)) = bytes.split_first() else {
         return;
     };
-    let entries: Vec<&ImportEntry> = importable().map(|(_, entry)| entry).collect();
+    let only = std::env::var("BROADLEAF_FUZZ_FORMAT").ok();
+    let is_chosen = |name: &str| only.as_deref().is_none_or(|only| only == name);
+    let entries = importable().filter(|(format, _)| is_chosen(format.described.name));
+    let entries: Vec<&ImportEntry> = entries.map(|(_, entry)| entry).collect();
+    assert!(
+        !entries.is_empty(),
+        "BROADLEAF_FUZZ_FORMAT names no format: {only:?}"
+    );
     let entry = entries[usize::from(choice) % entries.len()];
     let ways = usize::from(choice) / entries.len();
     let options = ImportOptions {

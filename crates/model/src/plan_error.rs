@@ -125,8 +125,8 @@ pub(crate) fn check_future(
     let Some(rule) = rules.find(|rule| rule.needs.contains(&RuleNeed::Future)) else {
         return Ok(());
     };
-    let decides = |policy: &&Box<dyn Policy>| policy.needs().decides_by_misses();
-    match policies.iter().find(decides) {
+    let mut policies = policies.iter().map(Box::as_ref);
+    match policies.find(|policy| policy.needs().decides_by_misses()) {
         Some(policy) => Err(PlanError::Future {
             policy: policy.name(),
             machine: machine.name.clone(),

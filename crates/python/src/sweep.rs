@@ -1,5 +1,6 @@
 //! `sweep`: plans, tasks and results of experiment files.
 
+use std::num::NonZero;
 use std::path::PathBuf;
 
 use broadleaf_study::failure::Failure;
@@ -79,6 +80,9 @@ pub(crate) fn plan_sweep(
     Ok((name, planned.cells, planned.finished, tasks, failed))
 }
 
+/// The number of tasks on a worker's machine: a worker does not know what else runs there.
+const ONE: NonZero<usize> = NonZero::<usize>::MIN;
+
 /// Runs a task, on any machine. Returns the name and the bytes of its file of results.
 #[pyfunction]
 #[pyo3(signature = (task, *, threads, use_cache, progress))]
@@ -96,7 +100,7 @@ pub(crate) fn run_sweep_task<'py>(
             format!("this worker cannot read the task ({error}): install the same version");
         invalid(py, message)
     })?;
-    let done = Run::new(progress).work(py, |run| task.run(threads, cache.as_ref(), run))?;
+    let done = Run::new(progress).work(py, |run| task.run(threads, ONE, cache.as_ref(), run))?;
     Ok((done.name, PyBytes::new(py, &done.bytes)))
 }
 

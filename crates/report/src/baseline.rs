@@ -192,8 +192,8 @@ fn notes(report: &BaselineReport) -> Vec<String> {
     let whole = of_governor(|run| run.governor_cpu_seconds);
     if let (Some(whole), Some(acting)) = (whole, of_governor(|run| run.acting_cpu_seconds)) {
         notes.push(format!(
-            "The governor of {} took {whole:.3} s of a processor, {acting:.3} s of it making \
-             superpages, which is in no time above.",
+            "The governor of {} took {whole:.3} s of a processor, which is in no time above. The \
+             kernel made and broke superpages in {acting:.3} s of it.",
             report.policy
         ));
     }

@@ -274,6 +274,8 @@ pub(crate) fn compare_beside(
         hash,
         after,
     } = replayable.outcome()?;
+    // What follows reads the trace by itself, and others must not wait for it.
+    trace.share(None);
     if let Some(done) = &mut done {
         done.asked.after.extend(after);
     }

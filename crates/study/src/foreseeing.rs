@@ -15,8 +15,8 @@ use crate::{in_file, names};
 /// # Errors
 /// [`Failure::Wrong`] with the file, the line and the key of the rule.
 pub fn refuse_future(names: &[String], policies: &[Box<dyn Policy>]) -> Result<(), Failure> {
-    let decides = |policy: &&Box<dyn Policy>| policy.needs().decides_by_misses();
-    let Some(policy) = policies.iter().find(decides) else {
+    let mut policies = policies.iter().map(Box::as_ref);
+    let Some(policy) = policies.find(|policy| policy.needs().decides_by_misses()) else {
         return Ok(());
     };
     let words = names.iter().filter(|names| !is_grid(names));

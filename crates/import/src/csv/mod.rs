@@ -1,6 +1,6 @@
 //! References as comma-separated values, from scripts and notebooks.
 
-use broadleaf_trace::Header;
+use broadleaf_trace::{DataAccess, Header};
 use broadleaf_units::Described;
 
 use crate::catalogue::ForeignFormat;
@@ -98,8 +98,27 @@ fn fields(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|byte| *byte == b',').map(<[u8]>::trim_ascii)
 }
 
+/// The kind and the address of a row of two columns, `kind` and `address`, in the form that `export
+/// csv` writes. `None` for other rows, which are not wrong for that.
+#[inline]
+fn exported(line: &[u8]) -> Option<(ReferenceKind, u64)> {
+    let (kind, address) = match line {
+        [b'l', b'o', b'a', b'd', b',', address @ ..] => (ReferenceKind::Data(DataAccess::Load), address),
+        [b's', b't', b'o', b'r', b'e', b',', address @ ..] => (ReferenceKind::Data(DataAccess::Store), address),
+        [b'f', b'e', b't', b'c', b'h', b',', address @ ..] => (ReferenceKind::Fetch, address),
+        _ => return None,
+    };
+    let is_hexadecimal = address.starts_with(b"0x");
+    Some((kind, hexadecimal(address).filter(|_| is_hexadecimal)?))
+}
+
 impl Reference {
     fn of_row(line: &[u8], columns: &Columns) -> Result<Self, String> {
+        if (columns.kind, columns.address, columns.count) == (Some(0), 1, 2)
+            && let Some((kind, first)) = exported(line)
+        {
+            return Self::of_row_values(kind, first, None);
+        }
         let (mut address, mut kind, mut size) = (None, None, None);
         let (mut count, mut rest) = (0, line);
         loop {

@@ -33,6 +33,11 @@ impl DrmemtraceImporter {
             }
             return Ok(());
         };
+        // References of the kernel are left out, and so are the places of their pages.
+        if is_place && self.files[current].in_kernel {
+            maker.unkept.markers += 1;
+            return Ok(());
+        }
         let space = self.threads.space;
         let placed = match kind {
             marker::TIMESTAMP | marker::CPU_ID => Ok(()),
@@ -42,7 +47,10 @@ impl DrmemtraceImporter {
                 Ok(())
             }
             marker::VIRTUAL_ADDRESS => pages.place(space, value, &mut maker.fold, batch),
-            marker::NO_PHYSICAL_ADDRESS => pages.lacks(space, value, &mut maker.fold, batch),
+            marker::NO_PHYSICAL_ADDRESS => {
+                pages.unavailable += 1;
+                pages.lacks(space, value, &mut maker.fold, batch)
+            }
             _ => {
                 maker.unkept.markers += 1;
                 Ok(())
@@ -54,6 +62,11 @@ impl DrmemtraceImporter {
     /// Refuses a trace without physical addresses, at its end.
     pub(super) fn check_physical(&self) -> Result<(), ImportError> {
         match &self.maker.physical {
+            Some(pages) if pages.markers == 0 && pages.unavailable > 0 => Err(ImportError::input(
+                &self.name,
+                "says of every page that its physical address was not to be had: record as root, \
+                 or import without --physical",
+            )),
             Some(pages) if pages.markers == 0 => Err(ImportError::input(
                 &self.name,
                 "has no physical addresses: record with `drrun -t drcachesim -offline \

@@ -35,8 +35,9 @@ pub(super) struct PhysicalPages {
     last: Option<(SpaceId, u64)>,
     /// The value of the last marker with a physical address.
     physical: u64,
-    /// The markers of physical addresses.
+    /// The markers of physical addresses, and those of addresses that were not to be had.
     pub(super) markers: u64,
+    pub(super) unavailable: u64,
     /// The pages whose physical address is not known.
     pub(super) missing: u64,
 }
@@ -49,6 +50,7 @@ impl PhysicalPages {
             last: None,
             physical: 0,
             markers: 0,
+            unavailable: 0,
             missing: 0,
         }
     }
@@ -64,8 +66,8 @@ impl PhysicalPages {
             0x20_0000 => 21,
             _ => {
                 return Err(format!(
-                    "a trace with physical addresses has pages of 4 KiB or 2 MiB, and these have {bytes} \
-                     bytes: import it without --physical"
+                    "a trace with physical addresses has pages of 4 KiB or 2 MiB, and the page size \
+                     of this one is {bytes} bytes: import it without --physical"
                 ));
             }
         };
@@ -94,7 +96,8 @@ impl PhysicalPages {
         self.tell(space, address, self.physical, fold, batch)
     }
 
-    /// A page of this space has no physical address that could be had.
+    /// A page of this space has no physical address that could be had. A frame that is known from
+    /// another thread stays.
     pub(super) fn lacks(
         &mut self,
         space: SpaceId,
@@ -102,6 +105,9 @@ impl PhysicalPages {
         fold: &mut Fold,
         batch: &mut ImportBatch,
     ) -> Result<(), String> {
+        if self.known.contains_key(&(space, address >> self.shift())) {
+            return Ok(());
+        }
         self.missing += 1;
         self.tell(space, address, address & STAND_IN, fold, batch)
     }
@@ -115,15 +121,13 @@ impl PhysicalPages {
         fold: &mut Fold,
         batch: &mut ImportBatch,
     ) -> Result<(), String> {
-        for address in [first, last] {
-            let page = (space, address >> self.shift());
-            if self.last == Some(page) {
-                continue;
+        let shift = self.shift();
+        for number in first >> shift..=last >> shift {
+            let page = (space, number);
+            if self.last != Some(page) {
+                self.lacks(space, number << shift, fold, batch)?;
+                self.last = Some(page);
             }
-            if !self.known.contains_key(&page) {
-                self.lacks(space, address, fold, batch)?;
-            }
-            self.last = Some(page);
         }
         Ok(())
     }

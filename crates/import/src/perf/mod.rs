@@ -6,7 +6,7 @@ use broadleaf_units::Described;
 use crate::catalogue::ForeignFormat;
 use crate::error::ImportError;
 use crate::import::{ImportEntry, ImportOptions, LeftOut, OpenedImport};
-use crate::lines::{Lines, hexadecimal, shown, words};
+use crate::lines::{LineWords, Lines, hexadecimal, shown, words};
 use crate::references::{Reference, ReferenceImporter, ReferenceReader};
 use crate::source::ImportSource;
 
@@ -82,9 +82,24 @@ fn holds(text: &[u8], wanted: &[u8]) -> bool {
     memchr::memmem::find(text, wanted).is_some()
 }
 
+/// The first event of a line, and the words after it.
+#[inline]
+fn event(line: &[u8]) -> Option<(&[u8], LineWords<'_>)> {
+    for colon in memchr::memchr_iter(b':', line) {
+        let (before, after) = line.split_at(colon + 1);
+        if !matches!(after, [] | [b' ' | b'\t', ..]) {
+            continue;
+        }
+        let begin = memchr::memrchr2(b' ', b'\t', before).map_or(0, |blank| blank + 1);
+        if is_event(&before[begin..]) {
+            return Some((&before[begin..], words(after)));
+        }
+    }
+    None
+}
+
 fn reference(line: &[u8], last: &mut PerfEvent) -> Result<Reference, String> {
-    let mut words = words(line).skip_while(|word| !is_event(word));
-    let event = words.next().ok_or(
+    let (event, mut words) = event(line).ok_or(
         "no event, which is a word with a colon at its end: print samples by `perf script -F \
          event,addr,ip`, without call chains",
     )?;

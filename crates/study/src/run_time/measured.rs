@@ -54,14 +54,15 @@ impl BothEnds<'_> {
         let least = ends.iter().copied().fold(f64::INFINITY, f64::min);
         let most = ends.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let middle = middle * gains[1];
-        // Runs of one program differ as much under any policy as under the ends.
+        // Runs differ as much under any policy as at the ends. Base pages are what others are
+        // compared with.
         let (below, above) = match result.policy == self.base.policy {
             true => (0.0, 0.0),
             false => (gains[1] - gains[0], gains[2] - gains[1]),
         };
         let gains = [least.min(middle - below), middle, most.max(middle + above)];
         let mut run_time = RunTime::of_gains(gains, RunTimeBasis::Measured);
-        if least <= 0.0 && most >= 0.0 {
+        if gains[0] <= 0.0 && gains[2] >= 0.0 {
             // No difference that the machine of the measurement can show.
             run_time.class = RunTimeClass::None;
         }

@@ -4,6 +4,7 @@
 //! and the others find it in a window of a few parts. A reader that begins again waits until no
 //! other reader is in the pass.
 
+use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -11,6 +12,19 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use super::shared_part::{PartsDecoder, SharedPart};
 use super::{ReadError, Trace, TraceReading, Whole};
 use crate::failure::Failure;
+
+/// The message of a reader that ends because another one panicked.
+const OTHER_PANICKED: &str = "another reader of the trace panicked";
+
+/// Returns true if a reader panicked because another one did.
+pub(crate) fn is_of_another_reader(panic: &(dyn Any + Send)) -> bool {
+    panic
+        .downcast_ref::<String>()
+        .is_some_and(|text| text == OTHER_PANICKED)
+        || panic
+            .downcast_ref::<&str>()
+            .is_some_and(|text| *text == OTHER_PANICKED)
+}
 
 /// The maximum number of decoded parts that wait for the slowest reader.
 const MOST_WAITING: usize = 8;
@@ -183,7 +197,7 @@ impl SharedReader {
         shared.moved.notify_all();
         loop {
             // The others would wait for ever for a decoder that is lost.
-            assert!(!state.has_panicked, "another reader of the trace panicked");
+            assert!(!state.has_panicked, "{OTHER_PANICKED}");
             if let Some(error) = &state.error {
                 return Err(ReadError::Shared(Arc::clone(error)));
             }
@@ -217,7 +231,7 @@ impl SharedReader {
                     (Ok(Some(part)), _) => state.window.push_back(Arc::new(part)),
                     (_, Some(Ok(content))) => {
                         state.ended = true;
-                        if state.passes == 1 {
+                        if state.content.hash.is_none() {
                             state.content = content;
                         }
                     }
@@ -283,6 +297,8 @@ mod tests {
             panic!("a reader panics with a part: {}", part.is_some());
         });
         assert!(panicked.join().is_err());
-        assert!(catch_unwind(AssertUnwindSafe(|| other.next_part().is_ok())).is_err());
+        let ended = catch_unwind(AssertUnwindSafe(|| other.next_part().is_ok()));
+        let panic = ended.expect_err("the other reader ends too");
+        assert!(is_of_another_reader(panic.as_ref()));
     }
 }

@@ -55,6 +55,7 @@ pub fn sweep(
     let threads = threads.map_or_else(available_threads, NonZero::get);
     let workers = threads.min(tasks.len());
     let each = NonZero::new(threads / workers.max(1));
+    let beside = NonZero::new(workers).unwrap_or(NonZero::<usize>::MIN);
     let tallies: Vec<Arc<Tally>> = tasks.iter().map(|_| Arc::default()).collect();
     let total: u64 = tasks.iter().map(SweepTask::work).sum();
     let bar = watch.begin(&format!("sweeping {open} cells"), Work::Accesses(total));
@@ -75,7 +76,7 @@ pub fn sweep(
                         tally: &tallies[number],
                         stops,
                     };
-                    let done = task.run(each, cache, &watch);
+                    let done = task.run(each, beside, cache, &watch);
                     if sender.send((number, done)).is_err() {
                         break;
                     }

@@ -4,6 +4,7 @@ use std::num::NonZero;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::ScopedJoinHandle;
 
 use broadleaf_model::pool::AroundWorker;
 use broadleaf_report::BASELINE;
@@ -18,7 +19,7 @@ use crate::failure::Failure;
 use crate::memory::{Amount, footprint};
 use crate::source::TraceReading;
 use crate::source::origin::PassCount;
-use crate::source::shared::{SharedReader, SharedTrace};
+use crate::source::shared::{SharedReader, SharedTrace, is_of_another_reader};
 use crate::watch::{Task, Watch, Work};
 
 /// The maximum number of replays of a pass.
@@ -113,6 +114,8 @@ pub(super) struct TaskReplays<'a> {
     pub(super) threads: Option<NonZero<usize>>,
     pub(super) cache: Option<&'a TraceCache>,
     pub(super) watch: &'a dyn Watch,
+    /// The number of tasks that run at the same time on this machine, this one included.
+    pub(super) tasks: NonZero<usize>,
 }
 
 /// The answers of all replays, in their order, and the number of passes over the trace.
@@ -129,7 +132,8 @@ impl TaskReplays<'_> {
     pub(super) fn run(&self) -> Result<TaskAnswers, Failure> {
         let mut found: Vec<Option<ComparisonAnswer>> = self.replays.iter().map(|_| None).collect();
         let (mut passes, mut footprint) = (0, None);
-        for round in rounds(self.replays, self.all, crate::room::available()) {
+        let room = crate::room::available().map(|room| room / self.tasks.get() as u64);
+        for round in rounds(self.replays, self.all, room) {
             let (answers, more) = self.round(&round, footprint)?;
             passes += more;
             for answer in answers {
@@ -144,30 +148,38 @@ impl TaskReplays<'_> {
         Ok(TaskAnswers { answers, passes })
     }
 
-    /// Does the jobs of one pass side by side. If that fails, each job is done alone, since it may
-    /// need all the room. Returns the number of passes too.
+    /// Does the jobs of one pass side by side. Jobs that fail are done once more alone, since they
+    /// may need all the room. Returns the number of passes too.
     fn round(
         &self,
         jobs: &[SweepJob],
         footprint: Option<u64>,
     ) -> Result<(Vec<SweepJobAnswer>, u64), Failure> {
+        let (mut answers, mut failed, mut passes) = (Vec::new(), jobs.to_vec(), 0);
         if jobs.len() > 1
             && let Ok(shared) = SharedTrace::open(self.path, self.reading(jobs), self.threads())
         {
+            failed.clear();
             let done = self.side_by_side(jobs, footprint, &shared);
-            if done.is_ok() || self.watch.is_stopped() {
-                return Ok((done?, shared.passes()));
+            for (job, done) in jobs.iter().zip(done) {
+                match done {
+                    Ok(answer) => answers.push(answer),
+                    Err(failure) if self.watch.is_stopped() => return Err(failure),
+                    Err(_) => failed.push(*job),
+                }
             }
+            passes = shared.passes();
         }
-        let alone = |job: &SweepJob| {
+        for job in failed {
             let beside = SideBySide {
                 footprint,
+                others: self.tasks.get() as u64 - 1,
                 ..SideBySide::default()
             };
-            self.job(*job, self.threads, self.watch, beside)
-        };
-        let answers = jobs.iter().map(alone).collect::<Result<Vec<_>, _>>()?;
-        Ok((answers, jobs.len() as u64))
+            answers.push(self.job(job, self.threads, self.watch, self.cache, beside)?);
+            passes += 1;
+        }
+        Ok((answers, passes))
     }
 
     fn side_by_side(
@@ -175,13 +187,14 @@ impl TaskReplays<'_> {
         jobs: &[SweepJob],
         footprint: Option<u64>,
         shared: &Arc<SharedTrace>,
-    ) -> Result<Vec<SweepJobAnswer>, Failure> {
+    ) -> Vec<Result<SweepJobAnswer, Failure>> {
         let each = NonZero::new((self.threads() / jobs.len()).max(1));
         let failed = AtomicBool::new(false);
         let watch = RoundWatch {
             watch: self.watch,
             failed: &failed,
         };
+        let fetches = self.reading(jobs).fetches;
         let readers: Vec<SharedReader> = jobs.iter().map(|_| shared.reader()).collect();
         std::thread::scope(|scope| {
             let (watch, failed) = (&watch, &failed);
@@ -189,20 +202,33 @@ impl TaskReplays<'_> {
                 let beside = SideBySide {
                     reader: Some(reader),
                     footprint,
-                    others: jobs.len() as u64 - 1,
+                    others: (jobs.len() * self.tasks.get()) as u64 - 1,
                 };
+                // Fetches cut visits, so that samples of memory come at other times. A replay that
+                // reads fetches for others keeps no result.
+                let is_own = self.reading(&[*job]).fetches == fetches;
+                let cache = self.cache.filter(|_| is_own);
                 scope.spawn(move || {
-                    let done = self.job(*job, each, watch, beside);
+                    let done = self.job(*job, each, watch, cache, beside);
                     failed.fetch_or(done.is_err(), Ordering::Relaxed);
                     done
                 })
             });
             let running: Vec<_> = running.collect();
-            let done = running.into_iter().map(|job| match job.join() {
-                Ok(done) => done,
-                Err(panic) => std::panic::resume_unwind(panic),
-            });
-            done.collect()
+            let joined: Vec<_> = running.into_iter().map(ScopedJoinHandle::join).collect();
+            let (mut done, mut panics) = (Vec::new(), Vec::new());
+            for job in joined {
+                match job {
+                    Ok(answer) => done.push(answer),
+                    Err(panic) => panics.push(panic),
+                }
+            }
+            // The first cause: other readers end because one panicked.
+            panics.sort_by_key(|panic| is_of_another_reader(panic.as_ref()));
+            if let Some(panic) = panics.into_iter().next() {
+                std::panic::resume_unwind(panic);
+            }
+            done
         })
     }
 
@@ -211,19 +237,13 @@ impl TaskReplays<'_> {
         job: SweepJob,
         threads: Option<NonZero<usize>>,
         watch: &dyn Watch,
+        cache: Option<&TraceCache>,
         beside: SideBySide,
     ) -> Result<SweepJobAnswer, Failure> {
         let SweepJob::Replay(number) = job else {
             let reading = self.reading(&[job]);
             let threads = threads.map_or_else(available_threads, NonZero::get);
-            let bytes = footprint(
-                self.path,
-                &reading,
-                threads,
-                self.cache,
-                watch,
-                beside.reader,
-            );
+            let bytes = footprint(self.path, &reading, threads, cache, watch, beside.reader);
             return Ok(SweepJobAnswer::Footprint(bytes?));
         };
         let replay = &self.replays[number];
@@ -244,7 +264,7 @@ impl TaskReplays<'_> {
             warm_up: WARM_UP,
             restarts: self.restart,
             memory: memory.map(|memory| &memory.request),
-            cache: self.cache,
+            cache,
             explain_plan: None,
             watch,
         };

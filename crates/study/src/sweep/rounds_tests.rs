@@ -90,7 +90,7 @@ fn no_replay_decodes_the_trace_on_its_own() {
     assert_eq!(task.replays, 6);
     let name = shown(&task.path);
     let before = decodings(&name);
-    task.run(NonZero::new(2), None, &Unwatched)
+    task.run(NonZero::new(2), NonZero::<usize>::MIN, None, &Unwatched)
         .expect("results");
     let all = decodings(&name) - before;
     // One replay asks as often: for each part, and at the end.
@@ -98,7 +98,7 @@ fn no_replay_decodes_the_trace_on_its_own() {
     std::fs::write(folder.path().join("grid.toml"), text).expect("written");
     let one = read(folder.path()).expect("an experiment");
     let alone = plan(&one, &data, &Unwatched).expect("a plan");
-    let run = alone.tasks[0].run(NonZero::new(2), None, &Unwatched);
+    let run = alone.tasks[0].run(NonZero::new(2), NonZero::<usize>::MIN, None, &Unwatched);
     run.expect("results");
     assert!(all > 0);
     assert_eq!(all, decodings(&name) - before - all);

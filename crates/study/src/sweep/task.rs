@@ -122,13 +122,15 @@ impl SweepTask {
         format!("{digits}-{}.parquet", &keys[..12])
     }
 
-    /// Computes all cells. `threads` are those of each replay.
+    /// Computes all cells. `threads` are those of this task, and `tasks` is the number of tasks that
+    /// share this machine's memory at the same time.
     ///
     /// # Errors
     /// If this build is another, the trace is missing or has other bytes, or a replay fails.
     pub fn run(
         &self,
         threads: Option<NonZero<usize>>,
+        tasks: NonZero<usize>,
         cache: Option<&TraceCache>,
         watch: &dyn Watch,
     ) -> Result<TaskResult, Failure> {
@@ -172,6 +174,7 @@ impl SweepTask {
             threads,
             cache,
             watch,
+            tasks,
         };
         let TaskAnswers { answers, passes } = task.run()?;
         for (replay, answer) in replays.iter().zip(answers) {

@@ -208,7 +208,7 @@ fn another_build_or_another_trace_is_refused() {
     let json = serde_json::to_string(&planned.tasks[0]).expect("JSON");
     let run = |json: &str| {
         let task: SweepTask = serde_json::from_str(json).expect("a task");
-        task.run(None, None, &Unwatched)
+        task.run(None, std::num::NonZero::<usize>::MIN, None, &Unwatched)
     };
     assert!(run(&json).is_ok());
     let other = json.replace(crate::cache::build(), "other");
