@@ -131,6 +131,61 @@ fn without_the_option_physical_addresses_are_counted_and_change_nothing() {
 }
 
 #[test]
+fn every_page_of_a_reference_has_a_leaf() {
+    let bytes = Pen::head(7, 7, 1)
+        .placed(0x1000, 0x5000)
+        .record(0, 9000, 0x1ff0)
+        .end(7);
+    let imported = import_physical(&bytes).expect("a trace");
+    let pages: Vec<u64> = leaves(&imported).iter().map(|leaf| leaf.0).collect();
+    assert_eq!(pages, [0x1000, 0x2000, 0x3000, 0x4000]);
+    assert_eq!(left_out(&imported, "that the trace lacks"), 3);
+}
+
+#[test]
+fn a_frame_that_is_known_stays_when_another_thread_cannot_tell_it() {
+    let bytes = Pen::head(7, 7, 1)
+        .placed(0x1000, 0x5000)
+        .load(0x1000)
+        .without_place(0x1000)
+        .without_place(0x2000)
+        .load(0x1000)
+        .without_place(0x2000)
+        .load(0x2000)
+        .end(7);
+    let imported = import_physical(&bytes).expect("a trace");
+    assert_eq!(
+        leaves(&imported),
+        [(0x1000, 0x5000, 12), (0x2000, 0x2000, 12)]
+    );
+    assert_eq!(left_out(&imported, "that the trace lacks"), 1);
+}
+
+#[test]
+fn pages_of_the_kernel_have_no_leaves() {
+    let bytes = Pen::head(7, 7, 1)
+        .placed(0x1000, 0x5000)
+        .load(0x1000)
+        .marker(27, 1)
+        .placed(0x1000, 0x9000)
+        .load(0xffff_8000_0000_1000)
+        .marker(28, 1)
+        .load(0x1008)
+        .end(7);
+    let imported = import_physical(&bytes).expect("a trace");
+    assert_eq!(leaves(&imported), [(0x1000, 0x5000, 12)]);
+}
+
+#[test]
+fn a_trace_whose_addresses_were_not_to_be_had_says_so() {
+    let of = |pen: Pen| import_physical(&pen.load(0x1000).end(7)).map(|_| ());
+    let refused = of(Pen::head(7, 7, 1).without_place(0x1000)).expect_err("no address");
+    assert!(refused.to_string().contains("record as root"), "{refused}");
+    let refused = of(Pen::head(7, 7, 1)).expect_err("no marker");
+    assert!(refused.to_string().contains("-use_physical"), "{refused}");
+}
+
+#[test]
 fn each_process_has_its_own_leaves_beside_the_kernels_space() {
     let folder = tempfile::tempdir().expect("a folder");
     for (process, physical) in [(1, 0x5000), (2, 0x6000)] {

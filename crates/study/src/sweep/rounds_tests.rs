@@ -116,7 +116,8 @@ fn replays_that_are_too_large_together_have_passes_of_their_own() {
     assert_eq!(number_of_rounds(&shares, None), [3, 2]);
 }
 
-/// A line of code, a line of data, and so on.
+/// A line of code, a line of data, and so on; two in a row are of one line of data. The trace has
+/// several parts.
 fn fetching() -> Vec<u8> {
     let mut header = crate::testing::header();
     header.grain = broadleaf_trace::Grain::Line;
@@ -126,7 +127,7 @@ fn fetching() -> Vec<u8> {
     encoder
         .event(&crate::testing::started("x"))
         .expect("an event");
-    for number in 0..4_000_u64 {
+    for number in 0..120_000_u64 {
         let code = broadleaf_trace::Visit {
             unit: (0x40_0000 + number * 7919 % 300 * 4096) >> 6,
             instructions: 3,
@@ -134,7 +135,7 @@ fn fetching() -> Vec<u8> {
             ..broadleaf_trace::Visit::default()
         };
         let data = broadleaf_trace::Visit {
-            unit: (crate::testing::START + number * 7877 % 900 * 4096) >> 6,
+            unit: (crate::testing::START + number / 2 * 7877 % 900 * 4096) >> 6,
             loads: 1,
             loads_before_store: 1,
             ..broadleaf_trace::Visit::default()

@@ -10,8 +10,8 @@ pub(super) static OPT: Replacement = Replacement {
         explanation: "The rule knows the future: Belady's MIN. No rule has fewer misses where an \
                        entry holds one page of one size, nothing is invalidated, and the structure \
                        is the first level. Elsewhere the rule is a heuristic: on short streams it \
-                       had 0.3 percent more misses than the fewest with two levels. With two page \
-                       sizes it had 5 percent more, and with blocks 35. A walk entry gets the next \
+                       had 0.3 percent more misses than the fewest with two page sizes. With blocks \
+                       it had 5 percent more, and with two levels 35 percent more walks. A walk entry gets the next \
                        use of the page whose walk used it. A policy that is notified of misses \
                        cannot have the rule, since its misses change the future.",
         source: "Belady 1966; Mattson and others 1970",
