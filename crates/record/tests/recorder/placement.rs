@@ -9,7 +9,8 @@ use broadleaf_trace::{Backing, Event, TraceReader};
 use broadleaf_units::PageSize;
 
 use crate::support::{
-    TestRecording, can_record, compiled, folder, has, is_emulated, options, recorded, trace_with,
+    TestRecording, can_record, compiled, folder, has, is_emulated, options, plain_environment,
+    recorded, trace_with,
 };
 
 const SUPERPAGE: u64 = 2 << 20;
@@ -42,11 +43,12 @@ fn natively(program: &Path, place: &Path) -> Option<Vec<PlacedRegion>> {
     }
     let run = || {
         let said = place.join("native");
-        let output = Command::new("setarch")
+        let mut command = Command::new("setarch");
+        command
             .arg("-R")
-            .args([program, &said, &place.join("file")])
-            .output()
-            .expect("setarch starts");
+            .args([program, &said, &place.join("file")]);
+        plain_environment(&mut command);
+        let output = command.output().expect("setarch starts");
         let words = String::from_utf8_lossy(&output.stderr).into_owned();
         if words.contains("set personality") {
             eprintln!("skipped: {words}");

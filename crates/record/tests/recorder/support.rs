@@ -88,6 +88,15 @@ pub(crate) fn folder() -> tempfile::TempDir {
         .expect("a folder for temporary files")
 }
 
+/// Removes the variables of the tests' own environment. Their length would move the stack.
+pub(crate) fn plain_environment(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        if name != "PATH" && name != "HOME" {
+            command.env_remove(name);
+        }
+    }
+}
+
 /// Returns options for recording `command` at page grain.
 pub(crate) fn options<S: AsRef<std::ffi::OsStr>>(command: &[S]) -> Options {
     Options {
@@ -101,7 +110,7 @@ pub(crate) fn options<S: AsRef<std::ffi::OsStr>>(command: &[S]) -> Options {
         align: Vec::new(),
         windows: None,
         clock: Clock::default(),
-        prepare: |_| (),
+        prepare: plain_environment,
         level: 1,
         recorder: "test".into(),
         measured: None,
