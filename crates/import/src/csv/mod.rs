@@ -103,8 +103,12 @@ fn fields(line: &[u8]) -> impl Iterator<Item = &[u8]> {
 #[inline]
 fn exported(line: &[u8]) -> Option<(ReferenceKind, u64)> {
     let (kind, address) = match line {
-        [b'l', b'o', b'a', b'd', b',', address @ ..] => (ReferenceKind::Data(DataAccess::Load), address),
-        [b's', b't', b'o', b'r', b'e', b',', address @ ..] => (ReferenceKind::Data(DataAccess::Store), address),
+        [b'l', b'o', b'a', b'd', b',', address @ ..] => {
+            (ReferenceKind::Data(DataAccess::Load), address)
+        }
+        [b's', b't', b'o', b'r', b'e', b',', address @ ..] => {
+            (ReferenceKind::Data(DataAccess::Store), address)
+        }
         [b'f', b'e', b't', b'c', b'h', b',', address @ ..] => (ReferenceKind::Fetch, address),
         _ => return None,
     };
