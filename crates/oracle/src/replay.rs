@@ -94,25 +94,23 @@ impl OracleReplay {
         match visit.lead {
             Lead::None => {}
             // The lead has the time of the access before, and is not an access.
-            Lead::Load => self.reference(page, false, self.time.saturating_sub(1)),
-            Lead::Store => self.reference(page, true, self.time.saturating_sub(1)),
+            Lead::Load => self.lookup(page, false, self.time.saturating_sub(1)),
+            Lead::Store => self.lookup(page, true, self.time.saturating_sub(1)),
         }
         if visit.stores == 0 {
-            self.accesses(page, false, visit.loads.into());
+            self.accesses(page, false, visit.loads.into(), true);
             return;
         }
-        self.accesses(page, false, visit.loads_before_store.into());
-        self.accesses(page, true, 1);
-        self.accesses(
-            page,
-            false,
-            u64::from(visit.loads) - u64::from(visit.loads_before_store),
-        );
-        self.accesses(page, true, u64::from(visit.stores) - 1);
+        self.accesses(page, false, visit.loads_before_store.into(), true);
+        self.accesses(page, true, 1, true);
+        let loads = u64::from(visit.loads) - u64::from(visit.loads_before_store);
+        self.accesses(page, false, loads, false);
+        self.accesses(page, true, u64::from(visit.stores) - 1, false);
     }
 
-    /// `count` equal accesses to `page`.
-    fn accesses(&mut self, page: u64, store: bool, count: u64) {
+    /// `count` equal accesses to `page`. The first is a lookup of a rule that knows the future if
+    /// `looks_up` is true. To such a rule, the others are repetitions of the lookup before.
+    fn accesses(&mut self, page: u64, store: bool, count: u64, mut looks_up: bool) {
         let counts = &mut self.memory.counts;
         counts.accesses += count;
         *(if store {
@@ -123,7 +121,10 @@ impl OracleReplay {
         let end = self.time + count;
         while self.time < end {
             self.memory.time_passes(self.time);
-            self.reference(page, store, self.time);
+            match std::mem::take(&mut looks_up) {
+                true => self.lookup(page, store, self.time),
+                false => self.reference(page, store, self.time, false),
+            }
             self.time += 1;
             if self.pace == Pace::Leap {
                 let next = self.memory.next_due();
@@ -134,8 +135,14 @@ impl OracleReplay {
         }
     }
 
-    /// Replays one translation and the changes before it.
-    fn reference(&mut self, page: u64, store: bool, time: u64) {
+    /// Replays a lookup that a rule knows beforehand.
+    fn lookup(&mut self, page: u64, store: bool, time: u64) {
+        self.reference(page, store, time, true);
+    }
+
+    /// Replays one translation and the changes before it. `looks_up` is true if a rule that knows
+    /// the future hears of the next use.
+    fn reference(&mut self, page: u64, store: bool, time: u64, looks_up: bool) {
         if self.last_touched != Some((self.space, page)) {
             self.last_touched = Some((self.space, page));
             self.note_touched(page);
@@ -145,7 +152,7 @@ impl OracleReplay {
             PageSizeKind::Base => page,
             PageSizeKind::Super => page / 512,
         };
-        if let Some(next_use) = self.future.pass((self.space, leaf, number)) {
+        if looks_up && let Some(next_use) = self.future.pass((self.space, leaf, number)) {
             self.memory.tlb.foresee(next_use);
         }
         let found = self.memory.tlb.lookup(self.space, page, leaf);
