@@ -17,7 +17,7 @@ const ON_FRONT: char = 'o';
 const OFF_FRONT: char = '.';
 
 /// The legend of a table.
-const FRONT: &str = "* no smaller TLB misses less (Pareto front)";
+const FRONT: &str = "* any smaller TLB misses more (Pareto front)";
 
 /// The sentence for rows without an area.
 const UNPRICED: &str = "- no area: the formulas lack this kind of entry (`broadleaf list tlbs \

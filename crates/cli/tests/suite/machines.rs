@@ -255,3 +255,10 @@ fn a_text_is_not_said_to_have_fetches() {
     assert!(!notes.contains("are translated"), "{notes}");
     assert!(notes.contains("make a recording"), "{notes}");
 }
+
+#[test]
+fn the_explanation_of_a_machine_names_organisations() {
+    let text = succeeded(&run(&["explain", "neoverse-n1-aggregating"]));
+    assert!(text.contains("partial-subblock("), "{text}");
+    assert!(text.contains("coalesced("), "{text}");
+}

@@ -9,7 +9,7 @@ use broadleaf_report::{
     Grid, Heading, Meaning, Style, View, command_line, heading_named, live_heading_named,
     range_heading_named, wrap,
 };
-use broadleaf_tlb::{Replacement, StructureValue};
+use broadleaf_tlb::{Fills, Organisation, Replacement, StructureValue};
 use broadleaf_units::Described;
 
 use super::areas::{area_facts, area_of_structures};
@@ -352,14 +352,24 @@ fn of_machine(machine: &Machine) -> Explanation {
             true => "exact LRU".to_owned(),
             false => structure.replacement.to_string(),
         };
+        let organisation = match Organisation::is_plain_sets(&structure.organisation) {
+            true => String::new(),
+            false => format!("{}, ", structure.organisation),
+        };
+        let filled = match structure.role.fills {
+            Fills::Walks => "",
+            Fills::Victims => ", filled by victims",
+            Fills::Prefetches => ", filled by prefetches",
+        };
+        let level = match structure.level {
+            1 => "level 1",
+            2 => "level 2",
+            _ => "level 3",
+        };
         facts.push((
-            if structure.level == 1 {
-                "level 1"
-            } else {
-                "level 2"
-            },
+            level,
             format!(
-                "{}: {} entries, {shape}, {rule}, for {}",
+                "{}: {} entries, {organisation}{shape}, {rule}, for {}{filled}",
                 structure.name,
                 structure.entries,
                 match is_one_set {
