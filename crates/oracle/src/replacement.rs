@@ -139,7 +139,7 @@ pub(crate) struct SlowSet<K> {
     pointer: usize,
     /// The number of wired entries, the lowest ones: they hold nothing and never make room.
     wired: usize,
-    /// The next use of what is looked up now.
+    /// The next use of the translation that is looked up now.
     foreseen: u64,
 }
 
@@ -163,7 +163,7 @@ impl<K: Copy + Eq> SlowSet<K> {
         }
     }
 
-    /// Tells the set the next use of what is looked up now.
+    /// Tells the set the next use of the translation that is looked up now.
     pub(crate) const fn foresee(&mut self, next_use: u64) {
         self.foreseen = next_use;
     }

@@ -159,8 +159,8 @@ mod tests {
         }
     }
 
-    /// The run time of a policy with so many walks; base pages have 1,000 and huge pages 0. All
-    /// rounds are equal.
+    /// The run time of a policy with `walks` walks, from equal rounds. Base pages have 1,000 walks,
+    /// and huge pages none.
     fn found(policy: &str, walks: u64, huge_micros: u64) -> Option<RunTime> {
         found_in(policy, walks, [huge_micros; 3])
     }

@@ -76,8 +76,8 @@ impl OptExcess {
         self.streams += u64::from(opt > fewest);
     }
 
-    /// OPT has so many misses for each 1,000 of the fewest ones, as its explanation says, and more
-    /// than these in at least so many streams.
+    /// Checks the misses of OPT for each 1,000 of the fewest misses, which its explanation states.
+    /// `streams` is the least number of streams in which OPT has more misses.
     fn is_a_heuristic(&self, of_thousand: u64, streams: u64) {
         let found = self.opt * 1000 / self.fewest;
         assert!(found == of_thousand && self.streams >= streams, "{self:?}");
