@@ -105,7 +105,7 @@ fn growth(original: f64, now: f64) -> f64 {
 
 /// The reduction of a figure, in percent.
 fn reduction(original: f64, now: f64) -> f64 {
-    -growth(original, now)
+    100.0 * (1.0 - now / original)
 }
 
 pub(super) fn throughput(setting: &PaperSetting, runs: &ChenRuns) -> Table {
