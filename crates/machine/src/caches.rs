@@ -4,7 +4,7 @@ use crate::parameters::{Keys, chosen};
 use broadleaf_cache::{
     CacheField, CacheKind, CacheSpec, HierarchySpec, LineReplacement, MainMemorySpec,
 };
-use broadleaf_units::size;
+use broadleaf_units::{did_you_mean, size};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -232,8 +232,9 @@ fn cache_spec(text: &CacheText, keys: Option<&Keys>) -> Result<CacheSpec, Wrong>
     let rule = LineReplacement::named(rule.get_ref()).ok_or_else(|| {
         let known = broadleaf_cache::LINE_REPLACEMENTS.iter();
         let known: Vec<&str> = known.map(|rule| rule.described.name).collect();
+        let near = did_you_mean(rule.get_ref(), known.iter().copied());
         let message = format!(
-            "no replacement of caches is called {:?}; there is {}",
+            "no replacement of caches is called {:?}{near} (there are {})",
             rule.get_ref(),
             known.join(", ")
         );

@@ -11,7 +11,7 @@ use crate::{MachineError, ProcessorPattern, WalkCosts, parts};
 use broadleaf_cache::CacheKind;
 use broadleaf_pagetable::{PageTableChoice, PageTableKind, SynonymKind, WalkCacheShape};
 use broadleaf_tlb::Design;
-use broadleaf_units::PageSize;
+use broadleaf_units::{PageSize, did_you_mean};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::Spanned;
@@ -280,8 +280,9 @@ fn no_part(name: &Spanned<String>, kind: &str) -> (usize, String) {
         .flat_map(|(_, entries)| entries)
         .map(|entry| entry.name)
         .collect();
+    let near = did_you_mean(name.get_ref(), known.iter().copied());
     let message = format!(
-        "no {kind} is called {:?}; there is {}",
+        "no {kind} is called {:?}{near} (there are {})",
         name.get_ref(),
         known.join(", ")
     );

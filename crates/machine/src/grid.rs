@@ -7,9 +7,10 @@
 //! number.
 
 use crate::Machine;
+use crate::parameters::names;
 use crate::walk_caches::written_walk_caches;
-use broadleaf_tlb::{GridName, ORGANISATIONS, Organisation, OrganisationChoice};
-use broadleaf_units::{PageSize, split_outside_brackets};
+use broadleaf_tlb::{GridName, ORGANISATIONS, Organisation, OrganisationChoice, Replacement};
+use broadleaf_units::{PageSize, did_you_mean, split_outside_brackets};
 use toml::Value;
 
 /// The keys of a grid's own. Other keys are those of a `[[tlb]]` table.
@@ -29,16 +30,9 @@ const OWN_KEYS: [&str; 10] = [
 /// The key of walk caches.
 const WALK_CACHES: &str = "walk-caches";
 
-/// The keys of a `[[tlb]]` table that a grid sets itself, or that need other structures.
-const RESERVED_KEYS: [&str; 7] = [
-    "name",
-    "level",
-    "organisation",
-    "serves",
-    "fills",
-    "inclusive",
-    "alternates",
-];
+/// The keys of a `[[tlb]]` table that a grid can have too. The others are set by the grid itself,
+/// need other structures, or are tables.
+const TABLE_KEYS: [&str; 2] = ["probes", "wired"];
 
 /// The parameter of an organisation whose index may use bits inside a page.
 const REPLICATE: &str = "replicate";
@@ -187,9 +181,7 @@ fn range(from: &str, to: &str) -> Result<Vec<u64>, String> {
 fn describe(kind: &str, chosen: &GridValues<'_>) -> Result<String, String> {
     let (name, organisation) =
         grid_kind(kind).ok_or_else(|| format!("no TLB of a grid is called {kind:?}"))?;
-    if let Some((key, _)) = chosen.iter().find(|(key, _)| is_refused(key)) {
-        return Err(format!("a grid has no key {key:?}"));
-    }
+    refuse_unknown(chosen, organisation)?;
     let given = |key: &str| {
         let mut found = chosen.iter().filter(|(known, _)| *known == key);
         found.next().map(|(_, value)| value.as_str())
@@ -294,10 +286,26 @@ fn sizes(text: &str) -> Result<Vec<PageSize>, String> {
     Ok(sizes)
 }
 
-/// Returns true if a grid refuses a key by its name. Other keys are for the organisation.
-fn is_refused(key: &str) -> bool {
-    let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
-    RESERVED_KEYS.contains(&key) || key.is_empty() || !key.chars().all(is_word)
+/// Refuses a key that no grid has. A parameter of another organisation or rule is refused later,
+/// with a better reason.
+fn refuse_unknown(
+    chosen: &GridValues<'_>,
+    organisation: &'static Organisation,
+) -> Result<(), String> {
+    let every = names::<Organisation>(None)
+        .into_iter()
+        .chain(names::<Replacement>(None));
+    let mut known: Vec<&str> = OWN_KEYS.into_iter().chain(TABLE_KEYS).collect();
+    let is_known = |key: &str| known.contains(&key) || every.clone().any(|name| name == key);
+    let Some((key, _)) = chosen.iter().find(|(key, _)| !is_known(key)) else {
+        return Ok(());
+    };
+    known.extend(names(Some(organisation)));
+    let near = did_you_mean(key, known.iter().copied());
+    Err(format!(
+        "a grid has no key {key:?}{near} (there are {})",
+        known.join(", ")
+    ))
 }
 
 /// A value as a number, a truth value or a string of TOML.

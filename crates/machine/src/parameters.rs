@@ -3,6 +3,7 @@
 
 use broadleaf_cache::LineReplacement;
 use broadleaf_tlb::{CatalogueChoice, Organisation, Parametric, Replacement, StructureParameter};
+use broadleaf_units::did_you_mean;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::{Spanned, Value};
@@ -106,8 +107,9 @@ fn refuse_unknown(
         return Ok(());
     };
     let message = reason(key).unwrap_or_else(|| {
+        let near = did_you_mean(key, known.iter().copied());
         format!(
-            "unknown field `{key}`, expected one of {}",
+            "no key is called {key:?} here{near} (there are {})",
             known.join(", ")
         )
     });
@@ -115,7 +117,7 @@ fn refuse_unknown(
 }
 
 /// The names of an entry's parameters, or of those of its whole catalogue, each once.
-fn names<E: Parametric>(entry: Option<&'static E>) -> Vec<&'static str> {
+pub(crate) fn names<E: Parametric>(entry: Option<&'static E>) -> Vec<&'static str> {
     let all = E::catalogue().iter().copied();
     let all = all.filter(|one| entry.is_none_or(|entry| *one == entry));
     let mut names = Vec::new();

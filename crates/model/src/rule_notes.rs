@@ -6,27 +6,57 @@ use crate::worlds::Worlds;
 use broadleaf_machine::Machine;
 use broadleaf_tlb::{Fills, Organisation, ReferenceKind, RuleNeed, Structure};
 
-/// Notes on the rules of a plan's machines; `best` is the index of each pair's run.
+/// The machines that a note names.
+const SHOWN: usize = 3;
+
+/// Notes on the rules of a plan's machines; `best` is the index of each pair's run. Policies and
+/// machines with the same answer share a note.
 pub(crate) fn rule_notes(worlds: &Worlds<'_>, best: &[usize], plan: &Plan) -> Vec<String> {
     let parameters = plan.machines().iter().flat_map(parameters);
-    let runs = plan.pairs().zip(best);
-    let knows = |machine: &Machine| machine.design.needs(RuleNeed::Future);
-    let futures = runs.filter(|((_, machine), _)| knows(machine)).map(
-        |((policy, machine), run)| {
-            let (policy, machine) = (policy.name(), &machine.name);
-            match heuristic_since(worlds.run(*run).1) {
-                None => format!(
-                    "policy {policy} on {machine}: replacement opt is a bound: no rule has fewer \
-                     misses in this TLB"
-                ),
-                Some(reason) => format!(
-                    "policy {policy} on {machine}: replacement opt is a heuristic and no bound, \
-                     since {reason}"
-                ),
-            }
-        },
-    );
+    let mut by_machine: Vec<(Option<&str>, &str, Vec<String>)> = Vec::new();
+    for ((policy, machine), run) in plan.pairs().zip(best) {
+        if !machine.design.needs(RuleNeed::Future) {
+            continue;
+        }
+        let reason = heuristic_since(worlds.run(*run).1);
+        let mut known = by_machine.iter_mut();
+        match known.find(|(of, on, _)| (*of, *on) == (reason, &machine.name)) {
+            Some((.., policies)) => policies.push(policy.name()),
+            None => by_machine.push((reason, &machine.name, vec![policy.name()])),
+        }
+    }
+    let mut alike: Vec<(Option<&str>, Vec<&str>, Vec<String>)> = Vec::new();
+    for (reason, machine, policies) in by_machine {
+        let mut known = alike.iter_mut();
+        match known.find(|(of, _, under)| (*of, under) == (reason, &policies)) {
+            Some((_, machines, _)) => machines.push(machine),
+            None => alike.push((reason, vec![machine], policies)),
+        }
+    }
+    let futures = alike.into_iter().map(|(reason, machines, policies)| {
+        let meaning = match reason {
+            None => "a bound: no rule has fewer misses in this TLB".to_owned(),
+            Some(reason) => format!("a heuristic and no bound, since {reason}"),
+        };
+        format!(
+            "replacement opt is {meaning} ({} on {})",
+            policies.join(", "),
+            some_of(&machines)
+        )
+    });
     parameters.chain(futures).collect()
+}
+
+/// The first names, and the number of the others.
+fn some_of(names: &[&str]) -> String {
+    match names {
+        [.., _] if names.len() <= SHOWN => names.join(", "),
+        _ => format!(
+            "{} and {} more",
+            names[..SHOWN].join(", "),
+            names.len() - SHOWN
+        ),
+    }
 }
 
 /// A note for each structure whose rule has parameters.
@@ -68,7 +98,10 @@ fn heuristic_since(mmu: &Mmu<'_>) -> Option<&'static str> {
     } else if sizes > 1 {
         Some("there are pages of several sizes")
     } else if mmu.invalidated {
-        Some("translations were invalidated")
+        Some(
+            "translations were invalidated: the program unmapped or protected pages, or the \
+             policy gave pages another mapping",
+        )
     } else {
         None
     }

@@ -183,8 +183,10 @@ fn advice(comparison: &Comparison, view: View) -> String {
             None => policies.push((&one.policy, 1)),
         }
     }
-    let policies = policies.iter();
-    let counts = policies.map(|(policy, count)| format!("{policy} on {}", counted(*count, "TLB")));
+    let counts = policies.iter().map(|(policy, count)| match policies.len() {
+        1 => format!("the policy {policy} on all {}", counted(*count, "TLB")),
+        _ => format!("the policy {policy} on {}", counted(*count, "TLB")),
+    });
     let counts: Vec<String> = counts.collect();
     let text = format!(
         "Advice: {}. --format json has the reason for each TLB.",
@@ -195,12 +197,13 @@ fn advice(comparison: &Comparison, view: View) -> String {
 
 /// Misses against area, both on logarithmic scales.
 fn plot(points: &[DesignPoint<'_>], glyphs: Glyphs, view: View) -> String {
-    if points.len() < 3 {
-        return String::new();
-    }
     let misses = |point: &DesignPoint<'_>| (point.result.walks.total().max(1) as f64).ln();
     let across = LogScale::of(points.iter().map(|point| point.area.ln()));
     let up = LogScale::of(points.iter().map(misses));
+    // A plot of two points, or of a line, shows no more than the table.
+    if points.len() < 3 || across.is_empty() || up.is_empty() {
+        return String::new();
+    }
     let mut canvas = Canvas::new(glyphs, COLUMNS, ROWS);
     let (wide, high) = canvas.dots();
     for point in points {
@@ -252,6 +255,11 @@ impl LogScale {
             least: values.clone().fold(f64::INFINITY, f64::min),
             most: values.fold(f64::NEG_INFINITY, f64::max),
         }
+    }
+
+    /// Returns true if all values are one.
+    fn is_empty(&self) -> bool {
+        self.least == self.most
     }
 
     /// The place of a logarithm among `count` places.
@@ -322,6 +330,17 @@ mod tests {
     }
 
     #[test]
+    fn designs_of_one_area_or_of_equal_misses_have_no_plot() {
+        let plots = |designs: [(f64, u64); 3]| {
+            let results = designs.map(|(area, misses)| result("design", area, misses));
+            render(&comparison(results, &[])).contains("area in rbe, misses upwards")
+        };
+        assert!(plots([(100.0, 10), (200.0, 9), (300.0, 9)]));
+        assert!(!plots([(100.0, 10), (100.0, 9), (100.0, 8)]));
+        assert!(!plots([(100.0, 10), (200.0, 10), (300.0, 10)]));
+    }
+
+    #[test]
     fn a_result_without_an_area_has_a_row_outside_the_front() {
         let mut unpriced = result("unpriced", 0.0, 1);
         unpriced.tlb = None;
@@ -359,7 +378,7 @@ mod tests {
         comparison.advice[1] = advice("two", "foxtrot", "Choose foxtrot.");
         let text = render(&comparison);
         assert!(
-            text.contains("\nAdvice: 4k on 1 TLB, foxtrot on 1 TLB. "),
+            text.contains("\nAdvice: the policy 4k on 1 TLB, the policy foxtrot on 1 TLB. "),
             "{text}"
         );
     }

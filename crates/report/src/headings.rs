@@ -45,6 +45,7 @@ pub const HEADINGS: &[Heading] = &[
     ),
     heading("L1 misses", Metric("l1_misses")),
     heading("L2 misses", Metric("l2_misses")),
+    heading("L3 misses", Metric("l3_misses")),
     heading("walk cycles", Metric("walk_cycles")),
     heading("cycles", Metric("cycles")),
     heading("serial cycles", Metric("cycles_serial")),
@@ -364,6 +365,6 @@ mod tests {
         for name in ["L1 misses", "l1_misses", " l1-Misses "] {
             assert_eq!(heading_named(name).unwrap().name, "L1 misses");
         }
-        assert!(heading_named("L3 misses").is_none());
+        assert!(heading_named("L4 misses").is_none());
     }
 }

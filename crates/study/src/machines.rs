@@ -147,9 +147,35 @@ pub fn machine(name: &str) -> Result<Machine, Failure> {
     if is_file(name) {
         let text = in_file::read(Path::new(name))?;
         let machine = Machine::from_toml(&text);
-        return machine.map_err(|error| Failure::Wrong(format!("{name}: {error}")));
+        let machine = machine.map_err(|error| Failure::Wrong(format!("{name}: {error}")))?;
+        if let Some(note) = unused_costs(&machine) {
+            log::warn!("{name}: {note}");
+        }
+        return Ok(machine);
     }
     names::machine(name)
+}
+
+/// A note on costs of walks that find no page: those of sizes that no TLB holds.
+fn unused_costs(machine: &Machine) -> Option<String> {
+    let held = machine.design.sizes();
+    let names = |sizes: &[PageSize]| {
+        let names: Vec<String> = sizes
+            .iter()
+            .map(|size| size.short_name().to_string())
+            .collect();
+        names.join(", ")
+    };
+    let costs = machine.costs.iter().map(|(size, _)| size);
+    let unused: Vec<PageSize> = costs.filter(|size| !held.contains(size)).collect();
+    (!unused.is_empty()).then(|| {
+        format!(
+            "[walk-cycles] has a cost for {}, and no TLB holds such pages (they hold {}): no walk \
+             finds one",
+            names(&unused),
+            names(held)
+        )
+    })
 }
 
 /// Returns the machines on which these policies do not need the frame-level model.
@@ -373,6 +399,23 @@ mod tests {
         assert_eq!(of(&[single, "partial-subblock:entries=16,block=16k"]), None);
         let note = of(&[single, own_rights]).expect("a note");
         assert!(note.ends_with(&format!(": {own_rights}")), "{note}");
+    }
+
+    #[test]
+    fn costs_of_sizes_that_no_tlb_holds_are_named() {
+        let of = |sizes: &str, costs: &str| {
+            let text = format!(
+                "name = \"one\"\nsummary = \"\"\n[[tlb]]\nname = \"tlb\"\nlevel = 1\nentries = 4\n\
+                 ways = 4\nreplacement = \"lru\"\nindex = {{ {sizes} }}\n[walk-cycles]\n{costs}"
+            );
+            unused_costs(&Machine::from_toml(&text).expect("a machine"))
+        };
+        assert_eq!(of("4k = \"none\"", "4k = 30\n"), None);
+        let note = of("4k = \"none\"", "4k = 30\n2m = 20\n1g = 10\n").expect("a note");
+        assert!(
+            note.contains("a cost for 2m, 1g, and") && note.contains("(they hold 4k)"),
+            "{note}"
+        );
     }
 
     #[test]

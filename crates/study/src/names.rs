@@ -1,8 +1,8 @@
 //! Policies and machines by name, and the errors for unknown names.
 
-use broadleaf_machine::{Machine, NoMachine, machine_names};
+use broadleaf_machine::{Machine, NoMachine, grid_kinds, machine_names};
 use broadleaf_policy::{GivenPolicy, ParseError, Policy, catalogue, parse};
-use broadleaf_report::nearest;
+use broadleaf_units::did_you_mean;
 
 use crate::failure::Failure;
 use crate::policies_file::Named;
@@ -105,14 +105,21 @@ pub fn known_policies(name: &str) -> Vec<String> {
 /// # Errors
 /// [`Failure::Wrong`] if the name is unknown.
 pub fn machine(name: &str) -> Result<Machine, Failure> {
-    broadleaf_machine::machine(name).map_err(|error| match error {
-        NoMachine::Unknown(_) => unknown(
+    broadleaf_machine::machine(name).map_err(|error| match (error, name.split_once(':')) {
+        // Only grids have keys after a colon.
+        (NoMachine::Unknown(_), Some((kind, _))) => unknown(
+            "no TLB of a grid",
+            kind,
+            grid_kinds().map(|(kind, _)| kind.name),
+            "broadleaf compare --help",
+        ),
+        (NoMachine::Unknown(_), None) => unknown(
             "no machine",
             name,
             machine_names(),
             "broadleaf list machines",
         ),
-        error => Failure::wrong(error),
+        (error, _) => Failure::wrong(error),
     })
 }
 
@@ -124,7 +131,7 @@ pub fn unknown<'a>(
     known: impl IntoIterator<Item = &'a str>,
     list: &str,
 ) -> Failure {
-    let near = perhaps(name, known);
+    let near = did_you_mean(name, known);
     Failure::Wrong(format!(
         "{nothing} is called {name:?}{near} (`{list}` names all)"
     ))
@@ -132,20 +139,11 @@ pub fn unknown<'a>(
 
 /// The failure for an unknown key in a table of a file.
 pub fn no_key(found: &str, known: &[&str]) -> String {
-    let near = perhaps(found, known.iter().copied());
+    let near = did_you_mean(found, known.iter().copied());
     format!(
         "no key is called {found:?} here{near} (there are {})",
         known.join(", ")
     )
-}
-
-/// A question with the nearest names, after a semicolon; empty if no name is near.
-fn perhaps<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    match nearest(name, known).as_slice() {
-        [] => String::new(),
-        [one] => format!("; did you mean {one}?"),
-        [others @ .., last] => format!("; did you mean {} or {last}?", others.join(", ")),
-    }
 }
 
 #[cfg(test)]

@@ -228,7 +228,7 @@ pub fn left_out(policies: &[Box<dyn Policy>], machines: &[Machine]) -> Vec<Strin
         }
         let missing = lacking.iter().map(|(size, policies)| {
             let (policies, name) = (policies.join(", "), &machine.name);
-            format!("{name} has no pages of {size}: left out under {policies}")
+            format!("{name} has no pages of {size}: {policies} cannot map any there")
         });
         notes.extend(missing);
     }

@@ -1,7 +1,8 @@
 //! Addresses, page numbers, page sizes, counts and ids as types.
 //!
 //! All crates exchange these types, so the compiler rejects an address in place of a page number,
-//! and a page number in place of a block number. This crate imports no other crate.
+//! and a page number in place of a block number. Catalogues name what a user can choose. This crate
+//! imports no other crate.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -11,8 +12,10 @@ mod backing;
 mod choice;
 mod colour;
 mod described;
+mod distance;
 mod geometry;
 mod ids;
+mod nearest;
 mod page;
 mod page_sizes;
 mod parameter;
@@ -31,6 +34,7 @@ pub use colour::{
 pub use described::Described;
 pub use geometry::Geometry;
 pub use ids::{Asid, CoreId, FileId, SiteId, SpaceId, ThreadId};
+pub use nearest::did_you_mean;
 pub use page::{BlockNumber, LineNumber, PageNumber, PageSize, ShortName, VirtAddr};
 pub use page_sizes::{LARGEST_ORDER, MOST_LEVELS, PageSizes, PageSizesError};
 pub use parameter::{AllowedValues, StructureParameter, StructureParameterError, StructureValue};

@@ -69,6 +69,8 @@ pub enum StructureParameterError {
         name: &'static str,
         /// The values that the parameter can have, in words.
         expected: String,
+        /// The text that is no such value.
+        found: String,
     },
 }
 
@@ -84,7 +86,11 @@ impl fmt::Display for StructureParameterError {
                     "{text:?} is no name with parameters; write name(key=value, key=value)"
                 )
             }
-            Self::Value { name, expected } => write!(f, "{name} is {expected}"),
+            Self::Value {
+                name,
+                expected,
+                found,
+            } => write!(f, "{name} is {expected}, not {found}"),
         }
     }
 }
@@ -157,6 +163,7 @@ impl StructureParameter {
         let wrong = |expected: String| StructureParameterError::Value {
             name: self.name,
             expected,
+            found: text.to_owned(),
         };
         let value = match self.allowed {
             AllowedValues::Flags => text.parse().ok().map(StructureValue::Flag),

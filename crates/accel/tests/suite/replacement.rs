@@ -99,7 +99,7 @@ fn opt_knows_the_future_of_a_replay_and_nothing_beats_it() {
                 );
                 assert_eq!(result.accesses, 4000);
             }
-            let bound = "policy 4k on opt: replacement opt is a bound";
+            let bound = "replacement opt is a bound";
             assert!(outcome.notes.iter().any(|note| note.starts_with(bound)));
         }
     }
@@ -159,11 +159,11 @@ fn opt_is_called_a_heuristic_where_it_is_none() {
     let found = heuristic(&plain, "4k", both_sizes(1));
     assert_eq!(
         found,
-        "policy 4k on opt: replacement opt is a bound: no rule has fewer misses in this TLB"
+        "replacement opt is a bound: no rule has fewer misses in this TLB (4k on opt)"
     );
     let found = heuristic(&plain, "4k", both_sizes(2));
     assert!(
-        found.ends_with("no bound, since the TLB has two levels"),
+        found.ends_with("no bound, since the TLB has two levels (4k on opt)"),
         "{found}"
     );
     let mut dropped = plain.clone();
@@ -171,7 +171,7 @@ fn opt_is_called_a_heuristic_where_it_is_none() {
     dropped.visits((0..20).map(load));
     let found = heuristic(&dropped, "4k", one_set("opt", ""));
     assert!(
-        found.ends_with("since translations were invalidated"),
+        found.contains("since translations were invalidated: the program unmapped"),
         "{found}"
     );
     let mut promoted = Items::new(Grain::Page);
@@ -179,9 +179,33 @@ fn opt_is_called_a_heuristic_where_it_is_none() {
     promoted.visits((0..1024).chain(0..40).map(load));
     let found = heuristic(&promoted, "pop-64", both_sizes(1));
     assert!(
-        found.ends_with("since there are pages of several sizes"),
+        found.ends_with("since there are pages of several sizes (pop-64 on opt)"),
         "{found}"
     );
+}
+
+#[test]
+fn policies_and_machines_with_one_answer_share_a_note() {
+    let notes = |policies: &[&str], names: &[&str]| {
+        let named = |name: &&str| Machine {
+            name: (*name).to_owned(),
+            ..both_sizes(1)
+        };
+        let machines = names.iter().map(named).collect();
+        let notes = replayed(&items(&string(3)), policies, machines).notes;
+        notes.into_iter().filter(|note| note.contains("opt is a"))
+    };
+    // No block fills, so freebsd promotes none.
+    let together: Vec<String> = notes(&["4k", "freebsd"], &["a", "b", "c", "d"]).collect();
+    let bound = "replacement opt is a bound: no rule has fewer misses in this TLB";
+    assert_eq!(
+        together,
+        [format!("{bound} (4k, freebsd on a, b, c and 1 more)")]
+    );
+    let apart: Vec<String> = notes(&["4k", "pop-8"], &["a", "b"]).collect();
+    assert_eq!(apart[0], format!("{bound} (4k on a, b)"));
+    assert!(apart[1].ends_with("(pop-8 on a, b)"), "{apart:?}");
+    assert_eq!(apart.len(), 2);
 }
 
 #[test]

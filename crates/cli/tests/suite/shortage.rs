@@ -201,11 +201,11 @@ fn sizes_that_a_machine_lacks_are_noted() {
     let policies = "4k,greedy,navarro,two-stage,freebsd14";
     assert_eq!(
         noted(policies, "skylake"),
-        ["skylake has no pages of 64k: left out under two-stage"]
+        ["skylake has no pages of 64k: two-stage cannot map any there"]
     );
     assert_eq!(
         noted(policies, "alpha21264"),
-        ["alpha21264 has no pages of 2m: left out under two-stage, freebsd14"]
+        ["alpha21264 has no pages of 2m: two-stage, freebsd14 cannot map any there"]
     );
     assert_eq!(noted(policies, "neoverse-n1"), [""; 0]);
     assert_eq!(noted("4k,linux,navarro", "skylake-1g"), [""; 0]);
@@ -273,7 +273,7 @@ fn base_pages_alone_are_a_machine() {
         "unlimited",
     ]));
     assert!(
-        answer.contains("base has no pages of 2m: left out under freebsd14"),
+        answer.contains("base has no pages of 2m: freebsd14 cannot map any there"),
         "{answer}"
     );
 }

@@ -1,7 +1,7 @@
 //! Patterns of processors: the processors that a machine's description is for.
 
 use super::{CPUID_FEATURES, CoreFacts, CoreIdentity, CoreType};
-use broadleaf_units::PageSize;
+use broadleaf_units::{PageSize, did_you_mean};
 use serde::Deserialize;
 
 /// A `[[processor]]` table: processors that a machine's description is for, and what they never
@@ -107,9 +107,10 @@ impl ProcessorPattern {
         if let Some(unknown) = self.without.iter().find(known) {
             let names = CPUID_FEATURES.iter().map(|feature| feature.name);
             let names: Vec<&str> = names.collect();
+            let near = did_you_mean(unknown, names.iter().copied());
             let names = names.join(", ");
             return Some(format!(
-                "no feature is called {unknown:?}; there is {names}"
+                "no feature is called {unknown:?}{near} (there are {names})"
             ));
         }
         let sizes = [&self.l1i_below, &self.l2_below];

@@ -108,7 +108,7 @@ fn wrong_descriptions_are_refused_with_the_line_and_the_key() {
         (
             kind,
             vec![cache("lru", "newest"), MEMORY.into(), CORE.into()],
-            "there is lru",
+            "(there are lru",
         ),
         (
             kind,
@@ -118,7 +118,7 @@ fn wrong_descriptions_are_refused_with_the_line_and_the_key() {
         (
             kind,
             vec![cache("latency", "wait"), MEMORY.into()],
-            "unknown field `wait`",
+            "no key is called \"wait\"",
         ),
         (
             kind,

@@ -169,7 +169,7 @@ fn errors_name_the_line_and_the_key() {
             "level = 2",
             "organisation = \"round\"\nlevel = 2",
             "organisation",
-            "no TLB is called \"round\"; there is set-associative",
+            "no TLB is called \"round\" (there are set-associative",
         ),
         (
             "[[tlb]]",
@@ -215,8 +215,9 @@ fn errors_name_the_line_and_the_key() {
             "entries = 1536",
             "entires = 1536",
             "entires",
-            "unknown field",
+            "did you mean entries?",
         ),
+        ("\"lru\"", "\"lur\"", "replacement", "did you mean lru?"),
     ] {
         let (line, found_key, found) = wrong(from, to);
         assert_eq!(found_key, key, "{to}: {found}");

@@ -327,7 +327,7 @@ fn a_wrong_processor_table_is_refused() {
         ),
         (
             "vendor = \"a\"\nfamily = 1\nwithout = [\"amx\"]",
-            "no feature is called \"amx\"; there is avx512-f",
+            "no feature is called \"amx\"; did you mean amx-tile?",
         ),
         (
             "vendor = \"a\"\nfamily = 1\nl2-below = \"3m\"",

@@ -186,7 +186,9 @@ pub static TLB_METRICS: &[&Metric] = &[
     &cost(
         "area_rbe",
         "register-bit equivalents",
-        "The chip area of a machine's TLBs, if a grid is compared (Talluri 1995, section 2.2).",
+        "The chip area of a machine's TLBs (Talluri 1995, section 2.2). Only comparisons with a \
+         grid have it; `broadleaf list tlbs --area` has the areas of every machine, and the book's \
+         page on prices the formulas.",
         MetricFigure::Ratio(|result| result.tlb.as_ref()?.area_rbe),
     ),
 ];

@@ -4,7 +4,7 @@ use super::*;
 use crate::Paint;
 use crate::recommendations;
 use broadleaf_metrics::{
-    MemoryAsked, MemoryResult, MemorySample, Provenance, Tlbmcpi, TraceSummary,
+    MemoryAsked, MemoryResult, MemorySample, Provenance, TlbResult, Tlbmcpi, TraceSummary,
 };
 
 fn result(policy: &str, walk_cycles: u64, peak: u64) -> CellResult {
@@ -345,4 +345,22 @@ fn without_a_baseline_there_is_no_advice() {
         "{text}"
     );
     assert!(!text.contains("\n\n\n"), "{text}");
+}
+
+#[test]
+fn misses_of_a_third_level_have_a_column() {
+    let mut comparison = sample();
+    let heads = |comparison: &Comparison| {
+        let results: Vec<&CellResult> = comparison.results.iter().collect();
+        let figures = figures(&results, None, None);
+        figures.iter().any(|figure| figure.heading == "L3 misses")
+    };
+    assert!(!heads(&comparison));
+    let result = comparison.results.last_mut().expect("a result");
+    let l3_misses = result.l2_misses - 1;
+    result.tlb = Some(TlbResult {
+        l3_misses,
+        ..TlbResult::default()
+    });
+    assert!(heads(&comparison));
 }

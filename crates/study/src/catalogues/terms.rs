@@ -55,6 +55,31 @@ pub(super) const TERMS: &[Term] = &[
     },
     Term {
         described: Described {
+            name: "rbe",
+            summary: "register-bit equivalents: the unit of the chip area of TLBs",
+            explanation: "A register bit takes 1, a cell of random-access memory 0.6, and a cell \
+                of content-addressable memory 1.2. A comparison with a grid has the area of each \
+                TLB, and `broadleaf list tlbs --area` those of all machines. The book's page on \
+                prices has the formulas and the bits of each kind of entry.",
+            source: "Mulder, Quach and Flynn 1991; Talluri 1995, section 2.2",
+        },
+        aliases: &["area", "register-bit-equivalent", "chip-area"],
+    },
+    Term {
+        described: Described {
+            name: "native",
+            summary: "as a machine: the one that `broadleaf probe` measured on this computer, or \
+                those that fit its processor",
+            explanation: "`broadleaf probe` measures the TLBs of this computer and writes a file. \
+                `--machine native` means the machine of that file on the processor that was \
+                measured. Without a file, it means the built-in machines whose processors are \
+                those of this computer: nothing was measured then. A note names the choice.",
+            source: "docs/book/src/machines.md",
+        },
+        aliases: &[],
+    },
+    Term {
+        described: Described {
             name: "rule",
             summary: "how `compare` chooses the policy that it recommends",
             explanation: RULE_IN_FULL,

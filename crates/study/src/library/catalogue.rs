@@ -5,7 +5,8 @@ use std::path::Path;
 
 use broadleaf_import::importable;
 use broadleaf_report::number::size;
-use broadleaf_report::{Align, Grid, View, nearest};
+use broadleaf_report::{Align, Grid, View};
+use broadleaf_units::did_you_mean;
 use serde::Deserialize;
 
 use super::address::Address;
@@ -123,10 +124,7 @@ impl TraceCatalogue {
         let is_it = |trace: &&Listed| trace.name == name || trace.file == name;
         self.traces.iter().find(is_it).ok_or_else(|| {
             let known = self.traces.iter().map(|trace| trace.name.as_str());
-            let near = match nearest(name, known)[..] {
-                [] => String::new(),
-                ref near => format!("; did you mean {}?", near.join(" or ")),
-            };
+            let near = did_you_mean(name, known);
             Failure::Wrong(format!("{}: lists no trace \"{name}\"{near}", self.shown))
         })
     }

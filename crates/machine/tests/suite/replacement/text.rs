@@ -68,7 +68,7 @@ fn errors_name_the_line_the_key_and_the_reason() {
             "bits",
             "replacement random has no parameter \"bits\"",
         ),
-        ("random", 4, "sead = 3", 9, "sead", "unknown field `sead`"),
+        ("random", 4, "sead = 3", 9, "sead", "did you mean seed?"),
         ("srrip", 4, "bits = 9", 9, "bits", "bits is 1 to 8"),
         ("srrip", 4, "bits = 0", 9, "bits", "bits is 1 to 8"),
         ("srrip", 4, "bits = -1", 9, "bits", "bits is a whole number"),

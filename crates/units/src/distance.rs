@@ -11,7 +11,7 @@ pub(crate) fn edit_distance(a: &str, b: &str) -> usize {
     let (a, b) = (&a.as_bytes()[..cut(a)], &b.as_bytes()[..cut(b)]);
     // Three rows of the table of distances between prefixes: the present row and the two before it.
     let mut before_last = [0; LONGEST + 1];
-    let mut last: [usize; LONGEST + 1] = std::array::from_fn(|column| column);
+    let mut last: [usize; LONGEST + 1] = core::array::from_fn(|column| column);
     for (i, from) in a.iter().enumerate() {
         let mut row = [0; LONGEST + 1];
         row[0] = i + 1;
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn long_names_are_cut() {
-        let long = std::str::from_utf8(&[b'x'; 200]).unwrap();
+        let long = core::str::from_utf8(&[b'x'; 200]).unwrap();
         assert_eq!(edit_distance(long, long), 0);
         assert_eq!(edit_distance(long, ""), 64);
     }

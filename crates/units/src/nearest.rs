@@ -1,12 +1,15 @@
 //! Suggestions for an unknown name: the nearest known names.
 
 use crate::distance::edit_distance;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 
 /// Returns at most three known names that are near to `unknown`, nearest first.
 ///
 /// A name is near if one of both names begins with the other, or if it contains the typed name. It
 /// is also near if at most a third of the longer name's letters must change.
-pub fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     const SHOWN: usize = 3;
     let wanted = plain(unknown);
     let mut found: Vec<(usize, &str)> = known
@@ -30,6 +33,16 @@ pub fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> V
         }
     }
     names
+}
+
+/// Returns a question with the nearest names, to append to a refusal: `; did you mean lru?`. It is
+/// empty if no name is near.
+pub fn did_you_mean<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    match nearest(unknown, known).as_slice() {
+        [] => String::new(),
+        [one] => format!("; did you mean {one}?"),
+        [others @ .., last] => format!("; did you mean {} or {last}?", others.join(", ")),
+    }
 }
 
 /// Returns letters and digits in lower case, so that `THP_always` equals `thp-always`.
