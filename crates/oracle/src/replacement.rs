@@ -141,6 +141,8 @@ pub(crate) struct SlowSet<K> {
     wired: usize,
     /// The next use of the translation that is looked up now.
     foreseen: u64,
+    /// The lookups so far whose next use was told.
+    numbered: u64,
 }
 
 impl<K: Copy + Eq> SlowSet<K> {
@@ -160,12 +162,14 @@ impl<K: Copy + Eq> SlowSet<K> {
             pointer: 0,
             wired,
             foreseen: u64::MAX,
+            numbered: 0,
         }
     }
 
     /// Tells the set the next use of the translation that is looked up now.
     pub(crate) const fn foresee(&mut self, next_use: u64) {
         self.foreseen = next_use;
+        self.numbered += 1;
     }
 
     /// Returns true if the set holds `key`. A hit is a use.
@@ -250,7 +254,11 @@ impl<K: Copy + Eq> SlowSet<K> {
             RuleSpec::Lru => self.least(all, |way| way.used),
             RuleSpec::Fifo => self.least(all, |way| way.loaded),
             RuleSpec::Lfu => self.least(all, |way| way.uses),
-            RuleSpec::Opt => self.least(all, |way| u64::MAX - way.next_use),
+            // A next use that passed was answered elsewhere: only what is never used goes before.
+            RuleSpec::Opt => self.least(all, |way| match way.next_use {
+                passed if passed < self.numbered => 1,
+                next => u64::MAX - next,
+            }),
             RuleSpec::RoundRobin | RuleSpec::NotLastUsed => self.pointer.max(self.wired),
             RuleSpec::Random(_) => self.wired + numbers.below(all.len()),
             RuleSpec::Gods => {

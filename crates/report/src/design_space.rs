@@ -189,8 +189,10 @@ fn advice(comparison: &Comparison, view: View) -> String {
     });
     let counts: Vec<String> = counts.collect();
     let text = format!(
-        "Advice: {}. --format json has the reason for each TLB.",
-        counts.join(", ")
+        "Advice: {}. --format json has the reason for each TLB. For {}: {}",
+        counts.join(", "),
+        first.machine,
+        first.sentence
     );
     paragraph(&text, Style::Strong, view)
 }

@@ -74,13 +74,18 @@ pub(crate) fn seconds_range(range: &SecondsRange) -> String {
 
 /// Describes the walks with base pages, from which the table gives a cost.
 fn density(baseline: &CellResult, trace: &TraceSummary) -> String {
-    match baseline.l2_misses {
+    match baseline.whole_misses() {
         0 => "no page walk".to_owned(),
         walks => format!(
-            "{} page walks, one in {} instructions, and {} hits in the second level of the TLB",
+            "{} page walks, one in {} instructions, and {} hits in the {} of the TLB",
             short(walks),
             short(trace.instructions / walks),
             short(baseline.l1_misses.saturating_sub(walks)),
+            if walks < baseline.l2_misses {
+                "second and third level"
+            } else {
+                "second level"
+            },
         ),
     }
 }

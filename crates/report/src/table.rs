@@ -199,11 +199,6 @@ fn of_table(result: &CellResult) -> Option<&'static str> {
     run_time.map(|run_time| run_time.class.name())
 }
 
-/// The lookups that missed all levels.
-fn third_misses(result: &CellResult) -> u64 {
-    (result.tlb.as_ref()).map_or(result.l2_misses, |tlb| tlb.l3_misses)
-}
-
 fn figures<'a>(
     results: &[&CellResult],
     baseline: Option<&'a CellResult>,
@@ -227,8 +222,8 @@ fn figures<'a>(
         count("L2 misses", 6, |result| result.l2_misses),
     ];
     // Without a third level, or without a hit in it, both counts are equal.
-    if (results.iter()).any(|result| third_misses(result) < result.l2_misses) {
-        figures.push(count("L3 misses", 5, third_misses));
+    if (results.iter()).any(|result| result.whole_misses() < result.l2_misses) {
+        figures.push(count("L3 misses", 5, CellResult::whole_misses));
     }
     figures.push(count("walk cycles", 0, |result| result.walk_cycles));
     figures.extend(baseline.map(|other| against("of 4k", 0, other)));

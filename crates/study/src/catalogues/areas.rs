@@ -3,6 +3,7 @@
 use broadleaf_machine::{machine, machine_names, tlb_plan};
 use broadleaf_price::{ENTRY_KINDS, EntryKind, EntryReach, TlbPlan, surrogate};
 use broadleaf_report::{Align, Grid};
+use broadleaf_tlb::Structure;
 use serde_json::json;
 
 use super::list::CatalogueEntries;
@@ -109,14 +110,30 @@ pub(super) fn area_facts(kind: &EntryKind) -> Vec<(&'static str, String)> {
     SHAPES.into_iter().map(fact).collect()
 }
 
-/// The area of a machine's TLB, for `explain`.
-pub(super) fn area_of_structures(structures: &[broadleaf_tlb::Structure]) -> Option<String> {
-    let areas = structures.iter().filter_map(|structure| {
-        let area = tlb_plan(structure)?.area();
-        Some(format!("{} {area:.0}", structure.name))
-    });
-    let areas: Vec<String> = areas.collect();
-    (!areas.is_empty()).then(|| format!("{} register-bit equivalents", areas.join(", ")))
+/// The areas and the access times of a machine's TLB structures, for `explain`. A structure whose
+/// entries are of no priced kind has neither.
+pub(super) fn prices_of_structures(structures: &[Structure]) -> Vec<(&'static str, String)> {
+    let plans: Vec<(&str, TlbPlan)> = structures
+        .iter()
+        .filter_map(|structure| Some((structure.name.as_str(), tlb_plan(structure)?)))
+        .collect();
+    if plans.is_empty() {
+        return Vec::new();
+    }
+    let listed = |figure: fn(&TlbPlan) -> String| {
+        let each = plans.iter();
+        let each = each.map(|(name, plan)| format!("{name} {}", figure(plan)));
+        each.collect::<Vec<String>>().join(", ")
+    };
+    let areas = listed(|plan| format!("{:.0}", plan.area()));
+    let times = listed(|plan| format!("{:.2} ns", 1e9 * plan.access_time()));
+    vec![
+        ("area", format!("{areas} register-bit equivalents")),
+        (
+            "access",
+            format!("{times}, by equations for 0.8 micrometres"),
+        ),
+    ]
 }
 
 fn kinds() -> Vec<PricedTlb> {

@@ -1,6 +1,6 @@
 //! `explain`: one entry of the catalogues, in full.
 
-use broadleaf_machine::{Machine, machine, machine_names, part_parameters, parts};
+use broadleaf_machine::{machine, machine_names, part_parameters, parts};
 use broadleaf_metrics::{Metric, metric};
 use broadleaf_model::Allocator;
 use broadleaf_policy::{Expression, FORM, Parameter, ParseError, PolicyEntry, Refusal};
@@ -9,14 +9,15 @@ use broadleaf_report::{
     Grid, Heading, Meaning, Style, View, command_line, heading_named, live_heading_named,
     range_heading_named, wrap,
 };
-use broadleaf_tlb::{Fills, Organisation, Replacement, StructureValue};
+use broadleaf_tlb::StructureValue;
 use broadleaf_units::Described;
 
-use super::areas::{area_facts, area_of_structures};
+use super::areas::area_facts;
 use super::expressions;
 use super::formats::{ADVICE_FORMATS, FORMATS};
+use super::machines::of_machine;
 use super::names::names_beside_policies;
-use super::support::{of_design, of_organisation};
+use super::support::of_organisation;
 use super::terms::term;
 use crate::failure::Failure;
 use crate::machines;
@@ -328,83 +329,5 @@ fn policy(entry: &PolicyEntry, named: Option<String>) -> Explanation {
         paragraphs: vec![entry.explanation.to_owned()],
         facts,
         support: None,
-    }
-}
-
-fn of_machine(machine: &Machine) -> Explanation {
-    let mut facts = Vec::new();
-    for structure in machine.design.structures() {
-        let is_one_set = structure.sets() == 1;
-        let pages: Vec<String> = structure
-            .pages
-            .iter()
-            .map(|(size, index)| match is_one_set {
-                true => size.short_name().to_string(),
-                false => format!("{} pages, whose set is {index}", size.short_name()),
-            })
-            .collect();
-        let shape = if is_one_set {
-            "fully associative".to_owned()
-        } else {
-            format!("in {} sets of {} ways", structure.sets(), structure.ways)
-        };
-        let rule = match Replacement::is_lru(&structure.replacement) {
-            true => "exact LRU".to_owned(),
-            false => structure.replacement.to_string(),
-        };
-        let organisation = match Organisation::is_plain_sets(&structure.organisation) {
-            true => String::new(),
-            false => format!("{}, ", structure.organisation),
-        };
-        let filled = match structure.role.fills {
-            Fills::Walks => "",
-            Fills::Victims => ", filled by victims",
-            Fills::Prefetches => ", filled by prefetches",
-        };
-        let level = match structure.level {
-            1 => "level 1",
-            2 => "level 2",
-            _ => "level 3",
-        };
-        facts.push((
-            level,
-            format!(
-                "{}: {} entries, {organisation}{shape}, {rule}, for {}{filled}",
-                structure.name,
-                structure.entries,
-                match is_one_set {
-                    true => format!("pages of {}", pages.join(", ")),
-                    false => pages.join("; "),
-                },
-            ),
-        ));
-    }
-    let costs: Vec<String> = machine
-        .costs
-        .iter()
-        .map(|(size, cycles)| {
-            format!(
-                "{cycles} cycles where it finds a {} page",
-                size.short_name()
-            )
-        })
-        .collect();
-    facts.push(("walk", costs.join(", ")));
-    if let Some(areas) = area_of_structures(machine.design.structures()) {
-        facts.push(("area", areas));
-    }
-    if !machine.source.is_empty() {
-        facts.push(("source", machine.source.clone()));
-    }
-    Explanation {
-        heading: machine.name.clone(),
-        kind: "machine",
-        summary: machine.summary.clone(),
-        paragraphs: Some(machine.explanation.trim().replace('\n', " "))
-            .filter(|text| !text.is_empty())
-            .into_iter()
-            .collect(),
-        facts,
-        support: Some(of_design(&machine.design)),
     }
 }

@@ -5,6 +5,7 @@ mod explain;
 mod expressions;
 mod formats;
 mod list;
+mod machines;
 mod names;
 mod support;
 mod terms;

@@ -78,7 +78,7 @@ impl BothEnds<'_> {
     /// Returns true if the walks of a policy lie between those of the ends, so that their density
     /// matters.
     pub(super) fn is_between(&self, result: &CellResult) -> bool {
-        let walks = [self.base, result, self.huge].map(|result| result.l2_misses as f64);
+        let walks = [self.base, result, self.huge].map(|result| result.whole_misses() as f64);
         share(walks).is_some_and(|share| share > CLOSE && share < 1.0 - CLOSE)
     }
 
@@ -90,7 +90,7 @@ impl BothEnds<'_> {
         if counts(result) == counts(self.huge) {
             return Some([1.0; 3]);
         }
-        let walks = [self.base, result, self.huge].map(|result| result.l2_misses as f64);
+        let walks = [self.base, result, self.huge].map(|result| result.whole_misses() as f64);
         let by_walks = share(walks)?;
         let by_cycles = share(self.cycles(result))?;
         Some([
@@ -132,8 +132,8 @@ impl BothEnds<'_> {
 }
 
 /// Returns the counts that decide whether two policies are equal to a TLB.
-const fn counts(result: &CellResult) -> [u64; 2] {
-    [result.l1_misses, result.l2_misses]
+fn counts(result: &CellResult) -> [u64; 2] {
+    [result.l1_misses, result.whole_misses()]
 }
 
 /// Returns the place of a value between two ends, which come before and after it: 0 at the first, 1

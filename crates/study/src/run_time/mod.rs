@@ -95,7 +95,7 @@ pub(crate) fn estimate(
 
 /// Returns what policies of equal walks have in common.
 fn key(result: &CellResult) -> (String, [u64; 3]) {
-    let counts = [result.l1_misses, result.l2_misses, result.promotions];
+    let counts = [result.l1_misses, result.whole_misses(), result.promotions];
     (result.machine.clone(), counts)
 }
 

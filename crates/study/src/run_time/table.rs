@@ -53,9 +53,9 @@ pub(super) fn run_time(
         return None;
     }
     let instructions = trace.instructions as f64;
-    let walks = baseline.l2_misses as f64;
-    let avoided = walks - result.l2_misses as f64;
-    let hits = |result: &CellResult| result.l1_misses.saturating_sub(result.l2_misses) as f64;
+    let walks = baseline.whole_misses() as f64;
+    let avoided = walks - result.whole_misses() as f64;
+    let hits = |result: &CellResult| result.l1_misses.saturating_sub(result.whole_misses()) as f64;
     let hits_avoided = hits(baseline) - hits(result);
     let between = instructions / walks.max(1.0);
     let gain = |at: usize| {
@@ -79,9 +79,9 @@ pub(super) fn lost_cycles(
     instructions: u64,
     pages: u64,
 ) -> f64 {
-    let between = instructions as f64 / (baseline.l2_misses as f64).max(1.0);
-    let hits = result.l1_misses.saturating_sub(result.l2_misses);
-    result.l2_misses as f64 * middle_cost_of_walk(between, pages) + cycles_of_hits(hits)
+    let between = instructions as f64 / (baseline.whole_misses() as f64).max(1.0);
+    let hits = result.l1_misses.saturating_sub(result.whole_misses());
+    result.whole_misses() as f64 * middle_cost_of_walk(between, pages) + cycles_of_hits(hits)
 }
 
 /// Returns the cycles of a walk that comes so many instructions after the walk before, of a program

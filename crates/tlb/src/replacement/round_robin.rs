@@ -44,6 +44,8 @@ struct SetPointers {
     pointers: Vec<usize>,
     /// True if a hit moves the pointer away from its entry.
     passes_hits: bool,
+    /// How often a pointer moved.
+    moves: u64,
 }
 
 impl SetPointers {
@@ -52,6 +54,7 @@ impl SetPointers {
             ways: shape.ways,
             pointers: vec![0; shape.sets],
             passes_hits,
+            moves: 0,
         }
     }
 }
@@ -65,6 +68,7 @@ impl Replace for SetPointers {
 
     fn fill(&mut self, set: usize, way: usize) {
         self.pointers[set] = (way + 1) % self.ways;
+        self.moves += 1;
     }
 
     fn victim(&mut self, set: usize, ways: &[WayUse]) -> usize {
@@ -76,8 +80,12 @@ impl Replace for SetPointers {
     }
 
     fn quiet_epoch(&self) -> Option<u64> {
-        // Hits change nothing.
-        (!self.passes_hits).then_some(0)
+        // Only a hit of the entry at the pointer changes anything, and it moves the pointer away.
+        Some(if self.passes_hits { self.moves } else { 0 })
+    }
+
+    fn is_quiet_by_set(&self) -> bool {
+        self.passes_hits
     }
 
     fn copy(&self) -> Box<dyn Replace> {

@@ -1,0 +1,81 @@
+//! The explanation of a machine: its structures, its costs of walks, its area and its source.
+
+use broadleaf_machine::Machine;
+use broadleaf_tlb::{Fills, Organisation, Replacement, Structure};
+use broadleaf_units::PageSize;
+
+use super::areas::prices_of_structures;
+use super::explain::Explanation;
+use super::support::of_design;
+
+/// Explains a machine.
+pub(super) fn of_machine(machine: &Machine) -> Explanation {
+    let structures = machine.design.structures();
+    let mut facts: Vec<_> = structures.iter().map(of_structure).collect();
+    let costs = machine.costs.iter();
+    let costs = costs.map(|(size, cycles)| {
+        let size = size.short_name();
+        format!("{cycles} cycles where it finds a {size} page")
+    });
+    facts.push(("walk", costs.collect::<Vec<String>>().join(", ")));
+    facts.extend(prices_of_structures(structures));
+    if !machine.source.is_empty() {
+        facts.push(("source", machine.source.clone()));
+    }
+    let explanation = machine.explanation.trim().replace('\n', " ");
+    let is_there = !explanation.is_empty();
+    Explanation {
+        heading: machine.name.clone(),
+        kind: "machine",
+        summary: machine.summary.clone(),
+        paragraphs: is_there.then_some(explanation).into_iter().collect(),
+        facts,
+        support: Some(of_design(&machine.design)),
+    }
+}
+
+/// The level of a structure, and its entries, organisation, sets, rule, pages and filling.
+fn of_structure(structure: &Structure) -> (&'static str, String) {
+    let is_one_set = structure.sets() == 1;
+    let shape = match is_one_set {
+        true => "fully associative".to_owned(),
+        false => format!("in {} sets of {} ways", structure.sets(), structure.ways),
+    };
+    let rule = match Replacement::is_lru(&structure.replacement) {
+        true => "exact LRU".to_owned(),
+        false => structure.replacement.to_string(),
+    };
+    let organisation = match Organisation::is_plain_sets(&structure.organisation) {
+        true => String::new(),
+        false => format!("{}, ", structure.organisation),
+    };
+    let filled = match structure.role.fills {
+        Fills::Walks => "",
+        Fills::Victims => ", filled by victims",
+        Fills::Prefetches => ", filled by prefetches",
+    };
+    let level = match structure.level {
+        1 => "level 1",
+        2 => "level 2",
+        _ => "level 3",
+    };
+    let (name, entries) = (&structure.name, structure.entries);
+    let pages = pages(structure, is_one_set);
+    let text =
+        format!("{name}: {entries} entries, {organisation}{shape}, {rule}, for {pages}{filled}");
+    (level, text)
+}
+
+/// The pages that a structure holds, with the set of each where there are several.
+fn pages(structure: &Structure, is_one_set: bool) -> String {
+    let sizes = structure.pages.iter();
+    if is_one_set {
+        let names = sizes.map(|(size, _)| PageSize::short_name(*size).to_string());
+        return format!("pages of {}", names.collect::<Vec<String>>().join(", "));
+    }
+    let names = sizes.map(|(size, index)| {
+        let size = size.short_name();
+        format!("{size} pages, whose set is {index}")
+    });
+    names.collect::<Vec<String>>().join("; ")
+}
