@@ -26,7 +26,7 @@ pub enum WhyNot {
         size: String,
     },
     /// A TLB has an organisation or a replacement rule that the accelerator does not know.
-    #[error("{machine} has a TLB that is more than sets of entries with exact LRU replacement")]
+    #[error("{machine} has a TLB that is not plain sets with exact LRU replacement")]
     Design {
         /// The name of the machine.
         machine: String,

@@ -6,7 +6,7 @@ use crate::worlds::Worlds;
 use broadleaf_machine::Machine;
 use broadleaf_tlb::{Fills, Organisation, ReferenceKind, RuleNeed, Structure};
 
-/// The machines that a note names.
+/// The policies and the machines that a note names.
 const SHOWN: usize = 3;
 
 /// Notes on the rules of a plan's machines; `best` is the index of each pair's run. Policies and
@@ -35,12 +35,12 @@ pub(crate) fn rule_notes(worlds: &Worlds<'_>, best: &[usize], plan: &Plan) -> Ve
     }
     let futures = alike.into_iter().map(|(reason, machines, policies)| {
         let meaning = match reason {
-            None => "a bound: no rule has fewer misses in this TLB".to_owned(),
+            None => "a bound: no rule has fewer misses in such a TLB".to_owned(),
             Some(reason) => format!("a heuristic and no bound, since {reason}"),
         };
         format!(
             "replacement opt is {meaning} ({} on {})",
-            policies.join(", "),
+            some_of(&policies),
             some_of(&machines)
         )
     });
@@ -48,14 +48,12 @@ pub(crate) fn rule_notes(worlds: &Worlds<'_>, best: &[usize], plan: &Plan) -> Ve
 }
 
 /// The first names, and the number of the others.
-fn some_of(names: &[&str]) -> String {
-    match names {
-        [.., _] if names.len() <= SHOWN => names.join(", "),
-        _ => format!(
-            "{} and {} more",
-            names[..SHOWN].join(", "),
-            names.len() - SHOWN
-        ),
+fn some_of<S: std::borrow::Borrow<str>>(names: &[S]) -> String {
+    match names.get(SHOWN..) {
+        Some(more) if !more.is_empty() => {
+            format!("{} and {} more", names[..SHOWN].join(", "), more.len())
+        }
+        _ => names.join(", "),
     }
 }
 

@@ -167,8 +167,14 @@ impl<K: Copy + Eq> SlowSet<K> {
     }
 
     /// Tells the set the next use of the translation that is looked up now.
-    pub(crate) const fn foresee(&mut self, next_use: u64) {
+    pub(crate) fn foresee(&mut self, next_use: u64) {
         self.foreseen = next_use;
+        // Another structure may answer this use of an entry.
+        for way in &mut self.ways {
+            if way.next_use == self.numbered {
+                way.next_use = next_use;
+            }
+        }
         self.numbered += 1;
     }
 
@@ -254,11 +260,7 @@ impl<K: Copy + Eq> SlowSet<K> {
             RuleSpec::Lru => self.least(all, |way| way.used),
             RuleSpec::Fifo => self.least(all, |way| way.loaded),
             RuleSpec::Lfu => self.least(all, |way| way.uses),
-            // A next use that passed was answered elsewhere: only what is never used goes before.
-            RuleSpec::Opt => self.least(all, |way| match way.next_use {
-                passed if passed < self.numbered => 1,
-                next => u64::MAX - next,
-            }),
+            RuleSpec::Opt => self.least(all, |way| u64::MAX - way.next_use),
             RuleSpec::RoundRobin | RuleSpec::NotLastUsed => self.pointer.max(self.wired),
             RuleSpec::Random(_) => self.wired + numbers.below(all.len()),
             RuleSpec::Gods => {

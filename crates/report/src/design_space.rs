@@ -183,10 +183,10 @@ fn advice(comparison: &Comparison, view: View) -> String {
             None => policies.push((&one.policy, 1)),
         }
     }
-    let counts = policies.iter().map(|(policy, count)| match policies.len() {
-        1 => format!("the policy {policy} on all {}", counted(*count, "TLB")),
-        _ => format!("the policy {policy} on {}", counted(*count, "TLB")),
-    });
+    let all = if policies.len() == 1 { "all " } else { "" };
+    let counts = policies.iter();
+    let counts = counts
+        .map(|(policy, count)| format!("the policy {policy} on {all}{}", counted(*count, "TLB")));
     let counts: Vec<String> = counts.collect();
     let text = format!(
         "Advice: {}. --format json has the reason for each TLB. For {}: {}",
@@ -203,7 +203,7 @@ fn plot(points: &[DesignPoint<'_>], glyphs: Glyphs, view: View) -> String {
     let across = LogScale::of(points.iter().map(|point| point.area.ln()));
     let up = LogScale::of(points.iter().map(misses));
     // A plot of two points, or of a line, shows no more than the table.
-    if points.len() < 3 || across.is_empty() || up.is_empty() {
+    if points.len() < 3 || across.is_flat() || up.is_flat() {
         return String::new();
     }
     let mut canvas = Canvas::new(glyphs, COLUMNS, ROWS);
@@ -259,8 +259,8 @@ impl LogScale {
         }
     }
 
-    /// Returns true if all values are one.
-    fn is_empty(&self) -> bool {
+    /// Returns true if all values are equal.
+    fn is_flat(&self) -> bool {
         self.least == self.most
     }
 

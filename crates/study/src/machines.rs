@@ -156,7 +156,7 @@ pub fn machine(name: &str) -> Result<Machine, Failure> {
     names::machine(name)
 }
 
-/// A note on costs of walks that find no page: those of sizes that no TLB holds.
+/// A note on costs that no walk has: those of sizes that no TLB holds.
 fn unused_costs(machine: &Machine) -> Option<String> {
     let held = machine.design.sizes();
     let names = |sizes: &[PageSize]| {
@@ -170,8 +170,8 @@ fn unused_costs(machine: &Machine) -> Option<String> {
     let unused: Vec<PageSize> = costs.filter(|size| !held.contains(size)).collect();
     (!unused.is_empty()).then(|| {
         format!(
-            "[walk-cycles] has a cost for {}, and no TLB holds such pages (they hold {}): no walk \
-             finds one",
+            "[walk-cycles] has a cost for {}, which is never used: the TLBs hold {} alone, and a walk \
+             costs what a size costs that they hold",
             names(&unused),
             names(held)
         )
@@ -413,7 +413,7 @@ mod tests {
         assert_eq!(of("4k = \"none\"", "4k = 30\n"), None);
         let note = of("4k = \"none\"", "4k = 30\n2m = 20\n1g = 10\n").expect("a note");
         assert!(
-            note.contains("a cost for 2m, 1g, and") && note.contains("(they hold 4k)"),
+            note.contains("for 2m, 1g, which") && note.contains("hold 4k alone"),
             "{note}"
         );
     }

@@ -106,14 +106,14 @@ pub fn known_policies(name: &str) -> Vec<String> {
 /// [`Failure::Wrong`] if the name is unknown.
 pub fn machine(name: &str) -> Result<Machine, Failure> {
     broadleaf_machine::machine(name).map_err(|error| match (error, name.split_once(':')) {
-        // Only grids have keys after a colon.
-        (NoMachine::Unknown(_), Some((kind, _))) => unknown(
+        // Only grids have keys with values after a colon.
+        (NoMachine::Unknown(_), Some((kind, keys))) if keys.contains('=') => unknown(
             "no TLB of a grid",
             kind,
             grid_kinds().map(|(kind, _)| kind.name),
             "broadleaf compare --help",
         ),
-        (NoMachine::Unknown(_), None) => unknown(
+        (NoMachine::Unknown(_), _) => unknown(
             "no machine",
             name,
             machine_names(),

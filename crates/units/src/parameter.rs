@@ -90,7 +90,7 @@ impl fmt::Display for StructureParameterError {
                 name,
                 expected,
                 found,
-            } => write!(f, "{name} is {expected}, not {found}"),
+            } => write!(f, "{name} is {expected}, not {found:?}"),
         }
     }
 }
@@ -191,7 +191,7 @@ impl fmt::Display for AllowedValues {
         match self {
             Self::Flags => f.write_str("true or false"),
             Self::Sizes => f.write_str("a power of two such as \"16k\""),
-            Self::Words(words) => f.write_str(&words.join(", ")),
+            Self::Words(words) => write!(f, "one of {}", words.join(", ")),
             Self::Numbers(least, most) => write!(f, "{least} to {most}"),
         }
     }

@@ -7,7 +7,7 @@ use broadleaf_model::{MemoryLimits, Plan};
 use broadleaf_policy::Policy;
 
 /// Rules that know quiet lookups.
-const RULES: [&str; 8] = [
+const RULES: [&str; 9] = [
     "gods",
     "clock",
     "bit-plru",
@@ -15,6 +15,7 @@ const RULES: [&str; 8] = [
     "fifo",
     "random",
     "round-robin",
+    "not-last-used",
     "srrip",
 ];
 /// Policies that promote at faults, at an age, with daemons that clear reference bits, and from

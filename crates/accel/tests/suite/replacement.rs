@@ -159,7 +159,7 @@ fn opt_is_called_a_heuristic_where_it_is_none() {
     let found = heuristic(&plain, "4k", both_sizes(1));
     assert_eq!(
         found,
-        "replacement opt is a bound: no rule has fewer misses in this TLB (4k on opt)"
+        "replacement opt is a bound: no rule has fewer misses in such a TLB (4k on opt)"
     );
     let found = heuristic(&plain, "4k", both_sizes(2));
     assert!(
@@ -197,7 +197,7 @@ fn policies_and_machines_with_one_answer_share_a_note() {
     };
     // No block fills, so freebsd promotes none.
     let together: Vec<String> = notes(&["4k", "freebsd"], &["a", "b", "c", "d"]).collect();
-    let bound = "replacement opt is a bound: no rule has fewer misses in this TLB";
+    let bound = "replacement opt is a bound: no rule has fewer misses in such a TLB";
     assert_eq!(
         together,
         [format!("{bound} (4k, freebsd on a, b, c and 1 more)")]

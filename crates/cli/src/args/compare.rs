@@ -210,10 +210,9 @@ fn machine_help() -> String {
     format!(
         "Replay on a machine: a name, a pattern such as 'skylake*', a TOML file, or a grid; \
          several are separated by commas\n\nA grid is a family of TLBs: \
-         superpage:entries=32..512,sizes=4k+64k. Its kinds are {}. `|` separates values; a..b means \
-         powers of two, a..b:step another step. Other keys are those of a machine's file. All look \
-         at one memory; the table has misses against chip area.\n\n`native` means this computer: \
-         as `broadleaf probe` measured it, or else the machines that fit its processor.",
+         superpage:entries=32..512,sizes=4k+64k. Its kinds are {}. `|` separates values; a..b \
+         means powers of two. Other keys are those of a machine's file. All TLBs look at one \
+         memory.\n\n`native` means this computer, by `broadleaf probe` or by its processor.",
         kinds.join(", ")
     )
 }

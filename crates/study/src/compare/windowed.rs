@@ -220,10 +220,11 @@ impl StepListener for InWindows {
         }
         let counts = &mut self.counts[part.window];
         counts.l1_misses += slow.second_hits + slow.third_hits + slow.walks;
-        counts.l2_misses += slow.walks;
+        let second = slow.third_hits + slow.walks;
+        counts.l2_misses += second;
         counts.walk_cycles += surroundings.walk_cycles;
         if is_open {
-            counts.open_l2_misses += slow.walks;
+            counts.open_l2_misses += second;
             counts.open_walk_cycles += surroundings.walk_cycles;
         }
     }

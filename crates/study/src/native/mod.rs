@@ -38,7 +38,7 @@ pub fn native() -> Result<Vec<&'static str>, Failure> {
     for note in notes {
         log::info!("{note}");
     }
-    log::info!("--machine {NATIVE}: its TLBs were not measured: `broadleaf probe` does so");
+    log::info!("--machine {NATIVE}: no TLB was measured; `broadleaf probe` measures them");
     Ok(names)
 }
 

@@ -108,8 +108,9 @@ pub trait Replace: Send + std::fmt::Debug {
     /// that needs [`RuleNeed::Uses`].
     fn repeat(&mut self, _set: usize, _way: usize, _times: u64) {}
 
-    /// Notes the time of the next use of the translation that is looked up next. Only a rule that
-    /// knows the future needs the time.
+    /// Notes when the translation that is looked up next is used again: the number of that call of
+    /// this method, from 0, or `u64::MAX` if there is none. A lookup without a call has no number.
+    /// Only a rule that knows the future needs the number.
     fn foresee(&mut self, _next: u64) {}
 
     /// Returns a number if a hit of a way changes nothing that an earlier hit of the way has not

@@ -34,14 +34,16 @@ fn walks(tlb: &mut Tlb, stream: &[SlowUse]) -> u64 {
         SlowUse::Page { page, .. } => Some((page, false)),
         SlowUse::Invalidate { .. } => None,
     };
-    let mut walks = 0;
-    for (now, step) in stream.iter().enumerate() {
-        let found = translation(step);
-        let later = stream[now + 1..].iter();
-        let next = later.map(translation).position(|later| later == found);
+    // Invalidations are no lookups, and have no number.
+    let lookups: Vec<(u64, bool)> = stream.iter().filter_map(translation).collect();
+    let (mut walks, mut now) = (0, 0);
+    for step in stream {
         match *step {
             SlowUse::Page { page, large } => {
+                let later = lookups[now + 1..].iter();
+                let next = later.copied().position(|later| later == lookups[now]);
                 tlb.foresee(next.map_or(u64::MAX, |next| (now + 1 + next) as u64));
+                now += 1;
                 if tlb.lookup(Asid::ZERO, PageNumber(page)) != Lookup::Miss {
                     continue;
                 }
@@ -139,7 +141,7 @@ fn with_two_levels() {
         let opt = walks(&mut tlb, &stream);
         excess.note(opt, fewest_walks_of_levels(&pages, [2, 3]), &stream);
     }
-    excess.is_a_heuristic(1291, 200);
+    excess.is_a_heuristic(1306, 200);
 }
 
 #[test]
@@ -155,4 +157,18 @@ fn with_blocks() {
         excess.note(opt, fewest_walks_of_blocks(&pages, 4, ways), &stream);
     }
     excess.is_a_heuristic(1048, 80);
+}
+
+#[test]
+fn a_use_that_the_first_level_answers_tells_the_next() {
+    let keys = "index = { 4k = \"none\" }";
+    let walks_of = |pages: &[u64]| {
+        let mut tlb = tlb(&[level(1, 1, keys), level(2, 2, keys)], "4k = 30");
+        walks(&mut tlb, &small(pages))
+    };
+    // The first level answers the second use of page 1, which is not used again: it makes room.
+    assert_eq!(walks_of(&[1, 1, 2, 3, 2]), 3);
+    // Here page 1 is used before page 2, which makes room.
+    assert_eq!(walks_of(&[1, 1, 2, 3, 1, 2]), 4);
+    assert_eq!(walks_of(&[1, 1, 2, 3, 1]), 3);
 }
