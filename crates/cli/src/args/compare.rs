@@ -211,8 +211,8 @@ fn machine_help() -> String {
         "Replay on a machine: a name, a pattern such as 'skylake*', a TOML file, or a grid; \
          several are separated by commas\n\nA grid is a family of TLBs: \
          superpage:entries=32..512,sizes=4k+64k. Its kinds are {}. `|` separates values; a..b \
-         means powers of two. Other keys are those of a machine's file. All TLBs look at one \
-         memory.\n\n`native` means this computer, by `broadleaf probe` or by its processor.",
+         means powers of two, a..b:2 every second number. Other keys are those of a machine's \
+         file.\n\n`native` means this computer, by `broadleaf probe` or by its processor.",
         kinds.join(", ")
     )
 }
