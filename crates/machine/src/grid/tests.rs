@@ -112,7 +112,7 @@ fn what_is_wrong_is_said() {
         ("single:entrys=64", "did you mean entries?"),
         ("single:entries=64,replacement=lur", "did you mean lru?"),
         ("superpage:entries=64,ways=3", "64 entries in 3 ways"),
-        ("complete-subblock:entries=64,block=3", "not 3"),
+        ("complete-subblock:entries=64,block=3", "not \"3\""),
         ("single:entries=64,level=2", "a grid has no key \"level\""),
         ("single:entries=64,name=x", "a grid has no key \"name\""),
         ("single:entries=64,serves=x", "a grid has no key \"serves\""),

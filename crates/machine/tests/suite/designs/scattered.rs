@@ -167,8 +167,11 @@ fn what_the_organisation_cannot_have_is_refused() {
             "64 colour regions do not fit",
         ),
         ("region-bit = 11\n", "region-bit is 12 to 20"),
-        ("regions = \"3\"\n", "regions is 8, 2, 4"),
-        ("configuration = \"way\"\n", "configuration is entry, set"),
+        ("regions = \"3\"\n", "regions is one of 8, 2, 4"),
+        (
+            "configuration = \"way\"\n",
+            "configuration is one of entry, set",
+        ),
     ] {
         let text = format!(
             "name = \"x\"\nsummary = \"x\"\n{}\n[walk-cycles]\n4k = 30\n2m = 20\n",
