@@ -100,6 +100,21 @@ impl Machine {
         is_plain && by_size && self.caches.is_none()
     }
 
+    /// A note on costs that no walk has: those of sizes that no TLB holds.
+    pub fn unused_costs(&self) -> Option<String> {
+        let held = self.design.sizes();
+        let costs = self.costs.iter().map(|(size, _)| size);
+        let unused: Vec<PageSize> = costs.filter(|size| !held.contains(size)).collect();
+        (!unused.is_empty()).then(|| {
+            format!(
+                "[walk-cycles] has a cost for {}, which is never used: the TLBs hold {} alone, and \
+                 a walk costs what a size costs that they hold",
+                short_names(&unused),
+                short_names(held)
+            )
+        })
+    }
+
     /// Reads a machine's description.
     ///
     /// # Errors

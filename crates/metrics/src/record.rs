@@ -103,13 +103,6 @@ pub struct CellResult {
     pub memory: Option<MemoryResult>,
 }
 
-impl CellResult {
-    /// Lookups that missed all levels of the TLB, each of which takes a page walk.
-    pub fn whole_misses(&self) -> u64 {
-        (self.tlb.as_ref()).map_or(self.l2_misses, |tlb| tlb.l3_misses)
-    }
-}
-
 impl Serialize for CellResult {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]

@@ -1,5 +1,6 @@
 //! The counts of TLBs that are more than sets of ways with exact LRU replacement.
 
+use crate::CellResult;
 use serde::{Deserialize, Serialize};
 
 /// The counts of a TLB beside its hits and misses.
@@ -77,4 +78,11 @@ pub struct TlbResult {
     /// grid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub area_rbe: Option<f64>,
+}
+
+impl CellResult {
+    /// Lookups that missed all levels of the TLB, each of which takes a page walk.
+    pub fn whole_misses(&self) -> u64 {
+        (self.tlb.as_ref()).map_or(self.l2_misses, |tlb| tlb.l3_misses)
+    }
 }

@@ -148,34 +148,12 @@ pub fn machine(name: &str) -> Result<Machine, Failure> {
         let text = in_file::read(Path::new(name))?;
         let machine = Machine::from_toml(&text);
         let machine = machine.map_err(|error| Failure::Wrong(format!("{name}: {error}")))?;
-        if let Some(note) = unused_costs(&machine) {
+        if let Some(note) = machine.unused_costs() {
             log::warn!("{name}: {note}");
         }
         return Ok(machine);
     }
     names::machine(name)
-}
-
-/// A note on costs that no walk has: those of sizes that no TLB holds.
-fn unused_costs(machine: &Machine) -> Option<String> {
-    let held = machine.design.sizes();
-    let names = |sizes: &[PageSize]| {
-        let names: Vec<String> = sizes
-            .iter()
-            .map(|size| size.short_name().to_string())
-            .collect();
-        names.join(", ")
-    };
-    let costs = machine.costs.iter().map(|(size, _)| size);
-    let unused: Vec<PageSize> = costs.filter(|size| !held.contains(size)).collect();
-    (!unused.is_empty()).then(|| {
-        format!(
-            "[walk-cycles] has a cost for {}, which is never used: the TLBs hold {} alone, and a walk \
-             costs what a size costs that they hold",
-            names(&unused),
-            names(held)
-        )
-    })
 }
 
 /// Returns the machines on which these policies do not need the frame-level model.
@@ -399,23 +377,6 @@ mod tests {
         assert_eq!(of(&[single, "partial-subblock:entries=16,block=16k"]), None);
         let note = of(&[single, own_rights]).expect("a note");
         assert!(note.ends_with(&format!(": {own_rights}")), "{note}");
-    }
-
-    #[test]
-    fn costs_of_sizes_that_no_tlb_holds_are_named() {
-        let of = |sizes: &str, costs: &str| {
-            let text = format!(
-                "name = \"one\"\nsummary = \"\"\n[[tlb]]\nname = \"tlb\"\nlevel = 1\nentries = 4\n\
-                 ways = 4\nreplacement = \"lru\"\nindex = {{ {sizes} }}\n[walk-cycles]\n{costs}"
-            );
-            unused_costs(&Machine::from_toml(&text).expect("a machine"))
-        };
-        assert_eq!(of("4k = \"none\"", "4k = 30\n"), None);
-        let note = of("4k = \"none\"", "4k = 30\n2m = 20\n1g = 10\n").expect("a note");
-        assert!(
-            note.contains("for 2m, 1g, which") && note.contains("hold 4k alone"),
-            "{note}"
-        );
     }
 
     #[test]

@@ -340,3 +340,20 @@ fn a_page_size_needs_one_first_level_structure() {
         "{message}"
     );
 }
+
+#[test]
+fn costs_of_sizes_that_no_tlb_holds_are_named() {
+    let of = |costs: &str| {
+        let text = format!(
+            "name = \"one\"\nsummary = \"\"\n[[tlb]]\nname = \"tlb\"\nlevel = 1\nentries = 4\n\
+             ways = 4\nreplacement = \"lru\"\nindex = {{ 4k = \"none\" }}\n[walk-cycles]\n{costs}"
+        );
+        Machine::from_toml(&text).expect("a machine").unused_costs()
+    };
+    assert_eq!(of("4k = 30\n"), None);
+    let note = of("4k = 30\n2m = 20\n1g = 10\n").expect("a note");
+    assert!(
+        note.contains("for 2m, 1g, which") && note.contains("hold 4k alone"),
+        "{note}"
+    );
+}

@@ -78,8 +78,9 @@ impl Replace for Opt {
         self.foreseen = next;
         // Entries whose next use is now hold the translation that is looked up.
         let now = (self.lookups, 0)..=(self.lookups, usize::MAX);
-        let used: Vec<usize> = self.coming.range(now).map(|(_, entry)| *entry).collect();
-        for entry in used {
+        while next != self.lookups
+            && let Some(&(_, entry)) = self.coming.range(now.clone()).next()
+        {
             self.used_again_at(entry, next);
         }
         self.lookups += 1;
