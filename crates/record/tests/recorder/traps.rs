@@ -19,6 +19,9 @@ const STATIC: [&str; 4] = ["trap_random", "trap_strings", "trap_sort", "trap_pai
 const DYNAMIC: [&str; 2] = ["trap_lists", "trap_library"];
 /// Flags of programs without a library, whose code takes no vector registers.
 const ALONE: [&str; 4] = ["-static", "-nostdlib", "-fno-stack-protector", "-mno-sse"];
+/// Flags of programs with the library. Functions are found before a program begins: what the linker
+/// does at the first call of a function depends on the processor's registers.
+const WITH_LIBRARY: [&str; 1] = ["-Wl,-z,now"];
 /// One choice of functions in the C library, whatever the processor is.
 const PLAIN_LIBRARY: (&str, &str) = (
     "GLIBC_TUNABLES",
@@ -139,9 +142,10 @@ fn subjects(folder: &Path) -> Vec<Subject> {
     let alone = STATIC
         .iter()
         .filter_map(|name| subject(name, &ALONE, folder));
-    alone
-        .chain(DYNAMIC.iter().filter_map(|name| subject(name, &[], folder)))
-        .collect()
+    let dynamic = DYNAMIC
+        .iter()
+        .filter_map(|name| subject(name, &WITH_LIBRARY, folder));
+    alone.chain(dynamic).collect()
 }
 
 impl Subject {
