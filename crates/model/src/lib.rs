@@ -21,6 +21,7 @@
 //!    the core turns instructions and latencies into cycles (`core_clock.rs`).
 #![forbid(unsafe_code)]
 
+mod beginning;
 mod charged;
 mod choices;
 mod core_clock;
@@ -61,6 +62,7 @@ mod walked;
 mod world;
 mod worlds;
 
+pub use beginning::Beginning;
 pub use broadleaf_memory::AddressSpaces;
 pub use broadleaf_memory::frames::{ALLOCATORS, Allocator, Buddyinfo, Pagetypeinfo, Start};
 pub use broadleaf_memory::system::{Costs, Decided, Files, Place};

@@ -46,6 +46,19 @@ pub trait Source {
     /// Returns an error if the source is damaged or cannot be read. Earlier parts remain valid.
     fn next_part(&mut self) -> Result<Option<Self::Part>, Self::Error>;
 
+    /// Passes the next part over. A source whose parts are independent does not decode the part,
+    /// and so sees no damage in it.
+    ///
+    /// # Errors
+    /// As [`Source::next_part`] and [`Source::close`].
+    fn pass_part(&mut self) -> Result<(), Self::Error> {
+        let Some(mut part) = self.next_part()? else {
+            return Ok(());
+        };
+        while part.next()?.is_some() {}
+        self.close(part).map(|_| ())
+    }
+
     /// Closes a part that was read to its end. Parts close in the order of [`Source::next_part`].
     /// [`ControlFlow::Break`] ends the trace with this part, even if later parts were returned.
     ///

@@ -10,8 +10,9 @@
 //! others have its load all the time; at the end of its trace it begins again as a new process. The
 //! mix ends when all programs have done their work.
 
+use crate::beginning::Beginning;
 use crate::pool::Pool;
-use crate::replay::mix::Mix;
+use crate::replay::mix::{AnotherMix, Mix};
 use crate::stream::Stream;
 use crate::world::World;
 use crate::worlds::Worlds;
@@ -30,6 +31,20 @@ pub struct MixProgram<'s, S> {
     pub source: &'s mut S,
     /// Its work.
     pub work: MixWork,
+    /// What it does in the instructions that are skipped, if an earlier pass found it: this saves
+    /// most of the time of skipping, and changes no count.
+    pub beginning: Option<&'s Beginning>,
+}
+
+impl<'s, S> MixProgram<'s, S> {
+    /// A program with this work.
+    pub const fn new(source: &'s mut S, work: MixWork) -> Self {
+        Self {
+            source,
+            work,
+            beginning: None,
+        }
+    }
 }
 
 /// The part of a trace that a mix counts, in instructions.
@@ -189,7 +204,8 @@ pub fn run_mix<S: Source>(
         match mix.run(&mut state, progress)? {
             Ok(outcome) => return Ok(outcome),
             // Mappings that a trace lists late are known from its beginning next time.
-            Err(more) => told.extend(more),
+            Err(AnotherMix::Told(more)) => told.extend(more),
+            Err(AnotherMix::Whole) => programs.iter_mut().for_each(|one| one.beginning = None),
         }
         for program in &mut *programs {
             program.source.rewind().map_err(Error::Source)?;

@@ -193,6 +193,16 @@ impl PartReader {
         Some(closed)
     }
 
+    /// Passes the rest of the part over without decoding it: the part's own totals count.
+    pub fn pass_over(&mut self) {
+        let said = self.part.as_ref().map(|part| part.info.totals);
+        if let (Some(said), true) = (said, self.at != PartProgress::Damage) {
+            self.made = said;
+            self.at = PartProgress::End;
+            self.put_back();
+        }
+    }
+
     /// Stops reading the part.
     fn rest(&mut self, at: PartProgress) {
         self.made = self.made();

@@ -1,6 +1,7 @@
 //! The tests of the crates `accel` and `model`: one binary, one module for each subject.
 
 mod after;
+mod beginnings;
 mod caches;
 mod classes;
 mod colours_in_caches;

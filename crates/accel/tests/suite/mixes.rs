@@ -40,7 +40,7 @@ fn try_mix(
     let mut sources: Vec<Items> = programs.iter().map(|(items, _)| items.clone()).collect();
     let works = programs.iter().map(|(_, work)| first(*work));
     let mut programs: Vec<_> = (sources.iter_mut().zip(works))
-        .map(|(source, work)| MixProgram { source, work })
+        .map(|(source, work)| MixProgram::new(source, work))
         .collect();
     let plan = plan(&[policy], &[machine]);
     let outcome = run_mix(&mut programs, &plan, &mut |_| ControlFlow::Continue(()));
@@ -158,7 +158,7 @@ fn a_mix_is_a_recording_in_the_order_of_its_turns() {
             let mut sources: Vec<Items> = programs.iter().map(|one| one.0.clone()).collect();
             let works = [3000, 900, 2000].map(Some).map(first);
             let mut running: Vec<_> = (sources.iter_mut().zip(works))
-                .map(|(source, work)| MixProgram { source, work })
+                .map(|(source, work)| MixProgram::new(source, work))
                 .collect();
             let steps = Arc::clone(&steps);
             let plan = plan(&[policy], &[several(3, "64K", "")])
@@ -337,10 +337,7 @@ fn work_begins_after_skipping_and_warming() {
     let items = lines(random_visits(5, 10_000));
     let run = |work: MixWork| {
         let mut source = items.clone();
-        let mut programs = [MixProgram {
-            source: &mut source,
-            work,
-        }];
+        let mut programs = [MixProgram::new(&mut source, work)];
         let plan = plan(&["4k"], &[several(2, "64K", "")]);
         let outcome = run_mix(&mut programs, &plan, &mut |_| ControlFlow::Continue(()));
         outcome.unwrap_or_else(|error| panic!("{error}"))
@@ -368,13 +365,11 @@ fn work_begins_after_skipping_and_warming() {
         faults(&skipped)
     );
     let mut source = items.clone();
-    let mut programs = [MixProgram {
-        source: &mut source,
-        work: MixWork {
-            skipped: 1 << 40,
-            ..MixWork::default()
-        },
-    }];
+    let far = MixWork {
+        skipped: 1 << 40,
+        ..MixWork::default()
+    };
+    let mut programs = [MixProgram::new(&mut source, far)];
     let plan = plan(&["4k"], &[several(2, "64K", "")]);
     let refused = run_mix(&mut programs, &plan, &mut |_| ControlFlow::Continue(()));
     let message = refused.expect_err("too many").to_string();
@@ -397,13 +392,11 @@ fn skipping_reports_its_progress() {
     for visits in visits.chunks(1000) {
         source.visits(visits.iter().copied());
     }
-    let mut programs = [MixProgram {
-        source: &mut source,
-        work: MixWork {
-            skipped: 30_000,
-            ..MixWork::default()
-        },
-    }];
+    let far = MixWork {
+        skipped: 30_000,
+        ..MixWork::default()
+    };
+    let mut programs = [MixProgram::new(&mut source, far)];
     let plan = plan(&["4k"], &[several(2, "64K", "")]);
     let mut reported = Vec::new();
     let stopped = run_mix(&mut programs, &plan, &mut |state| {

@@ -90,7 +90,7 @@ fn mixed(programs: &[&Items], plan: &Plan) -> Result<f64, Failed> {
     let mut sources: Vec<Items> = programs.iter().map(|items| (*items).clone()).collect();
     let work = MixWork::default();
     let mut programs: Vec<_> = (sources.iter_mut())
-        .map(|source| MixProgram { source, work })
+        .map(|source| MixProgram::new(source, work))
         .collect();
     timed(|| {
         let outcome = run_mix(&mut programs, plan, &mut |_| ControlFlow::Continue(()))?;

@@ -3,6 +3,7 @@
 mod skipping;
 
 use super::{Replay, spaces_told};
+use crate::beginning::Beginning;
 use crate::earlier::Names;
 use crate::filter::VisitSlice;
 use crate::outcome::refused;
@@ -43,6 +44,8 @@ struct RunningProgram<'s, S: Source> {
     /// All address spaces that ran since the program began.
     spaces: BTreeSet<SpaceId>,
     work: MixWork,
+    /// What it does in the instructions that are skipped, if that is known.
+    beginning: Option<&'s Beginning>,
     /// The instructions that it has begun since the mix began.
     begun: u64,
     /// Its counts when its caches were warm, and when it had done its work.
@@ -62,7 +65,24 @@ enum Turn {
     Ended,
     /// All programs have done their work.
     AllDone,
-    ToBeginAgain,
+    ToBeginAgain(Afresh),
+}
+
+/// Why a mix begins again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Afresh {
+    /// A space that was taken for one without mappings has some.
+    Told,
+    /// A daemon fell due, or memory unsettled a page, among visits that a beginning leaves out.
+    Whole,
+}
+
+/// How a mix begins again.
+pub(crate) enum AnotherMix {
+    /// It knows the mappings of these spaces then.
+    Told(Told),
+    /// It passes every visit that is skipped.
+    Whole,
 }
 
 impl<'a, 'p, 's, S: Source> Mix<'a, 'p, 's, S> {
@@ -84,6 +104,7 @@ impl<'a, 'p, 's, S: Source> Mix<'a, 'p, 's, S> {
             space: SpaceId(0),
             spaces: BTreeSet::new(),
             work: program.work,
+            beginning: program.beginning,
             begun: 0,
             warm: None,
             done: None,
@@ -98,16 +119,16 @@ impl<'a, 'p, 's, S: Source> Mix<'a, 'p, 's, S> {
     }
 
     /// Runs all programs until each has done its work. Returns `Ok(Err(..))` if the mix has to
-    /// begin again, and knows these spaces' mappings then.
+    /// begin again.
     pub(crate) fn run(
         mut self,
         state: &mut ReplayProgress,
         progress: &mut dyn FnMut(ReplayProgress) -> ControlFlow<()>,
-    ) -> Result<Result<MixOutcome, Told>, Error<S::Error>> {
+    ) -> Result<Result<MixOutcome, AnotherMix>, Error<S::Error>> {
         for number in 0..self.programs.len() {
             self.begin(number)?;
-            if self.skip(number, state, progress)? == Turn::ToBeginAgain {
-                return self.told(number).map(Err);
+            if let Turn::ToBeginAgain(why) = self.skip(number, state, progress)? {
+                return self.another(number, why).map(Err);
             }
         }
         let mut turns = 0_u64;
@@ -117,8 +138,8 @@ impl<'a, 'p, 's, S: Source> Mix<'a, 'p, 's, S> {
             let Some((number, _)) = next else {
                 break;
             };
-            if self.take_turn(number)? == Turn::ToBeginAgain {
-                return self.told(number).map(Err);
+            if let Turn::ToBeginAgain(why) = self.take_turn(number)? {
+                return self.another(number, why).map(Err);
             }
             if self.replay.worlds.all[0].ended.is_some() {
                 let why = "memory is used up: give --memory more, or leave it out";
@@ -261,22 +282,18 @@ impl<'a, 'p, 's, S: Source> Mix<'a, 'p, 's, S> {
             program.visits.clear();
             program.at = 0;
             match part.next().map_err(Error::Source)? {
-                Some(SourcePiece::Visits(visits)) => program.visits.extend_from_slice(visits),
-                Some(SourcePiece::Phrased(phrased)) => program.visits.extend(phrased.visits()),
                 Some(SourcePiece::Reduced(..)) => {
                     let why = "a reduced form leaves visits out, and caches need them: give the \
                                trace itself";
                     return Err(Error::Memory(why.to_string()));
                 }
                 Some(SourcePiece::Event(event)) => {
-                    let event = self.replay.names.of(event)?;
-                    if let Event::SpaceSwitch(space) = &*event {
-                        program.spaces.insert(*space);
-                    }
-                    if self.replay.mix_event(&event)?.is_err() {
-                        return Ok(Turn::ToBeginAgain);
+                    let applied = self.replay.event_of_program(event, &mut program.spaces);
+                    if applied?.is_err() {
+                        return Ok(Turn::ToBeginAgain(Afresh::Told));
                     }
                 }
+                Some(visits) => copy_visits(&visits, &mut program.visits),
                 None => {
                     let closed = program.part.take().map(|part| program.source.close(part));
                     let closed = closed.transpose().map_err(Error::Source)?;
@@ -334,6 +351,14 @@ impl<'a, 'p, 's, S: Source> Mix<'a, 'p, 's, S> {
         Ok(Turn::Ended)
     }
 
+    /// How the mix begins again, for a reason that program `number` gave.
+    fn another(&mut self, number: usize, why: Afresh) -> Result<AnotherMix, Error<S::Error>> {
+        match why {
+            Afresh::Told => self.told(number).map(AnotherMix::Told),
+            Afresh::Whole => Ok(AnotherMix::Whole),
+        }
+    }
+
     /// The spaces whose mappings the trace of a program lists.
     fn told(&mut self, number: usize) -> Result<Told, Error<S::Error>> {
         let mut told = Told::from([self.replay.stream.running]);
@@ -346,7 +371,29 @@ impl<'a, 'p, 's, S: Source> Mix<'a, 'p, 's, S> {
     }
 }
 
+/// Adds the visits of a piece to `visits`.
+fn copy_visits(piece: &SourcePiece<'_>, visits: &mut Vec<Visit>) {
+    match piece {
+        SourcePiece::Visits(some) => visits.extend_from_slice(some),
+        SourcePiece::Phrased(phrased) => visits.extend(phrased.visits()),
+        SourcePiece::Reduced(..) | SourcePiece::Event(_) => {}
+    }
+}
+
 impl Replay<'_, '_> {
+    /// Applies an event of the program that runs, which has these spaces so far.
+    fn event_of_program<E>(
+        &mut self,
+        event: &Event,
+        spaces: &mut BTreeSet<SpaceId>,
+    ) -> Result<Result<(), crate::stream::TooLate>, Error<E>> {
+        let event = self.names.of(event)?;
+        if let Event::SpaceSwitch(space) = &*event {
+            spaces.insert(*space);
+        }
+        self.mix_event(&event)
+    }
+
     /// Applies an event. The inner `Err`: a space that was referenced has its first mapping now.
     fn mix_event<E>(
         &mut self,

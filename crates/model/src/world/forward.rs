@@ -41,4 +41,17 @@ impl World<'_> {
             self.shoot_down(&stream.spaces);
         }
     }
+
+    /// Passes references to settled pages. Returns false if a daemon falls due before `now`, or
+    /// then.
+    pub(crate) fn pass_forward(&mut self, references: u64, now: u64) -> bool {
+        self.moment += references;
+        self.ended.is_none() && self.system.next_time() > now
+    }
+
+    /// A number that changes whenever memory begins to act again at references that it left as they
+    /// were.
+    pub(crate) const fn unsettled(&self) -> u64 {
+        self.system.unsettled()
+    }
 }

@@ -1,5 +1,6 @@
 //! Mixes: several traces at the same time, each on a core of one machine, under several policies.
 
+mod beginnings;
 mod runs;
 
 use std::num::NonZero;

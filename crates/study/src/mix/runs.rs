@@ -10,6 +10,7 @@ use std::time::Duration;
 use broadleaf_machine::Machine;
 use broadleaf_model::{MemoryLimits, MixOutcome, MixProgram, MixWork, Plan, run_mix};
 
+use super::beginnings::Beginnings;
 use crate::compare::{available_threads, failure, within_machine};
 use crate::failure::Failure;
 use crate::output::shown;
@@ -24,7 +25,7 @@ pub(crate) struct MixRun {
     /// The name of the policy.
     policy: String,
     /// The programs, by core.
-    programs: Vec<MixedPart>,
+    pub(super) programs: Vec<MixedPart>,
 }
 
 /// A trace of a mix, and the part of it that is counted.
@@ -112,6 +113,7 @@ pub(crate) fn run_all(
     let results: Vec<Mutex<Option<Result<MixOutcome, Failure>>>> =
         runs.iter().map(|_| Mutex::new(None)).collect();
     let expected = expected(runs, running)?;
+    let beginnings = Beginnings::of(runs, running, threads)?;
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
@@ -120,7 +122,7 @@ pub(crate) fn run_all(
                     let Some(run) = runs.get(number) else {
                         break;
                     };
-                    let outcome = one(run, running, &accesses[number], &stop);
+                    let outcome = one(run, running, &beginnings, &accesses[number], &stop);
                     stop.fetch_or(outcome.is_err(), Ordering::Relaxed);
                     accesses[number].store(expected[number], Ordering::Relaxed);
                     if let Ok(mut result) = results[number].lock() {
@@ -172,6 +174,7 @@ fn expected(runs: &[MixRun], running: &MixRunning<'_>) -> Result<Vec<u64>, Failu
 fn one(
     run: &MixRun,
     running: &MixRunning<'_>,
+    beginnings: &Beginnings,
     passed: &AtomicU64,
     stop: &AtomicBool,
 ) -> Result<MixOutcome, Failure> {
@@ -185,6 +188,7 @@ fn one(
         .map(|(source, part)| MixProgram {
             source,
             work: part.work,
+            beginning: beginnings.find(part),
         })
         .collect();
     let outcome = run_mix(&mut programs, &plan, &mut |state| {

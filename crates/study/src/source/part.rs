@@ -91,6 +91,18 @@ impl TracePart {
     }
 }
 
+impl TracePart {
+    /// Passes the rest of the part over. A part of a recording is not decoded.
+    pub(super) fn pass_over(&mut self) -> Result<(), ReadError> {
+        if let TracePartReader::Recording(reader) = &mut self.reader {
+            reader.pass_over();
+            return Ok(());
+        }
+        while broadleaf_model::SourcePart::next(self)?.is_some() {}
+        Ok(())
+    }
+}
+
 impl broadleaf_model::SourcePart for TracePart {
     type Error = ReadError;
 

@@ -114,6 +114,14 @@ impl broadleaf_model::Source for Trace {
         }
     }
 
+    fn pass_part(&mut self) -> Result<(), ReadError> {
+        let Some(mut part) = self.next_part()? else {
+            return Ok(());
+        };
+        part.pass_over()?;
+        self.close(part).map(|_| ())
+    }
+
     fn close(&mut self, part: TracePart) -> Result<ControlFlow<()>, ReadError> {
         let damage = match part.take_back() {
             part::Back::Recording(mut part, damage) => {
