@@ -54,6 +54,29 @@ impl<const SIZE: usize> Records<SIZE> {
         Ok(record)
     }
 
+    /// The records that come next and are in memory already.
+    pub(crate) fn buffered(&self) -> &[[u8; SIZE]] {
+        self.buffer[self.next..self.filled].as_chunks().0
+    }
+
+    /// The records that come next, at least one; none at the end.
+    ///
+    /// # Errors
+    /// As [`Records::next`].
+    pub(crate) fn ready(&mut self) -> Result<&[[u8; SIZE]], ImportError> {
+        if self.filled - self.next < SIZE {
+            self.refill()?;
+        }
+        Ok(self.buffered())
+    }
+
+    /// Passes some of the [buffered](Records::buffered) records.
+    pub(crate) fn pass(&mut self, records: usize) {
+        let records = records.min((self.filled - self.next) / SIZE);
+        self.next += records * SIZE;
+        self.count += records as u64;
+    }
+
     /// Takes back the record that was handed out last, so that it comes next.
     pub(crate) fn unread(&mut self) {
         self.next -= SIZE;

@@ -81,7 +81,9 @@ impl Fold {
                     ..Visit::default()
                 };
                 count(&mut visit, access);
-                out.extend(open.replace(visit));
+                if let Some(ended) = open.replace(visit) {
+                    out.push(ended);
+                }
             }
         }
         let end = last >> self.shift;

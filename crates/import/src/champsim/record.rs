@@ -29,6 +29,7 @@ impl ChampSimRecord {
     /// # Errors
     /// A byte that is 0 or 1 in every trace (the instruction is a branch, the branch was taken) is
     /// neither.
+    #[inline]
     pub fn from_bytes(bytes: &[u8; CHAMPSIM_BYTES]) -> Result<Self, &'static str> {
         if bytes[8] > 1 {
             return Err(
@@ -42,16 +43,20 @@ impl ChampSimRecord {
                         input is not a trace of ChampSim, or is damaged before this record",
             );
         }
-        let number = |at: usize| {
-            let mut number = [0; 8];
-            number.copy_from_slice(&bytes[at..at + 8]);
-            u64::from_le_bytes(number)
-        };
+        let words = bytes.as_chunks().0;
+        let number = |at: usize| u64::from_le_bytes(words[at / 8]);
         Ok(Self {
             ip: number(0),
             loads: std::array::from_fn(|i| number(LOADS_AT + 8 * i)),
             stores: std::array::from_fn(|i| number(STORES_AT + 8 * i)),
         })
+    }
+
+    /// True if the record has an address of data.
+    #[inline]
+    pub(super) fn refers(&self) -> bool {
+        let all = self.loads.iter().chain(&self.stores);
+        all.fold(0, |all, address| all | address) != 0
     }
 
     /// The record's bytes, with no registers and no branch.

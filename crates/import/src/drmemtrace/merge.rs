@@ -42,8 +42,8 @@ pub(super) struct DrmemtraceImporter {
 /// The maker of visits and counts.
 pub(super) struct Maker {
     pub(super) fold: Fold,
-    fetches: bool,
-    counts: ImportCounts,
+    pub(super) fetches: bool,
+    pub(super) counts: ImportCounts,
     pub(super) unkept: Unkept,
     /// The physical places of pages, if they are kept.
     pub(super) physical: Option<PhysicalPages>,
@@ -145,6 +145,12 @@ impl TraceImporter for DrmemtraceImporter {
                 return Ok(batch.len() > before);
             };
             self.record_of(current, batch)?;
+            if !self.may_switch
+                && let Some(current) = self.current
+            {
+                let file = &mut self.files[current];
+                self.maker.plain_records(file, ImportBatch::GOAL, batch);
+            }
         }
         Ok(true)
     }

@@ -10,6 +10,7 @@ mod folder;
 mod merge;
 mod paging;
 mod physical;
+mod plain;
 mod record;
 mod threads;
 mod unkept;

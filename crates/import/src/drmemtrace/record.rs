@@ -85,14 +85,29 @@ pub(super) mod filetype {
     pub(crate) const WHOLE_SYSTEM: u64 = 0x4_0000;
 }
 
+/// Types of instructions, one bit each: all kinds of branches are types of their own.
+const INSTRUCTIONS: u64 = 0b111_1111 << code::INSTRUCTION | 1 << 31 | 0b11 << 48;
+
+/// True if records of this type are instructions that were fetched.
+#[inline]
+pub(super) const fn is_instruction(kind: u16) -> bool {
+    kind < 64 && INSTRUCTIONS >> kind & 1 != 0
+}
+
+/// The type, the size and the address or value of a record.
+#[inline]
+pub(super) const fn fields(bytes: &[u8; RECORD_BYTES]) -> (u16, u16, u64) {
+    let [t0, t1, s0, s1, value @ ..] = *bytes;
+    let kind = u16::from_le_bytes([t0, t1]);
+    let size = u16::from_le_bytes([s0, s1]);
+    (kind, size, u64::from_le_bytes(value))
+}
+
 impl DrRecord {
     /// The record that these bytes hold, or its type if there is none of that type.
     #[inline]
     pub(super) const fn from_bytes(bytes: &[u8; RECORD_BYTES]) -> Result<Self, u16> {
-        let [t0, t1, s0, s1, value @ ..] = *bytes;
-        let kind = u16::from_le_bytes([t0, t1]);
-        let size = u16::from_le_bytes([s0, s1]);
-        let address = u64::from_le_bytes(value);
+        let (kind, size, address) = fields(bytes);
         Ok(match kind {
             code::LOAD | code::STORE => Self::Data {
                 access: if kind == code::LOAD {
@@ -104,10 +119,10 @@ impl DrRecord {
                 size,
             },
             2..=9 | 27 | 32..=46 => Self::Prefetch,
-            code::INSTRUCTION..=16 | 31 | 48 | 49 => Self::Instruction { address, size },
+            kind if is_instruction(kind) => Self::Instruction { address, size },
             17 => Self::Bundle {
                 count: size,
-                lengths: value,
+                lengths: address.to_le_bytes(),
             },
             18..=21 => Self::Flush,
             code::THREAD => Self::Thread(address),

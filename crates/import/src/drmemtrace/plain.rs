@@ -1,0 +1,100 @@
+//! Stretches of plain references: most records of most traces.
+
+use broadleaf_trace::{DataAccess, Fold};
+
+use super::file::{FileRecords, ThreadFile};
+use super::merge::Maker;
+use super::record::{RECORD_BYTES, code, fields, is_instruction};
+use crate::batch::ImportBatch;
+use crate::import::ImportCounts;
+
+impl Maker {
+    /// Makes visits of the records that come next, as long as they are loads, stores and
+    /// instructions of a program whose physical places are not kept. Reads `most` records at most,
+    /// and none that has an error. The thread of the records runs.
+    pub(super) fn plain_records(
+        &mut self,
+        file: &mut ThreadFile,
+        most: usize,
+        batch: &mut ImportBatch,
+    ) {
+        let FileRecords::Open(records) = &mut file.records else {
+            return;
+        };
+        let is_in_head = records.count() <= file.head.records;
+        if is_in_head || file.in_kernel || self.physical.is_some() {
+            return;
+        }
+        let some = records.buffered();
+        let some = &some[..some.len().min(most)];
+        let (mut stretch, fold) = (Stretch::default(), &mut self.fold);
+        let read = match self.fetches {
+            true => stretch.read::<true>(some, fold, batch),
+            false => stretch.read::<false>(some, fold, batch),
+        };
+        if read == 0 {
+            return;
+        }
+        records.pass(read);
+        file.has_ended = false;
+        if let Some((address, size)) = stretch.last_instruction {
+            file.pointer = address;
+            file.next_pointer = address.wrapping_add(u64::from(size));
+        }
+        self.counts.records += read as u64;
+        stretch.add_to(&mut self.counts);
+    }
+}
+
+/// The counts of a stretch.
+#[derive(Default)]
+struct Stretch {
+    loads: u64,
+    stores: u64,
+    instructions: u64,
+    /// The address and the size of the last instruction.
+    last_instruction: Option<(u64, u16)>,
+}
+
+impl Stretch {
+    /// Returns the number of records that were read.
+    fn read<const FETCHES: bool>(
+        &mut self,
+        records: &[[u8; RECORD_BYTES]],
+        fold: &mut Fold,
+        batch: &mut ImportBatch,
+    ) -> usize {
+        for (number, bytes) in records.iter().enumerate() {
+            let (kind, size, address) = fields(bytes);
+            if is_instruction(kind) && size > 0 {
+                self.instructions += 1;
+                self.last_instruction = Some((address, size));
+                match FETCHES {
+                    true => fold.fetch(address, &mut batch.visits),
+                    false => fold.instruction(),
+                }
+                continue;
+            }
+            let access = match kind {
+                code::LOAD => DataAccess::Load,
+                code::STORE => DataAccess::Store,
+                _ => return number,
+            };
+            let Some(last) = address.checked_add(u64::from(size.max(1)) - 1) else {
+                return number;
+            };
+            match access {
+                DataAccess::Load => self.loads += 1,
+                DataAccess::Store => self.stores += 1,
+            }
+            fold.access(access, address, last, &mut batch.visits);
+        }
+        records.len()
+    }
+
+    fn add_to(&self, counts: &mut ImportCounts) {
+        counts.loads += self.loads;
+        counts.stores += self.stores;
+        counts.instructions += self.instructions;
+    }
+}
