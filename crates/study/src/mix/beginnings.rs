@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use broadleaf_model::Beginning;
 
 use super::runs::{MixRun, MixRunning, MixedPart, open};
+use super::side_by_side::side_by_side;
 use crate::compare::failure;
 use crate::failure::Failure;
 use crate::output::shown;
@@ -47,43 +46,17 @@ impl Beginnings {
         }
         let expected = wanted.iter().map(|key| expected(key, running));
         let expected: u64 = expected.sum::<Result<u64, Failure>>()?;
-        let threads = threads.min(wanted.len());
-        let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let (passed, stop) = (AtomicU64::new(0), AtomicBool::new(false));
-        let results: Vec<Mutex<Option<Result<Option<Beginning>, Failure>>>> =
-            wanted.iter().map(|_| Mutex::new(None)).collect();
-        std::thread::scope(|scope| {
-            for _ in 0..threads {
-                scope.spawn(|| {
-                    while !stop.load(Ordering::Relaxed) {
-                        let number = next.fetch_add(1, Ordering::Relaxed);
-                        let Some(key) = wanted.get(number) else {
-                            break;
-                        };
-                        let read = read(key, running, &passed);
-                        stop.fetch_or(read.is_err(), Ordering::Relaxed);
-                        if let Ok(mut result) = results[number].lock() {
-                            *result = Some(read);
-                        }
-                    }
-                    done.fetch_add(1, Ordering::Release);
-                });
-            }
-            let bar = running.watch.begin("skipping", Work::Accesses(expected));
-            while done.load(Ordering::Acquire) < threads {
-                std::thread::sleep(Duration::from_millis(50));
-                bar.set(0, passed.load(Ordering::Relaxed).min(expected));
-            }
-        });
-        let mut known = BTreeMap::new();
-        for (key, result) in wanted.into_iter().zip(results) {
-            if let Some(result) = result.into_inner().ok().flatten()
-                && let Some(beginning) = result?
-            {
-                known.insert(key, beginning);
-            }
-        }
-        Ok(Self { known })
+        let bar = running.watch.begin("skipping", Work::Accesses(expected));
+        let read = |number: usize| read(&wanted[number], running, &passed);
+        let read = side_by_side(wanted.len(), threads, &stop, read, || {
+            bar.set(0, passed.load(Ordering::Relaxed).min(expected));
+        })?;
+        let known = wanted.into_iter().zip(read);
+        let known = known.filter_map(|(key, beginning)| Some((key, beginning?)));
+        Ok(Self {
+            known: known.collect(),
+        })
     }
 
     /// The beginning of a program, if it is known.

@@ -2,6 +2,7 @@
 
 mod beginnings;
 mod runs;
+mod side_by_side;
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};

@@ -3,14 +3,13 @@
 use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use broadleaf_machine::Machine;
 use broadleaf_model::{MemoryLimits, MixOutcome, MixProgram, MixWork, Plan, run_mix};
 
 use super::beginnings::Beginnings;
+use super::side_by_side::side_by_side;
 use crate::compare::{available_threads, failure, within_machine};
 use crate::failure::Failure;
 use crate::output::shown;
@@ -106,48 +105,23 @@ pub(crate) fn run_all(
         plan(&run.policy, &run.machine, running.limits)?;
     }
     let threads = running.threads.map_or_else(available_threads, NonZero::get);
-    let threads = threads.min(runs.len());
-    let next = AtomicUsize::new(0);
-    let (stop, done) = (AtomicBool::new(false), AtomicUsize::new(0));
-    let accesses: Vec<AtomicU64> = runs.iter().map(|_| AtomicU64::new(0)).collect();
-    let results: Vec<Mutex<Option<Result<MixOutcome, Failure>>>> =
-        runs.iter().map(|_| Mutex::new(None)).collect();
-    let expected = expected(runs, running)?;
     let beginnings = Beginnings::of(runs, running, threads)?;
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                while !stop.load(Ordering::Relaxed) {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(run) = runs.get(number) else {
-                        break;
-                    };
-                    let outcome = one(run, running, &beginnings, &accesses[number], &stop);
-                    stop.fetch_or(outcome.is_err(), Ordering::Relaxed);
-                    accesses[number].store(expected[number], Ordering::Relaxed);
-                    if let Ok(mut result) = results[number].lock() {
-                        *result = Some(outcome);
-                    }
-                }
-                done.fetch_add(1, Ordering::Release);
-            });
-        }
-        let all = expected.iter().sum();
-        let bar = running.watch.begin("running together", Work::Accesses(all));
-        while done.load(Ordering::Acquire) < threads {
-            std::thread::sleep(Duration::from_millis(50));
-            let passed = accesses.iter().zip(&expected);
-            let passed = passed.map(|(one, most)| one.load(Ordering::Relaxed).min(*most));
-            bar.set(0, passed.sum::<u64>());
-        }
-    });
-    let results = results.into_iter().filter_map(|one| one.into_inner().ok()?);
-    // The first failure in the order of runs, so that the message depends on no thread.
-    let (failures, outcomes): (Vec<_>, Vec<_>) = results.partition(Result::is_err);
-    if let Some(Err(failure)) = failures.into_iter().next() {
-        return Err(failure);
-    }
-    outcomes.into_iter().collect()
+    let expected = expected(runs, running)?;
+    let accesses: Vec<AtomicU64> = runs.iter().map(|_| AtomicU64::new(0)).collect();
+    let stop = AtomicBool::new(false);
+    let all = expected.iter().sum();
+    let bar = (running.watch).begin("running together", Work::Accesses(all));
+    let replay = |number: usize| {
+        let passed = &accesses[number];
+        let outcome = one(&runs[number], running, &beginnings, passed, &stop);
+        passed.store(expected[number], Ordering::Relaxed);
+        outcome
+    };
+    side_by_side(runs.len(), threads, &stop, replay, || {
+        let passed = accesses.iter().zip(&expected);
+        let passed = passed.map(|(one, most)| one.load(Ordering::Relaxed).min(*most));
+        bar.set(0, passed.sum::<u64>());
+    })
 }
 
 /// The accesses of the traces of each run. A run that counts a part of its traces ends earlier.
