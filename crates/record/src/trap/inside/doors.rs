@@ -31,6 +31,8 @@ const UFFDIO_API: u64 = 0xc018_aa3f;
 const UFFDIO_REGISTER: u64 = 0xc020_aa00;
 const UFFDIO_UNREGISTER: u64 = 0x8010_aa01;
 const UFFDIO_CONTINUE: u64 = 0xc020_aa07;
+/// No thread waits in the kernel for a page: each gets a signal.
+const CONTINUE_WAKES_NONE: u64 = 1;
 
 impl Doors {
     /// Doors that protection closes.
@@ -125,7 +127,7 @@ impl Doors {
         };
         let (mut start, mut filled) = (range.start, None);
         while start < range.end {
-            let mut parts = [start, range.end - start, 0, 0];
+            let mut parts = [start, range.end - start, CONTINUE_WAKES_NONE, 0];
             let result = control(file, UFFDIO_CONTINUE, &mut parts);
             let mapped = parts[3] as i64;
             match -result as i32 {
