@@ -48,7 +48,7 @@ impl Beginnings {
         let expected: u64 = expected.sum::<Result<u64, Failure>>()?;
         let (passed, stop) = (AtomicU64::new(0), AtomicBool::new(false));
         let bar = running.watch.begin("skipping", Work::Accesses(expected));
-        let read = |number: usize| read(&wanted[number], running, &passed);
+        let read = |number: usize| read(&wanted[number], running, &passed).map(Some);
         let read = side_by_side(wanted.len(), threads, &stop, read, || {
             bar.set(0, passed.load(Ordering::Relaxed).min(expected));
         })?;

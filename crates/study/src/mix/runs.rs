@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use broadleaf_machine::Machine;
-use broadleaf_model::{MemoryLimits, MixOutcome, MixProgram, MixWork, Plan, run_mix};
+use broadleaf_model::{Error, MemoryLimits, MixOutcome, MixProgram, MixWork, Plan, run_mix};
 
 use super::beginnings::Beginnings;
 use super::side_by_side::side_by_side;
@@ -145,13 +145,14 @@ fn expected(runs: &[MixRun], running: &MixRunning<'_>) -> Result<Vec<u64>, Failu
     Ok(expected)
 }
 
+/// The outcome of a run; `None` if it was stopped.
 fn one(
     run: &MixRun,
     running: &MixRunning<'_>,
     beginnings: &Beginnings,
     passed: &AtomicU64,
     stop: &AtomicBool,
-) -> Result<MixOutcome, Failure> {
+) -> Result<Option<MixOutcome>, Failure> {
     let plan = plan(&run.policy, &run.machine, running.limits)?;
     let opened = run.programs.iter();
     let opened = opened.map(|part| open(&part.path, running.max_accesses));
@@ -172,6 +173,10 @@ fn one(
             false => ControlFlow::Continue(()),
         }
     });
-    let names: Vec<String> = run.programs.iter().map(|part| shown(&part.path)).collect();
-    outcome.map_err(|error| failure(error, &names.join(", ")))
+    let names = || run.programs.iter().map(|part| shown(&part.path));
+    match outcome {
+        Err(Error::Stopped) => Ok(None),
+        Err(error) => Err(failure(error, &names().collect::<Vec<_>>().join(", "))),
+        Ok(outcome) => Ok(Some(outcome)),
+    }
 }

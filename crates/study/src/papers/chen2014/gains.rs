@@ -10,7 +10,9 @@ use super::tables::{llc_mpki, tlb_mpki};
 use crate::papers::{PaperSetting, Table};
 
 /// A cause of differences from the paper that all figures share.
-const OTHER_PROGRAMS: &str = "other programs, and windows of fewer instructions";
+const OTHER_PROGRAMS: &str = "other programs: they miss the last level more often than the \
+                              paper's, and walks overlap with these misses; and fewer \
+                              instructions that count";
 
 /// The cause where shares cost more lines than they protect.
 const UNUSED_SHARES: &str = "a need keeps IPC and not hits: most of our programs need an eighth, \
