@@ -15,8 +15,9 @@ const OTHER_PROGRAMS: &str = "other programs: they miss the last level more ofte
                               instructions that count";
 
 /// The cause where shares cost more lines than they protect.
-const UNUSED_SHARES: &str = "a need keeps IPC and not hits: most of our programs need an eighth, \
-                             so shares of many mixes leave half of the last level unused";
+const UNUSED_SHARES: &str = "a need keeps IPC and not hits: half of our programs or more need an \
+                             eighth, so shares of many mixes leave a part of the last level \
+                             unused";
 
 /// Our gains by scheme, in percent, with one value for each mix.
 struct Gains {
