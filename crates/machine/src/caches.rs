@@ -1,5 +1,6 @@
 //! The caches, the main memory and the cores of a machine, read from its description.
 
+use crate::description::name_given_twice;
 use crate::parameters::{Keys, chosen};
 use broadleaf_cache::{
     CacheField, CacheKind, CacheSpec, HierarchySpec, LineReplacement, MainMemorySpec,
@@ -193,6 +194,10 @@ pub(crate) fn machine_caches(
         };
         (at, error.message)
     })?;
+    let names = hierarchy.caches().iter().map(|cache| cache.name.as_str());
+    if let Some((number, message)) = name_given_twice("caches", names) {
+        return Err((text.caches[number].span().start, message));
+    }
     Ok(Some(MachineCaches {
         hierarchy,
         core: core_spec,

@@ -11,9 +11,9 @@ use crate::{MachineError, ProcessorPattern, WalkCosts, parts};
 use broadleaf_cache::CacheKind;
 use broadleaf_pagetable::{PageTableChoice, PageTableKind, SynonymKind, WalkCacheShape};
 use broadleaf_tlb::Design;
-use broadleaf_units::{PageSize, did_you_mean};
+use broadleaf_units::{PageSize, did_you_mean, plain_toml};
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use toml::Spanned;
 
 /// A machine: the parts that translate addresses.
@@ -128,7 +128,7 @@ impl Machine {
             MachineError::at(
                 text,
                 error.span().map_or(0, |span| span.start),
-                error.message(),
+                plain_toml(error.message()),
             )
         })?;
         if parsed.name.get_ref().is_empty() || parsed.name.get_ref().contains(char::is_whitespace) {
@@ -154,6 +154,10 @@ impl Machine {
                 .map_or(0, |tlb| position(tlb, keys, found.field));
             wrong(at, found.message)
         })?;
+        let names = design.structures().iter().map(|of| of.name.as_str());
+        if let Some((number, message)) = name_given_twice("TLBs", names) {
+            return Err(wrong(parsed.tlb[number].span().start, message));
+        }
         let mut costs = BTreeMap::new();
         for (size, cycles) in
             by_size(parsed.walk_cycles.get_ref()).map_err(|(at, message)| wrong(at, message))?
@@ -302,4 +306,16 @@ fn no_part(name: &Spanned<String>, kind: &str) -> (usize, String) {
         known.join(", ")
     );
     (name.span().start, message)
+}
+
+/// The number of the first table whose name an earlier one has, and a sentence.
+pub(crate) fn name_given_twice<'n>(
+    what: &str,
+    names: impl Iterator<Item = &'n str>,
+) -> Option<(usize, String)> {
+    let mut earlier = BTreeSet::new();
+    let mut names = names.enumerate();
+    let (number, name) = names.find(|(_, name)| !earlier.insert(*name))?;
+    let message = format!("two {what} are called {name:?}, and results name them: rename one");
+    Some((number, message))
 }

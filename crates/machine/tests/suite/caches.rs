@@ -158,6 +158,16 @@ fn wrong_descriptions_are_refused_with_the_line_and_the_key() {
             ],
             "leave [walk-lines] out",
         ),
+        (
+            kind,
+            vec![
+                CACHE.into(),
+                cache("level = 1", "level = 2"),
+                MEMORY.into(),
+                CORE.into(),
+            ],
+            "two caches are called",
+        ),
     ];
     for (top, tables, message) in cases {
         let tables: Vec<&str> = tables.iter().map(String::as_str).collect();

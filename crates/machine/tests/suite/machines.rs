@@ -158,7 +158,7 @@ fn errors_name_the_line_and_the_key() {
             "entries = 64",
             "entries = \"many\"",
             "entries",
-            "invalid type",
+            "this is the text \"many\", and a whole number is expected",
         ),
         ("va[24:22]", "va[24:21]", "index", "distinguishes 16 sets"),
         ("va[24:22]", "va[22:20]", "index", "inside a 2m page"),
@@ -244,7 +244,7 @@ fn errors_name_the_line_and_the_key() {
         Machine::from_toml("")
             .unwrap_err()
             .message
-            .contains("missing field")
+            .contains("is missing")
     );
     assert!(Machine::from_toml("\0\u{ffff}").is_err());
 }
@@ -281,7 +281,7 @@ fn walk_caches_are_of_the_levels_of_the_page_table() {
             "2m = { entries = 12, ways = 4 }",
             "12 entries in 4 ways",
         ),
-        ("", "2m = { ways = 4 }", "missing field `entries`"),
+        ("", "2m = { ways = 4 }", "the key entries is missing"),
         (
             "page-table = \"hashed\"",
             "2m = { entries = 4 }",
@@ -337,6 +337,19 @@ fn a_page_size_needs_one_first_level_structure() {
     let (_, _, message) = wrong("name = \"stlb\"\nlevel = 2", "name = \"stlb\"\nlevel = 1");
     assert!(
         message.contains("holds 4k pages at level 1 already"),
+        "{message}"
+    );
+}
+
+#[test]
+fn levels_have_no_gap_and_names_are_given_once() {
+    let second = "name = \"stlb\"\nlevel = 2";
+    let (_, key, message) = wrong(second, "name = \"stlb\"\nlevel = 3");
+    assert_eq!(key, "level");
+    assert_eq!(message, "there is no tlb of level 2: levels have no gap");
+    let (_, _, message) = wrong(second, "name = \"dtlb-4k\"\nlevel = 2");
+    assert!(
+        message.contains("two TLBs are called \"dtlb-4k\""),
         "{message}"
     );
 }

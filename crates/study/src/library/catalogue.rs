@@ -6,7 +6,7 @@ use std::path::Path;
 use broadleaf_import::importable;
 use broadleaf_report::number::size;
 use broadleaf_report::{Align, Grid, View};
-use broadleaf_units::did_you_mean;
+use broadleaf_units::{did_you_mean, plain_toml};
 use serde::Deserialize;
 
 use super::address::Address;
@@ -148,7 +148,7 @@ impl TraceCatalogue {
 fn of_toml(file: &InFile<'_>) -> Result<Vec<Listed>, Failure> {
     let parsed: CatalogueFile = toml::from_str(file.text).map_err(|error| {
         let at = error.span().unwrap_or(0..0);
-        file.wrong(at, error.message())
+        file.wrong(at, &plain_toml(error.message()))
     })?;
     let schema = parsed.schema;
     if schema.get_ref() != SCHEMA {
@@ -250,7 +250,7 @@ mod tests {
         let head = "schema = \"broadleaf.traces/1\"\n[[trace]]\n";
         for (text, part) in [
             ("schema = \"x/2\"\n", "line 1"),
-            (&format!("{head}name = \"a\"\n"), "missing field `address`"),
+            (&format!("{head}name = \"a\"\n"), "the key address is missing"),
             (
                 &format!("{head}name = \"a\"\naddress = \"b.txt\"\n"),
                 "give the key `format`",

@@ -41,7 +41,7 @@ fn refusal(structures: &[Structure], number: usize) -> Refusal {
     let of = &structures[number];
     let organisation = of.organisation.entry();
     let reason = |field: Field| move |reason: String| (field, reason);
-    numbers(of)
+    numbers(structures, of)
         .or_else(|| wired(of).map(reason(Field::Wired)))
         .or_else(|| of.role.refuses(of.level))
         .or_else(|| (of.replacement.entry().refuses)(of.ways).map(reason(Field::Replacement)))
@@ -57,9 +57,14 @@ fn refusal(structures: &[Structure], number: usize) -> Refusal {
 }
 
 /// The level, the entries and the ways.
-fn numbers(of: &Structure) -> Refusal {
+fn numbers(structures: &[Structure], of: &Structure) -> Refusal {
     if !(1..=MOST_TLB_LEVELS).contains(&of.level) {
         return Some((Field::Level, format!("the level is 1 to {MOST_TLB_LEVELS}")));
+    }
+    let above = of.level - 1;
+    if above > 0 && !structures.iter().any(|other| other.level == above) {
+        let message = format!("there is no tlb of level {above}: levels have no gap");
+        return Some((Field::Level, message));
     }
     if !(1..=MOST_ENTRIES).contains(&of.entries) {
         let message = format!("a tlb has 1 to {MOST_ENTRIES} entries");

@@ -85,7 +85,7 @@ fn sizes_need_an_index() {
         &table.replace(line, ""),
         3,
         "[[tlb]]",
-        "missing field `index`",
+        "the key index is missing",
     );
     let two = sets("dtlb", 1, (4, 2), &[("4k", "va[13:12]"), ("16k", "none")]);
     refused(

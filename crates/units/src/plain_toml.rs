@@ -1,0 +1,92 @@
+//! Errors of TOML files in plain words.
+
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+
+/// A message of the TOML reader, in words that do not name types of the program. A message of
+/// another form stays.
+///
+/// # Examples
+/// ```
+/// let message = "invalid type: string \"one\", expected usize";
+/// let plain = broadleaf_units::plain_toml(message);
+/// assert_eq!(plain, "this is the text \"one\", and a whole number is expected");
+/// ```
+pub fn plain_toml(message: &str) -> String {
+    if let Some(key) = message.strip_prefix("missing field ") {
+        return format!("the key {} is missing", key.trim_matches('`'));
+    }
+    let mut starts = ["invalid type: ", "invalid value: "].into_iter();
+    let Some(rest) = starts.find_map(|start| message.strip_prefix(start)) else {
+        return message.to_owned();
+    };
+    let Some((found, expected)) = rest.rsplit_once(", expected ") else {
+        return message.to_owned();
+    };
+    format!("this is {}, and {} is expected", found_value(found), expected_value(expected))
+}
+
+fn found_value(found: &str) -> String {
+    match found {
+        "map" => return "a table".to_owned(),
+        "sequence" => return "a list".to_owned(),
+        _ => {}
+    }
+    if let Some(text) = found.strip_prefix("string ") {
+        return format!("the text {text}");
+    }
+    let mut kinds = ["integer ", "floating point ", "boolean "].into_iter();
+    let number = kinds.find_map(|kind| found.strip_prefix(kind));
+    number.map_or_else(|| found.to_owned(), |number| number.trim_matches('`').to_owned())
+}
+
+fn expected_value(expected: &str) -> &str {
+    match expected {
+        "usize" | "u8" | "u16" | "u32" | "u64" => "a whole number",
+        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number, which may be negative",
+        "f32" | "f64" => "a number",
+        "a boolean" => "true or false",
+        "a string" | "a borrowed string" | "string or map" => "a text in quotation marks",
+        "a map" => "a table such as { 4k = 1 }",
+        "a sequence" => "a list",
+        _ if expected.starts_with("struct ") => "a table",
+        _ => expected,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_name_no_type() {
+        for (message, plain) in [
+            (
+                "invalid value: integer `-1`, expected usize",
+                "this is -1, and a whole number is expected",
+            ),
+            (
+                "invalid type: floating point `1.5`, expected u64",
+                "this is 1.5, and a whole number is expected",
+            ),
+            (
+                "invalid type: map, expected a sequence",
+                "this is a table, and a list is expected",
+            ),
+            (
+                "invalid type: boolean `true`, expected a string",
+                "this is true, and a text in quotation marks is expected",
+            ),
+            (
+                "invalid type: sequence, expected struct CoreText",
+                "this is a list, and a table is expected",
+            ),
+            ("missing field `index`", "the key index is missing"),
+            ("duplicate key", "duplicate key"),
+            ("invalid type: odd", "invalid type: odd"),
+        ] {
+            assert_eq!(plain_toml(message), plain);
+        }
+    }
+}
