@@ -24,7 +24,11 @@ pub fn plain_toml(message: &str) -> String {
     let Some((found, expected)) = rest.rsplit_once(", expected ") else {
         return message.to_owned();
     };
-    format!("this is {}, and {} is expected", found_value(found), expected_value(expected))
+    format!(
+        "this is {}, and {} is expected",
+        found_value(found),
+        expected_value(expected)
+    )
 }
 
 fn found_value(found: &str) -> String {
@@ -38,7 +42,10 @@ fn found_value(found: &str) -> String {
     }
     let mut kinds = ["integer ", "floating point ", "boolean "].into_iter();
     let number = kinds.find_map(|kind| found.strip_prefix(kind));
-    number.map_or_else(|| found.to_owned(), |number| number.trim_matches('`').to_owned())
+    number.map_or_else(
+        || found.to_owned(),
+        |number| number.trim_matches('`').to_owned(),
+    )
 }
 
 fn expected_value(expected: &str) -> &str {

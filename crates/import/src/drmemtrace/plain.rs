@@ -27,7 +27,7 @@ impl Maker {
         }
         let some = records.buffered();
         let some = &some[..some.len().min(most)];
-        let (mut stretch, fold) = (Stretch::default(), &mut self.fold);
+        let (mut stretch, fold) = (PlainCounts::default(), &mut self.fold);
         let read = match self.fetches {
             true => stretch.read::<true>(some, fold, batch),
             false => stretch.read::<false>(some, fold, batch),
@@ -48,7 +48,7 @@ impl Maker {
 
 /// The counts of a stretch.
 #[derive(Default)]
-struct Stretch {
+struct PlainCounts {
     loads: u64,
     stores: u64,
     instructions: u64,
@@ -56,7 +56,7 @@ struct Stretch {
     last_instruction: Option<(u64, u16)>,
 }
 
-impl Stretch {
+impl PlainCounts {
     /// Returns the number of records that were read.
     fn read<const FETCHES: bool>(
         &mut self,

@@ -250,7 +250,10 @@ mod tests {
         let head = "schema = \"broadleaf.traces/1\"\n[[trace]]\n";
         for (text, part) in [
             ("schema = \"x/2\"\n", "line 1"),
-            (&format!("{head}name = \"a\"\n"), "the key address is missing"),
+            (
+                &format!("{head}name = \"a\"\n"),
+                "the key address is missing",
+            ),
             (
                 &format!("{head}name = \"a\"\naddress = \"b.txt\"\n"),
                 "give the key `format`",

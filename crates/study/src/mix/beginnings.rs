@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use broadleaf_model::Beginning;
+use broadleaf_model::{Beginning, Source};
+use broadleaf_trace::Grain;
 
 use super::runs::{MixRun, MixRunning, MixedPart, open};
 use super::side_by_side::side_by_side;
@@ -85,6 +86,11 @@ fn read(
     passed: &AtomicU64,
 ) -> Result<Option<Beginning>, Failure> {
     let mut trace = open(path, running.max_accesses)?;
+    // A mix refuses these traces, and says why.
+    let is_short = (trace.totals()).is_some_and(|totals| totals.instructions < *skipped);
+    if is_short || trace.holds_system() || trace.grain() != Grain::Line {
+        return Ok(None);
+    }
     let mut before = 0;
     let beginning = Beginning::of(&mut trace, *skipped, &mut |state| {
         passed.fetch_add(state.accesses - before, Ordering::Relaxed);
