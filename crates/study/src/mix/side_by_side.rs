@@ -21,7 +21,7 @@ pub(super) fn side_by_side<T: Send>(
 ) -> Result<Vec<T>, Failure> {
     let threads = threads.min(tasks);
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let results: Vec<Mutex<Option<Result<Option<T>, Failure>>>> =
+    let results: Vec<Mutex<Option<Result<T, Failure>>>> =
         (0..tasks).map(|_| Mutex::new(None)).collect();
     std::thread::scope(|scope| {
         for _ in 0..threads {
@@ -34,7 +34,7 @@ pub(super) fn side_by_side<T: Send>(
                     let result = task(number);
                     stop.fetch_or(result.is_err(), Ordering::Relaxed);
                     if let Ok(mut place) = place.lock() {
-                        *place = Some(result);
+                        *place = result.transpose();
                     }
                 }
                 done.fetch_add(1, Ordering::Release);
@@ -45,8 +45,7 @@ pub(super) fn side_by_side<T: Send>(
             poll();
         }
     });
-    let results = results.into_iter();
-    let results = results.filter_map(|one| one.into_inner().ok().flatten()?.transpose());
+    let results = results.into_iter().filter_map(|one| one.into_inner().ok()?);
     let (failures, outcomes): (Vec<_>, Vec<_>) = results.partition(Result::is_err);
     if let Some(Err(failure)) = failures.into_iter().next() {
         return Err(failure);
