@@ -1,5 +1,6 @@
 //! A mix of programs: whose turn it is, and what each of them reads next.
 
+mod pieces;
 mod skipping;
 
 use super::{Replay, spaces_told};
@@ -15,8 +16,9 @@ use crate::worlds::Worlds;
 use crate::{Error, MemoryLimits, Plan, ReplayProgress, Source, SourcePart, SourcePiece};
 use broadleaf_memory::GEOMETRY;
 use broadleaf_metrics::{CellResult, CoreResult};
-use broadleaf_trace::{Event, Visit};
+use broadleaf_trace::Visit;
 use broadleaf_units::SpaceId;
+use pieces::copy_visits;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
@@ -368,44 +370,5 @@ impl<'a, 'p, 's, S: Source> Mix<'a, 'p, 's, S> {
         names.begin(Some(number));
         told.extend(spaces_told(program.source, &names)?);
         Ok(told)
-    }
-}
-
-/// Adds the visits of a piece to `visits`.
-fn copy_visits(piece: &SourcePiece<'_>, visits: &mut Vec<Visit>) {
-    match piece {
-        SourcePiece::Visits(some) => visits.extend_from_slice(some),
-        SourcePiece::Phrased(phrased) => visits.extend(phrased.visits()),
-        SourcePiece::Reduced(..) | SourcePiece::Event(_) => {}
-    }
-}
-
-impl Replay<'_, '_> {
-    /// Applies an event of the program that runs, which has these spaces so far.
-    fn event_of_program<E>(
-        &mut self,
-        event: &Event,
-        spaces: &mut BTreeSet<SpaceId>,
-    ) -> Result<Result<(), crate::stream::TooLate>, Error<E>> {
-        let event = self.names.of(event)?;
-        if let Event::SpaceSwitch(space) = &*event {
-            spaces.insert(*space);
-        }
-        self.mix_event(&event)
-    }
-
-    /// Applies an event. The inner `Err`: a space that was referenced has its first mapping now.
-    fn mix_event<E>(
-        &mut self,
-        event: &Event,
-    ) -> Result<Result<(), crate::stream::TooLate>, Error<E>> {
-        self.flush();
-        self.origins.event(event);
-        if let Event::Populate { range, touch, .. } = event {
-            let populated = self.populate(*range, *touch);
-            populated.map_err(|why| refused(why, 1))?;
-            return Ok(Ok(()));
-        }
-        Ok(self.event(event))
     }
 }

@@ -1,5 +1,6 @@
 //! The instructions of programs before a mix begins.
 
+use super::pieces::copy_visits;
 use super::{Afresh, Mix, Replay, Turn};
 use crate::beginning::{Beginning, BeginningStep, PassedVisits, TracePosition, sums_of};
 use crate::outcome::refused;
@@ -113,7 +114,7 @@ impl<S: Source> Mix<'_, '_, '_, S> {
         }
         if let Some(piece) = part.next().map_err(Error::Source)? {
             program.visits.clear();
-            super::copy_visits(&piece, &mut program.visits);
+            copy_visits(&piece, &mut program.visits);
             program.at = to.visits.min(program.visits.len());
         }
         Ok(())
