@@ -13,7 +13,7 @@ pub struct ImportBatch {
 
 impl ImportBatch {
     /// The number of visits and events that one call of
-    /// [`TraceImporter::read`](crate::TraceImporter::read) makes, give or take those of a buffer of records.
+    /// [`TraceImporter::read`](crate::TraceImporter::read) makes, give or take those of one record.
     pub(crate) const GOAL: usize = 8 << 10;
 
     /// Removes everything.

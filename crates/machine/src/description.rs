@@ -316,6 +316,8 @@ pub(crate) fn name_given_twice<'n>(
     let mut earlier = BTreeSet::new();
     let mut names = names.enumerate();
     let (number, name) = names.find(|(_, name)| !earlier.insert(*name))?;
-    let message = format!("two {what} are called {name:?}, and results name them: rename one");
+    let message = format!(
+        "two {what} are called {name:?}, and results could not tell them apart: rename one"
+    );
     Some((number, message))
 }

@@ -7,8 +7,9 @@
 //! - no visit since the last event referenced its page, or
 //! - it stores, and no visit since the last event stored to its page.
 //!
-//! A visit that is left out changes nothing, provided that memory *unsettles* no page of its own
-//! accord and that no daemon falls due. A mix checks both at each kept visit. If one does not hold,
+//! A visit that is left out changes nothing on two conditions: memory *unsettles* no page between
+//! two events, and no daemon falls due. Memory unsettles a page if it acts again at a reference that
+//! it left as it was. A mix checks the conditions at each kept visit. If one of them does not hold,
 //! the mix begins again and passes every visit.
 
 use crate::outcome::ReplayProgress;
@@ -28,6 +29,8 @@ const KNOWN_PAGES: usize = 1 << 16;
 /// where its trace goes on.
 #[derive(Clone, Debug)]
 pub struct Beginning {
+    /// The instructions that are skipped.
+    pub(crate) skipped: u64,
     pub(crate) steps: Vec<BeginningStep>,
     pub(crate) end: TracePosition,
 }
@@ -102,8 +105,13 @@ impl Beginning {
                     end.visits = visits;
                     drop(part);
                     source.rewind().map_err(Error::Source)?;
-                    let steps = condenser.steps;
-                    return Ok(Some(Self { steps, end }));
+                    let mut steps = condenser.steps;
+                    steps.shrink_to_fit();
+                    return Ok(Some(Self {
+                        skipped,
+                        steps,
+                        end,
+                    }));
                 }
                 end.pieces += 1;
             }

@@ -24,11 +24,17 @@ pub fn plain_toml(message: &str) -> String {
     let Some((found, expected)) = rest.rsplit_once(", expected ") else {
         return message.to_owned();
     };
-    format!(
-        "this is {}, and {} is expected",
-        found_value(found),
-        expected_value(expected)
-    )
+    let found = found_value(found);
+    match largest(expected) {
+        Some(_) if found.starts_with('-') => format!("this is {found}, which is less than 0"),
+        Some(most) if found.bytes().all(|byte| byte.is_ascii_digit()) => {
+            format!("this is {found}, and the largest value is {most}")
+        }
+        _ => format!(
+            "this is {found}, and {} is expected",
+            expected_value(expected)
+        ),
+    }
 }
 
 fn found_value(found: &str) -> String {
@@ -42,10 +48,23 @@ fn found_value(found: &str) -> String {
     }
     let mut kinds = ["integer ", "floating point ", "boolean "].into_iter();
     let number = kinds.find_map(|kind| found.strip_prefix(kind));
-    number.map_or_else(
-        || found.to_owned(),
-        |number| number.trim_matches('`').to_owned(),
-    )
+    let Some(number) = number else {
+        return found.to_owned();
+    };
+    // A number beyond 64 bits is followed by its type.
+    let number = number.split(" as ").next().unwrap_or(number);
+    number.trim_matches('`').to_owned()
+}
+
+/// The largest number of an unsigned type.
+fn largest(expected: &str) -> Option<u64> {
+    match expected {
+        "u8" => Some(u8::MAX.into()),
+        "u16" => Some(u16::MAX.into()),
+        "u32" => Some(u32::MAX.into()),
+        "u64" | "usize" => Some(u64::MAX),
+        _ => None,
+    }
 }
 
 fn expected_value(expected: &str) -> &str {
@@ -54,8 +73,9 @@ fn expected_value(expected: &str) -> &str {
         "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number, which may be negative",
         "f32" | "f64" => "a number",
         "a boolean" => "true or false",
-        "a string" | "a borrowed string" | "string or map" => "a text in quotation marks",
-        "a map" => "a table such as { 4k = 1 }",
+        "a string" | "a borrowed string" => "a text in quotation marks",
+        "string or map" => "a text in quotation marks or a table",
+        "a map" => "a table",
         "a sequence" => "a list",
         _ if expected.starts_with("struct ") => "a table",
         _ => expected,
@@ -71,7 +91,19 @@ mod tests {
         for (message, plain) in [
             (
                 "invalid value: integer `-1`, expected usize",
-                "this is -1, and a whole number is expected",
+                "this is -1, which is less than 0",
+            ),
+            (
+                "invalid value: integer `5000000000`, expected u32",
+                "this is 5000000000, and the largest value is 4294967295",
+            ),
+            (
+                "invalid type: integer `99999999999999999999` as i128, expected usize",
+                "this is 99999999999999999999, and the largest value is 18446744073709551615",
+            ),
+            (
+                "invalid type: string \"none\", expected a map",
+                "this is the text \"none\", and a table is expected",
             ),
             (
                 "invalid type: floating point `1.5`, expected u64",

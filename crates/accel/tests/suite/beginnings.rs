@@ -8,7 +8,7 @@ use broadleaf_model::{
     run_mix,
 };
 use broadleaf_oracle::random::Rng;
-use broadleaf_trace::{Advice, Backing, Event, Grain, Visit};
+use broadleaf_trace::{Advice, Backing, Event, Grain, Lead, Visit};
 use broadleaf_units::SpaceId;
 use std::ops::ControlFlow;
 
@@ -32,11 +32,22 @@ fn program(seed: u64) -> Items {
     items.event(map(0, 4096, Backing::Anonymous));
     for _ in 0..8 {
         for visits in random_visits(rng.next(), 1000).chunks(250) {
+            let unit = if rng.one_in(2) {
+                visits[0].unit
+            } else {
+                rng.below(1 << 18)
+            };
             items.visits(visits.iter().copied().chain([
                 // Only instructions; the upper part of a store; a fetch.
                 Visit {
+                    unit,
                     instructions: 2,
-                    ..visits[0]
+                    ..Visit::default()
+                },
+                Visit {
+                    unit,
+                    lead: Lead::Store,
+                    ..Visit::default()
                 },
                 Visit {
                     fetch: true,

@@ -149,7 +149,8 @@ impl TraceImporter for DrmemtraceImporter {
                 && let Some(current) = self.current
             {
                 let file = &mut self.files[current];
-                self.maker.plain_records(file, ImportBatch::GOAL, batch);
+                let goal = before + ImportBatch::GOAL;
+                self.maker.plain_records(file, goal, batch);
             }
         }
         Ok(true)

@@ -8,14 +8,17 @@ use super::record::{RECORD_BYTES, code, fields, is_instruction};
 use crate::batch::ImportBatch;
 use crate::import::ImportCounts;
 
+/// The records that are read at once, at most.
+const MOST_RECORDS: usize = 8 << 10;
+
 impl Maker {
     /// Makes visits of the records that come next, as long as they are loads, stores and
-    /// instructions of a program whose physical places are not kept. Reads `most` records at most,
-    /// and none that has an error. The thread of the records runs.
+    /// instructions of a program whose physical places are not kept. Stops before a record that has
+    /// an error, and when the batch has `goal` visits. The thread of the records runs.
     pub(super) fn plain_records(
         &mut self,
         file: &mut ThreadFile,
-        most: usize,
+        goal: usize,
         batch: &mut ImportBatch,
     ) {
         let FileRecords::Open(records) = &mut file.records else {
@@ -26,11 +29,11 @@ impl Maker {
             return;
         }
         let some = records.buffered();
-        let some = &some[..some.len().min(most)];
+        let some = &some[..some.len().min(MOST_RECORDS)];
         let (mut stretch, fold) = (PlainCounts::default(), &mut self.fold);
         let read = match self.fetches {
-            true => stretch.read::<true>(some, fold, batch),
-            false => stretch.read::<false>(some, fold, batch),
+            true => stretch.read::<true>(some, fold, (batch, goal)),
+            false => stretch.read::<false>(some, fold, (batch, goal)),
         };
         if read == 0 {
             return;
@@ -62,9 +65,12 @@ impl PlainCounts {
         &mut self,
         records: &[[u8; RECORD_BYTES]],
         fold: &mut Fold,
-        batch: &mut ImportBatch,
+        (batch, goal): (&mut ImportBatch, usize),
     ) -> usize {
         for (number, bytes) in records.iter().enumerate() {
+            if batch.visits.len() >= goal {
+                return number;
+            }
             let (kind, size, address) = fields(bytes);
             if is_instruction(kind) && size > 0 {
                 self.instructions += 1;

@@ -346,7 +346,10 @@ fn levels_have_no_gap_and_names_are_given_once() {
     let second = "name = \"stlb\"\nlevel = 2";
     let (_, key, message) = wrong(second, "name = \"stlb\"\nlevel = 3");
     assert_eq!(key, "level");
-    assert_eq!(message, "there is no tlb of level 2: levels have no gap");
+    assert_eq!(
+        message,
+        "there is no tlb of level 2: levels have no gap, so add one or write level = 2"
+    );
     let (_, _, message) = wrong(second, "name = \"dtlb-4k\"\nlevel = 2");
     assert!(
         message.contains("two TLBs are called \"dtlb-4k\""),

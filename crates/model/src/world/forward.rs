@@ -42,8 +42,8 @@ impl World<'_> {
         }
     }
 
-    /// Passes references to settled pages. Returns false if a daemon falls due before `now`, or
-    /// then.
+    /// Passes references to settled pages. Returns false if memory is used up, or if a daemon falls
+    /// due at `now` or earlier.
     pub(crate) fn pass_forward(&mut self, references: u64, now: u64) -> bool {
         self.moment += references;
         self.ended.is_none() && self.system.next_time() > now

@@ -26,6 +26,7 @@ pub(super) fn side_by_side<T: Send>(
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
+                let _counted = CountedThread(&done);
                 while !stop.load(Ordering::Relaxed) {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     let Some(place) = results.get(number) else {
@@ -37,7 +38,6 @@ pub(super) fn side_by_side<T: Send>(
                         *place = result.transpose();
                     }
                 }
-                done.fetch_add(1, Ordering::Release);
             });
         }
         while done.load(Ordering::Acquire) < threads {
@@ -51,6 +51,15 @@ pub(super) fn side_by_side<T: Send>(
         return Err(failure);
     }
     outcomes.into_iter().collect()
+}
+
+/// Counts a thread when it ends, even by a panic: otherwise its result would be waited for.
+struct CountedThread<'a>(&'a AtomicUsize);
+
+impl Drop for CountedThread<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Release);
+    }
 }
 
 #[cfg(test)]

@@ -63,7 +63,9 @@ fn numbers(structures: &[Structure], of: &Structure) -> Refusal {
     }
     let above = of.level - 1;
     if above > 0 && !structures.iter().any(|other| other.level == above) {
-        let message = format!("there is no tlb of level {above}: levels have no gap");
+        let message = format!(
+            "there is no tlb of level {above}: levels have no gap, so add one or write level = {above}"
+        );
         return Some((Field::Level, message));
     }
     if !(1..=MOST_ENTRIES).contains(&of.entries) {

@@ -103,12 +103,7 @@ fn wired_entries_divide_into_the_sets_and_leave_some() {
         "3 wired entries do not divide into 4 sets",
     );
     let negative = fully_associative(8, &["4k"], "wired = -1\n");
-    refused(
-        &negative,
-        10,
-        "wired",
-        "this is -1, and a whole number is expected",
-    );
+    refused(&negative, 10, "wired", "this is -1, which is less than 0");
 }
 
 #[test]

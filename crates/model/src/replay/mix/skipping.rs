@@ -22,9 +22,12 @@ impl<S: Source> Mix<'_, '_, '_, S> {
         progress: &mut dyn FnMut(ReplayProgress) -> ControlFlow<()>,
     ) -> Result<Turn, Error<S::Error>> {
         self.turn_to(number);
-        let turn = match self.programs[number].beginning {
-            Some(beginning) => self.skip_by(number, beginning, state, progress)?,
-            None => self.skip_all(number, state, progress)?,
+        let program = &self.programs[number];
+        let turn = match program.beginning {
+            Some(beginning) if beginning.skipped == program.work.skipped => {
+                self.skip_by(number, beginning, state, progress)?
+            }
+            _ => self.skip_all(number, state, progress)?,
         };
         self.programs[number].space = self.replay.stream.running;
         Ok(turn)
@@ -93,12 +96,16 @@ impl<S: Source> Mix<'_, '_, '_, S> {
                 self.report(state, progress)?;
             }
         }
-        self.go_to(number, &beginning.end)?;
-        Ok(Turn::Ended)
+        Ok(match self.go_to(number, &beginning.end)? {
+            true => Turn::Ended,
+            // The trace is another one now.
+            false => Turn::ToBeginAgain(Afresh::Whole),
+        })
     }
 
-    /// Reads on at a position of the program's trace. The events before it were applied.
-    fn go_to(&mut self, number: usize, to: &TracePosition) -> Result<(), Error<S::Error>> {
+    /// Reads on at a position of the program's trace. The events before it were applied. Returns
+    /// false if the trace has no such position.
+    fn go_to(&mut self, number: usize, to: &TracePosition) -> Result<bool, Error<S::Error>> {
         let program = &mut self.programs[number];
         for _ in 0..to.parts {
             program.source.pass_part().map_err(Error::Source)?;
@@ -107,17 +114,17 @@ impl<S: Source> Mix<'_, '_, '_, S> {
         self.replay.begin_trace_part();
         let program = &mut self.programs[number];
         let Some(part) = &mut program.part else {
-            return Ok(());
+            return Ok(false);
         };
         for _ in 0..to.pieces {
             part.next().map_err(Error::Source)?;
         }
+        program.visits.clear();
         if let Some(piece) = part.next().map_err(Error::Source)? {
-            program.visits.clear();
             copy_visits(&piece, &mut program.visits);
-            program.at = to.visits.min(program.visits.len());
         }
-        Ok(())
+        program.at = to.visits;
+        Ok(to.visits > 0 && to.visits <= program.visits.len())
     }
 }
 

@@ -10,9 +10,8 @@ use super::tables::{llc_mpki, tlb_mpki};
 use crate::papers::{PaperSetting, Table};
 
 /// A cause of differences from the paper that all figures share.
-const OTHER_PROGRAMS: &str = "other programs: they miss the last level more often than the \
-                              paper's, and walks overlap with these misses; and fewer \
-                              instructions that count";
+const OTHER_PROGRAMS: &str = "our programs miss the last level more often than the paper's, and \
+                              walks overlap with these misses. Fewer instructions are counted";
 
 /// The cause where shares cost more lines than they protect.
 const UNUSED_SHARES: &str = "a need keeps IPC and not hits: half of our programs or more need an \
