@@ -119,7 +119,8 @@ impl RecordTaker {
             for address in record.stores {
                 if address != 0 {
                     self.counts.stores += 1;
-                    self.fold.access(DataAccess::Store, address, address, visits);
+                    self.fold
+                        .access(DataAccess::Store, address, address, visits);
                 }
             }
         }
