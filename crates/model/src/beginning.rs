@@ -35,7 +35,7 @@ pub struct Beginning {
     pub(crate) end: TracePosition,
 }
 
-/// What a program does in its beginning.
+/// A step of a program in its beginning.
 #[derive(Clone, Debug)]
 pub(crate) enum BeginningStep {
     /// A visit, and those after it that change nothing.

@@ -31,8 +31,8 @@ pub struct MixProgram<'s, S> {
     pub source: &'s mut S,
     /// Its work.
     pub work: MixWork,
-    /// What it does in the instructions that are skipped, if an earlier pass found it: this saves
-    /// most of the time of skipping, and changes no count.
+    /// The steps of the program in the skipped instructions, if an earlier pass found them. They
+    /// save most of the time of skipping, and change no count.
     pub beginning: Option<&'s Beginning>,
 }
 

@@ -46,7 +46,7 @@ struct RunningProgram<'s, S: Source> {
     /// All address spaces that ran since the program began.
     spaces: BTreeSet<SpaceId>,
     work: MixWork,
-    /// What it does in the instructions that are skipped, if that is known.
+    /// The steps of the program in the skipped instructions, if they are known.
     beginning: Option<&'s Beginning>,
     /// The instructions that it has begun since the mix began.
     begun: u64,
