@@ -2,10 +2,10 @@
 //!
 //! A mix moves each program forward before it begins, and memory alone sees the skipped references.
 //! Most of them change nothing: an earlier visit left their page settled. [`Beginning::of`] reads a
-//! beginning once, and keeps a visit only if
+//! beginning once, and leaves a visit out only if, since the last event,
 //!
-//! - no visit since the last event referenced its page, or
-//! - it stores, and no visit since the last event stored to its page.
+//! - a visit referenced its page, and
+//! - a visit stored to its page, if it stores itself.
 //!
 //! A visit that is left out changes nothing on two conditions: memory *unsettles* no page between
 //! two events, and no daemon falls due. Memory unsettles a page if it acts again at a reference that

@@ -141,7 +141,7 @@ fn mixes_that_skip_by_beginnings_count_as_others() {
     assert!(once > 10 && again > 0, "{once} {again}");
 }
 
-/// Threads and colours of the paper's machine.
+/// Scattered superpages on the paper's machine.
 #[test]
 fn scattered_superpages_are_as_without_beginnings() {
     let machine = machine("chen2014-4core-scattered").expect("a machine");

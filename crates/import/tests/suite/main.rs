@@ -5,5 +5,6 @@ mod common;
 mod contract;
 mod drmemtrace;
 mod drmemtrace_files;
+mod drmemtrace_long;
 mod drmemtrace_physical;
 mod drmemtrace_threads;
