@@ -1,6 +1,6 @@
 //! Beginnings that were read once: mixes that skip by them count as mixes that pass every visit.
 
-use crate::caches::{CORE, level, random_visits, small};
+use crate::caches::{CORE, level, random_visits, small, visit};
 use crate::common::*;
 use broadleaf_machine::{Machine, machine};
 use broadleaf_model::{
@@ -141,6 +141,20 @@ fn mixes_that_skip_by_beginnings_count_as_others() {
     assert!(once > 10 && again > 0, "{once} {again}");
 }
 
+/// Reservations fall due among visits that a beginning leaves out, and promote there. The mix
+/// notices it, although memory unsettles no page.
+#[test]
+fn what_falls_due_among_visits_that_are_left_out_is_noticed() {
+    let mut items = Items::new(Grain::Line);
+    items.event(map(0, 4096, Backing::Anonymous));
+    items.visits((0..50_000).map(|number| visit(number % 64, 1, 0, 1)));
+    let programs = [items];
+    let plan = plan("promote if age > 5000", &two_cores(), None).expect("a plan");
+    let (whole, passes) = mixed(&programs, &plan, false).expect("an outcome");
+    assert_eq!((whole.whole.promotions, passes), (1, 1));
+    assert_eq!(mixed(&programs, &plan, true), Ok((whole, 2)));
+}
+
 /// Scattered superpages on the paper's machine.
 #[test]
 fn scattered_superpages_are_as_without_beginnings() {
@@ -155,14 +169,7 @@ fn scattered_superpages_are_as_without_beginnings() {
 #[test]
 fn a_beginning_leaves_out_what_changes_nothing() {
     let mut items = Items::new(Grain::Line);
-    let visit = |line, loads, stores| Visit {
-        unit: line,
-        loads,
-        loads_before_store: loads,
-        stores,
-        instructions: 1,
-        ..Visit::default()
-    };
+    let visit = |line, loads, stores| visit(line, loads, stores, 1);
     let rounds = |items: &mut Items| {
         for _ in 0..100 {
             items.visits((0..64).map(|line| visit(line, 1, 0)));
