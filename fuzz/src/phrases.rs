@@ -44,6 +44,7 @@ fn trace(bytes: &[u8]) -> Option<Vec<u8>> {
         events: true,
         system: false,
         kernel_events: false,
+        code: false,
         children: false,
     };
     let mut file = Vec::new();

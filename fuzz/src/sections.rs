@@ -77,6 +77,7 @@ fn trace(bytes: &[u8]) -> Option<Vec<u8>> {
         events: flags & 8 != 0,
         system: false,
         kernel_events: false,
+        code: false,
         children: flags & 16 != 0,
     };
     let mut writer = TraceWriter::new(Vec::new(), &header).ok()?;

@@ -1,6 +1,6 @@
 //! Shared code of the fuzz targets that read traces.
 
-use broadleaf_trace::{Event, Item, ReadOptions, TraceReader, Visit};
+use broadleaf_trace::{Event, Item, ReadOptions, Totals, TraceReader, Visit, VisitEnds};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The maximum number of items that a target reads. A trace of a few bytes can encode loops of any
@@ -45,7 +45,7 @@ pub(crate) fn read_in_every_manner(bytes: &[u8]) {
             ReadOptions {
                 keep_going: false,
                 fetches,
-                by_instruction: false,
+                ends: VisitEnds::Units,
             },
         );
         let on = read(
@@ -53,7 +53,7 @@ pub(crate) fn read_in_every_manner(bytes: &[u8]) {
             ReadOptions {
                 keep_going: true,
                 fetches,
-                by_instruction: false,
+                ends: VisitEnds::Units,
             },
         );
         if strict.whole {
@@ -62,6 +62,18 @@ pub(crate) fn read_in_every_manner(bytes: &[u8]) {
                 strict.pieces, on.pieces,
                 "keeping on changes nothing where there is no damage"
             );
+        }
+        // Visits that end elsewhere make the same references.
+        let split = read(
+            bytes,
+            ReadOptions {
+                keep_going: false,
+                fetches,
+                ends: VisitEnds::Executions,
+            },
+        );
+        if strict.whole && split.whole {
+            assert_eq!(strict.totals, split.totals, "references are the same");
         }
         plain = Some(strict);
     }
@@ -86,6 +98,7 @@ struct FuzzReadResult {
     /// The trace was read to its end, without damage.
     whole: bool,
     places_lost: u64,
+    totals: Totals,
 }
 
 fn read(bytes: &[u8], options: ReadOptions) -> FuzzReadResult {
@@ -93,6 +106,7 @@ fn read(bytes: &[u8], options: ReadOptions) -> FuzzReadResult {
         pieces: Vec::new(),
         whole: false,
         places_lost: 0,
+        totals: Totals::default(),
     };
     let Ok(mut reader) = TraceReader::with_options(bytes, options) else {
         return found;
@@ -132,6 +146,7 @@ fn read(bytes: &[u8], options: ReadOptions) -> FuzzReadResult {
         );
     }
     found.places_lost = reader.lost().places;
+    found.totals = reader.totals();
     found
 }
 

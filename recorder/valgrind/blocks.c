@@ -28,16 +28,26 @@ static UWord hash(const ULong* items, UInt words)
    return h;
 }
 
+static Bool is_reference(ULong item)
+{
+   return (item & 0xff) == ITEM_LOAD || (item & 0xff) == ITEM_STORE;
+}
+
+/* Returns how many numbers follow an item. */
+static UInt numbers_after(ULong item)
+{
+   return is_reference(item) ? 1 : (item & 0xff) == ITEM_CODE ? 2 : 0;
+}
+
 /* Counts the instructions of each of the block's patterns, for the clock. */
 static void weigh(const Block* b)
 {
    UInt pattern = b->first_pattern, instructions = 0;
-   for (UInt i = 0; i < b->words; i++) {
-      switch (b->items[i] & 0xff) {
-         case ITEM_INSTRUCTION: instructions++; break;
-         case ITEM_EXIT: bl_clock_pattern(pattern++, instructions); break;
-         default: i++; /* a reference's offset */
-      }
+   for (UInt i = 0; i < b->words; i += 1 + numbers_after(b->items[i])) {
+      if ((b->items[i] & 0xff) == ITEM_INSTRUCTION)
+         instructions++;
+      if ((b->items[i] & 0xff) == ITEM_EXIT)
+         bl_clock_pattern(pattern++, instructions);
    }
 }
 
@@ -109,11 +119,6 @@ static const Block* block_of(UInt pattern)
    return *(Block**)VG_(indexXA)(in_order, low);
 }
 
-static Bool is_reference(ULong item)
-{
-   return (item & 0xff) == ITEM_LOAD || (item & 0xff) == ITEM_STORE;
-}
-
 /* Records a block that a fault interrupted as another block, which ends at the start of the
    faulting instruction. That instruction will begin again. */
 void bl_fault(void)
@@ -136,21 +141,17 @@ void bl_fault(void)
          if (base != WIRE_NO_BASE && base >= bases)
             bases = base + 1;
          steps++;
-         items[words] = item;
-         words++;
       }
-      items[words] = b->items[words];
-      words++;
+      for (UInt end = words + 1 + numbers_after(item); words < end; words++)
+         items[words] = b->items[words];
    }
    for (UInt i = 0; i < bases; i++)
       values[i] = numbers_end(m.where)[-1 - (Int)i];
    bl_rewind(m.where);
    /* The places of its references were noted, although they are not recorded. */
-   for (UInt i = 0; i < b->words; i++)
-      if (is_reference(b->items[i])) {
+   for (UInt i = 0; i < b->words; i += 1 + numbers_after(b->items[i]))
+      if (is_reference(b->items[i]))
          bl_last[b->first_reference + all++] = NOWHERE;
-         i++; /* its offset */
-      }
    if (words > 0) {
       if (last != ITEM_EXIT) {
          items[words++] = ITEM_EXIT;

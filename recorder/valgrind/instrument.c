@@ -75,7 +75,7 @@ static void store(Walk* w, IRExpr* address, IRExpr* value)
    addStmtToIRSB(w->out, IRStmt_Store(Iend_LE, address, value));
 }
 
-static void item(Walk* w, ULong kind, ULong argument)
+void bl_item(Walk* w, ULong kind, ULong argument)
 {
    w->words++;
    if (w->items) {
@@ -230,7 +230,7 @@ void bl_step(Walk* w, UInt kind, IRExpr* addr, UInt bytes, IRExpr* guard)
    if (!w->out)
       learn(w, kind, addr, bytes, guard);
    const Reference* r = &references[w->steps];
-   item(w, kind, bytes | (ULong)r->base << 24);
+   bl_item(w, kind, bytes | (ULong)r->base << 24);
    w->words++;
    if (w->items)
       VG_(addToXA)(w->items, &r->offset);
@@ -278,14 +278,14 @@ void bl_note_exit(Walk* w)
    if (w->only_counts)
       return;
    w->after_exit = w->steps;
-   item(w, ITEM_EXIT, 0);
+   bl_item(w, ITEM_EXIT, 0);
    if (w->out)
       exit_out(w, w->pattern + w->exits);
    w->exits++;
 }
 
 /* Notes the start of an instruction at this address. */
-void bl_note_instruction(Walk* w, Addr address)
+void bl_note_instruction(Walk* w, Addr address, UInt bytes)
 {
    w->instructions++;
    w->changed = True;
@@ -295,7 +295,9 @@ void bl_note_instruction(Walk* w, Addr address)
       store(w, u64((Addr)&bl_midst.pattern), u64(w->pattern));
       store(w, u64((Addr)&bl_midst.words), u64(w->words));
    }
-   item(w, ITEM_INSTRUCTION, address);
+   bl_item(w, ITEM_INSTRUCTION, address);
+   if (bl_code)
+      bl_note_code(w, address, bytes);
 }
 
 static IRTemp get(Walk* w, Int field)

@@ -29,7 +29,8 @@ typedef struct {
 void bl_step(Walk* w, UInt kind, IRExpr* addr, UInt bytes, IRExpr* guard);
 IRTemp bl_binop(Walk* w, IROp op, IRExpr* a, IRExpr* b);
 void bl_note_exit(Walk* w);
-void bl_note_instruction(Walk* w, Addr address);
+void bl_item(Walk* w, ULong kind, ULong argument);
+void bl_note_instruction(Walk* w, Addr address, UInt bytes);
 
 /* count.c */
 void bl_count_begin(Walk* w);
@@ -37,6 +38,7 @@ void bl_count_reference(Walk* w, IRExpr* guard);
 void bl_count_exit(Walk* w);
 
 /* statements.c */
+void bl_note_code(Walk* w, Addr address, UInt bytes);
 void bl_statement(Walk* w, const IRSB* in, Int at);
 
 #endif

@@ -14,6 +14,7 @@ static Bool option(const HChar* arg)
    else if VG_BINT_CLO(arg, "--unit-shift", bl_unit_shift, 6, 12) {}
    else if VG_BOOL_CLO(arg, "--follow-children", bl_follow_children) {}
    else if VG_BOOL_CLO(arg, "--sites", bl_sites) {}
+   else if VG_BOOL_CLO(arg, "--code", bl_code) {}
    else if VG_BINT_CLO(arg, "--align", bl_align, 0, 1LL << 41) {}
    else if VG_XACT_CLO(arg, "--clock=wall", bl_clock, CLOCK_WALL) {}
    else if VG_XACT_CLO(arg, "--clock=program", bl_clock, CLOCK_PROGRAM) {}
@@ -36,6 +37,7 @@ static void usage(void)
                "    --unit-shift=6..12      log2 of the unit in which places are recorded [12]\n"
                "    --follow-children=no|yes record the program's forked children [no]\n"
                "    --sites=no|yes           record the call stacks of allocations [no]\n"
+               "    --code=no|yes            record the bytes of instructions [no]\n"
                "    --align=SIZES            sum of the page sizes to align mappings to [0: as the "
                "kernel]\n"
                "    --clock=wall|program|date clocks that the program's instructions drive "

@@ -48,6 +48,7 @@ IRSB* bl_instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* 
 #define ROOM ((WIRE_MAX_STEPS + 8) * sizeof(ULong))
 typedef struct { UInt* at; UChar* full; } Shadow;
 static inline ULong* numbers_end(Shadow s) { return (ULong*)(s.full + ROOM); }
+extern Bool bl_code; /* the bytes of instructions are recorded (statements.c) */
 /* True if a fault inside a block must find the exact registers of the program and the exact
    references made so far. Exactness costs time, and only a program that handles faults can notice
    it. */

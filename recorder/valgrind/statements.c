@@ -1,6 +1,8 @@
 /* The references of each VEX statement, and the order of the loads and stores of an instruction. */
 #include "instrument.h"
 
+Bool bl_code = False;
+
 static UInt bytes_of_loadg(IRLoadGOp op)
 {
    switch (op) {
@@ -91,6 +93,21 @@ static void step_store(Walk* w, const IRSB* in, Int at, IRExpr* address, UInt by
       bl_step(w, ITEM_STORE, address, bytes, NULL);
 }
 
+/* Notes the code of the instruction that begins. */
+void bl_note_code(Walk* w, Addr address, UInt bytes)
+{
+   ULong code[2] = {0, 0};
+   if (bytes > 15) /* no instruction has more */
+      bytes = 15;
+   VG_(memcpy)(code, (const void*)address, bytes);
+   bl_item(w, ITEM_CODE, bytes);
+   w->words += 2;
+   if (w->items) {
+      VG_(addToXA)(w->items, &code[0]);
+      VG_(addToXA)(w->items, &code[1]);
+   }
+}
+
 /* Records the references of a statement, and then copies the statement. A locked instruction counts
    as a load and a store. So does a compare-and-swap, even if it fails, as on the hardware. A helper
    that reads and writes memory is a load and a store of its whole operand. All other rules are
@@ -146,7 +163,7 @@ void bl_statement(Walk* w, const IRSB* in, Int at)
          bl_note_exit(w);
          break;
       case Ist_IMark:
-         bl_note_instruction(w, st->Ist.IMark.addr);
+         bl_note_instruction(w, st->Ist.IMark.addr, st->Ist.IMark.len);
       default:
          break;
    }

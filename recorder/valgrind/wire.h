@@ -107,6 +107,9 @@ enum {
    ITEM_LOAD,            /* argument: bytes in bits 8..31, base in bits 32..63 */
    ITEM_STORE,           /* the same */
    ITEM_EXIT,            /* the next pattern ends here */
+   /* the code of the instruction before: argument: its bytes, at most 15; the next two numbers hold
+      them, padded with zeros */
+   ITEM_CODE,
 };
 #define WIRE_NO_BASE 0xffffu /* the offset is the address: it is always the same */
 

@@ -1,7 +1,9 @@
 //! The decoding of a trace with checksums, and a walk over its visits: the least cost of any
 //! replay.
 
-use broadleaf_trace::{Item, PartItem, PartReader, ReadOptions, TraceError, TraceReader, Visit};
+use broadleaf_trace::{
+    Item, PartItem, PartReader, ReadOptions, TraceError, TraceReader, Visit, VisitEnds,
+};
 use std::io::Read;
 
 /// The accesses and visits of a trace.
@@ -15,7 +17,7 @@ pub struct Walked {
 
 /// The options of the benchmarks: strict, and without instruction fetches, as in `compare`.
 pub const OPTIONS: ReadOptions = ReadOptions {
-    by_instruction: false,
+    ends: VisitEnds::Units,
     keep_going: false,
     fetches: false,
 };

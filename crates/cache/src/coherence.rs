@@ -35,6 +35,18 @@ impl CacheLines {
         is_found
     }
 
+    /// Returns true if the private caches of another core hold a line.
+    pub(crate) fn others_hold(&mut self, core: usize, line: u64) -> bool {
+        let arrays = &mut self.arrays;
+        let others = self
+            .private
+            .iter()
+            .enumerate()
+            .filter(|(other, _)| *other != core);
+        let mut caches = others.flat_map(|(_, caches)| caches);
+        caches.any(|cache| arrays[cache.array].find_mut(line).is_some())
+    }
+
     /// Marks a core's own copies of a line as the only ones.
     pub(crate) fn becomes_alone(&mut self, core: usize, line: u64) {
         for cache in &self.private[core] {

@@ -30,6 +30,8 @@ pub struct LevelCounts {
     pub written_back: u64,
     /// The lines that left the level because they left a lower level, which is inclusive.
     pub dropped: u64,
+    /// The lines that the level asked for ahead of a stream.
+    pub prefetched: u64,
     /// The lines that left the level because another core stored to them.
     pub invalidated: u64,
 }

@@ -3,7 +3,10 @@
 use crate::counts::{AccessCause, CacheCounts};
 use crate::lines::{CacheLines, MissedLine};
 use crate::spec::{HierarchySpec, MOST_LEVELS};
+use crate::streams::{Arrivals, Streams};
 use crate::{LineMovement, entry::LineEntry};
+use alloc::vec;
+use alloc::vec::Vec;
 
 /// The caches of a machine and its main memory.
 pub struct CacheHierarchy {
@@ -12,6 +15,9 @@ pub struct CacheHierarchy {
     latencies: [[u64; 2]; MOST_LEVELS],
     line_shift: u32,
     walk_level: usize,
+    /// The streams of each core, by level. Empty if no level prefetches.
+    streams: Vec<[Option<Streams>; MOST_LEVELS]>,
+    arrivals: Arrivals,
 }
 
 /// The kind of an access.
@@ -83,7 +89,18 @@ impl CacheHierarchy {
                 *latency = cache.map_or(0, |cache| cache.latency);
             }
         }
+        let of_level = |level| {
+            let prefetch = spec.cache(level, false).and_then(|cache| cache.prefetch)?;
+            Some(Streams::new(prefetch, spec.line_shift()))
+        };
+        let streams: [Option<Streams>; MOST_LEVELS] = core::array::from_fn(of_level);
+        let streams = match streams.iter().any(Option::is_some) {
+            true => vec![streams; spec.cores()],
+            false => Vec::new(),
+        };
         Some(Self {
+            streams,
+            arrivals: Arrivals::new(),
             lines: CacheLines::new(spec),
             movement: spec.kind().movement?,
             latencies,
@@ -206,7 +223,72 @@ impl CacheHierarchy {
             missed.modified |= taken.is_some_and(LineEntry::is_modified);
         }
         self.movement.fill(&mut self.lines, &missed);
+        if !self.streams.is_empty() {
+            cycles += self
+                .arrivals
+                .wait(line, request.time.saturating_add(cycles));
+            if request.kind.cause() == AccessCause::Data {
+                for level in first + 1..=missed.found.min(levels - 1) {
+                    self.follow_stream(core, level, line, request.time);
+                }
+            }
+        }
         CacheAnswer { by, cycles }
+    }
+
+    /// An access of data to a line reaches a level, which asks for the lines ahead of its stream.
+    fn follow_stream(&mut self, core: usize, level: usize, line: u64, time: u64) {
+        let Some(streams) = &mut self.streams[core][level] else {
+            return;
+        };
+        let (first, count, downwards) = streams.pass(line);
+        for number in 0..count {
+            let line = match downwards {
+                true => first - number,
+                false => first + number,
+            };
+            self.prefetch(core, level, line, time);
+        }
+    }
+
+    /// Brings a line to a level of a core's caches. Lines that other cores' caches hold stay there.
+    fn prefetch(&mut self, core: usize, level: usize, line: u64, time: u64) {
+        let path = self.lines.paths[core][0];
+        let array = usize::from(path[level]);
+        if self.lines.arrays[array].find_mut(line).is_some() || self.lines.others_hold(core, line) {
+            return;
+        }
+        let levels = self.lines.levels;
+        let mut missed = MissedLine {
+            line,
+            core,
+            first: level,
+            found: levels,
+            modified: false,
+            alone: true,
+            time: 0,
+            path,
+        };
+        let mut cycles = self.latencies[level][0];
+        for (below, array) in path.iter().enumerate().take(levels).skip(level + 1) {
+            cycles += self.latencies[below][0];
+            let array = &mut self.lines.arrays[usize::from(*array)];
+            if array.touch(line, false).is_some() {
+                missed.found = below;
+                break;
+            }
+        }
+        missed.time = time.saturating_add(cycles);
+        if missed.found == levels {
+            cycles += self.lines.memory.read(line, missed.time);
+        }
+        if self.movement.takes_hits() && missed.found < levels {
+            let taken = self.lines.take_up(&missed, missed.found);
+            missed.modified = taken.is_some_and(LineEntry::is_modified);
+        }
+        self.movement.fill(&mut self.lines, &missed);
+        self.lines.counts[core].levels[level].prefetched += 1;
+        self.arrivals.note(line, time.saturating_add(cycles));
     }
 
     /// Sees to the copies that other cores have of a line. Returns true if there are any that the

@@ -20,6 +20,7 @@ mod main_memory;
 mod replacement;
 mod sets;
 mod spec;
+mod streams;
 
 pub use counts::{AccessCause, CacheCounts, CoreCounts, LevelCounts, MemoryCounts};
 pub use hierarchy::{AccessKind, AnsweredBy, CacheAnswer, CacheHierarchy, CacheRequest};
@@ -27,6 +28,7 @@ pub use lines::{CacheLines, MissedLine};
 pub use main_memory::MainMemorySpec;
 pub use replacement::{CacheShape, LINE_REPLACEMENTS, LineReplacement, LineReplacementChoice};
 pub use spec::{CacheField, CacheSpec, HierarchySpec, MOST_CORES, MOST_LEVELS, SpecError};
+pub use streams::StreamSpec;
 
 use broadleaf_units::{Described, catalogue};
 

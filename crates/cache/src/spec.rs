@@ -2,6 +2,7 @@
 
 use crate::main_memory::MainMemorySpec;
 use crate::replacement::LineReplacementChoice;
+use crate::streams::StreamSpec;
 use crate::{CacheKind, CacheShape};
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -20,6 +21,10 @@ const MOST_BYTES: u64 = 1 << 30;
 const LINE_BYTES: RangeInclusive<u64> = 64..=4096;
 /// The most cycles of a lookup, of a read of main memory and of a bank.
 const MOST_CYCLES: u64 = 100_000;
+/// The most streams that a cache prefetches.
+const MOST_STREAMS: usize = 64;
+/// The most lines ahead of a stream.
+const MOST_DISTANCE: u64 = 64;
 /// The most banks.
 const MOST_BANKS: usize = 1 << 16;
 
@@ -40,6 +45,8 @@ pub struct CacheSpec {
     pub latency: u64,
     /// The replacement rule.
     pub replacement: LineReplacementChoice,
+    /// The streams that the cache prefetches; `None` if it prefetches nothing.
+    pub prefetch: Option<StreamSpec>,
 }
 
 /// The description of a hierarchy. A value of this type is consistent.
@@ -84,6 +91,8 @@ pub enum CacheField {
     Latency(usize),
     /// The replacement rule of a cache.
     Replacement(usize),
+    /// The prefetching of a cache.
+    Prefetch(usize),
 }
 
 /// The reason why a description is wrong.
@@ -245,6 +254,21 @@ fn check_cache(number: usize, cache: &CacheSpec, line_bytes: u64) -> Result<(), 
     if !(1..=MOST_CYCLES).contains(&cache.latency) {
         let message = format!("a lookup takes 1 to {MOST_CYCLES} cycles");
         return wrong(CacheField::Latency(number), message);
+    }
+    if let Some(prefetch) = cache.prefetch {
+        if cache.level == 1 {
+            let message = "a cache of the first level prefetches nothing here: let the next level \
+                           prefetch";
+            return wrong(CacheField::Prefetch(number), message);
+        }
+        let known = (1..=MOST_STREAMS).contains(&prefetch.streams);
+        if !known || !(1..=MOST_DISTANCE).contains(&prefetch.distance) {
+            let message = format!(
+                "a cache prefetches 1 to {MOST_STREAMS} streams, and 1 to {MOST_DISTANCE} lines \
+                 ahead of each"
+            );
+            return wrong(CacheField::Prefetch(number), message);
+        }
     }
     match (cache.replacement.entry().refuses)(sets, cache.ways) {
         Some(message) => wrong(CacheField::Replacement(number), message),

@@ -3,10 +3,12 @@
 use crate::description::name_given_twice;
 use crate::parameters::{Keys, chosen};
 use broadleaf_cache::{
-    CacheField, CacheKind, CacheSpec, HierarchySpec, LineReplacement, MainMemorySpec,
+    CacheField, CacheKind, CacheSpec, HierarchySpec, LineReplacement, MainMemorySpec, StreamSpec,
 };
+use broadleaf_pipeline::{CoreUnit, UNITS};
 use broadleaf_units::{did_you_mean, size};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use toml::Spanned;
 
 /// The caches of a machine, and the cores that use them.
@@ -32,11 +34,20 @@ pub struct CoreSpec {
     pub shootdown_sent: u64,
     /// The cycles that a TLB shootdown takes each core that receives it.
     pub shootdown_received: u64,
+    /// The cycles from the operation of a mispredicted branch to the next instruction. `None` if
+    /// the core follows neither dependences nor branches.
+    pub mispredicted_branch: Option<u64>,
+    /// The units of each kind, for a core that follows dependences; `None` if there are always
+    /// enough.
+    pub units: [Option<u8>; UNITS],
 }
 
 /// The most cycles of a shootdown.
 const MOST_SHOOTDOWN: u64 = 1_000_000;
-
+/// The most units of a kind.
+const MOST_UNITS: u8 = 64;
+/// The most cycles of a mispredicted branch.
+const MOST_REDIRECTION: u64 = 1000;
 /// The most instructions of one cycle.
 const MOST_WIDTH: u64 = 64;
 /// The most instructions of a window.
@@ -55,6 +66,10 @@ pub(crate) struct CacheText {
     line: Spanned<u64>,
     latency: Spanned<u64>,
     replacement: Spanned<String>,
+    #[serde(rename = "prefetch-streams")]
+    prefetch_streams: Option<Spanned<usize>>,
+    #[serde(rename = "prefetch-distance")]
+    prefetch_distance: Option<Spanned<u64>>,
 }
 
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
@@ -88,6 +103,9 @@ pub(crate) struct CoreText {
     shootdown_sent: Option<Spanned<u64>>,
     #[serde(rename = "shootdown-received")]
     shootdown_received: Option<Spanned<u64>>,
+    #[serde(rename = "mispredicted-branch")]
+    mispredicted_branch: Option<Spanned<u64>>,
+    units: Option<Spanned<BTreeMap<String, Spanned<u8>>>>,
 }
 
 /// The parts of a description that are about caches.
@@ -191,6 +209,10 @@ pub(crate) fn machine_caches(
             CacheField::Ways(number) => of(number).ways.span().start,
             CacheField::Latency(number) => of(number).latency.span().start,
             CacheField::Replacement(number) => of(number).replacement.span().start,
+            CacheField::Prefetch(number) => place(
+                of(number).prefetch_streams.as_ref(),
+                text.caches[number].span().start,
+            ),
         };
         (at, error.message)
     })?;
@@ -245,7 +267,21 @@ fn cache_spec(text: &CacheText, keys: Option<&Keys>) -> Result<CacheSpec, Wrong>
         );
         (rule.span().start, message)
     })?;
+    let prefetch = match (&text.prefetch_streams, &text.prefetch_distance) {
+        (None, None) => None,
+        (Some(streams), Some(distance)) => Some(StreamSpec {
+            streams: *streams.get_ref(),
+            distance: *distance.get_ref(),
+        }),
+        (streams, distance) => {
+            let at = streams.as_ref().map(Spanned::span);
+            let at = at.or_else(|| distance.as_ref().map(Spanned::span));
+            let message = "a cache that prefetches has both prefetch-streams and prefetch-distance";
+            return Err((at.map_or(0, |span| span.start), message.to_string()));
+        }
+    };
     Ok(CacheSpec {
+        prefetch,
         name: text.name.clone(),
         level: *text.level.get_ref(),
         instructions: (text.serves.as_ref())
@@ -274,6 +310,14 @@ fn core_spec(text: &CoreText) -> Result<CoreSpec, Wrong> {
         }
         value => Ok(value.as_ref().map_or(0, |value| *value.get_ref())),
     };
+    let mispredicted_branch = match &text.mispredicted_branch {
+        Some(value) if !(1..=MOST_REDIRECTION).contains(value.get_ref()) => {
+            let message =
+                format!("the cycles of a mispredicted branch are 1 to {MOST_REDIRECTION}");
+            return Err((value.span().start, message));
+        }
+        value => value.as_ref().map(|value| *value.get_ref()),
+    };
     Ok(CoreSpec {
         shootdown_sent: cycles(&text.shootdown_sent)?,
         shootdown_received: cycles(&text.shootdown_received)?,
@@ -284,5 +328,40 @@ fn core_spec(text: &CoreText) -> Result<CoreSpec, Wrong> {
             "the instructions of a window are",
         )?,
         walkers,
+        mispredicted_branch,
+        units: units(text.units.as_ref(), mispredicted_branch.is_some())?,
     })
+}
+
+/// The units of a core, by kind.
+fn units(
+    text: Option<&Spanned<BTreeMap<String, Spanned<u8>>>>,
+    follows: bool,
+) -> Result<[Option<u8>; UNITS], Wrong> {
+    let mut units = [None; UNITS];
+    let Some(text) = text else {
+        return Ok(units);
+    };
+    if !follows {
+        let message = "units have no effect without mispredicted-branch: a core without this key \
+                       follows no dependences";
+        return Err((text.span().start, message.to_string()));
+    }
+    for (name, count) in text.get_ref() {
+        let at = count.span().start;
+        let Some(unit) = CoreUnit::ALL.into_iter().find(|unit| unit.name() == name) else {
+            let known = CoreUnit::ALL.map(CoreUnit::name);
+            let near = did_you_mean(name, known);
+            let message = format!(
+                "no unit is called {name:?}{near} (there are {})",
+                known.join(", ")
+            );
+            return Err((at, message));
+        };
+        if !(1..=MOST_UNITS).contains(count.get_ref()) {
+            return Err((at, format!("a core has 1 to {MOST_UNITS} units of a kind")));
+        }
+        units[unit as usize] = Some(*count.get_ref());
+    }
+    Ok(units)
 }

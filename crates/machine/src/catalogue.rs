@@ -63,6 +63,10 @@ const MACHINES: &[(&str, &str)] = &[
     ("zen4", include_str!("../../../machines/zen4.toml")),
     ("zen5", include_str!("../../../machines/zen5.toml")),
     (
+        "zen5-core",
+        include_str!("../../../machines/zen5-core.toml"),
+    ),
+    (
         "neoverse-n1-aggregating",
         include_str!("../../../machines/neoverse-n1-aggregating.toml"),
     ),

@@ -92,6 +92,12 @@ impl Machine {
         above.count() as u64 + 1
     }
 
+    /// Returns true if the machine's cores follow the dependences and branches of a trace's code.
+    pub fn follows_code(&self) -> bool {
+        let caches = self.caches.as_ref();
+        caches.is_some_and(|caches| caches.core.mispredicted_branch.is_some())
+    }
+
     /// Returns true if the cycles of a walk depend on the size of the page alone.
     pub fn has_fixed_walk_costs(&self) -> bool {
         let is_plain = self.page_table == PageTableChoice::from(self.page_table.entry());

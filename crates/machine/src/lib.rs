@@ -8,6 +8,7 @@ mod catalogue;
 mod costs;
 mod description;
 mod error;
+mod far_memory;
 mod grid;
 mod lines;
 mod native;
@@ -24,6 +25,7 @@ pub use catalogue::{
 pub use costs::WalkCosts;
 pub use description::Machine;
 pub use error::MachineError;
+pub use far_memory::FarMemory;
 pub use grid::{GridError, grid_kinds, is_grid, machines_of_grid};
 pub use lines::WalkLines;
 pub use native::{

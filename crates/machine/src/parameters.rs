@@ -36,6 +36,8 @@ const CACHE_KEYS: &[&str] = &[
     "line",
     "latency",
     "replacement",
+    "prefetch-streams",
+    "prefetch-distance",
 ];
 
 /// The place in the text of a wrong key, and a sentence.

@@ -11,6 +11,13 @@ pub struct CacheLevelResult {
     pub misses: [u64; 3],
     /// The lines that went from the level to the next one or to memory.
     pub written_back: u64,
+    /// The lines that the level asked for ahead of a stream.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub prefetched: u64,
+}
+
+const fn is_zero(lines: &u64) -> bool {
+    *lines == 0
 }
 
 /// The counts of a machine with caches. JSON and columns have them by the metrics of
@@ -24,6 +31,9 @@ pub struct CacheResult {
     pub cycles: Option<u64>,
     /// The estimated cycles if no two misses overlap. `None` without instructions.
     pub serial_cycles: Option<u64>,
+    /// The mispredicted branches. `None` if the cores follow no branches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mispredicted_branches: Option<u64>,
     /// The levels, the first level first.
     pub levels: Vec<CacheLevelResult>,
     /// The lines that were read from main memory.
@@ -79,6 +89,7 @@ impl CacheLevelResult {
             hits: less(self.hits, earlier.hits),
             misses: less(self.misses, earlier.misses),
             written_back: self.written_back - earlier.written_back,
+            prefetched: self.prefetched - earlier.prefetched,
         }
     }
 
@@ -89,6 +100,7 @@ impl CacheLevelResult {
             self.misses[cause] += more.misses[cause];
         }
         self.written_back += more.written_back;
+        self.prefetched += more.prefetched;
     }
 }
 

@@ -18,7 +18,7 @@
 //!    that is notified of misses decides between the two (`world/charging.rs`).
 //! 5. Machines with caches access the line of the visit, at the physical address that memory gave
 //!    the page (`world/caching.rs`). The walks of step 4 have read their lines before. A clock of
-//!    the core turns instructions and latencies into cycles (`core_clock.rs`).
+//!    the core turns instructions and latencies into cycles (`core_clock`).
 #![forbid(unsafe_code)]
 
 mod beginning;

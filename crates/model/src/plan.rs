@@ -190,13 +190,13 @@ impl Plan {
     }
 
     /// Lets each instruction begin again after a TLB miss. The source has to be read by instruction
-    /// ([`ReadOptions::by_instruction`]).
+    /// ([`VisitEnds::Instructions`]).
     ///
     /// # Errors
     /// If a policy decides at TLB misses, or a replacement rule knows the next use of each
     /// translation: lookups that are made again are not in their reckoning.
     ///
-    /// [`ReadOptions::by_instruction`]: broadleaf_trace::ReadOptions::by_instruction
+    /// [`VisitEnds::Instructions`]: broadleaf_trace::VisitEnds::Instructions
     pub fn restarting_instructions(mut self) -> Result<Self, PlanError> {
         let mut policies = self.policies.iter();
         if let Some(policy) = policies.find(|policy| policy.needs().charges.any()) {

@@ -193,6 +193,9 @@ impl<'a, 'p> Replay<'a, 'p> {
             // The filter knows no kernel that has pages of its own in every space.
             self.filter = None;
         }
+        let code = source.code();
+        let worlds = self.worlds.all.iter_mut();
+        worlds.for_each(|world| world.follow_code(code.as_ref()));
         self.shift = u32::from(GEOMETRY.base().shift() - source.grain().shift());
         self.children = source.holds_children();
         self.begun = self.stream.now();

@@ -1,7 +1,7 @@
 //! Sources of traces, as the replay sees them.
 
 use broadleaf_trace::reduced::{KeptVisit, ReducedItem, Sums};
-use broadleaf_trace::{Event, Grain, Item, PartItem, Phrased, Visit};
+use broadleaf_trace::{CodeTable, Event, Grain, Item, PartItem, Phrased, Visit};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -26,6 +26,12 @@ pub trait Source {
     /// Returns true if the trace holds a whole system: its kernel too, and its page tables.
     fn holds_system(&self) -> bool {
         false
+    }
+
+    /// The code of the trace's blocks, by the numbers of [`Visit::execution`], in this pass. `None`
+    /// if visits name no executions.
+    fn code(&self) -> Option<Arc<CodeTable>> {
+        None
     }
 
     /// Returns true if the trace is a reduced form already.

@@ -144,6 +144,7 @@ pub(crate) fn record(
         grain: value_of(py, "grain", &grain, &GRAINS)?,
         instructions,
         follow_children,
+        code: false,
         sites,
         align: sizes,
         windows,

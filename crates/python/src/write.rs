@@ -331,6 +331,7 @@ fn visits_of(batch: &RecordBatch) -> Result<Vec<Visit>, String> {
                 instructions: instructions[row],
                 lead: lead(leads[row])?,
                 fetch: fetches[row],
+                execution: 0,
             })
         })
         .collect()

@@ -42,7 +42,7 @@ pub use rendered::{ComparisonFormat, Rendering};
 pub use replay::{available_threads, replay};
 pub(crate) use replay::{going_on, within_machine};
 pub use request::{Request, WARM_UP, warm_up_share};
-pub(crate) use side_by_side::{SideBySide, needs_fetches};
+pub(crate) use side_by_side::{SideBySide, needs_fetches, visit_ends};
 
 /// The result of a comparison, with the results of reference policies that the user did not
 /// request.
@@ -156,7 +156,7 @@ pub(crate) fn compare_beside(
         passes,
         keep_going,
         fetches: needs_fetches(memory, &machines),
-        by_instruction: restarts,
+        ends: visit_ends(restarts, &machines),
         max_accesses,
     };
     // Lookups that are made again are in no reduced form.

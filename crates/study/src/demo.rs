@@ -48,6 +48,7 @@ pub fn sort_of_lines(folder: &Path) -> io::Result<Options> {
         grain: Grain::Page,
         instructions: false,
         follow_children: false,
+        code: false,
         sites: false,
         align: Vec::new(),
         windows: None,

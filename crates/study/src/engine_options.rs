@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 
 /// Options that some engine lacks, with the engines that have them. A refusal names the first.
-static OPTIONS: [(&str, &[&str]); 21] = [
+static OPTIONS: [(&str, &[&str]); 22] = [
     ("--machine", &["trap"]),
     ("--policy", &["trap"]),
     ("--mechanism", &["trap"]),
@@ -13,6 +13,7 @@ static OPTIONS: [(&str, &[&str]); 21] = [
     ("--processors", &["qemu-system"]),
     ("--qemu", &["qemu-system"]),
     ("--check", &["qemu-system"]),
+    ("--code", &["valgrind"]),
     ("--sites", &["valgrind"]),
     ("--align", &["valgrind"]),
     ("--clock program", &["valgrind"]),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, Scope};
 
+use broadleaf_trace::VisitEnds;
 use broadleaf_trace::{
     DEFAULT_LEVEL, DecodingEffort, Header, Part, RecodeError, Recoded, Recoder, TraceWriter,
     WriteError,
@@ -63,7 +64,7 @@ pub struct RecodedTrace {
 pub fn recode(request: &RecodeRequest<'_>) -> Result<RecodedTrace, Failure> {
     refuse_input(request.output, [request.trace])?;
     let reading = TraceReading {
-        by_instruction: false,
+        ends: VisitEnds::Units,
         passes: PassCount::One,
         keep_going: false,
         fetches: true,

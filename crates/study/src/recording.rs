@@ -30,6 +30,15 @@ pub fn size_to_align_to(text: &str) -> Result<PageSize, String> {
         .ok_or_else(|| format!("{text:?} is no page size above 4k; write 64k,2m"))
 }
 
+/// The name and version of an engine's recorder.
+pub fn recorder_name(engine: Engine) -> String {
+    made_by(match engine {
+        Engine::Valgrind => "tool for Valgrind",
+        Engine::Qemu => "plugin for QEMU",
+        Engine::QemuSystem => "plugin for whole systems under QEMU",
+    })
+}
+
 /// The refusal to record a process that runs already.
 pub fn cannot_attach(pid: u32) -> Failure {
     Failure::Wrong(format!(
@@ -62,6 +71,7 @@ pub fn plain_recording(
         grain: Grain::Page,
         instructions: false,
         follow_children: true,
+        code: false,
         sites: false,
         align: Vec::new(),
         clock: Clock::default(),

@@ -43,6 +43,8 @@ pub enum ChunkKind {
     Stream,
     /// Visits and events of version 2, which names repeated visits.
     Phrases,
+    /// The bytes of the instructions of blocks.
+    Code,
     /// Items of a reduced trace.
     Reduced,
     /// The totals of a reduced trace.
@@ -59,6 +61,7 @@ impl ChunkKind {
             Self::Definitions => 1,
             Self::Stream => 2,
             Self::Phrases => 3,
+            Self::Code => 4,
             Self::Reduced => 16,
             Self::ReducedEnd => 17,
             Self::Index => 255,
@@ -76,6 +79,7 @@ impl ChunkKind {
             1 => Self::Definitions,
             2 => Self::Stream,
             3 => Self::Phrases,
+            4 => Self::Code,
             16 => Self::Reduced,
             17 => Self::ReducedEnd,
             255 => Self::Index,

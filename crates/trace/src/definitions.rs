@@ -2,6 +2,7 @@
 //! reference.
 
 use crate::block::{BlockDef, BlockItem, MOST_BLOCK_REFERENCES, MOST_PATTERNS, MOST_REFERENCES};
+use crate::code::{self, CodeTable};
 use crate::compress;
 use crate::error::{Bad, Section};
 use crate::varint::Cursor;
@@ -67,6 +68,9 @@ pub struct Definitions {
     /// The fetches of each pattern, from index to index. Empty if the trace has no instruction
     /// pages.
     pub(crate) fetches_of: Vec<(u32, u32)>,
+    /// The number of each pattern in the reader's code table; 0 if its code is unknown. Empty if the
+    /// reader was not asked for code.
+    pub(crate) code_of: Vec<u32>,
 }
 
 impl Definitions {
@@ -90,7 +94,33 @@ impl Definitions {
 
     /// The number of array elements that the definitions occupy.
     pub(crate) fn size(&self) -> usize {
-        self.patterns.len() + self.steps.len() + self.fetches.len()
+        self.patterns.len() + self.steps.len() + self.fetches.len() + self.code_of.len()
+    }
+
+    /// Adds the code in the body of a code chunk to a table.
+    ///
+    /// # Errors
+    /// Returns an error if the body is invalid or is about patterns that are not defined.
+    pub(crate) fn add_code(&mut self, body: &[u8], table: &CodeTable) -> Result<(), Bad> {
+        let wrong = |reason| Bad::new(Section::BlockCode, reason);
+        let raw = compress::unpack_unsized(body, MOST_DEFINITION_BYTES).map_err(wrong)?;
+        let (first, blocks) = code::blocks_of(&raw).map_err(wrong)?;
+        let mut pattern = first as usize;
+        for block in blocks {
+            let patterns = block.ends.len();
+            if pattern + patterns > self.patterns.len() {
+                return Err(wrong("code is about a pattern that is not defined"));
+            }
+            let number = table.add(block);
+            if self.code_of.len() < pattern + patterns {
+                self.code_of.resize(pattern + patterns, 0);
+            }
+            for (of, number) in self.code_of[pattern..].iter_mut().zip(number..) {
+                *of = number;
+            }
+            pattern += patterns;
+        }
+        Ok(())
     }
 
     /// Adds the definitions in the body of a definitions chunk. A chunk that begins with pattern 0

@@ -12,6 +12,8 @@ pub enum Section {
     ChunkHead,
     /// A definitions chunk.
     Definitions,
+    /// A code chunk.
+    BlockCode,
     /// The totals and section lengths at the start of a stream chunk.
     Totals,
     /// The heads of executions, in a stream chunk.
@@ -48,6 +50,7 @@ impl fmt::Display for Section {
             Self::Head => "head",
             Self::ChunkHead => "chunk head",
             Self::Definitions => "definitions",
+            Self::BlockCode => "code of blocks",
             Self::Totals => "totals",
             Self::Heads => "heads",
             Self::Runs => "runs",

@@ -19,6 +19,8 @@ pub struct Options {
     /// The trace of a whole system has events of an instrumented kernel. From the first `RV_` event
     /// on, its reservations are the kernel's.
     pub kernel_events: bool,
+    /// The trace has the code of its blocks ([`BlockCode`](crate::BlockCode)).
+    pub code: bool,
 }
 
 impl Options {
@@ -29,6 +31,7 @@ impl Options {
             | (self.children as u64) << 3
             | (self.system as u64) << 4
             | (self.kernel_events as u64) << 5
+            | (self.code as u64) << 6
     }
 
     const fn from_bits(bits: u64) -> Self {
@@ -39,6 +42,7 @@ impl Options {
             children: bits & 8 != 0,
             system: bits & 16 != 0,
             kernel_events: bits & 32 != 0,
+            code: bits & 64 != 0,
         }
     }
 }

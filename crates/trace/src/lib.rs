@@ -7,6 +7,7 @@
 
 mod block;
 mod chunk;
+mod code;
 mod compress;
 mod decode;
 mod definitions;
@@ -37,6 +38,7 @@ mod write;
 
 pub use block::{BlockDef, BlockItem, MOST_BLOCK_REFERENCES, MOST_PATTERNS, MOST_REFERENCES};
 pub use chunk::{ChunkKind, MAGIC, MOST_CHUNK_BYTES, Totals, VERSION};
+pub use code::{BlockCode, CodeInstruction, CodeTable, MOST_INSTRUCTION_BYTES, PatternCode};
 pub use compress::DEFAULT_LEVEL;
 pub use decode::{ChunkReader, MOST_REACH};
 pub use definitions::{Definitions, MOST_DEFINITION_BYTES};
@@ -51,7 +53,7 @@ pub use kernel_event::{KernelAction, KernelEvent, RESERVED_BYTES, TagFlush};
 pub use measured::{EndRun, FaultCosts, MeasuredEnds};
 pub use part::{Closed, Part, PartItem, PartReader};
 pub use phrases::{DecodingEffort, Phrased, RecodeError, Recoded, Recoder};
-pub use read::{Lost, MOST_DEFINED, ReadOptions, TraceReader};
+pub use read::{Lost, MOST_DEFINED, ReadOptions, TraceReader, VisitEnds};
 pub use site::{Allocation, Site, SiteFrame};
 pub use system_event::{FaultStep, GuestLeaf, Invalidation, SystemEvent};
 pub use visit::{Grain, Lead, Visit};

@@ -14,6 +14,7 @@ use crate::event::Event;
 use crate::event_bytes::PermittedEvents;
 use crate::index::ChunkInfo;
 use crate::phrases::{self, PhraseReader, Phrased, spare};
+use crate::read::VisitEnds;
 use crate::visit::{Grain, Visit};
 
 /// A part: a stream chunk with a valid check and undecoded content, and all data that decoding
@@ -124,10 +125,9 @@ impl PartReader {
         }
     }
 
-    /// Ends visits where instructions end: see
-    /// [`ReadOptions::by_instruction`](crate::ReadOptions::by_instruction).
-    pub fn by_instruction(mut self, yes: bool) -> Self {
-        self.chunk.end_visits_by_instruction(yes);
+    /// Ends visits there too.
+    pub const fn ending_visits(mut self, ends: VisitEnds) -> Self {
+        self.chunk.end_visits(ends);
         self
     }
 

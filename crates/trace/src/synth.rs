@@ -88,6 +88,7 @@ const fn of_loads(unit: u64, loads: u32) -> Visit {
         instructions: 0,
         lead: crate::Lead::None,
         fetch: false,
+        execution: 0,
     }
 }
 

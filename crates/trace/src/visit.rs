@@ -61,6 +61,10 @@ pub struct Visit {
     /// `instructions` is the number of fetches. Only traces recorded with instruction pages have
     /// such visits; models of data translation skip them.
     pub fetch: bool,
+    /// The number in the reader's [`CodeTable`](crate::CodeTable) of the pattern whose execution
+    /// begins with this visit. Zero if none begins, if its code is unknown, or if the reader was
+    /// not asked for executions.
+    pub execution: u32,
 }
 
 impl Visit {

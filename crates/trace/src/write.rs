@@ -7,6 +7,7 @@ use crate::chunk::{
     self, ChunkKind, END, HEAD_BYTES, KERNEL_EVENTS_VERSION, MAGIC, MOST_CHUNK_BYTES,
     RECORDED_VERSION, SYSTEM_VERSION, Totals, WINDOWS_VERSION,
 };
+use crate::code::BlockCode;
 use crate::compress::{DEFAULT_LEVEL, Packer};
 use crate::definitions::MOST_DEFINITION_BYTES;
 use crate::error::WriteError;
@@ -192,37 +193,65 @@ impl<W: Write> TraceWriter<W> {
             patterns += block.patterns() as u64;
             // One block cannot fill the gap between this limit and the limit of a chunk.
             if raw.len() > MOST_DEFINITION_BYTES / 4 {
-                self.define(process, first, count, &raw)?;
+                self.put_blocks(ChunkKind::Definitions, process, [first, count], &raw)?;
                 first += patterns;
                 (count, patterns) = (0, 0);
                 raw.clear();
             }
         }
         if count > 0 {
-            self.define(process, first, count, &raw)?;
+            self.put_blocks(ChunkKind::Definitions, process, [first, count], &raw)?;
         }
         Ok(())
     }
 
-    fn define(
+    /// Writes a chunk about blocks, given the number of its first pattern and of its blocks.
+    fn put_blocks(
         &mut self,
+        kind: ChunkKind,
         process: u32,
-        first: u64,
-        count: u64,
+        [first, count]: [u64; 2],
         blocks: &[u8],
     ) -> Result<(), WriteError> {
         let mut raw = Vec::with_capacity(blocks.len() + 16);
         varint::put(&mut raw, first);
         varint::put(&mut raw, count);
         raw.extend_from_slice(blocks);
-        let mut bytes = chunk::open(ChunkKind::Definitions, process);
+        let mut bytes = chunk::open(kind, process);
         bytes.extend_from_slice(&self.packer.pack(&raw)?);
         self.write(PackedChunk {
-            kind: ChunkKind::Definitions,
+            kind,
             process,
             totals: Totals::default(),
             bytes,
         })
+    }
+
+    /// Writes the code of blocks of a process. The caller has defined their patterns, of which the
+    /// first has the number `first_pattern`.
+    ///
+    /// # Errors
+    /// Returns an error if `to` fails.
+    pub fn code(
+        &mut self,
+        process: u32,
+        first_pattern: u32,
+        blocks: &[BlockCode],
+    ) -> Result<(), WriteError> {
+        let mut first = u64::from(first_pattern);
+        let (mut raw, mut count, mut patterns) = (Vec::new(), 0_u64, 0_u64);
+        for (number, block) in blocks.iter().enumerate() {
+            block.put(&mut raw);
+            count += 1;
+            patterns += block.ends.len() as u64;
+            if raw.len() > MOST_DEFINITION_BYTES / 4 || number + 1 == blocks.len() {
+                self.put_blocks(ChunkKind::Code, process, [first, count], &raw)?;
+                first += patterns;
+                (count, patterns) = (0, 0);
+                raw.clear();
+            }
+        }
+        Ok(())
     }
 
     /// Compresses and writes a stream chunk. The caller must define the chunk's patterns before.

@@ -22,6 +22,7 @@ pub(crate) fn cache(level: usize, sets: u64, ways: usize) -> CacheSpec {
         ways,
         latency: (level * level) as u64,
         replacement: LineReplacement::lru(),
+        prefetch: None,
     }
 }
 

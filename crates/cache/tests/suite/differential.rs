@@ -87,6 +87,7 @@ fn both(
         ways,
         latency,
         replacement: rule,
+        prefetch: None,
     };
     let oracle = OracleCacheSpec {
         sets,

@@ -4,3 +4,4 @@ mod closed_forms;
 mod common;
 mod differential;
 mod specs;
+mod streams;

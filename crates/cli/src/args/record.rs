@@ -94,6 +94,10 @@ pub(crate) struct RecordArgs {
     #[arg(long)]
     pub(crate) instructions: bool,
 
+    /// Record the code of executed blocks as well, for machines whose cores follow it
+    #[arg(long)]
+    pub(crate) code: bool,
+
     /// Record the processes that the command starts as well, each in its own address space
     #[arg(long)]
     pub(crate) follow_children: bool,
@@ -197,6 +201,7 @@ impl RecordArgs {
                 ("--processors", self.processors.is_some()),
                 ("--qemu", self.qemu.is_some()),
                 ("--check", self.check),
+                ("--code", self.code),
                 ("--sites", self.sites),
                 ("--align", !self.align.is_empty()),
                 ("--clock program", self.clock == Some(ClockName::Program)),

@@ -22,9 +22,8 @@ use crate::progress::{Bars, Task, TaskBar};
 use broadleaf_study::failure::Failure;
 use broadleaf_study::measured_ends::measured_sentence;
 use broadleaf_study::output::{Direct, refuse_input, shown};
-use broadleaf_study::provenance::made_by;
 use broadleaf_study::recording::{
-    claim, claim_free_name, doing, finish, guest_lines, next_command, size_and_end,
+    claim, claim_free_name, doing, finish, guest_lines, next_command, recorder_name, size_and_end,
 };
 
 pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
@@ -42,8 +41,7 @@ pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
         ));
     }
     let windows = windows(options.skip, options.r#for, options.every).map_err(Failure::wrong)?;
-    // These are checked before the output is claimed: a program that is named by a path, and all
-    // files that its arguments name.
+    // Checked before the output is claimed: a program that is a path, and files of its arguments.
     let inputs = || options.command.iter().map(Path::new);
     let (path, output) = match &options.output {
         Some(path) => {
@@ -61,17 +59,14 @@ pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
         grain: options.grain.into(),
         instructions: options.instructions,
         follow_children: options.follow_children,
+        code: options.code,
         sites: options.sites,
         align: options.align.clone(),
         clock: options.clock(),
         windows,
         prepare: as_inherited,
         level: DEFAULT_LEVEL,
-        recorder: made_by(match options.engine {
-            EngineChoice::Qemu => "plugin for QEMU",
-            EngineChoice::QemuSystem => "plugin for whole systems under QEMU",
-            _ => "tool for Valgrind",
-        }),
+        recorder: recorder_name(options.engine.into()),
         measured,
     };
     // On a terminal, the output of the program and a bar would mix.

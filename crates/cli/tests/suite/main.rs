@@ -10,6 +10,7 @@ mod cache_results;
 mod catalogues;
 mod champsim;
 mod claims;
+mod code;
 mod compare;
 mod damage;
 mod design_space;

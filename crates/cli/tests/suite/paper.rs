@@ -417,7 +417,7 @@ fn the_schemes_of_chen_run_a_mix_of_recorded_programs() {
     );
 
     // Recordings are kept, and a run of the same recordings is the same to the byte.
-    assert!(out.join("chen2014-lbm-1.bl").exists());
+    assert!(out.join("chen2014-lbm-1.code.bl").exists());
     let again = run(&["paper", "chen2014", "--tiny", "--force", "-o", name]);
     assert_eq!(succeeded(&again), text);
     assert!(stderr(&again).contains("chen2014-lbm-1 is recorded already"));

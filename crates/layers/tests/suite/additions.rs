@@ -98,7 +98,7 @@ const TESTED: &[&str] = &["tlb", "pagetable", "cache", "import", "policy", "metr
 const WITH_GRIDS: (&str, &str) = ("machine", "organisations::");
 
 /// Crates that the tested ones import.
-const IMPORTED: &[&str] = &["units", "trace", "machine", "price", "oracle"];
+const IMPORTED: &[&str] = &["units", "trace", "machine", "pipeline", "price", "oracle"];
 
 /// Other files and folders that these crates and their tests read.
 const READ: &[&str] = &["tests/golden/sort.bl", "machines"];

@@ -184,7 +184,11 @@ fn an_invalid_table_is_refused() {
 
 /// External crates that inner layers may use, each with its reason. The bans of `inner.clippy.toml`
 /// do not apply inside them.
-const OUTSIDE: [(&str, &str); 7] = [
+const OUTSIDE: [(&str, &str); 8] = [
+    (
+        "iced-x86",
+        "decodes x86-64 instructions: a function of bytes",
+    ),
     (
         "pulp",
         "runs code compiled for the widest vectors of the processor: equal results in less time",

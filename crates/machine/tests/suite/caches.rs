@@ -1,6 +1,6 @@
 //! The caches, the main memory and the cores of descriptions.
 
-use broadleaf_machine::{Machine, MachineError, machine, machine_names};
+use broadleaf_machine::{FarMemory, Machine, MachineError, machine, machine_names};
 
 /// Chen's table 1, typed from the paper: the lines of `chen_table1.csv`.
 #[test]
@@ -168,11 +168,99 @@ fn wrong_descriptions_are_refused_with_the_line_and_the_key() {
             ],
             "two caches are called",
         ),
+        (
+            kind,
+            vec![
+                cache("\"lru\"", "\"lru\"\nprefetch-streams = 8"),
+                MEMORY.into(),
+                CORE.into(),
+            ],
+            "both prefetch-streams and prefetch-distance",
+        ),
+        (
+            kind,
+            vec![
+                cache(
+                    "\"lru\"",
+                    "\"lru\"\nprefetch-streams = 8\nprefetch-distance = 8",
+                ),
+                MEMORY.into(),
+                CORE.into(),
+            ],
+            "let the next level prefetch",
+        ),
+        (
+            kind,
+            vec![
+                CACHE.into(),
+                MEMORY.into(),
+                format!("{CORE}mispredicted-branch = 0\n"),
+            ],
+            "the cycles of a mispredicted branch are 1 to",
+        ),
+        (
+            kind,
+            vec![
+                CACHE.into(),
+                MEMORY.into(),
+                format!("{CORE}units = {{ loads = 2 }}\n"),
+            ],
+            "without mispredicted-branch",
+        ),
+        (
+            kind,
+            vec![
+                CACHE.into(),
+                MEMORY.into(),
+                format!("{CORE}mispredicted-branch = 9\nunits = {{ load = 2 }}\n"),
+            ],
+            "no unit is called \"load\"; did you mean loads or",
+        ),
+        (
+            kind,
+            vec![
+                CACHE.into(),
+                MEMORY.into(),
+                format!("{CORE}mispredicted-branch = 9\nunits = {{ loads = 0 }}\n"),
+            ],
+            "1 to 64 units of a kind",
+        ),
     ];
     for (top, tables, message) in cases {
         let tables: Vec<&str> = tables.iter().map(String::as_str).collect();
         let error = described(top, &tables).expect_err(message);
         assert!(error.message.contains(message), "{error}");
         assert!(error.line > 2, "{error}");
+    }
+}
+
+#[test]
+fn a_core_that_follows_code_has_units_and_a_measured_memory() {
+    let found = machine("zen5-core").expect("a machine");
+    assert!(found.follows_code());
+    assert!(!machine("chen2014-1core").expect("a machine").follows_code());
+    let caches = found.caches.expect("caches");
+    assert_eq!(caches.core.units[0], Some(4));
+    let prefetch = caches
+        .hierarchy
+        .cache(1, false)
+        .and_then(|cache| cache.prefetch);
+    assert_eq!(prefetch.expect("it prefetches").distance, 20);
+    for mebibytes in 4..=64_u64 {
+        let far = FarMemory {
+            last_level_bytes: mebibytes << 20,
+            last_level_cycles: 40,
+            memory_cycles: 600,
+        };
+        let measured = caches.with_far_memory(&far);
+        let measured = measured.unwrap_or_else(|why| panic!("{mebibytes} MiB: {why}"));
+        let last = measured.hierarchy.cache(2, false).expect("a last level");
+        assert_eq!((last.bytes, last.latency), (mebibytes << 20, 40));
+        assert_eq!(measured.hierarchy.memory().latency, 600);
+        assert_eq!(measured.core, caches.core);
+        assert_eq!(
+            measured.hierarchy.cache(1, false),
+            caches.hierarchy.cache(1, false)
+        );
     }
 }

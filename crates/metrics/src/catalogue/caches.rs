@@ -38,6 +38,20 @@ macro_rules! of_level {
                     Some(result.caches.as_ref()?.levels.get($place)?.written_back)
                 }),
             ),
+            fact(
+                concat!("cache", $number, "_prefetched"),
+                "lines",
+                concat!(
+                    "Lines that level ",
+                    $number,
+                    " of the caches asked for ahead of a stream. Machines whose caches prefetch \
+                     nothing have no such figure."
+                ),
+                MetricFigure::Optional(|result| {
+                    let level = result.caches.as_ref()?.levels.get($place)?;
+                    Some(level.prefetched).filter(|lines| *lines > 0)
+                }),
+            ),
         ]
     };
     (hit, $number:literal, $place:literal, $cause:literal, $index:literal, $what:literal) => {
@@ -62,13 +76,14 @@ macro_rules! of_level {
     };
 }
 
-static LEVELS: [[Metric; 7]; 3] = [of_level!(1, 0), of_level!(2, 1), of_level!(3, 2)];
+static LEVELS: [[Metric; 8]; 3] = [of_level!(1, 0), of_level!(2, 1), of_level!(3, 2)];
 
 static CYCLES: Metric = cost(
     "cycles",
     "cycles",
-    "The estimated cycles of the core, if misses overlap where its window allows. A trace holds no \
-     dependences between instructions. Faults, copies and shootdowns take none of these cycles.",
+    "The estimated cycles of the core, if misses overlap where its window allows. Unless the machine \
+     follows the code of a trace, no instruction waits for another one. Faults, copies and shootdowns \
+     take none of these cycles.",
     MetricFigure::Optional(|result| result.caches.as_ref()?.cycles),
 );
 
@@ -77,6 +92,13 @@ static CYCLES_SERIAL: Metric = cost(
     "cycles",
     "The estimated cycles of the core if no two misses overlap.",
     MetricFigure::Optional(|result| result.caches.as_ref()?.serial_cycles),
+);
+
+static MISPREDICTED_BRANCHES: Metric = cost(
+    "mispredicted_branches",
+    "branches",
+    "Branches that the modelled predictor mispredicts, on machines that follow the code of a trace.",
+    MetricFigure::Optional(|result| result.caches.as_ref()?.mispredicted_branches),
 );
 
 static IPC: Metric = gain(
@@ -140,6 +162,7 @@ static LAST_LEVEL_LINES: Metric = fact(
 pub static CACHE_METRICS: &[&Metric] = &[
     &CYCLES,
     &CYCLES_SERIAL,
+    &MISPREDICTED_BRANCHES,
     &IPC,
     &LLC_MPKI,
     &TLB_MPKI,
@@ -150,6 +173,7 @@ pub static CACHE_METRICS: &[&Metric] = &[
     &LEVELS[0][4],
     &LEVELS[0][5],
     &LEVELS[0][6],
+    &LEVELS[0][7],
     &LEVELS[1][0],
     &LEVELS[1][1],
     &LEVELS[1][2],
@@ -157,6 +181,7 @@ pub static CACHE_METRICS: &[&Metric] = &[
     &LEVELS[1][4],
     &LEVELS[1][5],
     &LEVELS[1][6],
+    &LEVELS[1][7],
     &LEVELS[2][0],
     &LEVELS[2][1],
     &LEVELS[2][2],
@@ -164,6 +189,7 @@ pub static CACHE_METRICS: &[&Metric] = &[
     &LEVELS[2][4],
     &LEVELS[2][5],
     &LEVELS[2][6],
+    &LEVELS[2][7],
     &MEMORY_READS,
     &MEMORY_WRITES,
     &MEMORY_WAIT_CYCLES,

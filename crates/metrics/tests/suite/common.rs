@@ -48,12 +48,14 @@ pub(crate) fn whole_result() -> CellResult {
         hits: [next(), next(), next()],
         misses: [next(), next(), next()],
         written_back: next(),
+        prefetched: next(),
     };
     let levels = vec![level(), level(), level()];
     let caches = CacheResult {
         instructions: 700,
         cycles: Some(next()),
         serial_cycles: Some(next()),
+        mispredicted_branches: Some(next()),
         levels,
         memory_reads: next(),
         memory_writes: next(),

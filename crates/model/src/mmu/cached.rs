@@ -5,7 +5,8 @@ mod result;
 use crate::core_clock::CoreClock;
 use broadleaf_cache::{AccessKind, CacheHierarchy, CacheRequest};
 use broadleaf_machine::{CoreSpec, MachineCaches};
-use broadleaf_trace::{Lead, Visit};
+use broadleaf_trace::{CodeTable, Lead, Visit};
+use std::sync::Arc;
 
 /// The physical addresses of page tables begin here, above all frames.
 const PAGE_TABLES: u64 = 1 << 52;
@@ -23,12 +24,16 @@ pub(crate) struct CachedCores {
     /// True if a second hit in a row can change the replacement of a first level.
     counts_repeats: bool,
     spec: CoreSpec,
+    /// The code of the trace that cores follow.
+    code: Option<Arc<CodeTable>>,
 }
 
 /// One core: its clock and its counts.
 #[derive(Debug)]
 struct TimedCore {
     clock: CoreClock,
+    /// The slot at which the visit's lookups begin.
+    begins: u64,
     /// The slot at which the last walk of the visit ends.
     walk_end: u64,
     /// The cycles that the translation of the visit takes beside a walk.
@@ -40,10 +45,11 @@ struct TimedCore {
 }
 
 impl TimedCore {
-    /// An idle core.
-    fn new(spec: &CoreSpec) -> Self {
+    /// An idle core. `load` is the cycles of a load that hits the first cache.
+    fn new(spec: &CoreSpec, load: u64) -> Self {
         Self {
-            clock: CoreClock::new(spec),
+            clock: CoreClock::new(spec, load),
+            begins: 0,
             walk_end: 0,
             translating: 0,
             walk_cycles: 0,
@@ -69,11 +75,25 @@ impl CachedCores {
         Some(Self {
             counts_repeats: hierarchy.counts_repeats(),
             hierarchy,
-            cores: vec![TimedCore::new(&machine.core)],
+            cores: vec![TimedCore::new(&machine.core, first(false))],
             running: 0,
             first_hits: [first(false), first(true)],
             spec: machine.core,
+            code: None,
         })
+    }
+
+    /// All cores follow this code from now on.
+    pub(crate) fn follow_code(&mut self, code: Option<&Arc<CodeTable>>) {
+        self.code = code.map(Arc::clone);
+        for core in &mut self.cores {
+            core.clock.follow_code(code);
+        }
+    }
+
+    /// The running core follows this code from now on.
+    pub(crate) fn running_core_follows(&mut self, code: Option<&Arc<CodeTable>>) {
+        self.core().clock.follow_code(code);
     }
 
     /// Counts from zero. Lines and clocks stay.
@@ -90,7 +110,9 @@ impl CachedCores {
     /// Lets a core run from now on. The machine has the core.
     pub(crate) fn run_on(&mut self, core: usize) {
         while self.cores.len() <= core {
-            self.cores.push(TimedCore::new(&self.spec));
+            let mut another = TimedCore::new(&self.spec, self.first_hits[0]);
+            another.clock.follow_code(self.code.as_ref());
+            self.cores.push(another);
         }
         self.running = core;
     }
@@ -146,9 +168,12 @@ impl CachedCores {
         let core = self.core();
         core.walk_end = 0;
         core.translating = 0;
-        if !visit.fetch {
-            core.clock.advance(u64::from(visit.instructions.min(1)));
-        }
+        core.begins = if visit.fetch {
+            core.clock.now()
+        } else {
+            (core.clock).begin_visit(visit.instructions.into(), visit.execution);
+            core.clock.memory_begins()
+        };
     }
 
     /// The translations of the visit make `additions`, which take a cycle each. The first access
@@ -164,7 +189,7 @@ impl CachedCores {
     pub(crate) fn walk(&mut self, lines: &[u64]) {
         // Walks of one visit follow each other.
         let core = self.core();
-        let ready = core.clock.now().max(core.walk_end);
+        let ready = core.begins.max(core.walk_end);
         let (walker, begin) = core.clock.free_walker(ready);
         let mut slot = begin;
         for line in lines {
@@ -188,15 +213,13 @@ impl CachedCores {
             if let Some(address) = address {
                 self.fetch(address);
             }
-            self.core().clock.advance(visit.instructions.into());
+            let clock = &mut self.core().clock;
+            clock.fetched(visit.instructions.into(), visit.execution);
         } else {
             if let Some(address) = address {
                 self.refer(visit, address);
             }
-            let others = visit.instructions.saturating_sub(1);
-            if others > 0 {
-                self.core().clock.advance(others.into());
-            }
+            self.core().clock.end_visit(visit.instructions.into());
         }
     }
 
@@ -204,7 +227,7 @@ impl CachedCores {
     fn fetch(&mut self, address: u64) {
         // The front end hides the addition of a scattered superpage, as it hides a first-level hit.
         let core = self.core();
-        let begin = core.clock.now().max(core.walk_end);
+        let begin = core.begins.max(core.walk_end);
         let cycles = self.access(address, AccessKind::Fetch, begin);
         let late = cycles - self.first_hits[1].min(cycles);
         let clock = &mut self.core().clock;
@@ -215,7 +238,7 @@ impl CachedCores {
     /// The slot in which an access of the visit begins, after its translation.
     fn begin_of_access(&self) -> u64 {
         let core = &self.cores[self.running];
-        let walked = core.clock.now().max(core.walk_end);
+        let walked = core.begins.max(core.walk_end);
         walked + core.clock.slots(core.translating)
     }
 
@@ -239,11 +262,11 @@ impl CachedCores {
             let late = cycles - self.first_hits[0].min(cycles);
             let clock = &mut self.core().clock;
             if first == AccessKind::Load {
-                clock.retires_at(begin + clock.slots(cycles));
+                clock.memory_ends(begin + clock.slots(cycles));
                 clock.add_serial(late);
             } else {
                 // A store waits for its translation alone: a buffer takes its data.
-                clock.retires_at(begin);
+                clock.memory_ends(begin);
             }
         }
         let mut more = references.saturating_sub(1);

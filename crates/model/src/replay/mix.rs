@@ -197,6 +197,9 @@ impl<'a, 'p, 's, S: Source> Mix<'a, 'p, 's, S> {
         self.replay.names.begin(Some(number));
         program.space = self.replay.names.space(SpaceId(0))?;
         program.spaces = BTreeSet::from([program.space]);
+        let code = program.source.code();
+        self.replay.run_on_core(number);
+        self.replay.worlds.all[0].running_core_follows(code.as_ref());
         Ok(())
     }
 

@@ -5,7 +5,9 @@ use crate::mmu::Mmu;
 use broadleaf_memory::Shootdown;
 use broadleaf_metrics::CoreResult;
 use broadleaf_tlb::RuleNeed;
+use broadleaf_trace::CodeTable;
 use broadleaf_units::{Asid, CoreId, SpaceId};
+use std::sync::Arc;
 
 /// The cores of a world's machine that do not run at the moment.
 #[derive(Default)]
@@ -58,6 +60,21 @@ impl<'a> World<'a> {
         parked[running] = Some(next);
         if let Some(cached) = &mut self.mmu.cached {
             cached.run_on(core);
+        }
+    }
+
+    /// All cores follow this code from now on.
+    pub(crate) fn follow_code(&mut self, code: Option<&Arc<CodeTable>>) {
+        let mmus = std::iter::once(&mut self.mmu).chain(&mut self.observers);
+        for cached in mmus.filter_map(|mmu| mmu.cached.as_mut()) {
+            cached.follow_code(code);
+        }
+    }
+
+    /// The running core follows this code from now on.
+    pub(crate) fn running_core_follows(&mut self, code: Option<&Arc<CodeTable>>) {
+        if let Some(cached) = &mut self.mmu.cached {
+            cached.running_core_follows(code);
         }
     }
 

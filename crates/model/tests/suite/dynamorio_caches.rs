@@ -85,6 +85,7 @@ impl SimulatedRow {
                 ways: cache.ways as usize,
                 latency: 1,
                 replacement: rule.into(),
+                prefetch: None,
             });
         let memory = MainMemorySpec {
             latency: 1,

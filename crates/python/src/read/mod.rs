@@ -14,7 +14,7 @@ use broadleaf_study::failure::Failure;
 use broadleaf_study::source::origin::PassCount;
 use broadleaf_study::source::{Trace as OpenTrace, TraceReading, Whole};
 use broadleaf_study::watch::Watch;
-use broadleaf_trace::{Header, Item, Lead, Visit};
+use broadleaf_trace::{Header, Item, Lead, Visit, VisitEnds};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
@@ -49,7 +49,7 @@ fn open(path: &Path, keep_going: bool, max_accesses: Option<u64>) -> Result<Open
         passes: PassCount::One,
         keep_going,
         fetches: true,
-        by_instruction: false,
+        ends: VisitEnds::Units,
         max_accesses,
     };
     OpenTrace::open(path, reading, Whole::Work)

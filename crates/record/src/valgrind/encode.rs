@@ -101,6 +101,7 @@ impl ExecutionEncoder {
         for item in items {
             match item {
                 WireItem::Instruction(_) => made.instructions += 1,
+                WireItem::Code(..) => {}
                 WireItem::Reference(reference) => {
                     self.places.add(&reference);
                     pattern.steps += 1;

@@ -179,6 +179,7 @@ impl Workplace {
             .arg(format!("--align={}", mask(&options.align)))
             .args(clock_arguments(options.clock))
             .args(options.windows.iter().flat_map(windows::arguments))
+            .args(options.code.then_some("--code=yes"))
             .args(options.sites.then_some(SITES).into_iter().flatten())
             .args(["--smc-check=all-non-file", "--"])
             .args(&options.command);

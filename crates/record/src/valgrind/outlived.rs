@@ -33,6 +33,7 @@ fn start(workplace: &Workplace, script: &str) -> Child {
         command: ["sh", "-c", script].map(Into::into).into(),
         grain: Grain::Page,
         instructions: false,
+        code: false,
         sites: false,
         align: Vec::new(),
         windows: None,

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Mutex, PoisonError};
 
-use broadleaf_trace::{BlockDef, EventEncoder, StreamChunk, Totals, TraceWriter, WriteError};
+use broadleaf_trace::{
+    BlockCode, BlockDef, EventEncoder, StreamChunk, Totals, TraceWriter, WriteError,
+};
 
 use super::order::{Fork, Mark, WriteOrder};
 use super::readers::is_running;
@@ -33,6 +35,8 @@ pub(super) struct ProcessChunk {
     pub(super) clock: u64,
     pub(super) events: EventEncoder,
     pub(super) blocks: Vec<BlockDef>,
+    /// The code of the blocks, if it is recorded.
+    pub(super) code: Vec<BlockCode>,
     /// The fork at the end of the chunk, if there is one.
     pub(super) fork: Option<Fork>,
 }
@@ -131,6 +135,7 @@ impl<W: Write> Shared<W> {
         let packed = streams.pack(process, self.level)?;
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         writer.definitions(process, *patterns, &chunk.blocks)?;
+        writer.code(process, *patterns, &chunk.code)?;
         let new = chunk.blocks.iter().map(|block| block.patterns() as u32);
         *patterns += new.sum::<u32>();
         writer.write(packed)?;

@@ -53,6 +53,9 @@ pub struct Options {
     pub grain: Grain,
     /// If true, the trace has the pages (lines) of instructions too.
     pub instructions: bool,
+    /// If true, the bytes of all executed instructions are recorded too. Only the tool for Valgrind
+    /// records them.
+    pub code: bool,
     /// If true, the processes that the program forks are recorded too.
     pub follow_children: bool,
     /// If true, the call stacks of allocations and mappings are recorded too.
@@ -188,6 +191,7 @@ pub fn record<W: Write + Send>(
         Engine::Valgrind => program::check(&program).map(|()| None)?,
         Engine::QemuSystem => None,
         Engine::Qemu if options.sites => return Err(RecordError::EngineLacks("--sites")),
+        Engine::Qemu if options.code => return Err(RecordError::EngineLacks("--code")),
         Engine::Qemu if !options.align.is_empty() => {
             return Err(RecordError::EngineLacks("--align"));
         }
@@ -210,6 +214,7 @@ pub fn record<W: Write + Send>(
         let setting = RecordSetting {
             began,
             instruction_pages: options.instructions,
+            code: options.code,
             unit_shift: options.grain.shift().into(),
             sites: options.sites,
             first: child.id(),
@@ -290,6 +295,7 @@ fn header(options: &Options, program: &Path, system: Option<&System<'_>>) -> io:
             children: options.follow_children || system.is_some(),
             system: system.is_some(),
             kernel_events: system.is_some_and(System::emits_events),
+            code: options.code,
         },
         command: options
             .command

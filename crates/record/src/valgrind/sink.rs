@@ -3,7 +3,9 @@
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::Instant;
 
-use broadleaf_trace::{BlockDef, BlockItem, Event, EventEncoder, Totals, WriteError};
+use broadleaf_trace::{
+    BlockCode, BlockDef, BlockItem, CodeInstruction, Event, EventEncoder, Totals, WriteError,
+};
 
 use super::order::{Fork, WriteOrder};
 use super::pack::ProcessChunk;
@@ -16,6 +18,8 @@ use super::wire::WireItem;
 pub(super) struct RecordSetting {
     pub(super) began: Instant,
     pub(super) instruction_pages: bool,
+    /// True if the code of blocks is recorded.
+    pub(super) code: bool,
     pub(super) unit_shift: u32,
     /// True if allocation sites are recorded.
     pub(super) sites: bool,
@@ -36,6 +40,8 @@ pub(super) struct ProcessSink<'a> {
     chunks: SyncSender<ProcessChunk>,
     emptied: Receiver<Streams>,
     blocks: Vec<BlockDef>,
+    /// The code of `blocks`, if it is recorded.
+    code: Vec<BlockCode>,
     events: EventEncoder,
     /// The error of an event that cannot be written. The recording of this process ends there.
     event_error: Option<WriteError>,
@@ -54,6 +60,7 @@ impl<'a> ProcessSink<'a> {
             chunks,
             emptied,
             blocks: Vec::new(),
+            code: Vec::new(),
             events: EventEncoder::new(),
             event_error: None,
         }
@@ -64,12 +71,21 @@ impl<'a> ProcessSink<'a> {
         self.event_error.map_or(Ok(()), Err)
     }
 
-    fn items(&self, described: impl Iterator<Item = WireItem>) -> Vec<BlockItem> {
+    /// The items of a block, and its code if the tool records code.
+    fn items(&self, described: impl Iterator<Item = WireItem>) -> (Vec<BlockItem>, BlockCode) {
         let mut items: Vec<BlockItem> = Vec::new();
-        let mut code = None;
+        let (mut code, mut address, mut block) = (None, 0, BlockCode::default());
         for item in described {
             let item = match item {
-                WireItem::Instruction(address) => {
+                WireItem::Code(length, bytes) => {
+                    let bytes = &bytes[..usize::from(length).min(bytes.len())];
+                    block
+                        .instructions
+                        .push(CodeInstruction::new(address, bytes));
+                    continue;
+                }
+                WireItem::Instruction(at) => {
+                    address = at;
                     let unit = address >> self.setting.unit_shift;
                     match items.last_mut() {
                         Some(BlockItem::Instructions(n)) if !self.setting.instruction_pages => {
@@ -91,11 +107,14 @@ impl<'a> ProcessSink<'a> {
                 WireItem::Reference(reference) => BlockItem::Load {
                     bytes: reference.bytes,
                 },
-                WireItem::Exit => BlockItem::Exit,
+                WireItem::Exit => {
+                    block.ends.push(block.instructions.len() as u32);
+                    BlockItem::Exit
+                }
             };
             items.push(item);
         }
-        items
+        (items, block)
     }
 }
 
@@ -103,9 +122,11 @@ impl Sink for ProcessSink<'_> {
     type Error = Stopped;
 
     fn block(&mut self, items: impl Iterator<Item = WireItem>) {
-        self.blocks.push(BlockDef {
-            items: self.items(items),
-        });
+        let (items, code) = self.items(items);
+        self.blocks.push(BlockDef { items });
+        if self.setting.code {
+            self.code.push(code);
+        }
     }
 
     fn event(&mut self, heads: usize, event: &Event) {
@@ -140,6 +161,7 @@ impl Sink for ProcessSink<'_> {
             clock: self.setting.began.elapsed().as_nanos() as u64,
             events: std::mem::take(&mut self.events),
             blocks: std::mem::take(&mut self.blocks),
+            code: std::mem::take(&mut self.code),
             fork,
         };
         self.chunks.send(chunk).map_err(|_| Stopped)

@@ -283,6 +283,7 @@ fn recorded(segments: &[Segment]) -> Vec<u8> {
         first: 0,
         began: Instant::now(),
         instruction_pages: false,
+        code: false,
         unit_shift: 12,
         sites: false,
     };

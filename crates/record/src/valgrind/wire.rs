@@ -93,6 +93,8 @@ pub(super) enum WireItem {
     Reference(WireReference),
     /// A pattern ends.
     Exit,
+    /// The bytes of the instruction before: how many there are, and the bytes, padded with zeros.
+    Code(u8, [u8; 16]),
 }
 
 /// A reference as the tool describes it.
@@ -112,6 +114,7 @@ pub(super) fn items(words: &[u64]) -> impl Iterator<Item = WireItem> {
     const LOAD: u64 = 2;
     const STORE: u64 = 3;
     const EXIT: u64 = 4;
+    const CODE: u64 = 5;
     const NO_BASE: u64 = 0xffff;
     let mut words = words.iter();
     std::iter::from_fn(move || {
@@ -128,6 +131,12 @@ pub(super) fn items(words: &[u64]) -> impl Iterator<Item = WireItem> {
                 })
             }
             EXIT => WireItem::Exit,
+            CODE => {
+                let mut bytes = [0; 16];
+                bytes[..8].copy_from_slice(&words.next()?.to_le_bytes());
+                bytes[8..].copy_from_slice(&words.next()?.to_le_bytes());
+                WireItem::Code((word >> 8) as u8, bytes)
+            }
             _ => return None,
         })
     })

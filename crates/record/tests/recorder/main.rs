@@ -1,6 +1,7 @@
 //! The recorder's tests, on programs that the tests compile and on programs that every machine has.
 
 mod causes;
+mod code;
 mod counts;
 mod forks;
 mod grains;

@@ -106,6 +106,7 @@ pub(crate) fn options<S: AsRef<std::ffi::OsStr>>(command: &[S]) -> Options {
         grain: Grain::Page,
         instructions: false,
         follow_children: false,
+        code: false,
         sites: false,
         align: Vec::new(),
         windows: None,

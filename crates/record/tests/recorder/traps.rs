@@ -8,7 +8,7 @@ use broadleaf_tlb::{
     BitField, Design, IndexFunction, Lookup, Organisation, OrganisationChoice, Replacement,
     ReplacementChoice, Role, Structure, Tlb, TlbRequest, Walk,
 };
-use broadleaf_trace::{Advice, Event, Item, ReadOptions, TraceReader};
+use broadleaf_trace::{Advice, Event, Item, ReadOptions, TraceReader, VisitEnds};
 use broadleaf_units::{Asid, PageNumber, PageSize};
 
 use crate::support::{can_record, compiled, folder, options, trace_with};
@@ -65,7 +65,7 @@ fn trapped(command: Vec<OsString>, design: &Design, mechanism: Option<Mechanism>
 fn replayed(trace: &[u8], design: &Design, restarts: bool) -> [u64; 2] {
     let options = ReadOptions {
         fetches: false,
-        by_instruction: true,
+        ends: VisitEnds::Instructions,
         ..ReadOptions::default()
     };
     let mut reader = TraceReader::with_options(trace, options).expect("a trace");

@@ -23,7 +23,7 @@ use broadleaf_report::{BASELINE, verdict};
 
 use crate::answer::{AnsweredProgram, after_advice};
 use crate::cache::{CachedPass, TraceCache};
-use crate::compare::{available_threads, refuse_empty, replay, within_machine};
+use crate::compare::{available_threads, refuse_empty, replay, visit_ends, within_machine};
 use crate::failure::Failure;
 use crate::map::MapsOf;
 use crate::measured_ends::measured_sentence;
@@ -123,7 +123,7 @@ pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, TracePlaces), 
     let plan = Plan::within(policies, machines, limits).map_err(Failure::wrong)?;
     let plan = within_machine(plan.on_threads(threads).with_ranges());
     let reading = TraceReading {
-        by_instruction: false,
+        ends: visit_ends(false, plan.machines()),
         passes: PassCount::Several,
         keep_going: request.keep_going,
         fetches: false,

@@ -59,12 +59,12 @@ impl<'a> ResultRequest<'a> {
             passes: _,
             keep_going: _,
             fetches,
-            by_instruction,
+            ends,
             max_accesses,
         } = reading;
         let identity = plan.identity()?;
         let text = format!(
-            "fetches {fetches}, by instruction {by_instruction}, at most {max_accesses:?} \
+            "fetches {fetches}, visits end by {ends:?}, at most {max_accesses:?} \
              accesses\n{identity}"
         );
         let request = format!("blake3:{}", blake3::hash(text.as_bytes()).to_hex());

@@ -2,6 +2,7 @@
 
 use broadleaf_machine::Machine;
 use broadleaf_model::Plan;
+use broadleaf_trace::VisitEnds;
 
 use super::within_machine;
 use crate::memory::MemoryRequest;
@@ -26,6 +27,18 @@ impl SideBySide {
             Some(bytes) => plan.within_bytes(bytes / (self.others + 1)),
             None => plan,
         }
+    }
+}
+
+/// Where visits end for these machines. With `restarts`, instructions begin again after a miss.
+pub(crate) fn visit_ends<'m>(
+    restarts: bool,
+    machines: impl IntoIterator<Item = &'m Machine>,
+) -> VisitEnds {
+    match restarts {
+        true => VisitEnds::Instructions,
+        false if machines.into_iter().any(Machine::follows_code) => VisitEnds::Executions,
+        false => VisitEnds::Units,
     }
 }
 

@@ -7,7 +7,7 @@ use broadleaf_import::{
     Compression, Compressor, ExportCounts, ExportEntry, ExportError, LeftOut, exportable,
 };
 use broadleaf_report::number::{grouped, short, size};
-use broadleaf_trace::Header;
+use broadleaf_trace::{Header, VisitEnds};
 
 use crate::failure::Failure;
 use crate::output::{Access, Output, refuse_input};
@@ -51,7 +51,7 @@ pub fn export(options: &ExportRequest<'_>) -> Result<PathBuf, Failure> {
     let path = output_path(options, entry)?;
     refuse_input(&path, [options.trace])?;
     let reading = TraceReading {
-        by_instruction: false,
+        ends: VisitEnds::Units,
         passes: PassCount::One,
         keep_going: false,
         fetches: true,

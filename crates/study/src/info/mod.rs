@@ -47,7 +47,7 @@ pub struct TraceInfo {
 /// If the trace cannot be read, is damaged, or has addresses that no processor translates.
 pub fn info(request: &InfoRequest<'_>) -> Result<TraceInfo, Failure> {
     let reading = TraceReading {
-        by_instruction: false,
+        ends: broadleaf_trace::VisitEnds::Units,
         passes: PassCount::One,
         keep_going: request.keep_going,
         fetches: true,

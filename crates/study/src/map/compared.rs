@@ -13,7 +13,7 @@ use broadleaf_report::number::grouped;
 use super::MapsOf;
 use crate::advise::read_events;
 use crate::cache::TraceCache;
-use crate::compare::{ComparisonAnswer, Request, available_threads, compare};
+use crate::compare::{ComparisonAnswer, Request, available_threads, compare, visit_ends};
 use crate::failure::Failure;
 use crate::memory::MemoryRequest;
 use crate::policies_file::Named;
@@ -138,7 +138,7 @@ impl AskedMaps<'_> {
             fetches: memory.is_some_and(|memory| memory.code)
                 || machine.caches.is_some()
                 || !crate::machines::with_instruction_tlbs(machines).is_empty(),
-            by_instruction: false,
+            ends: visit_ends(false, machines),
             max_accesses: self.max_accesses,
         }
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use broadleaf_model::{Beginning, Error, Source};
-use broadleaf_trace::Grain;
+use broadleaf_trace::{Grain, VisitEnds};
 
 use super::runs::{MixRun, MixRunning, MixedPart, open};
 use super::side_by_side::side_by_side;
@@ -15,8 +15,8 @@ use crate::failure::Failure;
 use crate::output::shown;
 use crate::watch::Work;
 
-/// A trace, and the instructions of it that are skipped.
-type BeginningKey = (PathBuf, u64);
+/// A trace, the instructions of it that are skipped, and where its visits end.
+type BeginningKey = (PathBuf, u64, VisitEnds);
 
 /// The beginnings that more than one mix skips.
 #[derive(Default)]
@@ -35,10 +35,9 @@ impl Beginnings {
         threads: usize,
     ) -> Result<Self, Failure> {
         let mut uses = BTreeMap::<BeginningKey, usize>::new();
-        for part in runs.iter().flat_map(|run| &run.programs) {
-            if let Some(key) = key_of(part) {
-                *uses.entry(key).or_default() += 1;
-            }
+        for run in runs {
+            let keys = run.programs.iter().filter_map(|part| key_of(run, part));
+            keys.for_each(|key| *uses.entry(key).or_default() += 1);
         }
         uses.retain(|_, times| *times > 1);
         let wanted: Vec<BeginningKey> = uses.into_keys().collect();
@@ -61,19 +60,22 @@ impl Beginnings {
     }
 
     /// The beginning of a program, if it is known.
-    pub(super) fn find(&self, part: &MixedPart) -> Option<&Beginning> {
-        self.known.get(&key_of(part)?)
+    pub(super) fn find(&self, run: &MixRun, part: &MixedPart) -> Option<&Beginning> {
+        self.known.get(&key_of(run, part)?)
     }
 }
 
-fn key_of(part: &MixedPart) -> Option<BeginningKey> {
+fn key_of(run: &MixRun, part: &MixedPart) -> Option<BeginningKey> {
     let skipped = part.work.skipped;
-    (skipped > 0).then(|| (part.path.clone(), skipped))
+    (skipped > 0).then(|| (part.path.clone(), skipped, run.ends()))
 }
 
 /// The accesses of the skipped instructions, if all instructions make as many.
-fn expected((path, skipped): &BeginningKey, running: &MixRunning<'_>) -> Result<u64, Failure> {
-    let totals = open(path, running.max_accesses)?.totals();
+fn expected(
+    (path, skipped, ends): &BeginningKey,
+    running: &MixRunning<'_>,
+) -> Result<u64, Failure> {
+    let totals = open(path, running.max_accesses, *ends)?.totals();
     Ok(totals.map_or(0, |totals| {
         let share = *skipped as f64 / totals.instructions.max(1) as f64;
         (totals.accesses() as f64 * share.min(1.0)) as u64
@@ -82,12 +84,12 @@ fn expected((path, skipped): &BeginningKey, running: &MixRunning<'_>) -> Result<
 
 /// The beginning of a trace, if there is a short one; `None` if the reading was stopped.
 fn read(
-    (path, skipped): &BeginningKey,
+    (path, skipped, ends): &BeginningKey,
     running: &MixRunning<'_>,
     passed: &AtomicU64,
     stop: &AtomicBool,
 ) -> Result<Option<Option<Beginning>>, Failure> {
-    let mut trace = open(path, running.max_accesses)?;
+    let mut trace = open(path, running.max_accesses, *ends)?;
     // A mix refuses these traces, and says why.
     let is_short = (trace.totals()).is_some_and(|totals| totals.instructions < *skipped);
     if is_short || trace.holds_system() || trace.grain() != Grain::Line {
@@ -163,7 +165,7 @@ mod tests {
             warming: 100,
             counted: Some(5000),
         };
-        let mut trace = open(path, None).expect("a trace");
+        let mut trace = open(path, None, VisitEnds::Units).expect("a trace");
         let beginning = Beginning::of(&mut trace, skipped, &mut |_| ControlFlow::Continue(()));
         let beginning = beginning.expect("a whole trace").expect("a beginning");
         let mut programs = [MixProgram {

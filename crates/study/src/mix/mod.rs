@@ -13,6 +13,7 @@ use broadleaf_metrics::{
 };
 use broadleaf_model::{MemoryLimits, MixOutcome, MixWork, check_mix};
 use broadleaf_report::BASELINE;
+use broadleaf_trace::VisitEnds;
 
 use crate::compare::AskedPolicies;
 use crate::failure::Failure;
@@ -148,7 +149,7 @@ fn named(request: &MixRequest<'_>) -> Result<Vec<MixedTrace>, Failure> {
                 crate::output::shown(path)
             )));
         }
-        let trace = open(path, request.max_accesses)?;
+        let trace = open(path, request.max_accesses, VisitEnds::Units)?;
         if trace.is_cut_short() {
             return Err(Failure::Wrong(format!(
                 "{}: is truncated, because the recording was cut short, and a mix needs whole \

@@ -8,9 +8,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use broadleaf_machine::Machine;
 use broadleaf_model::{Error, MemoryLimits, MixOutcome, MixProgram, MixWork, Plan, run_mix};
 
+use broadleaf_trace::VisitEnds;
+
 use super::beginnings::Beginnings;
 use super::side_by_side::side_by_side;
-use crate::compare::{available_threads, failure, within_machine};
+use crate::compare::{available_threads, failure, visit_ends, within_machine};
 use crate::failure::Failure;
 use crate::output::shown;
 use crate::source::origin::PassCount;
@@ -45,6 +47,11 @@ impl MixRun {
             programs: programs.to_vec(),
         }
     }
+
+    /// Where the visits of its traces end.
+    pub(super) fn ends(&self) -> VisitEnds {
+        visit_ends(false, [&self.machine])
+    }
 }
 
 /// The setting that all replays share.
@@ -59,13 +66,17 @@ pub(crate) struct MixRunning<'a> {
     pub(crate) watch: &'a dyn Watch,
 }
 
-/// Opens a trace that is replayed several times.
-pub(super) fn open(path: &Path, max_accesses: Option<u64>) -> Result<Trace, Failure> {
+/// Opens a trace that is replayed several times, with visits that end there.
+pub(super) fn open(
+    path: &Path,
+    max_accesses: Option<u64>,
+    ends: VisitEnds,
+) -> Result<Trace, Failure> {
     let reading = TraceReading {
         passes: PassCount::Several,
         keep_going: false,
         fetches: true,
-        by_instruction: false,
+        ends,
         max_accesses,
     };
     let trace = Trace::open(path, reading, Whole::Memory)?;
@@ -134,7 +145,7 @@ fn expected(runs: &[MixRun], running: &MixRunning<'_>) -> Result<Vec<u64>, Failu
             accesses += match known.get(path.as_path()) {
                 Some(accesses) => *accesses,
                 None => {
-                    let trace = open(path, running.max_accesses)?;
+                    let trace = open(path, running.max_accesses, VisitEnds::Units)?;
                     let accesses = trace.totals().map_or(0, |totals| totals.accesses());
                     *known.entry(path).or_insert(accesses)
                 }
@@ -155,7 +166,7 @@ fn one(
 ) -> Result<Option<MixOutcome>, Failure> {
     let plan = plan(&run.policy, &run.machine, running.limits)?;
     let opened = run.programs.iter();
-    let opened = opened.map(|part| open(&part.path, running.max_accesses));
+    let opened = opened.map(|part| open(&part.path, running.max_accesses, run.ends()));
     let mut sources = opened.collect::<Result<Vec<Trace>, Failure>>()?;
     let mut programs: Vec<_> = sources
         .iter_mut()
@@ -163,7 +174,7 @@ fn one(
         .map(|(source, part)| MixProgram {
             source,
             work: part.work,
-            beginning: beginnings.find(part),
+            beginning: beginnings.find(run, part),
         })
         .collect();
     let outcome = run_mix(&mut programs, &plan, &mut |state| {

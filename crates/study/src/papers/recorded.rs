@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use broadleaf_record::system::{GuestFile, GuestMachine};
 use broadleaf_record::valgrind::{Clock, Engine, Options};
-use broadleaf_trace::{DEFAULT_LEVEL, Grain};
+use broadleaf_trace::{DEFAULT_LEVEL, Grain, VisitEnds};
 
 use super::PaperSetting;
 use crate::failure::{Failure, reason};
@@ -48,7 +48,7 @@ pub(crate) fn recording(
 pub(crate) enum RecordedDetail {
     /// The pages of data.
     Pages,
-    /// The cache lines of data and of instructions.
+    /// The cache lines of data and of instructions, and the code.
     Lines,
 }
 
@@ -63,7 +63,11 @@ pub(crate) fn recorded(
     work: &Path,
 ) -> Result<PathBuf, Failure> {
     let folder = setting.folder.as_deref().unwrap_or(work);
-    let path = folder.join(format!("{name}.bl"));
+    let ending = match detail {
+        RecordedDetail::Pages => "bl",
+        RecordedDetail::Lines => "code.bl",
+    };
+    let path = folder.join(format!("{name}.{ending}"));
     if path.exists() {
         log::info!("{name} is recorded already");
         return Ok(path);
@@ -75,6 +79,7 @@ pub(crate) fn recorded(
             RecordedDetail::Lines => Grain::Line,
         },
         instructions: detail == RecordedDetail::Lines,
+        code: detail == RecordedDetail::Lines,
         ..options(silently_in(work, command))
     };
     record_once(setting, name, &options, folder, &path)?;
@@ -134,6 +139,7 @@ fn options(command: Vec<OsString>) -> Options {
         grain: Grain::Page,
         instructions: false,
         follow_children: true,
+        code: false,
         sites: false,
         align: Vec::new(),
         windows: None,
@@ -194,7 +200,7 @@ pub(crate) fn silently_in(
 /// Opens a recording. Returns its number of accesses too.
 pub(crate) fn open(path: &Path) -> Result<(Trace, u64), Failure> {
     let reading = TraceReading {
-        by_instruction: false,
+        ends: VisitEnds::Units,
         passes: PassCount::Several,
         keep_going: false,
         fetches: false,

@@ -2,7 +2,7 @@
 
 use broadleaf_import::LackeyReader;
 use broadleaf_trace::reduced::ReducedReader;
-use broadleaf_trace::{Grain, ReadOptions, TraceReader};
+use broadleaf_trace::{Grain, ReadOptions, TraceReader, VisitEnds};
 
 use super::kind::TraceKind;
 use super::measured::{MeasuredReader, Meter};
@@ -35,18 +35,28 @@ pub(crate) fn decode(
                 // After damage a recording may be whole again, but its mappings are unknown.
                 keep_going: false,
                 fetches: reading.fetches,
-                by_instruction: reading.by_instruction,
+                ends: reading.ends,
             };
             let reader = TraceReader::with_options(bytes, options)
                 .map_err(|error| ReadError::head(origin.name(), error))?;
-            let ends_known = reader.header().options.instruction_counts && reader.version() == 1;
-            if reading.by_instruction && !ends_known {
-                return Err(ReadError::NoInstructions(origin.name().to_owned()));
+            let options = reader.header().options;
+            let has_blocks = options.instruction_counts && reader.version() == 1;
+            match reading.ends {
+                VisitEnds::Instructions if !has_blocks => {
+                    return Err(ReadError::NoInstructions(origin.name().to_owned()));
+                }
+                VisitEnds::Executions if !has_blocks || !options.code => {
+                    return Err(ReadError::NoCode(origin.name().to_owned()));
+                }
+                _ => {}
             }
             Decoder::Recording(Box::new(reader))
         }
-        _ if reading.by_instruction => {
+        _ if reading.ends == VisitEnds::Instructions => {
             return Err(ReadError::NoInstructions(origin.name().to_owned()));
+        }
+        _ if reading.ends == VisitEnds::Executions => {
+            return Err(ReadError::NoCode(origin.name().to_owned()));
         }
         TraceKind::Lackey => Decoder::Lackey(LackeyReader::new(bytes, Grain::Page)),
         TraceKind::Reduced => {

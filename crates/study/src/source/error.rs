@@ -34,6 +34,13 @@ pub enum ReadError {
          `broadleaf record` tells it; a recoded or reduced copy, a text or an import does not"
     )]
     NoInstructions(String),
+    /// The trace has no code of its blocks.
+    #[error(
+        "{0}: has no code of its instructions, and the machine follows dependences and branches: \
+         record the program with `broadleaf record --code --grain line`; a recoded or reduced copy, \
+         a text or an import has no code"
+    )]
+    NoCode(String),
     /// The reduced form of a trace is damaged.
     #[error(
         "{name}: {error}: reduce the trace again, or remove this file so that the trace itself is \
@@ -148,6 +155,7 @@ impl From<ReadError> for Failure {
             ReadError::Head { .. }
             | ReadError::Damaged { .. }
             | ReadError::NoInstructions(_)
+            | ReadError::NoCode(_)
             | ReadError::Reduced { .. }
             | ReadError::Shared(_)
             | ReadError::TooLong { .. }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use broadleaf_trace::Item;
+use broadleaf_trace::{Item, VisitEnds};
 
 use super::origin::PassCount;
 use super::{Decoder, Trace, TraceReading, Whole};
@@ -28,7 +28,7 @@ pub fn visit_of(name: &str, page: u64) -> Option<String> {
         return None;
     }
     let reading = TraceReading {
-        by_instruction: false,
+        ends: VisitEnds::Units,
         passes: PassCount::One,
         keep_going: true,
         fetches: false,

@@ -28,7 +28,7 @@ use std::io;
 use std::path::Path;
 
 use broadleaf_trace::reduced::ReducedPartReader;
-use broadleaf_trace::{Header, PartReader, Totals, TraceIndex, Visit};
+use broadleaf_trace::{Header, PartReader, Totals, TraceIndex, Visit, VisitEnds};
 
 use broadleaf_machine::Machine;
 use broadleaf_model::foresight::ForeseenPromotions;
@@ -54,8 +54,8 @@ pub struct TraceReading {
     pub keep_going: bool,
     /// Return the instruction fetches of a recording.
     pub fetches: bool,
-    /// End visits where instructions end.
-    pub by_instruction: bool,
+    /// Where visits end.
+    pub ends: VisitEnds,
     /// The maximum number of accesses to read; `None` derives a limit from the file's size.
     pub max_accesses: Option<u64>,
 }

@@ -1,8 +1,9 @@
 //! The model's interface to a trace: parts, in any number of passes.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
-use broadleaf_trace::{Grain, PartReader};
+use broadleaf_trace::{CodeTable, Grain, PartReader};
 
 use super::bound::AccessBound;
 use super::damage::PassStop;
@@ -25,6 +26,14 @@ impl broadleaf_model::Source for Trace {
 
     fn holds_system(&self) -> bool {
         self.header().is_some_and(|header| header.options.system)
+    }
+
+    fn code(&self) -> Option<Arc<CodeTable>> {
+        match (&self.shared, &self.decoder) {
+            (Some(shared), _) => Some(shared.code()),
+            (None, Decoder::Recording(reader)) => Some(Arc::clone(reader.code())),
+            _ => None,
+        }
     }
 
     fn is_reduced(&self) -> bool {
@@ -94,7 +103,7 @@ impl broadleaf_model::Source for Trace {
                 let idle = self.readers.pop();
                 let mut reader = idle.unwrap_or_else(|| {
                     let reader = PartReader::new(grain, reading.fetches);
-                    reader.by_instruction(reading.by_instruction)
+                    reader.ending_visits(reading.ends)
                 });
                 reader.begin(part);
                 Ok(Some(TracePart::recording(reader, name, self.reading)))

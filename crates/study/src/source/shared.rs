@@ -9,6 +9,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use broadleaf_model::Source as _;
+use broadleaf_trace::CodeTable;
+
 use super::shared_part::{PartsDecoder, SharedPart};
 use super::{ReadError, Trace, TraceReading, Whole};
 use crate::failure::Failure;
@@ -53,6 +56,8 @@ struct SharedState {
     /// True if a reader panicked. It may have taken the decoder with it.
     has_panicked: bool,
     content: SharedContent,
+    /// The code of the trace's blocks, of one of the passes: all passes number it alike.
+    code: Arc<CodeTable>,
 }
 
 /// The state of a reader.
@@ -83,6 +88,7 @@ impl SharedTrace {
         threads: usize,
     ) -> Result<Arc<Self>, Failure> {
         let trace = Trace::open(path, reading, Whole::Memory)?;
+        let code = trace.code().unwrap_or_default();
         Ok(Arc::new(Self {
             state: Mutex::new(SharedState {
                 decoder: Some(PartsDecoder::new(trace)),
@@ -96,6 +102,7 @@ impl SharedTrace {
                 error: None,
                 has_panicked: false,
                 content: SharedContent::default(),
+                code,
             }),
             moved: Condvar::new(),
             most_working: threads.max(1),
@@ -256,6 +263,11 @@ impl SharedReader {
         self.shared.moved.notify_all();
     }
 
+    /// The code of the trace's blocks.
+    pub(super) fn code(&self) -> Arc<CodeTable> {
+        Arc::clone(&self.shared.lock().code)
+    }
+
     /// The bytes of the trace; known after the first pass.
     pub(super) fn content(&self) -> SharedContent {
         self.shared.lock().content.clone()
@@ -275,6 +287,7 @@ impl Drop for SharedReader {
 
 #[cfg(test)]
 mod tests {
+    use broadleaf_trace::VisitEnds;
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     use super::super::origin::PassCount;
@@ -287,7 +300,7 @@ mod tests {
             passes: PassCount::One,
             keep_going: false,
             fetches: false,
-            by_instruction: false,
+            ends: VisitEnds::Units,
             max_accesses: None,
         };
         let shared = SharedTrace::open(Path::new(path), reading, 2).expect("the trace opens");

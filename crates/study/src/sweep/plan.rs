@@ -131,6 +131,7 @@ fn recording(
         },
         instructions: program.instructions,
         follow_children: true,
+        code: false,
         sites: false,
         align: Vec::new(),
         windows: None,

@@ -13,7 +13,7 @@ use super::cells::{CellClass, SweepReplay, TraceCells};
 use crate::cache::TraceCache;
 use crate::compare::{
     ComparisonAnswer, Request, SideBySide, WARM_UP, available_threads, compare_beside,
-    needs_fetches, policies,
+    needs_fetches, policies, visit_ends,
 };
 use crate::failure::Failure;
 use crate::memory::{Amount, footprint};
@@ -282,11 +282,15 @@ impl TaskReplays<'_> {
                 needs_fetches(memory.map(|memory| &memory.request), &replay.machines)
             }
         };
+        let machines = |job: &SweepJob| match job {
+            SweepJob::Footprint => &[],
+            SweepJob::Replay(number) => self.replays[*number].machines.as_slice(),
+        };
         TraceReading {
             passes: PassCount::Several,
             keep_going: false,
             fetches: jobs.iter().any(fetches),
-            by_instruction: self.restart,
+            ends: visit_ends(self.restart, jobs.iter().flat_map(machines)),
             max_accesses: self.all.max_accesses,
         }
     }

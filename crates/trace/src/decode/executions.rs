@@ -6,6 +6,7 @@ use super::plain::PlainStop;
 use super::tables::{NO_ROW, NO_UNIT};
 use super::units::{Special, Units};
 use crate::definitions::{Definitions, PatternCare};
+use crate::read::VisitEnds;
 use crate::visit::Lead;
 
 /// The head's bits for the executed pattern.
@@ -89,7 +90,7 @@ impl ChunkReader {
             _ => return Err(ExecutionFault::FewPatterns),
         };
         let fetching = self.fetches && !definitions.fetches_of.is_empty();
-        let careful = fetching || self.visits.by_instruction;
+        let careful = fetching || self.visits.ends != VisitEnds::Units;
         self.tables.name(number, definitions, careful)
     }
 
@@ -160,6 +161,8 @@ impl ChunkReader {
         let references = self.tables.rows[row as usize].first as usize;
         self.current = row;
         self.visits.count_one();
+        let code = definitions.code_of.get(number as usize);
+        self.visits.begin_execution(code.copied().unwrap_or(0));
         let fetching = self.fetches && !definitions.fetches_of.is_empty();
         let mut fetches = match definitions.fetches_of.get(number as usize) {
             Some(&(from, to)) if fetching => &definitions.fetches[from as usize..to as usize],
@@ -202,6 +205,7 @@ impl ChunkReader {
             self.visits.fetch(fetch.unit, fetch.count);
         }
         self.visits.carry(counted(pattern.tail));
+        self.visits.end_execution();
         if pattern.kind == PatternCare::Large {
             self.visits.fill();
         }

@@ -15,6 +15,7 @@ use crate::definitions::Definitions;
 use crate::error::{Bad, Section};
 use crate::event::Event;
 use crate::event_bytes::NextEvent;
+use crate::read::VisitEnds;
 use crate::visit::{Grain, Visit};
 pub(crate) use sections::STREAM_SECTIONS;
 use sections::StreamSections;
@@ -88,10 +89,9 @@ impl ChunkReader {
         }
     }
 
-    /// Ends visits where instructions end, if `yes`: see
-    /// [`ReadOptions::by_instruction`](crate::ReadOptions::by_instruction).
-    pub(crate) const fn end_visits_by_instruction(&mut self, yes: bool) {
-        self.visits.by_instruction = yes;
+    /// Ends visits there too.
+    pub(crate) const fn end_visits(&mut self, ends: VisitEnds) {
+        self.visits.ends = ends;
     }
 
     /// Begins a stream chunk, given its body and the patterns of its process. Returns the chunk's

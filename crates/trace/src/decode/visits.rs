@@ -4,6 +4,7 @@ use super::tables::NO_UNIT;
 use crate::block::MOST_BLOCK_REFERENCES;
 use crate::chunk::Totals;
 use crate::definitions::{LARGE, ReferenceCounts};
+use crate::read::VisitEnds;
 use crate::visit::{Lead, Visit};
 
 /// The maximum number of visits of an item, excluding those that the last execution adds. The
@@ -28,6 +29,7 @@ const BEFORE: Visit = Visit {
     instructions: 0,
     lead: Lead::None,
     fetch: false,
+    execution: 0,
 };
 
 /// The visits of one item.
@@ -43,10 +45,12 @@ pub(super) struct Visits {
     unit: u64,
     /// The number of executions for which the item has room.
     pub(super) executions: u64,
-    /// True if a visit has a lead or is a fetch.
+    /// True if a visit has a lead, is a fetch or begins an execution.
     flagged: bool,
-    /// A reference of a new instruction begins a new visit.
-    pub(super) by_instruction: bool,
+    /// Where visits end.
+    pub(super) ends: VisitEnds,
+    /// The code of the execution that begins with the next visit.
+    beginning: u32,
     /// The totals of the item's visits.
     pub(super) made: Totals,
 }
@@ -60,7 +64,8 @@ impl Default for Visits {
             unit: 0,
             executions: MOST_EXECUTIONS,
             flagged: false,
-            by_instruction: false,
+            ends: VisitEnds::Units,
+            beginning: 0,
             made: Totals::default(),
         }
     }
@@ -72,6 +77,7 @@ impl Visits {
         self.empty();
         self.carried = 0;
         self.unit = 0;
+        self.beginning = 0;
     }
 
     /// Begins an item.
@@ -138,7 +144,11 @@ impl Visits {
         if self.length == self.all.len() {
             self.all.resize(2 * self.length, BEFORE);
         }
-        self.flagged |= visit.fetch || visit.lead != Lead::None;
+        let visit = Visit {
+            execution: std::mem::take(&mut self.beginning),
+            ..visit
+        };
+        self.flagged |= visit.fetch || visit.lead != Lead::None || visit.execution != 0;
         self.all[self.length] = visit;
         self.length += 1;
     }
@@ -150,6 +160,23 @@ impl Visits {
     /// Counts an execution that runs item by item.
     pub(super) const fn count_one(&mut self) {
         self.executions = self.executions.saturating_sub(1);
+    }
+
+    /// Begins an execution of a pattern with this code.
+    pub(super) fn begin_execution(&mut self, code: u32) {
+        if self.ends == VisitEnds::Executions {
+            self.beginning = code;
+        }
+    }
+
+    /// Ends an execution: the instructions after its last reference are a visit without an access.
+    pub(super) fn end_execution(&mut self) {
+        if self.ends == VisitEnds::Executions && self.carried > 0 {
+            let room = self.executions;
+            self.put_down();
+            self.executions = room;
+        }
+        self.beginning = 0;
     }
 
     /// Adds instructions without a following reference.
@@ -175,7 +202,7 @@ impl Visits {
             instructions,
             ..Visit::default()
         };
-        if self.by_instruction && instructions > 0 {
+        if (self.ends != VisitEnds::Units && instructions > 0) || self.beginning != 0 {
             self.push(visit);
         } else {
             self.add(&visit);
@@ -204,6 +231,10 @@ impl Visits {
     /// Merges a visit with the last visit if the unit is equal and no count overflows; otherwise
     /// appends the visit.
     fn add(&mut self, more: &Visit) {
+        if self.beginning != 0 {
+            self.push(*more);
+            return;
+        }
         let open = &mut self.all[self.length - 1];
         let sums = (
             open.loads.checked_add(more.loads),

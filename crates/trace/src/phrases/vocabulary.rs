@@ -217,6 +217,7 @@ fn read_counts(section: &[u8]) -> Result<Vec<Visit>, &'static str> {
             instructions,
             lead,
             fetch,
+            execution: 0,
         });
     }
     Ok(known)
@@ -294,6 +295,7 @@ mod tests {
                 instructions: at % 5,
                 lead: [Lead::None, Lead::Load, Lead::Store][at as usize % 3],
                 fetch: false,
+                execution: 0,
             })
             .filter(|visit| visit.loads_before_store <= visit.loads)
             .collect();

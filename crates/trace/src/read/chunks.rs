@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use super::{MOST_DEFINED, TraceReader};
+use super::{MOST_DEFINED, TraceReader, VisitEnds};
 use crate::chunk::{
     CHECK_BYTES, CHUNK_HEAD_BYTES, ChunkHead, ChunkKind, END, TRAILER_BYTES, Totals, check_agrees,
 };
@@ -61,6 +61,20 @@ impl<R: Read> TraceReader<R> {
                 }
                 added.map(|()| None)
             }
+            ChunkKind::Code if self.options.ends == VisitEnds::Executions => {
+                let of = self.definitions.entry(head.process);
+                let of = Arc::make_mut(of.or_insert_with(|| Arc::clone(&self.none)));
+                self.defined -= of.size();
+                let added = of.add_code(body, &self.code);
+                self.defined += of.size();
+                // The table keeps the code of processes that ended, too.
+                let kept = self.code.instructions() + self.code.len();
+                if self.defined > MOST_DEFINED || kept > MOST_DEFINED {
+                    let reason = "more code is given than a reader can keep";
+                    return Err(Bad::new(Section::BlockCode, reason).at(offset));
+                }
+                added.map(|()| None)
+            }
             ChunkKind::Stream | ChunkKind::Phrases => StreamStart::parse(body)
                 .map(|start| Some((start.totals, body.to_vec())))
                 .map_err(|reason| Bad::new(Section::Totals, reason)),
@@ -71,7 +85,9 @@ impl<R: Read> TraceReader<R> {
                     Err(bad) => self.pass_over(length, bad.at(offset)),
                 };
             }
-            ChunkKind::Reduced | ChunkKind::ReducedEnd | ChunkKind::Other(_) => Ok(None),
+            ChunkKind::Code | ChunkKind::Reduced | ChunkKind::ReducedEnd | ChunkKind::Other(_) => {
+                Ok(None)
+            }
         };
         let stream = match understood {
             Ok(stream) => stream,

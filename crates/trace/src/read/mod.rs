@@ -9,6 +9,7 @@ mod damage;
 
 use crate::Item;
 use crate::chunk::Totals;
+use crate::code::CodeTable;
 use crate::compress::Unpacker;
 use crate::definitions::Definitions;
 use crate::error::TraceError;
@@ -31,12 +32,27 @@ pub struct ReadOptions {
     /// Return recorded instruction fetches as separate visits. Otherwise the reader leaves fetches
     /// out, and data visits carry the instruction counts.
     pub fetches: bool,
-    /// End a visit where an instruction ends. A visit without instructions then continues the
-    /// instruction of the visit before. Traces without instruction counts ([`Options`]) and chunks
-    /// of phrases do not tell where instructions end. Reading takes several times as long.
+    /// Where visits end.
+    pub ends: VisitEnds,
+}
+
+/// Where a visit ends, beside the end of a run of references to one unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum VisitEnds {
+    /// Nowhere else.
+    #[default]
+    Units,
+    /// Where an instruction ends. A visit without instructions then continues the instruction of
+    /// the visit before. Traces without instruction counts ([`Options`]) and chunks of phrases do
+    /// not tell where instructions end. Reading takes several times as long.
     ///
     /// [`Options`]: crate::Options
-    pub by_instruction: bool,
+    Instructions,
+    /// Where an instruction or an execution of a pattern ends. Visits say what executes
+    /// ([`Visit::execution`]), and the reader keeps the code of blocks ([`TraceReader::code`]).
+    ///
+    /// [`Visit::execution`]: crate::Visit::execution
+    Executions,
 }
 
 impl Default for ReadOptions {
@@ -44,7 +60,7 @@ impl Default for ReadOptions {
         Self {
             keep_going: false,
             fetches: true,
-            by_instruction: false,
+            ends: VisitEnds::Units,
         }
     }
 }
@@ -72,6 +88,8 @@ pub struct TraceReader<R> {
     none: Arc<Definitions>,
     /// The size of all definitions, in array elements.
     defined: usize,
+    /// The code of all patterns so far.
+    code: Arc<CodeTable>,
     /// The part reader of [`TraceReader::next_item`].
     own: PartReader,
     unpacker: Unpacker,
@@ -119,8 +137,8 @@ impl<R: Read> TraceReader<R> {
         Ok(Self {
             input: Input::new(from, length),
             none: Arc::new(Definitions::new(header.options.instruction_pages)),
-            own: PartReader::new(header.grain, options.fetches)
-                .by_instruction(options.by_instruction),
+            own: PartReader::new(header.grain, options.fetches).ending_visits(options.ends),
+            code: Arc::default(),
             unpacker: Unpacker::new(),
             events: Vec::new(),
             populated: 0,
@@ -144,6 +162,12 @@ impl<R: Read> TraceReader<R> {
     /// The metadata of the trace.
     pub const fn header(&self) -> &Header {
         &self.header
+    }
+
+    /// The code of all patterns so far, if the reader was asked for executions. The table grows
+    /// while the trace is read.
+    pub const fn code(&self) -> &Arc<CodeTable> {
+        &self.code
     }
 
     /// The format version in the head, from 1 to [`VERSION`](crate::VERSION).

@@ -7,6 +7,7 @@ use crate::common::{
     TestItem, canonical, damage_sealed, header, read, read_until_error, recode, trace, write,
     write_phrases,
 };
+use broadleaf_trace::VisitEnds;
 use broadleaf_trace::{
     ChunkKind, Event, Grain, Header, Item, ReadOptions, Section, TraceError, TraceIndex,
     TraceReader, Visit,
@@ -15,7 +16,7 @@ use broadleaf_units::{SpaceId, ThreadId};
 use proptest::prelude::*;
 
 const KEEP_GOING: ReadOptions = ReadOptions {
-    by_instruction: false,
+    ends: VisitEnds::Units,
     keep_going: true,
     fetches: true,
 };
@@ -300,7 +301,7 @@ proptest! {
         let index = TraceIndex::read(Cursor::new(&bytes)).expect("an index");
         prop_assume!(!index.chunks.is_empty());
         damage_sealed(&mut bytes, &index, &at, value);
-        let options = ReadOptions { by_instruction: false, keep_going, fetches: true };
+        let options = ReadOptions { ends: VisitEnds::Units, keep_going, fetches: true };
         let mut reader = TraceReader::with_options(bytes.as_slice(), options).expect("a head");
         let mut accesses = 0;
         // A run lengthened by damage can be very long.
@@ -336,7 +337,7 @@ proptest! {
         prop_assume!(!index.chunks.is_empty());
         let whole = bytes.clone();
         damage_sealed(&mut bytes, &index, &at, value);
-        let options = ReadOptions { by_instruction: false, keep_going, fetches };
+        let options = ReadOptions { ends: VisitEnds::Units, keep_going, fetches };
         let mut reader = TraceReader::with_options(bytes.as_slice(), options).expect("a head");
         let mut found = Vec::new();
         let error = loop {

@@ -31,6 +31,7 @@ fn visit(
         instructions,
         lead,
         fetch: false,
+        execution: 0,
     })
 }
 

@@ -26,6 +26,7 @@ fn text(bytes: &[u8]) -> String {
     // The kept files hold an earlier name of the type, and no traces with room or run times.
     let header = format!("{:?}\n", reader.header());
     let header = header.replace("RecordedProgram {", "Program {");
+    let header = header.replace(", code: false", "");
     let header = header.replace(", measured: None, windows: None", "");
     let mut out = header.replace(", room: 0 }", " }");
     for piece in canonical(&read(bytes)) {
@@ -39,6 +40,7 @@ fn text(bytes: &[u8]) -> String {
                     instructions,
                     lead,
                     fetch,
+                    execution: _,
                 } = visit;
                 let lead = match (fetch, lead) {
                     (true, _) => " fetched",
@@ -72,6 +74,7 @@ fn full_header(grain: Grain, instruction_pages: bool) -> Header {
             children: true,
             system: false,
             kernel_events: false,
+            code: false,
         },
         command: vec!["sh".to_owned(), "-c".to_owned(), "true; true".to_owned()],
         program: Some(RecordedProgram {

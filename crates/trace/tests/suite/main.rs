@@ -1,6 +1,7 @@
 //! The tests of the `trace` crate: one binary, one module for each subject.
 
 mod blocks;
+mod code;
 mod common;
 mod damage;
 mod example;

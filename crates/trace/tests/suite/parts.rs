@@ -5,6 +5,7 @@ use std::thread;
 
 use crate::common::reference_encoder::{ReferenceEncoder, TestTarget};
 use crate::common::{TestItem, damage_sealed, header, push, recode, trace, write};
+use broadleaf_trace::VisitEnds;
 use broadleaf_trace::{
     BlockDef, BlockItem, Event, Grain, Header, Lead, Lost, Part, PartReader, ReadOptions, Totals,
     TraceError, TraceIndex, TraceReader, TraceWriter, Visit,
@@ -378,7 +379,7 @@ proptest! {
         if let Some(cut) = cut {
             bytes.truncate(first + cut.index(bytes.len() - first));
         }
-        let options = ReadOptions { by_instruction: false, keep_going, fetches: true };
+        let options = ReadOptions { ends: VisitEnds::Units, keep_going, fetches: true };
         let found = in_order(&bytes, options);
         prop_assume!(found.is_some());
         prop_assert_eq!(&found, &Some(part_by_part(&bytes, options)));

@@ -3,6 +3,7 @@
 use std::io::Cursor;
 
 use crate::common::{TestItem, canonical, header, read, read_until_error, recode, trace, write};
+use broadleaf_trace::VisitEnds;
 use broadleaf_trace::{
     Border, Encoder, EndRun, Event, FaultCosts, Grain, Header, KernelAction, KernelEvent, Lead,
     MeasuredEnds, Options, ReadOptions, RecordedProgram, SystemEvent, TraceIndex, TraceReader,
@@ -44,7 +45,7 @@ proptest! {
     #[test]
     fn a_trace_read_by_instruction_has_the_same_visits_in_pieces(pieces in trace(false)) {
         let bytes = write(&header(Grain::Page, false), &pieces);
-        let options = ReadOptions { by_instruction: true, ..ReadOptions::default() };
+        let options = ReadOptions { ends: VisitEnds::Instructions, ..ReadOptions::default() };
         let (found, error) = read_until_error(&bytes, options);
         prop_assert!(error.is_none(), "{error:?}");
         prop_assert_eq!(canonical(&found), canonical(&pieces));

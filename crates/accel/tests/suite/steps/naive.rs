@@ -121,6 +121,7 @@ impl NaiveTrace {
                 children: true,
                 system: false,
                 kernel_events: false,
+                code: false,
             },
             ..Header::new(self.items.grain())
         };

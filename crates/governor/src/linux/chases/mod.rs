@@ -195,6 +195,23 @@ impl ChaseTimer {
         })
     }
 
+    /// Times dependent loads of all lines of anonymous memory, in one random order. `None` if the
+    /// kernel does not give such pages.
+    pub fn time_lines(
+        &mut self,
+        bytes: u64,
+        backing: ChaseBacking,
+        samples: usize,
+    ) -> Option<ChaseCost> {
+        self.last = None;
+        let mapped = Mapped::span(bytes, backing)?;
+        let node = |at: u64| (mapped.first + at * LINE) as *mut usize;
+        let nodes: Vec<*mut usize> = (0..bytes / LINE).map(node).collect();
+        let mut order: Vec<usize> = (0..nodes.len()).collect();
+        self.shuffle(&mut order);
+        Some(self.chase(&nodes, &order, samples))
+    }
+
     /// Links the nodes in this order, and goes round them.
     fn chase(&mut self, nodes: &[*mut usize], order: &[usize], samples: usize) -> ChaseCost {
         for (at, from) in order.iter().enumerate() {
@@ -320,6 +337,9 @@ mod tests {
         let span = timer.time_span(8 << 20, ChaseBacking::Base, 3);
         let span = span.expect("base pages");
         assert!(span.independent < span.dependent, "{span:?}");
+        let near = timer.time_lines(16 << 10, ChaseBacking::Base, 3);
+        let near = near.expect("base pages");
+        assert!(near.nanoseconds < span.dependent, "{near:?} {span:?}");
     }
 
     #[test]

@@ -26,6 +26,7 @@ impl CachedCores {
             instructions,
             cycles: cycles.filter(|_| is_known),
             serial_cycles: serial.filter(|_| is_known),
+            mispredicted_branches: clocks().map(|clock| clock.mispredicted()).sum(),
             levels,
             memory_reads: counts.memory.reads,
             memory_writes: counts.memory.writes,
@@ -43,6 +44,7 @@ impl CachedCores {
             hits: level.hits,
             misses: level.misses,
             written_back: level.written_back,
+            prefetched: level.prefetched,
         };
         levels.map(result).collect()
     }

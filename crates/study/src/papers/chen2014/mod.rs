@@ -2,6 +2,7 @@
 
 mod gains;
 mod native;
+mod own_machine;
 mod programs;
 mod published;
 mod runs;

@@ -99,6 +99,7 @@ pub(crate) fn header(grain: Grain, instruction_pages: bool) -> Header {
             children: true,
             system: true,
             kernel_events: true,
+            code: false,
         },
         windows: Some(WindowPlan {
             unit: WindowUnit::Accesses,

@@ -1,0 +1,6 @@
+//! Tests of flows, branches and pipelines.
+
+mod branches;
+mod closed_forms;
+mod decoding;
+mod slow;
