@@ -1,11 +1,13 @@
 //! Prefetching of sequential streams.
 //!
 //! A level that prefetches watches the accesses of data that reach it. Two steps in one direction
-//! inside a base page make a *stream*: the level then asks for the lines ahead of it, up to a
-//! distance, as far as the page goes. A step is no longer than that distance. A stream that reached
-//! the end of a page goes on with the first access to the beginning of another one, in its direction.
-//! A line that was asked for arrives later, and an access that comes before waits for the rest of
-//! the time.
+//! inside a base page make a *stream*. The level then asks for the lines ahead of the stream, up to
+//! a distance and to the end of the page. A longer step than that distance makes no stream.
+//!
+//! A stream that reached the end of a page can continue in another page. It does so at the first
+//! access to the beginning of that page, in the stream's direction.
+//!
+//! A line that was asked for arrives later. An access that comes before it arrives waits.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -28,7 +30,7 @@ pub struct StreamSpec {
     pub distance: u64,
 }
 
-/// What is known of one region.
+/// A region that the level follows: its last access and its stream.
 #[derive(Clone, Copy, Debug, Default)]
 struct FollowedRegion {
     region: u64,

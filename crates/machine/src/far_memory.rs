@@ -3,7 +3,8 @@
 use crate::MachineCaches;
 use broadleaf_cache::{HierarchySpec, MainMemorySpec};
 
-/// What a program gets of a last level and a main memory that others use too.
+/// The last level of caches and the main memory, as one program sees them. Other programs may use
+/// both at the same time, so the values are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FarMemory {
     /// The bytes of the last level: a multiple of 1 MiB.

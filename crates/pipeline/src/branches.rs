@@ -1,8 +1,8 @@
 //! A branch predictor.
 //!
 //! Conditional branches have a perceptron over hashes of the global history (Jiménez and Lin 2001;
-//! hashed by Tarjan and Skadron 2005). Computed targets have tables by the paths that led to them, of
-//! several lengths, of which the longest that knows the path predicts (Seznec and Michaud 2006).
+//! hashed by Tarjan and Skadron 2005). Computed targets have tables by the paths that led to them,
+//! of several lengths, of which the longest that knows the path predicts (Seznec and Michaud 2006).
 //! Returns have a stack.
 
 use crate::BranchKind;

@@ -10,8 +10,8 @@
 //! A core has a number of units of each kind. An operation that finds none free waits for the next
 //! cycle in which one is.
 //!
-//! A load of an operand that was stored shortly before waits for what is stored. Operands are equal if
-//! their texts are, and no register of their address changed.
+//! A load of an operand that was stored shortly before waits for what is stored. Operands are equal
+//! if their texts are, and no register of their address changed.
 //!
 //! Limits: a load waits for no store to the same place by another text. Fetches of the wrong path
 //! touch nothing.
@@ -32,7 +32,8 @@ pub struct PipelineSpec {
     pub mispredicted: u64,
     /// The cycles of a load that hits the first level of caches.
     pub load: u64,
-    /// The units of each kind, in the order of [`CoreUnit::ALL`]; `None` if there are always enough.
+    /// The units of each kind, in the order of [`CoreUnit::ALL`]; `None` if there are always
+    /// enough.
     ///
     /// [`CoreUnit::ALL`]: crate::CoreUnit::ALL
     pub units: [Option<u8>; UNITS],

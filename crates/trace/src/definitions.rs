@@ -68,8 +68,8 @@ pub struct Definitions {
     /// The fetches of each pattern, from index to index. Empty if the trace has no instruction
     /// pages.
     pub(crate) fetches_of: Vec<(u32, u32)>,
-    /// The number of each pattern in the reader's code table; 0 if its code is unknown. Empty if the
-    /// reader was not asked for code.
+    /// The number of each pattern in the reader's code table; 0 if its code is unknown. Empty if
+    /// the reader was not asked for code.
     pub(crate) code_of: Vec<u32>,
 }
 

@@ -120,8 +120,8 @@ fn a_description_of_streams_is_checked() {
 /// A slow detector of streams, by the rules of the specification.
 #[derive(Default)]
 struct SlowStreams {
-    /// Regions, the one used last at the end: number, last line, direction, steps, the furthest line
-    /// asked for, and whether the stream leaves.
+    /// Regions, the one used last at the end: number, last line, direction, steps, the furthest
+    /// line asked for, and whether the stream leaves.
     regions: Vec<(i64, i64, i64, u32, i64, bool)>,
 }
 

@@ -81,9 +81,9 @@ static LEVELS: [[Metric; 8]; 3] = [of_level!(1, 0), of_level!(2, 1), of_level!(3
 static CYCLES: Metric = cost(
     "cycles",
     "cycles",
-    "The estimated cycles of the core, if misses overlap where its window allows. Unless the machine \
-     follows the code of a trace, no instruction waits for another one. Faults, copies and shootdowns \
-     take none of these cycles.",
+    "The estimated cycles of the core, if misses overlap where its window allows. Unless the \
+     machine follows the code of a trace, no instruction waits for another one. Faults, copies and \
+     shootdowns take none of these cycles.",
     MetricFigure::Optional(|result| result.caches.as_ref()?.cycles),
 );
 
@@ -97,7 +97,8 @@ static CYCLES_SERIAL: Metric = cost(
 static MISPREDICTED_BRANCHES: Metric = cost(
     "mispredicted_branches",
     "branches",
-    "Branches that the modelled predictor mispredicts, on machines that follow the code of a trace.",
+    "Branches that the modelled predictor mispredicts, on machines that follow the code of a \
+     trace.",
     MetricFigure::Optional(|result| result.caches.as_ref()?.mispredicted_branches),
 );
 

@@ -17,8 +17,8 @@ pub(super) struct CodePipeline {
 }
 
 impl CodePipeline {
-    /// An idle pipeline. A mispredicted branch takes this number of cycles, and a load that hits the
-    /// first cache `load` cycles.
+    /// An idle pipeline. A mispredicted branch takes this number of cycles, and a load that hits
+    /// the first cache `load` cycles.
     pub(super) fn new(spec: &CoreSpec, mispredicted: u64, load: u64) -> Self {
         Self {
             pipeline: Pipeline::new(PipelineSpec {

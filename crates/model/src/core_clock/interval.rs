@@ -8,8 +8,8 @@
 //!
 //! Limits: a trace holds no dependences between instructions. A chain of loads that wait for each
 //! other, such as a list, takes longer than this clock says: [`super::CoreClock::serial_cycles`] is
-//! the time if no two misses overlap. Neither bounds a real machine. Branch prediction, functional units,
-//! store buffers and miss-status registers are not modelled.
+//! the time if no two misses overlap. Neither bounds a real machine. Branch prediction, functional
+//! units, store buffers and miss-status registers are not modelled.
 
 use std::collections::VecDeque;
 

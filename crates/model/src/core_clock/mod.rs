@@ -1,7 +1,8 @@
 //! The clock of an out-of-order core: cycles from instructions and latencies.
 //!
-//! A core of a machine that follows code has a pipeline ([`broadleaf_pipeline`]), where instructions
-//! wait for registers and branches. Any other core has an interval model ([`interval`]).
+//! A core of a machine that follows code has a pipeline ([`broadleaf_pipeline`]), where
+//! instructions wait for registers and branches. Any other core has an interval model
+//! ([`interval`]).
 
 mod code;
 mod interval;

@@ -292,8 +292,8 @@ fn an_access_that_reaches_far_leads_each_unit() {
     assert_eq!(canonical(&found), canonical(&pieces));
 }
 
-/// A reader that skips the events of a kernel would make reservations of its own, so it has to refuse
-/// the file.
+/// A reader that skips the events of a kernel would make reservations of its own, so it has to
+/// refuse the file.
 #[test]
 fn events_of_a_kernel_have_a_version_of_their_own() {
     let mut header = Header::new(Grain::Page);
