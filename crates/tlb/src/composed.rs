@@ -1,18 +1,21 @@
 //! A TLB of any organisations and replacement rules, level by level.
 
 mod leaving;
+mod loading;
 mod quiet_hits;
+mod repeated_hits;
 mod walk_entries;
+
+use repeated_hits::RepeatedHits;
 
 use crate::design::MOST_TLB_LEVELS;
 use crate::placed::{Placed, Probes, probes};
 use crate::quiet::QuietLookups;
 use crate::role::{Fills, ProbeOrder, Role};
 use crate::{
-    Design, Entries, EntryLookup, Evicted, Lookup, ReferenceKind, TlbCounts, TlbLog, TlbRequest,
-    Translation, Walk,
+    Design, EntryLookup, Evicted, Lookup, ReferenceKind, TlbCounts, TlbLog, TlbRequest, Translation,
 };
-use broadleaf_units::{PageNumber, PageSize};
+use broadleaf_units::PageSize;
 
 /// The state of a TLB whose structures have any organisation and any replacement rule.
 #[derive(Debug)]
@@ -37,6 +40,7 @@ pub struct Composed {
     quiet: Option<Box<QuietLookups>>,
     /// The sum of the epochs of the first level, for which the quiet lookups hold.
     quiet_epoch: Option<u64>,
+    repeated: RepeatedHits,
     log: TlbLog,
     /// Translations that left a structure since the last report.
     gone: Vec<Translation>,
@@ -55,6 +59,7 @@ impl Clone for Composed {
             is_last_quiet: self.is_last_quiet,
             quiet: self.quiet.clone(),
             quiet_epoch: self.quiet_epoch,
+            repeated: self.repeated.clone(),
             log: self.log.clone(),
             gone: self.gone.clone(),
         }
@@ -80,6 +85,7 @@ impl Composed {
             probes_in_order,
             quiet: quiet_epoch.map(|_| Box::default()),
             quiet_epoch,
+            repeated: RepeatedHits::new(design.structures()),
             passes_on: structures
                 .iter()
                 .any(|of| of.role.inclusive || of.role.fills == Fills::Victims),
@@ -96,13 +102,15 @@ impl Composed {
     /// Looks up a base page. The levels above receive a translation that only a lower level holds.
     #[inline]
     pub fn lookup(&mut self, request: &TlbRequest) -> Lookup {
-        match &self.quiet {
-            Some(quiet) if quiet.has(request) => {
-                self.is_last_quiet = true;
-                Lookup::First
-            }
-            _ => self.lookup_changing(request),
+        if self.is_quiet(request) {
+            self.is_last_quiet = true;
+            return Lookup::First;
         }
+        if let Some(number) = self.repeated.structure(request) {
+            (self.last, self.is_last_quiet) = (number, true);
+            return Lookup::First;
+        }
+        self.lookup_changing(request)
     }
 
     /// Looks up a base page. The lookup may change something.
@@ -170,6 +178,7 @@ impl Composed {
             self.count_probes(request.kind, level, None);
         }
         self.log.counts.subblock_misses += u64::from(has_block);
+        self.repeated.forget();
         Lookup::Miss
     }
 
@@ -240,72 +249,6 @@ impl Composed {
         }
     }
 
-    /// Loads what a walk found, at each level. A size that the design does not hold is not loaded.
-    pub fn load(&mut self, walk: &Walk<'_>) {
-        self.log.ignores_evicted = self.ignores_evicted();
-        self.load_all(walk);
-        self.log.ignores_evicted = false;
-        self.gone.clear();
-    }
-
-    /// Loads as [`Composed::load`]. `evicted` receives translations that no level holds any more.
-    pub fn load_evicting(&mut self, walk: &Walk<'_>, evicted: impl FnMut(Evicted)) {
-        self.load_all(walk);
-        self.report(evicted);
-    }
-
-    fn load_all(&mut self, walk: &Walk<'_>) {
-        for level in 1..=MOST_TLB_LEVELS {
-            if let Some(number) = self.taker(level, walk.translation.size, walk.request.kind) {
-                let (page, size) = (walk.request.page, walk.translation.size);
-                self.load_into(number, page, size, |entries, log| entries.load(walk, log));
-            }
-        }
-        self.prefetch(walk);
-    }
-
-    /// The structure of a level that receives the page of a walk: the one whose turn it is, if
-    /// several hold the size.
-    fn taker(&mut self, level: usize, size: PageSize, kind: ReferenceKind) -> Option<usize> {
-        let takes = |placed: &Placed| {
-            let holds = placed.level == level && placed.sizes.contains(&size);
-            holds && placed.role.serves.has(kind) && placed.role.fills == Fills::Walks
-        };
-        let all = 0..self.structures.len();
-        let mut takers = all.filter(|at| takes(&self.structures[*at]));
-        let first = takers.next()?;
-        let Some(second) = takers.next() else {
-            return Some(first);
-        };
-        // Each size takes turns of its own, at each level.
-        let last = |number: &usize| self.structures[*number].last_turn(size);
-        let number = [first, second].into_iter().chain(takers).min_by_key(last)?;
-        self.turn += 1;
-        self.structures[number].take_turn(size, self.turn);
-        Some(number)
-    }
-
-    /// Loads the translation of a page of a size into a structure.
-    fn load_into(
-        &mut self,
-        number: usize,
-        page: PageNumber,
-        size: PageSize,
-        load: impl FnOnce(&mut dyn Entries, &mut TlbLog),
-    ) {
-        let placed = &mut self.structures[number];
-        let level = placed.level;
-        load(placed.entries.as_mut(), &mut self.log);
-        if level == 1 {
-            if let Some(quiet) = &mut self.quiet {
-                quiet.forget(placed.entries.disturbed(page, size));
-            }
-            self.last = number;
-        }
-        self.settle(number);
-        self.renew_epoch(number, page, size);
-    }
-
     /// Notes that `times` more lookups of the last page followed. Each hits the first level.
     pub fn repeat(&mut self, times: u64) {
         if self.is_last_quiet {
@@ -321,38 +264,6 @@ impl Composed {
         for placed in &mut self.structures {
             if let Some(rule) = placed.entries.replacement_mut() {
                 rule.foresee(next);
-            }
-        }
-    }
-
-    /// Loads the page after the missing one into structures for prefetched translations.
-    fn prefetch(&mut self, walk: &Walk<'_>) {
-        let is_buffer = |placed: &Placed| {
-            placed.role.fills == Fills::Prefetches && placed.role.serves.has(walk.request.kind)
-        };
-        let all = 0..self.structures.len();
-        let buffers: Vec<usize> = all.filter(|at| is_buffer(&self.structures[*at])).collect();
-        if buffers.is_empty() {
-            return;
-        }
-        let next = PageNumber(walk.translation.pages().1);
-        self.log.counts.table_reads += 1;
-        let Some(translation) = (walk.read)(next).filter(|next| !self.holds(next)) else {
-            return;
-        };
-        let request = TlbRequest {
-            page: next,
-            ..walk.request
-        };
-        let ahead = Walk {
-            request,
-            translation,
-            ..*walk
-        };
-        for number in buffers {
-            if self.structures[number].sizes.contains(&translation.size) {
-                self.structures[number].entries.load(&ahead, &mut self.log);
-                self.settle(number);
             }
         }
     }

@@ -26,6 +26,11 @@ impl Composed {
         self.renew_epoch(number, request.page, size);
         let placed = &self.structures[number];
         let is_first = placed.level == 1 && placed.role.fills == Fills::Walks;
+        if is_changed || !is_first {
+            self.repeated.forget();
+        } else if !self.probes_in_order {
+            self.repeated.note(request, number);
+        }
         if let Some(quiet) = &mut self.quiet {
             if is_changed {
                 quiet.forget_all();
@@ -74,6 +79,7 @@ impl Composed {
 
     /// Forgets all quiet lookups.
     pub fn forget_quiet(&mut self) {
+        self.repeated.forget();
         if let Some(quiet) = &mut self.quiet {
             quiet.forget_all();
         }

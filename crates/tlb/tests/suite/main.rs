@@ -2,3 +2,4 @@
 
 mod catalogues;
 mod forms;
+mod repeats;
