@@ -7,7 +7,7 @@ use iced_x86::{
     FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register,
 };
 
-use crate::latency::{cycles, unit};
+use crate::latency::{cycles, longer_load, unit};
 use crate::{BranchKind, CoreUnit, Flow, RegisterSet};
 
 /// The bit of the flags.
@@ -59,6 +59,9 @@ impl Decoder {
         }
         flow.cycles = cycles(&instruction);
         self.registers(&instruction, &mut flow);
+        if flow.loads {
+            flow.cycles = flow.cycles.saturating_add(longer_load(&instruction));
+        }
         if is_renamed_to_zero(&instruction) {
             (flow.reads, flow.cycles) = (0, 0);
         } else if let Some(unit) = unit(&instruction) {
@@ -101,7 +104,8 @@ impl Decoder {
             }
         }
         if flow.loads {
-            let loaded = if flow.writes & VECTORS == 0 {
+            let registers = flow.reads | flow.writes;
+            let loaded = if registers & (VECTORS | STACK_OF_FLOATS) == 0 {
                 CoreUnit::Load
             } else {
                 CoreUnit::VectorLoad

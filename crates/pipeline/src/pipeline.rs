@@ -10,8 +10,9 @@
 //! A core has a number of units of each kind. An operation that finds none free waits for the next
 //! cycle in which one is.
 //!
-//! A load of an operand that was stored shortly before waits for what is stored. Operands are equal
-//! if their texts are, and no register of their address changed.
+//! A load of an operand that was stored shortly before waits for what is stored. A general register
+//! then has it at once, and a vector register after some cycles. Operands are equal if their texts
+//! are, and no register of their address changed.
 //!
 //! Limits: a load waits for no store to the same place by another text. Fetches of the wrong path
 //! touch nothing.
@@ -43,12 +44,16 @@ pub struct PipelineSpec {
 #[derive(Clone, Debug)]
 pub struct Pipeline {
     spec: PipelineSpec,
+    /// The bits of a slot's place in its cycle; `None` if the width is no power of two.
+    shift: Option<u32>,
     /// The slot in which the last instruction began.
     now: u64,
     /// The instructions that have begun.
     begun: u64,
     /// The slots at which the last `window` instructions retire, by number modulo `window`.
     retire: Box<[u64]>,
+    /// The place of the next instruction there.
+    place: usize,
     last_retires: u64,
     /// The slots at which registers are ready.
     ready: [u64; REGISTERS],
@@ -63,8 +68,7 @@ pub struct Pipeline {
     stored: Box<[(u64, u64)]>,
     units: Units,
     branches: Branches,
-    /// The branch that began last, and the slot after its operation.
-    branch: Option<(Flow, u64)>,
+    branch: Option<OpenBranch>,
     mispredicted: u64,
     /// The slots by which loads began earlier on a wrong path, and the number of the instruction at
     /// which that path was left.
@@ -74,7 +78,8 @@ pub struct Pipeline {
 /// The instruction that began last. Its loads have not ended.
 #[derive(Clone, Copy, Debug)]
 struct OpenInstruction {
-    flow: Flow,
+    /// The place of its flow in the path.
+    at: usize,
     /// The slot at which its accesses to memory begin.
     memory: u64,
     /// The slot at which the registers of its operation are ready.
@@ -83,9 +88,46 @@ struct OpenInstruction {
     ends: u64,
 }
 
+/// The branch that began last.
+#[derive(Clone, Copy, Debug)]
+struct OpenBranch {
+    kind: BranchKind,
+    address: u64,
+    /// The address behind it.
+    end: u64,
+    /// Both of its ways soon join again.
+    rejoins: bool,
+    /// The slot after its operation.
+    resolved: u64,
+}
+
+/// An instruction that waits for nothing.
+const INDEPENDENT: Flow = Flow {
+    address: 0,
+    end: 0,
+    reads: 0,
+    addresses: 0,
+    writes: 0,
+    cycles: 1,
+    loads: false,
+    changes: 0,
+    operand: 0,
+    stores: false,
+    units: 0,
+    branch: BranchKind::None,
+    target: 0,
+};
+
 /// The units of accesses to memory.
 const MEMORY_UNITS: UnitSet =
     1 << CoreUnit::Load as u8 | 1 << CoreUnit::VectorLoad as u8 | 1 << CoreUnit::Store as u8;
+
+/// Loads of vector registers.
+const VECTOR_LOAD: UnitSet = 1 << CoreUnit::VectorLoad as u8;
+
+/// The cycles from a store to the operation of a load of its operand into a vector register, as on
+/// Zen 5.
+const FORWARDED_VECTOR: u64 = 8;
 
 /// The operands that were stored lately, at most.
 const STORED: usize = 256;
@@ -103,9 +145,11 @@ impl Pipeline {
     pub fn new(spec: PipelineSpec) -> Self {
         Self {
             spec,
+            shift: (spec.width.is_power_of_two()).then(|| spec.width.trailing_zeros()),
             now: 0,
             begun: 0,
             retire: vec![0; spec.window.max(1)].into(),
+            place: 0,
             last_retires: 0,
             ready: [0; REGISTERS],
             open: None,
@@ -113,7 +157,7 @@ impl Pipeline {
             at: 0,
             versions: [0; REGISTERS],
             stored: vec![(0, 0); STORED].into(),
-            units: Units::new(spec.units),
+            units: Units::new(spec.units, spec.window),
             branches: Branches::default(),
             branch: None,
             mispredicted: 0,
@@ -122,7 +166,9 @@ impl Pipeline {
     }
 
     /// The next instructions are those of this path. Without a path, instructions wait for nothing.
+    #[inline]
     pub fn enter(&mut self, path: Arc<[Flow]>) {
+        self.close();
         self.path = path;
         self.at = 0;
     }
@@ -132,43 +178,49 @@ impl Pipeline {
     pub fn advance(&mut self, instructions: u64) {
         for _ in 0..instructions {
             self.close();
-            let flow = self.path.get(self.at).copied();
+            self.begin();
             self.at += 1;
-            self.begin(flow.unwrap_or(Flow {
-                cycles: 1,
-                ..Flow::default()
-            }));
         }
     }
 
-    fn begin(&mut self, flow: Flow) {
-        if let Some((branch, resolved)) = self.branch.take() {
-            let wrong = (self.branches).mispredicts(
-                branch.branch,
-                branch.address,
-                branch.end,
-                flow.address,
-            );
-            if wrong {
-                self.mispredicted += 1;
-                let redirected = resolved + self.slots(self.spec.mispredicted);
-                if rejoins(&branch) {
-                    let early = redirected.saturating_sub(self.now);
-                    self.early = (early, self.begun + self.spec.window as u64);
-                }
-                self.now = self.now.max(redirected);
-            }
+    /// The flow of an instruction of the path.
+    #[inline]
+    fn flow(&self, at: usize) -> &Flow {
+        self.path.get(at).unwrap_or(&INDEPENDENT)
+    }
+
+    fn begin(&mut self) {
+        if let Some(branch) = self.branch.take() {
+            self.resolve(&branch);
         }
-        let place = (self.begun % self.retire.len() as u64) as usize;
-        self.now = (self.now + 1).max(self.retire[place]);
+        self.now = (self.now + 1).max(self.retire[self.place]);
         self.begun += 1;
+        let flow = self.flow(self.at);
+        let (reads, units) = (flow.reads, flow.units & MEMORY_UNITS);
         let memory = self.ready_of(flow.addresses);
+        let stored = if flow.loads { self.stored_at(flow) } else { 0 };
         self.open = Some(OpenInstruction {
-            flow,
-            memory: self.take_units(flow.units & MEMORY_UNITS, memory),
-            data: self.ready_of(flow.reads).max(self.stored_at(&flow)),
+            at: self.at,
+            memory: self.take_units(units, memory),
+            data: self.ready_of(reads).max(stored),
             ends: 0,
         });
+    }
+
+    /// The next instruction tells where a branch went.
+    fn resolve(&mut self, branch: &OpenBranch) {
+        let went = self.flow(self.at).address;
+        let predictor = &mut self.branches;
+        if !predictor.mispredicts(branch.kind, branch.address, branch.end, went) {
+            return;
+        }
+        self.mispredicted += 1;
+        let redirected = branch.resolved + self.slots(self.spec.mispredicted);
+        if branch.rejoins {
+            let early = redirected.saturating_sub(self.now);
+            self.early = (early, self.begun + self.spec.window as u64);
+        }
+        self.now = self.now.max(redirected);
     }
 
     /// The present name of an instruction's operand in memory; 0 if it has none.
@@ -187,15 +239,28 @@ impl Pipeline {
         name | 1
     }
 
-    /// The slot at which a load of an operand that was stored lately has it; 0 for others.
+    /// The slot at which the load of an operand that was stored lately has it; 0 for others.
     fn stored_at(&self, flow: &Flow) -> u64 {
-        if !flow.loads {
+        let operand = self.operand(flow);
+        if operand == 0 {
             return 0;
         }
-        let operand = self.operand(flow);
         match self.stored[operand as usize >> 1 & (STORED - 1)] {
-            (known, ready) if known == operand => ready + self.slots(self.spec.load),
+            (known, ready) if known == operand && flow.units & VECTOR_LOAD != 0 => {
+                ready + self.slots(FORWARDED_VECTOR)
+            }
+            // The register of the load is another name of what was stored.
+            (known, ready) if known == operand => ready,
             _ => 0,
+        }
+    }
+
+    /// The cycle of a slot.
+    #[inline]
+    const fn cycle(&self, slot: u64) -> u64 {
+        match self.shift {
+            Some(shift) => slot >> shift,
+            None => slot / self.spec.width,
         }
     }
 
@@ -204,8 +269,11 @@ impl Pipeline {
         if units == 0 {
             return slot;
         }
-        let (now, width) = (self.now / self.spec.width, self.spec.width);
-        let ready = slot.div_ceil(width);
+        let width = self.spec.width;
+        let (now, ready) = (
+            self.cycle(self.now),
+            self.cycle(slot.saturating_add(width - 1)),
+        );
         match self.units.take(units, now, ready) {
             begins if begins == ready => slot,
             begins => begins * width,
@@ -223,8 +291,8 @@ impl Pipeline {
     }
 
     /// The slot at which the registers and the loads of an instruction's operation are ready.
-    fn operates(&self, open: &OpenInstruction) -> u64 {
-        let loaded = match (open.flow.loads, open.ends) {
+    fn operates(&self, open: &OpenInstruction, loads: bool) -> u64 {
+        let loaded = match (loads, open.ends) {
             (true, 0) => open.memory + self.slots(self.spec.load),
             (true, ends) => ends,
             // A buffer takes what is stored, but not before the translation.
@@ -234,33 +302,48 @@ impl Pipeline {
     }
 
     /// Ends the instruction that began last: its accesses are known.
+    #[inline]
     fn close(&mut self) {
-        let Some(open) = self.open.take() else {
-            return;
-        };
-        let operates = self.operates(&open);
-        let operates = self.take_units(open.flow.units & !MEMORY_UNITS, operates);
-        let ends = operates + self.slots(open.flow.cycles.into());
-        let mut writes = open.flow.writes;
+        if let Some(open) = self.open.take() {
+            self.end_of(&open);
+        }
+    }
+
+    fn end_of(&mut self, open: &OpenInstruction) {
+        let flow = self.flow(open.at);
+        let (units, cycles) = (flow.units & !MEMORY_UNITS, flow.cycles);
+        let (mut writes, mut changes) = (flow.writes, flow.changes);
+        let operand = if flow.stores { self.operand(flow) } else { 0 };
+        let (kind, address, end) = (flow.branch, flow.address, flow.end);
+        let rejoins = kind != BranchKind::None && rejoins(flow);
+        let operates = self.operates(open, flow.loads);
+        let ends = self.take_units(units, operates) + self.slots(cycles.into());
         while writes != 0 {
             self.ready[writes.trailing_zeros() as usize] = ends;
             writes &= writes - 1;
         }
-        if open.flow.stores {
-            let operand = self.operand(&open.flow);
+        if operand != 0 {
             self.stored[operand as usize >> 1 & (STORED - 1)] = (operand, ends);
         }
-        let mut changes = open.flow.changes;
         while changes != 0 {
             let version = &mut self.versions[changes.trailing_zeros() as usize];
             *version = version.wrapping_add(1);
             changes &= changes - 1;
         }
         self.last_retires = self.last_retires.max(ends);
-        let place = ((self.begun - 1) % self.retire.len() as u64) as usize;
-        self.retire[place] = self.last_retires;
-        if open.flow.branch != BranchKind::None {
-            self.branch = Some((open.flow, ends));
+        self.retire[self.place] = self.last_retires;
+        self.place += 1;
+        if self.place == self.retire.len() {
+            self.place = 0;
+        }
+        if kind != BranchKind::None {
+            self.branch = Some(OpenBranch {
+                kind,
+                address,
+                end,
+                rejoins,
+                resolved: ends,
+            });
         }
     }
 
@@ -311,8 +394,10 @@ impl Pipeline {
 
     /// The slot at which all instructions have retired.
     pub fn end(&self) -> u64 {
-        let ends =
-            |open: &OpenInstruction| self.operates(open) + self.slots(open.flow.cycles.into());
+        let ends = |open: &OpenInstruction| {
+            let flow = self.flow(open.at);
+            self.operates(open, flow.loads) + self.slots(flow.cycles.into())
+        };
         let open = self.open.as_ref().map_or(0, ends);
         self.last_retires.max(self.now).max(open)
     }

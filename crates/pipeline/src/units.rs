@@ -2,71 +2,87 @@
 
 use crate::{UNITS, UnitSet};
 
-/// The cycles in which operations may begin, at most, after the present one.
+/// The cycles for which operations are counted, at least.
 const AHEAD: usize = 1 << 13;
 
-/// The operations that began or will begin, by cycle.
+const _: () = assert!(UNITS <= 8);
+
+/// The operations that begin or will begin, by cycle.
 #[derive(Clone, Debug)]
 pub(crate) struct Units {
-    kinds: [Option<Kind>; UNITS],
-}
-
-/// The units of one kind.
-#[derive(Clone, Debug)]
-struct Kind {
-    count: u8,
-    /// By cycle modulo [`AHEAD`]: the cycle, and the operations that begin in it.
-    used: Box<[(u64, u8)]>,
-    /// No unit is free from the cycle of the last question up to this one.
-    full_until: u64,
-}
-
-impl Kind {
-    fn free(&self, cycle: u64) -> bool {
-        match self.used[cycle as usize % AHEAD] {
-            (of, used) if of == cycle => used < self.count,
-            _ => true,
-        }
-    }
-
-    /// Takes a unit in the first cycle from `cycle` on that has one free. `now` never falls.
-    fn take(&mut self, now: u64, cycle: u64) -> u64 {
-        self.full_until = self.full_until.max(now);
-        while !self.free(self.full_until) {
-            self.full_until += 1;
-        }
-        let mut at = cycle.max(self.full_until);
-        while !self.free(at) {
-            at += 1;
-        }
-        let used = &mut self.used[at as usize % AHEAD];
-        *used = match *used {
-            (of, used) if of == at => (at, used + 1),
-            _ => (at, 1),
-        };
-        at
-    }
+    /// The units of each kind. `None` if there are always enough.
+    counts: [Option<u8>; UNITS],
+    /// By cycle modulo the length, from the present cycle on: the operations of each kind.
+    used: Box<[[u8; 8]]>,
+    /// The present cycle.
+    now: u64,
+    /// By kind: no unit is free from the present cycle up to this one.
+    full_until: [u64; UNITS],
 }
 
 impl Units {
-    /// Idle units. `None` for a kind of which there are always enough.
-    pub(crate) fn new(counts: [Option<u8>; UNITS]) -> Self {
+    /// Idle units of a core with a window of this many instructions.
+    ///
+    /// An operation that is ready in the first half of the counted cycles begins before their end:
+    /// a full cycle holds an instruction of the window.
+    pub(crate) fn new(counts: [Option<u8>; UNITS], window: usize) -> Self {
+        let ahead = AHEAD.max((2 * window).next_power_of_two());
         Self {
-            kinds: counts.map(|count| {
-                Some(Kind {
-                    count: count?,
-                    used: vec![(u64::MAX, 0); AHEAD].into(),
-                    full_until: 0,
-                })
-            }),
+            // Without a unit, an operation would wait for ever.
+            counts: counts.map(|count| count.filter(|count| *count > 0)),
+            used: vec![[0; 8]; ahead].into(),
+            now: 0,
+            full_until: [0; UNITS],
         }
+    }
+
+    /// The place of a cycle.
+    #[inline]
+    fn place(&self, cycle: u64) -> usize {
+        // The length is a power of two.
+        cycle as usize & (self.used.len() - 1)
+    }
+
+    /// The cycles before `now` are past.
+    fn pass(&mut self, now: u64) {
+        if now - self.now >= self.used.len() as u64 {
+            self.used.fill([0; 8]);
+        } else {
+            for past in self.now..now {
+                let place = self.place(past);
+                self.used[place] = [0; 8];
+            }
+        }
+        self.now = now;
+    }
+
+    /// Takes one of `count` units of a kind in the first cycle from `cycle` on that has one free.
+    #[inline]
+    fn take_one(&mut self, kind: usize, count: u8, cycle: u64) -> u64 {
+        let is_full = |cycle: u64| self.used[self.place(cycle)][kind] >= count;
+        let mut full_until = self.full_until[kind].max(self.now);
+        while is_full(full_until) {
+            full_until += 1;
+        }
+        let mut at = cycle.max(full_until);
+        while is_full(at) {
+            at += 1;
+        }
+        self.full_until[kind] = full_until;
+        let place = self.place(at);
+        self.used[place][kind] += 1;
+        at
     }
 
     /// Takes units for an operation that is ready in a cycle. Returns the cycle in which it begins.
     /// `now` is the present cycle, which never falls. An operation that is ready far ahead takes
-    /// none.
+    /// none. No unit is free before the present cycle.
+    #[inline]
     pub(crate) fn take(&mut self, units: UnitSet, now: u64, cycle: u64) -> u64 {
-        if cycle - now.min(cycle) >= AHEAD as u64 / 2 {
+        if now > self.now {
+            self.pass(now);
+        }
+        if cycle.saturating_sub(self.now) >= self.used.len() as u64 / 2 {
             return cycle;
         }
         let mut begins = cycle;
@@ -74,8 +90,8 @@ impl Units {
         while left != 0 {
             let kind = left.trailing_zeros() as usize;
             left &= left - 1;
-            if let Some(kind) = &mut self.kinds[kind] {
-                begins = begins.max(kind.take(now, cycle));
+            if let Some(count) = self.counts[kind] {
+                begins = begins.max(self.take_one(kind, count, cycle));
             }
         }
         begins

@@ -100,9 +100,10 @@ fn a_store_waits_for_its_data_and_nothing_waits_for_a_store() {
 /// A counter in memory: each load waits for the store before. Another text does not.
 #[test]
 fn a_load_waits_for_the_store_of_its_operand() {
-    let of = |operand: u64, changes: u64| {
+    let of = |unit: CoreUnit, operand: u64, changes: u64| {
         let load = Flow {
             operand,
+            units: 1 << unit as u8,
             ..load(0, 1)
         };
         let store = Flow {
@@ -115,10 +116,14 @@ fn a_load_waits_for_the_store_of_its_operand() {
         };
         cycles(spec(), &[load, operation(1, 1, 1), store], 1000)
     };
-    assert_eq!(of(7, 0), 1000 * 5 + 1);
-    assert_eq!(of(9, 0), 3000 / 4 + 5);
-    // The register of the address changed: it is another place.
-    assert_eq!(of(7, 1), 3000 / 4 + 5);
+    // The first load finds nothing stored and takes four cycles.
+    assert_eq!(of(CoreUnit::Load, 7, 0), 1000 + 4 + 1);
+    assert_eq!(of(CoreUnit::VectorLoad, 7, 0), 999 * 9 + 5 + 1);
+    for unit in [CoreUnit::Load, CoreUnit::VectorLoad] {
+        assert_eq!(of(unit, 9, 0), 3000 / 4 + 5);
+        // The register of the address changed: it is another place.
+        assert_eq!(of(unit, 7, 1), 3000 / 4 + 5);
+    }
 }
 
 #[test]

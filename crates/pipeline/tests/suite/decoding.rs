@@ -67,6 +67,42 @@ fn vectors_have_registers_latencies_and_units_of_their_own() {
 }
 
 #[test]
+fn loads_and_addresses_take_longer_if_there_is_more_to_do() {
+    let cycles = |code: &[u8]| flow(code).cycles;
+    assert_eq!(cycles(&[0x48, 0x8b, 0x04, 0x0a]), 0); // mov rax, [rdx+rcx]
+    assert_eq!(cycles(&[0x48, 0x8b, 0x04, 0xca]), 1); // mov rax, [rdx+rcx*8]
+    assert_eq!(cycles(&[0x48, 0x63, 0x04, 0x0a]), 1); // movsxd rax, [rdx+rcx]
+    assert_eq!(cycles(&[0x48, 0x63, 0x04, 0xca]), 2); // movsxd rax, [rdx+rcx*8]
+    assert_eq!(cycles(&[0x0f, 0xb6, 0x04, 0x0a]), 0); // movzx eax, byte [rdx+rcx]
+    assert_eq!(cycles(&[0xf3, 0x0f, 0x10, 0x02]), 1); // movss xmm0, [rdx]
+    assert_eq!(cycles(&[0x48, 0x89, 0x04, 0xca]), 0); // mov [rdx+rcx*8], rax
+    assert_eq!(cycles(&[0x48, 0x01, 0x04, 0xca]), 2); // add [rdx+rcx*8], rax
+    assert_eq!(cycles(&[0x48, 0x0f, 0xbe, 0xc0]), 1); // movsx rax, al
+    assert_eq!(cycles(&[0x48, 0x8d, 0x04, 0xca]), 1); // lea rax, [rdx+rcx*8]
+    assert_eq!(cycles(&[0x48, 0x8d, 0x44, 0xca, 0x10]), 2); // lea rax, [rdx+rcx*8+16]
+    assert_eq!(cycles(&[0x0f, 0xc6, 0xc1, 0xe1]), 2); // shufps xmm0, xmm1, 0xe1
+    assert_eq!(cycles(&[0xf3, 0x0f, 0x10, 0xc1]), 2); // movss xmm0, xmm1
+    assert_eq!(cycles(&[0x66, 0x48, 0x0f, 0x7e, 0xc0]), 4); // movq rax, xmm0
+    assert_eq!(cycles(&[0x66, 0x48, 0x0f, 0x6e, 0xc0]), 5); // movq xmm0, rax
+    assert_eq!(cycles(&[0x0f, 0x16, 0x02]), 2 + 1); // movhps xmm0, [rdx]
+}
+
+/// Vector encodings of an instruction take as long as others.
+#[test]
+fn vector_encodings_have_the_same_latencies_and_units() {
+    let same = |plain: &[u8], encoded: &[u8]| {
+        let (plain, encoded) = (flow(plain), flow(encoded));
+        assert_eq!((plain.cycles, plain.units), (encoded.cycles, encoded.units));
+    };
+    same(&[0x0f, 0x28, 0xc1], &[0xc5, 0xf8, 0x28, 0xc1]); // movaps xmm0, xmm1
+    same(&[0xf2, 0x0f, 0x5e, 0xc1], &[0xc5, 0xfb, 0x5e, 0xc1]); // divsd xmm0, xmm1
+    same(&[0x0f, 0x58, 0xc1], &[0xc5, 0xf8, 0x58, 0xc1]); // addps xmm0, xmm1
+    let fused = flow(&[0xc4, 0xe2, 0xf9, 0x99, 0xc1]); // vfmadd132sd xmm0, xmm0, xmm1
+    assert_eq!(fused.cycles, 4);
+    assert_eq!(fused.units, units(&[CoreUnit::Multiplication]));
+}
+
+#[test]
 fn moves_and_zeroes_are_renamed() {
     let moved = flow(&[0x48, 0x89, 0xc8]); // mov rax, rcx
     assert_eq!((moved.reads, moved.writes), (RCX, RAX));
