@@ -241,12 +241,7 @@ impl CacheHierarchy {
         let Some(streams) = &mut self.streams[core][level] else {
             return;
         };
-        let (first, count, downwards) = streams.pass(line);
-        for number in 0..count {
-            let line = match downwards {
-                true => first - number,
-                false => first + number,
-            };
+        for line in streams.pass(line).lines() {
             self.prefetch(core, level, line, time);
         }
     }

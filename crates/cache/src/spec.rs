@@ -262,10 +262,12 @@ fn check_cache(number: usize, cache: &CacheSpec, line_bytes: u64) -> Result<(), 
             return wrong(CacheField::Prefetch(number), message);
         }
         let known = (1..=MOST_STREAMS).contains(&prefetch.streams);
-        if !known || !(1..=MOST_DISTANCE).contains(&prefetch.distance) {
+        let distance = prefetch.distance;
+        let has_distance = (1..=MOST_DISTANCE).contains(&distance);
+        if !known || !has_distance || !(1..=distance).contains(&prefetch.step) {
             let message = format!(
-                "a cache prefetches 1 to {MOST_STREAMS} streams, and 1 to {MOST_DISTANCE} lines \
-                 ahead of each"
+                "prefetch-streams is 1 to {MOST_STREAMS}, prefetch-distance 1 to {MOST_DISTANCE} \
+                 lines, and prefetch-step 1 to that distance"
             );
             return wrong(CacheField::Prefetch(number), message);
         }

@@ -1,8 +1,9 @@
 //! Prefetching of sequential streams.
 //!
-//! A level that prefetches watches the accesses of data that reach it. Two steps in one direction
-//! inside a base page make a *stream*. The level then asks for the lines ahead of the stream, up to
-//! a distance and to the end of the page. A longer step than that distance makes no stream.
+//! A level that prefetches watches the accesses of data that reach it. Two short steps in one
+//! direction inside a base page make a *stream*, and so do three long ones of one length. The level
+//! then asks for the lines ahead of the stream, up to a distance and to the end of the page. Ahead
+//! of long steps it asks for the lines at such steps alone.
 //!
 //! A stream that reached the end of a page can continue in another page. It does so at the first
 //! access to the beginning of that page, in the stream's direction.
@@ -28,6 +29,8 @@ pub struct StreamSpec {
     pub streams: usize,
     /// The lines ahead of a stream that are asked for.
     pub distance: u64,
+    /// The lines of a short step, at most. Longer steps make a stream if they are equally long.
+    pub step: u64,
 }
 
 /// A region that the level follows: its last access and its stream.
@@ -38,8 +41,10 @@ struct FollowedRegion {
     last: u64,
     downwards: bool,
     steps: u8,
-    /// The lines from `last` on that were asked for.
+    /// The lines from `last` on that were asked for, at distances of `unit` lines.
     ahead: u64,
+    /// The lines of the last step if it was long, and 1 if it was short.
+    unit: u64,
     /// The number of the last access.
     used: u64,
     /// A stream that left the region may go on in another one.
@@ -88,14 +93,14 @@ impl Streams {
             used: self.accesses,
             downwards: downwards.unwrap_or(false),
             steps: if downwards.is_some() { SURE } else { 0 },
+            unit: u64::from(downwards.is_some()),
             ..FollowedRegion::default()
         };
         downwards.map(|_| oldest)
     }
 
-    /// An access to a line reaches the level. Returns the lines to ask for: the first of them, how
-    /// many, and true if they go downwards.
-    pub(crate) fn pass(&mut self, line: u64) -> (u64, u64, bool) {
+    /// An access to a line reaches the level. Returns the lines to ask for.
+    pub(crate) fn pass(&mut self, line: u64) -> AskedLines {
         self.accesses += 1;
         let region = line >> self.region_shift;
         let known = self
@@ -106,48 +111,84 @@ impl Streams {
             Some(number) => number,
             None => match self.enter(line, region) {
                 Some(number) => number,
-                None => return (0, 0, false),
+                None => return AskedLines::NONE,
             },
         };
-        let distance = self.spec.distance;
         let stream = &mut self.entries[number];
         stream.used = self.accesses;
         let last = stream.last - 1;
         let step = line.abs_diff(last);
         if step == 0 && known.is_some() {
-            return (0, 0, false);
+            return AskedLines::NONE;
         }
-        stream.last = line + 1;
+        let in_region = line & ((1 << self.region_shift) - 1);
+        let after = (1 << self.region_shift) - 1 - in_region;
         let downwards = match step {
             0 => stream.downwards,
             _ => line < last,
         };
-        if step > distance || downwards != stream.downwards {
-            stream.downwards = downwards;
-            stream.steps = u8::from(step <= distance);
-            stream.ahead = 0;
-            return (0, 0, false);
-        }
-        stream.steps = (stream.steps + 1).min(SURE);
-        stream.ahead = stream.ahead.saturating_sub(step);
+        let most = if downwards { in_region } else { after };
+        stream.pass(line, downwards, self.spec);
         if stream.steps < SURE {
-            return (0, 0, false);
+            return AskedLines::NONE;
         }
-        let in_region = line & ((1 << self.region_shift) - 1);
-        let most = match downwards {
-            true => in_region,
-            false => (1 << self.region_shift) - 1 - in_region,
+        stream.leaves = stream.unit == 1 && most < BORDER;
+        stream.ask(line, self.spec.distance.min(most))
+    }
+}
+
+impl FollowedRegion {
+    /// A step to a line.
+    fn pass(&mut self, line: u64, downwards: bool, spec: StreamSpec) {
+        let step = line.abs_diff(self.last - 1);
+        let is_short = step <= spec.step;
+        let unit = if is_short { 1 } else { step };
+        let goes_on = unit == self.unit && downwards == self.downwards;
+        if goes_on && (is_short || step <= spec.distance) {
+            self.steps = (self.steps + 1).min(SURE);
+            self.ahead = self.ahead.saturating_sub(step);
+        } else {
+            self.steps = u8::from(is_short);
+            self.ahead = 0;
+            self.leaves = false;
+        }
+        (self.last, self.downwards, self.unit) = (line + 1, downwards, unit);
+    }
+
+    /// The lines ahead that were not asked for, at most this number of lines away.
+    fn ask(&mut self, line: u64, most: u64) -> AskedLines {
+        let unit = self.unit;
+        let count = most.saturating_sub(self.ahead) / unit;
+        let nearest = self.ahead + unit;
+        self.ahead += count * unit;
+        let (first, step) = match self.downwards {
+            true => (line.wrapping_sub(nearest), unit.wrapping_neg()),
+            false => (line + nearest, unit),
         };
-        stream.leaves = most < BORDER;
-        let until = distance.min(most);
-        let from = stream.ahead;
-        stream.ahead = stream.ahead.max(until);
-        let count = until.saturating_sub(from);
-        let first = match downwards {
-            true => line.wrapping_sub(from + 1),
-            false => line + from + 1,
-        };
-        (first, count, downwards)
+        AskedLines { first, step, count }
+    }
+}
+
+/// Lines that a stream asks for, the nearest first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AskedLines {
+    first: u64,
+    /// From each to the next, modulo 2^64.
+    step: u64,
+    count: u64,
+}
+
+impl AskedLines {
+    const NONE: Self = Self {
+        first: 0,
+        step: 0,
+        count: 0,
+    };
+
+    /// The numbers of the lines.
+    pub(crate) fn lines(self) -> impl Iterator<Item = u64> {
+        let line = move |number: u64| self.first.wrapping_add(number.wrapping_mul(self.step));
+        (0..self.count).map(line)
     }
 }
 

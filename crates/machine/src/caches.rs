@@ -70,6 +70,8 @@ pub(crate) struct CacheText {
     prefetch_streams: Option<Spanned<usize>>,
     #[serde(rename = "prefetch-distance")]
     prefetch_distance: Option<Spanned<u64>>,
+    #[serde(rename = "prefetch-step")]
+    prefetch_step: Option<Spanned<u64>>,
 }
 
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
@@ -267,17 +269,22 @@ fn cache_spec(text: &CacheText, keys: Option<&Keys>) -> Result<CacheSpec, Wrong>
         );
         (rule.span().start, message)
     })?;
-    let prefetch = match (&text.prefetch_streams, &text.prefetch_distance) {
-        (None, None) => None,
-        (Some(streams), Some(distance)) => Some(StreamSpec {
+    let (streams, distance) = (&text.prefetch_streams, &text.prefetch_distance);
+    let prefetch = match (streams, distance, &text.prefetch_step) {
+        (None, None, None) => None,
+        (Some(streams), Some(distance), step) => Some(StreamSpec {
             streams: *streams.get_ref(),
             distance: *distance.get_ref(),
+            step: *step.as_ref().unwrap_or(distance).get_ref(),
         }),
-        (streams, distance) => {
+        (streams, distance, step) => {
             let at = streams.as_ref().map(Spanned::span);
-            let at = at.or_else(|| distance.as_ref().map(Spanned::span));
+            let other = distance.as_ref().or(step.as_ref()).map(Spanned::span);
             let message = "a cache that prefetches has both prefetch-streams and prefetch-distance";
-            return Err((at.map_or(0, |span| span.start), message.to_string()));
+            return Err((
+                at.or(other).map_or(0, |span| span.start),
+                message.to_string(),
+            ));
         }
     };
     Ok(CacheSpec {

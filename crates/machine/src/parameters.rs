@@ -38,6 +38,7 @@ const CACHE_KEYS: &[&str] = &[
     "replacement",
     "prefetch-streams",
     "prefetch-distance",
+    "prefetch-step",
 ];
 
 /// The place in the text of a wrong key, and a sentence.

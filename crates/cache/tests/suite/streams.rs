@@ -21,6 +21,7 @@ fn roomy(prefetch: Option<StreamSpec>) -> Vec<CacheSpec> {
 const STREAMS: StreamSpec = StreamSpec {
     streams: 4,
     distance: 8,
+    step: 2,
 };
 
 fn misses(caches: &CacheHierarchy, level: usize) -> u64 {
@@ -84,6 +85,33 @@ fn only_data_makes_streams_and_chance_makes_none() {
     assert_eq!(caches.counts().cores[0].levels[1].prefetched, 0);
 }
 
+/// Accesses to a page ask for this number of lines.
+fn asked_for(lines: impl IntoIterator<Item = u64>) -> u64 {
+    let mut caches = hierarchy("non-inclusive", 1, roomy(Some(STREAMS)));
+    for line in lines {
+        access(&mut caches, 0, 0x1000 + line, AccessKind::Load);
+    }
+    caches.counts().cores[0].levels[1].prefetched
+}
+
+/// Pairs of lines are a stream if the gaps between them are short. A long step ends the stream.
+#[test]
+fn steps_of_a_stream_are_short_or_equally_long() {
+    let pairs = |stride: u64| {
+        let starts = (0..64).step_by(stride as usize);
+        starts.flat_map(|start| [start, start + 1].into_iter())
+    };
+    assert_eq!(asked_for(pairs(2)), 64 - 3);
+    // Lines 2, 5, 8 and so on are asked for, too.
+    assert!(asked_for(pairs(3).filter(|line| *line < 64)) > 50);
+    assert_eq!(asked_for(pairs(4)), 0);
+    // The third step of 5 lines is the second one as long as the one before. Line 60 is asked for.
+    assert_eq!(asked_for((0..60).step_by(5)), 12 - 4 + 1);
+    assert_eq!(asked_for((0..60).step_by(9)), 0);
+    // A short step after long ones begins another stream.
+    assert_eq!(asked_for([0, 5, 10, 11]), 0);
+}
+
 /// A line that another core's caches hold stays there.
 #[test]
 fn lines_of_other_cores_are_not_asked_for() {
@@ -110,87 +138,118 @@ fn a_description_of_streams_is_checked() {
         error.message
     };
     assert!(refused(0, STREAMS).contains("the next level"));
-    let wrong = [(0, 8), (65, 8), (4, 0), (4, 65)];
-    for (streams, distance) in wrong {
-        let message = refused(1, StreamSpec { streams, distance });
-        assert!(message.contains("1 to 64 streams"), "{message}");
+    let wrong = [
+        (0, 8, 2),
+        (65, 8, 2),
+        (4, 0, 2),
+        (4, 65, 2),
+        (4, 8, 0),
+        (4, 8, 9),
+    ];
+    for (streams, distance, step) in wrong {
+        let streams = StreamSpec {
+            streams,
+            distance,
+            step,
+        };
+        let message = refused(1, streams);
+        assert!(message.contains("prefetch-step"), "{message}");
     }
 }
 
 /// A slow detector of streams, by the rules of the specification.
 #[derive(Default)]
 struct SlowStreams {
-    /// Regions, the one used last at the end: number, last line, direction, steps, the furthest
-    /// line asked for, and whether the stream leaves.
-    regions: Vec<(i64, i64, i64, u32, i64, bool)>,
+    /// Regions, the one used last at the end.
+    regions: Vec<SlowRegion>,
+}
+
+struct SlowRegion {
+    number: i64,
+    last: i64,
+    direction: i64,
+    steps: u32,
+    /// The furthest line that was asked for.
+    asked: i64,
+    /// The lines of the last step if it was long, 1 if it was short, and 0 before the first step.
+    unit: i64,
+    leaves: bool,
 }
 
 impl SlowStreams {
     /// The lines that an access asks for.
     fn pass(&mut self, line: i64, spec: StreamSpec) -> Vec<i64> {
-        let region = line.div_euclid(64);
-        let at = self.regions.iter().position(|one| one.0 == region);
+        let number = line.div_euclid(64);
+        let at = self.regions.iter().position(|one| one.number == number);
         let Some(at) = at else {
             let inside = line.rem_euclid(64);
-            let from = self.regions.iter_mut().rev();
-            let mut from =
-                from.filter(|one| one.5 && if one.2 > 0 { inside < 4 } else { inside >= 60 });
+            let mut from = (self.regions.iter_mut().rev()).filter(|one| {
+                one.leaves
+                    && if one.direction > 0 {
+                        inside < 4
+                    } else {
+                        inside >= 60
+                    }
+            });
             let direction = from.next().map(|one| {
-                one.5 = false;
-                one.2
+                one.leaves = false;
+                one.direction
             });
             if self.regions.len() == spec.streams {
                 self.regions.remove(0);
             }
-            let steps = if direction.is_some() { 2 } else { 0 };
-            let direction = direction.unwrap_or(1);
-            self.regions
-                .push((region, line, direction, steps, line, false));
-            return if steps == 2 {
-                self.ask(spec)
-            } else {
-                Vec::new()
-            };
+            self.regions.push(SlowRegion {
+                number,
+                last: line,
+                direction: direction.unwrap_or(1),
+                steps: if direction.is_some() { 2 } else { 0 },
+                asked: line,
+                unit: i64::from(direction.is_some()),
+                leaves: false,
+            });
+            return self.ask(spec);
         };
         let mut one = self.regions.remove(at);
-        let step = line - one.1;
-        if step == 0 {
-            self.regions.push(one);
-            return Vec::new();
-        }
-        one.1 = line;
-        if step.unsigned_abs() > spec.distance || step.signum() != one.2 {
-            one.2 = step.signum();
-            one.3 = u32::from(step.unsigned_abs() <= spec.distance);
-            one.4 = line;
-            self.regions.push(one);
-            return Vec::new();
-        }
-        one.3 += 1;
-        if (one.4 - line) * one.2 < 0 {
-            one.4 = line;
+        let step = line - one.last;
+        if step != 0 {
+            let lines = step.unsigned_abs();
+            let is_short = lines <= spec.step;
+            let unit = if is_short { 1 } else { lines as i64 };
+            let is_equal = step.signum() == one.direction && unit == one.unit;
+            if is_equal && (is_short || lines <= spec.distance) {
+                one.steps += 1;
+                if (one.asked - line) * one.direction < 0 {
+                    one.asked = line;
+                }
+            } else {
+                one.steps = u32::from(is_short);
+                one.asked = line;
+                one.leaves = false;
+            }
+            (one.direction, one.last, one.unit) = (step.signum(), line, unit);
         }
         self.regions.push(one);
-        match one.3 {
-            0 | 1 => Vec::new(),
-            _ => self.ask(spec),
+        if step == 0 {
+            Vec::new()
+        } else {
+            self.ask(spec)
         }
     }
 
     /// The lines ahead of the region that was used last.
     fn ask(&mut self, spec: StreamSpec) -> Vec<i64> {
-        let Some(one) = self.regions.last_mut() else {
+        let Some(one) = self.regions.last_mut().filter(|one| one.steps >= 2) else {
             return Vec::new();
         };
-        let (line, direction) = (one.1, one.2);
-        let end = one.0 * 64 + if direction > 0 { 63 } else { 0 };
-        one.5 = (end - line).abs() < 4;
+        let (line, direction) = (one.last, one.direction);
+        let end = one.number * 64 + if direction > 0 { 63 } else { 0 };
+        one.leaves = one.unit == 1 && (end - line).abs() < 4;
         let mut asked = Vec::new();
-        for ahead in 1..=spec.distance as i64 {
+        for ahead in (one.unit..=spec.distance as i64).step_by(one.unit as usize) {
             let next = line + direction * ahead;
-            if next.div_euclid(64) == one.0 && (next - one.4) * direction > 0 {
+            if next.div_euclid(64) == one.number && (next - one.asked) * direction > 0 {
                 asked.push(next);
-                one.4 = next;
+                one.asked = next;
             }
         }
         asked
@@ -200,11 +259,12 @@ impl SlowStreams {
 proptest! {
     #[test]
     fn the_streams_equal_slow_ones(
-        walks in prop::collection::vec((0..6_i64, 0..64_i64, -3..4_i64, 1..30_usize), 1..40),
+        walks in prop::collection::vec((0..6_i64, 0..64_i64, -6..7_i64, 1..30_usize), 1..40),
         streams in 1..6_usize,
         distance in 1..20_u64,
+        step in 1..4_u64,
     ) {
-        let spec = StreamSpec { streams, distance };
+        let spec = StreamSpec { streams, distance, step: step.min(distance) };
         let mut caches = hierarchy("non-inclusive", 1, roomy(Some(spec)));
         let mut slow = SlowStreams::default();
         let (mut first, mut second) = (BTreeSet::new(), BTreeSet::new());

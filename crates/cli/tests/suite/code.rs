@@ -48,7 +48,7 @@ fn following_code_changes_cycles_alone() {
         parsed["results"][0].clone()
     };
     let code = ["mispredicted-branch", "units"];
-    let prefetch = ["prefetch-streams", "prefetch-distance"];
+    let prefetch = ["prefetch-streams", "prefetch-distance", "prefetch-step"];
     let follows = result("zen5-core");
     let interval = result(&machine_without(&folder, "interval.toml", &code));
     let plain = result(&machine_without(
