@@ -275,6 +275,7 @@ def record(
     engine: str,
     grain: str,
     instructions: bool,
+    code: bool,
     follow_children: bool,
     sites: bool,
     align: Sequence[str],

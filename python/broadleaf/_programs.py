@@ -24,6 +24,7 @@ def record(
     engine: str = "valgrind",
     grain: str = "page",
     instructions: bool = False,
+    code: bool = False,
     follow_children: bool = False,
     sites: bool = False,
     align: str | Sequence[str] = (),
@@ -53,6 +54,9 @@ def record(
         The unit of visits: ``"page"`` (4096 bytes) or ``"line"`` (64 bytes).
     instructions
         Record the pages that instructions are fetched from as well.
+    code
+        Keep the bytes of executed instructions, for machines whose cores follow them. Such machines also need
+        ``grain="line"`` and ``instructions=True``.
     follow_children
         Record the processes that the program starts as well.
     sites
@@ -86,6 +90,7 @@ def record(
             engine=engine,
             grain=grain,
             instructions=instructions,
+            code=code,
             follow_children=follow_children,
             sites=sites,
             align=[align] if isinstance(align, str) else list(align),

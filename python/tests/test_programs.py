@@ -31,6 +31,15 @@ def test_a_recording_in_windows_holds_a_part(tmp_path: Path) -> None:
             broadleaf.compare(tmp_path / "part.bl", "4k", warm_up=share)
 
 
+def test_cores_follow_the_code_of_a_recording(tmp_path: Path) -> None:
+    coded = tmp_path / "coded.bl"
+    broadleaf.record(["awk", SCRIPT], coded, grain="line", instructions=True, code=True)
+    result = broadleaf.compare(coded, "4k", "zen5-core").results[0]
+    assert 0 < result["mispredicted_branches"] < result["cycles"]
+    with pytest.raises(broadleaf.InvalidInput, match="--code"):
+        broadleaf.record("true", tmp_path / "x.bl", engine="qemu", code=True)
+
+
 def test_mappings_are_aligned(tmp_path: Path) -> None:
     broadleaf.record(["awk", SCRIPT], tmp_path / "aligned.bl", align=["64k", "2m"])
     events = broadleaf.open_trace(tmp_path / "aligned.bl").events()

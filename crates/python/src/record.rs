@@ -63,8 +63,8 @@ type Recorded = (
 /// Records a program. `broadleaf.record` documents the arguments.
 #[pyfunction]
 #[pyo3(signature = (
-    command, *, output, engine, grain, instructions, follow_children, sites, align, skip, window,
-    every, clock, clock_rate, measure, force, progress
+    command, *, output, engine, grain, instructions, code, follow_children, sites, align, skip,
+    window, every, clock, clock_rate, measure, force, progress
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn record(
@@ -74,6 +74,7 @@ pub(crate) fn record(
     engine: String,
     grain: String,
     instructions: bool,
+    code: bool,
     follow_children: bool,
     sites: bool,
     align: Vec<String>,
@@ -109,6 +110,7 @@ pub(crate) fn record(
         sizes.push(size.map_err(|error| invalid(py, format!("align: {error}")))?);
     }
     let given = [
+        ("--code", code),
         ("--sites", sites),
         ("--align", !sizes.is_empty()),
         ("--clock program", clock.as_deref() == Some("program")),
@@ -144,7 +146,7 @@ pub(crate) fn record(
         grain: value_of(py, "grain", &grain, &GRAINS)?,
         instructions,
         follow_children,
-        code: false,
+        code,
         sites,
         align: sizes,
         windows,
