@@ -159,12 +159,13 @@ impl Staying<'_> {
             let saved = lost_cycles(baseline) - lost_cycles(fastest);
             let is_little = (saved as f64) < WORTH_WHILE * baseline.accesses as f64;
             let gain = fastest.run_time.map(|run_time| percent(run_time.gain()));
-            let threshold = match gain.filter(|_| !is_little) {
+            let is_unseen = baseline.memory.is_some()
+                && (saved as f64) < WORTH_WHILE * lost_cycles(baseline) as f64;
+            let threshold = match gain {
+                _ if is_little => "less than 0.01 cycles per access".to_owned(),
+                _ if is_unseen => "less than a hundredth of them".to_owned(),
                 Some(gain) => format!("about {gain} of the run time, and less than 3%"),
-                None if baseline.memory.is_some() => {
-                    "less than a hundredth of them, or 0.01 cycles per access".to_owned()
-                }
-                None => "less than 0.01 cycles per access".to_owned(),
+                None => "not worth its memory".to_owned(),
             };
             format!(
                 "the most that a policy compared here saves, {} of {} {} ({}), is {threshold}",

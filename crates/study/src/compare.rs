@@ -191,7 +191,7 @@ pub(crate) fn compare_beside(
         return Err(Failure::Wrong(match needs_frames {
             Some(why) => format!(
                 "{why}, and curves are counted only if memory is not modelled down to the frame: \
-                 leave --curve out"
+                 leave --curve out, or what needs frames"
             ),
             None => {
                 "curves need memory that is not limited: leave --memory or --curve out".to_owned()

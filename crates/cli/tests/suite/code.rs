@@ -54,7 +54,7 @@ fn following_code_changes_cycles_alone() {
     let plain = result(&machine_without(
         &folder,
         "plain.toml",
-        &[code, prefetch].concat(),
+        &[&code[..], &prefetch].concat(),
     ));
     let pipeline = result(&machine_without(&folder, "pipeline.toml", &prefetch));
     assert!(follows["mispredicted_branches"].as_u64().expect("branches") > 0);

@@ -179,8 +179,8 @@ fn what_used_memory_up_is_not_chosen_and_faults_count() {
     assert_eq!(
         hardly.sentence,
         "Page sizes hardly matter to this program: the most that a policy compared here saves, \
-         10.0k of 1.50M cycles of walks and faults (greedy), is less than a hundredth of them, or \
-         0.01 cycles per access. Stay with 4k."
+         10.0k of 1.50M cycles of walks and faults (greedy), is less than a hundredth of them. \
+         Stay with 4k."
     );
     let ended = limited("4k", 1, 1, Some(5));
     assert_eq!(advise(&[&results[3]], &ended, &|_| true, None), None);

@@ -22,6 +22,15 @@ use gather::{ProcessInfo, TraceContents};
 /// The name and version of the JSON shape.
 const SCHEMA: &str = "broadleaf.info/1";
 
+/// The unit of a trace's visits.
+fn grain_of(trace: &Trace) -> &'static str {
+    if trace.grain().shift() == 12 {
+        "page"
+    } else {
+        "line"
+    }
+}
+
 /// A trace to describe.
 #[derive(Debug)]
 pub struct InfoRequest<'a> {
@@ -118,7 +127,7 @@ fn as_json(trace: &Trace, contents: &TraceContents) -> Value {
             "bytes": trace.meter().bytes(),
             "format": trace.format(),
             "version": trace.version(),
-            "grain": if trace.grain().shift() == 12 { "page" } else { "line" },
+            "grain": grain_of(trace),
             "complete": trace.is_complete(),
             "damage": trace.damage(),
         },
@@ -178,11 +187,12 @@ fn table(trace: &Trace, contents: &TraceContents, view: View) -> String {
     fact(
         "accesses",
         format!(
-            "{} ({} loads, {} stores); {} cross a page boundary",
+            "{} ({} loads, {} stores); {} cross a boundary of {}",
             grouped(contents.accesses()),
             grouped(contents.loads),
             grouped(contents.stores),
-            grouped(contents.straddling)
+            grouped(contents.straddling),
+            format_args!("{}s", grain_of(trace)),
         ),
     );
     if let Some(system) = contents.system {
