@@ -39,7 +39,7 @@ pub fn curves_svg(results: &[CellResult]) -> Result<String, DrawError> {
         let root = SVGBackend::with_string(&mut text, (PANEL.0, height)).into_drawing_area();
         root.fill(&WHITE).map_err(failed)?;
         for (area, (size, lines)) in root.split_evenly((panels.len(), 1)).iter().zip(&panels) {
-            panel(area, size, &lines.lines).map_err(failed)?;
+            panel(area, size, &lines.lines, results).map_err(failed)?;
         }
         root.present().map_err(failed)?;
     }
@@ -56,7 +56,12 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 /// The failure of a drawing call.
 type Failed<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
 
-fn panel<'a>(area: &Area<'a>, size: &str, lines: &[CurveLine<'_>]) -> Result<(), Failed<'a>> {
+fn panel<'a>(
+    area: &Area<'a>,
+    size: &str,
+    lines: &[CurveLine<'_>],
+    results: &[CellResult],
+) -> Result<(), Failed<'a>> {
     let curves: Vec<Vec<(f64, f64)>> = lines.iter().map(fully_associative).collect();
     let all = || curves.iter().flatten();
     let most_entries = all().map(|point| point.0).fold(2.0, f64::max);
@@ -81,9 +86,8 @@ fn panel<'a>(area: &Area<'a>, size: &str, lines: &[CurveLine<'_>]) -> Result<(),
         .x_label_formatter(&|entries| format!("{entries:.0}"))
         .y_label_formatter(&|misses| crate::number::short(misses.round() as u64))
         .draw()?;
-    for (number, (line, curve)) in lines.iter().zip(&curves).enumerate() {
-        let color = Palette99::pick(number).to_rgba();
-        let style = color.stroke_width(2);
+    for (line, curve) in lines.iter().zip(&curves) {
+        let style = colour(line, results).stroke_width(2);
         chart
             .draw_series(LineSeries::new(curve.iter().copied(), style))?
             .label(line.policies.join(", "))
@@ -96,6 +100,17 @@ fn panel<'a>(area: &Area<'a>, size: &str, lines: &[CurveLine<'_>]) -> Result<(),
         .background_style(WHITE.mix(0.8))
         .border_style(BLACK)
         .draw()
+}
+
+/// The colour of a line: that of its first policy, in every panel. Neighbours among the policies
+/// differ in hue and in lightness.
+fn colour(line: &CurveLine<'_>, results: &[CellResult]) -> HSLColor {
+    let first = line.policies.first();
+    let place = first.and_then(|first| results.iter().position(|one| one.policy == **first));
+    let place = place.unwrap_or(results.len());
+    let hue = place as f64 / (results.len() + 1) as f64;
+    let lightness = if place.is_multiple_of(2) { 0.36 } else { 0.54 };
+    HSLColor(hue, 0.8, lightness)
 }
 
 /// Returns the entries and misses of fully associative TLBs.
@@ -141,5 +156,46 @@ mod tests {
         assert!(svg.matches("<polyline").count() >= 2);
         let none = curves_svg(&[CellResult::default()]).unwrap_err();
         assert!(none.to_string().contains("no result has a curve"), "{none}");
+    }
+
+    #[test]
+    fn a_policy_has_one_colour_in_all_panels_and_policies_differ() {
+        let result = |policy: &str, factor: u64, sizes: &[u64]| CellResult {
+            policy: policy.to_owned(),
+            curve: Some(
+                sizes
+                    .iter()
+                    .flat_map(|size| {
+                        (0..6).map(move |power| CurvePoint {
+                            page_size: *size,
+                            sets: 1,
+                            ways: 1 << power,
+                            misses: factor * (1000 >> power),
+                        })
+                    })
+                    .collect(),
+            ),
+            ..CellResult::default()
+        };
+        let strokes = |results: &[CellResult]| -> Vec<String> {
+            let svg = curves_svg(results).unwrap();
+            let lines = svg.split("<polyline").skip(1);
+            let stroke = |line: &str| line.split("stroke=\"").nth(1).map(|of| of[..7].to_owned());
+            let mut strokes: Vec<String> = lines.filter_map(stroke).collect();
+            // Axes are black.
+            strokes.retain(|stroke| stroke != "#000000");
+            strokes.sort();
+            strokes.dedup();
+            strokes
+        };
+        let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
+        let numbered = names.iter().zip(1..);
+        let results: Vec<CellResult> = numbered
+            .map(|(name, factor)| match factor {
+                1 => result(name, factor, &[4096]),
+                _ => result(name, factor, &[4096, 1 << 21]),
+            })
+            .collect();
+        assert_eq!(strokes(&results).len(), names.len());
     }
 }
