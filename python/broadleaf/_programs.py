@@ -84,7 +84,7 @@ def record(
     """
     words = [command] if isinstance(command, (str, os.PathLike)) else list(command)
     with watched(progress) as show:
-        path, accesses, processes, code, signal, seconds, summary, cause = _broadleaf.record(
+        path, accesses, processes, exit_code, signal, seconds, summary, cause = _broadleaf.record(
             [os.fspath(word) for word in words],
             output=None if output is None else os.fspath(output),
             engine=engine,
@@ -103,7 +103,7 @@ def record(
             force=force,
             progress=show,
         )
-    status = code if code is not None else -(signal or 0)
+    status = exit_code if exit_code is not None else -(signal or 0)
     return Recording(Path(path), accesses, processes, status, seconds, summary, cause)
 
 
