@@ -137,10 +137,11 @@ fn counts(result: &CellResult) -> [u64; 2] {
 }
 
 /// Returns the place of a value between two ends, which come before and after it: 0 at the first, 1
-/// at the second. Returns `None` if the ends are too close to divide the distance.
+/// at the second. A value beyond an end is at that end, since nothing was measured there. Returns
+/// `None` if the ends are too close to divide the distance.
 fn share([from, value, to]: [f64; 3]) -> Option<f64> {
     let distance = from - to;
-    (distance.abs() > 0.001 * from.abs()).then(|| (from - value) / distance)
+    (distance.abs() > 0.001 * from.abs()).then(|| ((from - value) / distance).clamp(0.0, 1.0))
 }
 
 #[cfg(test)]
@@ -214,6 +215,15 @@ mod tests {
         assert_eq!(half.class, RunTimeClass::Some);
         // It copies the pages that are there.
         assert!((half.fault_seconds.unwrap().paid - 2e-3).abs() < 1e-9);
+    }
+
+    /// Frames that do not lie side by side can make walks that neither end has.
+    #[test]
+    fn a_policy_beyond_an_end_has_the_time_of_that_end() {
+        let most = found("linux", 200_000, 1_500_000).unwrap();
+        assert_eq!([most.ratio_low, most.ratio, most.ratio_high], [1.0; 3]);
+        let seconds = most.user_seconds.unwrap();
+        assert_eq!([seconds.low, seconds.middle, seconds.high], [2.0; 3]);
     }
 
     #[test]
