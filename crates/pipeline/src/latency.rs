@@ -1,4 +1,6 @@
-//! The cycles of operations, without those of their loads, as on the server processors of 2020 to 2025.
+//! The cycles of operations, without those of their loads.
+//!
+//! They are those of the server processors of 2020 to 2025.
 //!
 //! Processors differ by a cycle or two. The values of the common operations are those of chains of
 //! dependent instructions on Zen 5. The others are by Agner Fog's instruction tables and the

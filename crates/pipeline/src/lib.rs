@@ -9,6 +9,7 @@ mod branches;
 mod decode;
 mod latency;
 mod pipeline;
+mod stored;
 mod units;
 
 pub use branches::Branches;

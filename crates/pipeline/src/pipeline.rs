@@ -19,6 +19,7 @@
 
 use std::sync::Arc;
 
+use crate::stored::StoredOperands;
 use crate::units::Units;
 use crate::{BranchKind, Branches, CoreUnit, Flow, REGISTERS, UNITS, UnitSet};
 
@@ -62,10 +63,7 @@ pub struct Pipeline {
     /// The code of the execution, and the next instruction of it.
     path: Arc<[Flow]>,
     at: usize,
-    /// How often each register changed.
-    versions: [u32; REGISTERS],
-    /// The operands that were stored lately, and the slots at which their contents are ready.
-    stored: Box<[(u64, u64)]>,
+    stored: StoredOperands,
     units: Units,
     branches: Branches,
     branch: Option<OpenBranch>,
@@ -129,9 +127,6 @@ const VECTOR_LOAD: UnitSet = 1 << CoreUnit::VectorLoad as u8;
 /// Zen 5.
 const FORWARDED_VECTOR: u64 = 8;
 
-/// The operands that were stored lately, at most.
-const STORED: usize = 256;
-
 /// The bytes that a forward branch skips at most if both of its ways soon join again.
 const REJOINS: u64 = 128;
 
@@ -155,8 +150,7 @@ impl Pipeline {
             open: None,
             path: Arc::from([]),
             at: 0,
-            versions: [0; REGISTERS],
-            stored: vec![(0, 0); STORED].into(),
+            stored: StoredOperands::new(),
             units: Units::new(spec.units, spec.window),
             branches: Branches::default(),
             branch: None,
@@ -223,35 +217,13 @@ impl Pipeline {
         self.now = self.now.max(redirected);
     }
 
-    /// The present name of an instruction's operand in memory; 0 if it has none.
-    fn operand(&self, flow: &Flow) -> u64 {
-        if flow.operand == 0 {
-            return 0;
-        }
-        let mut name = flow.operand;
-        let mut registers = flow.addresses;
-        while registers != 0 {
-            let version = self.versions[registers.trailing_zeros() as usize];
-            name = (name ^ u64::from(version)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            name ^= name >> 29;
-            registers &= registers - 1;
-        }
-        name | 1
-    }
-
     /// The slot at which the load of an operand that was stored lately has it; 0 for others.
     fn stored_at(&self, flow: &Flow) -> u64 {
-        let operand = self.operand(flow);
-        if operand == 0 {
-            return 0;
-        }
-        match self.stored[operand as usize >> 1 & (STORED - 1)] {
-            (known, ready) if known == operand && flow.units & VECTOR_LOAD != 0 => {
-                ready + self.slots(FORWARDED_VECTOR)
-            }
+        match self.stored.ready(self.stored.name(flow)) {
+            Some(ready) if flow.units & VECTOR_LOAD != 0 => ready + self.slots(FORWARDED_VECTOR),
             // The register of the load is another name of what was stored.
-            (known, ready) if known == operand => ready,
-            _ => 0,
+            Some(ready) => ready,
+            None => 0,
         }
     }
 
@@ -312,8 +284,12 @@ impl Pipeline {
     fn end_of(&mut self, open: &OpenInstruction) {
         let flow = self.flow(open.at);
         let (units, cycles) = (flow.units & !MEMORY_UNITS, flow.cycles);
-        let (mut writes, mut changes) = (flow.writes, flow.changes);
-        let operand = if flow.stores { self.operand(flow) } else { 0 };
+        let (mut writes, changes) = (flow.writes, flow.changes);
+        let operand = if flow.stores {
+            self.stored.name(flow)
+        } else {
+            0
+        };
         let (kind, address, end) = (flow.branch, flow.address, flow.end);
         let rejoins = kind != BranchKind::None && rejoins(flow);
         let operates = self.operates(open, flow.loads);
@@ -323,13 +299,9 @@ impl Pipeline {
             writes &= writes - 1;
         }
         if operand != 0 {
-            self.stored[operand as usize >> 1 & (STORED - 1)] = (operand, ends);
+            self.stored.store(operand, ends);
         }
-        while changes != 0 {
-            let version = &mut self.versions[changes.trailing_zeros() as usize];
-            *version = version.wrapping_add(1);
-            changes &= changes - 1;
-        }
+        self.stored.change(changes);
         self.last_retires = self.last_retires.max(ends);
         self.retire[self.place] = self.last_retires;
         self.place += 1;

@@ -90,7 +90,8 @@ proptest! {
                     let found = quick.lookup(&request);
                     prop_assert_eq!(found, slow.lookup_evicting(&request, |_| ()));
                     if found == Lookup::Miss {
-                        let walk = Walk { request, ..Walk::plain(Asid::ZERO, page, PageSize::SIZE_4K) };
+                        let plain = Walk::plain(Asid::ZERO, page, PageSize::SIZE_4K);
+                        let walk = Walk { request, ..plain };
                         quick.load(&walk);
                         slow.load_evicting(&walk, |_| ());
                     }
