@@ -55,7 +55,7 @@ def record(
     instructions
         Record the pages that instructions are fetched from as well.
     code
-        Keep the bytes of executed instructions, for machines whose cores follow them. Such machines also need
+        Keep the bytes of executed instructions, for machines whose cores follow them. They also need
         ``grain="line"`` and ``instructions=True``.
     follow_children
         Record the processes that the program starts as well.

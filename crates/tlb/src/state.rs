@@ -134,7 +134,7 @@ impl Tlb {
         }
     }
 
-    /// Loads what a walk found after a [`Lookup::Miss`], at all levels.
+    /// Loads the translation of a walk at all levels, after a [`Lookup::Miss`].
     #[inline]
     pub fn load(&mut self, walk: &Walk<'_>) {
         let (request, size) = (walk.request, walk.translation.size);

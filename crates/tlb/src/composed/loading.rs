@@ -1,4 +1,4 @@
-//! Loading: structures take what a walk found, or what a lower level held.
+//! Translations are loaded into structures after a walk, or after a hit in a lower level.
 
 use super::Composed;
 use crate::design::MOST_TLB_LEVELS;
@@ -8,7 +8,7 @@ use crate::{Entries, Evicted, ReferenceKind, TlbLog, TlbRequest, Walk};
 use broadleaf_units::{PageNumber, PageSize};
 
 impl Composed {
-    /// Loads what a walk found, at each level. A size that the design does not hold is not loaded.
+    /// Loads the translation of a walk at each level. A size that no structure holds is not loaded.
     pub fn load(&mut self, walk: &Walk<'_>) {
         self.log.ignores_evicted = self.ignores_evicted();
         self.load_all(walk);
