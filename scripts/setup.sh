@@ -120,6 +120,12 @@ for what in "$@"; do
       need binutils command -v objcopy
       need lz4 command -v lz4
       need python3 command -v python3
+      # workloads/guest/kernel.py
+      need make command -v make
+      need bison command -v bison
+      need flex command -v flex
+      need bc command -v bc
+      need xz-utils command -v xz
       ;;
     web) need npm command -v npm ;;
     bench)

@@ -209,13 +209,38 @@ class Archive:
                 if library.strip("/") not in self.names:
                     self.add_file(library)
 
+    def add_package(self, package):
+        """Adds the files of a package that is installed here, but for its documentation."""
+        for line in run("dpkg", "-L", package, text=True).splitlines():
+            if line.startswith("/usr/share/"):
+                continue
+            if os.path.islink(line):
+                self.add(line, 0o120777, os.readlink(line).encode())
+            elif os.path.isfile(line):
+                self.add_file(line)
+
+    def add_tree(self, path, name):
+        """Adds a folder with all that is in it. Programs in it get no libraries."""
+        for folder, folders, files in os.walk(path):
+            place = os.path.join(name, os.path.relpath(folder, path))
+            self.add(os.path.normpath(place), 0o40755)
+            links = [file for file in folders if os.path.islink(os.path.join(folder, file))]
+            for file in files + links:
+                source = pathlib.Path(folder, file)
+                inside = os.path.normpath(os.path.join(place, file))
+                if source.is_symlink():
+                    self.add(inside, 0o120777, os.readlink(source).encode())
+                elif source.is_file():
+                    mode = 0o100755 if os.access(source, os.X_OK) else 0o100644
+                    self.add(inside, mode, source.read_bytes())
+
     def bytes(self):
         """The whole archive."""
         self.entry("TRAILER!!!", 0)
         return b"".join(self.parts)
 
 
-def file_system(folder, programs, files, module):
+def file_system(folder, asked, module):
     """The initial file system, with the supervisor as its first program."""
     archive = Archive()
     for name in ("proc", "sys", "dev", "tmp", "root", "var/lib", "run"):
@@ -232,16 +257,23 @@ def file_system(folder, programs, files, module):
         archive.add_file(module, "lib/broadleaf/broadleaf_events.ko")
     archive.add("etc/passwd", 0o100644, b"root:x:0:0:root:/root:/bin/sh\n")
     archive.add("etc/group", 0o100644, b"root:x:0:\n")
-    for program in programs:
+    for program in asked.programs:
         path = shutil.which(program)
         if not path:
             fail(f"{program} is no program on this machine")
         archive.add_file(os.path.realpath(path), f"usr/bin/{os.path.basename(program)}")
-    for file in files:
+    for file in asked.file:
         source, _, name = file.partition("=")
         if not os.path.isfile(source):
             fail(f"--file {source}: no such file")
         archive.add_file(source, name or os.path.abspath(source))
+    for package in asked.package:
+        archive.add_package(package)
+    for tree in asked.tree:
+        source, _, name = tree.partition("=")
+        if not os.path.isdir(source):
+            fail(f"--tree {source}: no such folder")
+        archive.add_tree(source, name or os.path.abspath(source))
     return archive
 
 
@@ -274,20 +306,24 @@ def kernel_addresses(folder, image, archive, qemu):
     return addresses
 
 
-def main():
-    """Builds the guest."""
+def main(words=None):
+    """Builds the guest, as the words of a command line say."""
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
     add("folder", help="the folder of the guest")
     add("programs", nargs="*", help="programs of this machine to copy, with their libraries")
     add("--file", action="append", default=[], metavar="PATH[=NAME]", help="copy a file too")
+    add("--package", action="append", default=[], metavar="NAME",
+        help="copy the files of a package that is installed here")
+    add("--tree", action="append", default=[], metavar="FOLDER[=NAME]",
+        help="copy a folder with all that is in it")
     add("--kernel", metavar="DEB", help="take the kernel from this package, and download none")
     add("--events", action="store_true",
         help="build and load the module that emits kernel events")
     add("--headers", action="append", default=[], metavar="DEB",
         help="take the kernel's headers from these packages, and download none")
     add("--qemu", default="qemu-system-x86_64", help="the QEMU that boots the guest once")
-    asked = parser.parse_intermixed_args()
+    asked = parser.parse_intermixed_args(words)
     folder = pathlib.Path(asked.folder)
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as work:
@@ -298,9 +334,14 @@ def main():
         if asked.events:
             packages = [pathlib.Path(package).resolve() for package in asked.headers]
             module = kernel_module(work, image.name[8:], packages)
-        archive = file_system(work, asked.programs, asked.file, module).bytes()
-        addresses = kernel_addresses(work, image, archive, asked.qemu)
+        archive = file_system(work, asked, module).bytes()
+        # The addresses are the same without the programs.
+        empty = argparse.Namespace(programs=[], file=[], package=[], tree=[])
+        plain = file_system(work, empty, None).bytes()
+        addresses = kernel_addresses(work, image, plain, asked.qemu)
         lines = [f"{name} {value:#x}\n" for name, value in {**addresses, **fields}.items()]
+        # The supervisor divides the clock.
+        lines.append("clock-divider 4\n")
         if module:
             lines.append("kernel-events 1\n")
         shutil.copy(image, folder / "vmlinuz")
@@ -310,4 +351,5 @@ def main():
     print(f"built {folder}: kernel {kernel}, {size} MiB of files", file=sys.stderr)
 
 
-main()
+if __name__ == "__main__":
+    main()

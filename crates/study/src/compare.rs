@@ -6,6 +6,7 @@ mod kernel;
 mod misses;
 mod notes;
 mod outcome;
+mod references;
 mod rendered;
 mod replay;
 mod request;
@@ -18,7 +19,7 @@ use broadleaf_machine::Machine;
 use broadleaf_metrics::{CellResult, Comparison};
 use broadleaf_model::Plan;
 use broadleaf_policy::{Foresight, Policy};
-use broadleaf_report::{BASELINE, Context, REFERENCE, recommendations};
+use broadleaf_report::{Context, recommendations};
 
 use crate::answer::{AnsweredProgram, add_commands, can_be_run};
 use crate::explained::explained;
@@ -27,7 +28,7 @@ use crate::listening::Listening;
 use crate::memory::MemoryRequest;
 use crate::output::argument;
 use crate::provenance::provenance;
-use crate::run_time::{ALL_HUGE, Weighing, add_run_times};
+use crate::run_time::{ALL_HUGE, Weighing, add_run_times, base_at_faults};
 use crate::shortage::{FinishedReplay, left_out};
 use crate::source::origin::{PassCount, can_be_opened_again};
 use crate::source::{Trace, TraceReading, Whole, header_of};
@@ -137,14 +138,8 @@ pub(crate) fn compare_beside(
         spellings.push(name);
     }
     let is_measured = head.as_ref().is_some_and(|head| head.measured.is_some());
-    let huge_end = (is_measured && all_have && !extra.is_empty()).then_some(&ALL_HUGE);
-    for name in extra
-        .iter()
-        .chain(huge_end)
-        .filter(|name| !asked.iter().any(|known| known == *name))
-    {
-        policies.push(broadleaf_policy::parse(name).map_err(Failure::failed)?);
-    }
+    let huge_end = (is_measured && all_have && !extra.is_empty()).then_some(ALL_HUGE);
+    references::add(&mut policies, extra.iter().copied().chain(huge_end))?;
     let foresees = |policy: &dyn Policy| policy.needs().foresight != Foresight::None;
     let passes = if policies.iter().any(|policy| foresees(policy.as_ref())) {
         PassCount::Several
@@ -170,6 +165,10 @@ pub(crate) fn compare_beside(
         policies.insert(asked.len(), crate::names::policy(&name)?);
         asked.push(name.clone());
         spellings.push(name);
+    }
+    if !extra.is_empty() && !asks_for_memory {
+        let base = base_at_faults(&policies, &machines);
+        references::add(&mut policies, base)?;
     }
     let by_walks = match &needs_frames {
         Some(_) => crate::machines::without_frames(&policies, &machines),
@@ -295,14 +294,7 @@ pub(crate) fn compare_beside(
     for trace in earlier.iter().chain([&trace]) {
         notes.extend(notes::of_trace(trace, trace.name() != summary.path));
     }
-    let is_reference =
-        |result: &CellResult| [BASELINE, REFERENCE, ALL_HUGE].contains(&result.policy.as_str());
-    let references: Vec<CellResult> = outcome
-        .results
-        .iter()
-        .filter(|result| is_reference(result))
-        .cloned()
-        .collect();
+    let references = references::of(&outcome.results);
     let mut results = outcome.results;
     let is_whole = can_be_opened_again(path) && !trace.is_given_reduced();
     notes.extend(

@@ -67,7 +67,7 @@ pub fn baseline(request: &BaselineRequest<'_>) -> Result<BaselineEnd, Failure> {
         Arm::BasePages,
         Arm::AsSet,
         Arm::Governed(&ward),
-        Arm::HugePages,
+        Arm::HugePages(None),
     ];
     Ok(match turns.take(&arms, request.rounds.get())? {
         TurnsEnd::Figures(figures) => BaselineEnd::Report(report(request, figures)),
@@ -131,7 +131,7 @@ pub fn measure_ends(request: &EndsRequest<'_>) -> Result<EndsEnd, Failure> {
         signals: request.signals,
         watch: request.watch,
     };
-    let arms = [Arm::BasePages, Arm::HugePages];
+    let arms = [Arm::BasePages, Arm::HugePages(None)];
     Ok(match turns.take(&arms, request.rounds.get())? {
         TurnsEnd::Figures(figures) => EndsEnd::Measured(ends_of_runs(&figures[0], &figures[1])),
         TurnsEnd::Interrupted(status, _) => EndsEnd::Interrupted(status),

@@ -30,8 +30,10 @@ const ALL_HUGE: &str = "greedy";
 pub(super) enum Arm<'a> {
     /// Base pages alone.
     BasePages,
-    /// Huge pages wherever they fit, whatever the program and the kernel's settings say.
-    HugePages,
+    /// Huge pages wherever they fit, whatever the program and the kernel's settings say: from a
+    /// block's first page on under a setting of the kernel's switch, and else as soon as the
+    /// governor sees the block.
+    HugePages(Option<KernelSetting>),
     /// Under a policy, as `run` does it. The function makes the ward.
     Governed(&'a dyn Fn() -> Result<Ward, Failure>),
     /// As the kernel makes huge pages under a setting.
@@ -121,7 +123,7 @@ impl Turns<'_> {
                 ignore_thp_switches(&mut command);
                 None
             }
-            Arm::HugePages => {
+            Arm::HugePages(_) => {
                 allow_thp().map_err(|error| cannot("allow huge pages", &error))?;
                 ignore_thp_switches(&mut command);
                 Some(all_huge()?)
@@ -142,7 +144,7 @@ impl Turns<'_> {
         let handed_over = self.signals.hand_over();
         // The switch is changed only while signals are for the program, so that it is set back.
         let switched = match arm {
-            Arm::Kernel(setting) => {
+            Arm::Kernel(setting) | Arm::HugePages(Some(setting)) => {
                 let what = format!("set its switch to {}", setting.name());
                 Some(setting.apply().map_err(|error| cannot(&what, &error))?)
             }

@@ -116,13 +116,14 @@ pub fn measure_settings(request: &SettingsRequest<'_>) -> Result<SettingsEnd, Fa
         }));
     }
     settings.push(LiveSetting::AllHuge);
+    let at_faults = request.may_switch.then_some(KernelSetting::Always);
     let mut wards = wards.iter();
     let arms: Vec<Arm<'_>> = (settings.iter())
         .filter_map(|setting| match setting {
             LiveSetting::Never => Some(Arm::BasePages),
             LiveSetting::Kernel(kernel) => Some(Arm::Kernel(*kernel)),
             LiveSetting::Policy(_) => wards.next().map(|ward| Arm::Governed(ward)),
-            LiveSetting::AllHuge => Some(Arm::HugePages),
+            LiveSetting::AllHuge => Some(Arm::HugePages(at_faults)),
         })
         .collect();
     let turns = Turns {

@@ -5,6 +5,7 @@
 //! command to run. `workloads/guest` builds guests.
 
 mod archive;
+mod clock;
 mod report;
 
 use std::ffi::{OsStr, OsString};
@@ -16,6 +17,8 @@ use std::process::{Command, Stdio};
 
 use crate::qemu::quoted;
 use crate::valgrind::{Options, RecordError};
+
+use clock::GuestClock;
 
 pub use report::{GuestReport, KernelEventCounts, TranslationCheck};
 
@@ -76,6 +79,7 @@ pub(crate) struct System<'a> {
     kernel: String,
     /// True if the guest's kernel emits events to a page.
     kernel_events: bool,
+    clock: GuestClock,
 }
 
 impl<'a> System<'a> {
@@ -131,6 +135,7 @@ impl<'a> System<'a> {
             plugin,
             kernel: kernel.unwrap_or_default().to_owned(),
             kernel_events: emits_events(&symbols),
+            clock: GuestClock::of(&symbols, counts_instructions(machine, plugin)),
         })
     }
 
@@ -160,23 +165,13 @@ impl<'a> System<'a> {
         )
     }
 
-    /// Returns true if the guest's clock can follow its instructions. QEMU 7.2 gives each of
-    /// several processors the time of all, so that its firmware waits for minutes.
-    fn counts_instructions(&self) -> bool {
-        self.machine.processors == 1 || self.plugin.as_ptr() == PLUGIN_4.as_ptr()
-    }
-
     /// Facts that users of the trace have to know.
     pub(crate) fn notes(&self) -> Vec<String> {
         let mut notes = vec![
             "a whole system: references of the kernel and of all processes; addresses of the upper \
              half belong to space 0"
                 .to_owned(),
-            match self.counts_instructions() {
-                true => "the guest's clock follows its instructions: one nanosecond for each",
-                false => "the guest's clock was real, so the guest seemed slow to itself",
-            }
-            .into(),
+            self.clock.in_words().to_owned(),
             "the guest's processor has no PCIDs, so each address space counts as if it had one of \
              its own"
                 .into(),
@@ -227,9 +222,7 @@ impl<'a> System<'a> {
         let mut command = Command::new(&self.qemu);
         command.args(["-machine", "q35,memory-backend=m"]);
         command.args(["-accel", "tcg,thread=single", "-cpu", "max,la57=off"]);
-        if self.counts_instructions() {
-            command.args(["-icount", "shift=0,sleep=off"]);
-        }
+        command.args(self.clock.options());
         command.arg("-smp").arg(self.machine.processors.to_string());
         command.arg("-m").arg(format!("{}B", size));
         command.arg("-object").arg(joined(&[
@@ -256,10 +249,8 @@ impl<'a> System<'a> {
         command.arg(joined(&["file:".as_ref(), rings.join(SERIAL).as_os_str()]));
         command.arg("-kernel").arg(self.kernel_path());
         command.arg("-initrd").arg(rings.join(FILES));
-        command.args([
-            "-append",
-            "console=ttyS0 nokaslr quiet loglevel=3 panic=-1 tsc=reliable",
-        ]);
+        let words = "console=ttyS0 nokaslr quiet loglevel=3 panic=-1 tsc=reliable";
+        command.arg("-append").arg(format!("{words}{}", self.clock.words()));
         let on = |is: bool| if is { "on" } else { "off" };
         command.arg("-plugin").arg(joined(&[
             &quoted(plugin.as_os_str()),
@@ -296,6 +287,12 @@ impl<'a> System<'a> {
             )
         }
     }
+}
+
+/// Returns true if a guest's clock can follow its instructions. QEMU 7.2 gives each of several
+/// processors the time of all, so that its firmware waits for minutes.
+fn counts_instructions(machine: &GuestMachine, plugin: &[u8]) -> bool {
+    machine.processors == 1 || plugin.as_ptr() == PLUGIN_4.as_ptr()
 }
 
 /// Returns true if a file of symbols announces events: by a module, or by a page of the kernel.

@@ -3,11 +3,13 @@
 use std::path::Path;
 
 use broadleaf_accel::WhyNot;
+use broadleaf_machine::Machine;
 use broadleaf_metrics::CellResult;
 use broadleaf_model::{Choice, Plan};
 
 use crate::foreign::is_imported;
 use crate::machines;
+use crate::run_time::base_at_faults;
 use crate::source::{Trace, header_of};
 
 /// Notes on the memory and the machines of a plan, and on a trace that was imported from `path`.
@@ -28,11 +30,26 @@ pub(super) fn of_plan(
              limits it)"
         ));
     }
+    notes.extend(of_frames(plan));
     notes.extend(machines::base_page_notes(results));
     notes.extend(machines::instruction_note(plan.machines(), trace.header()));
     notes.extend(machines::area_note(plan.machines()));
     notes.extend(machines::unpriced_note(plan.machines()));
     notes
+}
+
+/// The note on policies whose base pages seldom share the entries of a machine.
+fn of_frames(plan: &Plan) -> Option<String> {
+    let base = base_at_faults(plan.policies(), plan.machines())?;
+    let shares = |machine: &&Machine| machine.design.wants_tables();
+    let names = plan.machines().iter().filter(shares);
+    let names: Vec<&str> = names.map(|machine| machine.name.as_str()).collect();
+    Some(format!(
+        "on {}, an entry holds several base pages whose frames lie side by side: policies that \
+         allocate at faults, as linux does, have fewer such frames than 4k, so compare them with \
+         {base}",
+        names.join(", ")
+    ))
 }
 
 /// The note on a policy that chose with the whole trace in view.

@@ -15,6 +15,7 @@ use broadleaf_model::{SlowLookups, Step, StepListener};
 use broadleaf_report::BASELINE;
 use broadleaf_units::{PageSize, SpaceId};
 
+use super::base::BASE_AT_FAULTS;
 use super::measured::ALL_HUGE;
 use super::table::{cycles_of_hits, middle_cost_of_walk};
 use crate::failure::Failure;
@@ -29,20 +30,23 @@ pub(crate) struct Weighing<'a> {
     pub(crate) trace: &'a TraceSummary,
 }
 
-/// The cycles that policies lose to walks and second-level hits, by policy and machine.
+/// The cycles that policies lose to walks and second-level hits, by policy and machine. The costs
+/// of walks are those of base pages, of each kind that was replayed.
 #[derive(Debug, Default)]
-pub(crate) struct WeighedCycles(BTreeMap<(String, String), f64>);
+pub(crate) struct WeighedCycles(BTreeMap<(String, String), BTreeMap<&'static str, f64>>);
 
 impl WeighedCycles {
-    /// Returns the cycles of a policy on a machine, if they were weighed.
-    pub(super) fn of(&self, policy: &str, machine: &str) -> Option<f64> {
+    /// Returns the cycles of a policy on a machine with the costs of walks of `base`, if they were
+    /// weighed.
+    pub(super) fn of(&self, policy: &str, machine: &str, base: &str) -> Option<f64> {
         let key = (policy.to_owned(), machine.to_owned());
-        self.0.get(&key).copied()
+        self.0.get(&key)?.get(base).copied()
     }
 
     /// Gives a result the cycles of another policy on its machine. Both have equal counts.
     pub(super) fn share(&mut self, equal: &str, result: &CellResult) {
-        if let Some(cycles) = self.of(equal, &result.machine) {
+        let key = (equal.to_owned(), result.machine.clone());
+        if let Some(cycles) = self.0.get(&key).cloned() {
             let key = (result.policy.clone(), result.machine.clone());
             self.0.insert(key, cycles);
         }
@@ -85,11 +89,12 @@ impl Weighing<'_> {
             .lock()
             .map_err(|_| Failure::failed("a replay failed"))?;
         for ((policy, machine), counts) in heard.iter() {
-            let base = heard.get(&(BASELINE.to_owned(), machine.clone()));
-            let cycles = base.map(|base| counts.cycles(base));
-            weighed
-                .0
-                .extend(cycles.map(|cycles| ((policy.clone(), machine.clone()), cycles)));
+            let cycles = [BASELINE, BASE_AT_FAULTS].into_iter().filter_map(|base| {
+                let of_base = heard.get(&(base.to_owned(), machine.clone()))?;
+                Some((base, counts.cycles(of_base)))
+            });
+            let key = (policy.clone(), machine.clone());
+            weighed.0.insert(key, cycles.collect());
         }
         Ok(weighed)
     }

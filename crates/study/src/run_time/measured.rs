@@ -25,7 +25,7 @@ const CLOSE: f64 = 0.01;
 
 /// The replays and the measurement of both ends, on one machine.
 pub(super) struct BothEnds<'a> {
-    /// The replay with base pages.
+    /// The replay with base pages, in frames as those of the policy.
     pub(super) base: &'a CellResult,
     /// The replay with huge pages at the first touch of each block.
     pub(super) huge: &'a CellResult,
@@ -104,7 +104,8 @@ impl BothEnds<'_> {
     /// weight of their density. If a replay did not weigh them by block, they have one weight.
     fn cycles(&self, result: &CellResult) -> [f64; 3] {
         let all = [self.base, result, self.huge];
-        let weighed = all.map(|result| self.weighed.of(&result.policy, &result.machine));
+        let base = &self.base.policy;
+        let weighed = all.map(|one| self.weighed.of(&one.policy, &one.machine, base));
         match weighed {
             [Some(base), Some(between), Some(huge)] => [base, between, huge],
             _ => all.map(|one| lost_cycles(one, self.base, self.instructions, self.pages)),

@@ -1,5 +1,6 @@
 //! The run time of a program under a policy: measured, or estimated from a table.
 
+mod base;
 mod density;
 mod measured;
 mod table;
@@ -8,20 +9,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use broadleaf_machine::Machine;
 use broadleaf_metrics::{CellResult, RunTime, TraceSummary};
-use broadleaf_report::BASELINE;
 use broadleaf_trace::MeasuredEnds;
 
 use crate::failure::Failure;
 use density::WeighedCycles;
 use measured::BothEnds;
 
+pub(crate) use base::{BASE_AT_FAULTS, base_at_faults, base_of};
 pub(crate) use density::Weighing;
 pub(crate) use measured::ALL_HUGE;
 
 /// Adds the run time to each result on a machine with TLBs of today.
 ///
-/// `references` holds the results of [`BASELINE`] on each machine, and those of [`ALL_HUGE`] if
-/// the run times were measured. A result of limited memory has none: waiting for memory would be a
+/// `references` holds the results of [`BASELINE`] on each machine, those of [`BASE_AT_FAULTS`] if
+/// they differ, and those of [`ALL_HUGE`] if the run times were measured. A result of limited memory has none: waiting for memory would be a
 /// part of the run time.
 ///
 /// # Errors
@@ -37,15 +38,20 @@ pub(crate) fn add_run_times(
     let is_described = |result: &CellResult| {
         (machines.iter()).any(|machine| machine.name == result.machine && is_of_today(machine))
     };
-    let of = |policy: &str, result: &CellResult| {
+    let base = |result: &CellResult| {
+        let is_held = is_described(result);
+        is_held
+            .then(|| base_of(result, references, listening.given))
+            .flatten()
+    };
+    let huge = |result: &CellResult| {
         let mut all = references.iter();
-        all.find(|other| other.policy == policy && other.machine == result.machine)
-            .filter(|_| is_described(result))
+        all.find(|other| other.policy == ALL_HUGE && other.machine == result.machine)
     };
     let ends_of = |result: &CellResult, weighed| {
         Some(BothEnds {
-            base: of(BASELINE, result)?,
-            huge: of(ALL_HUGE, result)?,
+            base: base(result)?,
+            huge: huge(result)?,
             measured: measured?,
             instructions: trace.instructions,
             pages: trace.pages,
@@ -58,12 +64,14 @@ pub(crate) fn add_run_times(
     };
     // Policies with equal counts have equal walks: one of them is weighed.
     let mut between = BTreeMap::new();
+    let mut policies = BTreeSet::new();
     for result in results.iter().filter(is_between) {
-        between.entry(key(result)).or_insert(&*result.policy);
+        policies.insert(*between.entry(key(result)).or_insert(&*result.policy));
+        policies.extend(base(result).map(|base| &*base.policy));
     }
-    let mut weighed = match between.is_empty() {
+    let mut weighed = match policies.is_empty() {
         true => WeighedCycles::default(),
-        false => weighing.weigh(between.values().copied().collect::<BTreeSet<_>>())?,
+        false => weighing.weigh(policies)?,
     };
     for result in results.iter() {
         if let Some(equal) = between.get(&key(result)) {
@@ -71,7 +79,7 @@ pub(crate) fn add_run_times(
         }
     }
     for result in results {
-        let Some(base) = of(BASELINE, result) else {
+        let Some(base) = base(result) else {
             continue;
         };
         let by_measurement = ends_of(result, &weighed).and_then(|ends| ends.run_time(result));
