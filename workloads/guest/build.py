@@ -251,8 +251,6 @@ def file_system(folder, asked, module):
     archive.add_file(supervisor, "init")
     busybox = shutil.which("busybox") or fail("busybox is missing: scripts/setup.sh guest")
     archive.add_file(busybox, "bin/busybox")
-    for applet in run(busybox, "--list", text=True).split():
-        archive.add(f"bin/{applet}", 0o120777, b"busybox")
     if module:
         archive.add_file(module, "lib/broadleaf/broadleaf_events.ko")
     archive.add("etc/passwd", 0o100644, b"root:x:0:0:root:/root:/bin/sh\n")
@@ -274,6 +272,9 @@ def file_system(folder, asked, module):
         if not os.path.isdir(source):
             fail(f"--tree {source}: no such folder")
         archive.add_tree(source, name or os.path.abspath(source))
+    # A file of the same name comes before busybox's program.
+    for applet in run(busybox, "--list", text=True).split():
+        archive.add(f"bin/{applet}", 0o120777, b"busybox")
     return archive
 
 

@@ -27,7 +27,10 @@ LEFT_OUT = [
     "drivers/infiniband", "drivers/media", "drivers/net", "drivers/scsi", "drivers/staging",
 ]
 KEPT_FILES = ("Makefile", "Kbuild", "Kconfig")
-PROGRAMS = ["make", "gcc", "as", "ld", "ar", "nm", "objcopy", "objdump", "strip", "readelf", "bc"]
+PROGRAMS = [
+    "make", "gcc", "as", "ld", "ar", "nm", "objcopy", "objdump", "strip", "readelf", "bc", "find",
+    "xargs",
+]
 # The place of the source in the guest.
 PLACE = "/src"
 
@@ -61,11 +64,13 @@ def prune(tree):
 def compiler():
     """The options that copy what gcc needs to compile and link, beside its own program."""
     version = build.run("gcc", "-dumpversion", text=True).strip()
-    options = []
+    # The shell of busybox takes its own ar instead of the one of binutils.
+    options = ["--file", "/bin/dash=/bin/sh"]
     for name in ("cc1", "collect2"):
         path = build.run("gcc", f"-print-prog-name={name}", text=True).strip()
         options += ["--file", path]
-    for package in ("libc6-dev", "linux-libc-dev", f"libgcc-{version}-dev"):
+    options += ["--file", build.run("gcc", "-print-file-name=liblto_plugin.so", text=True).strip()]
+    for package in ("libc6-dev", "linux-libc-dev", f"libgcc-{version}-dev", "libgcc-s1"):
         options += ["--package", package]
     return options
 
