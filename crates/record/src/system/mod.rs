@@ -250,7 +250,9 @@ impl<'a> System<'a> {
         command.arg("-kernel").arg(self.kernel_path());
         command.arg("-initrd").arg(rings.join(FILES));
         let words = "console=ttyS0 nokaslr quiet loglevel=3 panic=-1 tsc=reliable";
-        command.arg("-append").arg(format!("{words}{}", self.clock.words()));
+        command
+            .arg("-append")
+            .arg(format!("{words}{}", self.clock.words()));
         let on = |is: bool| if is { "on" } else { "off" };
         command.arg("-plugin").arg(joined(&[
             &quoted(plugin.as_os_str()),

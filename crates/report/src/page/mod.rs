@@ -1,6 +1,7 @@
 //! The report page: one HTML file that holds its results, draws them and works offline.
 
 mod answers;
+mod plain;
 
 use std::collections::BTreeSet;
 
@@ -8,12 +9,17 @@ use broadleaf_metrics::{CellResult, PageAnswer, all_metrics};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use plain::plain_answers;
+
 pub use answers::{advice_answer, baseline_answer, live_answer, paper_answer, replay_answer};
 
 /// The page without results. `make web` builds it from `web/`.
 const EMPTY_PAGE: &str = include_str!("../../../../web/dist/report.html");
 /// The part of the page that holds the results.
 const EMPTY_RECORDS: &str = r#"<script id="broadleaf-records" type="application/json">[]</script>"#;
+
+/// The part of the page for readers without JavaScript.
+const WITHOUT_SCRIPTS: &str = "<noscript>";
 
 /// A page with records. The first record decides what the page shows.
 #[derive(Clone, Debug, Default)]
@@ -80,7 +86,11 @@ impl Page {
         // In a script of a page, only `<` can end the script.
         let records = self.records.join(",\n").replace('<', "\\u003c");
         let filled = EMPTY_RECORDS.replace("[]", &format!("[{records}]"));
-        EMPTY_PAGE.replacen(EMPTY_RECORDS, &filled, 1)
+        let read = |record: &String| serde_json::from_str(record).ok();
+        let all: Vec<Value> = self.records.iter().filter_map(read).collect();
+        let plain = format!("{WITHOUT_SCRIPTS}{}", plain_answers(&all));
+        let page = EMPTY_PAGE.replacen(EMPTY_RECORDS, &filled, 1);
+        page.replacen(WITHOUT_SCRIPTS, &plain, 1)
     }
 }
 
@@ -117,6 +127,7 @@ mod tests {
     #[test]
     fn the_built_page_has_one_place_for_records_and_loads_nothing() {
         assert_eq!(EMPTY_PAGE.matches(EMPTY_RECORDS).count(), 1);
+        assert_eq!(EMPTY_PAGE.matches(WITHOUT_SCRIPTS).count(), 1);
         for loading in ["src=\"", "href=\"http", "url(http", "import("] {
             assert!(!EMPTY_PAGE.contains(loading), "the page loads: {loading}");
         }
@@ -133,6 +144,17 @@ mod tests {
         assert_eq!(records(&html), [hostile, other]);
         assert!(!html.contains("alert(1)</script>"));
         assert_eq!(records(&Page::new().html()), [] as [Value; 0]);
+    }
+
+    #[test]
+    fn readers_without_scripts_get_the_answer() {
+        let advice = json!([{ "machine": "zen5", "sentence": "Stay.", "commands": [] }]);
+        let record = json!({ "schema": "broadleaf.compare/1", "advice": advice });
+        let html = Page::new().with(&record).unwrap().html();
+        let (_, rest) = html.split_once(WITHOUT_SCRIPTS).unwrap();
+        let (shown, _) = rest.split_once("</noscript>").unwrap();
+        assert!(shown.contains("<h1>Stay.</h1>"), "{shown}");
+        assert_eq!(records(&html), [record]);
     }
 
     #[test]
